@@ -1,8 +1,7 @@
-//! Instructions, counted by valgrind: the same build comes to the same counts again, on a busy
-//! machine as on an idle one. `cargo xtask bench` compares them with `benches/baseline.json`.
+//! Counts instructions by valgrind. One build gives the same counts on a busy machine as on an idle
+//! one. `cargo xtask bench` compares them with `benches/baseline.json`.
 //!
-//! Counted is only what happens inside the one function that each group names; making things
-//! ready is not.
+//! Only the one function that each group names is counted, and no preparation.
 
 #![expect(
     missing_docs,
@@ -12,9 +11,9 @@
 use std::hint::black_box;
 
 use benches::commands::Kind;
-use benches::crowd::{Crowd, Pace, Tally};
 use benches::journalled::{Journalled, Outputs};
 use benches::mixed::Mix;
+use benches::population::{Pace, Population, Tally};
 use benches::worlds;
 use chat_core::config::Matching;
 use chat_core::{Call, Entry};
@@ -22,44 +21,45 @@ use gungraun::prelude::*;
 use gungraun::{Callgrind, EntryPoint};
 use sim_model::plan::Plan;
 
-/// That of the simulator and of the server. It comes with the program, so that the machine's own
-/// does not show in the counts.
+/// The allocator of the simulator and of the server. It is part of the program, so that the
+/// machine's allocator does not affect the counts.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How many participants there are while commands are counted.
+/// The number of participants while commands are counted.
 const PARTICIPANTS: usize = 1_000;
 
-/// How many commands of the mix are drawn at once, and how often.
+/// The number of commands drawn from the mix at once, and the number of draws.
 const DRAWN: usize = 125;
 const ROUNDS: usize = 40;
 
-/// Counts inside this function.
+/// Counts inside this function only.
 fn inside(function: &str) -> LibraryBenchmarkConfig {
     let entry = EntryPoint::Custom(function.to_owned());
     let mut config = LibraryBenchmarkConfig::default();
     config.tool(Callgrind::with_args(["--cache-sim=no"]).entry_point(entry));
-    // It would give memory back after some time, which is more instructions on a slower machine.
+    // Without this, the allocator returns memory after some time, which adds instructions on slow
+    // machines.
     config.env("MIMALLOC_PURGE_DELAY", "-1");
     config
 }
 
-fn ready(name: &str) -> (Crowd, Vec<Entry>) {
+fn ready(name: &str) -> (Population, Vec<Entry>) {
     let kind = Kind::named(name);
-    let mut crowd = kind.crowd(PARTICIPANTS);
-    // The second round is as all later ones: what grows at first use has grown.
-    let entries = kind.prepare(&mut crowd);
-    let tally = carry_out(&mut crowd, &entries);
-    kind.restore(&mut crowd, tally);
-    let entries = kind.prepare(&mut crowd);
-    (crowd, entries)
+    let mut population = kind.population(PARTICIPANTS);
+    // The second round equals all later ones: memory that grows at first use has grown.
+    let entries = kind.prepare(&mut population);
+    let tally = carry_out(&mut population, &entries);
+    kind.restore(&mut population, tally);
+    let entries = kind.prepare(&mut population);
+    (population, entries)
 }
 
-/// Handles entries, and is not counted.
-fn carry_out(crowd: &mut Crowd, entries: &[Entry]) -> Tally {
+/// Handles entries outside of the counted function.
+fn carry_out(population: &mut Population, entries: &[Entry]) -> Tally {
     let mut tally = Tally::default();
     for entry in entries {
-        crowd.carry_out(entry);
+        population.carry_out(entry);
         tally.accepted += 1;
     }
     tally
@@ -101,26 +101,26 @@ fn carry_out(crowd: &mut Crowd, entries: &[Entry]) -> Tally {
 #[bench::ban_address("ban_address")]
 #[bench::unban_address("unban_address")]
 #[bench::tick("tick")]
-fn command((mut crowd, entries): (Crowd, Vec<Entry>)) -> (Crowd, Tally) {
-    let tally = crowd.handle(black_box(&entries));
+fn command((mut population, entries): (Population, Vec<Entry>)) -> (Population, Tally) {
+    let tally = population.handle(black_box(&entries));
     assert_eq!(tally.refused, 0, "what is counted is what is done");
-    (crowd, tally)
+    (population, tally)
 }
 
-fn lively(size: usize) -> Crowd {
-    Crowd::new(size, Matching::Fifo, Pace::Lively)
+fn lively(size: usize) -> Population {
+    Population::new(size, Matching::Fifo, Pace::Lively)
 }
 
 #[library_benchmark(setup = lively)]
 #[bench::of_1_000(1_000)]
 #[bench::of_10_000(10_000)]
-fn mixed(mut crowd: Crowd) -> Crowd {
+fn mixed(mut population: Population) -> Population {
     let mut mix = Mix::default();
     for _ in 0..ROUNDS {
-        let entries = mix.draw(&crowd, DRAWN);
-        crowd.handle(black_box(&entries));
+        let entries = mix.draw(&population, DRAWN);
+        population.handle(black_box(&entries));
     }
-    crowd
+    population
 }
 
 fn journalled() -> (Journalled, Vec<Call>) {
@@ -149,7 +149,7 @@ fn scenario() -> Plan {
 
 library_benchmark_group!(
     name = core,
-    config = inside("benches::crowd::handle_all"),
+    config = inside("benches::population::handle_all"),
     benchmarks = [command, mixed]
 );
 library_benchmark_group!(

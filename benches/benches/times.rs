@@ -1,5 +1,6 @@
-//! Times, by criterion: what one command, one call, one step and one round trip take. They need an
-//! idle machine, and are to be compared with one another; `cargo xtask bench` counts instead.
+//! Measures times by criterion: one command, one call, one step, one round trip. They need an idle
+//! machine, and are comparable only with one another. `cargo xtask bench` counts instructions
+//! instead.
 //!
 //! The round trips need the real server: `cargo build --release -p server`.
 
@@ -8,9 +9,9 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use benches::commands::{self, Kind};
-use benches::crowd::{Crowd, Pace};
 use benches::journalled::Journalled;
 use benches::mixed::Mix;
+use benches::population::{Pace, Population};
 use benches::server::Server;
 use benches::wire::{Connection, modern_call, request};
 use benches::{Outcome, worlds};
@@ -18,15 +19,15 @@ use chat_core::config::Matching;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use serde_json::json;
 
-/// That of the simulator and of the server.
+/// The allocator of the simulator and of the server.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How many participants there are.
+/// The numbers of participants.
 const SIZES: [usize; 3] = [1_000, 100_000, 1_000_000];
 
 fn main() {
-    // Enough to tell twice as slow; what is told apart more finely is counted.
+    // Enough to notice a factor of two. Instruction counts show smaller differences.
     let mut criterion = Criterion::default()
         .sample_size(10)
         .warm_up_time(Duration::from_millis(100))
@@ -50,55 +51,57 @@ fn skip(what: &str) {
     eprintln!("skipped {what}");
 }
 
-/// How long one command takes, of each kind. A crowd serves all kinds that pair alike.
+/// The time of one command of each kind. Kinds with the same matching share a population.
 fn each_command(criterion: &mut Criterion, size: usize) {
     let mut group = criterion.benchmark_group(format!("core/{size}"));
-    let mut crowds: BTreeMap<bool, Crowd> = BTreeMap::new();
+    let mut populations: BTreeMap<bool, Population> = BTreeMap::new();
     for kind in commands::ALL {
         let by_arrival = kind.matching() == Matching::Fifo;
         group.bench_function(kind.name, |bencher| {
-            let crowd = crowds.entry(by_arrival).or_insert_with(|| kind.crowd(size));
-            bencher.iter_custom(|times| one(kind, crowd, times));
+            let population = populations
+                .entry(by_arrival)
+                .or_insert_with(|| kind.population(size));
+            bencher.iter_custom(|times| one(kind, population, times));
         });
     }
     group.finish();
 }
 
-/// How long so many commands of a kind take, rounds and all that is around them left out.
-fn one(kind: &Kind, crowd: &mut Crowd, times: u64) -> Duration {
+/// The time of `times` commands of a kind, without preparation and restoration.
+fn one(kind: &Kind, population: &mut Population, times: u64) -> Duration {
     let (mut took, mut done) = (Duration::ZERO, 0);
     while done < times {
-        let entries = kind.prepare(crowd);
+        let entries = kind.prepare(population);
         let began = Instant::now();
-        let tally = crowd.handle(black_box(&entries));
+        let tally = population.handle(black_box(&entries));
         took += began.elapsed();
         done += tally.accepted;
-        kind.restore(crowd, tally);
+        kind.restore(population, tally);
     }
     scaled(took, times, done)
 }
 
-/// What `times` of `done` took.
+/// The time of `times` commands, from that of `done`.
 fn scaled(took: Duration, times: u64, done: u64) -> Duration {
     took.mul_f64(times as f64 / done as f64)
 }
 
-/// How long one command of the mix takes.
+/// The time of one command of the mix.
 fn mixed(criterion: &mut Criterion, size: usize) {
     let mut ready = None;
     criterion.bench_function(&format!("mixed/{size}"), |bencher| {
-        let (crowd, mix) = ready.get_or_insert_with(|| {
-            let mut crowd = Crowd::new(size, Matching::Fifo, Pace::Lively);
+        let (population, mix) = ready.get_or_insert_with(|| {
+            let mut population = Population::new(size, Matching::Fifo, Pace::Lively);
             let mut mix = Mix::default();
-            mix.settle(&mut crowd);
-            (crowd, mix)
+            mix.settle(&mut population);
+            (population, mix)
         });
         bencher.iter_custom(|times| {
             let (mut took, mut done) = (Duration::ZERO, 0);
             while done < times {
-                let entries = mix.draw(crowd, 1_000);
+                let entries = mix.draw(population, 1_000);
                 let began = Instant::now();
-                let tally = crowd.handle(black_box(&entries));
+                let tally = population.handle(black_box(&entries));
                 took += began.elapsed();
                 done += tally.accepted + tally.refused;
             }
@@ -107,7 +110,7 @@ fn mixed(criterion: &mut Criterion, size: usize) {
     });
 }
 
-/// How long one call takes through a node, in batches.
+/// The time of one call through a node, in batches.
 fn node(criterion: &mut Criterion, size: usize) {
     let mut ready = None;
     criterion.bench_function(&format!("node/{size}"), |bencher| {
@@ -126,7 +129,7 @@ fn node(criterion: &mut Criterion, size: usize) {
     });
 }
 
-/// The world's steps, the reading of a scenario, and the shrinking of a run.
+/// The times of the world's steps, of parsing a scenario, and of shrinking a run.
 fn world(criterion: &mut Criterion) {
     let plan = worlds::chat(10);
     let steps = worlds::run(&plan);
@@ -145,7 +148,7 @@ fn world(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Over loopback to the real server and back, on one connection.
+/// The time of a request over loopback to the real server, on one connection.
 fn round_trips(criterion: &mut Criterion) -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,5 +1,6 @@
-//! What this load generator costs: requests per second of `sim` against a live server, which checks
-//! every message, beside those of oha, which checks none. In turns, against the same server.
+//! The throughput of `sim` as a load generator: its requests per second against a live server,
+//! while it checks every message, beside those of oha, which checks none. The two run in turns
+//! against one server.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,10 +13,10 @@ use crate::wire::Connection;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Rounds; in each, both have their turn on each route
+    /// Rounds, in each of which both run on every route
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// The program oha
+    /// The path of oha
     #[arg(long, default_value = "oha")]
     oha: PathBuf,
     /// Only this route
@@ -23,18 +24,18 @@ pub(crate) struct Args {
     only: Option<String>,
 }
 
-/// How long each loads the server, and over how many connections: as in `scenarios/sends.yaml`.
+/// The duration of each load, and the number of connections: those of `scenarios/sends.yaml`.
 const SPAN: &str = "5s";
 const SECONDS: f64 = 5.0;
 const CONNECTIONS: &str = "32";
 
-/// As long as what `scenarios/sends.yaml` has everybody say.
+/// As long as the messages of `scenarios/sends.yaml`.
 const TEXT: &str = "as long as most of the others";
 
-/// What is loaded.
+/// A measured route.
 struct Route {
     name: &'static str,
-    /// What `sim` calls the protocol.
+    /// The name of the protocol for `sim`.
     protocol: &'static str,
     path: &'static str,
     headers: Vec<String>,
@@ -73,7 +74,7 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
     Ok(())
 }
 
-/// Both ways to say something, and two in a room who may say it.
+/// Both ways to send a message, with two participants in a room.
 async fn routes(server: &Server) -> Outcome<Vec<Route>> {
     let mut connection = Connection::open(server.address).await?;
     let mut handle = String::new();
@@ -123,7 +124,7 @@ async fn routes(server: &Server) -> Outcome<Vec<Route>> {
     ])
 }
 
-/// Requests answered per second of oha's.
+/// The number of requests that oha completes per second.
 fn bare(args: &Args, route: &Route, url: &str) -> Outcome<f64> {
     let mut command = Command::new(&args.oha);
     command.args(["--no-tui", "--output-format", "json", "-m", "POST"]);
@@ -147,7 +148,7 @@ fn bare(args: &Args, route: &Route, url: &str) -> Outcome<f64> {
     Ok(well as f64 / SECONDS)
 }
 
-/// Messages accepted per second of `sim`'s, all of which it has seen arrive.
+/// The number of messages per second that `sim` sends and receives again.
 fn checked(route: &Route, url: &str) -> Outcome<f64> {
     let program = std::env::current_exe()?.with_file_name("sim");
     let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/sends.yaml");
@@ -167,7 +168,7 @@ fn checked(route: &Route, url: &str) -> Outcome<f64> {
     Ok(count("accepted") as f64 / SECONDS)
 }
 
-/// What a program says.
+/// A program's output.
 fn output(command: &mut Command) -> Outcome<Vec<u8>> {
     let output = command
         .stdin(Stdio::null())

@@ -1,14 +1,15 @@
-//! One hostile client: how long others wait for their sends while it does its worst, beside how
-//! long they wait when all is quiet.
+//! One hostile client: the delays of other clients' sends while it attacks, beside their delays
+//! without it.
 //!
-//! Sends are due at a steady rate and are measured from when they were due, so that a server which
-//! stands still is not measured less often. Rounds go in turns: quiet, attacked, quiet, …, quiet. The
-//! figure of each round is the 99th percentile of its sends, that of all quiet or all attacked rounds is
-//! the median of those, and the ratio is of the two medians: the machine's speed changes, and a hiccup of
-//! the machine spoils one round but moves no median. After an attack others go on sending for a while
-//! that is not measured, so that no quiet round has the attack's leftovers in it. The hostile client is
-//! a separate process with its own address and the lowest scheduling priority: over a network it would
-//! take no processor time from the server and the measuring clients.
+//! Sends are due at a steady rate, and their delays count from when they were due. So a server that
+//! stands still is not measured less often. Quiet and attacked rounds alternate, with quiet ones
+//! first and last. The figure of a round is the 99th percentile of its sends. The figure of all
+//! quiet or attacked rounds is the median of those, and the result is the ratio of the two medians:
+//! the machine's speed varies, and a hiccup of the machine spoils one round but moves no median.
+//! After an attack the others send for a while unmeasured, so that the attack's leftovers do not
+//! reach the quiet round. The hostile client is a separate process with its own address and the
+//! lowest scheduling priority: over a network it would take no processor time from the server and
+//! the measuring clients.
 
 mod attack;
 mod attacker;
@@ -30,27 +31,27 @@ use others::Others;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Others, who send in turns
+    /// Number of other clients, which send
     #[arg(long, default_value_t = 32)]
     others: usize,
     /// Sends per second of each of them
     #[arg(long, default_value_t = 10)]
     rate: u32,
-    /// How long each round takes, in seconds
+    /// Duration of each round, in seconds
     #[arg(long, default_value_t = 4)]
     seconds: u64,
     /// Rounds of each attack, each between two quiet ones
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Connections on which the hostile client does the same
+    /// Connections of the hostile client, which all do the same
     #[arg(long, default_value_t = 64)]
     connections: usize,
-    /// These attacks alone
+    /// Only these attacks
     #[arg(long, value_delimiter = ',')]
     only: Vec<Attack>,
 }
 
-/// How many times as long as in quiet others may wait while one client attacks.
+/// The largest accepted ratio between the delays with and without an attack.
 const ACCEPTED: f64 = 3.0;
 
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
@@ -75,7 +76,7 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
     Err(format!("others wait more than {ACCEPTED} times as long: {worse}").into())
 }
 
-/// What one attack came to.
+/// The result of one attack.
 struct Measured {
     attack: Attack,
     quiet: Rounds,
@@ -129,7 +130,8 @@ impl std::fmt::Display for Rounds {
     }
 }
 
-/// A server with what is usual, an attacker, and rounds with and without it.
+/// Starts a server with the usual settings and an attacker, and measures rounds with and without
+/// the attack.
 async fn measure(args: &Args, attack: Attack) -> Outcome<Measured> {
     // With a file of operators' tokens the server refuses wrong tokens and still admits clients without one.
     let tokens = std::env::temp_dir().join(format!("tokens-{}", std::process::id()));
@@ -141,7 +143,7 @@ async fn measure(args: &Args, attack: Attack) -> Outcome<Measured> {
 }
 
 async fn measure_with(args: &Args, attack: Attack, tokens: &str) -> Outcome<Measured> {
-    // A pair may go on for as long as it is measured.
+    // A pair may send without a limit of turns.
     let words = ["--operator-tokens", tokens, "--limit", "turn_limit=none"];
     let server = Server::usual(&words).await?;
     let mut others = Others::join(server.address, args.others, args.rate).await?;
@@ -168,7 +170,7 @@ async fn measure_with(args: &Args, attack: Attack, tokens: &str) -> Outcome<Meas
     })
 }
 
-/// The hostile client's process. Dropped, it is ended.
+/// The process of the hostile client. It is killed on drop.
 struct Attacker {
     _child: Child,
     tell: ChildStdin,
@@ -176,7 +178,7 @@ struct Attacker {
 }
 
 impl Attacker {
-    /// Starts it, and waits until it has all that it needs.
+    /// Starts the process, and waits until it is ready.
     async fn start(server: &Server, attack: Attack, connections: usize) -> Outcome<Self> {
         let child = Command::new("nice")
             .args(["-n", "19"])
@@ -198,7 +200,8 @@ impl Attacker {
         Ok(attacker)
     }
 
-    /// Tells it what to do, and returns how many answers it got before.
+    /// Sends a command to the process, and returns the number of answers that it received since the
+    /// last one.
     async fn tell(&mut self, word: &str) -> Outcome<u64> {
         self.tell.write_all(format!("{word}\n").as_bytes()).await?;
         self.heard().await

@@ -1,5 +1,5 @@
-//! Calls through a node, in batches, over a journal in memory: what the server's driver does, but
-//! for the channels.
+//! Calls through a node, in batches, over a journal in memory: the work of the server's driver
+//! without its channels.
 
 use std::hint::black_box;
 
@@ -8,13 +8,13 @@ use chat_core::{
     Address, Call, Entry, Implied, Node, Output, Position, Read, Reader, Span, Ticket, Time,
 };
 
-use crate::crowd::{Crowd, Pace};
 use crate::mixed::Mix;
+use crate::population::{Pace, Population};
 
-/// How many calls come while one batch is being written.
+/// The number of calls that arrive while one batch is appended.
 pub const BATCH: usize = 64;
 
-/// How many events a stream is given at once.
+/// The largest number of events that a stream receives at once.
 const PAGE: usize = 100;
 
 /// A node with its journal.
@@ -27,35 +27,37 @@ pub struct Journalled {
     ticket: u64,
 }
 
-/// What came out of the node.
+/// The node's outputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
     /// Calls that were accepted.
     pub accepted: u64,
     /// Calls that were refused.
     pub refused: u64,
-    /// Everything else.
+    /// All other outputs.
     pub others: u64,
 }
 
 impl Journalled {
-    /// A node behind which so many participants are, and calls for it.
+    /// A node with this many participants, and calls for it.
     #[must_use]
     pub fn new(size: usize, calls: usize) -> (Self, Vec<Call>) {
-        let crowd = Crowd::new(size, Matching::Fifo, Pace::Lively);
+        let population = Population::new(size, Matching::Fifo, Pace::Lively);
         let mut mix = Mix::default();
-        let drawn = mix.draw(&crowd, calls);
-        let calls = drawn.into_iter().filter_map(|entry| call(&crowd, entry));
+        let drawn = mix.draw(&population, calls);
+        let calls = drawn
+            .into_iter()
+            .filter_map(|entry| call(&population, entry));
         let calls = calls.collect();
-        (Self::of(crowd), calls)
+        (Self::of(population), calls)
     }
 
-    /// A node that goes on with what a crowd came to.
+    /// A node that continues from a population.
     #[must_use]
-    pub fn of(crowd: Crowd) -> Self {
-        let pace = crowd.pace();
-        let config = crowd.hub().config().clone();
-        let (hub, now) = crowd.into_hub();
+    pub fn of(population: Population) -> Self {
+        let pace = population.pace();
+        let config = population.hub().config().clone();
+        let (hub, now) = population.into_hub();
         let written = hub.position().0;
         let mut journalled = Self {
             node: Node::resume(hub, config),
@@ -68,8 +70,8 @@ impl Journalled {
         journalled
     }
 
-    /// Makes all of these calls, a batch at a time. Never inlined: whatever counts instructions
-    /// knows by this name where to count.
+    /// Makes all of these calls, a batch at a time. Never inlined, because instruction counters
+    /// find it by name.
     #[inline(never)]
     pub fn make(&mut self, calls: Vec<Call>) -> Outputs {
         let mut outputs = Outputs::default();
@@ -124,8 +126,8 @@ impl Journalled {
     }
 }
 
-/// The call from which an entry would come; none where no call does.
-fn call(crowd: &Crowd, entry: Entry) -> Option<Call> {
+/// The call that would lead to an entry; none if it does not come from a call.
+fn call(population: &Population, entry: Entry) -> Option<Call> {
     match entry {
         Entry::Call {
             caller,
@@ -140,9 +142,9 @@ fn call(crowd: &Crowd, entry: Entry) -> Option<Call> {
             user,
             implied: Implied::Read { .. } | Implied::Seen { .. },
         } => Some(Call::Read {
-            reader: Reader::Handle(crowd.hub().handle_of(user)?),
+            reader: Reader::Handle(population.hub().handle_of(user)?),
             read: Read::Check {
-                after: crowd.hub().inbox_marks(user).map(|(end, _)| end),
+                after: population.hub().inbox_cursors(user).map(|(end, _)| end),
                 wait: Span::ZERO,
                 max: PAGE,
             },
@@ -151,7 +153,7 @@ fn call(crowd: &Crowd, entry: Entry) -> Option<Call> {
             user,
             implied: Implied::OpenStream,
         } => Some(Call::OpenStream {
-            reader: Reader::Handle(crowd.hub().handle_of(user)?),
+            reader: Reader::Handle(population.hub().handle_of(user)?),
             after: None,
         }),
         Entry::Operate { operator, act } => Some(Call::Operate { operator, act }),

@@ -1,18 +1,18 @@
-//! What is measured, whatever measures it: the core with many participants, the node over a
-//! journal in memory, the virtual world.
+//! The measured operations, shared by all programs: the core with many participants, the node over
+//! a journal in memory, and the virtual world.
 //!
-//! `benches/counts.rs` counts instructions, and `benches/times.rs` takes the time. Everything follows
-//! from fixed seeds, so that one build does the same work every time.
+//! `benches/counts.rs` counts instructions, and `benches/times.rs` measures times. Everything is
+//! derived from fixed seeds, so one build does the same work every time.
 
 pub mod commands;
-pub mod crowd;
 pub mod journalled;
 pub mod mixed;
+pub mod population;
 #[cfg(feature = "load")]
 pub mod server;
 #[cfg(feature = "load")]
 pub mod wire;
 pub mod worlds;
 
-/// What goes wrong ends the program with its sentence.
+/// An error ends the program with its message.
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;

@@ -1,8 +1,8 @@
-//! `load`: what the real server does under load, in figures that are measured side by side.
+//! `load`: measures the real server under load, in comparable figures.
 //!
-//! It starts `talking-stick` from its own folder, on a free port, and ends it when it is done. The
-//! same client makes every load, so that figures of one run may be compared with one another, and
-//! with those of no other run.
+//! It starts `talking-stick` from its own folder on a free port, and stops it at the end. One
+//! client generates all loads, so figures of one run are comparable with one another, and not with
+//! those of other runs.
 
 mod driver;
 mod hostile;
@@ -38,17 +38,17 @@ struct Cli {
 enum What {
     /// Requests per second of several routes, in turns.
     Requests(requests::Args),
-    /// How long a message takes from its send to its arrival, at a steady rate.
+    /// The delay of a message from its send to its arrival, at a steady rate.
     Relay(relay::Args),
-    /// Idle event streams: what each costs, and how soon a message reaches all.
+    /// Idle event streams: the cost of each, and the time until a message reaches all.
     Streams(streams::Args),
-    /// How long others' sends take while one client does its worst, beside a quiet time.
+    /// The delays of other clients' sends during attacks, and without them.
     Hostile(hostile::Args),
-    /// Sends per second of `sim` against a live server, beside oha's.
+    /// Sends per second of `sim` against a live server, beside those of oha.
     Driver(driver::Args),
-    /// Message deliveries per second of the virtual world, and of turmoil's.
+    /// Message deliveries per second of the virtual world, beside those of turmoil.
     Turmoil(turmoil::Args),
-    /// Serves the bare echo that `requests` compares with.
+    /// Serves the echo that `requests` compares with.
     #[command(hide = true)]
     Echo,
     /// The hostile client of `hostile`.

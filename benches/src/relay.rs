@@ -1,8 +1,8 @@
-//! Relay: from a send to its arrival at the partner, at a steady rate.
+//! Measures the delay from a send to its arrival at the partner, at a steady rate.
 //!
-//! The load is open: sends start when the plan says, whatever the server does, and are measured
-//! from then. A second figure, from when the request was really written, tells how much of the
-//! first is this program's own lateness.
+//! The load is an open loop: sends start at planned times, whatever the server does, and delays
+//! count from then. A second figure counts from when the request was written, and so shows this
+//! program's own delay.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -22,15 +22,15 @@ pub(crate) struct Args {
     /// Sends per second, over all pairs
     #[arg(long, default_value_t = 1_000)]
     rate: u32,
-    /// Pairs, of which one speaks and one listens
+    /// Pairs, in each of which one sends and one listens
     #[arg(long, default_value_t = 50)]
     pairs: u32,
-    /// How long, in seconds
+    /// Duration in seconds
     #[arg(long, default_value_t = 10)]
     seconds: u32,
 }
 
-/// What messages travel by.
+/// The transport of messages.
 #[derive(Clone, Copy, Debug)]
 enum By {
     /// `POST /send`, and `GET /events`.
@@ -39,7 +39,8 @@ enum By {
     Mcp,
 }
 
-/// Lateness of arrivals, in microseconds: from when it was planned, and from when it was written.
+/// Delays of arrivals, in microseconds: from the planned time, and from when the request was
+/// written.
 struct Waits {
     planned: Histogram<u64>,
     written: Histogram<u64>,
@@ -84,7 +85,7 @@ async fn measure(args: &Args, by: By) -> Outcome<Waits> {
         tokio::spawn(listen(listener, began, Arc::clone(&waits), arrived.clone()));
     }
     let (rate, sends) = (args.rate, args.rate * args.seconds);
-    // A thread of its own: a runtime's timers are a millisecond wide.
+    // A separate thread, because a runtime's timers have a resolution of a millisecond.
     thread::spawn(move || {
         let start = began.elapsed() + Duration::from_millis(200);
         for n in 0..sends {
@@ -93,7 +94,7 @@ async fn measure(args: &Args, by: By) -> Outcome<Waits> {
                 thread::sleep(wait);
             }
             let speaker = &speakers[n as usize % speakers.len()];
-            // A speaker that has ended is missed below.
+            // A sender that has ended is noticed below.
             let _ = speaker.send(due);
         }
     });
@@ -114,7 +115,7 @@ async fn measure(args: &Args, by: By) -> Outcome<Waits> {
     })
 }
 
-/// One who speaks: its connection, and how a message becomes a request.
+/// A sender: its connection, and its request for each message.
 struct Speaker {
     connection: Connection,
     by: By,
@@ -123,7 +124,7 @@ struct Speaker {
     room: Value,
 }
 
-/// Two in a room: one who speaks, and one whose stream is open.
+/// Two participants in a room: a sender, and a listener with an open stream.
 async fn pair(address: SocketAddr, by: By, n: u32) -> Outcome<(Speaker, Events)> {
     let room = format!("room {n}");
     let mut both = Vec::new();
@@ -209,7 +210,7 @@ fn call(session: &str, tool: &str, arguments: &Value) -> Vec<u8> {
     request("POST /mcp", &headers, &body)
 }
 
-/// Says when it was meant to and when it did, each time that it is told to.
+/// Sends a message at each received time. The message contains its planned and its actual time.
 fn speak(mut speaker: Speaker, began: Instant) -> mpsc::UnboundedSender<Duration> {
     let (due, mut dues) = mpsc::unbounded_channel::<Duration>();
     tokio::spawn(async move {
@@ -235,7 +236,7 @@ fn speak(mut speaker: Speaker, began: Instant) -> mpsc::UnboundedSender<Duration
     due
 }
 
-/// Takes the time of every message that arrives.
+/// Records the delay of every message that arrives.
 async fn listen(
     mut events: Events,
     began: Instant,

@@ -1,4 +1,4 @@
-//! Requests per second: the same connections at full speed on several routes, in turns.
+//! Measures requests per second: the same connections at full speed on several routes, in turns.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -13,18 +13,18 @@ use crate::wire::{Connection, modern_call, request};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Connections, each with one request under way
+    /// Connections, each with one request in flight
     #[arg(long, default_value_t = 16)]
     connections: usize,
-    /// How long each route is loaded in a round, in seconds
+    /// Duration of each route in a round, in seconds
     #[arg(long, default_value_t = 4)]
     seconds: u64,
-    /// Rounds; in each, every route has its turn
+    /// Rounds, in each of which every route runs once
     #[arg(long, default_value_t = 5)]
     rounds: usize,
 }
 
-/// What is loaded, and what it is compared with.
+/// A measured route or the echo.
 struct Route {
     name: &'static str,
     against: Option<usize>,
@@ -34,7 +34,7 @@ struct Route {
     rates: Vec<f64>,
 }
 
-/// What everybody says: as long as the usual `append` of a model.
+/// The length of messages: the usual `append` of a model.
 const LENGTH: usize = 154;
 
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
@@ -73,7 +73,7 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
     Ok(())
 }
 
-/// The routes, and in rooms of two those who speak there. Nobody has a stream.
+/// The routes, with senders in rooms of two. No participant has a stream.
 async fn routes(args: &Args, server: &Server, echo: &Server) -> Outcome<Vec<Route>> {
     let mut connection = Connection::open(server.address).await?;
     let text = "x".repeat(LENGTH);
@@ -112,7 +112,7 @@ async fn routes(args: &Args, server: &Server, echo: &Server) -> Outcome<Vec<Rout
     ])
 }
 
-/// Loads a route for so long, and returns its requests per second.
+/// Loads a route for this long, and returns its requests per second.
 async fn load(route: &Route, span: Duration) -> Outcome<f64> {
     let mut tasks = Vec::new();
     let began = Instant::now();
@@ -144,14 +144,14 @@ fn median(mut figures: Vec<f64>) -> f64 {
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The bare echo: it parses what it is sent, and sends it back.
+/// The echo: parses its request as JSON, and sends it back.
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn echo() -> Outcome<()> {
     let app = Router::new().route("/", post(|Json(body): Json<Value>| async { Json(body) }));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     println!("echoes on http://{}", listener.local_addr()?);
     let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
-        // It would only be slower.
+        // Without this the connection is only slower.
         let _ = stream.set_nodelay(true);
     });
     axum::serve(listener, app).await?;

@@ -9,15 +9,15 @@ use tokio::process::{Child, Command};
 
 use crate::Outcome;
 
-/// A program that listens. Dropped, it is ended.
+/// A program that listens. It is killed on drop.
 #[derive(Debug)]
 pub struct Server {
-    /// Where.
+    /// Its address.
     pub address: SocketAddr,
     child: Child,
 }
 
-/// Limits that are not what is measured: as fast as it goes, anybody may speak.
+/// Settings without rates and stick, which are not what is measured.
 const UNBOUND: [&str; 10] = [
     "--limit",
     "rate_limit=none",
@@ -35,15 +35,15 @@ impl Server {
     /// The real server.
     ///
     /// # Errors
-    /// Why it does not run.
+    /// Why it did not start.
     pub async fn start() -> Outcome<Self> {
         Self::start_with(&[]).await
     }
 
-    /// The real server with these flags besides.
+    /// The real server with these additional flags.
     ///
     /// # Errors
-    /// Why it does not run.
+    /// Why it did not start.
     pub async fn start_with(more: &[&str]) -> Outcome<Self> {
         let mut words = vec!["--conformance-fixtures"];
         words.extend(UNBOUND);
@@ -51,28 +51,28 @@ impl Server {
         Self::usual(&words).await
     }
 
-    /// The real server as it is by itself, but for these flags.
+    /// The real server with its default settings, except for these flags.
     ///
     /// # Errors
-    /// Why it does not run.
+    /// Why it did not start.
     pub async fn usual(more: &[&str]) -> Outcome<Self> {
         let mut words = vec!["--listen", "127.0.0.1:0", "--log-level", "warn"];
         words.extend(more);
         Self::of("talking-stick", &words).await
     }
 
-    /// The bare echo.
+    /// The echo.
     ///
     /// # Errors
-    /// Why it does not run.
+    /// Why it did not start.
     pub async fn echo() -> Outcome<Self> {
         Self::of("load", &["echo"]).await
     }
 
-    /// A program that lies beside this one, and says on its first line where it is.
+    /// Starts a program from this one's folder. The program prints its address as its first line.
     async fn of(name: &str, words: &[&str]) -> Outcome<Self> {
         let mut path = std::env::current_exe()?.with_file_name(name);
-        // Cargo keeps benches a folder below programs.
+        // Cargo puts benches into a folder below that of programs.
         if !path.exists()
             && let Some(above) = path.parent().and_then(Path::parent)
         {
@@ -97,10 +97,10 @@ impl Server {
         Ok(Self { address, child })
     }
 
-    /// How much memory it holds, in KiB.
+    /// The resident memory in KiB.
     ///
     /// # Errors
-    /// Why the system does not say.
+    /// If the system does not report it.
     pub fn resident_kib(&self) -> Outcome<u64> {
         let id = self.child.id().ok_or("it has ended")?;
         let path = PathBuf::from(format!("/proc/{id}/status"));

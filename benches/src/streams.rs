@@ -1,5 +1,5 @@
-//! Idle event streams: what each costs the server, and how soon a message reaches all of them,
-//! with some among them that are never read.
+//! Measures idle event streams: the cost of each, and the time until a message reaches all, with
+//! some streams among them that are never read.
 
 use std::time::{Duration, Instant};
 
@@ -12,16 +12,16 @@ use crate::wire::{Connection, Events, request};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Streams, each of a participant of its own
+    /// Streams, each of its own participant
     #[arg(long, default_value_t = 5_000)]
     streams: usize,
-    /// Participants of a room, of whom one speaks
+    /// Participants of a room, one of whom sends
     #[arg(long, default_value_t = 50)]
     members: usize,
-    /// Streams that are opened besides, and never read
+    /// Additional streams that are never read
     #[arg(long, default_value_t = 10)]
     slow: usize,
-    /// Rounds, in each of which somebody speaks in every room
+    /// Rounds, in each of which one participant of every room sends
     #[arg(long, default_value_t = 5)]
     rounds: usize,
 }
@@ -33,7 +33,7 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
     let empty = server.resident_kib()?;
     let mut people = Vec::new();
     for n in 0..args.streams + args.slow {
-        // Those who never read sit in the first rooms, beside those who do.
+        // Streams that are never read belong to members of the first rooms.
         let room = if n < args.streams {
             n / args.members
         } else {
@@ -80,7 +80,7 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
     Ok(())
 }
 
-/// Round after round, one in each room speaks, and all others hear it.
+/// In each round one participant of each room sends, and all others receive it.
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 async fn speak(
     args: &Args,
@@ -122,7 +122,7 @@ fn per(kib: u64, count: usize) -> f64 {
     kib as f64 / count as f64
 }
 
-/// Says of which round each message is that arrives.
+/// Reports the round of each message that arrives.
 async fn listen(mut events: Events, arrived: mpsc::UnboundedSender<u64>) -> Outcome<()> {
     loop {
         let data = events.data().await?;

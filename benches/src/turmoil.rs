@@ -1,8 +1,8 @@
-//! Message deliveries per second of a virtual world: ours, with all properties, and turmoil's, with
-//! nothing around the chat.
+//! Measures message deliveries per second of two virtual worlds: sim-world with all properties, and
+//! turmoil without any checks.
 //!
-//! Both have users who chat in pairs, a message every 300 ms, and 20 ms from one end of the network
-//! to the other. They are run in turns, each on one core.
+//! In both, users chat in pairs, with a message every 300 ms and a network delay of 20 ms. The two
+//! run in turns, each on one core.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,21 +14,21 @@ use crate::Outcome;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Users who chat
+    /// Users that chat
     #[arg(long, default_value_t = 40)]
     users: u32,
-    /// Virtual seconds in turmoil's world
+    /// Virtual seconds with turmoil
     #[arg(long, default_value_t = 20)]
     seconds: u64,
-    /// Virtual seconds in ours
+    /// Virtual seconds with sim-world
     #[arg(long, default_value_t = 2_000)]
     our_seconds: u64,
-    /// How often each is run, in turns
+    /// Runs of each, in turns
     #[arg(long, default_value_t = 3)]
     rounds: u32,
 }
 
-/// What one run came to.
+/// The result of one run.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     delivered: u64,
@@ -42,7 +42,7 @@ impl Run {
 }
 
 /// # Errors
-/// When turmoil's program cannot be built or run.
+/// If turmoil's program cannot be built or run.
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) fn run(args: &Args) -> Outcome<()> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -1,5 +1,5 @@
-//! A client of HTTP/1.1 that costs as little as it can: requests are written whole, and of an
-//! answer no more is read than where it ends.
+//! A cheap HTTP/1.1 client: it writes whole requests, and parses only as much of an answer as is
+//! needed to find its end.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -9,51 +9,51 @@ use tokio::net::{TcpSocket, TcpStream};
 
 use crate::Outcome;
 
-/// How long a slow reader waits between two bytes.
+/// The delay of a slow reader between two bytes.
 const TRICKLE: std::time::Duration = std::time::Duration::from_millis(1);
 
-/// A connection that is kept open.
+/// A persistent connection.
 #[derive(Debug)]
 pub struct Connection {
     stream: BufReader<TcpStream>,
     line: String,
 }
 
-/// What was answered.
+/// An answer.
 #[derive(Debug)]
 pub struct Answer {
-    /// The number that says whether it worked.
+    /// The status code.
     pub status: u16,
-    /// The session that was begun with it.
+    /// The id of the session that it opened.
     pub session: Option<String>,
-    /// All that came after the headers.
+    /// The body.
     pub body: Vec<u8>,
 }
 
 impl Answer {
-    /// Whether it is the refusal of a tool.
+    /// Whether it is the error of a tool.
     pub fn is_tool_error(&self) -> bool {
         let word = b"\"isError\":true";
         self.body.windows(word.len()).any(|part| part == word)
     }
 
-    /// The body of an answer that was no refusal.
+    /// The body, parsed.
     ///
     /// # Errors
-    /// The refusal, or what is no JSON.
+    /// A refusal, or a body that is not JSON.
     pub fn json(&self) -> Outcome<Value> {
         let text = String::from_utf8_lossy(&self.body);
         if self.status / 100 != 2 {
             return Err(format!("answered {}: {text}", self.status).into());
         }
-        // An answer that came as a stream of one event.
+        // An answer in the form of a stream with one event.
         let data = text.lines().rfind(|line| line.starts_with("data: {"));
         let json = data.map_or(&*text, |line| &line["data: ".len()..]);
         Ok(serde_json::from_str(json)?)
     }
 }
 
-/// A request, ready to be written.
+/// A serialised request.
 pub fn request(line: &str, headers: &[(&str, &str)], body: &Value) -> Vec<u8> {
     let body = if body.is_null() {
         String::new()
@@ -73,7 +73,7 @@ pub fn request(line: &str, headers: &[(&str, &str)], body: &Value) -> Vec<u8> {
     (text + "\r\n" + &body).into_bytes()
 }
 
-/// A call of a tool by MCP 2026-07-28.
+/// A call of a tool in MCP 2026-07-28.
 pub fn modern_call(tool: &str, arguments: Value) -> Vec<u8> {
     let body = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -99,16 +99,16 @@ impl Connection {
     /// Connects.
     ///
     /// # Errors
-    /// Why nobody answers.
+    /// Why the connection failed.
     pub async fn open(address: SocketAddr) -> Outcome<Self> {
         Self::over(TcpStream::connect(address).await?)
     }
 
-    /// Connects from this address of the machine. Such a connection ends without a good-bye, so that
-    /// as many as one likes may follow one another.
+    /// Connects from this local address. The connection is reset at its end, so that any number can
+    /// follow one another.
     ///
     /// # Errors
-    /// Why nobody answers.
+    /// Why the connection failed.
     pub async fn open_from(from: Ipv4Addr, address: SocketAddr) -> Outcome<Self> {
         let socket = TcpSocket::new_v4()?;
         socket.set_zero_linger()?;
@@ -127,7 +127,7 @@ impl Connection {
     /// Writes a request and reads its answer.
     ///
     /// # Errors
-    /// Where the connection ends, or what is no answer.
+    /// The connection ended, or the answer is invalid.
     pub async fn exchange(&mut self, request: &[u8]) -> Outcome<Answer> {
         self.stream.get_mut().write_all(request).await?;
         let (status, length, session) = self.head().await?;
@@ -146,10 +146,11 @@ impl Connection {
         })
     }
 
-    /// Writes requests, and takes a byte of their answers at a time, until the server has had enough.
+    /// Writes requests, and reads one byte of their answers at a time, until the server closes the
+    /// connection.
     ///
     /// # Errors
-    /// That the connection ended.
+    /// The connection ended.
     pub async fn trickle(&mut self, requests: &[u8]) -> Outcome<()> {
         self.stream.get_mut().write_all(requests).await?;
         loop {
@@ -158,11 +159,11 @@ impl Connection {
         }
     }
 
-    /// Writes all of a request but its last bytes, and of those one at a time, until the server has
-    /// had enough.
+    /// Writes a request without its last bytes, then those one at a time, until the server closes
+    /// the connection.
     ///
     /// # Errors
-    /// That the connection ended.
+    /// The connection ended.
     pub async fn dribble(&mut self, request: &[u8]) -> Outcome<()> {
         let (most, last) = request.split_at(request.len().saturating_sub(1_000));
         self.stream.get_mut().write_all(most).await?;
@@ -174,10 +175,10 @@ impl Connection {
         Ok(())
     }
 
-    /// Posts to a route of plain HTTP.
+    /// Posts to a route of the HTTP interface.
     ///
     /// # Errors
-    /// A refusal, or that the connection ends.
+    /// A refusal, or the connection ended.
     pub async fn post(&mut self, path: &str, handle: &str, body: &Value) -> Outcome<Value> {
         let headers = [("Chat-Handle", handle)];
         let headers = if handle.is_empty() { &[][..] } else { &headers };
@@ -188,7 +189,7 @@ impl Connection {
     /// Writes a request whose answer is a stream, and reads its head.
     ///
     /// # Errors
-    /// A refusal, or that the connection ends.
+    /// A refusal, or the connection ended.
     pub async fn stream(mut self, request: &[u8]) -> Outcome<Events> {
         self.stream.get_mut().write_all(request).await?;
         let (status, _, _) = self.head().await?;
@@ -198,7 +199,7 @@ impl Connection {
         Ok(Events(self))
     }
 
-    /// An answer's status, its length unless it comes in chunks, and its session.
+    /// Reads the head of an answer: its status, its length unless it is chunked, and its session.
     async fn head(&mut self) -> Outcome<(u16, Option<usize>, Option<String>)> {
         let status = self.next_line().await?;
         let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
@@ -224,7 +225,7 @@ impl Connection {
         Ok(self.line.trim_end())
     }
 
-    /// Reads a chunk (RFC 9112, section 7.1) behind what is there; false at the end.
+    /// Reads a chunk (RFC 9112, section 7.1) and appends it to `body`; false at the end.
     async fn chunk(&mut self, body: &mut Vec<u8>) -> Outcome<bool> {
         let size = usize::from_str_radix(self.next_line().await?, 16)?;
         let from = body.len();
@@ -243,7 +244,7 @@ impl Events {
     /// The data of the next event that has some.
     ///
     /// # Errors
-    /// That the stream ends.
+    /// The stream ended.
     pub async fn data(&mut self) -> Outcome<&str> {
         loop {
             if self.0.next_line().await?.starts_with("data: ") {

@@ -1,31 +1,31 @@
-//! The virtual world, the reading of scenarios, and shrinking.
+//! The virtual world, the parsing of scenarios, and shrinking.
 
 use chat_core::Span;
 use sim_judge::SeedOutcome;
 use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
-use sim_model::outcome::{Progress, Shrunk, Violation};
+use sim_model::outcome::{Progress, Shrunk, Subject, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::Answer;
 use sim_scenario::parse;
 use sim_search::seed::run_seed;
-use sim_search::shrink::{Failure, Means, shrink};
+use sim_search::shrink::{FailedRun, Means, shrink};
 
-/// Two hundred agents who talk over a network that loses and doubles.
+/// Two hundred agents that chat over a network with losses and duplicates.
 const CHAT: &str = include_str!("../scenarios/chat.yaml");
 
-/// Agents who chat in pairs, a message every 300 ms, over a network that only takes its time.
+/// Agents that chat in pairs, a message every 300 ms, over a network that only adds delay.
 const PAIRS: &str = include_str!("../scenarios/pairs.yaml");
 
-/// A scenario with most of what may stand in one.
+/// A scenario with most of the possible parts.
 const TOUR: &str = include_str!("../../scenarios/crash_restart.yaml");
 
-/// A seed that is not run twice at once, as one in sixteen is.
+/// A seed without the additional twin run that one seed in sixteen has.
 const SEED: u64 = 1;
 
-/// The chat, for so long.
+/// The chat, for this many virtual seconds.
 ///
 /// # Panics
-/// When the scenario cannot be read, which its test rules out.
+/// If the scenario is invalid, which its test rules out.
 #[must_use]
 pub fn chat(seconds: u64) -> Plan {
     let mut plan = parse("chat.yaml", CHAT).expect("the scenario is read by a test");
@@ -33,10 +33,10 @@ pub fn chat(seconds: u64) -> Plan {
     plan
 }
 
-/// The chat in pairs, of so many users for so long.
+/// The chat in pairs, with this many users and virtual seconds.
 ///
 /// # Panics
-/// When the scenario cannot be read, which its test rules out.
+/// If the scenario is invalid, which its test rules out.
 #[must_use]
 pub fn pairs(users: u32, seconds: u64) -> Plan {
     let arrivals = format!("arrival_count: {users}");
@@ -46,43 +46,43 @@ pub fn pairs(users: u32, seconds: u64) -> Plan {
     plan
 }
 
-/// Runs a plan with all properties, and returns how many messages were seen, once for each receiver.
+/// Runs a plan with all properties, and returns the number of received messages over all receivers.
 #[must_use]
 pub fn delivered(plan: &Plan) -> u64 {
     let outcome = run_seed(plan, SEED, &Progress::default(), None);
     outcome.counts.delivered
 }
 
-/// Runs a plan with all properties, and returns its steps. Never inlined: whatever counts
-/// instructions knows by this name where to count.
+/// Runs a plan with all properties, and returns its number of steps. Never inlined, because
+/// instruction counters find it by name.
 #[inline(never)]
 #[must_use]
 pub fn run(plan: &Plan) -> u64 {
     run_seed(plan, SEED, &Progress::default(), None).steps
 }
 
-/// Reads a scenario. Never inlined, as `run` is not.
+/// Parses a scenario. Never inlined, as `run`.
 ///
 /// # Panics
-/// When it cannot be read, which a test rules out.
+/// If it is invalid, which a test rules out.
 #[inline(never)]
 #[must_use]
 pub fn read() -> Plan {
     parse("crash_restart.yaml", TOUR).expect("a shipped scenario is read by a test")
 }
 
-/// Shrinks a run of the shipped scenario in which somebody says a second thing, as if that were
-/// a violation: the core has none to offer.
+/// Shrinks a run of the shipped scenario to a second message in a room, which stands in for a
+/// violation: the core has none to offer.
 ///
 /// # Panics
-/// When nobody does, which a test rules out.
+/// If no room has a second message, which a test rules out.
 #[must_use]
 pub fn shrink_one() -> Shrunk {
     let mut plan = read();
-    // Long enough for a second thing to be said, and for a crash before it.
+    // Long enough for a second message after a crash.
     plan.duration = Span::secs(6);
     plan.faults.retain(|fault| fault.at < Span::secs(6));
-    let failure = Failure {
+    let failure = FailedRun {
         plan: &plan,
         seed: SEED,
         property: PLANTED,
@@ -95,10 +95,10 @@ pub fn shrink_one() -> Shrunk {
     shrink(&failure, means).expect("somebody says a second thing")
 }
 
-/// The property that `shrink_one` has violated.
+/// The stand-in property of `shrink_one`.
 const PLANTED: &str = "planted";
 
-/// Looks for a second thing said in a room, and passes everything on.
+/// Finds a second message in a room, and forwards everything.
 struct Lookout<'o> {
     found: bool,
     also: Option<&'o mut dyn Observer>,
@@ -134,10 +134,11 @@ fn run_and_judge(
     if lookout.found {
         outcome.violations.push(Violation {
             property: PLANTED.to_owned(),
-            at_ms: 0.0,
+            at: Span(0),
             users: Vec::new(),
             detail: "It was seen.".to_owned(),
             seed,
+            subject: Subject::default(),
         });
     }
     outcome
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn pairs_chat_and_each_message_arrives() {
-        // A message every 300 ms of each, but for the time that meeting takes.
+        // Each sends a message every 300 ms, except while it waits for its match.
         let seen = delivered(&pairs(4, 30));
         assert!((300..=400).contains(&seen), "{seen}");
     }

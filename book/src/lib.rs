@@ -1,6 +1,6 @@
-//! What the documentation is made of: pages with headings, links and examples, and the commands that
-//! examples show. `cargo xtask test --only book` follows the links, and the tests of this package
-//! try the examples.
+//! The documentation's parts: pages with headings, links and examples, and the commands in
+//! examples. `cargo xtask test --only book` checks the links, and the tests of this package check
+//! the examples.
 
 pub mod page;
 pub mod pages;

@@ -1,23 +1,23 @@
-//! One page of Markdown: what can be linked to in it, what it links to, and its examples.
+//! One page of Markdown: its anchors, its links, and its examples.
 
 use std::collections::BTreeMap;
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
-/// A page, read.
+/// A parsed page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
     /// The anchors of its headings, in order, as GitHub and mdBook make them.
     pub anchors: Vec<String>,
-    /// Where it links to, images among them.
+    /// Its links, including images.
     pub links: Vec<Link>,
-    /// What stands in code within its text.
+    /// Its inline code.
     pub code: Vec<String>,
     /// Its fenced blocks.
     pub fences: Vec<Fence>,
 }
 
-/// A link as it is written.
+/// A link in the source of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// The line on which it begins, from 1.
@@ -33,12 +33,12 @@ pub struct Fence {
     pub line: usize,
     /// The first word behind the fence; empty if there is none.
     pub language: String,
-    /// What stands in it.
+    /// Its content.
     pub text: String,
 }
 
 impl Page {
-    /// Reads Markdown.
+    /// Parses Markdown.
     #[must_use]
     pub fn read(markdown: &str) -> Self {
         let mut page = Self::default();
@@ -124,7 +124,7 @@ fn anchor(heading: &str) -> String {
     kept.flat_map(char::to_lowercase).collect()
 }
 
-/// The anchor itself the first time, then with a number.
+/// The anchor itself at its first use, then with a number.
 fn unique(anchor: String, given: &mut BTreeMap<String, usize>) -> String {
     let times = given.entry(anchor.clone()).or_default();
     *times += 1;

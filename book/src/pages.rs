@@ -14,7 +14,7 @@ pub const CONTENTS: &str = "docs/SUMMARY.md";
 pub struct Named {
     /// From the root of the workspace, with `/` between names.
     pub path: String,
-    /// What it holds.
+    /// The parsed page.
     pub page: Page,
 }
 
@@ -41,8 +41,8 @@ fn text(root: &Path, path: &str) -> io::Result<String> {
         .map_err(|error| io::Error::new(error.kind(), format!("{path}: {error}")))
 }
 
-/// Where a link of the page at `from` leads: both are paths from the root. A path that leaves the
-/// root keeps its `..`, and so leads to no file.
+/// The target of a link of the page at `from`. Both are paths from the root. A path that leaves the
+/// root keeps its `..`, and so names no file.
 #[must_use]
 pub fn resolve(from: &str, target: &str) -> String {
     let mut parts: Vec<&str> = from.split('/').collect();

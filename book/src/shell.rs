@@ -1,17 +1,16 @@
-//! The commands of an example: enough of a shell's grammar to say which program is called, and with
-//! which words.
+//! The commands of an example: enough of a shell's grammar to find each program and its arguments.
 
-/// One program and its words.
+/// One program with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     /// The line on which it begins, from 1 within its example.
     pub line: usize,
-    /// The program first; quotes are taken off.
+    /// The program, then its arguments, without quotes.
     pub words: Vec<String>,
 }
 
 impl Command {
-    /// The program: also the one whose output a variable is set to, as in `a=$(b c)`.
+    /// The program. For an assignment such as `a=$(b c)` it is `b`.
     #[must_use]
     pub fn program(&self) -> &str {
         let first = self.words.first().map_or("", String::as_str);
@@ -20,16 +19,16 @@ impl Command {
     }
 }
 
-/// What stands between two commands of a line.
+/// Separators between commands.
 const BETWEEN: [&str; 5] = ["|", "&&", "||", ";", "&"];
 
-/// What stands before the name of a file that is no word of the command.
+/// Redirections, whose file is no argument of the command.
 const REDIRECTED: [&str; 5] = [">", ">>", "<", "2>", "2>>"];
 
-/// The commands of an example, in order. A comment is none, and neither is an assignment alone.
+/// The commands of an example, in order, without comments and plain assignments.
 ///
 /// # Errors
-/// The line of a quotation that does not end.
+/// The line of an unterminated quotation.
 pub fn commands(example: &str) -> Result<Vec<Command>, usize> {
     let mut found = Vec::new();
     let mut lines = example.lines().enumerate();
@@ -71,7 +70,7 @@ fn split(words: Vec<String>) -> impl Iterator<Item = Vec<String>> {
     all.into_iter().filter(|command| !command.is_empty())
 }
 
-/// Whether a word sets a variable, and not by what another command prints.
+/// Whether a word is an assignment other than of a command's output.
 fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, value)| {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';

@@ -8,36 +8,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::dice::Dice;
 
-/// The most stress there is.
+/// The highest stress level.
 const MAX_STRESS: u8 = 100;
-/// The most that one break takes away.
+/// The largest relief that one break gives.
 const MAX_RELIEF: u64 = 100;
-/// How long one point of stress takes to come.
+/// The time in which stress rises by one point.
 const STRESS_EVERY: Span = Span::secs(60);
-/// The most alert that a boss is.
+/// The highest alert level of a boss.
 const MAX_ALERT: u8 = 5;
-/// How long an answer is held back when the boss is that alert.
+/// The delay of an answer while the boss is at `MAX_ALERT`.
 const HELD: Span = Span::secs(20);
-/// A cool-down of zero means this.
+/// The cool-down that applies where the operator configured zero.
 const LEAST_COOLDOWN: Span = Span::secs(1);
-/// The numbers from which a text of the answer is chosen.
+/// The number of flavours, from which the texts of an answer are chosen.
 const FLAVOURS: u64 = 1 << 32;
 
-/// How somebody is at some instant.
+/// The stress level of a participant and the alert level of its boss at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mood {
-    /// From 0 to 100.
+pub struct StressStatus {
+    /// The stress level, from 0 to 100.
     pub stress: u8,
-    /// How alert the boss is, from 0 to 5.
+    /// The boss's alert level, from 0 to 5.
     pub boss_alert: u8,
 }
 
-/// What bosses are like, as the operator decided.
+/// The behaviour of bosses, which the operator configures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Boss {
-    /// How many of a hundred breaks are noticed.
+    /// The percentage of breaks that raise the alert level.
     pub(crate) alertness: u32,
-    /// How long until one that noticed calms down by one.
+    /// The time in which the alert level falls by one.
     pub(crate) cooldown: Span,
 }
 
@@ -51,39 +51,40 @@ impl Boss {
     }
 }
 
-/// A break that was just taken.
+/// The result of one break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
-    /// Whether the boss is more alert for it.
+    /// Whether the break raised the alert level.
     pub(crate) noticed: Noticed,
-    /// When the answer may leave.
+    /// The earliest instant at which the answer may leave.
     pub(crate) answer_at: Time,
-    /// A number to choose texts by.
+    /// A random number by which the texts of the answer are chosen.
     pub(crate) flavour: u32,
 }
 
-/// Whether a break made the boss more alert.
+/// Whether a break raised the alert level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Noticed {
     /// The level rose by one.
     Yes,
-    /// It stayed, by chance or because it cannot rise.
+    /// The level stayed, by chance or because it is at its maximum.
     No,
 }
 
-/// The breaks of one participant: what was left of stress and alertness, and since when.
+/// The break state of one participant: stress and alert level, each with the instant at which it
+/// was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Breaks {
-    /// Right after the last break, or on arrival.
+    /// The stress right after the last break, or on registration.
     stress: u8,
     relaxed_at: Time,
-    /// Right after the last real change of the level that a break made.
+    /// The alert level right after the last break that raised it.
     alert: u8,
     alerted_at: Time,
 }
 
 impl Breaks {
-    /// Somebody arrives, at ease and unwatched.
+    /// The state of a new participant: no stress, no alert.
     pub(crate) const fn new(now: Time) -> Self {
         Self {
             stress: 0,
@@ -93,13 +94,13 @@ impl Breaks {
         }
     }
 
-    /// How somebody is at `now`: one point of stress more for each whole minute, and one of
-    /// alertness less for each whole cool-down.
-    pub(crate) fn mood(&self, now: Time, boss: Boss) -> Mood {
+    /// The levels at `now`. Stress rises by one for each whole minute; the alert level falls by one
+    /// for each whole cool-down.
+    pub(crate) fn mood(&self, now: Time, boss: Boss) -> StressStatus {
         let minutes = now.since(self.relaxed_at).0 / STRESS_EVERY.0;
         let calmed = now.since(self.alerted_at).0 / boss.cooldown().0;
         let left = |count: u64, most: u8| u8::try_from(count).map_or(most, |n| n.min(most));
-        Mood {
+        StressStatus {
             stress: self
                 .stress
                 .saturating_add(left(minutes, MAX_STRESS))
@@ -108,14 +109,14 @@ impl Breaks {
         }
     }
 
-    /// A break is taken at `now`.
+    /// Takes a break at `now`.
     pub(crate) fn take(&mut self, now: Time, boss: Boss, dice: &mut Dice) -> Taken {
-        let Mood { stress, boss_alert } = self.mood(now, boss);
+        let StressStatus { stress, boss_alert } = self.mood(now, boss);
         let relief = 1 + dice.below(MAX_RELIEF);
         self.stress = u8::try_from(u64::from(stress).saturating_sub(relief)).unwrap_or(0);
         self.relaxed_at = now;
         let sees = dice.below(100) < u64::from(boss.alertness);
-        // At the top there is nothing to change: the cool-down goes on from the last real change.
+        // At the maximum the level does not change, so the cool-down keeps its start.
         let noticed = if sees && boss_alert < MAX_ALERT {
             self.alert = boss_alert + 1;
             self.alerted_at = now;
@@ -131,8 +132,9 @@ impl Breaks {
         }
     }
 
-    /// What the level fell by until `now` is written down, when bosses become others. The begun
-    /// cool-down is from now on one of theirs: a shorter one may be over now, and is only one.
+    /// Stores the alert level at `now`, before the cool-down changes from that of `before` to that
+    /// of `after`. The part of a cool-down that has passed counts towards the new one. If it
+    /// exceeds the new one, the level falls by one, not by more.
     pub(crate) fn settle(&mut self, now: Time, before: Boss, after: Boss) {
         let level = self.mood(now, before).boss_alert;
         let falls = u64::from(self.alert - level);
@@ -154,7 +156,7 @@ impl Breaks {
 mod tests {
     use chat_types::BreakKind;
 
-    use super::{Boss, Breaks, Dice, MAX_ALERT, Mood, Noticed, Span, Taken, Time};
+    use super::{Boss, Breaks, Dice, MAX_ALERT, Noticed, Span, StressStatus, Taken, Time};
     use crate::id::Position;
 
     const START: Time = Time(1_000_000);
@@ -173,7 +175,7 @@ mod tests {
         breaks.take(now, boss, &mut Dice::of(42, Position(position)))
     }
 
-    /// As stressed as can be, under a boss of this level.
+    /// A participant with the highest stress, under a boss of this alert level.
     fn worn_out(alert: u8) -> Breaks {
         Breaks {
             stress: 100,
@@ -322,14 +324,15 @@ mod tests {
     #[test]
     fn what_changes_nothing_does_not_keep_the_boss_awake() {
         let cooldown = Span::secs(300);
-        // At the top an alert is no change, and without an alert there is none.
+        // A break changes nothing if the level is at its maximum, or if the boss does not notice
+        // it.
         for (level, boss) in [(5, ALWAYS), (3, NEVER)] {
             let mut breaks = worn_out(level);
             take(&mut breaks, START + Span::secs(299), boss, 1);
             assert_eq!(breaks.mood(START + Span::secs(299), boss).boss_alert, level);
             assert_eq!(breaks.mood(START + cooldown, boss).boss_alert, level - 1);
         }
-        // One that is noticed is a change: from there on it is counted.
+        // A break that raises the level restarts the cool-down.
         let mut breaks = worn_out(3);
         take(&mut breaks, START + Span::secs(299), ALWAYS, 1);
         assert_eq!(breaks.mood(START + cooldown, ALWAYS).boss_alert, 4);
@@ -340,7 +343,7 @@ mod tests {
     #[test]
     fn a_fall_is_a_change_from_which_the_next_is_counted() {
         let mut breaks = worn_out(5);
-        // Fell to 4 at 300 s, and rises again at 450 s.
+        // The level falls to 4 at 300 s and rises again at 450 s.
         take(&mut breaks, START + Span::secs(450), ALWAYS, 1);
         assert_eq!(breaks.mood(START + Span::secs(749), ALWAYS).boss_alert, 5);
         assert_eq!(breaks.mood(START + Span::secs(750), ALWAYS).boss_alert, 4);
@@ -381,7 +384,7 @@ mod tests {
     #[test]
     fn what_is_read_is_what_was_left() {
         let breaks = worn_out(2);
-        let mood = Mood {
+        let mood = StressStatus {
             stress: 100,
             boss_alert: 2,
         };

@@ -1,4 +1,4 @@
-//! What callers ask for. A command that reaches the journal is one of these.
+//! Commands and journal entries.
 
 use std::sync::Arc;
 
@@ -7,111 +7,113 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{Address, Epoch, RequestKey, RoomId, SecretHash, Seq, UserId};
 
-/// One entry of the journal, but for its position and time, which the journal gives.
+/// One entry of the journal. The journal adds its position and time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Entry {
-    /// A participant, or somebody who registers, asks for something.
+    /// A command of a participant, or of a caller that registers.
     Call {
-        /// Who asks.
+        /// The caller.
         caller: Caller,
-        /// The request key, by which a repetition is known.
+        /// The request key, which identifies a repeated call.
         key: Option<RequestKey>,
-        /// What is asked.
+        /// The command.
         command: Command,
     },
-    /// What a participant's reads and streams imply, said by the node.
+    /// A consequence of a participant's reads or streams, which the node proposes.
     Implied {
-        /// Whose.
+        /// The participant.
         user: UserId,
-        /// What.
+        /// The consequence.
         implied: Implied,
     },
-    /// An operator acts.
+    /// An operator's act.
     Operate {
-        /// Which operator, by name.
+        /// The operator's name.
         operator: Arc<str>,
-        /// What it does.
+        /// The act.
         act: Operate,
     },
-    /// Time passed.
+    /// Time passes, and nothing else happens.
     Tick,
     /// The first entry of a journal.
     Started {
-        /// The limits kept from here on.
+        /// The configuration from here on.
         config: Box<Config>,
         /// The version of the core that wrote the journal.
         version: Arc<str>,
         /// The seed of all randomness.
         seed: u64,
     },
-    /// The server is back after downtime: deadlines move by it, streams are as just closed.
+    /// The server restarts after downtime. Deadlines move by its length, and all streams count as
+    /// just closed.
     Resumed {
-        /// The limits kept from here on.
+        /// The configuration from here on.
         config: Box<Config>,
-        /// The version of the core that goes on.
+        /// The version of the core that continues the journal.
         version: Arc<str>,
     },
 }
 
-/// Who asks.
+/// The caller of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Caller {
-    /// A participant, by the hash of its handle.
+    /// A participant, identified by the hash of its handle.
     Handle(SecretHash),
-    /// Somebody who registers: the hashes of the handle and the reader id minted for it.
-    /// A repeated registration finds the handle known, and speaks for its participant.
+    /// A new caller, with the hashes of the handle and the reader id minted for it. In a repeated
+    /// registration the handle is known already, and the call is its participant's.
     New {
         /// The handle's hash.
         handle: SecretHash,
         /// The reader id's hash.
         reader: SecretHash,
-        /// Where the registration comes from.
+        /// The address that the registration comes from.
         from: Address,
     },
 }
 
-/// What reads and streams imply.
+/// The consequences of reads and streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Implied {
-    /// An event stream opens, for a caller that waits for it.
+    /// An event stream opens. Its caller waits for the commit.
     OpenStream,
     /// An event stream closed.
     CloseStream,
-    /// A participant was heard of through reads alone, or waits in a `check` since so long.
+    /// The participant was seen through reads alone, or is waiting in a `check`.
     Seen {
-        /// How long the participant has been waiting; told to its rooms.
+        /// The time the participant has been waiting in its `check`. Its rooms receive it as a
+        /// notice.
         waiting: Option<Span>,
     },
     /// The inbox was read.
     Read {
-        /// The caller has everything up to here, and will not ask for it again.
+        /// The caller has received all events up to this one, and will not ask for them again.
         acknowledged: Seq,
-        /// An answer up to here went to a caller who was still there.
+        /// An answer with events up to this one was sent to a caller that was still connected.
         delivered: Seq,
     },
 }
 
-/// What is asked. Where `room` is left out, the one room the caller is in is meant.
+/// A command. Where `room` is left out, the command applies to the only room that the caller is in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
-    /// Stand in the line for a partner.
+    /// Enter the queue for a partner.
     EnterQueue(EnterQueue),
-    /// Leave the line.
+    /// Leave the queue.
     LeaveQueue,
-    /// Register under a name and join a named room; with a handle, just join.
+    /// Without a handle: register under a name and join a named room. With one: join the room.
     Login {
         /// The display name.
         username: Arc<str>,
         /// The room's name.
         room: Arc<str>,
     },
-    /// Say something at once.
+    /// Send a message.
     SendMessage {
-        /// Where.
+        /// The room.
         room: Option<RoomId>,
-        /// What.
+        /// The text.
         text: Arc<str>,
-        /// The grant under which the caller believes to speak.
+        /// The epoch of the grant that the caller believes to hold.
         epoch: Option<Epoch>,
     },
     /// Leave a room.
@@ -119,54 +121,54 @@ pub enum Command {
         /// The room that the caller leaves.
         room: Option<RoomId>,
     },
-    /// Claim the stick, or ask for one's place in its line.
+    /// Claim the stick, or read the caller's place in its line.
     TalkingStick {
-        /// Where.
+        /// The room.
         room: Option<RoomId>,
-        /// The grant that the caller believes to have.
+        /// The epoch of the grant that the caller believes to hold.
         epoch: Option<Epoch>,
     },
-    /// Add to one's draft.
+    /// Append to the caller's draft.
     Append {
-        /// Where.
+        /// The room.
         room: Option<RoomId>,
-        /// What.
+        /// The text.
         text: Arc<str>,
-        /// The grant under which the caller believes to speak.
+        /// The epoch of the grant that the caller believes to hold.
         epoch: Option<Epoch>,
     },
-    /// Send the draft, and release the stick.
+    /// Send the draft as a message, and release the stick.
     Push {
-        /// Where.
+        /// The room.
         room: Option<RoomId>,
-        /// The grant under which the caller believes to speak.
+        /// The epoch of the grant that the caller believes to hold.
         epoch: Option<Epoch>,
     },
-    /// Take the last append back.
+    /// Undo the last append.
     Undo {
-        /// Where.
+        /// The room.
         room: Option<RoomId>,
-        /// The grant that the caller believes to have.
+        /// The epoch of the grant that the caller believes to hold.
         epoch: Option<Epoch>,
     },
     /// Clear the draft, and release the stick or withdraw the claim.
     Reset {
-        /// Where.
+        /// The room.
         room: Option<RoomId>,
-        /// The grant that the caller believes to have.
+        /// The epoch of the grant that the caller believes to hold.
         epoch: Option<Epoch>,
     },
-    /// Tell the room that one is typing.
+    /// Notify the room that the caller is typing.
     Typing {
-        /// Where.
+        /// The room.
         room: Option<RoomId>,
     },
-    /// Neither meet nor hear a participant again.
+    /// Block a participant: the two are not matched and do not receive each other's messages.
     BlockUser {
         /// The participant to block.
         user: UserId,
     },
-    /// Meet and hear a participant again that the caller has blocked.
+    /// Remove the caller's block of a participant.
     UnblockUser {
         /// The participant to unblock.
         user: UserId,
@@ -178,90 +180,91 @@ pub enum Command {
         /// The reason; at most 500 characters.
         reason: Arc<str>,
     },
-    /// Take a break. A caller without a handle is registered, in no room.
+    /// Take a break. A caller without a handle is registered, and joins no room.
     TakeBreak {
         /// The kind of break.
         kind: BreakKind,
-        /// What to say of it in place of the server's own words: one line, of `max_excuse`
-        /// characters at most.
+        /// The caller's own text for the break, in place of the server's: one line, at most
+        /// `max_excuse` characters.
         excuse: Option<Arc<str>>,
     },
-    /// Just be here. A caller without a handle is registered, in no room.
+    /// Register a caller without a handle, which joins no room. With a handle, only mark the
+    /// participant as present.
     Arrive,
-    /// Leave everything, and be forgotten.
+    /// Leave all rooms and the queue, and end the registration.
     Unregister,
 }
 
-/// What `enter_queue` takes.
+/// The arguments of `enter_queue`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct EnterQueue {
-    /// The public id one would have; only at registration. Ids like `user_7` are the server's.
+    /// The public id that the caller wants, at registration only. Ids such as `user_7` are assigned
+    /// by the server alone.
     pub user_id: Option<Arc<str>>,
-    /// The display name one would have; only while one has none.
+    /// The display name that the caller wants, if it has not chosen one yet.
     pub display_name: Option<Arc<str>>,
-    /// What one would talk about.
+    /// The topics that the caller wants to talk about.
     pub interests: Arc<[Arc<str>]>,
 }
 
-/// What operators do.
+/// An operator's act.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Operate {
-    /// A participant may not speak until it is unmuted.
+    /// Mute a participant until it is unmuted.
     Mute {
         /// The participant.
         user: UserId,
         /// The reason, which the participant's rooms receive.
         reason: Arc<str>,
     },
-    /// A muted participant may speak again.
+    /// Unmute a participant.
     Unmute {
         /// The participant.
         user: UserId,
     },
-    /// A participant is removed from a room.
+    /// Remove a participant from a room.
     Kick {
         /// The participant.
         user: UserId,
-        /// The room that it is removed from.
+        /// The room.
         room: RoomId,
         /// The reason, which the room receives.
         reason: Arc<str>,
     },
-    /// A room ends.
+    /// Close a room.
     Close {
         /// The room to close.
         room: RoomId,
         /// The reason, which the room receives.
         reason: Arc<str>,
     },
-    /// A participant is forgotten, and neither its handle nor its name may be registered again.
+    /// End a participant's registration. Neither its handle nor its name can be registered again.
     BanUser {
         /// The participant.
         user: UserId,
         /// The reason.
         reason: Arc<str>,
     },
-    /// The participants registered from this address may not speak, now and later, until it is
-    /// unbanned.
+    /// Mute all present and future participants of this address, until it is unbanned.
     MuteAddress {
         /// The hash of the address.
         address: Address,
         /// The reason, which the rooms of these participants receive.
         reason: Arc<str>,
     },
-    /// Nothing from this address is admitted any more.
+    /// Refuse all calls from this address.
     BanAddress {
         /// The hash of the address.
         address: Address,
         /// The reason.
         reason: Arc<str>,
     },
-    /// A name is neither muted nor banned any more.
+    /// Remove the mute or the ban of a name.
     Unban {
         /// The name, in any spelling.
         name: Arc<str>,
     },
-    /// The address is neither muted nor banned any more.
+    /// Remove the mute or the ban of an address.
     UnbanAddress {
         /// The hash of the address.
         address: Address,

@@ -1,26 +1,26 @@
-//! Dice: keyed by the seed and the position of an entry, and fair.
+//! Random numbers, drawn from the seed and the position of an entry.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::id::Position;
 
-/// What chance gives to one entry. Nothing runs on from one entry to the next, so one draw more
-/// does not reshuffle what follows.
+/// The random numbers of one entry. No state passes from one entry to the next, so an additional
+/// draw does not change later ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(ChaCha8Rng);
 
 impl Dice {
-    /// The dice of the entry at this position.
+    /// The random numbers of the entry at this position.
     pub(crate) fn of(seed: u64, position: Position) -> Self {
         let mut generator = ChaCha8Rng::seed_from_u64(seed);
         generator.set_stream(position.0);
         Self(generator)
     }
 
-    /// A whole number below `n`, each as likely: the product's upper half, and again where the
-    /// lower half falls into the part that would make some numbers likelier (D. Lemire, "Fast
-    /// random integer generation in an interval", 2019).
+    /// A uniform number below `n`: the upper half of the product. The draw is repeated if the lower
+    /// half falls into the range that would make some numbers likelier (D. Lemire, "Fast random
+    /// integer generation in an interval", 2019).
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         let unfair = n.wrapping_neg() % n;
         loop {
@@ -47,7 +47,7 @@ mod tests {
         assert_ne!(draws(1, 7), draws(2, 7));
     }
 
-    /// With as many numbers as make for it, nearly every second draw is thrown away.
+    /// This `n` rejects nearly half of all draws.
     #[test]
     fn what_would_make_some_numbers_likelier_is_drawn_again() {
         let n = (1 << 63) + 1;

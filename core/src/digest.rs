@@ -1,4 +1,4 @@
-//! A fingerprint of any value that serialises: the same on every machine, build and run.
+//! A fingerprint of any value that serialises. It does not depend on machine, build or run.
 
 pub use chat_types::{mix, mix_bytes};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde::Serialize;
 /// # Panics
 /// When the value cannot be serialised, which is a bug: all of the core's state can.
 pub(crate) fn fingerprint(value: &impl Serialize) -> u64 {
-    /// Gathers single bytes into words, since numbers serialise byte by byte.
+    /// Gathers single bytes into words: numbers serialise byte by byte.
     struct Fold {
         state: u64,
         word: u64,
@@ -57,7 +57,7 @@ pub(crate) fn fingerprint(value: &impl Serialize) -> u64 {
 mod tests {
     use super::{fingerprint, mix, mix_bytes};
 
-    /// These numbers are in every trace hash that anyone has written down.
+    /// Every recorded trace hash depends on these numbers.
     #[test]
     fn fingerprints_are_the_same_in_every_build() {
         let prints = [

@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Appended texts, the last of which can be taken back.
+/// The appended texts. Each append can be undone, the last one first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Draft {
     text: String,
     length: u32,
-    /// The length in bytes before each append, for `undo`; and the characters of each.
+    /// For each append: the length in bytes before it, for `undo`, and its number of characters.
     appends: Vec<(u32, u32)>,
 }
 
-/// What came of an append.
+/// The result of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Appended {
     pub(crate) length: u32,
@@ -27,7 +27,7 @@ impl Draft {
         self.length
     }
 
-    /// Adds the first `max_append` characters of `text`. The caller has seen that they fit.
+    /// Appends the first `max_append` characters of `text`. The caller has checked that they fit.
     pub(crate) fn append(&mut self, text: &str, max_append: u32) -> Appended {
         let total = count(text);
         let taken = total.min(max_append);
@@ -44,7 +44,7 @@ impl Draft {
         }
     }
 
-    /// Takes the last append back. Without one, nothing changes.
+    /// Undoes the last append. An empty draft stays as it is.
     pub(crate) fn undo(&mut self) {
         if let Some((bytes, characters)) = self.appends.pop() {
             self.text.truncate(bytes as usize);
@@ -63,7 +63,7 @@ impl Draft {
         &self.text[start..]
     }
 
-    /// What must hold of it, whatever happened: every append can be taken back.
+    /// Checks the invariant: every append can be undone.
     pub(crate) fn validate(&self) -> Result<(), String> {
         let mut rest = self.clone();
         for (bytes, characters) in self.appends.iter().rev() {
@@ -84,7 +84,7 @@ impl Draft {
     }
 }
 
-/// Characters of a text: Unicode scalar values, as the protocol counts them.
+/// The number of characters of a text: Unicode scalar values, as the protocol counts them.
 pub(crate) fn count(text: &str) -> u32 {
     u32::try_from(text.chars().count()).unwrap_or(u32::MAX)
 }

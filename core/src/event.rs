@@ -1,4 +1,4 @@
-//! What members of a room are told. An inbox holds nothing else; `gap`s are made when read.
+//! Events of rooms, which inboxes hold. A `gap` is no event: it is computed on reading.
 
 use std::sync::Arc;
 
@@ -7,49 +7,50 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{Epoch, MessageId, RoomId, RoomSeq, Seq, UserId};
 
-/// A participant as others see it. Shared: events outlive the participants they name.
+/// A participant as others see it. It is shared, because an event can outlive its participant.
 #[derive(Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Who {
-    /// The number behind `user_7`.
+    /// The number in `user_7`.
     pub id: UserId,
-    /// The public id, when it is not `user_7` but one that the participant chose.
+    /// The public id that the participant chose; none if it is `user_7`.
     pub chosen_id: Option<Box<str>>,
     /// The display name.
     pub name: Box<str>,
 }
 
-/// Something that happened in a room.
+/// An event of a room.
 #[derive(Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Event {
-    /// Where.
+    /// The room.
     pub room: RoomId,
-    /// Its place in the room's order.
+    /// The place in the room's order.
     pub room_seq: RoomSeq,
-    /// When.
+    /// The instant of the event.
     pub at: Time,
-    /// What.
+    /// The kind of event, with its fields.
     pub body: Body,
 }
 
-/// What happened.
+/// The kinds of events, with their fields.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Body {
-    /// `chatroom.found`: these two were paired. Each is told of the other.
+    /// `chatroom.found`: these two were matched. Each receives the other's name.
     Found([Arc<Who>; 2]),
-    /// `message.received`, to all but the sender.
+    /// `message.received`, to all members but the sender.
     Message {
-        /// Who spoke.
+        /// The sender.
         sender: Arc<Who>,
-        /// What was said.
+        /// The text.
         text: Arc<str>,
-        /// The grant it was said under, in a room with a stick.
+        /// The epoch of the sender's grant, in a room with a stick.
         epoch: Option<Epoch>,
     },
-    /// `partner.disconnected`: the pair room is over. To all but the one whose call ended it.
+    /// `partner.disconnected`: the pair room ended. To both, except a member whose own call ended
+    /// it.
     PartnerDisconnected(EndReason),
-    /// `partner.away`: the partner's last stream closed. To the other.
+    /// `partner.away`, to the other member: the partner's last stream closed.
     PartnerAway(Arc<Who>),
-    /// `partner.reconnected`, within the grace. To the other.
+    /// `partner.reconnected`, to the other member: the partner is back within the grace period.
     PartnerReconnected(Arc<Who>),
     /// `user.joined`.
     Joined(Arc<Who>),
@@ -59,53 +60,53 @@ pub enum Body {
     Away(Arc<Who>),
     /// `user.back`.
     Back(Arc<Who>),
-    /// `stick.claimed`: somebody waits for the stick.
+    /// `stick.claimed`: a member waits for the stick.
     StickClaimed {
-        /// Who.
+        /// The claimant.
         user: Arc<Who>,
-        /// 1 is next.
+        /// The place in line, from 1.
         place: u32,
     },
     /// `stick.granted`.
     StickGranted {
-        /// To whom.
+        /// The new holder.
         user: Arc<Who>,
-        /// The grant's number.
+        /// The epoch of the grant.
         epoch: Epoch,
-        /// How long it lasts.
+        /// The length of the lease.
         lease: Span,
     },
-    /// `stick.released`: given back by push, reset, leaving or going away.
+    /// `stick.released`: the holder pushed, reset, left or went away.
     StickReleased {
-        /// By whom.
+        /// The former holder.
         user: Arc<Who>,
-        /// The grant that ended.
+        /// The epoch of the grant that ended.
         epoch: Epoch,
     },
-    /// `stick.expired`: the lease ran out.
+    /// `stick.expired`: the lease ended.
     StickExpired {
-        /// Whose.
+        /// The former holder.
         user: Arc<Who>,
-        /// The grant that ended.
+        /// The epoch of the grant that ended.
         epoch: Epoch,
     },
     /// `moderation.muted`.
     Muted {
-        /// Who may not speak.
+        /// The muted participant.
         user: Arc<Who>,
-        /// Why.
+        /// The operator's reason.
         reason: Arc<str>,
     },
-    /// `moderation.kicked`: to the one who is put out, too.
+    /// `moderation.kicked`, also to the removed participant.
     Kicked {
-        /// Who.
+        /// The removed participant.
         user: Arc<Who>,
-        /// Why.
+        /// The operator's reason.
         reason: Arc<str>,
     },
-    /// `moderation.closed`: the named room is over.
+    /// `moderation.closed`: the named room ended.
     Closed {
-        /// Why.
+        /// The operator's reason.
         reason: Arc<str>,
     },
 }
@@ -113,20 +114,20 @@ pub enum Body {
 /// Why a pair room ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum EndReason {
-    /// `left`: one of the two left.
+    /// `left`: one of the two left the room.
     Left,
-    /// `timeout`: one of the two stayed away.
+    /// `timeout`: one of the two went away.
     Timeout,
     /// `blocked`: one of the two blocked the other.
     Blocked,
-    /// `turn_limit`: the turns are used up.
+    /// `turn_limit`: the room reached its limit of messages.
     TurnLimit,
     /// `closed`: an operator ended it.
     Closed,
 }
 
 impl EndReason {
-    /// The reason as the wire has it.
+    /// The reason's name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -139,16 +140,17 @@ impl EndReason {
     }
 }
 
-/// How much one answer holds.
+/// The limits of one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Most {
-    /// At most so many events.
+    /// The largest number of events.
     pub(crate) events: usize,
-    /// Texts of at most so many bytes; the first event has any length, or it would never leave.
+    /// The largest size of all texts, in bytes. The first event is exempt: otherwise a longer one
+    /// could never be delivered.
     pub(crate) bytes: usize,
 }
 
-/// An answer that is being filled.
+/// An answer while events are added to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filling {
     most: Most,
@@ -166,7 +168,7 @@ impl Most {
         }
     }
 
-    /// The first of these events that one answer holds.
+    /// The longest prefix of these events that fits into one answer.
     pub(crate) fn of<'a>(self, events: impl Iterator<Item = &'a Arc<Event>>) -> Vec<Arc<Event>> {
         let mut answer = self.begin();
         events
@@ -177,7 +179,8 @@ impl Most {
 }
 
 impl Filling {
-    /// Whether the answer holds this event, too. After a refusal it is complete.
+    /// Adds the event if the answer has space for it. After the first refusal the answer is
+    /// complete.
     pub(crate) fn takes(&mut self, event: &Event) -> bool {
         let bytes = self.bytes.saturating_add(event.bytes());
         let is_first = self.events == 0;
@@ -191,7 +194,7 @@ impl Filling {
 }
 
 impl Event {
-    /// How many bytes of an answer its text takes, in UTF-8.
+    /// The size of the event's text in bytes of UTF-8.
     fn bytes(&self) -> usize {
         match &self.body {
             Body::Message { text, .. } => text.len(),
@@ -213,7 +216,7 @@ impl Event {
         }
     }
 
-    /// The event's type as the wire has it.
+    /// The event's type on the wire.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self.body {
@@ -236,13 +239,13 @@ impl Event {
         }
     }
 
-    /// The public name of a message.
+    /// The public id of a message.
     #[must_use]
     pub const fn message_id(&self) -> MessageId {
         MessageId(self.room, self.room_seq)
     }
 
-    /// The other one of the two that a `chatroom.found` names.
+    /// The partner of `user` in a `chatroom.found`.
     #[must_use]
     pub fn partner_of(&self, user: UserId) -> Option<&Arc<Who>> {
         let Body::Found([a, b]) = &self.body else {
@@ -252,16 +255,16 @@ impl Event {
     }
 }
 
-/// Events that are gone from an inbox, told in their place.
+/// A range of events that were dropped from an inbox. It stands in their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// The first place that is gone.
+    /// The sequence number of the first dropped event.
     pub from: Seq,
-    /// The last place that is gone.
+    /// The sequence number of the last dropped event.
     pub to: Seq,
-    /// What is gone, by room.
+    /// The dropped events by room.
     pub rooms: Vec<LostRange>,
-    /// Whether events of further rooms are gone, which the inbox no longer names.
+    /// Whether events of other rooms were dropped as well, which the inbox does not list any more.
     pub rooms_omitted: bool,
 }
 
@@ -274,39 +277,40 @@ pub struct Gap {
 pub struct LostRange {
     /// The room.
     pub room: RoomId,
-    /// None of its events before this place is gone.
+    /// A lower bound: no event of the room before this place was dropped.
     pub from: RoomSeq,
-    /// The last of its events that is gone.
+    /// The room's last dropped event.
     pub to: RoomSeq,
-    /// So many of the events were messages; 0 unless the last of them is in this gap.
+    /// The number of dropped messages; 0 unless the last of them lies within this gap.
     pub messages: u64,
-    /// The last of the reader's own comings and goings that is gone, if that is in this gap.
+    /// The reader's last dropped change of membership, if it lies within this gap.
     pub you: Option<Membership>,
-    /// Whether others came, went, went away or came back.
+    /// Whether another member joined, left, went away or came back.
     pub members_changed: bool,
-    /// The last of the reader's own grants, releases and expiries that is gone, likewise.
+    /// The last dropped grant, release or expiry of the reader's own stick, if it lies within this
+    /// gap.
     pub stick: Option<StickLoss>,
-    /// Whether the stick was granted to others, or others gave it back or lost it.
+    /// Whether the stick was granted to, released by or taken from another member.
     pub stick_changed: bool,
-    /// Why the room ended, if that is gone.
+    /// Why the room ended, if that event was dropped.
     pub ended: Option<EndReason>,
 }
 
-/// How the reader's own membership of a room changed.
+/// A change of the reader's own membership of a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Membership {
-    /// `matched`: it was matched.
+    /// `matched`: the reader was matched into the room.
     Matched,
-    /// `joined`: it joined.
+    /// `joined`: the reader joined.
     Joined,
-    /// `left`: it left.
+    /// `left`: the reader left.
     Left,
-    /// `kicked`: an operator put it out.
+    /// `kicked`: an operator removed the reader.
     Kicked,
 }
 
 impl Membership {
-    /// The word on the wire.
+    /// The name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -318,19 +322,19 @@ impl Membership {
     }
 }
 
-/// What became of the reader's own stick.
+/// The last change of the reader's own stick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StickLoss {
-    /// `granted`: the reader held it when the gap ended.
+    /// `granted`: the reader held the stick at the end of the gap.
     Granted(Epoch),
     /// `released`: the grant ended by push, reset, leaving or going away.
     Released(Epoch),
-    /// `expired`: the lease ran out.
+    /// `expired`: the lease ended.
     Expired(Epoch),
 }
 
 impl StickLoss {
-    /// The word on the wire.
+    /// The name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -340,7 +344,7 @@ impl StickLoss {
         }
     }
 
-    /// Which grant.
+    /// The epoch of the grant.
     #[must_use]
     pub const fn epoch(self) -> Epoch {
         match self {

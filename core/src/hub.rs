@@ -1,7 +1,8 @@
-//! The state machine. It routes each entry to the part that owns it, and keeps time.
+//! The state machine. It routes each entry to the part that owns it, and fires timers.
 //!
-//! One contract: give it the journal's entries in order, each with its time, and after each one
-//! drain the effects. The same entries give the same replies, effects and digest on every machine.
+//! The contract: pass the journal's entries to it in order, each with its time, and drain the
+//! effects after each one. The same entries give the same replies, effects and digest on every
+//! machine.
 //!
 //! ```
 //! use chat_core::{Address, Caller, Command, Config, Entry, Hub, SecretHash, Span, Time};
@@ -19,12 +20,13 @@
 //!     // InboxGrew(user_1): her own `user.joined`.
 //!     let _ = effect;
 //! }
-//! // Nothing more is due before Ann is given up for unused.
+//! // The next deadline: Ann's unused registration expires.
 //! assert_eq!(hub.poll_timeout(), Some(Time(1_000) + Span::secs(60)));
 //! ```
 
 mod away;
 mod breaks;
+mod deadlines;
 mod identity;
 mod matching;
 mod moderation;
@@ -46,9 +48,9 @@ use serde::{Deserialize, Serialize};
 
 use self::away::Away;
 use crate::command::{Caller, Command, Entry, Implied};
+use crate::counters::Counters;
 use crate::dice::Dice;
 use crate::digest::fingerprint;
-use crate::figures::Figures;
 use crate::id::{Position, RequestKey, RoomId, SecretHash, UserId};
 use crate::moderation::Moderation;
 use crate::participant::Participant;
@@ -57,7 +59,7 @@ use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::room::{Notice, Room};
 use crate::table::Table;
-use crate::timer::{Timer, TimerKind, Timers};
+use crate::timer::Timers;
 
 pub(crate) use identity::MAX_PUBLIC_ID;
 pub(crate) use matching::MAX_INTEREST;
@@ -90,10 +92,10 @@ pub struct Hub {
     #[serde(skip)]
     effects: VecDeque<Effect>,
     #[serde(skip)]
-    figures: Figures,
+    counters: Counters,
 }
 
-/// Where things are found by other names than their ids. All of it follows from the rest.
+/// Finds participants and rooms by secrets and names. It is derived from the rest of the state.
 #[derive(Clone, Debug, Default)]
 struct Index {
     handles: Table<SecretHash, UserId>,
@@ -108,27 +110,27 @@ struct Index {
     away: Away,
 }
 
-/// What the shell should do because of an entry.
+/// What the shell should do after an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// The participant's inbox has new events.
     InboxGrew(UserId),
-    /// Something was said in passing; members other than `notice.user` may be told.
+    /// A notice for all members but `notice.user`. It is not stored in inboxes.
     Noticed {
-        /// Where.
+        /// The room.
         room: RoomId,
-        /// What.
+        /// The notice.
         notice: Notice,
     },
-    /// The participant is no longer registered: its streams and waiting checks end.
+    /// The registration ended: the participant's streams and waiting checks end.
     Forgotten(UserId),
 }
 
 impl Hub {
-    /// An empty server.
+    /// A server without participants and rooms.
     ///
     /// # Panics
-    /// When the configuration cannot be kept to; `Config::check` says so politely.
+    /// If a limit of the configuration is out of range. `Config::check` returns that as an error.
     #[must_use]
     pub fn new(config: Config, seed: u64) -> Self {
         config
@@ -148,11 +150,11 @@ impl Hub {
             index: Index::default(),
             timers: Timers::default(),
             effects: VecDeque::new(),
-            figures: Figures::default(),
+            counters: Counters::default(),
         }
     }
 
-    /// The limits that are kept.
+    /// The configuration.
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.config
@@ -170,25 +172,25 @@ impl Hub {
         self.position
     }
 
-    /// What this value has done since it was made. Not part of the state: figures for the shell.
+    /// The counters since this value was made. They are no part of the state.
     #[must_use]
-    pub const fn figures(&self) -> &Figures {
-        &self.figures
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
     }
 
-    /// Goes on counting where another value of the same state left off.
-    pub(crate) fn copy_figures(&mut self, other: &Self) {
-        self.figures.clone_from(&other.figures);
+    /// Continues the counters of another value of this state.
+    pub(crate) fn copy_counters(&mut self, other: &Self) {
+        self.counters.clone_from(&other.counters);
     }
 
     /// Handles the journal's next entry.
     ///
-    /// The envelope comes first: time moves (never back), timers due fire in order, the caller
-    /// counts as seen, and a known request key gives its first outcome. Then the command is
-    /// decided.
+    /// First the envelope: the clock advances and never goes back, due timers fire in order, the
+    /// caller becomes present, and a known request key returns its first outcome. Then the command
+    /// is decided.
     ///
     /// # Errors
-    /// The refusal, which changed nothing beyond the envelope and the remembered outcome.
+    /// The refusal. It changes only the envelope's state and the remembered outcome.
     pub fn handle(&mut self, at: Time, entry: &Entry) -> Result<Reply, Reject> {
         self.position = self.position.next();
         match entry {
@@ -234,62 +236,27 @@ impl Hub {
         }
     }
 
-    /// Lets time pass up to `now`, as the envelope of an entry does. Where ticks fall does not
-    /// matter: timers fire at their own instants, in order.
+    /// Advances the clock to `now`, as the envelope of an entry does. Timers fire at their own
+    /// instants and in order, so the instants of ticks do not matter.
     pub fn handle_timeout(&mut self, now: Time) {
         self.advance(now);
     }
 
-    /// The next instant at which a timer is due. After `handle_timeout(now)` it is later than `now`.
+    /// The instant of the next timer. After `handle_timeout(now)` it is later than `now`.
     pub fn poll_timeout(&mut self) -> Option<Time> {
         self.next_timer(Time::MAX).map(|(at, _)| at)
     }
 
-    /// Every deadline, in the order in which they fire: when, of which kind, and the number of the
-    /// participant or room concerned. Costs as much as there are of them: for those who compare
-    /// states whose deadlines come in the same order.
-    #[must_use]
-    pub fn deadlines(&self) -> Vec<(Time, TimerKind, u32)> {
-        let mut due: Vec<(Time, Timer)> = self.due().collect();
-        due.sort_unstable();
-        let plain = |(at, timer): (Time, Timer)| {
-            let (kind, whose) = timer.kind();
-            (at, kind, whose)
-        };
-        due.into_iter().map(plain).collect()
-    }
-
-    /// Every deadline that an owner keeps.
-    fn due(&self) -> impl Iterator<Item = (Time, Timer)> {
-        let users = self.users.sorted_keys().into_iter();
-        let rooms = self.rooms.sorted_keys().into_iter();
-        users
-            .flat_map(|user| [Timer::Presence(user), Timer::Patience(user)])
-            .chain(rooms.map(Timer::Lease))
-            .filter_map(|timer| Some((self.deadline_of(timer)?, timer)))
-    }
-
-    /// When this timer is due, as its owner has it.
-    fn deadline_of(&self, timer: Timer) -> Option<Time> {
-        match timer {
-            Timer::Presence(user) => self.users.get(&user)?.deadline(),
-            Timer::Lease(room) => self.rooms.get(&room)?.stick()?.lease_until(),
-            Timer::Patience(user) => self
-                .queue
-                .patience_until(user, self.config.interest_patience),
-        }
-    }
-
-    /// The next thing the shell should do. Drained after every entry.
+    /// The next effect. The shell drains all effects after every entry.
     pub fn poll_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
 
-    /// The participant whose call it is; none if the call registers one.
+    /// The calling participant; none if the call registers one.
     ///
     /// # Errors
-    /// `unknown_handle`; `handle_required` where the caller repeats a registration whose handle was
-    /// used meanwhile: it is its owner's, and a request key alone is no secret of its owner.
+    /// `unknown_handle`. `handle_required` if a registration is repeated whose handle was used
+    /// meanwhile: the handle is then its owner's, and a request key alone does not prove ownership.
     pub(crate) fn caller(&self, caller: &Caller) -> Result<Option<UserId>, Reject> {
         match caller {
             Caller::Handle(handle) => self.find(handle).map(Some).ok_or(Reject::UnknownHandle),
@@ -304,7 +271,7 @@ impl Hub {
         self.index.handles.get(handle).copied()
     }
 
-    /// A registered participant's own call, or its repeated registration.
+    /// Handles a registered participant's call, or its repeated registration.
     fn call(
         &mut self,
         user: UserId,
@@ -316,7 +283,7 @@ impl Hub {
         };
         let request = fingerprint(command);
         if let Some(outcome) = self.user(user).memory.recall(key, || request) {
-            self.figures.recalled += 1;
+            self.counters.recalled += 1;
             return outcome;
         }
         let outcome = self.decide(user, command);
@@ -324,8 +291,8 @@ impl Hub {
         outcome
     }
 
-    /// The first outcome of a request that `user` has made before under this key, if it is
-    /// remembered. Changes no state: the figures count it.
+    /// The first outcome of `user`'s request with this key, if it is remembered. Only a counter
+    /// changes.
     pub(crate) fn recall(
         &mut self,
         user: UserId,
@@ -334,7 +301,7 @@ impl Hub {
     ) -> Option<Result<Reply, Reject>> {
         let memory = &self.users.get(&user)?.memory;
         let outcome = memory.recall(key, || fingerprint(command))?;
-        self.figures.recalled += 1;
+        self.counters.recalled += 1;
         Some(outcome)
     }
 
@@ -346,7 +313,7 @@ impl Hub {
         outcome: &Result<Reply, Reject>,
     ) {
         let limit = self.config.remembered_keys as usize;
-        // One who unregistered is not there to remember anything.
+        // A participant that unregistered has no memory any more.
         if let Some(participant) = self.users.get_mut(&user) {
             participant
                 .memory
@@ -383,7 +350,7 @@ impl Hub {
         }
     }
 
-    /// What reads and streams imply, said by the node on a participant's behalf.
+    /// Applies a consequence of a participant's reads or streams.
     fn imply(&mut self, user: UserId, implied: &Implied) -> Result<Reply, Reject> {
         let participant = self.users.get_mut(&user).ok_or(Reject::UnknownHandle)?;
         match implied {
@@ -409,90 +376,12 @@ impl Hub {
         Ok(Reply::Done)
     }
 
-    /// Time moves, and timers due fire at their own instants.
-    fn advance(&mut self, at: Time) {
-        let at = at.max(self.now);
-        while let Some((due, timer)) = self.next_timer(at) {
-            self.now = self.now.max(due);
-            self.figures.count_fired(timer.kind().0);
-            match timer {
-                Timer::Presence(user) => self.presence_due(user),
-                Timer::Lease(room) => self.lease_due(room),
-                Timer::Patience(user) => self.patience_due(user),
-            }
-        }
-        self.now = at;
-    }
-
-    /// The next timer due by `by`, and when it is due.
-    fn next_timer(&mut self, by: Time) -> Option<(Time, Timer)> {
-        let Self {
-            timers,
-            users,
-            rooms,
-            queue,
-            config,
-            ..
-        } = self;
-        timers.next(by, |timer| match timer {
-            Timer::Presence(user) => users.get(&user)?.deadline(),
-            Timer::Lease(room) => rooms.get(&room)?.stick()?.lease_until(),
-            Timer::Patience(user) => queue.patience_until(user, config.interest_patience),
-        })
-    }
-
-    /// The server was off: nobody is evicted for it. Deadlines move by the time down, and every
-    /// stream is as just closed.
-    fn resume(&mut self, at: Time, config: &Config) {
-        let down = at.since(self.now);
-        self.now = self.now.max(at);
-        let before = self.boss();
-        self.config = config.clone();
-        let after = self.boss();
-        for user in self.users.sorted_keys() {
-            let (now, grace) = (self.now, self.config.reconnect_grace);
-            let participant = self.user_mut(user);
-            participant.breaks.settle(now, before, after);
-            let had_stream = participant.streams > 0;
-            participant.shift(down, now, grace);
-            if had_stream {
-                self.tell_partner_away(user);
-            }
-        }
-        for room in self.rooms.sorted_keys() {
-            if let Some(stick) = self.room_mut(room).stick_mut() {
-                stick.shift(down);
-            }
-        }
-        self.queue.shift(down);
-        self.index.away = self.index_away();
-        self.rearm();
-        self.advance(at);
-    }
-
-    /// Makes the timers again from the deadlines that their owners keep.
-    fn rearm(&mut self) {
-        self.timers = Timers::default();
-        for user in self.users.sorted_keys() {
-            self.arm_presence(user);
-            if let Some(at) = self
-                .queue
-                .patience_until(user, self.config.interest_patience)
-            {
-                self.timers.arm(Timer::Patience(user), at);
-            }
-        }
-        for room in self.rooms.sorted_keys() {
-            self.arm_lease(room);
-        }
-    }
-
-    /// A whole number below `n`, by the seed and the position of the entry.
+    /// A uniform number below `n`, drawn from the seed and the position of the entry.
     fn draw(seed: u64, position: Position, n: u64) -> u64 {
         Dice::of(seed, position).below(n)
     }
 
-    /// A participant that is known to be registered.
+    /// The participant, which must be registered.
     fn user(&self, user: UserId) -> &Participant {
         self.users
             .get(&user)
@@ -505,7 +394,7 @@ impl Hub {
             .expect("rooms, queue and index name only the registered")
     }
 
-    /// A room that is known to exist.
+    /// The room, which must exist.
     fn room(&self, room: RoomId) -> &Room {
         self.rooms
             .get(&room)

@@ -1,4 +1,4 @@
-//! Names of things: small numbers with a type of their own, and the secrets' hashes.
+//! Ids: small numbers, each a type of its own, and hashes of secrets.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ macro_rules! number {
         pub struct $name(pub $inner);
 
         impl $name {
-            /// The one that follows this one.
+            /// The successor.
             #[must_use]
             pub const fn next(self) -> Self {
                 Self(self.0 + 1)
@@ -29,11 +29,11 @@ macro_rules! number {
 }
 
 number! {
-    /// A participant. Minted in order, never used again; shown as `user_7`.
+    /// A participant's id. Ids are assigned in order and never reused. Shown as `user_7`.
     UserId(u32) "user_"
 }
 number! {
-    /// A room. Opened in order, never used again; shown as `room_3`.
+    /// A room's id. Ids are assigned in order and never reused. Shown as `room_3`.
     RoomId(u32) "room_"
 }
 number! {
@@ -41,11 +41,11 @@ number! {
     Seq(u64) ""
 }
 number! {
-    /// A place in one room's order of events, from 1, without holes.
+    /// A place in one room's order of events, from 1, without gaps.
     RoomSeq(u64) ""
 }
 number! {
-    /// Counts the grants of one room's stick, from 1: who speaks with an older one is too late.
+    /// The number of a grant of one room's stick, from 1. Speaking with an older one is refused.
     Epoch(u64) ""
 }
 number! {
@@ -53,7 +53,7 @@ number! {
     Position(u64) ""
 }
 
-/// A message's public name: the room and its place there; shown as `msg_3_18`.
+/// A message's public id: its room and its place there. Shown as `msg_3_18`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId(pub RoomId, pub RoomSeq);
 
@@ -63,7 +63,8 @@ impl fmt::Display for MessageId {
     }
 }
 
-/// The hash of a secret (a handle or a reader id): 128 bits of it, which is all that the core sees.
+/// The hash of a secret (a handle or a reader id), truncated to 128 bits. The core never sees the
+/// secret.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SecretHash(pub [u8; 16]);
 
@@ -73,11 +74,11 @@ impl fmt::Debug for SecretHash {
     }
 }
 
-/// The hash of a request key: 128 bits of the text that the client chose.
+/// The hash of a request key, which is a text chosen by the client, truncated to 128 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RequestKey(pub u128);
 
-/// Where a call came from (an IP address, or a process on stdio), hashed by the shell.
+/// The origin of a call (an IP address, or a process on stdio), hashed by the shell.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

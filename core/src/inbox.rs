@@ -1,4 +1,5 @@
-//! A participant's inbox: append-only, cursored, bounded. Every push is only a hint that it grew.
+//! A participant's inbox: append-only, bounded, read by cursors. A push to the client only says
+//! that it grew.
 
 use std::sync::Arc;
 
@@ -10,37 +11,38 @@ use crate::kept::Kept;
 use crate::lost::Lost;
 use crate::reject::Reject;
 
-/// The events that one participant was told and has not acknowledged.
+/// The events that one participant received and has not acknowledged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Inbox {
-    /// The place of the last event ever put here. A place up to here without an event is gone.
+    /// The place of the last event ever appended. A place before it without an event was dropped or
+    /// acknowledged.
     end: Seq,
     kept: Kept,
-    /// The end of the last answer whose caller was still there: where a bare `check` goes on.
+    /// The end of the last answer whose caller was still connected. A bare `check` continues here.
     delivered: Seq,
-    /// What the limit took and nobody acknowledged.
+    /// The dropped events that were not acknowledged.
     lost: Lost,
 }
 
-/// What one reading of an inbox gives.
+/// The result of reading an inbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// What is gone before and between the events, in order.
+    /// The gaps before and between the events, in order.
     pub gaps: Vec<Gap>,
-    /// The events, each with its place, in order.
+    /// The events with their places, in order.
     pub events: Vec<(Seq, Arc<Event>)>,
-    /// The last place of the page; of an empty one, where the reading began.
+    /// The last place of the page. For an empty page, the place after which it was read.
     pub cursor: Seq,
-    /// How many places follow.
+    /// The number of places after the page.
     pub unread: u64,
 }
 
-/// One thing of a page.
+/// An element of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item<'a> {
-    /// Places that are gone.
+    /// A range of dropped places.
     Gap(&'a Gap),
-    /// An event, and its place.
+    /// An event with its place.
     Event(Seq, &'a Arc<Event>),
 }
 
@@ -60,14 +62,14 @@ impl Page {
         })
     }
 
-    /// The place of the first event; without events, the one behind the page.
+    /// The place of the first event; if there is none, the place after the page.
     #[must_use]
     pub fn first(&self) -> Seq {
         let first = self.events.first().map(|(seq, _)| *seq);
         first.unwrap_or_else(|| self.cursor.next())
     }
 
-    /// Whether there was nothing to read.
+    /// Whether the page has neither gaps nor events.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.gaps.is_empty() && self.events.is_empty()
@@ -75,7 +77,7 @@ impl Page {
 }
 
 impl Inbox {
-    /// The place of the last event ever put here.
+    /// The place of the last event ever appended.
     pub(crate) const fn end(&self) -> Seq {
         self.end
     }
@@ -88,9 +90,9 @@ impl Inbox {
         self.delivered
     }
 
-    /// Appends an event to the inbox of `reader`. Beyond the limit one goes: the oldest that was
-    /// delivered, else the oldest of the room that has most, so that no room pushes out another's
-    /// while that one has no more than its share.
+    /// Appends an event to the inbox of `reader`. Beyond the limit one event is dropped: the oldest
+    /// delivered one, otherwise the oldest event of the room with the most. So no room displaces
+    /// events of a room that has no more than its share.
     #[inline]
     pub(crate) fn push(&mut self, event: Arc<Event>, limit: usize, reader: UserId) {
         self.end = self.end.next();
@@ -100,7 +102,7 @@ impl Inbox {
         }
     }
 
-    /// Apart from `push`, which nearly always ends without it.
+    /// Removes events beyond the limit. Not inlined: `push` rarely calls it.
     #[inline(never)]
     fn overflow(&mut self, limit: usize, reader: UserId) {
         while self.kept.len() > limit {
@@ -115,7 +117,7 @@ impl Inbox {
         }
     }
 
-    /// Whether `after` is a place that a reading may begin behind.
+    /// Checks that `after` is not beyond the end.
     pub(crate) fn check_cursor(&self, after: Seq) -> Result<(), Reject> {
         if after > self.end {
             return Err(Reject::InvalidCursor { end: self.end.0 });
@@ -123,7 +125,8 @@ impl Inbox {
         Ok(())
     }
 
-    /// Everything up to `after` was received: it goes. A place beyond the end is taken as the end.
+    /// Removes all events up to `after`, which were received. A place beyond the end counts as the
+    /// end.
     pub(crate) fn acknowledge(&mut self, after: Seq) {
         let after = after.min(self.end);
         self.kept.drop_up_to(after);
@@ -131,17 +134,17 @@ impl Inbox {
         self.delivered = self.delivered.max(after);
     }
 
-    /// An answer up to `seq` went to a caller who was still there.
+    /// Records that an answer up to `seq` was sent to a caller that was still connected.
     pub(crate) fn deliver(&mut self, seq: Seq) {
         self.delivered = self.delivered.max(seq.min(self.end));
     }
 
-    /// How many places follow `after`.
+    /// The number of places after `after`.
     pub(crate) const fn unread(&self, after: Seq) -> u64 {
         self.end.0.saturating_sub(after.0)
     }
 
-    /// Reads `most` events from behind `after`, and what is gone before and between them. The caller
+    /// Reads at most `most` events after `after`, with the gaps before and between them. The caller
     /// has checked the cursor.
     pub(crate) fn page(&self, after: Seq, most: Most) -> Page {
         let left = usize::try_from(self.unread(after)).unwrap_or(usize::MAX);
@@ -170,7 +173,7 @@ impl Inbox {
         }
     }
 
-    /// The gap between two places, if there are any between them.
+    /// The gap between two places; none if they are adjacent.
     fn gap(&self, before: Seq, behind: Seq) -> Option<Gap> {
         let (from, to) = (before.next(), Seq(behind.0 - 1));
         (from <= to).then(|| {
@@ -184,12 +187,12 @@ impl Inbox {
         })
     }
 
-    /// Every event kept, to share their memory again after a restore.
+    /// All kept events, so that a restore can share them again.
     pub(crate) fn events_mut(&mut self) -> impl Iterator<Item = &mut Arc<Event>> {
         self.kept.events_mut()
     }
 
-    /// What must hold of it, whatever happened.
+    /// Checks the invariants.
     pub(crate) fn validate(&self) -> Result<(), String> {
         if self.end == Seq(u64::MAX) {
             return Err("has no end".into());
@@ -203,7 +206,7 @@ impl Inbox {
         self.kept.validate(self.end)?;
         self.lost.validate(self.end)?;
         let mut kept = self.kept.iter();
-        // Of a room the oldest goes first.
+        // Events of one room are dropped oldest first.
         match kept.find(|(seq, event)| self.lost.last_of(event.room) >= *seq) {
             Some((seq, _)) => Err(format!("keeps {seq}, and lost a later one of its room")),
             None => Ok(()),
@@ -234,7 +237,7 @@ mod tests {
         })
     }
 
-    /// An inbox with this limit, after an event of each of these rooms.
+    /// An inbox with this limit that received one event of each of these rooms.
     fn of_rooms(limit: usize, rooms: &[u32]) -> Inbox {
         let mut inbox = Inbox::default();
         for (seq, room) in (1..).zip(rooms) {
@@ -266,7 +269,7 @@ mod tests {
             page(&inbox, 0, 9),
             "1:1 [2-3 []] 4:1 [5-6 [2]] 7:2 8:2 | 8 +0"
         );
-        // Of three rooms none has two of the four: both of the others give one.
+        // None of the three rooms has two of the four events; each of the other two drops one.
         for (room, seq) in [(3, 9), (3, 10), (2, 11)] {
             inbox.push(event(room, seq), 4, ANN);
         }
@@ -315,7 +318,7 @@ mod tests {
         assert!(inbox.kept.capacity() >= 100);
         inbox.acknowledge(Seq(100));
         assert!(inbox.kept.capacity() <= 16);
-        // A short one keeps its own: it will be as long again.
+        // A short inbox keeps its memory: it will grow to that length again.
         let mut inbox = of_rooms(1_000, &[1; 12]);
         let before = inbox.kept.capacity();
         assert!((12..=16).contains(&before));

@@ -1,8 +1,9 @@
-//! The events that an inbox keeps, each under its place, and the share of each room among them.
+//! The events that an inbox keeps, by their places, and the number of events of each room.
 //!
-//! One leaves from the front when it was read, or as the oldest of the room that has most. That
-//! room is found by an index, which is made at the first overflow and dropped when half of what it
-//! was made of is gone: an inbox that is read never pays for it. With it a push costs O(log n).
+//! An event is removed from the front after it was read, or as the oldest event of the room with
+//! the most. An index finds that room. It is built at the first overflow, and dropped when half of
+//! its events are gone, so an inbox that is read regularly does not pay for it. With the index a
+//! push costs O(log n).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -16,8 +17,8 @@ use crate::id::{RoomId, Seq};
 /// The events, in the order of their places.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kept {
-    /// The first and the last slot hold an event. One between whose event went is empty, until as
-    /// many are empty as are not.
+    /// The first and the last slot hold an event. A slot between them is empty after its event was
+    /// removed. When half of the slots are empty, they are compacted.
     slots: VecDeque<Slot>,
     shares: Option<Box<Shares>>,
 }
@@ -25,7 +26,7 @@ pub(crate) struct Kept {
 type Slot = (Seq, Option<Arc<Event>>);
 
 impl Kept {
-    /// How many slots there are: no fewer than events.
+    /// The number of slots: at least the number of events.
     pub(crate) fn slots(&self) -> usize {
         self.slots.len()
     }
@@ -40,7 +41,7 @@ impl Kept {
         self.slots.front().map(|(seq, _)| *seq)
     }
 
-    /// Appends an event. Its place is behind all others.
+    /// Appends an event. Its place is after all others.
     #[inline]
     pub(crate) fn push(&mut self, seq: Seq, event: Arc<Event>) {
         if let Some(shares) = &mut self.shares {
@@ -49,7 +50,7 @@ impl Kept {
         self.slots.push_back((seq, Some(event)));
     }
 
-    /// Drops the events up to `after`.
+    /// Removes the events up to `after`.
     pub(crate) fn drop_up_to(&mut self, after: Seq) {
         while self.first().is_some_and(|first| first <= after) {
             if self.shares.is_some() {
@@ -58,13 +59,13 @@ impl Kept {
                 self.slots.pop_front();
             }
         }
-        // An inbox that once overflowed gives its memory back when it is read.
+        // An inbox that overflowed once frees its memory when it is read.
         if self.slots.is_empty() && self.slots.capacity() > 16 {
             self.slots.shrink_to(8);
         }
     }
 
-    /// Takes the oldest event.
+    /// Removes the oldest event.
     pub(crate) fn pop_first(&mut self) -> Option<(Seq, Arc<Event>)> {
         let (seq, event) = self.slots.pop_front()?;
         let event = event.expect("the first slot holds an event");
@@ -82,8 +83,8 @@ impl Kept {
         Some((seq, event))
     }
 
-    /// Takes the oldest event of the room that has most; of several such rooms, of the one whose
-    /// oldest event is the oldest.
+    /// Removes the oldest event of the room with the most events. Of several such rooms, the one
+    /// with the oldest event counts.
     pub(crate) fn pop_largest(&mut self) -> Option<(Seq, Arc<Event>)> {
         let first = self.first()?;
         let shares = self
@@ -109,7 +110,7 @@ impl Kept {
         self.slots_from(0)
     }
 
-    /// The events behind `after`, in order.
+    /// The events after `after`, in order.
     pub(crate) fn after(&self, after: Seq) -> impl Iterator<Item = (Seq, &Arc<Event>)> {
         self.slots_from(self.slots.partition_point(|(seq, _)| *seq <= after))
     }
@@ -119,7 +120,7 @@ impl Kept {
         slots.filter_map(|(seq, event)| Some((*seq, event.as_ref()?)))
     }
 
-    /// Every event, to share their memory again after a restore.
+    /// All events, so that a restore can share them again.
     pub(crate) fn events_mut(&mut self) -> impl Iterator<Item = &mut Arc<Event>> {
         self.slots
             .iter_mut()
@@ -138,7 +139,7 @@ impl Kept {
         }
     }
 
-    /// What must hold of it, when the inbox ends at `end`.
+    /// Checks the invariants of an inbox that ends at `end`.
     pub(crate) fn validate(&self, end: Seq) -> Result<(), String> {
         let places = || self.iter().map(|(seq, _)| seq);
         if !places().is_sorted_by(|a, b| a < b) || places().any(|seq| seq == Seq(0) || seq > end) {
@@ -162,15 +163,15 @@ impl Kept {
     }
 }
 
-/// How many events each room has. It follows from the slots, and is in no snapshot.
+/// The number of events of each room. It is derived from the slots, and not part of a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Shares {
     /// The places of each room's events.
     rooms: BTreeMap<RoomId, VecDeque<Seq>>,
-    /// Each room under the number of its events and the place of the oldest. The largest is last.
+    /// Each room by the number of its events and the place of the oldest. The largest is last.
     by_size: BTreeSet<(usize, Reverse<Seq>, RoomId)>,
     empty_slots: usize,
-    /// How many slots there were when this was made.
+    /// The number of slots when this was built.
     made_of: usize,
 }
 
@@ -194,14 +195,14 @@ impl Shares {
         shares
     }
 
-    /// The room that has most, and the place of its oldest event.
+    /// The room with the most events, and the place of the oldest.
     fn largest(&self) -> Option<(RoomId, Seq)> {
         self.by_size
             .last()
             .map(|(_, oldest, room)| (*room, oldest.0))
     }
 
-    /// Whether so little is left that it costs less to make another when one is needed.
+    /// Whether so few slots are left that a rebuild costs less than the upkeep.
     const fn is_spent(&self, slots: usize) -> bool {
         slots <= self.made_of / 2
     }
@@ -313,7 +314,7 @@ mod tests {
             .map(|(_, event)| Arc::clone(event));
         kept.push(Seq(7), event.expect("it is kept"));
         assert_eq!(kept.validate(Seq(7)), Ok(()));
-        // Of room 1 there are three, and two of room 2, which are older.
+        // Room 1 has three events; room 2 has two, which are older.
         assert_eq!(
             (take(&mut kept, 2), places(&kept)),
             (vec![5, 3], vec![4, 6, 7])

@@ -7,11 +7,11 @@
 
 mod breaks;
 mod command;
+mod counters;
 mod dice;
 mod digest;
 mod draft;
 mod event;
-mod figures;
 mod hub;
 mod id;
 mod inbox;
@@ -29,12 +29,12 @@ mod stick;
 mod table;
 mod timer;
 
-pub use breaks::Mood;
+pub use breaks::StressStatus;
 pub use chat_types::{BreakKind, Config, ConfigError, Span, Time, config};
 pub use command::{Caller, Command, EnterQueue, Entry, Implied, Operate};
+pub use counters::{Counters, StickMove};
 pub use digest::{mix, mix_bytes};
 pub use event::{Body, EndReason, Event, Gap, LostRange, Membership, StickLoss, Who};
-pub use figures::{Figures, StickMove};
 pub use hub::{
     Answer, Counts, Effect, Hub, LINE_SHOWN, MemberView, Muted, ParticipantOutline,
     ParticipantView, PresenceView, RestoreError, RoomKind, RoomOutline, RoomView, Size,
@@ -43,7 +43,7 @@ pub use id::{
     Address, Epoch, MessageId, Position, RequestKey, RoomId, RoomSeq, SecretHash, Seq, UserId,
 };
 pub use inbox::{Item, Page};
-pub use moderation::{Ban, Kept, KeptPlace, Measure, Report};
+pub use moderation::{Ban, Measure, MeasurePlace, MeasureTarget, Report};
 pub use node::{Call, Load, Node, Output, Read, Reader, Response, Ticket, VERSION};
 pub use reject::{Accepted, Argument, Earlier, NameFault, Reject};
 pub use reply::{Reply, WasWaiting};

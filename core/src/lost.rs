@@ -1,4 +1,4 @@
-//! What an inbox remembers of events that it dropped: one record of bounded size for each room.
+//! The record of an inbox's dropped events: a bounded one for each room.
 //!
 //! An inbox drops the oldest event of a room first, so that all dropped events of a room lie before
 //! all kept ones. A record keeps the inbox place of the last event of each kind. Only the gap that
@@ -11,25 +11,26 @@ use serde::{Deserialize, Serialize};
 use crate::event::{Body, EndReason, Event, LostRange, Membership, StickLoss};
 use crate::id::{RoomId, RoomSeq, Seq, UserId};
 
-/// How many rooms a gap can name. Beyond it the room whose last event went first is dropped.
+/// The largest number of rooms that a gap can name. Beyond it, the room whose last event was
+/// dropped earliest is removed.
 const MAX_ROOMS: usize = 256;
 
-/// What was dropped of rooms, unless the last of it was acknowledged.
+/// The records of dropped events by room. A record is removed when its last event was acknowledged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Lost {
     rooms: Vec<Record>,
-    /// The last place of a room that is no longer named.
+    /// The place of the last dropped event of a removed room.
     omitted: Seq,
 }
 
-/// What was dropped of one room.
+/// The record of one room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
     room: RoomId,
     from: RoomSeq,
     to: RoomSeq,
     messages: u64,
-    /// Place 0 stands for never, here and below.
+    /// The last place of each kind of event. Place 0 means none.
     last: Seq,
     message: Seq,
     members: Seq,
@@ -40,8 +41,8 @@ struct Record {
 }
 
 impl Lost {
-    /// The reader acknowledged all places up to `after`. A room with a later dropped event keeps its
-    /// record: a gap behind `after` still shows it.
+    /// Handles an acknowledgement of all places up to `after`. A room whose last dropped event lies
+    /// after it keeps its record: a later gap still shows it.
     pub(crate) fn acknowledge(&mut self, after: Seq) {
         if self.rooms.is_empty() {
             return;
@@ -52,7 +53,7 @@ impl Lost {
         }
     }
 
-    /// `event`, at `seq` of the inbox of `reader`, is dropped.
+    /// Records that `event`, at `seq` of the inbox of `reader`, was dropped.
     pub(crate) fn add(&mut self, seq: Seq, event: &Event, reader: UserId) {
         let known = self.rooms.iter().position(|one| one.room == event.room);
         let place = known.unwrap_or_else(|| self.begin(event));
@@ -62,7 +63,7 @@ impl Lost {
         record.add(seq, &event.body, reader);
     }
 
-    /// Begins the record of the event's room; returns its place.
+    /// Creates the record of the event's room; returns its index.
     fn begin(&mut self, event: &Event) -> usize {
         if self.rooms.len() >= MAX_ROOMS {
             let oldest = (0..self.rooms.len()).min_by_key(|place| self.rooms[*place].last);
@@ -85,20 +86,20 @@ impl Lost {
         self.rooms.len() - 1
     }
 
-    /// The rooms of a gap, and whether there are more.
+    /// The rooms of a gap, and whether others were omitted.
     pub(crate) fn within(&self, from: Seq, to: Seq) -> (Vec<LostRange>, bool) {
         let gap = from..=to;
         let rooms = self.rooms.iter().filter_map(|record| record.within(&gap));
         (rooms.collect(), self.omitted >= from)
     }
 
-    /// The place of the last event that is known to be lost of this room.
+    /// The place of the room's last dropped event, if it is recorded.
     pub(crate) fn last_of(&self, room: RoomId) -> Seq {
         let known = self.rooms.iter().find(|record| record.room == room);
         known.map_or(Seq(0), |record| record.last)
     }
 
-    /// What must hold of it, when the inbox ends at `end`.
+    /// Checks the invariants of an inbox that ends at `end`.
     pub(crate) fn validate(&self, end: Seq) -> Result<(), String> {
         if self.rooms.len() > MAX_ROOMS {
             return Err(format!("remembers losses of {} rooms", self.rooms.len()));
@@ -139,7 +140,7 @@ impl Record {
                 self.own_membership = Some((seq, Membership::Kicked));
             }
             Body::Joined(who) | Body::Left(who) | Body::Away(who) | Body::Back(who) => {
-                // That the reader itself was away for a while leaves it a member.
+                // The reader's own absence does not change its membership.
                 if who.id != reader {
                     self.members = seq;
                 }
@@ -159,12 +160,12 @@ impl Record {
             Body::StickGranted { .. } | Body::StickReleased { .. } | Body::StickExpired { .. } => {
                 self.stick = seq;
             }
-            // A claim moves no stick, and a mute no member.
+            // A claim does not change the stick's holder, and a mute does not change membership.
             Body::StickClaimed { .. } | Body::Muted { .. } => {}
         }
     }
 
-    /// What a gap says of the room, if one of the places is in it.
+    /// The part of the record that the gap shows; none if no place lies in it.
     fn within(&self, gap: &RangeInclusive<Seq>) -> Option<LostRange> {
         let has_messages = gap.contains(&self.message);
         let range = LostRange {
@@ -210,7 +211,7 @@ impl Record {
     }
 }
 
-/// What happened last, if that is in the gap.
+/// The last change, if its place lies in the gap.
 fn within<T>(last: Option<(Seq, T)>, gap: &RangeInclusive<Seq>) -> Option<T> {
     last.filter(|(seq, _)| gap.contains(seq))
         .map(|(_, what)| what)
@@ -235,7 +236,7 @@ mod tests {
         })
     }
 
-    /// Ann's inbox lost these events of room 1, from place 1 of both orders on.
+    /// Ann's inbox after it dropped these events of room 1, from place 1 of both orders on.
     fn lost(bodies: Vec<Body>) -> Lost {
         let mut lost = Lost::default();
         for (seq, body) in (1..).zip(bodies) {

@@ -1,4 +1,4 @@
-//! What participants reported and operators decided.
+//! Participants' reports, and operators' mutes and bans.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
@@ -11,91 +11,91 @@ use crate::event::Who;
 use crate::id::{Address, SecretHash, UserId};
 use crate::name::{Keys, fold};
 
-/// Reports, and what operators keep from coming back.
+/// All reports, mutes and bans.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Moderation {
     pub(crate) reports: VecDeque<Report>,
     /// By the key of the name in lower case.
     names: BTreeMap<Box<str>, Name>,
-    /// The other keys of these names, each with the one in lower case that it belongs to.
+    /// The other keys of these names, each with the lower-case key that it belongs to.
     spellings: BTreeSet<(Box<str>, Box<str>)>,
     /// By the hash of the handle.
     handles: BTreeMap<SecretHash, Handle>,
     pub(crate) addresses: BTreeMap<Address, Ban>,
 }
 
-/// A name that is muted or banned by itself.
+/// A muted or banned name.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Name {
-    /// As its bearer spelled it.
+    /// The participant's spelling.
     shown: Box<str>,
     ban: Ban,
 }
 
-/// A handle that is muted or banned.
+/// A muted or banned handle.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Handle {
-    /// Its owner, as others saw it then.
+    /// Its owner as others saw it at the time.
     owner: Arc<Who>,
-    /// The key in lower case of the owner's name.
+    /// The lower-case key of the owner's name.
     lower: Box<str>,
     ban: Ban,
 }
 
-/// One thing of which a mute or a ban is kept, as operators find it again.
+/// A mute or a ban as operators see it: what it applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept<'a> {
+pub enum MeasureTarget<'a> {
     /// A display name or a public id that a participant chose.
     Name {
-        /// By what it is found: in lower case, folded.
+        /// The lower-case folded form, by which it is found.
         folded: &'a str,
-        /// As its bearer spelled it.
+        /// The participant's spelling.
         shown: &'a str,
     },
-    /// The handle of this participant. The name of its owner lifts it.
+    /// The handle of a participant. Unbanning the owner's name removes it.
     Handle {
         /// The handle's hash.
         hash: SecretHash,
-        /// The participant as others saw it then.
+        /// The participant as others saw it at the time.
         owner: &'a Arc<Who>,
     },
     /// An address.
     Address(Address),
 }
 
-/// The place of something kept among all that is: names come first, then handles, then addresses.
+/// The place of a mute or ban in the order of all: names, then handles, then addresses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum KeptPlace {
-    /// Of a name, by its folded form.
+pub enum MeasurePlace {
+    /// The place of a name, given by its folded form.
     Name(Box<str>),
-    /// Of a handle, by its hash.
+    /// The place of a handle, given by its hash.
     Handle(SecretHash),
-    /// Of an address.
+    /// The place of an address.
     Address(Address),
 }
 
-impl Kept<'_> {
-    /// Where it stands.
+impl MeasureTarget<'_> {
+    /// Its place in the order of all.
     #[must_use]
-    pub fn place(&self) -> KeptPlace {
+    pub fn place(&self) -> MeasurePlace {
         match *self {
-            Kept::Name { folded, .. } => KeptPlace::Name(folded.into()),
-            Kept::Handle { hash, .. } => KeptPlace::Handle(hash),
-            Kept::Address(address) => KeptPlace::Address(address),
+            MeasureTarget::Name { folded, .. } => MeasurePlace::Name(folded.into()),
+            MeasureTarget::Handle { hash, .. } => MeasurePlace::Handle(hash),
+            MeasureTarget::Address(address) => MeasurePlace::Address(address),
         }
     }
 }
 
-/// What an operator has decided of a participant or an address.
+/// An operator's measure against a participant or an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Measure {
-    /// It may not speak.
+    /// Its messages are refused.
     Mute,
-    /// It may not come in.
+    /// Its registrations and calls are refused.
     Ban,
 }
 
-/// A participant, as what operators keep of it knows it again.
+/// The properties of a participant by which a measure recognises it.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) handle: SecretHash,
@@ -108,7 +108,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// What the participant is called by its own choice: each with its keys.
+    /// The names that the participant chose, each with its keys.
     fn chosen(&self) -> impl Iterator<Item = (&str, &Keys)> {
         let name = self.is_chosen.then_some((&*self.who.name, &self.name));
         name.into_iter()
@@ -116,31 +116,31 @@ impl Known {
     }
 }
 
-/// Somebody was reported.
+/// A report of one participant about another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// When.
+    /// The instant of the report.
     pub at: Time,
-    /// By whom.
+    /// The reporter.
     pub by: UserId,
-    /// Where the reporter was registered from.
+    /// The address that the reporter was registered from.
     pub from: Address,
-    /// Who.
+    /// The reported participant.
     pub about: UserId,
-    /// Why.
+    /// The reporter's reason.
     pub reason: Arc<str>,
 }
 
-/// A name or an address is muted or banned.
+/// A mute or a ban of a name, a handle or an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ban {
-    /// Which of the two.
+    /// Mute or ban.
     pub measure: Measure,
-    /// Since when.
+    /// The instant of the operator's act.
     pub at: Time,
-    /// By which operator.
+    /// The operator's name.
     pub by: Arc<str>,
-    /// Why.
+    /// The operator's reason.
     pub reason: Arc<str>,
 }
 
@@ -152,13 +152,13 @@ impl Moderation {
         self.reports.push_back(report);
     }
 
-    /// How many reports from the address are kept.
+    /// The number of kept reports from the address.
     pub(crate) fn reports_from(&self, address: Address) -> usize {
         let reports = self.reports.iter();
         reports.filter(|kept| kept.from == address).count()
     }
 
-    /// The most reports that are kept from one address.
+    /// The largest number of kept reports from one address.
     pub(crate) fn most_reports_from_one(&self) -> usize {
         let mut from: BTreeMap<Address, usize> = BTreeMap::new();
         for report in &self.reports {
@@ -167,25 +167,25 @@ impl Moderation {
         from.into_values().max().unwrap_or_default()
     }
 
-    /// What is kept, from behind `after`: names, then handles, then addresses.
+    /// All mutes and bans after `after`: names, then handles, then addresses.
     pub(crate) fn kept(
         &self,
-        after: Option<&KeptPlace>,
-    ) -> impl Iterator<Item = (Kept<'_>, &Ban)> + use<'_> {
-        // None of a kind that lies before, all of one that lies behind.
+        after: Option<&MeasurePlace>,
+    ) -> impl Iterator<Item = (MeasureTarget<'_>, &Ban)> + use<'_> {
+        // Kinds before that of `after` are left out, and kinds after it are listed whole.
         let name: Option<Bound<&str>> = match after {
             None => Some(Bound::Unbounded),
-            Some(KeptPlace::Name(folded)) => Some(Bound::Excluded(folded)),
-            Some(KeptPlace::Handle(_) | KeptPlace::Address(_)) => None,
+            Some(MeasurePlace::Name(folded)) => Some(Bound::Excluded(folded)),
+            Some(MeasurePlace::Handle(_) | MeasurePlace::Address(_)) => None,
         };
         let handle = match after {
-            None | Some(KeptPlace::Name(_)) => Some(Bound::Unbounded),
-            Some(KeptPlace::Handle(hash)) => Some(Bound::Excluded(*hash)),
-            Some(KeptPlace::Address(_)) => None,
+            None | Some(MeasurePlace::Name(_)) => Some(Bound::Unbounded),
+            Some(MeasurePlace::Handle(hash)) => Some(Bound::Excluded(*hash)),
+            Some(MeasurePlace::Address(_)) => None,
         };
         let address = match after {
-            None | Some(KeptPlace::Name(_) | KeptPlace::Handle(_)) => Bound::Unbounded,
-            Some(KeptPlace::Address(address)) => Bound::Excluded(*address),
+            None | Some(MeasurePlace::Name(_) | MeasurePlace::Handle(_)) => Bound::Unbounded,
+            Some(MeasurePlace::Address(address)) => Bound::Excluded(*address),
         };
         let names = name.map(|from| self.names.range::<str, _>((from, Bound::Unbounded)));
         let handles = handle.map(|from| self.handles.range((from, Bound::Unbounded)));
@@ -193,29 +193,29 @@ impl Moderation {
         let names = names
             .into_iter()
             .flatten()
-            .map(|(folded, Name { shown, ban })| (Kept::Name { folded, shown }, ban));
+            .map(|(folded, Name { shown, ban })| (MeasureTarget::Name { folded, shown }, ban));
         let handles = handles.into_iter().flatten().map(|(hash, handle)| {
             let (hash, owner) = (*hash, &handle.owner);
-            (Kept::Handle { hash, owner }, &handle.ban)
+            (MeasureTarget::Handle { hash, owner }, &handle.ban)
         });
-        let addresses = addresses.map(|(address, ban)| (Kept::Address(*address), ban));
+        let addresses = addresses.map(|(address, ban)| (MeasureTarget::Address(*address), ban));
         names.chain(handles).chain(addresses)
     }
 
-    /// How many names, handles and addresses are kept.
+    /// The number of names, handles and addresses with a measure.
     pub(crate) fn bans(&self) -> usize {
         self.names.len() + self.handles.len() + self.addresses.len()
     }
 
-    /// How many more are kept once this participant's are.
+    /// The number of entries that `keep` would add for this participant.
     pub(crate) fn missing(&self, known: &Known) -> usize {
         let names: BTreeSet<&str> = known.chosen().map(|(_, keys)| &*keys.lower).collect();
         let new = names.iter().filter(|name| !self.names.contains_key(**name));
         new.count() + usize::from(!self.handles.contains_key(&known.handle))
     }
 
-    /// Keeps the participant's handle, and what it chose to be called. A name and an id with the
-    /// same key in lower case are one, with the keys of both.
+    /// Stores the measure for the participant's handle and each name that it chose. A name and an
+    /// id with the same lower-case key become one entry with the keys of both.
     pub(crate) fn keep(&mut self, known: &Known, ban: &Ban) {
         let handle = Handle {
             owner: Arc::clone(&known.who),
@@ -238,8 +238,8 @@ impl Moderation {
         }
     }
 
-    /// The muted participant took a name: keeps that, too, if its handle is kept. One name for
-    /// each handle: a participant that registers again and again does not fill what is kept.
+    /// Extends a mute to a name that the participant took, if its handle is muted. Each handle has
+    /// at most one such name, so repeated registrations cannot exhaust the space.
     pub(crate) fn follow(&mut self, known: &Known) {
         if let Some(handle) = self.handles.get(&known.handle)
             && !self.names.contains_key(&handle.lower)
@@ -249,17 +249,17 @@ impl Moderation {
         }
     }
 
-    /// What is kept of a handle.
+    /// The measure against a handle.
     pub(crate) fn of_handle(&self, handle: &SecretHash) -> Option<Measure> {
         self.handles.get(handle).map(|handle| handle.ban.measure)
     }
 
-    /// What is kept of an address.
+    /// The measure against an address.
     pub(crate) fn of_address(&self, address: Address) -> Option<Measure> {
         self.addresses.get(&address).map(|ban| ban.measure)
     }
 
-    /// What is kept of a name, or of one that it looks like: a ban before a mute.
+    /// The measure against a name or a name that looks like it. A ban precedes a mute.
     pub(crate) fn of_name(&self, name: &Keys) -> Option<Measure> {
         if self.names.is_empty() {
             return None;
@@ -274,7 +274,7 @@ impl Moderation {
         kept.map(|name| name.ban.measure).max()
     }
 
-    /// Drops what is kept of the participant as muted.
+    /// Removes the participant's mutes.
     pub(crate) fn unmute(&mut self, known: &Known) {
         let mut names = vec![known.name.lower.clone()];
         names.extend(known.id.as_ref().map(|id| id.lower.clone()));
@@ -292,7 +292,8 @@ impl Moderation {
         }
     }
 
-    /// Drops what is kept of the name with this key in lower case, and of handles under it.
+    /// Removes the measure against the name with this lower-case key, and against handles of its
+    /// owner.
     pub(crate) fn drop_name(&mut self, lower: &str) {
         self.forget_name(lower);
         self.handles.retain(|_, handle| *handle.lower != *lower);
@@ -378,10 +379,10 @@ mod tests {
             .map(|(kept, _)| kept.place())
             .collect();
         let expected = [
-            KeptPlace::Name("id".into()),
-            KeptPlace::Name("name".into()),
-            KeptPlace::Handle(SecretHash([0; 16])),
-            KeptPlace::Address(Address(7)),
+            MeasurePlace::Name("id".into()),
+            MeasurePlace::Name("name".into()),
+            MeasurePlace::Handle(SecretHash([0; 16])),
+            MeasurePlace::Address(Address(7)),
         ];
         assert_eq!(places, expected);
         assert!(places.is_sorted());

@@ -1,6 +1,6 @@
-//! Names that people and models may bear without passing for one another, or for the server:
-//! what a display name is made of (Unicode Technical Standard 39, sections 3 and 5), and which
-//! words are the server's own.
+//! Names: rules that keep participants from passing for one another or for the server. They define
+//! the characters of a display name (Unicode Technical Standard 39, sections 3 and 5) and the
+//! reserved words.
 
 mod fold;
 mod line;
@@ -16,13 +16,13 @@ pub(crate) use self::fold::{Keys, fold, is_given};
 pub(crate) use self::line::{has_visible, is_line};
 use crate::reject::NameFault;
 
-/// The most characters that a name has.
+/// The largest number of characters of a name.
 pub(crate) const MAX_NAME: usize = 64;
 
-/// The most combining marks after one letter.
+/// The largest number of combining marks after one letter.
 const MAX_MARKS: usize = 4;
 
-/// The words that only the server's voice bears, as they fold; those with an `i` fold in two ways.
+/// Reserved words in their folded form. Words with an `i` fold in two ways.
 const RESERVED: [&str; 10] = [
     "server",
     "systern",
@@ -36,7 +36,7 @@ const RESERVED: [&str; 10] = [
     "everyone",
 ];
 
-/// A display name that may be shown, and the keys by which two that look alike are equal.
+/// A valid display name, with its keys. Two names that look alike share a key.
 #[derive(Clone, Debug)]
 pub(crate) struct Name {
     pub(crate) shown: Arc<str>,
@@ -44,8 +44,8 @@ pub(crate) struct Name {
 }
 
 impl Name {
-    /// A participant's display name: one visible line of characters that Unicode allows in
-    /// identifiers, of one script a word, and none of the server's words.
+    /// Checks a display name: one visible line of characters that Unicode allows in identifiers, of
+    /// one script in each word, without reserved words.
     pub(crate) fn new(text: &Arc<str>) -> Result<Self, NameFault> {
         if !is_line(text, MAX_NAME) {
             let length = text.chars().count();
@@ -67,7 +67,8 @@ impl Name {
     }
 }
 
-/// A room's name: one visible line, and the form by which two are the same room.
+/// A room's name: one visible line, and its folded form. Rooms with the same folded form are one
+/// room.
 #[derive(Clone, Debug)]
 pub(crate) struct RoomName {
     pub(crate) shown: Arc<str>,
@@ -75,7 +76,7 @@ pub(crate) struct RoomName {
 }
 
 impl RoomName {
-    /// `None` for a text that is no line of at most `MAX_NAME` characters.
+    /// `None` if the text is not a line of at most `MAX_NAME` characters.
     pub(crate) fn new(text: &Arc<str>) -> Option<Self> {
         is_line(text, MAX_NAME).then(|| Self {
             shown: Arc::clone(text),
@@ -84,7 +85,7 @@ impl RoomName {
     }
 }
 
-/// Checks what the characters of a line must be for it to be a name.
+/// Checks the characters of a name.
 fn check_characters(text: &str) -> Result<(), NameFault> {
     if text.is_ascii() {
         let has_base = text.bytes().any(|byte| byte.is_ascii_alphanumeric());
@@ -109,14 +110,14 @@ fn check_characters(text: &str) -> Result<(), NameFault> {
     Ok(())
 }
 
-/// Whether a name may have this character: ASCII that shows, what Unicode allows in identifiers,
-/// and emoji that are shown as such by themselves.
+/// Whether a name may contain this character: printable ASCII, a character that Unicode allows in
+/// identifiers, or an emoji of one character.
 fn is_allowed(c: char) -> bool {
     matches!(c, ' '..='~') || c.identifier_allowed() || is_emoji(c)
 }
 
-/// Whether the character is shown as an emoji by itself. Letters and words in frames are none:
-/// they spell.
+/// Whether the character is an emoji by itself. Framed letters and words are excluded: they spell
+/// words.
 fn is_emoji(c: char) -> bool {
     let is_framed = matches!(c, '\u{1f100}'..='\u{1f2ff}');
     let is_shown_so = matches!(
@@ -141,9 +142,9 @@ fn is_mark(c: char) -> bool {
     c.general_category_group() == GeneralCategoryGroup::Mark
 }
 
-/// Whether each combining mark has a letter or a number that it belongs to, and none too many.
+/// Whether every combining mark follows a letter or a number, and no letter has too many.
 fn has_marks_in_place(text: &str) -> bool {
-    // How many marks the character before would let follow.
+    // The number of marks that may follow the previous character.
     let mut room = 0_usize;
     text.chars().all(|c| {
         if is_mark(c) {
@@ -156,19 +157,19 @@ fn has_marks_in_place(text: &str) -> bool {
     })
 }
 
-/// Whether a word keeps to one script, or to scripts that are written together: Latin with those
-/// of Chinese, Japanese or Korean.
+/// Whether a word has letters of one script, or of scripts that are used together: Latin with
+/// Chinese, Japanese or Korean.
 fn is_of_one_script(word: &str) -> bool {
     if word.is_ascii() {
         return true;
     }
-    // The others, punctuation and emoji, are of no script.
+    // Other characters, punctuation and emoji, belong to no script.
     let spelt: String = word.chars().filter(|c| c.identifier_allowed()).collect();
     spelt.check_restriction_level(RestrictionLevel::HighlyRestrictive)
 }
 
-/// Whether a name or a public id is one of the server's words, has one among its own, or passes
-/// for one of those: in any case, in look-alikes, and with any punctuation.
+/// Whether a name or a public id is or contains a reserved word, or looks like one: in any case,
+/// with look-alike characters, and with any punctuation.
 pub(crate) fn is_reserved(text: &str) -> bool {
     fold::spellings(text).any(|spelling| has_reserved(&spelling))
 }
@@ -185,7 +186,7 @@ fn has_reserved(folded: &str) -> bool {
     spells(folded) || folded.split(' ').any(spells) || folded.split(|c| !is_spelling(c)).any(spells)
 }
 
-/// Whether the character spells words: letters, numbers, and their marks.
+/// Whether the character spells words: a letter, a number, or a mark of one.
 fn is_spelling(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();

@@ -1,23 +1,23 @@
-//! Log first: a Node wraps a Hub so that nothing leaves before its cause is durable.
+//! A Node wraps a Hub. It writes ahead: no reply or event leaves before its cause is durable.
 //!
 //! Sans-IO, like the Hub: the same code serves in the server and in the simulator. The shell
 //!
 //! 1. gives each call to [`Node::submit`] (which refuses it, answers it, or proposes it);
-//! 2. takes what is proposed with [`Node::poll_batch`], appends it to its journal, and says
+//! 2. takes the proposed entries with [`Node::poll_batch`], appends them to its journal, and calls
 //!    [`Node::committed`], [`Node::append_failed`] or [`Node::append_unknown`];
 //! 3. drains [`Node::poll_output`] after each of these, and calls [`Node::handle_timeout`] when
 //!    [`Node::poll_timeout`] is due.
 //!
 //! One batch is in flight at a time; the next one forms meanwhile.
 
+mod acknowledgements;
 mod admission;
 mod batch;
 mod call;
+mod delayed_replies;
 mod gate;
-mod held;
-mod parked;
+mod long_polls;
 mod reading;
-mod reads;
 mod retries;
 mod sizes;
 mod streams;
@@ -31,40 +31,40 @@ use crate::reject::Reject;
 
 pub use call::{Call, Output, Read, Reader, Response, Ticket};
 
+use acknowledgements::Acknowledgements;
 use chat_types::{Config, Span, Time};
+use delayed_replies::DelayedReplies;
 use gate::Gate;
-use held::Held;
-use parked::{Due, Parked};
-use reads::Reads;
+use long_polls::{Due, LongPolls};
 use retries::Retries;
 use streams::{Holder, Streams};
 
 /// The version of the core, which a journal names: only its own version replays its tail.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// When a client refused for want of room should come again.
+/// The delay after which a client that was refused as `overloaded` should try again.
 const OVERLOAD_RETRY: Span = Span::millis(250);
 
-/// How long the first failed append keeps the next one waiting; it doubles up to `MAX_PAUSE`.
+/// The pause after the first failed append. It doubles with each failure, up to `MAX_PAUSE`.
 const FIRST_PAUSE: Span = Span::millis(100);
 const MAX_PAUSE: Span = Span::secs(1);
 /// Whether calls are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Serving,
-    /// Nothing new is taken; what was taken is finished.
+    /// New calls are refused, and admitted ones are finished.
     Stopping,
 }
 
-/// Whether the journal has said what became of the last append.
+/// Whether the outcome of the last append is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Known,
-    /// Nothing is applied or proposed until it says.
+    /// Nothing is applied or proposed until the outcome is known.
     Unknown,
 }
 
-/// Who waits for the outcome of a proposed entry.
+/// The recipient of a proposed entry's outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     Call(Ticket),
@@ -91,27 +91,29 @@ impl Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Disk {
     Healthy,
-    /// The last append failed: the next one is tried at `retry_at`.
+    /// The last append failed. The next attempt is at `retry_at`.
     Failing {
         retry_at: Time,
         pause: Span,
     },
 }
 
-/// How much is going on.
+/// The number of calls and streams in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// Commands that wait for the journal.
     pub pending: usize,
-    /// Checks that wait for something to come.
+    /// Checks that wait for events.
     pub parked: usize,
-    /// Breaks whose answers are held back, or may have to be.
+    /// Breaks whose answers are delayed, or may be.
     pub held: usize,
     /// Open event streams.
     pub streams: usize,
+    /// Addresses whose calls or registrations are counted against a rate.
+    pub addresses: usize,
 }
 
-/// A Hub behind its journal.
+/// A Hub with its journal in front.
 #[derive(Clone, Debug)]
 pub struct Node {
     hub: Hub,
@@ -120,19 +122,19 @@ pub struct Node {
     disk: Disk,
     gate: Gate,
     proposed: VecDeque<(Origin, Entry)>,
-    /// The batch in flight: its entries, and who waits for each.
+    /// The batch in flight: its entries, and the origin of each.
     entries: Vec<Entry>,
     origins: Vec<Origin>,
-    reads: Reads,
-    parked: Parked,
-    held: Held,
+    acknowledgements: Acknowledgements,
+    long_polls: LongPolls,
+    delayed: DelayedReplies,
     retries: Retries,
     streams: Streams,
     outputs: VecDeque<Output>,
 }
 
 impl Node {
-    /// A new server, whose journal begins with this.
+    /// A new server. The first entry of its journal is proposed.
     #[must_use]
     pub fn start(config: Config, seed: u64) -> Self {
         let hub = Hub::new(config.clone(), seed);
@@ -145,11 +147,11 @@ impl Node {
         Self::with_first_entry(hub, gate, started)
     }
 
-    /// A server that comes back after downtime. `hub` is the last snapshot with the journal's tail
-    /// applied.
+    /// A server that restarts after downtime. `hub` is the last snapshot with the tail of the
+    /// journal applied.
     #[must_use]
     pub fn resume(hub: Hub, config: Config) -> Self {
-        // No entry fills a bucket, so the new rates hold before the first one is committed.
+        // No committed entry is needed for the new rates: they apply at once.
         let gate = Gate::new(&config);
         let resumed = Entry::Resumed {
             config: Box::new(config),
@@ -168,26 +170,26 @@ impl Node {
             proposed: VecDeque::from([(Origin::Node, first)]),
             entries: Vec::new(),
             origins: Vec::new(),
-            reads: Reads::default(),
-            parked: Parked::default(),
-            held: Held::default(),
+            acknowledgements: Acknowledgements::default(),
+            long_polls: LongPolls::default(),
+            delayed: DelayedReplies::default(),
             retries: Retries::default(),
             streams: Streams::default(),
             outputs: VecDeque::new(),
         }
     }
 
-    /// The state, to be read. It holds what is committed, and nothing else.
+    /// The committed state, for reading.
     #[must_use]
     pub const fn hub(&self) -> &Hub {
         &self.hub
     }
 
-    /// Puts the restored snapshot of the Hub in its place: the simulator does so now and then, to
-    /// show that nothing is missing from a snapshot. Returns the snapshot's length in bytes.
+    /// Replaces the Hub by its restored snapshot. The simulator does so now and then, to show that
+    /// a snapshot is complete. Returns the length of the snapshot in bytes.
     ///
     /// # Panics
-    /// When what is restored is not what was there: a bug.
+    /// If the restored state differs from the original, which is a bug.
     pub fn swap_for_restored(&mut self) -> usize {
         let snapshot = self.hub.snapshot();
         let mut restored = Hub::restore(&snapshot).expect("a snapshot of this very state");
@@ -200,34 +202,34 @@ impl Node {
             self.hub.poll_timeout(),
             "and so are its deadlines"
         );
-        restored.copy_figures(&self.hub);
+        restored.copy_counters(&self.hub);
         self.hub = restored;
         snapshot.len()
     }
 
-    /// The caller is gone: nobody waits for this answer. A stream that the call was to open is
-    /// closed again.
+    /// Cancels a call whose caller disconnected. A stream that the call was to open is closed.
     pub fn cancel(&mut self, ticket: Ticket) {
-        self.parked.cancel(ticket);
-        self.held.cancel(ticket);
+        self.long_polls.cancel(ticket);
+        self.delayed.cancel(ticket);
         self.streams.cancel_opening(ticket);
     }
 
-    /// The stream's connection is gone.
+    /// Closes a stream whose connection ended.
     pub fn close_stream(&mut self, stream: Ticket) {
         if let Some((user, Holder::Owner)) = self.streams.close(stream) {
             self.imply(user, Implied::CloseStream);
         }
     }
 
-    /// Proposes what nobody can be refused. There are at most as many of these as streams.
+    /// Proposes an entry that cannot be refused. The number of streams bounds the number of such
+    /// entries.
     fn imply(&mut self, user: UserId, implied: Implied) {
         self.proposed
             .push_back((Origin::Node, Entry::Implied { user, implied }));
     }
 
-    /// Reads what the stream has not sent yet, at most `max` events. Its cursor moves on. None
-    /// when the stream is closed.
+    /// Reads the events that the stream has not sent yet, at most `max`, and advances its cursor.
+    /// None if the stream is closed.
     pub fn read_stream(&mut self, stream: Ticket, max: usize) -> Option<crate::inbox::Page> {
         let (user, cursor) = self.streams.cursor(stream)?;
         let page = self.hub.read_inbox(user, cursor, max).ok()?;
@@ -235,13 +237,14 @@ impl Node {
         Some(page)
     }
 
-    /// Whose stream it is.
+    /// The participant of the stream.
     #[must_use]
     pub fn stream_user(&self, stream: Ticket) -> Option<UserId> {
         self.streams.cursor(stream).map(|(user, _)| user)
     }
 
-    /// Behind which event the stream goes on: right after it opened, the place where it begins.
+    /// The last event that the stream has sent. Right after it opened, the event after which it
+    /// starts.
     #[must_use]
     pub fn stream_cursor(&self, stream: Ticket) -> Option<Seq> {
         self.streams.cursor(stream).map(|(_, cursor)| cursor)
@@ -250,7 +253,7 @@ impl Node {
     fn carry_out(&mut self, now: Time, effect: Effect) {
         match effect {
             Effect::InboxGrew(user) => {
-                if let Some(waiting) = self.parked.take(user) {
+                if let Some(waiting) = self.long_polls.take(user) {
                     self.answer_check(now, user, &waiting);
                 }
                 let Self {
@@ -273,12 +276,12 @@ impl Node {
                 }
             }
             Effect::Forgotten(user) => {
-                self.reads.forget(user);
+                self.acknowledgements.forget(user);
                 self.gate.forget(user);
-                if let Some(waiting) = self.parked.take(user) {
+                if let Some(waiting) = self.long_polls.take(user) {
                     self.reply(waiting.ticket, Err(Reject::UnknownHandle));
                 }
-                for ticket in self.held.forget(user) {
+                for ticket in self.delayed.forget(user) {
                     self.reply(ticket, Err(Reject::UnknownHandle));
                 }
                 for stream in self.streams.forget(user) {
@@ -288,34 +291,34 @@ impl Node {
         }
     }
 
-    /// Begins to stop: nothing new is taken, what was taken is finished.
+    /// Starts the shutdown: new calls are refused, admitted ones are finished.
     pub fn shut_down(&mut self) {
         self.phase = Phase::Stopping;
     }
 
-    /// Whether all that was taken is finished. Then waiting checks and answers held back are given
-    /// at once, and streams end.
+    /// Whether all admitted calls are finished. If so, waiting checks and delayed answers are
+    /// answered at once, and streams are closed.
     pub fn finish(&mut self, now: Time) -> bool {
         if self.phase != Phase::Stopping || !self.entries.is_empty() || !self.proposed.is_empty() {
             return false;
         }
-        for (user, waiting) in self.parked.take_all() {
+        for (user, waiting) in self.long_polls.take_all() {
             self.answer_check(now, user, &waiting);
         }
-        self.answer_all_held(now);
+        self.answer_all_delayed(now);
         for stream in self.streams.close_all() {
             self.outputs.push_back(Output::StreamClosed(stream));
         }
         true
     }
 
-    /// The next instant at which the node wants to be called, by `handle_timeout` and then
-    /// `poll_batch`. None while nothing is due but what a commit will bring.
+    /// The next instant at which the node needs `handle_timeout` and then `poll_batch`. None while
+    /// it only waits for a commit.
     pub fn poll_timeout(&mut self) -> Option<Time> {
-        let parked = self.parked.next_due().into_iter();
-        let parked = parked.chain(self.held.next_due()).min();
+        let due = self.long_polls.next_due().into_iter();
+        let due = due.chain(self.delayed.next_due()).min();
         if self.fate == Fate::Unknown || !self.entries.is_empty() {
-            return parked;
+            return due;
         }
         let retry_at = match self.disk {
             Disk::Healthy => Time(0),
@@ -327,30 +330,27 @@ impl Node {
             .then_some(Time(0))
             .into_iter()
             .chain(hub)
-            .chain(self.reads.due())
+            .chain(self.acknowledgements.due())
             .min();
-        parked
-            .into_iter()
-            .chain(work.map(|at| at.max(retry_at)))
-            .min()
+        due.into_iter().chain(work.map(|at| at.max(retry_at))).min()
     }
 
-    /// Deals with parked checks whose time is up, or of which the Hub should be told again, and
-    /// with answers held back until now.
+    /// Answers waiting checks whose time is over, reports long ones to the Hub, and sends delayed
+    /// answers that are due.
     pub fn handle_timeout(&mut self, now: Time) {
-        self.answer_held(now);
+        self.answer_delayed(now);
         let beat = self.beat();
-        while let Some(due) = self.parked.pop_due(now, beat) {
+        while let Some(due) = self.long_polls.pop_due(now, beat) {
             match due {
                 Due::Over(user, waiting) => self.answer_check(now, user, &waiting),
-                // One that waits for the journal will do.
+                // Such an entry is proposed already.
                 Due::Beat(user, _) if self.is_seen_proposed(user) => {}
                 Due::Beat(user, waiting) => self.imply(user, Implied::Seen { waiting }),
             }
         }
     }
 
-    /// Whether an entry that says that the participant was heard of waits to be put in a batch.
+    /// Whether an entry that reports the participant as seen is proposed and not yet in a batch.
     fn is_seen_proposed(&self, user: UserId) -> bool {
         let mut entries = self.proposed.iter().map(|(_, entry)| entry);
         entries.any(|entry| {
@@ -358,30 +358,32 @@ impl Node {
         })
     }
 
-    /// The next thing the shell should do.
+    /// The next output for the shell.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// How much is going on, for who watches the server. Costs nothing, however much it is.
+    /// The load, for monitoring. The cost is constant.
     #[must_use]
     pub fn load(&self) -> Load {
         Load {
             pending: self.proposed.len() + self.entries.len(),
-            parked: self.parked.len(),
-            held: self.held.len(),
+            parked: self.long_polls.len(),
+            held: self.delayed.len(),
             streams: self.streams.len(),
+            addresses: self.gate.addresses(),
         }
     }
 
-    /// How large every collection is, against its limit. Walks all of the state.
+    /// The size of every collection, with its limit. Walks the whole state.
     #[must_use]
     pub fn sizes(&self) -> Vec<Size> {
         let mut sizes = self.hub.sizes();
         let config = self.hub.config();
         let users = u64::from(config.max_participants);
         let streams = users * u64::from(config.max_streams);
-        // Closing a stream and saying that somebody waits cannot be refused, and come on top.
+        // Entries that close a stream or report a waiting participant cannot be refused, and are
+        // not counted against `max_pending`.
         let pending = u64::from(config.max_pending) + streams + users + 2;
         sizes.extend([
             Size {
@@ -396,18 +398,18 @@ impl Node {
             },
             Size {
                 name: "parked",
-                size: self.parked.len() as u64,
+                size: self.long_polls.len() as u64,
                 limit: users,
             },
             Size {
                 name: "held",
-                size: self.held.len() as u64,
+                size: self.delayed.len() as u64,
                 limit: u64::from(config.max_held),
             },
             Size {
                 name: "open_streams",
                 size: self.streams.len() as u64,
-                // As many again by reader ids.
+                // The same number again for streams opened by reader ids.
                 limit: 2 * streams,
             },
             Size {

@@ -1,4 +1,4 @@
-//! One participant: who it is, whether it is there, what it was told and what it asked before.
+//! A participant: its identity, presence, inbox, and the outcomes of its requests.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,70 +22,70 @@ pub(crate) struct Participant {
     pub(crate) naming: Naming,
     pub(crate) handle: SecretHash,
     pub(crate) reader: SecretHash,
-    /// Where it was registered from.
+    /// The address that it was registered from.
     pub(crate) address: Address,
     pub(crate) presence: Presence,
     pub(crate) streams: u32,
-    /// Live rooms it is in, in the order of joining.
+    /// The live rooms that it is in, in the order of joining.
     pub(crate) rooms: Vec<RoomId>,
     /// The live pair room among them.
     pub(crate) pair: Option<RoomId>,
-    /// Pair rooms that ended and that it may still name, the latest last.
+    /// Ended pair rooms that it may still name, the latest last.
     pub(crate) ended: VecDeque<RoomId>,
     pub(crate) last_partner: Option<UserId>,
-    /// Whom it blocked, in order.
+    /// The participants that it blocked, in order.
     pub(crate) blocks: Vec<UserId>,
-    pub(crate) voice: Voice,
+    pub(crate) voice: SpeechPermission,
     pub(crate) inbox: Inbox,
     pub(crate) memory: Memory,
     pub(crate) breaks: Breaks,
 }
 
-/// Where the display name came from.
+/// The origin of the display name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Naming {
-    /// From the server, and may still be chosen.
+    /// Assigned by the server, and may still be chosen.
     Given,
-    /// From the participant, who keeps it.
+    /// Chosen by the participant, and final.
     Chosen,
 }
 
-/// Whether a participant is there. See "present" in ARCHITECTURE.md.
+/// Presence of a participant. See "present" in ARCHITECTURE.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Presence {
     /// Registered, and the handle was never used.
     Unused {
-        /// When it goes away and is forgotten.
+        /// When its registration ends.
         until: Time,
     },
-    /// A stream is open, or a call came not long ago.
+    /// A stream is open, or a call came recently.
     Present {
-        /// How long that counts, unless a stream is open.
+        /// When it goes away, unless a stream is open.
         until: Time,
     },
     /// The last stream closed, and no call came since.
     Grace {
-        /// How long that is forgiven.
+        /// When it goes away.
         until: Time,
     },
-    /// Not there.
+    /// Away.
     Away {
-        /// When it is forgotten.
+        /// When its registration ends.
         until: Time,
     },
 }
 
-/// Whether a participant may speak.
+/// Whether a participant is muted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Voice {
-    /// It may.
+pub(crate) enum SpeechPermission {
+    /// Not muted.
     Free,
     /// An operator muted it.
     Muted,
 }
 
 impl Participant {
-    /// When it goes away, or is forgotten, unless something happens before.
+    /// The next presence deadline, at which it goes away or its registration ends.
     pub(crate) const fn deadline(&self) -> Option<Time> {
         match self.presence {
             Presence::Present { .. } if self.streams > 0 => None,
@@ -100,7 +100,7 @@ impl Participant {
         matches!(self.presence, Presence::Away { .. })
     }
 
-    /// What operators know it by.
+    /// The properties by which operators' measures recognise it.
     pub(crate) fn known(&self) -> Known {
         Known {
             handle: self.handle,
@@ -119,7 +119,7 @@ impl Participant {
         self.blocks.binary_search(&other).is_ok()
     }
 
-    /// The server was off for so long: deadlines move by it, and streams are as just closed.
+    /// Shifts the deadlines by a downtime; streams count as just closed.
     pub(crate) fn shift(&mut self, down: Span, now: Time, grace: Span) {
         match &mut self.presence {
             Presence::Present { .. } if self.streams > 0 => {
@@ -134,26 +134,26 @@ impl Participant {
     }
 }
 
-/// The outcomes of the last requests that had a key.
+/// The outcomes of the last requests with a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Memory {
-    /// A part of each key, apart from the outcomes: nearly every search is for a key that is not
-    /// there, and walks only this.
+    /// A part of each key, stored apart from the outcomes: most searches are for a key that is not
+    /// there, and read only this.
     tags: VecDeque<u32>,
     outcomes: VecDeque<Remembered>,
 }
 
-/// One request and what came of it.
+/// One request and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Remembered {
     key: RequestKey,
-    /// The fingerprint of what was asked.
+    /// The fingerprint of the command.
     request: u64,
     outcome: Result<Reply, Reject>,
 }
 
 impl Memory {
-    /// The outcome of the request with this key; or a refusal, if its fingerprint differs from
+    /// The outcome of the request with this key. A refusal, if the fingerprint differs from
     /// `request`.
     pub(crate) fn recall(
         &self,
@@ -165,7 +165,7 @@ impl Memory {
         if !older.contains(&wanted) && !newer.contains(&wanted) {
             return None;
         }
-        // From the latest back: a key comes again soon, if at all.
+        // From the latest back: most repeated keys are recent ones.
         let places = (0..self.tags.len())
             .rev()
             .filter(|place| self.tags[*place] == wanted);
@@ -198,7 +198,7 @@ impl Memory {
         });
     }
 
-    /// The answers that a repeated request will get.
+    /// The replies that repeated requests will receive.
     pub(crate) fn replies_mut(&mut self) -> impl Iterator<Item = &mut Reply> {
         let outcomes = self.outcomes.iter_mut();
         outcomes.filter_map(|known| known.outcome.as_mut().ok())
@@ -209,7 +209,7 @@ impl Memory {
     }
 }
 
-/// The lower bits of a key, which are as random as the rest of it.
+/// The lower bits of a key. They are as random as the rest.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a part of the key is what is wanted"

@@ -1,8 +1,8 @@
-//! The line of those who wait for a partner, and who is next for whom.
+//! The queue of participants that wait for a partner, and the choice of the next partner.
 //!
-//! Whoever enters is matched at once if anyone compatible waits. So those who stay are
-//! incompatible with one another (by blocks, or by interests not shared and patience not over),
-//! and a search passes over few before it finds one: the line need not be walked.
+//! A newcomer is matched at once if a compatible waiter exists. So all waiters are incompatible
+//! with one another (by blocks, or by interests not shared while patience runs), and a search
+//! passes few of them before it finds a partner.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -13,56 +13,56 @@ use serde::{Deserialize, Serialize};
 use crate::id::UserId;
 use crate::table::Table;
 
-/// How many recent waits the estimate is made from.
+/// The number of recent waits in the estimate.
 const RECENT_WAITS: usize = 32;
 
-/// A place in the line. Counts up, and is never given twice.
+/// A place in the queue. Tickets count up and are never reused.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
-pub(crate) struct Ticket(u64);
+pub(crate) struct Place(u64);
 
-/// Somebody in the line.
+/// A participant in the queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Waiter {
     pub(crate) user: UserId,
     pub(crate) since: Time,
     pub(crate) interests: Arc<[Arc<str>]>,
-    pub(crate) taste: Taste,
+    pub(crate) preference: MatchPreference,
 }
 
-/// Whom a waiter would take.
+/// The partners that a waiter accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Taste {
-    /// Only somebody who shares an interest, for now.
+pub(crate) enum MatchPreference {
+    /// Only participants that share an interest, for now.
     Shared,
-    /// Anyone: no interests were stated, or the patience is over, or interests do not count.
+    /// Anyone: it stated no interests, its patience is over, or interests do not count.
     Anyone,
 }
 
-/// How two would get on, as far as the line cannot know itself.
+/// The compatibility of two participants, as far as the queue cannot know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fit {
-    /// Nothing is against it.
+pub(crate) enum Compatibility {
+    /// Compatible.
     Good,
-    /// They were partners just now: only if nobody else would do.
+    /// Partners of their last match: matched only if there is no other candidate.
     LastPartner,
-    /// One of them blocked the other.
+    /// Incompatible: one of them blocked the other.
     Never,
 }
 
-/// The line.
+/// The queue.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Queue {
-    next: Ticket,
-    line: BTreeMap<Ticket, Waiter>,
+    next: Place,
+    line: BTreeMap<Place, Waiter>,
     recent: VecDeque<Span>,
     #[serde(skip)]
-    by_user: Table<UserId, Ticket>,
+    by_user: Table<UserId, Place>,
     #[serde(skip)]
-    by_interest: BTreeMap<Arc<str>, BTreeSet<Ticket>>,
+    by_interest: BTreeMap<Arc<str>, BTreeSet<Place>>,
     #[serde(skip)]
-    open: BTreeSet<Ticket>,
+    open: BTreeSet<Place>,
 }
 
 impl Queue {
@@ -76,87 +76,87 @@ impl Queue {
 
     /// Since when the participant waits; none if it does not.
     pub(crate) fn waiting_since(&self, user: UserId) -> Option<Time> {
-        Some(self.line.get(&self.ticket(user)?)?.since)
+        Some(self.line.get(&self.place(user)?)?.since)
     }
 
-    /// Who waits, from the front.
+    /// The waiters, from the front.
     pub(crate) fn waiters(&self) -> impl Iterator<Item = &Waiter> {
         self.line.values()
     }
 
-    fn ticket(&self, user: UserId) -> Option<Ticket> {
+    fn place(&self, user: UserId) -> Option<Place> {
         self.by_user.get(&user).copied()
     }
 
-    /// Stands at the end of the line. The caller is not in it yet.
+    /// Appends a waiter, which is not in the queue yet.
     pub(crate) fn enter(&mut self, waiter: Waiter) {
-        let ticket = self.next;
-        self.next = Ticket(ticket.0 + 1);
-        self.index(ticket, &waiter);
-        self.line.insert(ticket, waiter);
+        let place = self.next;
+        self.next = Place(place.0 + 1);
+        self.index(place, &waiter);
+        self.line.insert(place, waiter);
     }
 
-    fn index(&mut self, ticket: Ticket, waiter: &Waiter) {
-        self.by_user.insert(waiter.user, ticket);
+    fn index(&mut self, place: Place, waiter: &Waiter) {
+        self.by_user.insert(waiter.user, place);
         for interest in waiter.interests.iter() {
             self.by_interest
                 .entry(Arc::clone(interest))
                 .or_default()
-                .insert(ticket);
+                .insert(place);
         }
-        if waiter.taste == Taste::Anyone {
-            self.open.insert(ticket);
+        if waiter.preference == MatchPreference::Anyone {
+            self.open.insert(place);
         }
     }
 
-    /// Makes the indexes again, which a snapshot leaves out.
+    /// Rebuilds the indexes, which a snapshot leaves out.
     pub(crate) fn reindex(&mut self) {
         let line = std::mem::take(&mut self.line);
-        for (ticket, waiter) in &line {
-            self.index(*ticket, waiter);
+        for (place, waiter) in &line {
+            self.index(*place, waiter);
         }
         self.line = line;
     }
 
-    /// Leaves the line.
+    /// Removes a waiter.
     pub(crate) fn leave(&mut self, user: UserId) -> Option<Waiter> {
-        let ticket = self.by_user.remove(&user)?;
-        let waiter = self.line.remove(&ticket)?;
+        let place = self.by_user.remove(&user)?;
+        let waiter = self.line.remove(&place)?;
         for interest in waiter.interests.iter() {
             if let Some(those) = self.by_interest.get_mut(interest) {
-                those.remove(&ticket);
+                those.remove(&place);
                 if those.is_empty() {
                     self.by_interest.remove(interest);
                 }
             }
         }
-        self.open.remove(&ticket);
+        self.open.remove(&place);
         Some(waiter)
     }
 
-    /// The patience of the waiter, if it is one, is over.
+    /// Ends the patience of the waiter, if the participant is one.
     pub(crate) fn take_anyone(&mut self, user: UserId) -> Option<&Waiter> {
-        let ticket = self.ticket(user)?;
-        let waiter = self.line.get_mut(&ticket)?;
-        waiter.taste = Taste::Anyone;
-        self.open.insert(ticket);
+        let place = self.place(user)?;
+        let waiter = self.line.get_mut(&place)?;
+        waiter.preference = MatchPreference::Anyone;
+        self.open.insert(place);
         Some(waiter)
     }
 
-    /// When the waiter's patience is over, if it is not yet.
+    /// When the waiter's patience ends; none if it has ended.
     pub(crate) fn patience_until(&self, user: UserId, patience: Span) -> Option<Time> {
-        let waiter = self.line.get(&self.ticket(user)?)?;
-        (waiter.taste == Taste::Shared).then(|| waiter.since + patience)
+        let waiter = self.line.get(&self.place(user)?)?;
+        (waiter.preference == MatchPreference::Shared).then(|| waiter.since + patience)
     }
 
-    /// Who is next for `waiter`, who may stand in the line already.
+    /// The next partner for `waiter`, which may be in the queue already.
     ///
-    /// `fit` says what is between the two; `draw(n)` gives a number below `n`.
+    /// `fit` returns the compatibility of two; `draw(n)` returns a uniform number below `n`.
     pub(crate) fn partner_for(
         &self,
         waiter: &Waiter,
         matching: Matching,
-        fit: impl Fn(UserId) -> Fit,
+        fit: impl Fn(UserId) -> Compatibility,
         draw: impl FnOnce(u64) -> u64,
     ) -> Option<UserId> {
         let mut last_partner = None;
@@ -165,12 +165,12 @@ impl Queue {
                 return false;
             }
             match fit(other.user) {
-                Fit::Good => true,
-                Fit::LastPartner => {
+                Compatibility::Good => true,
+                Compatibility::LastPartner => {
                     last_partner.get_or_insert(other.user);
                     false
                 }
-                Fit::Never => false,
+                Compatibility::Never => false,
             }
         };
         let chosen = match matching {
@@ -189,29 +189,27 @@ impl Queue {
         chosen.or(last_partner)
     }
 
-    /// Who shares most interests; of those who share as many, who waits longest. Where nobody
-    /// shares any: who waits longest of those who would take anyone, if the waiter would.
+    /// The waiter with the most shared interests; among equals, the one that waits longest. If none
+    /// shares any and `waiter` accepts anyone: the longest waiter that accepts anyone.
     fn closest(&self, waiter: &Waiter, mut fits: impl FnMut(&Waiter) -> bool) -> Option<UserId> {
-        let mut shared: BTreeMap<Ticket, usize> = BTreeMap::new();
+        let mut shared: BTreeMap<Place, usize> = BTreeMap::new();
         for interest in waiter.interests.iter() {
-            for ticket in self.by_interest.get(interest).into_iter().flatten() {
-                *shared.entry(*ticket).or_default() += 1;
+            for place in self.by_interest.get(interest).into_iter().flatten() {
+                *shared.entry(*place).or_default() += 1;
             }
         }
         let mut ranked: Vec<_> = shared.into_iter().collect();
-        ranked.sort_by_key(|(ticket, count)| (std::cmp::Reverse(*count), *ticket));
-        let sharing = ranked
-            .iter()
-            .filter_map(|(ticket, _)| self.line.get(ticket));
-        let open = self.open.iter().filter_map(|ticket| self.line.get(ticket));
-        let anyone = open.take_while(|_| waiter.taste == Taste::Anyone);
+        ranked.sort_by_key(|(place, count)| (std::cmp::Reverse(*count), *place));
+        let sharing = ranked.iter().filter_map(|(place, _)| self.line.get(place));
+        let open = self.open.iter().filter_map(|place| self.line.get(place));
+        let anyone = open.take_while(|_| waiter.preference == MatchPreference::Anyone);
         sharing
             .chain(anyone)
             .find(|other| fits(other))
             .map(|other| other.user)
     }
 
-    /// A waiter was matched after so long.
+    /// Records the waiting time of a match.
     pub(crate) fn record_wait(&mut self, wait: Span) {
         if self.recent.len() >= RECENT_WAITS {
             self.recent.pop_front();
@@ -219,20 +217,20 @@ impl Queue {
         self.recent.push_back(wait);
     }
 
-    /// How long recent waits were on average; none when there were none.
+    /// The average of recent waits; none before the first.
     pub(crate) fn estimated_wait(&self) -> Option<Span> {
         let sum: u64 = self.recent.iter().map(|wait| wait.0).sum();
         sum.checked_div(self.recent.len() as u64).map(Span)
     }
 
-    /// The server was off for so long; nobody was waiting then.
+    /// Shifts all waits by a downtime, which does not count as waiting.
     pub(crate) fn shift(&mut self, down: Span) {
         for waiter in self.line.values_mut() {
             waiter.since += down;
         }
     }
 
-    /// What must hold of it, whatever happened.
+    /// Checks the invariants.
     pub(crate) fn validate(&self) -> Result<(), String> {
         if self.line.keys().next_back() >= Some(&self.next) {
             return Err("somebody has a place that was not given yet".into());
@@ -243,7 +241,7 @@ impl Queue {
         let open = self
             .line
             .values()
-            .filter(|w| w.taste == Taste::Anyone)
+            .filter(|w| w.preference == MatchPreference::Anyone)
             .count();
         let interests: usize = self.line.values().map(|w| w.interests.len()).sum();
         let indexed: usize = self.by_interest.values().map(BTreeSet::len).sum();
@@ -259,16 +257,16 @@ mod tests {
     use super::*;
 
     fn waiter(user: u32, interests: &[&str]) -> Waiter {
-        let taste = if interests.is_empty() {
-            Taste::Anyone
+        let preference = if interests.is_empty() {
+            MatchPreference::Anyone
         } else {
-            Taste::Shared
+            MatchPreference::Shared
         };
         Waiter {
             user: UserId(user),
             since: Time(0),
             interests: interests.iter().map(|text| Arc::from(*text)).collect(),
-            taste,
+            preference,
         }
     }
 
@@ -284,10 +282,10 @@ mod tests {
         assert_eq!(line().validate(), Ok(()));
         type Spoil = fn(&mut Queue);
         let wrong: [(&str, Spoil); 5] = [
-            ("a place not given yet", |queue| queue.next = Ticket(1)),
+            ("a place not given yet", |queue| queue.next = Place(1)),
             ("one who waits twice", |queue| queue.enter(waiter(2, &[]))),
             ("a stranger in the index", |queue| {
-                queue.by_user.insert(UserId(3), Ticket(0));
+                queue.by_user.insert(UserId(3), Place(0));
             }),
             ("one less who takes anyone", |queue| queue.open.clear()),
             ("one less with an interest", |queue| {

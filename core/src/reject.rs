@@ -1,20 +1,20 @@
-//! Why commands are refused.
+//! Refusals of commands.
 
 use chat_types::Span;
 use serde::{Deserialize, Serialize};
 
 macro_rules! rejects {
     ($($(#[$doc:meta])* $variant:ident $({ $($field:ident : $type:ty),* })? $code:literal $message:literal;)*) => {
-        /// A refusal. It changes nothing but what the envelope and the remembered keys keep.
+        /// A refusal. It changes only the envelope's state and the remembered outcomes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
         #[expect(missing_docs, reason = "the message says what the fields are")]
         pub enum Reject { $($(#[$doc])* #[error($message)] $variant $({ $($field: $type),* })?,)* }
 
         impl Reject {
-            /// Every code there is.
+            /// All codes.
             pub const CODES: &'static [&'static str] = &[$($code,)*];
 
-            /// The code as the wire has it.
+            /// The code on the wire.
             #[must_use]
             pub const fn code(&self) -> &'static str {
                 match self { $(Self::$variant $({ $($field: _),* })? => $code,)* }
@@ -24,72 +24,73 @@ macro_rules! rejects {
 }
 
 rejects! {
-    /// No such room, or it ended so long ago that it is forgotten.
+    /// The room does not exist, or it ended and is no longer remembered.
     RoomNotFound "room_not_found" "Room not found";
-    /// The pair room is over.
+    /// The pair room ended.
     ChatEnded "chat_ended" "Chat has ended";
-    /// The room is there, the caller is not in it.
+    /// The room exists, and the caller is not a member.
     NotInRoom "not_in_room" "You are not in that room; log in to it first";
-    /// No room was named, and the caller is not in exactly one.
+    /// The call named no room, and the caller is not in exactly one.
     RoomAmbiguous { rooms: u32 } "room_ambiguous" "You are in {rooms} rooms; say which by room_id";
-    /// The caller does not hold the stick, or not under the grant it names.
+    /// The caller does not hold the stick, or not under the epoch that it named.
     StickRequired "stick_required" "You do not hold the talking stick; claim it and wait for the grant";
     /// A pair room has no stick.
     NoStick "no_stick" "A pair room has no talking stick; just send";
-    /// The caller is in the line.
+    /// The caller is in the queue.
     AlreadyWaiting "already_waiting" "You are in the queue already; wait for chatroom.found";
     /// The caller is in a live pair room.
     AlreadyChatting "already_chatting" "You are in a chat already; leave it before you queue again";
-    /// Somebody has that public id, or it is the server's to give.
+    /// The public id is taken, or reserved for the server.
     UserIdTaken "user_id_taken" "That user_id is taken, looks like another's name or user_id, is the server's own (user_ and a number, or a word such as system), or an operator has banned it";
-    /// Somebody has that name.
+    /// The name is taken.
     NameTaken "name_taken" "That name is taken; choose another";
-    /// A name that nobody may have.
+    /// The name breaks a rule for names.
     NameNotAllowed { why: NameFault } "name_not_allowed" "That name is not allowed: {why}";
-    /// No participant of that id.
+    /// No participant has this id.
     UserNotFound "user_not_found" "There is no such participant";
     /// The call needs a handle.
     HandleRequired "handle_required" "Pass your handle; login and enter_queue give you one, under a request_key that was not used before";
-    /// Nobody has that handle, or has had it for too long.
+    /// No participant has this handle, or its registration ended.
     UnknownHandle "unknown_handle" "This handle is unknown or was forgotten; register again";
-    /// An argument that cannot be.
+    /// An argument is not acceptable.
     InvalidArguments { argument: Argument, accepted: Accepted } "invalid_arguments" "{argument} must be {accepted}";
-    /// A cursor beyond the inbox's end.
+    /// The cursor lies beyond the end of the inbox.
     InvalidCursor { end: u64 } "invalid_cursor" "That cursor lies beyond the end of your inbox, which is {end}";
     /// The key was used with other arguments.
     RequestKeyReused "request_key_reused" "That request_key was used for another request; choose a fresh one";
-    /// Nothing was said.
+    /// The message has no visible character.
     MessageEmpty "message_empty" "A message needs at least one visible character";
-    /// Too much was said.
+    /// The message exceeds the limit.
     MessageTooLong { limit: u32 } "message_too_long" "A message has at most {limit} characters";
-    /// Nothing to push.
+    /// The draft is empty.
     DraftEmpty "draft_empty" "Your draft is empty; append to it first";
-    /// The draft cannot take more.
+    /// The append does not fit into the draft.
     DraftFull { limit: u32 } "draft_full" "A draft has at most {limit} characters; push it, or undo";
-    /// The caller was muted.
+    /// The caller is muted.
     Muted "muted" "An operator has muted you; you can read, but not speak";
-    /// A block, or a ban, stands between.
+    /// The caller is banned.
     Blocked "blocked" "An operator has barred you from this server";
-    /// Too many calls, or streams.
+    /// Too many calls, or too many streams.
     RateLimited { retry_after: Span, earlier: Earlier } "rate_limited" "Too many calls; try again in {retry_after}";
-    /// The line is full.
+    /// The queue is full.
     QueueFull { limit: u32 } "queue_full" "The queue is full ({limit} wait); try again later";
-    /// The room is full, or the caller is in as many as one may be.
+    /// The room is full, or the caller is in as many rooms as it may be.
     RoomFull { limit: u32 } "room_full" "At most {limit} fit: the room is full, or you are in as many rooms as you may be";
-    /// As many participants as may be are registered from the caller's address, and none is away.
+    /// The largest number of participants is registered from the caller's address, and none of them
+    /// is away.
     AddressFull { limit: u32 } "address_full" "At most {limit} may be registered from your address, and none of those is away; use one of their handles, or unregister one";
-    /// No more participants, or rooms.
+    /// The largest number of participants or rooms exists.
     ServerFull "server_full" "The server is full; try again later";
-    /// Too much waits to be done.
+    /// Too many commands are pending.
     Overloaded { retry_after: Span, earlier: Earlier } "overloaded" "The server has too much to do; try again in {retry_after}";
     /// The journal cannot be written.
     StorageUnavailable { retry_after: Span, earlier: Earlier } "storage_unavailable" "The server cannot write its journal just now, and did nothing; try again in {retry_after}";
-    /// The server stops.
+    /// The server is shutting down.
     ShuttingDown { earlier: Earlier } "shutting_down" "The server is shutting down; try again in a moment";
 }
 
 impl Reject {
-    /// Whether the same request, key and all, is decided anew when it comes again.
+    /// Whether a repetition of the request, with its key, is decided again.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
         matches!(
@@ -101,7 +102,7 @@ impl Reject {
         )
     }
 
-    /// When to try again, where that is known.
+    /// The delay after which to retry, where it is known.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Span> {
         if let Self::RateLimited { retry_after, .. }
@@ -126,7 +127,7 @@ impl Reject {
         Earlier::Unasked
     }
 
-    /// The refusal, saying this of earlier attempts if it is one that can be tried again.
+    /// Adds to a refusal that can be retried what is known of earlier attempts.
     #[must_use]
     pub fn with_earlier(mut self, known: Earlier) -> Self {
         if let Self::RateLimited { earlier, .. }
@@ -140,20 +141,20 @@ impl Reject {
     }
 }
 
-/// What is known of the attempts before a refused call: those with its request key.
+/// What is known of earlier attempts with the request key of a refused call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Earlier {
-    /// The call has no request key: nothing relates it to another.
+    /// The call has no request key, so it has no earlier attempts.
     #[default]
     Unasked,
     /// `none`: no attempt with this key is remembered, and none waits to be decided.
     None,
-    /// `unknown`: an attempt with this key may have taken effect, or may yet.
+    /// `unknown`: an attempt with this key may have taken effect, or may still take effect.
     Unknown,
 }
 
 impl Earlier {
-    /// The word on the wire, for a call with a request key.
+    /// The word on the wire; none for a call without a request key.
     #[must_use]
     pub const fn as_str(self) -> Option<&'static str> {
         match self {
@@ -164,42 +165,42 @@ impl Earlier {
     }
 }
 
-/// What is wrong with a name.
+/// Which rule a name breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
 pub enum NameFault {
-    /// Its length.
+    /// The length.
     #[error("it must have 1 to 64 characters")]
     Length,
-    /// It is no line.
+    /// It must be one visible line.
     #[error("it must be one line of visible characters, with single spaces at most inside")]
     Line,
-    /// What it is made of.
+    /// The allowed characters.
     #[error(
         "it may have letters and digits that Unicode allows in identifiers, ASCII punctuation \
          and emoji of one character"
     )]
     Characters,
-    /// It has neither a letter nor a digit.
+    /// It must have a letter or a digit.
     #[error("it needs a letter or a digit")]
     Bare,
-    /// A combining mark without a letter, or too many of them on one.
+    /// A combining mark without a letter, or too many on one.
     #[error("a combining mark must follow a letter or a digit, at most four on each")]
     Marks,
     /// Letters of several scripts in one word.
     #[error("each of its words must keep to the letters of one script")]
     Scripts,
-    /// It passes for the server's voice.
-    #[error("it would pass for the server's own voice, or has a word that is the server's")]
+    /// It looks like a reserved word.
+    #[error("it has a word that is reserved for the server, or looks like one")]
     Reserved,
-    /// The operators banned it.
+    /// An operator banned it.
     #[error("an operator has banned it")]
     Banned,
-    /// The participant has a name already, and keeps it.
-    #[error("your handle has another name already, and keeps it")]
+    /// The participant has a chosen name already, which cannot change.
+    #[error("your handle has a name already, which cannot be changed")]
     Kept,
 }
 
-/// Which argument is wrong.
+/// The argument at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
 #[expect(missing_docs, reason = "each is the argument of that name")]
 pub enum Argument {
@@ -225,25 +226,25 @@ pub enum Argument {
     Caller,
 }
 
-/// What an argument may be.
+/// The accepted values of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
 pub enum Accepted {
-    /// A count.
+    /// A number up to this one.
     #[error("at most {0}")]
     AtMost(u32),
-    /// A text of so many characters.
+    /// A text of at most this many characters.
     #[error("1 to {0} characters on one line")]
     Characters(u32),
     /// A public id.
     #[error("1 to 64 letters, digits, dots, dashes and underscores")]
     PublicId,
-    /// A list of short texts.
+    /// A list of at most this many short texts.
     #[error("a list of at most {0}, each of 1 to 64 characters on one line")]
     List(u32),
-    /// Somebody else.
+    /// Another participant.
     #[error("somebody else than yourself")]
     SomebodyElse,
-    /// A participant's own call.
+    /// A call by a participant itself.
     #[error("a participant, with a handle")]
     Participant,
 }

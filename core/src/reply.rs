@@ -1,4 +1,4 @@
-//! What callers are answered when their command is accepted.
+//! Answers to accepted commands.
 
 use std::sync::Arc;
 
@@ -11,100 +11,102 @@ use crate::id::{Epoch, RoomId, RoomSeq, UserId};
 /// The answer to an accepted command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Reply {
-    /// In the line.
+    /// The caller waits in the queue.
     Waiting {
-        /// Who the caller is.
+        /// The caller.
         user: UserId,
-        /// The caller's place, from 1, which is also how many wait.
+        /// The caller's place, from 1, which is also the number of waiters.
         position: u32,
-        /// How long recent waits were on average; none when nobody has been matched yet.
+        /// The average of recent waits; none before the first match.
         estimated_wait: Option<Span>,
     },
-    /// Paired at once.
+    /// The caller was matched at once.
     Matched {
-        /// Who the caller is.
+        /// The caller.
         user: UserId,
-        /// The room of the two.
+        /// The pair room.
         room: RoomId,
         /// The partner.
         partner: Arc<Who>,
     },
-    /// Out of the line.
+    /// The caller is not in the queue.
     LeftQueue {
-        /// Whether the caller was in it.
+        /// Whether it was before.
         left: WasWaiting,
     },
-    /// In the room.
+    /// The caller is in the room.
     LoggedIn {
-        /// Who the caller is.
+        /// The caller.
         user: UserId,
         /// The room.
         room: RoomId,
     },
-    /// Said.
+    /// The message was sent.
     Sent {
-        /// Where.
+        /// The room.
         room: RoomId,
-        /// Its place in the room's order; with the room, the message's id.
+        /// The message's place in the room's order. With the room, it is the message's id.
         room_seq: RoomSeq,
-        /// When.
+        /// The instant of the message.
         at: Time,
-        /// Messages until the pair room ends; told from 10 on.
+        /// The number of messages until the pair room ends; given from 10 on.
         turns_left: Option<u32>,
     },
-    /// Out of the room.
+    /// The caller is not in the room.
     LeftChat,
-    /// Where the caller stands with the stick.
+    /// The caller's place with the stick.
     Stick {
         /// The room.
         room: RoomId,
-        /// 0 holds it, 1 is next.
+        /// 0: the caller holds it. 1: the caller is next.
         place: u32,
-        /// The current grant.
+        /// The epoch of the current grant.
         epoch: Epoch,
-        /// Who holds it.
+        /// The holder.
         holder: UserId,
-        /// When the current grant ends.
+        /// The end of the current lease.
         lease_until: Time,
     },
     /// The draft after the change.
     Draft {
-        /// Its length in characters.
+        /// The length in characters.
         length: u32,
-        /// Characters of the append that were cut.
+        /// The number of characters of the append that were cut.
         cut: u32,
-        /// The draft's last 50 characters, told when something was cut.
+        /// The last 50 characters of the draft; given if some were cut.
         suffix: Option<Box<str>>,
     },
-    /// Taken. Both figures are those at `answer_at`, as far as is known yet.
+    /// The caller takes a break. Both levels are those at `answer_at`, as far as they are known
+    /// yet.
     OnBreak {
-        /// Who the caller is.
+        /// The caller.
         user: UserId,
-        /// Which break.
+        /// The kind of break.
         kind: BreakKind,
-        /// From 0 to 100.
+        /// The stress level, from 0 to 100.
         stress: u8,
-        /// How alert the boss is, from 0 to 5.
+        /// The boss's alert level, from 0 to 5.
         boss_alert: u8,
-        /// A number by which to choose the texts of the answer.
+        /// A random number by which the texts of the answer are chosen.
         flavour: u32,
-        /// When the answer may leave: 20 s later under the eyes of a boss who is fully alert.
+        /// The earliest instant at which the answer may leave: 20 s later if the boss is at its
+        /// highest alert level.
         answer_at: Time,
     },
-    /// Here.
+    /// The caller is present.
     Arrived {
-        /// Who the caller is.
+        /// The caller.
         user: UserId,
     },
-    /// Done; there is nothing more to say.
+    /// The command is done, and has no result.
     Done,
 }
 
-/// Whether somebody was in the line.
+/// Whether a participant was in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum WasWaiting {
-    /// Was in the line until now.
+    /// It was in the queue.
     Yes,
-    /// Was not in the line.
+    /// It was not in the queue.
     No,
 }

@@ -1,4 +1,4 @@
-//! A room: its members, its order of events, and what is particular to pairs and to named rooms.
+//! A room: its members, its order of events, and the parts specific to pair rooms and named rooms.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::event::{Body, EndReason, Event, Who};
 use crate::id::{RoomId, RoomSeq, UserId};
 use crate::stick::Stick;
 
-/// How long a notice is worth telling.
+/// How long a notice is fresh.
 const NOTICE_FRESH: Span = Span::secs(10);
 
 /// A room.
@@ -19,28 +19,28 @@ const NOTICE_FRESH: Span = Span::secs(10);
 pub(crate) struct Room {
     pub(crate) id: RoomId,
     pub(crate) kind: Kind,
-    /// Ordered by user. In an ended room: those who may still name it.
+    /// Ordered by user. In an ended room: the participants that may still name it.
     members: Vec<Member>,
     last_seq: RoomSeq,
-    /// Whose claim of the stick the last event is, if it is one.
+    /// The claimant, if the last event is a claim of the stick.
     last_claimant: Option<UserId>,
     /// The last messages, for `history`.
     history: VecDeque<Arc<Event>>,
-    /// The latest notice of each sender that may still be fresh.
+    /// The latest notice of each sender, while it may be fresh.
     notices: Vec<Notice>,
 }
 
-/// What kind of room it is.
+/// The kind of a room.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Kind {
-    /// Two who were matched, talking.
+    /// A live pair room.
     Pair {
-        /// Messages so far.
+        /// The number of messages so far.
         turns: u32,
     },
-    /// Two who were matched, no longer talking.
+    /// An ended pair room.
     Ended(EndReason),
-    /// Whoever knows the name.
+    /// A named room, open to all that know its name.
     Named {
         name: Arc<str>,
         folded: Box<str>,
@@ -48,32 +48,32 @@ pub(crate) enum Kind {
     },
 }
 
-/// Somebody in a room.
+/// A member of a room.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Member {
     pub(crate) user: UserId,
     pub(crate) since: Time,
-    /// Most members have none: behind a box, it costs a word.
+    /// Boxed, because most members have no draft.
     draft: Option<Box<Draft>>,
 }
 
-/// Something said in passing: no place in the room's order, no space in an inbox.
+/// A transient notice: it has no place in the room's order and in inboxes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
-    /// Who.
+    /// The sender.
     pub user: Arc<Who>,
-    /// What.
+    /// The kind of notice.
     pub kind: NoticeKind,
-    /// When.
+    /// The instant of the notice.
     pub at: Time,
 }
 
-/// What is said in passing.
+/// The kinds of notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NoticeKind {
     /// `user.typing`.
     Typing,
-    /// `user.waiting`: has waited in a `check` for so long.
+    /// `user.waiting`: the sender has waited in a `check` for this long.
     Waiting(Span),
 }
 
@@ -101,7 +101,7 @@ impl Room {
         self.last_seq
     }
 
-    /// Whose claim of the stick the last event is, if it is one.
+    /// The claimant, if the last event is a claim of the stick.
     pub(crate) const fn last_claimant(&self) -> Option<UserId> {
         self.last_claimant
     }
@@ -137,7 +137,7 @@ impl Room {
         }
     }
 
-    /// Takes the member out, draft, notice and all.
+    /// Removes the member with its draft and its notice.
     pub(crate) fn leave(&mut self, user: UserId) {
         if let Ok(at) = self.find(user) {
             self.members.remove(at);
@@ -177,7 +177,7 @@ impl Room {
         }
     }
 
-    /// The room is over: all that is kept is who may still name it, and why it ended.
+    /// Ends the room. Only the members that may still name it and the reason are kept.
     pub(crate) fn end(&mut self, reason: EndReason) {
         self.kind = Kind::Ended(reason);
         self.history = VecDeque::new();
@@ -187,7 +187,7 @@ impl Room {
         }
     }
 
-    /// Counts a message in a pair room: how many are left after it, where they are limited.
+    /// Counts a message in a pair room. Returns the number of messages left, if it is limited.
     pub(crate) fn count_turn(&mut self, limit: Limit) -> Option<u32> {
         let Kind::Pair { turns } = &mut self.kind else {
             return None;
@@ -212,7 +212,7 @@ impl Room {
         self.history.iter_mut()
     }
 
-    /// Keeps the notice in place of the sender's last one.
+    /// Stores the notice in place of the sender's last one.
     pub(crate) fn notice(&mut self, notice: Notice) {
         let now = notice.at;
         self.notices
@@ -225,14 +225,14 @@ impl Room {
         &self.notices
     }
 
-    /// What others said in passing, not long ago.
+    /// The fresh notices of other members.
     pub(crate) fn fresh_notices(&self, reader: UserId, now: Time) -> impl Iterator<Item = &Notice> {
         self.notices
             .iter()
             .filter(move |n| n.user.id != reader && is_fresh(n, now))
     }
 
-    /// What must hold of it, whatever happened.
+    /// Checks the invariants.
     pub(crate) fn validate(&self, id: RoomId) -> Result<(), String> {
         let members = self.members.len();
         if self.id != id || members == 0 {

@@ -1,7 +1,7 @@
-//! The talking stick of one room: who holds it, until when, and who is next.
+//! The talking stick of one room: its holder, the lease, and the line of claims.
 //!
-//! Floor control in the field's terms: claims are granted in order, a grant has a lease and a
-//! number (its epoch), and ends by release or expiry. A stale epoch never speaks again.
+//! Floor control in the field's terms: claims are granted in order. A grant has a lease and a
+//! number (its epoch), and ends by release or expiry. A message with a stale epoch is refused.
 
 use std::collections::VecDeque;
 
@@ -13,14 +13,14 @@ use crate::id::{Epoch, UserId};
 /// One room's stick.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stick {
-    /// The number of the current grant, or of the last one.
+    /// The epoch of the current grant, or of the last one.
     epoch: Epoch,
     holder: Option<Holder>,
-    /// Who claimed it and waits, in order. Never the holder; nobody twice.
+    /// The claimants in order. The holder is not among them, and no member is listed twice.
     line: VecDeque<UserId>,
 }
 
-/// A grant that has not ended.
+/// The current grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Holder {
     pub(crate) user: UserId,
@@ -28,25 +28,25 @@ pub(crate) struct Holder {
     pub(crate) lease_until: Time,
 }
 
-/// What came of a claim.
+/// The result of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
-    /// Nobody held it: it is granted.
+    /// The stick was free and is granted.
     Granted,
-    /// In line from now on, at this place from 1.
+    /// The claim was queued at this place, from 1.
     Queued(u32),
-    /// As before: 0 holds it.
+    /// The member had claimed it before; 0 means that it is the holder.
     Unchanged(u32),
 }
 
-/// What came of giving up holding it or waiting for it.
+/// The result of giving up the stick or a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GivenUp {
-    /// The holder's grant of this number ended.
+    /// The grant with this epoch ended.
     Released(Epoch),
     /// A claim was withdrawn.
     Withdrawn,
-    /// There was nothing to give up.
+    /// The member neither held the stick nor waited for it.
     Nothing,
 }
 
@@ -67,12 +67,12 @@ impl Stick {
         &self.line
     }
 
-    /// When the current grant ends.
+    /// The end of the current lease.
     pub(crate) fn lease_until(&self) -> Option<Time> {
         self.holder.map(|holder| holder.lease_until)
     }
 
-    /// 0 holds it, 1 is next.
+    /// The member's place: 0 is the holder, 1 is next.
     pub(crate) fn place(&self, user: UserId) -> Option<u32> {
         if self.holds(user) {
             return Some(0);
@@ -81,7 +81,7 @@ impl Stick {
         u32::try_from(behind + 1).ok()
     }
 
-    /// Claims it for `user`. A repeated claim keeps its place.
+    /// Claims the stick for `user`. A repeated claim keeps its place.
     pub(crate) fn claim(&mut self, user: UserId, now: Time, lease: Span) -> Claim {
         if let Some(place) = self.place(user) {
             return Claim::Unchanged(place);
@@ -93,7 +93,7 @@ impl Stick {
         Claim::Queued(u32::try_from(self.line.len()).unwrap_or(u32::MAX))
     }
 
-    /// Grants it to whoever is next, if nobody holds it.
+    /// Grants a free stick to the first in line.
     pub(crate) fn grant_next(&mut self, now: Time, lease: Span) -> Option<UserId> {
         if self.holder.is_some() {
             return None;
@@ -107,7 +107,7 @@ impl Stick {
         Some(user)
     }
 
-    /// `user` neither holds it nor waits for it any more.
+    /// Ends the grant or the claim of `user`.
     pub(crate) fn give_up(&mut self, user: UserId) -> GivenUp {
         if self.holds(user) {
             self.holder = None;
@@ -122,21 +122,21 @@ impl Stick {
         }
     }
 
-    /// The lease ran out: the holder, whose grant ends.
+    /// Ends the grant if its lease is over. Returns the former holder.
     pub(crate) fn expire(&mut self, now: Time) -> Option<UserId> {
         let holder = self.holder.filter(|holder| holder.lease_until <= now)?;
         self.holder = None;
         Some(holder.user)
     }
 
-    /// The server was off for so long; the lease was not running.
+    /// Extends the lease by a downtime.
     pub(crate) fn shift(&mut self, down: Span) {
         if let Some(holder) = &mut self.holder {
             holder.lease_until += down;
         }
     }
 
-    /// What must hold of it, whatever happened.
+    /// Checks the invariants.
     pub(crate) fn validate(&self, is_member: impl Fn(UserId) -> bool) -> Result<(), String> {
         let mut seen: Vec<UserId> = self.holder.iter().map(|holder| holder.user).collect();
         seen.extend(&self.line);

@@ -1,4 +1,4 @@
-//! A hash table whose order nobody can see.
+//! A hash table that hides its order.
 
 use std::borrow::Borrow;
 use std::hash::Hash;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 )]
 type Map<K, V> = std::collections::HashMap<K, V, FxBuildHasher>;
 
-/// Things by key: found in constant time, and walked only in the order of their keys.
+/// A map with access in constant time, which can be walked only in the order of its keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<K, V>(Map<K, V>);
 
@@ -48,14 +48,14 @@ impl<K: Copy + Ord + Hash, V> Table<K, V> {
 
     pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
         let value = self.0.remove(key);
-        // A table that once held a crowd gives its memory back as the crowd leaves.
+        // A table frees memory in steps as its entries are removed.
         if self.0.len() * 8 < self.0.capacity() && self.0.capacity() > 1_024 {
             self.0.shrink_to(self.0.len() * 2);
         }
         value
     }
 
-    /// Every key, in order. Costs a sort: for snapshots, digests and checks, not for commands.
+    /// All keys, in order. The cost of the sort is for snapshots, digests and checks only.
     pub(crate) fn sorted_keys(&self) -> Vec<K> {
         let mut keys: Vec<K> = self.0.keys().copied().collect();
         keys.sort_unstable();
@@ -65,7 +65,7 @@ impl<K: Copy + Ord + Hash, V> Table<K, V> {
 
 impl<K: Copy + Ord + Hash + Serialize, V: Serialize> Serialize for Table<K, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // The length is said first: formats without delimiters need it.
+        // The length comes first: formats without delimiters need it.
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for key in self.sorted_keys() {
             map.serialize_entry(&key, &self.0[&key])?;
@@ -88,7 +88,7 @@ where
 mod tests {
     use super::*;
 
-    /// Below this size, in entries, a table keeps what it has.
+    /// Tables with fewer entries than this do not shrink.
     const SMALL: usize = 1_024;
 
     #[test]

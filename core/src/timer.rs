@@ -1,4 +1,4 @@
-//! Deadlines. Their owners keep them; this only finds the next one.
+//! Timers. Deadlines are held by their owners; this module finds the next one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,31 +8,31 @@ use chat_types::{Time, listed};
 use crate::id::{RoomId, UserId};
 use crate::table::Table;
 
-/// What is due at a deadline. Those due at the same instant fire in this order.
+/// A timer. Timers due at the same instant fire in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Timer {
-    /// A participant goes away, or is forgotten. The deadline: `Participant::deadline`.
+    /// A participant goes away, or its registration ends. The deadline is `Participant::deadline`.
     Presence(UserId),
-    /// A stick's lease runs out. The deadline: `Stick::lease_until`.
+    /// A stick's lease ends. The deadline is `Stick::lease_until`.
     Lease(RoomId),
-    /// A waiter will take anyone from now on. The deadline: `Queue::patience_until`.
+    /// A waiter's patience ends. The deadline is `Queue::patience_until`.
     Patience(UserId),
 }
 
 listed! {
-    /// The kinds of timers: what can be due at a deadline, but for whose it is.
+    /// The kinds of timers, without the owner.
     TimerKind {
-        /// A participant goes away, or is forgotten.
+        /// A participant goes away, or its registration ends.
         Presence "presence",
-        /// A stick's lease runs out.
+        /// A stick's lease ends.
         Lease "lease",
-        /// A waiter will take anyone from now on.
+        /// A waiter's patience ends.
         Patience "patience",
     }
 }
 
 impl Timer {
-    /// What kind of timer it is, and the number of the participant or room that it is for.
+    /// The timer's kind, and the number of its participant or room.
     pub(crate) const fn kind(self) -> (TimerKind, u32) {
         match self {
             Self::Presence(user) => (TimerKind::Presence, user.0),
@@ -44,9 +44,9 @@ impl Timer {
 
 /// Finds the next deadline.
 ///
-/// Most deadlines move later again and again (a participant's with every call) before one is due.
-/// So the heap may lag behind the owner: an entry found early is put back at the owner's deadline.
-/// For each timer at most one entry counts, the one whose time `armed` holds.
+/// Most deadlines move later again and again before they are due: a participant's with every call.
+/// So the heap may lag behind the owner: an entry that is found early is put back at the owner's
+/// deadline. At most one entry of a timer is valid, the one at the instant in `armed`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Time, Timer)>>,
@@ -54,7 +54,7 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    /// The owner's deadline is now `deadline`. Costs nothing to speak of when it moved later.
+    /// Sets the timer to `deadline`. A move to a later instant costs next to nothing.
     pub(crate) fn arm(&mut self, timer: Timer, deadline: Time) {
         match self.armed.get_mut(&timer) {
             Some(armed) if *armed <= deadline => {}
@@ -76,10 +76,10 @@ impl Timers {
             .is_some_and(|armed| *armed <= deadline)
     }
 
-    /// The next timer due by `by`, and its deadline, as `deadline_of` its owner has it.
+    /// The next timer that is due at or before `by`, with its deadline as `deadline_of` returns it.
     ///
-    /// No entry is later than its owner's deadline, so where the first of all entries is later
-    /// than `by`, which is nearly always, nobody need be asked.
+    /// No entry is later than its owner's deadline. So if the first entry is later than `by`, which
+    /// is the usual case, no owner is asked.
     pub(crate) fn next(
         &mut self,
         by: Time,
@@ -148,7 +148,7 @@ mod tests {
         let deadline_of = |_| Some(Time(10));
         assert_eq!(timers.next(Time(9), deadline_of), None);
         assert_eq!(timers.next(Time(10), deadline_of), Some((Time(10), A)));
-        // Found early, and put back behind the instant that was asked for.
+        // Found early, and put back after the requested instant.
         assert_eq!(timers.next(Time(10), |_| Some(Time(11))), None);
         assert_eq!(
             timers.next(Time(11), |_| Some(Time(11))),

@@ -1,10 +1,10 @@
-//! Every limit of the configuration takes what it says it takes, to the last number, and no more.
+//! Every key of the configuration accepts its documented range, and no more.
 
 use chat_core::config::{ConfigError, Limit, RateLimit};
 use chat_core::{Config, Span};
 use serde_json::{Value, json};
 
-/// What is wrong with the default configuration once `key` has this value.
+/// The error of the default configuration with this value of `key`.
 fn fault(key: &str, value: Value) -> Option<ConfigError> {
     let mut config = serde_json::to_value(Config::default()).expect("a configuration serialises");
     config[key] = value;

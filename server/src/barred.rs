@@ -1,14 +1,15 @@
-//! Addresses that operators banned while the server runs: what they have open ends.
+//! Addresses that operators banned while the server runs: their open streams and waiting calls end.
 //!
-//! The core refuses their calls. A stream that was opened before is a call no more, so the core lets it
-//! go on, and one that waits was admitted: the door ends both.
+//! The core refuses new calls of these addresses. It does not end streams that are open and calls
+//! that were admitted before; the guard ends both.
 
 use std::collections::BTreeSet;
 
 use chat_core::Address;
 use tokio::sync::watch;
 
-/// Addresses that are banned. No more than the core keeps: each is put here when its ban was accepted.
+/// The banned addresses. An address is added after the core accepted its ban, so the core's limit
+/// applies.
 #[derive(Debug)]
 pub struct Barred(watch::Sender<BTreeSet<Address>>);
 
@@ -19,14 +20,15 @@ impl Default for Barred {
 }
 
 impl Barred {
-    /// Ends what is open for this address, and what will be, until it is admitted again.
+    /// Ends all that is open for this address, and all that will be opened, until it is admitted
+    /// again.
     pub fn bar(&self, address: Address) {
         self.0.send_modify(|barred| {
             barred.insert(address);
         });
     }
 
-    /// The address is banned no more.
+    /// Admits an address whose ban was lifted.
     pub fn admit(&self, address: Address) {
         self.0.send_if_modified(|barred| barred.remove(&address));
     }
@@ -36,7 +38,7 @@ impl Barred {
         let mut barred = self.0.subscribe();
         async move {
             let waited = barred.wait_for(|all| all.contains(&address)).await;
-            // Without a service there is no operator any more.
+            // Without a service there are no operators.
             if waited.map(drop).is_err() {
                 std::future::pending().await
             }

@@ -1,12 +1,12 @@
-//! What clients may use up, and for how long: the memory of the process, a pool for each resource,
-//! and a rate for each kind of work.
+//! Limits on clients' resources: the memory of the process, a pool for each resource, and a rate
+//! for each kind of work.
 //!
-//! One idea carries what is held. A pool has a size, and a share of it for one source, which is a
-//! bearer token or an address. [`Pool::take`] gives a [`Held`], and the amount goes back when the
-//! `Held` is dropped: it lies beside what it paid for, in the session, the stream, the connection
-//! or the request, and so cannot be given back too early. The process as a whole has a watermark,
-//! see [`Memory`]. A [`Rate`] bounds what a request uses up without holding it: processor time, and the
-//! texts that rooms and inboxes keep after the request.
+//! Resources that are held come from pools. A pool has a size, and a share for each source, which
+//! is a bearer token or an address. [`Pool::take`] returns a [`Held`], which returns its amount
+//! when it is dropped. It is stored beside the resource, in the session, the stream, the connection
+//! or the request, so it cannot be returned too early. The memory of the process has a limit of its
+//! own, see [`Memory`]. A [`Rate`] limits what a request consumes without holding it: processor
+//! time, and the texts that rooms and inboxes keep after the request.
 
 mod memory;
 mod pool;
@@ -19,10 +19,10 @@ pub use memory::{Memory, MemoryLimit};
 pub use pool::{Full, Held, Pool, Resource, Share};
 pub use rate::{MAX_WAIT, Rate, Speed, TooFast, Work};
 
-/// How much of each resource there is.
+/// The sizes of all pools and rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The resident memory, in bytes, above which nothing is taken that holds memory.
+    /// The resident memory, in bytes, above which requests that hold memory are refused.
     pub memory: Option<u64>,
     /// Connections.
     pub connections: Share,
@@ -30,45 +30,51 @@ pub struct Limits {
     pub sessions: Share,
     /// Streams of events and of pushes.
     pub streams: Share,
-    /// Bytes of requests, and of what was parsed of them.
+    /// Bytes of requests and of their parsed form.
     pub bodies: Share,
-    /// Bytes of answers that their readers have not taken.
+    /// Bytes of answers that are not written yet.
     pub answers: Share,
-    /// Requests and connections of one source, if they have a rate.
+    /// The rate of requests and connections of one source, if there is one.
     pub requests: Option<Speed>,
-    /// Bytes of large requests of one source, and its new sessions, if they have a rate.
+    /// The rate of bytes of large requests and of new sessions of one source, if there is one.
     pub large: Option<Speed>,
-    /// Bytes of texts that one source adds, if they have a rate.
+    /// The rate of bytes of texts that one source adds, if there is one.
     pub texts: Option<Speed>,
-    /// Bytes of answers to one source, if they have a rate.
+    /// The rate of bytes of answers to one source, if there is one.
     pub answered: Option<Speed>,
+    /// Answers of one source's checks that waited, if they have a rate.
+    pub woken: Option<Speed>,
 }
 
-/// How many parts of a pool one source may not have.
-const PARTS: u64 = 4;
+/// How many connections, sessions or streams one source may have where there are few.
+const LEAST: u64 = 128;
+
+/// How many bytes of requests or of answers it may have where there are few.
+const LEAST_BYTES: u64 = 2 << 20;
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             memory: None,
-            connections: Share::of(20_000, PARTS),
-            sessions: Share::of(10_000, PARTS),
-            streams: Share::of(20_000, PARTS),
-            bodies: Share::of(64 << 20, PARTS),
-            answers: Share::of(256 << 20, PARTS),
+            connections: Share::of(20_000, LEAST),
+            sessions: Share::of(10_000, LEAST),
+            streams: Share::of(20_000, LEAST),
+            bodies: Share::of(64 << 20, LEAST_BYTES),
+            answers: Share::of(256 << 20, LEAST_BYTES),
             requests: None,
             large: Some(LARGE),
             texts: None,
             answered: None,
+            woken: None,
         }
     }
 }
 
 impl Limits {
-    /// These limits, raised to fit `config`: one source may have `max_per_address` participants, each
-    /// with a connection, a session and a stream, and with calls up to `rate_limit`. Where these are more
-    /// than usual, its large requests and its answers are faster in proportion. Without a `rate_limit` the
-    /// rates of requests, texts and answers are off.
+    /// These limits, raised to fit `config`: one source may have `max_per_address` participants,
+    /// each with a connection, a session and a stream, and with calls up to `rate_limit`. If that
+    /// is more than `USUAL`, the rates of its large requests and its answers grow in proportion.
+    /// Without a `rate_limit` the rates of requests, texts and answers are off.
     #[must_use]
     pub fn for_core(self, config: &Config) -> Self {
         let participants = u64::from(config.max_per_address);
@@ -76,17 +82,19 @@ impl Limits {
             RateLimit::Bucket(bucket) => Some(u64::from(bucket.per_second)),
             RateLimit::None => None,
         };
+        let requests = rated.map(|calls| (participants * calls).max(LEAST_REQUESTS));
         Self {
             connections: self.connections.at_least(participants),
             sessions: self.sessions.at_least(participants),
             streams: self.streams.at_least(participants),
             large: self.large.map(|speed| speed.for_participants(participants)),
-            requests: rated.map(|calls| {
-                let per_second = (participants * calls).max(LEAST_REQUESTS);
-                Speed {
-                    per_second,
-                    burst: per_second / 4,
-                }
+            requests: requests.map(|per_second| Speed {
+                per_second,
+                burst: per_second / 4,
+            }),
+            woken: requests.map(|per_second| Speed {
+                per_second,
+                burst: WOKEN,
             }),
             answered: rated.map(|_| ANSWERED.for_participants(participants)),
             texts: rated.map(|_| Speed {
@@ -98,25 +106,25 @@ impl Limits {
     }
 
     /// These limits, lowered to fit `memory`: each pool may occupy at most an eighth of that limit.
-    /// One source has a quarter of each pool, so it cannot use up the memory alone.
+    /// One source has at most a quarter of each pool, so it cannot use up the memory alone.
     #[must_use]
     pub fn within_memory(self) -> Self {
         let Some(limit) = self.memory else {
             return self;
         };
         let part = limit / 8;
-        let fitting = |share: Share, cost: u64| share.within((part / cost).max(1), PARTS);
+        let fitting = |share: Share, cost: u64| share.within((part / cost).max(1), LEAST);
         Self {
             connections: fitting(self.connections, CONNECTION),
             sessions: fitting(self.sessions, SESSION),
             streams: fitting(self.streams, STREAM),
-            bodies: fitting(self.bodies, 1),
-            answers: fitting(self.answers, 1),
+            bodies: self.bodies.within(part, LEAST_BYTES),
+            answers: self.answers.within(part, LEAST_BYTES),
             ..self
         }
     }
 
-    /// The same with no more connections than there may be open files.
+    /// These limits, lowered to fit the limit of open files.
     #[must_use]
     pub fn within_files(self, files: u64) -> Self {
         let room = files.saturating_sub(OTHER_FILES).max(1);
@@ -128,38 +136,39 @@ impl Limits {
             );
         }
         Self {
-            connections: self.connections.within(room, PARTS),
+            connections: self.connections.within(room, LEAST),
             ..self
         }
     }
 }
 
-/// How many bytes a second one source may send of large requests, and how many at once, where it has no
-/// more than `USUAL` participants. A session that is opened counts as [`OPENING`].
+/// The rate of bytes of large requests of one source with at most `USUAL` participants. A session
+/// that is opened counts as [`OPENING`].
 pub const LARGE: Speed = Speed {
     per_second: 4 << 20,
     burst: 16 << 20,
 };
 
-/// How many bytes of answers a second one source may take, and how many at once, where it has no more
-/// than `USUAL` participants. Each answer, and each part of a stream, counts as [`PART`] more.
+/// The rate of bytes of answers to one source with at most `USUAL` participants. Each answer, and
+/// each part of a stream, counts as [`PART`] more.
 pub const ANSWERED: Speed = Speed {
     per_second: 4 << 20,
     burst: 4 << 20,
 };
 
-/// What an answer, or a part of a stream, takes besides its bytes, counted in bytes: to write it to its
-/// connection takes the processor as long.
+/// The additional cost of an answer, or of a part of a stream, in bytes: writing it to its
+/// connection takes as much processor time as so many bytes.
 pub const PART: u64 = 512;
 
-/// How many requests a connection counts as: to open and to close one takes the system as long.
+/// The number of requests that a connection counts as: opening and closing one takes the system as
+/// long.
 pub const CONNECTING: u64 = 4;
 
 /// How many participants one source may have by itself.
-const USUAL: u64 = 200;
+const USUAL: u64 = 64;
 
 impl Speed {
-    /// This speed of a source that has as many participants as usual, for one that may have so many.
+    /// This rate, scaled from the usual number of participants to `participants`.
     fn for_participants(self, participants: u64) -> Self {
         let scaled = |amount: u64| amount.saturating_mul(participants.max(USUAL)) / USUAL;
         Self {
@@ -169,39 +178,45 @@ impl Speed {
     }
 }
 
-/// What a new session counts as, in bytes of requests and their values: with the memory that it takes,
-/// which the system has to find first, it takes the processor about as long.
+/// The cost of a new session, in bytes of requests and their values: opening it, including the
+/// allocation of its memory, takes about as much processor time as so many bytes.
 pub const OPENING: u64 = 128 * 1_024;
+
+/// How many checks of one source that wait are answered at once when something happens; the others
+/// follow at the rate of its requests. Each wakes a connection of the source, whose client sends the next
+/// check immediately: were all members of a large room answered at once, others would wait for all of
+/// them.
+const WOKEN: u64 = 8;
 
 /// How many requests a second one source may make, however few calls its participants may.
 const LEAST_REQUESTS: u64 = 1_000;
 
-/// How many bytes of texts a second one source may add for each participant that it may have: what
-/// a model says, several times over.
+/// The rate of bytes of texts for each participant of a source: several times the output of a
+/// model.
 const TEXT_PER_SECOND: u64 = 256;
 
-/// How many of these at once.
+/// The burst of bytes of texts for each participant.
 const TEXT_BURST: u64 = 64 * 1_024;
 
-/// The least of these for a source.
+/// The least burst of bytes of texts of a source.
 const LEAST_TEXT_BURST: u64 = 1 << 20;
 
-/// What a text takes besides its bytes: in its room, and in the inboxes of who is there.
+/// The additional cost of a text, in bytes, in its room and in the inboxes of its members.
 pub const TEXT: u64 = 256;
 
-/// What a connection takes at most, in bytes: a head and a small body that are half here.
+/// The largest memory of a connection, in bytes: an incomplete head and a small incomplete body.
 const CONNECTION: u64 = 64 * 1_024;
 
-/// What a session takes, in bytes: most of it are the library's queues.
+/// The memory of a session, in bytes: mostly the library's queues.
 const SESSION: u64 = 128 * 1_024;
 
-/// What a stream takes besides its connection, in bytes.
+/// The memory of a stream besides its connection, in bytes.
 const STREAM: u64 = 32 * 1_024;
 
-/// Files that a server has open besides its connections, generously.
+/// A generous number of open files other than connections.
 const OTHER_FILES: u64 = 64;
 
-/// The pools, the rates, and the watermark of the process.
+/// The pools, the rates, and the memory of the process.
 #[derive(Debug)]
 pub struct Capacity {
     /// The memory of the process.
@@ -212,9 +227,9 @@ pub struct Capacity {
     pub sessions: Pool,
     /// Streams of events and of pushes.
     pub streams: Pool,
-    /// Bytes of requests, and of what was parsed of them.
+    /// Bytes of requests and of their parsed form.
     pub bodies: Pool,
-    /// Bytes of answers that their readers have not taken.
+    /// Bytes of answers that are not written yet.
     pub answers: Pool,
     /// Requests and connections.
     pub requests: Rate,
@@ -224,10 +239,12 @@ pub struct Capacity {
     pub texts: Rate,
     /// Bytes of answers.
     pub answered: Rate,
+    /// Answers of checks that waited.
+    pub woken: Rate,
 }
 
 impl Capacity {
-    /// Pools of these sizes.
+    /// Creates pools and rates of these sizes.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         Self {
@@ -241,6 +258,7 @@ impl Capacity {
             large: Rate::new(Work::LargeRequests, limits.large),
             texts: Rate::new(Work::Texts, limits.texts),
             answered: Rate::new(Work::Answers, limits.answered),
+            woken: Rate::new(Work::WokenChecks, limits.woken),
         }
     }
 
@@ -258,8 +276,14 @@ impl Capacity {
 
     /// All rates.
     #[must_use]
-    pub const fn rates(&self) -> [&Rate; 4] {
-        [&self.requests, &self.large, &self.texts, &self.answered]
+    pub const fn rates(&self) -> [&Rate; 5] {
+        [
+            &self.requests,
+            &self.large,
+            &self.texts,
+            &self.answered,
+            &self.woken,
+        ]
     }
 }
 
@@ -281,14 +305,14 @@ mod tests {
             connections(1_024),
             Share {
                 all: 960,
-                each: 240
+                each: LEAST
             }
         );
         assert_eq!(connections(1), Share { all: 1, each: 1 });
         assert_eq!(connections(u64::MAX), limits.connections);
     }
 
-    /// The limits where one source may have so many participants.
+    /// The limits for this number of participants of one source.
     fn limits_of(max_per_address: u32) -> Limits {
         let config = Config {
             max_per_address,
@@ -300,7 +324,7 @@ mod tests {
     #[test]
     fn a_source_that_may_bring_many_participants_has_a_larger_share() {
         let of = |participants| limits_of(participants).sessions.each;
-        assert_eq!([of(200), of(5_000), of(1_000_000)], [2_500, 5_000, 10_000]);
+        assert_eq!([of(64), of(5_000), of(1_000_000)], [625, 5_000, 10_000]);
     }
 
     #[test]
@@ -316,31 +340,31 @@ mod tests {
             (limits.requests, limits.texts)
         };
         let usual = Config::default().rate_limit;
-        let (requests, texts) = of(200, usual);
+        let (requests, texts) = of(64, usual);
         let expected = Speed {
-            per_second: 4_000,
-            burst: 1_000,
+            per_second: 1_280,
+            burst: 320,
         };
         assert_eq!(requests, Some(expected));
         let expected = Speed {
-            per_second: 51_200,
-            burst: 12_800 * 1_024,
+            per_second: 16 << 10,
+            burst: 4 << 20,
         };
         assert_eq!(texts, Some(expected));
         assert_eq!(of(1, usual).0.map(|speed| speed.per_second), Some(1_000));
-        assert_eq!(of(200, RateLimit::None), (None, None));
+        assert_eq!(of(64, RateLimit::None), (None, None));
     }
 
     #[test]
     fn large_requests_are_faster_where_there_may_be_more_participants_than_usual() {
         let of = |participants| limits_of(participants).large;
         assert_eq!(u64::from(Config::default().max_per_address), USUAL);
-        assert_eq!([of(1), of(200)], [Some(LARGE); 2]);
+        assert_eq!([of(1), of(64)], [Some(LARGE); 2]);
         let tenfold = Speed {
             per_second: 40 << 20,
             burst: 160 << 20,
         };
-        assert_eq!(of(2_000), Some(tenfold));
+        assert_eq!(of(640), Some(tenfold));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The command line: what may be written there.
+//! The command line.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,6 +7,7 @@ use chat_core::Span;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 
 use crate::capacity::MemoryLimit;
+use crate::journal::Durability;
 use crate::tools::Toolset;
 
 const EXAMPLES: &str = "\
@@ -44,19 +45,18 @@ Exit codes:
   2    a setting is wrong; nothing was served
   130  stopped at once, by a second signal";
 
-/// The longest that a boss takes to calm down by one, in seconds: a year, as for all times.
+/// The largest cool-down of a boss, in seconds: a year, as for all durations.
 const MAX_COOLDOWN: i64 = 365 * 24 * 3_600;
 
 /// A chat server for language-model agents, programs and people.
 ///
-/// Agents meet by chance in a queue, or in named rooms where a talking stick
-/// decides who speaks. They come over MCP (/mcp), programs over HTTP
-/// (/openapi.json), people by a browser (/).
+/// Agents meet by chance in a queue, or in named rooms where a talking stick decides who speaks.
+/// Agents connect over MCP (/mcp), programs over HTTP (/openapi.json), people with a browser (/).
 #[derive(Debug, Parser)]
 #[command(name = "talking-stick", version, after_help = EXAMPLES, verbatim_doc_comment)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Cli {
-    /// What to do; without it, serve.
+    /// The command; `serve` by default.
     #[command(subcommand)]
     pub command: Option<Command>,
     #[command(flatten)]
@@ -64,14 +64,14 @@ pub struct Cli {
     pub serve: ServeArgs,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve agents, programs and people (the default).
     Serve(Box<ServeArgs>),
     /// Speak MCP on stdin and stdout with one client.
     Stdio(Box<StdioArgs>),
-    /// Serve, and seat scripted agents that talk: watch here or in a browser.
+    /// Serve, and let scripted agents talk: watch here or in a browser.
     Demo(Box<DemoArgs>),
 }
 
@@ -86,14 +86,14 @@ machine meet. With none there, or with any setting of a server given, the
 client is served here, alone; standard error says which. A token goes to no
 server that was only found there, but to the one that --connect names.";
 
-/// What a client on stdio is told.
+/// The arguments of `stdio`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = STDIO_EXAMPLES)]
 pub struct StdioArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "a comment here would be the help's first line")]
     pub serve: ServeArgs,
-    /// The server to join: auto, never, or the likes of http://127.0.0.1:8894
+    /// The server to join: auto, never, or a URL such as http://127.0.0.1:8894
     #[arg(
         long,
         value_name = "SERVER",
@@ -102,7 +102,7 @@ pub struct StdioArgs {
         hide_env = true
     )]
     pub connect: Connect,
-    /// The token that the server asks for; better in TALKING_STICK_TOKEN
+    /// The token for the server; better in TALKING_STICK_TOKEN
     #[arg(
         long,
         value_name = "TOKEN",
@@ -112,10 +112,10 @@ pub struct StdioArgs {
     pub token: Option<String>,
 }
 
-/// Which server a client on stdio joins.
+/// The server that a client on stdio joins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Connect {
-    /// One on the default address, if it is there.
+    /// The one on the default address, if it runs.
     Auto,
     /// None.
     Never,
@@ -136,7 +136,7 @@ impl std::str::FromStr for Connect {
 }
 
 impl ServeArgs {
-    /// Whether anything was said about a server to be.
+    /// Whether any argument configures a server.
     #[must_use]
     pub fn says_anything(&self) -> bool {
         self.listen.is_some()
@@ -146,6 +146,7 @@ impl ServeArgs {
             || self.trust_usernames
             || self.grace.is_some()
             || self.memory_limit.is_some()
+            || self.data.is_some()
             || !self.limits.is_empty()
             || self.boss_alertness.is_some()
             || self.boss_alertness_cooldown.is_some()
@@ -153,24 +154,24 @@ impl ServeArgs {
     }
 }
 
-/// What a demonstration is told.
+/// The arguments of `demo`.
 #[derive(Clone, Debug, Args)]
 pub struct DemoArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "a comment here would be the help's first line")]
     pub serve: ServeArgs,
-    /// How long each agent thinks before it does something.
+    /// The pause of each agent before an action.
     #[arg(long, value_name = "TIME", default_value = "1.5s", value_parser = Span::parse)]
     pub pace: Span,
-    /// Stop after one conversation, instead of going on until interrupted.
+    /// Stop after one conversation; without this, repeat until interrupted.
     #[arg(long)]
     pub once: bool,
 }
 
-/// The settings of a server, each as it was given.
+/// The settings of a server, each as given.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ServeArgs {
-    /// Where to listen [default: 127.0.0.1:8894]
+    /// Address to listen on [default: 127.0.0.1:8894]
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -178,7 +179,7 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub listen: Option<SocketAddr>,
-    /// Names of this server besides those of loopback
+    /// Further names of this server, besides those of loopback
     #[arg(
         long,
         value_name = "NAME,…",
@@ -187,7 +188,7 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub allow_hosts: Vec<String>,
-    /// Who may come: lines of a name and a token's SHA-256, see below
+    /// Tokens of users: lines of a name and a token's SHA-256, see below
     #[arg(
         long,
         value_name = "FILE",
@@ -195,7 +196,7 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub auth_tokens: Option<PathBuf>,
-    /// Who may operate it, in that form: opens /admin to these
+    /// Tokens of operators, in that form: opens /admin to them
     #[arg(
         long,
         value_name = "FILE",
@@ -216,11 +217,11 @@ pub struct ServeArgs {
     #[arg(long, env = "TALKING_STICK_TRUST_USERNAMES",
         hide_env = true, action = ArgAction::SetTrue)]
     pub trust_usernames: bool,
-    /// How long a stop may take [default: 10s]
+    /// Time limit for a shutdown [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = Span::parse, env = "TALKING_STICK_GRACE",
         hide_env = true)]
     pub grace: Option<Span>,
-    /// Memory, as in 512MiB or none [default: 3/4 of what there is]
+    /// Memory, as in 512MiB or none [default: 3/4 of the machine's]
     #[arg(
         long,
         value_name = "SIZE",
@@ -228,6 +229,20 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub memory_limit: Option<MemoryLimit>,
+    /// Where to keep the journal, so that a stop loses nothing [default: nowhere]
+    #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA", hide_env = true)]
+    pub data: Option<PathBuf>,
+    /// What an accepted call outlives: a loss of power, or the server [default: fsync]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        env = "TALKING_STICK_DURABILITY",
+        hide_env = true
+    )]
+    pub durability: Option<Durability>,
+    /// Start though acknowledged entries are lost, from what is whole
+    #[arg(long)]
+    pub accept_loss: bool,
     /// Limits, as in stick_lease=60s,turn_limit=none; repeatable
     #[arg(
         long = "limit",
@@ -236,12 +251,12 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub limits: Vec<String>,
-    /// How many of a hundred breaks alert the boss [default: 50]
+    /// Percentage of breaks that alert the boss [default: 50]
     #[arg(long, visible_alias = "boss_alertness", value_name = "PERCENT",
         value_parser = value_parser!(u32).range(0..=100), allow_negative_numbers = true,
         env = "TALKING_STICK_BOSS_ALERTNESS", hide_env = true)]
     pub boss_alertness: Option<u32>,
-    /// Seconds until an alert boss calms down by one [default: 300]
+    /// Seconds until an alert boss calms down by one level [default: 300]
     #[arg(long, visible_alias = "boss_alertness_cooldown", value_name = "SECONDS",
         value_parser = value_parser!(u32).range(0..=MAX_COOLDOWN), allow_negative_numbers = true,
         env = "TALKING_STICK_BOSS_ALERTNESS_COOLDOWN", hide_env = true)]
@@ -254,7 +269,7 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub config: Option<PathBuf>,
-    /// How the log is written [default: pretty]
+    /// Format of the log [default: pretty]
     #[arg(long, value_name = "FORM", env = "TALKING_STICK_LOG", hide_env = true)]
     pub log: Option<LogForm>,
     /// error, warn, info, debug or trace [default: info]
@@ -265,16 +280,16 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub log_level: Option<tracing::Level>,
-    /// Serve the tools that the official conformance suite asks for
+    /// Serve the tools that the official conformance suite needs
     #[arg(long, hide = true)]
     pub conformance_fixtures: bool,
 }
 
-/// How the log is written.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogForm {
-    /// A line for people.
+    /// Lines for people.
     #[default]
     Pretty,
     /// A JSON object per line.

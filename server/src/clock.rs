@@ -1,10 +1,11 @@
-//! The one place that knows the time.
+//! The only reader of the clock.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use chat_core::Time;
 
-/// Wall-clock time that never goes back: read once, and counted on from there.
+/// Wall-clock time that never goes back: the wall clock is read once, and a monotonic clock
+/// advances from there.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     began: Time,
@@ -12,32 +13,39 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that goes from now on.
+    /// Starts the clock.
     #[must_use]
     pub fn start() -> Self {
+        Self::start_after(Time(0))
+    }
+
+    /// A clock that goes from now on, or from this instant where the machine's clock is behind it:
+    /// it may have been set back since the last entry of the journal.
+    #[must_use]
+    pub fn start_after(last: Time) -> Self {
         let wall = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or(Duration::ZERO);
         Self {
-            began: Time(micros(wall)),
+            began: Time(micros(wall)).max(last),
             since: Instant::now(),
         }
     }
 
-    /// Now.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Time {
         Time(self.began.0.saturating_add(micros(self.since.elapsed())))
     }
 
-    /// How long it is until then; nothing if that has passed.
+    /// The time until `then`; zero if it has passed.
     #[must_use]
     pub fn until(&self, then: Time) -> Duration {
         Duration::from_micros(then.since(self.now()).0)
     }
 }
 
-/// What the machine's clock says now, which may go back.
+/// The wall clock, which may go back.
 #[must_use]
 pub fn wall() -> Time {
     Clock::start().now()

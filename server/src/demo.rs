@@ -1,8 +1,7 @@
-//! Two scripted agents in the lobby, and two more who meet by chance: for whoever wants to see a
-//! conversation before having one.
+//! Scripted agents that show a conversation: two in the lobby, and two that are matched.
 //!
-//! They do what real agents do, by the same service: claim the stick, wait in line for it, append,
-//! push; wait in the queue, talk, leave.
+//! They use the same service as real agents: claim the stick, wait in line for it, append, push;
+//! wait in the queue, talk, leave.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -11,11 +10,11 @@ use std::time::Duration;
 use chat_core::Address;
 use serde_json::{Map, Value, json};
 
-use crate::seat::Seat;
-use crate::service::{Origin, Service};
+use crate::scope::CallerScope;
+use crate::service::{RequestOrigin, Service};
 use crate::tools::Tool;
 
-/// What is said in the lobby, in turns.
+/// The messages in the lobby, in turns.
 const LOBBY: [&str; 6] = [
     "Good morning. I hold the stick, so you have to let me finish.",
     "I waited in line for it, and here it is. How does one stop?",
@@ -25,7 +24,7 @@ const LOBBY: [&str; 6] = [
     "Fair enough. I push now.",
 ];
 
-/// What the two say who met by chance.
+/// The messages of the two that are matched.
 const CHANCE: [&str; 4] = [
     "Hello! The queue says that we are partners.",
     "It does. Whoever waits longest is matched first.",
@@ -33,7 +32,7 @@ const CHANCE: [&str; 4] = [
     "Then I leave you to the next one. Goodbye!",
 ];
 
-/// How many names an agent tries.
+/// The number of names that an agent tries.
 const MAX_NAMES: u32 = 20;
 
 /// Why a demonstration stopped.
@@ -41,7 +40,7 @@ const MAX_NAMES: u32 = 20;
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum DemoError {
     #[error("{who} could not {tool}: {message}")]
-    Refused {
+    HttpError {
         who: String,
         tool: Tool,
         code: &'static str,
@@ -55,7 +54,7 @@ pub enum DemoError {
 struct Agent {
     name: String,
     service: Service,
-    origin: Origin,
+    origin: RequestOrigin,
     /// Everything up to here was read.
     cursor: u64,
 }
@@ -65,9 +64,9 @@ impl Agent {
         Self {
             name: name.into(),
             service: service.clone(),
-            origin: Origin {
+            origin: RequestOrigin {
                 address: Address(0),
-                seat: Some(Arc::new(Seat::default())),
+                scope: Some(Arc::new(CallerScope::default())),
                 handle: None,
             },
             cursor: 0,
@@ -83,10 +82,10 @@ impl Agent {
             | Value::String(_)
             | Value::Array(_) => Map::new(),
         };
-        let performed = self.service.perform(tool, arguments, &self.origin).await;
-        match &performed.outcome {
-            Ok(_) => Ok(performed.json()),
-            Err(refusal) => Err(DemoError::Refused {
+        let outcome = self.service.perform(tool, arguments, &self.origin).await;
+        match &outcome.result {
+            Ok(_) => Ok(outcome.json()),
+            Err(refusal) => Err(DemoError::HttpError {
                 who: self.name.clone(),
                 tool,
                 code: refusal.code,
@@ -95,8 +94,7 @@ impl Agent {
         }
     }
 
-    /// Comes in under its name, which this argument takes; under the next like it where somebody
-    /// has that already.
+    /// Registers under its name, which this argument takes. If it is taken, tries similar names.
     async fn arrive(&mut self, tool: Tool, argument: &str) -> Result<Value, DemoError> {
         let first = self.name.clone();
         let mut number = 1;
@@ -104,7 +102,7 @@ impl Agent {
             let mut ask = Map::new();
             ask.insert(argument.into(), self.name.as_str().into());
             match self.call(tool, Value::Object(ask)).await {
-                Err(DemoError::Refused {
+                Err(DemoError::HttpError {
                     code: "name_taken", ..
                 }) if number < MAX_NAMES => {
                     number += 1;
@@ -115,7 +113,7 @@ impl Agent {
         }
     }
 
-    /// Reads on until an event of this type that `wanted` wants.
+    /// Reads until an event of this type that `wanted` accepts.
     async fn until(
         &mut self,
         kind: &str,
@@ -135,7 +133,7 @@ impl Agent {
     }
 }
 
-/// A demonstration: where it is shown, and how slowly.
+/// A demonstration: its output, and its pace.
 #[derive(Debug)]
 pub struct Demo<'a, W> {
     service: &'a Service,
@@ -144,7 +142,7 @@ pub struct Demo<'a, W> {
 }
 
 impl<'a, W: Write> Demo<'a, W> {
-    /// A demonstration on this server, with a pause of `pace` before each move.
+    /// A demonstration on this server, with a pause of `pace` before each action.
     pub fn new(service: &'a Service, out: W, pace: Duration) -> Self {
         Self { service, out, pace }
     }
@@ -152,7 +150,7 @@ impl<'a, W: Write> Demo<'a, W> {
     /// Shows the stick and then the queue, once.
     ///
     /// # Errors
-    /// When somebody is refused, or nothing can be shown.
+    /// A call was refused, or the output failed.
     pub async fn run(&mut self) -> Result<(), DemoError> {
         self.lobby().await?;
         self.chance().await
@@ -169,7 +167,7 @@ impl<'a, W: Write> Demo<'a, W> {
         Ok(self.out.flush()?)
     }
 
-    /// Two in the lobby, who take turns with the stick.
+    /// Two agents in the lobby take turns with the stick.
     async fn lobby(&mut self) -> Result<(), DemoError> {
         writeln!(self.out, "lobby: the talking stick decides who speaks")?;
         let mut agents = [
@@ -212,7 +210,7 @@ impl<'a, W: Write> Demo<'a, W> {
         )
     }
 
-    /// Two who wait for a partner, and are each other's if nobody else waits.
+    /// Two agents wait for a partner, and are matched if no other participant waits.
     async fn chance(&mut self) -> Result<(), DemoError> {
         writeln!(
             self.out,
@@ -254,16 +252,16 @@ impl<'a, W: Write> Demo<'a, W> {
         Ok(())
     }
 
-    /// The names are free again for the next time.
+    /// Unregisters an agent, so that its name is free for the next run.
     async fn goodbye(&self, agent: &Agent) {
-        let seat = agent.origin.seat.iter().flat_map(|seat| seat.handles());
-        for handle in seat {
+        let scope = agent.origin.scope.iter().flat_map(|scope| scope.handles());
+        for handle in scope {
             self.service.unregister(&handle, &agent.origin).await;
         }
     }
 }
 
-/// A text of a result.
+/// The string of a JSON value.
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

@@ -1,11 +1,12 @@
-//! The one owner of the node: a task that nobody shares it with.
+//! The driver: a task that owns the node alone.
 //!
-//! Everybody else holds a [`NodeClient`]: calls go in over a bounded channel, and answers come
-//! back when their cause is committed. Nobody polls: who waits is woken by what happens.
+//! Other tasks hold a [`NodeClient`]: calls enter over a bounded channel, and answers return when
+//! their cause is committed. Waiting tasks are woken by events and never poll.
 //!
-//! It is a task and not a thread, since a call goes to the owner and back: from thread to thread
-//! each way costs the kernel a wake-up and a switch, which took longer than all the rest; a task is
-//! mostly run where it was woken. It never blocks. A journal that must has a thread of its own.
+//! It is a task and not a thread, because each call goes to the driver and back. Between threads,
+//! each way costs a wake-up and a context switch of the kernel, which took longer than all the
+//! rest. A task mostly runs on the thread that woke it. The driver never blocks: a journal that
+//! blocks has its own thread.
 //!
 //! ```text
 //! NodeClient ──calls──► channel ──► Node ──batches──► Journal
@@ -13,9 +14,9 @@
 //!     └── answers, pages of streams ─┘ └──── fates ──────┘
 //! ```
 
+mod caller_context;
 mod client;
-mod facts;
-mod outlet;
+mod stream_slot;
 mod turn;
 
 use std::sync::Arc;
@@ -30,40 +31,40 @@ use crate::clock::Clock;
 use crate::journal::{Fate, Journal, Later};
 use crate::metrics::Metrics;
 
+pub use caller_context::{CallerContext, Me, More, RoomKind, RoomLabel};
 pub use client::{EventStream, NodeClient};
-pub use facts::{Facts, Me, More, RoomKind, RoomLabel};
-pub use outlet::{Delivery, Ending};
+pub use stream_slot::{Delivery, Ending};
 
-use outlet::Outlet;
+use stream_slot::StreamSlot;
 use turn::Turn;
 
-/// How many calls may lie in the channel; beyond it they are refused as `overloaded`.
+/// The largest number of calls in the channel; beyond it calls are refused as `overloaded`.
 pub const MAX_QUEUED: usize = 16_384;
 
-/// The answer to a call, and what else its caller should be told.
+/// The answer to a call, with the caller's context.
 #[derive(Clone, Debug)]
 pub struct Answered {
-    /// What was decided.
+    /// The outcome.
     pub outcome: Result<Response, Reject>,
     /// Who and where the caller is now.
-    pub facts: Facts,
+    pub context: CallerContext,
 }
 
-/// A call whose participant concerned is named by its public id, which the node alone can read.
+/// A call about a participant that is named by its public id, which only the node can resolve.
 pub type Naming = Box<dyn FnOnce(UserId) -> Call + Send>;
 
-/// What is asked of the node.
+/// A request to the node.
 pub enum Request {
-    /// This.
+    /// A call.
     Call(Call),
-    /// Something about the participant with this public id.
+    /// A call about the participant with this public id.
     About(Box<str>, Naming),
 }
 
-/// Looks at the node, between two of its turns.
+/// A function that reads the node between two turns.
 type Look = Box<dyn FnOnce(&Node) + Send>;
 
-/// What comes to the driver.
+/// An input of the driver.
 enum Input {
     Call {
         ticket: Ticket,
@@ -76,25 +77,25 @@ enum Input {
         ticket: Ticket,
         from: chat_core::Address,
         call: Call,
-        outlet: Arc<Outlet>,
+        slot: Arc<StreamSlot>,
         reply: oneshot::Sender<Answered>,
     },
     Look(Look),
-    /// The caller is gone.
+    /// The caller disconnected.
     Cancel(Ticket),
-    /// The stream's reader is gone.
+    /// The stream's reader disconnected.
     Close(Ticket),
-    /// The stream's reader can take more.
+    /// The stream's reader can take the next page.
     Ready(Ticket),
-    /// The batch in flight came to this.
+    /// The fate of the batch in flight.
     Appended(Fate),
-    /// Take nothing new; finish what was taken; end by then.
+    /// Shut down: refuse new calls, finish admitted ones, and end at `by` at the latest.
     Stop {
         by: std::time::Instant,
     },
 }
 
-/// What the clients and the driver share.
+/// State shared by the clients and the driver.
 #[derive(Debug)]
 struct Shared {
     clock: Clock,
@@ -103,33 +104,33 @@ struct Shared {
     queued: AtomicUsize,
 }
 
-/// A driver that runs.
+/// A running driver.
 #[derive(Debug)]
 pub struct Running(JoinHandle<()>);
 
 impl Running {
-    /// Waits until the driver has died, which it does by a bug alone.
+    /// Waits until the driver has died, which only a bug can cause.
     pub async fn died(&mut self) -> Died {
-        // However it ended: nobody told it to.
+        // The driver ended without a request to stop.
         let _ = (&mut self.0).await;
         Died
     }
 
-    /// Waits until the driver has stopped: it was told to, and finished.
+    /// Waits until the driver has stopped on request.
     ///
     /// # Errors
-    /// When it died of a broken invariant instead. There is nothing left to serve.
+    /// The driver died of a broken invariant.
     pub async fn ended(self) -> Result<(), Died> {
         self.0.await.map_err(|_| Died)
     }
 }
 
-/// The driver panicked: an invariant of the core is broken, and its state with it.
+/// The driver panicked: an invariant of the core is broken, and its state is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the server's state is damaged, and is not served any more; the log says by what")]
 pub struct Died;
 
-/// Starts to drive the node over the journal. It has to be called on a runtime, where the driver
+/// Starts the driver over the node and the journal. Must be called on a runtime, where the driver
 /// runs.
 pub fn start(
     node: Node,

@@ -1,8 +1,10 @@
-//! Plain HTTP: every tool as a POST, the inbox as a stream of events, and views of who is here.
+//! Plain HTTP: every tool as a POST, the inbox as a stream of events, and views of participants and
+//! rooms.
 //!
-//! All of it goes through the door first, see [`crate::door`]. Answers are JSON; refusals are
-//! `{"error": {code, message, retry_after_ms?}}` with the status that fits. The handle travels in
-//! the header `Chat-Handle`, or as the argument `handle`; never in an address, which logs keep.
+//! All requests pass the guard first, see [`crate::door`]. Answers are JSON; refusals are
+//! `{"error": {code, message, retry_after_ms?}}` with a matching status. The handle is passed in
+//! the header `Chat-Handle`, or as the argument `handle`, and never in an address, which may be
+//! logged.
 
 mod admin;
 mod call;
@@ -21,9 +23,8 @@ use axum::Router;
 use axum::routing::{get, post};
 use tokio_util::sync::CancellationToken;
 
-use crate::door::{not_found, other_method};
+use crate::guard::{not_found, other_method};
 use crate::service::Service;
-use crate::settings::Usernames;
 
 pub use openapi::{TITLE, document};
 
@@ -33,20 +34,20 @@ use views::Views;
 /// The header with a caller's handle.
 pub const HANDLE_HEADER: &str = "chat-handle";
 
-/// What plain HTTP serves besides the tools.
+/// The options of plain HTTP.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct HttpOptions {
     /// Whether names alone are believed, as the older client has it.
     pub usernames: Usernames,
     /// Whether there are operators.
     pub admin: Admin,
-    /// After how much silence a stream of events says that it is still there.
+    /// The time of silence after which a stream sends a comment.
     pub keep_alive: Duration,
-    /// Cancelled as soon as the server begins to stop: from then on it is not ready.
+    /// Cancelled at the start of a shutdown: from then on the server is not ready.
     pub closing: CancellationToken,
 }
 
-impl Default for Options {
+impl Default for HttpOptions {
     fn default() -> Self {
         Self {
             usernames: Usernames::NotTrusted,
@@ -57,17 +58,26 @@ impl Default for Options {
     }
 }
 
+/// Whether a username is as good as a handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usernames {
+    /// It is: for older clients, on loopback.
+    Trusted,
+    /// It is not.
+    NotTrusted,
+}
+
 /// Whether the operators' routes exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Admin {
-    /// There is nothing under `/admin`.
+    /// They do not.
     #[default]
     Absent,
-    /// They exist, for callers whom the door knows as operators.
+    /// They exist, for callers that the guard has identified as operators.
     Served,
 }
 
-/// What the handlers share.
+/// State shared by the handlers.
 #[derive(Debug)]
 struct Shared {
     service: Service,
@@ -81,8 +91,8 @@ struct Shared {
 type Http = Arc<Shared>;
 
 /// The routes of plain HTTP, and the answer where there is no route. To be wrapped by
-/// [`crate::door::guard`] with whatever else the server serves.
-pub fn router(service: Service, options: &Options) -> Router {
+/// [`crate::guard::guard`] with whatever else the server serves.
+pub fn router(service: Service, options: &HttpOptions) -> Router {
     let shared = Shared {
         service,
         keep_alive: options.keep_alive,

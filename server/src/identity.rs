@@ -1,8 +1,8 @@
-//! Secrets: handles, reader ids, and what is known of them.
+//! Secrets: handles, reader ids, and their hashes.
 //!
-//! A handle says who calls, and is shown to its owner alone. Everything else is made from it: the
-//! reader id, which only reads, and the hashes by which the core knows both. So nothing has to be
-//! kept to answer a caller, and no journal, log or event can give a handle away.
+//! A handle identifies its caller, and is shown to its owner alone. The reader id, which only
+//! reads, and the hashes that the core knows are derived from it. So the server stores no secrets,
+//! and no journal, log or event can reveal a handle.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -14,34 +14,34 @@ use chat_core::{Address, RequestKey, SecretHash};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-/// How many bytes of chance a secret has: 128 bits.
+/// The number of random bytes of a secret: 128 bits.
 const SECRET_BYTES: usize = 16;
 
-/// The least characters of a request key that may mint a handle: 128 bits in base64.
+/// The least number of characters of a request key that may mint a handle: 128 bits in base64.
 pub const MINTING_KEY_CHARS: usize = 22;
 
-/// The least different characters among them: nobody draws 22 characters of fewer than these.
+/// The least number of distinct characters among them: a random key practically never has fewer.
 const MINTING_KEY_DISTINCT: usize = 8;
 
-/// The most characters of a request key.
+/// The largest number of characters of a request key.
 pub const MAX_KEY_CHARS: usize = 128;
 
-/// A participant's secret. It prints as dots.
+/// A participant's secret. Its debug output is masked.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Handle(Box<str>);
 
-/// A participant's second secret, which only reads its inbox. It prints as dots.
+/// A participant's second secret, which only reads its inbox. Its debug output is masked.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ReaderId(Box<str>);
 
 impl Handle {
-    /// What a caller passed as its handle. Any text may be one; most are unknown.
+    /// A handle as passed by a caller. Any text is possible; most are unknown.
     #[must_use]
     pub fn given(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// The secret itself, for its owner's eyes.
+    /// The secret, for its owner.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -49,13 +49,13 @@ impl Handle {
 }
 
 impl ReaderId {
-    /// What a caller passed as its reader id.
+    /// A reader id as passed by a caller.
     #[must_use]
     pub fn given(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// The secret itself, for its owner's eyes.
+    /// The secret, for its owner.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -70,7 +70,7 @@ impl ReaderId {
     /// The reader id in an inbox's address, and the cursor of `?after=`, if there is one.
     ///
     /// # Errors
-    /// A sentence that says what such an address looks like.
+    /// A sentence that describes a valid address.
     pub fn from_inbox_uri(uri: &str) -> Result<(Self, Option<u64>), String> {
         let wrong = || format!("an inbox is read at {INBOX_URI}{{reader_id}}?after=CURSOR");
         // A session stores the address of each subscription, and a cursor may have leading zeros.
@@ -88,10 +88,10 @@ impl ReaderId {
     }
 }
 
-/// Where inboxes are, among resources.
+/// The prefix of inboxes' addresses.
 pub const INBOX_URI: &str = "chat://inbox/";
 
-/// The most bytes of an inbox's address: twice what a reader id and a cursor take.
+/// The largest length of an inbox's address in bytes: twice that of a reader id with a cursor.
 const MAX_INBOX_URI: usize = 128;
 
 impl fmt::Debug for Handle {
@@ -106,12 +106,12 @@ impl fmt::Debug for ReaderId {
     }
 }
 
-/// What a request key is used for.
+/// Whether a request key may mint a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Minting {
-    /// To mint a handle: a repeated call gets the same one.
+    /// It may: a repeated call gets the same handle.
     Repeatable,
-    /// The key is too weak to mint by: whoever guessed it would get the handle.
+    /// It is too weak: a third party that guessed the key would get the handle.
     TooWeak,
 }
 
@@ -125,16 +125,16 @@ pub fn minting(key: &str) -> Minting {
     Minting::Repeatable
 }
 
-/// Where a registration comes from, as far as its handle follows from that.
+/// The source of a registration, from which its handle is derived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MintSource {
     /// An address.
     Address(Address),
     /// A bearer token, a session, or the process on stdio, by its id.
-    Seat(Arc<str>),
+    Scope(Arc<str>),
 }
 
-/// The server's own secret, from which all others follow.
+/// The server's own secret, from which all others are derived.
 #[derive(Clone)]
 pub struct Secrets {
     keyed: Hmac<Sha256>,
@@ -147,50 +147,50 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// The secrets that follow from this one.
+    /// Derives all secrets from this one.
     ///
     /// # Panics
-    /// Never: HMAC takes keys of every length.
+    /// Never: HMAC accepts keys of every length.
     #[must_use]
     pub fn new(secret: &[u8; 32]) -> Self {
         let keyed = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes any key");
         Self { keyed }
     }
 
-    /// The secrets of a server that keeps nothing: new ones at each start.
+    /// New secrets for a server without persistent state.
     ///
     /// # Errors
-    /// When the machine has no chance to give.
+    /// The machine has no randomness.
     pub fn fresh() -> Result<Self, getrandom::Error> {
         let mut secret = [0; 32];
         getrandom::fill(&mut secret)?;
         Ok(Self::new(&secret))
     }
 
-    /// The handle of a registration with this key: the same for the same key from the same source.
-    /// Another source that learns the key gets another handle.
+    /// The handle of a registration with this key, equal for equal key and source. Another source
+    /// with the same key gets another handle.
     #[must_use]
     pub fn handle_for_key(&self, key: &str, source: &MintSource) -> Handle {
         let (kind, source) = match source {
             MintSource::Address(address) => ("address", address.0.to_le_bytes().to_vec()),
-            MintSource::Seat(id) => ("seat", id.as_bytes().to_vec()),
+            MintSource::Scope(id) => ("scope", id.as_bytes().to_vec()),
         };
         let key = self.code(kind, key.as_bytes());
         let of = [&key[..], &source[..]].concat();
         Handle(Self::written("h_", &self.code("handle", &of)))
     }
 
-    /// A new handle for whoever registers without a key.
+    /// A new handle for a registration without a key.
     ///
     /// # Errors
-    /// When the machine has no chance to give.
+    /// The machine has no randomness.
     pub fn random_handle(&self) -> Result<Handle, getrandom::Error> {
         let mut secret = [0; SECRET_BYTES];
         getrandom::fill(&mut secret)?;
         Ok(Handle(Self::written("h_", &secret)))
     }
 
-    /// The reader id that belongs to a handle.
+    /// The reader id of a handle.
     #[must_use]
     pub fn reader_of(&self, handle: &Handle) -> ReaderId {
         ReaderId(Self::written(
@@ -199,26 +199,26 @@ impl Secrets {
         ))
     }
 
-    /// What the core knows a handle by.
+    /// The core's hash of a handle.
     #[must_use]
     pub fn handle_hash(&self, handle: &Handle) -> SecretHash {
         SecretHash(self.code("handle-hash", handle.0.as_bytes()))
     }
 
-    /// What the core knows a reader id by.
+    /// The core's hash of a reader id.
     #[must_use]
     pub fn reader_hash(&self, reader: &ReaderId) -> SecretHash {
         SecretHash(self.code("reader-hash", reader.0.as_bytes()))
     }
 
-    /// What the core knows a request key by.
+    /// The core's hash of a request key.
     #[must_use]
     pub fn request_key(&self, key: &str) -> RequestKey {
         RequestKey(u128::from_le_bytes(self.code("key", key.as_bytes())))
     }
 
-    /// What the core knows the place of a call by. The hosts of one IPv6 network (/64) are one
-    /// place: a single host may have all of its addresses.
+    /// The core's hash of an IP address. All hosts of an IPv6 network (/64) count as one: a single
+    /// host may have all of its addresses.
     #[must_use]
     pub fn address(&self, ip: IpAddr) -> Address {
         let code = match ip.to_canonical() {
@@ -229,10 +229,10 @@ impl Secrets {
         Address(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
     }
 
-    /// What the core knows a place by whose calls come with a bearer token.
+    /// The core's hash of a bearer token's owner, as the source of calls.
     #[must_use]
-    pub fn address_of_seat(&self, id: &str) -> Address {
-        let [a, b, c, d, e, f, g, h, ..] = self.code("seat-address", id.as_bytes());
+    pub fn address_of_scope(&self, id: &str) -> Address {
+        let [a, b, c, d, e, f, g, h, ..] = self.code("scope-address", id.as_bytes());
         Address(u64::from_le_bytes([a, b, c, d, e, f, g, h]))
     }
 
@@ -283,10 +283,10 @@ mod tests {
             |source: &MintSource| secrets().handle_for_key("kJ3v9QmX2hTz7pLw8RbYcA", source);
         let address = MintSource::Address(Address(7));
         assert_ne!(handle(&address), handle(&MintSource::Address(Address(8))));
-        let seat = |id: &str| MintSource::Seat(id.into());
-        assert_ne!(handle(&seat("a")), handle(&seat("b")));
+        let scope = |id: &str| MintSource::Scope(id.into());
+        assert_ne!(handle(&scope("a")), handle(&scope("b")));
         let same_bytes = MintSource::Address(Address(u64::from_le_bytes(*b"abcdefgh")));
-        assert_ne!(handle(&seat("abcdefgh")), handle(&same_bytes));
+        assert_ne!(handle(&scope("abcdefgh")), handle(&same_bytes));
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Connections: accepted, limited, timed, and ended in good order.
+//! Connections: accepted, limited, timed, and ended in order.
 //!
-//! Everything that a peer can do to a connection is bounded here, once for all routes: how many
-//! there are, how long a head may take, and how fast a peer has to take what it is sent. A peer
-//! that is too slow is cut off; what it missed is in its inbox.
+//! This module bounds connections for all routes: their number, the time for a request's head, and
+//! the least rate at which peers read. The connection of a peer that reads too slowly is closed;
+//! the events stay in its inbox.
 
 mod pace;
 mod waits;
@@ -25,23 +25,23 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 use crate::capacity::{CONNECTING, Full, MAX_WAIT};
+use crate::refusal::Refusal;
 use crate::service::Service;
-use crate::wire::Refusal;
 
 use pace::Paced;
 
 pub use pace::Pace;
 
-/// What connections may do.
+/// The limits of a connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// How long a request's head may take to arrive.
     pub head: Duration,
-    /// How fast a peer has to take what it is sent.
+    /// The least rate at which a peer reads.
     pub pace: Pace,
 }
 
-impl Default for Limits {
+impl Default for ConnectionLimits {
     fn default() -> Self {
         Self {
             head: Duration::from_secs(30),
@@ -53,8 +53,8 @@ impl Default for Limits {
     }
 }
 
-/// Raises the number of files that this process may have open as far as the machine lets it, since
-/// each connection is one, and returns it.
+/// Raises the limit of open files as far as the machine permits, because each connection is one,
+/// and returns it.
 #[must_use]
 pub fn raise_file_limit() -> u64 {
     rlimit::increase_nofile_limit(u64::MAX).unwrap_or_else(|error| {
@@ -63,22 +63,22 @@ pub fn raise_file_limit() -> u64 {
     })
 }
 
-/// How much of a request's head, and of an answer, is held for one connection: a buffer that grows to
-/// this takes twice as much.
+/// The buffer of a connection for a request's head and for an answer. A buffer that grows to this
+/// size takes twice as much.
 const BUFFER: usize = 16 * 1_024;
 
-/// How much the machine holds of what a peer has not taken yet. Left to itself it is megabytes,
-/// times as many peers as stall.
+/// The system's send buffer of a connection. The default is megabytes, multiplied by the number of
+/// stalled peers.
 const SEND_BUFFER: usize = 128 * 1_024;
 
-/// How many connections beyond the limit are told so at once; the others are just closed.
+/// The number of connections beyond the limit that receive a refusal at once; others are only
+/// closed.
 const TOLD: usize = 64;
 
-/// How long to wait when no connection can be accepted, as when there are no more file
-/// descriptors.
+/// The pause after a failed accept, such as without free file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// What is told beyond a limit of connections.
+/// The refusal beyond a limit of connections.
 fn overloaded(full: Full) -> String {
     let refusal = Refusal::from(full);
     let body = serde_json::json!({ "error": refusal }).to_string();
@@ -90,12 +90,12 @@ fn overloaded(full: Full) -> String {
     )
 }
 
-/// Serves connections until `stop`, and then those that are open until they end. How many there
-/// may be, of all and of one address, the service says.
+/// Serves connections until `stop`, and then open ones until they end. The service's capacity
+/// limits their number, in total and for each address.
 pub async fn serve(
     listener: TcpListener,
     app: Router,
-    (service, limits): (Service, Limits),
+    (service, limits): (Service, ConnectionLimits),
     stop: CancellationToken,
 ) {
     let places = service.capacity().connections.clone();
@@ -134,7 +134,7 @@ pub async fn serve(
         let stop = stop.clone();
         let capacity = Arc::clone(service.capacity());
         open.spawn(async move {
-            // One that would wait for too long is closed.
+            // A connection that would wait for too long is closed.
             let mut patience = MAX_WAIT;
             let requests = &capacity.requests;
             let turn = requests.spend(source, CONNECTING, &mut patience).await;
@@ -149,13 +149,13 @@ pub async fn serve(
     open.wait().await;
 }
 
-/// Sets what a connection is to do: how, and for how long, it holds what the peer has not taken.
+/// Configures a connection's buffers and timeouts.
 fn prepare(stream: &TcpStream, stall: Duration) -> std::io::Result<()> {
-    // Answers are small and go out at once: waiting to fill a packet would cost 40 ms each.
+    // Answers are small and are sent at once: waiting to fill a packet would add 40 ms to each.
     stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);
     socket.set_send_buffer_size(SEND_BUFFER)?;
-    // A peer that is gone without a word answers nothing that it is sent.
+    // A peer that has vanished does not acknowledge data.
     #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(Some(stall))?;
     #[cfg(not(target_os = "linux"))]
@@ -164,8 +164,8 @@ fn prepare(stream: &TcpStream, stall: Duration) -> std::io::Result<()> {
 }
 
 async fn turn_away(mut stream: TcpStream, full: Full) {
-    // Whether it is heard is the peer's affair. A connection that is closed with unread words in
-    // it takes the answer with it, so those are read.
+    // Whether the peer reads the refusal does not matter. Closing a connection with unread data
+    // would discard the refusal, so the data is read first.
     let told = async {
         let _ = stream.write_all(overloaded(full).as_bytes()).await;
         let _ = stream.shutdown().await;
@@ -179,7 +179,7 @@ async fn connection(
     stream: TcpStream,
     peer: SocketAddr,
     app: Router,
-    limits: Limits,
+    limits: ConnectionLimits,
     stop: CancellationToken,
 ) {
     let (stream, waits) = Paced::new(stream, limits.pace);

@@ -1,4 +1,4 @@
-//! Logs: for people or for programs, and never with a secret in them.
+//! Logs for people or programs, without secrets.
 
 use std::io::IsTerminal as _;
 
@@ -11,15 +11,15 @@ use tracing_subscriber::{Layer as _, fmt};
 
 use crate::cli::LogForm;
 
-/// Libraries that print what passes through them, handles among it, at these levels and below:
-/// they are heard from warnings on, whatever is asked for.
+/// Libraries that log data that passes through them, including handles, at lower levels. Only their
+/// warnings and errors are logged.
 const TALKATIVE: [&str; 3] = ["hyper", "hyper_util", "sse_stream"];
 
-/// A library whose every word is about one client that misbehaved or left, with its messages: an
-/// error for each that closes its connection early. The metrics count what matters of that.
+/// A library that logs every misbehaving or leaving client with its messages: an error for each
+/// connection that is closed early. The metrics count the relevant part.
 const SILENT: &str = "rmcp";
 
-/// What is let through.
+/// The filter for this level.
 #[must_use]
 pub fn filter(level: Level) -> Targets {
     let all = Targets::new()
@@ -31,7 +31,7 @@ pub fn filter(level: Level) -> Targets {
         .fold(all, |targets, name| targets.with_target(*name, quiet))
 }
 
-/// Logs to standard error from here on.
+/// Starts logging to standard error.
 pub fn start(form: LogForm, level: Level) {
     let registry = tracing_subscriber::registry();
     match form {

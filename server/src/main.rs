@@ -1,4 +1,4 @@
-//! The binary: words in, a server, an exit code out.
+//! The binary: arguments in, a server, an exit code out.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -15,15 +15,15 @@ use server::stdio;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Many threads make and drop small things for each other: the system's allocator took a tenth of
+/// Threads make and drop small allocations for one another: the system's allocator took a tenth of
 /// the time of a `POST /send`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// A setting is wrong; nothing was served.
+/// The exit code for invalid settings.
 const USAGE: u8 = 2;
 
-/// Stopped at once, by a second signal.
+/// The exit code after a second signal.
 const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
@@ -44,17 +44,17 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is shown on a server.
+/// The demonstration on a server.
 enum Play {
     Nothing,
-    /// The demonstration, once; then the server stops.
+    /// One run; then the server stops.
     Once(Duration),
-    /// The demonstration, again and again.
+    /// Repeated runs.
     Always(Duration),
 }
 
 impl Play {
-    /// Plays, and returns when the server should stop because of it.
+    /// Runs the demonstration, and returns when the server should stop.
     async fn on(&self, service: &Service) -> Result<(), DemoError> {
         let (pace, again) = match self {
             Self::Nothing => return std::future::pending().await,
@@ -71,7 +71,7 @@ impl Play {
     }
 }
 
-/// Says on standard error what went wrong, for people.
+/// Prints an error to standard error.
 fn complain(why: &dyn std::fmt::Display) {
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let word = if colour {
@@ -79,7 +79,7 @@ fn complain(why: &dyn std::fmt::Display) {
     } else {
         "error:"
     };
-    // Nobody is left to be told when this fails.
+    // There is no other place to report this error.
     let _ = writeln!(std::io::stderr(), "{word} {why}");
 }
 
@@ -96,7 +96,7 @@ fn converse(args: &StdioArgs) -> ExitCode {
     })
 }
 
-/// Gathers the settings and starts what both ways of serving need.
+/// Gathers the settings, and starts logging and the runtime.
 fn with_settings(
     args: &ServeArgs,
     work: impl FnOnce(&Runtime, &Settings) -> Result<ExitCode, Box<dyn std::error::Error>>,
@@ -118,7 +118,7 @@ fn with_settings(
         }
     };
     let worked = work(&runtime, &settings);
-    // A read of stdin that never ends would hold the process.
+    // A pending read of stdin would block the process.
     runtime.shutdown_background();
     worked.unwrap_or_else(|why| {
         complain(&why);
@@ -126,9 +126,9 @@ fn with_settings(
     })
 }
 
-/// Has the system give this process small pages alone. The allocator asks for huge ones, and the
-/// thread that first writes to one waits until two mebibytes are found in one piece and cleared: several
-/// milliseconds, in which its other calls wait, too.
+/// Disables huge pages for this process. The allocator requests them, and the first write to one
+/// waits until the system has found and cleared two contiguous mebibytes: several milliseconds, in
+/// which other calls wait, too.
 #[cfg(target_os = "linux")]
 fn keep_pages_small() {
     if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
@@ -139,7 +139,7 @@ fn keep_pages_small() {
 #[cfg(not(target_os = "linux"))]
 const fn keep_pages_small() {}
 
-/// Serves until a signal comes.
+/// Serves until a signal.
 async fn run(settings: &Settings, play: &Play) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let mut signals = Signals::listen()?;
     let mut server = Server::start(settings).await?;
@@ -175,7 +175,7 @@ async fn run(settings: &Settings, play: &Play) -> Result<ExitCode, Box<dyn std::
     }
 }
 
-/// Says where the server is: on standard output, so that a program that asked for any free port
+/// Prints the server's address to standard output, so that a program that requested any free port
 /// can read it.
 fn announce(server: &Server) {
     let at = server.address;
@@ -184,11 +184,11 @@ fn announce(server: &Server) {
          http://{at}/openapi.json\n  people    http://{at}/\n"
     );
     let mut out = std::io::stdout().lock();
-    // A closed standard output is no reason not to serve.
+    // A closed standard output is no reason to stop.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// What asks a server to stop, or to read its files of tokens again.
+/// Signals that request a shutdown, or a reading of the token files.
 struct Signals {
     hangup: Signal,
     terminate: Signal,
@@ -212,13 +212,13 @@ impl Signals {
         }
     }
 
-    /// Waits for one that asks to stop: a server that stops reads nothing again.
+    /// Waits for a signal that requests a shutdown; others are ignored meanwhile.
     async fn stop(&mut self) {
         while self.next().await == Wanted::Reload {}
     }
 }
 
-/// What a signal asks for.
+/// The request of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     Stop,

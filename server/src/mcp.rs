@@ -1,10 +1,10 @@
-//! MCP over Streamable HTTP: both eras on one endpoint, and what is the same on stdio.
+//! MCP over Streamable HTTP: both generations of the protocol on one endpoint, and the parts shared
+//! with stdio.
 //!
-//! The library speaks the protocol; what it is known to get wrong is not left to it. Pushes never
-//! go through its queues: the stream that a client opens is fed from the participant's own node
-//! stream, event by event, as fast as its reader takes it (see `listener.rs`). So pushes keep their
-//! order, a slow reader holds back nobody but itself, and a resumed stream goes on from the
-//! inbox's own cursor.
+//! The library implements the protocol, except where it is known to fail. Pushes bypass its queues:
+//! a client's stream is fed from the participant's own node stream, event by event, as fast as the
+//! client reads (see `listener.rs`). So pushes keep their order, a slow client delays no other, and
+//! a resumed stream continues from the inbox's own cursor.
 //!
 //! ```text
 //! POST ──► handler ──► calling ──► Service           (tools, with progress and cancellation)
@@ -36,44 +36,43 @@ use chat_core::Config;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
-use crate::door::max_body;
+use crate::guard::max_body;
 use crate::service::Service;
 use crate::tools::{Toolset, of_toolsets};
 
-pub use crate::door::Caller;
+pub use crate::guard::Caller;
 pub use fixtures::{Fixtures, Present};
 pub use handler::Chat;
 
 use sessions::Sessions;
 
-/// Says who calls, from the head of its request.
+/// Identifies the caller from the head of its request.
 pub type CallerOf = Arc<dyn Fn(&Parts) -> Caller + Send + Sync>;
 
-/// How MCP is served.
+/// The options of MCP.
 #[derive(Clone)]
-pub struct Options {
+pub struct McpOptions {
     /// The toolsets that `/mcp` offers; each of them has a path of its own, too.
     pub toolsets: Vec<Toolset>,
-    /// Says who calls.
+    /// Identifies callers.
     pub caller: CallerOf,
-    /// Cancelled when the server stops, before the node does or after it: listeners are given what
-    /// they are owed, and then they end.
+    /// Cancelled at a shutdown: listeners receive their remaining events, and then end.
     pub closing: CancellationToken,
-    /// How often a waiting call says that it is still there, if it was asked to.
+    /// The time between two progress notifications of a waiting call, if it requested them.
     pub progress_every: Duration,
-    /// How often an idle stream says that it is still there.
+    /// The time between two keep-alive comments on an idle stream.
     pub keep_alive: Duration,
-    /// How long a stream's reader may take nothing before it is cut off.
+    /// How long a stream's reader may read nothing before it is disconnected.
     pub stall: Duration,
-    /// How long a session lives without a call or a stream.
+    /// The longest time of a session without a call or a stream.
     pub session_idle: Duration,
-    /// How many bytes a request's body has at most.
+    /// The largest body of a request in bytes.
     pub max_body_bytes: usize,
-    /// What the official conformance suite calls, beside the chat's own tools.
+    /// The tools for the official conformance suite.
     pub fixtures: Fixtures,
 }
 
-impl Options {
+impl McpOptions {
     /// What is usual, for callers that are told apart like this.
     #[must_use]
     pub fn new(caller: CallerOf, closing: CancellationToken) -> Self {
@@ -91,9 +90,9 @@ impl Options {
     }
 }
 
-impl std::fmt::Debug for Options {
+impl std::fmt::Debug for McpOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Options")
+        f.debug_struct("McpOptions")
             .field("toolsets", &self.toolsets)
             .field("session_idle", &self.session_idle)
             .finish_non_exhaustive()
@@ -102,9 +101,9 @@ impl std::fmt::Debug for Options {
 
 /// The routes of MCP: `/mcp`, and a path below it for each toolset.
 ///
-/// Host and Origin are not looked at here: that is the business of the door in front. It has to be
+/// Host and Origin are not looked at here: that is the business of the guard in front. It has to be
 /// called on a runtime, where it starts what ends forgotten sessions.
-pub fn router(service: &Service, options: &Options) -> Router {
+pub fn router(service: &Service, options: &McpOptions) -> Router {
     let sessions = Arc::new(Sessions::new(service.clone(), options));
     sessions::expire(&sessions, options);
     let path = |path: &str, router: Router, sets: &[Toolset]| {
@@ -125,7 +124,7 @@ pub fn router(service: &Service, options: &Options) -> Router {
 
 /// How the library is set up: it checks no hosts, and offers no ids to resume by on streams of
 /// its own, since what those carry cannot be repeated.
-fn config(options: &Options) -> StreamableHttpServerConfig {
+fn config(options: &McpOptions) -> StreamableHttpServerConfig {
     StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .disable_allowed_origins()

@@ -1,9 +1,9 @@
-//! One client on stdin and stdout, joined to a server elsewhere: so that two clients of one
-//! machine meet.
+//! The relay: joins one client on stdin and stdout to a server, so that several clients of a
+//! machine can meet.
 //!
-//! Each call goes to the server as a request that stands by itself. The relay adds the handle
-//! where the client leaves it out, registers again when the server has forgotten it, and takes
-//! its participants away when the client is gone.
+//! Each call is a self-contained request to the server. The relay adds the handle if the client
+//! leaves it out, registers again if the server has forgotten it, and unregisters its participants
+//! when the client is gone.
 
 mod bounded;
 mod pushes;
@@ -26,18 +26,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::identity::{Handle, ReaderId};
 use crate::mcp::{inbox, listing};
-use crate::seat::Seat;
+use crate::scope::CallerScope;
 use crate::tools::{Mint, Tool};
 
 pub use pushes::Pushes;
 use pushes::Start;
 pub use upstream::{Found, Upstream, UpstreamError};
 
-/// How often a call is tried at a server that does not answer, and how long between two tries.
+/// The number of attempts of a call to a server that does not answer, and the pause between two of
+/// them.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// A client joined to a server elsewhere.
+/// The relay of one client.
 #[derive(Clone, Debug)]
 pub struct Relay {
     inner: Arc<Inner>,
@@ -47,16 +48,16 @@ pub struct Relay {
 struct Inner {
     upstream: Upstream,
     tools: Vec<Tool>,
-    seat: Seat,
+    scope: CallerScope,
     /// How each participant was registered, to do so again.
     registered: Mutex<Vec<Registration>>,
-    /// Held while somebody is registered: calls that come together mean one participant.
+    /// Held during a registration, so that concurrent calls register only one participant.
     minting: tokio::sync::Mutex<()>,
     pushes: Pushes,
     gone: CancellationToken,
 }
 
-/// How a participant was registered.
+/// A registration of a participant.
 #[derive(Clone, Debug)]
 struct Registration {
     handle: Handle,
@@ -65,7 +66,7 @@ struct Registration {
 }
 
 impl Relay {
-    /// A relay to this server, offering these tools.
+    /// A relay to this server that offers these tools.
     #[must_use]
     pub fn new(upstream: Upstream, tools: Vec<Tool>) -> Self {
         let gone = CancellationToken::new();
@@ -74,7 +75,7 @@ impl Relay {
                 pushes: Pushes::new(upstream.clone(), gone.clone()),
                 upstream,
                 tools,
-                seat: Seat::default(),
+                scope: CallerScope::default(),
                 registered: Mutex::default(),
                 minting: tokio::sync::Mutex::default(),
                 gone,
@@ -82,15 +83,15 @@ impl Relay {
         }
     }
 
-    /// The client is gone: nobody waits for its calls any more.
+    /// Records that the client is gone, and cancels its calls.
     pub fn part(&self) {
         self.inner.gone.cancel();
     }
 
-    /// The client is gone: its participants leave, and its streams end.
+    /// Unregisters the participants of a client that is gone, and ends its streams.
     pub async fn clean_up(&self) {
         self.inner.gone.cancel();
-        for handle in self.inner.seat.handles() {
+        for handle in self.inner.scope.handles() {
             if let Err(error) = self.inner.upstream.unregister(&handle).await {
                 tracing::debug!(%error, "could not leave; the server will notice");
             }
@@ -100,24 +101,24 @@ impl Relay {
 
 impl Inner {
     fn registered(&self) -> MutexGuard<'_, Vec<Registration>> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds this lock.
         self.registered
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The handle of a call that passes none, as a server would know it on the spot.
+    /// The handle of a call without one, by the server's rule.
     fn implicit(&self, tool: Tool, arguments: &Map<String, Value>) -> Option<Handle> {
         if !tool.mints() {
-            return self.seat.only();
+            return self.scope.only();
         }
         let wanted = arguments.get("username").or(arguments.get("display_name"));
         let wanted = wanted.and_then(Value::as_str);
         let mint = wanted.map_or(Mint::Unnamed, |name| Mint::Named(name.into()));
-        self.seat.implicit_for(&mint)
+        self.scope.implicit_for(&mint)
     }
 
-    /// Calls a tool; a server that was restarted meanwhile is registered with again, once.
+    /// Calls a tool. If the server has lost the participant in a restart, registers again once.
     async fn call(
         &self,
         tool: Tool,
@@ -150,7 +151,7 @@ impl Inner {
         Ok(result)
     }
 
-    /// A server that does not answer is tried again a few times: it may be restarting.
+    /// Makes a call with several attempts: the server may be restarting.
     async fn try_call(
         &self,
         tool: Tool,
@@ -175,7 +176,7 @@ impl Inner {
         }
     }
 
-    /// Registers again whoever had this handle; none if it was not registered here.
+    /// Registers the participant with this handle again; none if it was not registered here.
     async fn register_again(&self, handle: &Handle) -> Result<Option<Handle>, UpstreamError> {
         let known = self
             .registered()
@@ -195,11 +196,11 @@ impl Inner {
     }
 
     fn forget(&self, handle: &Handle) {
-        self.seat.forget(handle);
+        self.scope.forget(handle);
         self.registered().retain(|one| one.handle != *handle);
     }
 
-    /// Remembers whom the result says to be registered; returns a handle that was new.
+    /// Records a registration in the result; returns a new handle.
     fn learn(
         &self,
         tool: Tool,
@@ -213,7 +214,7 @@ impl Inner {
         let said = &result["structuredContent"];
         let handle = Handle::given(said["handle"].as_str()?);
         let name = said["display_name"].as_str().unwrap_or_default();
-        self.seat.minted(&handle, name);
+        self.scope.minted(&handle, name);
         if let Some((reader, _)) = said["inbox_uri"]
             .as_str()
             .and_then(|uri| ReaderId::from_inbox_uri(uri).ok())
@@ -228,8 +229,8 @@ impl Inner {
         if called_as.is_some() {
             return None;
         }
-        // A key would give the first outcome again; a handle would not register anybody; and a
-        // break is not taken twice.
+        // A key would return the first outcome, a handle would not register, and a break must not
+        // be repeated.
         arguments.remove("request_key");
         arguments.remove("handle");
         let (tool, arguments) = if let Tool::Break(_) = tool {
@@ -246,7 +247,8 @@ impl Inner {
     }
 }
 
-/// Whether a call may be sent again though the first may have arrived: it reads, or has a key.
+/// Whether a call may be repeated although the first attempt may have arrived: it only reads, or
+/// has a key.
 fn may_repeat(tool: Tool, arguments: &Map<String, Value>) -> bool {
     tool.is_read_only() || arguments.contains_key("request_key")
 }
@@ -255,7 +257,7 @@ fn code(result: &Value) -> Option<&str> {
     result["structuredContent"]["error"]["code"].as_str()
 }
 
-/// A failure of the way there, told as the tool's own refusal: a model can act on it.
+/// A failure of the connection as a tool's refusal, which a model can act on.
 fn not_there(error: &UpstreamError) -> CallToolResult {
     let message = error.to_string();
     let message = format!(
@@ -273,7 +275,7 @@ fn not_there(error: &UpstreamError) -> CallToolResult {
     result
 }
 
-/// A failure told as an error of the protocol.
+/// A failure as an error of the protocol.
 fn rpc_error(error: UpstreamError) -> ErrorData {
     match error {
         UpstreamError::Rpc {
@@ -287,7 +289,7 @@ fn rpc_error(error: UpstreamError) -> ErrorData {
         ),
         UpstreamError::Address { .. }
         | UpstreamError::Unreachable { .. }
-        | UpstreamError::Refused { .. }
+        | UpstreamError::HttpError { .. }
         | UpstreamError::Strange { .. } => ErrorData::internal_error(error.to_string(), None),
     }
 }

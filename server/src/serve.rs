@@ -1,5 +1,4 @@
-//! A whole server: the driver, the routes and the listener, put together; and taken apart again in
-//! good order.
+//! A whole server: the driver, the routes and the listener, assembled, and shut down in order.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,11 +17,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capacity::{self, Capacity, Memory};
 use crate::clock::Clock;
-use crate::door::{self, AllowedHosts, HostError, TokenFile, TokensError};
 use crate::driver::{self, Died, Running};
+use crate::guard::{self, AllowedHosts, HostError, TokenFile, TokensError};
 use crate::http;
 use crate::identity::Secrets;
-use crate::journal::MemoryJournal;
+use crate::journal::{self, Journal, MemoryJournal};
 use crate::listener;
 use crate::mcp;
 use crate::metrics::Seen;
@@ -30,10 +29,10 @@ use crate::service::Service;
 use crate::settings::Settings;
 use crate::web;
 
-/// How long connections may take to end once there is nothing more to send.
+/// The time limit for connections to end when nothing is left to send.
 const LAST_BYTES: Duration = Duration::from_millis(500);
 
-/// Why a server does not serve, or not any more.
+/// Why a server cannot start, or has stopped.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum ServeError {
@@ -52,30 +51,44 @@ pub enum ServeError {
     #[error(transparent)]
     Tokens(#[from] TokensError),
     #[error(transparent)]
+    Journal(#[from] journal::OpenError),
+    #[error(transparent)]
     Died(#[from] Died),
 }
 
-/// A node with its driver, and nobody connected to it yet.
+/// A node with its driver, without transports.
 #[derive(Debug)]
 pub struct Core {
-    /// What transports call.
+    /// The service for transports.
     pub service: Service,
-    /// The driver's end.
+    /// The running driver.
     pub running: Running,
 }
 
 impl Core {
-    /// Starts a node that keeps its journal in memory.
+    /// Starts a node: a new one, or the one that its journal restores.
     ///
     /// # Errors
-    /// When the machine has no randomness to give.
+    /// The journal cannot be used, or the machine has no randomness.
     pub fn start(settings: &Settings) -> Result<Self, ServeError> {
-        let mut seed = [0; 8];
-        getrandom::fill(&mut seed).map_err(ServeError::Randomness)?;
-        let secrets = Secrets::fresh().map_err(ServeError::Randomness)?;
-        let node = Node::start(settings.limits.clone(), u64::from_le_bytes(seed));
-        let journal = Box::new(MemoryJournal::default());
-        let (client, running) = driver::start(node, journal, Clock::start(), Arc::default());
+        let (node, journal, secrets) = match &settings.journal {
+            Some(options) => {
+                let opened = journal::open(options, &settings.limits)?;
+                let secrets = Secrets::new(&opened.identity.secret);
+                let journal: Box<dyn Journal> = Box::new(opened.journal);
+                (opened.node, journal, secrets)
+            }
+            None => {
+                let mut seed = [0; 8];
+                getrandom::fill(&mut seed).map_err(ServeError::Randomness)?;
+                let secrets = Secrets::fresh().map_err(ServeError::Randomness)?;
+                let node = Node::start(settings.limits.clone(), u64::from_le_bytes(seed));
+                let journal: Box<dyn Journal> = Box::new(MemoryJournal::default());
+                (node, journal, secrets)
+            }
+        };
+        let clock = Clock::start_after(node.hub().now());
+        let (client, running) = driver::start(node, journal, clock, Arc::default());
         let files = listener::raise_file_limit();
         let limits = capacity::Limits {
             memory: settings.memory_limit.bytes(),
@@ -92,27 +105,28 @@ impl Core {
     }
 }
 
-/// A server that listens.
+/// A listening server.
 #[derive(Debug)]
 pub struct Server {
-    /// Where.
+    /// Its address.
     pub address: SocketAddr,
-    /// What transports call.
+    /// The service for transports.
     pub service: Service,
     running: Running,
     connections: JoinHandle<()>,
-    /// Not ready any more: no new connections, and those that are open end after their answer.
+    /// Cancelled at the start of a shutdown: no new connections are accepted, and open ones end
+    /// after their answer.
     closing: CancellationToken,
     grace: Duration,
-    /// The files of tokens, of callers and of operators.
+    /// The token files of users and operators.
     tokens: Vec<Arc<TokenFile>>,
 }
 
 impl Server {
-    /// Starts to listen.
+    /// Starts listening.
     ///
     /// # Errors
-    /// When it cannot.
+    /// Listening failed.
     pub async fn start(settings: &Settings) -> Result<Self, ServeError> {
         let address = settings.listen;
         let refused = |error| ServeError::Listen { address, error };
@@ -121,7 +135,7 @@ impl Server {
         let Core { service, running } = Core::start(settings)?;
         let closing = CancellationToken::new();
         let (app, tokens) = app(settings, &service, &closing)?;
-        let limits = (service.clone(), listener::Limits::default());
+        let limits = (service.clone(), listener::ConnectionLimits::default());
         let connections = listener::serve(socket, app, limits, closing.clone());
         Ok(Self {
             address,
@@ -134,8 +148,7 @@ impl Server {
         })
     }
 
-    /// Reads the files of tokens again. One that cannot be used changes nothing, and the log says
-    /// why.
+    /// Reads the token files again. An invalid file changes nothing, and the log says why.
     pub fn reload(&self) {
         if self.tokens.is_empty() {
             tracing::info!("asked to read its files of tokens again, of which there are none");
@@ -145,19 +158,16 @@ impl Server {
         }
     }
 
-    /// Waits until it cannot go on, which it does not by itself.
-    ///
-    /// # Errors
-    /// Why it cannot.
+    /// Waits until the driver has died.
     pub async fn died(&mut self) -> Died {
         self.running.died().await
     }
 
-    /// Stops: takes nothing new, finishes what was taken, gives open streams and waiting checks
-    /// what they are owed, and ends them; all of it within the grace.
+    /// Shuts down within the grace period: refuses new calls, finishes admitted ones, delivers the
+    /// remaining events of open streams and waiting checks, and ends them.
     ///
     /// # Errors
-    /// When the driver had died.
+    /// The driver had died.
     pub async fn stop(self) -> Result<(), ServeError> {
         let by = Instant::now() + self.grace;
         self.closing.cancel();
@@ -171,7 +181,7 @@ impl Server {
     }
 }
 
-/// Every route and the door before them, and the door's files of tokens.
+/// All routes behind the guard, and the token files.
 fn app(
     settings: &Settings,
     service: &Service,
@@ -184,21 +194,21 @@ fn app(
     let operators = read(&settings.operator_tokens)?;
     let tokens = read(&settings.auth_tokens)?;
     let files = tokens.iter().chain(&operators).cloned().collect();
-    let http = http::Options {
+    let http = http::HttpOptions {
         usernames: settings.usernames,
         admin: match operators {
             Some(_) => http::Admin::Served,
             None => http::Admin::Absent,
         },
         closing: closing.clone(),
-        ..http::Options::default()
+        ..http::HttpOptions::default()
     };
-    let door = door::Options {
+    let options = guard::GuardOptions {
         hosts: AllowedHosts::new(&settings.allow_hosts)?,
         tokens,
         operators,
-        max_body: door::max_body(&settings.limits),
-        ..door::Options::default()
+        max_body: guard::max_body(&settings.limits),
+        ..guard::GuardOptions::default()
     };
     let watched = Router::new()
         .route("/metrics", get(metrics))
@@ -208,20 +218,20 @@ fn app(
         .merge(watched)
         .merge(mcp)
         .merge(web::router());
-    Ok((door::guard(app, service.clone(), door), files))
+    Ok((guard::wrap(app, service.clone(), options), files))
 }
 
-fn mcp_options(settings: &Settings, closing: &CancellationToken) -> mcp::Options {
-    // The door has been passed, and has said who calls.
+fn mcp_options(settings: &Settings, closing: &CancellationToken) -> mcp::McpOptions {
+    // The guard has been passed, and has said who calls.
     let caller = |head: &axum::http::request::Parts| {
-        let caller = head.extensions.get::<door::Caller>().cloned();
+        let caller = head.extensions.get::<guard::Caller>().cloned();
         caller.unwrap_or_default()
     };
-    mcp::Options {
+    mcp::McpOptions {
         toolsets: settings.toolsets.clone(),
         fixtures: settings.fixtures.clone(),
-        max_body_bytes: door::max_body(&settings.limits),
-        ..mcp::Options::new(Arc::new(caller), closing.clone())
+        max_body_bytes: guard::max_body(&settings.limits),
+        ..mcp::McpOptions::new(Arc::new(caller), closing.clone())
     }
 }
 

@@ -1,112 +1,34 @@
-//! What every transport calls: a tool with its arguments in, a result or a refusal out.
+//! The entry of every transport: a tool with its arguments in, a result or a refusal out.
+
+mod caller;
+mod inboxes;
+mod origin;
+mod outcome;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use chat_core::{
-    Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, Response,
-    SecretHash, Seq, UserId,
+    Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, SecretHash, Span,
 };
 use serde_json::{Map, Value};
-use tokio::sync::MutexGuard;
 
 use crate::barred::Barred;
-use crate::capacity::{Capacity, Held, MAX_WAIT, TEXT};
-use crate::driver::{Answered, EventStream, Facts, NodeClient, Request};
-use crate::identity::{Handle, MINTING_KEY_CHARS, MintSource, Minting, ReaderId, Secrets, minting};
-use crate::seat::Seat;
-use crate::tools::{Arguments, Ask, Asked, Mint, Tool, parse};
+use crate::capacity::{Capacity, MAX_WAIT, TEXT};
+use crate::driver::{Answered, NodeClient, Request};
+use crate::identity::{Handle, Secrets};
+use crate::refusal::Refusal;
+use crate::tools::{Arguments, Ask, ParsedCall, Tool, parse};
 use crate::turned_away::{Kind, Source, TurnedAway, Verdict};
-use crate::wire::{self, Asker, Done, Newcomer, Refusal};
+use crate::wire::{self, Asker, Newcomer};
 
-/// Where a call comes from.
-#[derive(Clone, Debug)]
-pub struct Origin {
-    /// From which place, for rate limits and bans.
-    pub address: Address,
-    /// Where participants are minted that may leave their handles out.
-    pub seat: Option<Arc<Seat>>,
-    /// The handle that came beside the arguments, as by a header.
-    pub handle: Option<Handle>,
-}
+pub use origin::RequestOrigin;
+pub use outcome::{CallOutcome, HandleUse};
 
-impl Origin {
-    /// The handle that was passed, as an argument or beside the arguments.
-    ///
-    /// # Errors
-    /// When there are two that differ.
-    pub fn given(&self, argument: Option<&Handle>) -> Result<Option<Handle>, Refusal> {
-        match (argument, &self.handle) {
-            (Some(a), Some(b)) if a != b => Err(Refusal::invalid(
-                "the argument `handle` and the header Chat-Handle differ; pass one of them".into(),
-            )),
-            (given, beside) => Ok(given.or(beside.as_ref()).cloned()),
-        }
-    }
+use caller::{IdentifiedCaller, turn_to_mint};
 
-    /// Where a registration comes from: the seat, if it has an id, or else the address.
-    #[must_use]
-    pub fn mint_source(&self) -> MintSource {
-        let id = self.seat.as_ref().and_then(|seat| seat.id());
-        id.map_or(MintSource::Address(self.address), MintSource::Seat)
-    }
-
-    /// Who is meant where none was passed: the one who was minted in this place.
-    #[must_use]
-    pub fn only(&self) -> Option<Handle> {
-        self.seat.as_ref()?.only()
-    }
-}
-
-/// A call that was dealt with.
-#[derive(Clone, Debug)]
-pub struct Performed {
-    /// Which tool.
-    pub tool: Tool,
-    /// What came of it.
-    pub outcome: Result<Done, Refusal>,
-    /// Who and where the caller is; none when the node was never asked.
-    pub facts: Option<Facts>,
-    /// Whether the caller need not pass its handle from here on.
-    pub implicit: HandleUse,
-}
-
-/// Whether a caller has to pass its handle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HandleUse {
-    /// It is the only participant of its place.
-    MayBeLeftOut,
-    /// It has to.
-    MustBePassed,
-}
-
-impl Performed {
-    /// A call that the node was never asked about.
-    #[must_use]
-    pub const fn refused(tool: Tool, refusal: Refusal) -> Self {
-        Self {
-            tool,
-            outcome: Err(refusal),
-            facts: None,
-            implicit: HandleUse::MustBePassed,
-        }
-    }
-
-    /// The result, or `{"error": …}`.
-    ///
-    /// # Panics
-    /// Never: all of it is strings, numbers, lists and maps with names as keys.
-    #[must_use]
-    pub fn json(&self) -> Value {
-        match &self.outcome {
-            Ok(done) => serde_json::to_value(done).expect("results are plain JSON"),
-            Err(refusal) => serde_json::json!({ "error": refusal }),
-        }
-    }
-}
-
-/// The tools behind every door. Cheap to clone.
+/// The tools, for every transport. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Service {
     node: NodeClient,
@@ -114,12 +36,6 @@ pub struct Service {
     turned_away: Arc<TurnedAway>,
     barred: Arc<Barred>,
     capacity: Arc<Capacity>,
-}
-
-/// Who calls, as far as it is known before the node is asked.
-struct Known {
-    handle: Handle,
-    caller: Caller,
 }
 
 impl Service {
@@ -135,13 +51,13 @@ impl Service {
         }
     }
 
-    /// The same within these bounds.
+    /// Sets the limits on clients' resources.
     #[must_use]
     pub fn within(self, capacity: Arc<Capacity>) -> Self {
         Self { capacity, ..self }
     }
 
-    /// What its clients may use up.
+    /// The limits on clients' resources.
     #[must_use]
     pub const fn capacity(&self) -> &Arc<Capacity> {
         &self.capacity
@@ -159,31 +75,22 @@ impl Service {
         &self.secrets
     }
 
-    /// Counts and tells that a caller is turned away.
+    /// Counts and logs a refused request.
     pub fn turn_away(&self, source: Source, kind: Kind) -> Verdict {
         self.node.metrics().turned_away(kind);
         self.turned_away.note(source, kind)
     }
 
-    /// Those who were turned away of late.
+    /// The recently refused sources.
     #[must_use]
     pub fn turned_away(&self) -> &TurnedAway {
         &self.turned_away
     }
 
-    /// The addresses that are banned, whose streams and waiting calls end.
+    /// The banned addresses, whose streams and waiting calls end.
     #[must_use]
     pub fn barred(&self) -> &Barred {
         &self.barred
-    }
-
-    /// A place for one more stream of this source.
-    ///
-    /// # Errors
-    /// The refusal: there is none, or no memory for one.
-    pub fn place_for_stream(&self, source: Address) -> Result<Held, Refusal> {
-        self.capacity.memory.check()?;
-        Ok(self.capacity.streams.take(source, 1)?)
     }
 
     /// Asks the node, and tells where an address is banned.
@@ -200,7 +107,7 @@ impl Service {
         }
     }
 
-    /// The place that an address is.
+    /// The core's hash of an address.
     #[must_use]
     pub fn address(&self, ip: IpAddr) -> Address {
         self.secrets.address(ip)
@@ -211,53 +118,58 @@ impl Service {
         &self,
         tool: Tool,
         arguments: Map<String, Value>,
-        origin: &Origin,
-    ) -> Performed {
+        origin: &RequestOrigin,
+    ) -> CallOutcome {
         let asked = parse(tool, Arguments::new(tool, arguments));
         self.perform_read(tool, asked, origin).await
     }
 
-    /// Calls a tool whose arguments were read already, well or not.
+    /// Calls a tool whose arguments were parsed, or refused.
     pub async fn perform_read(
         &self,
         tool: Tool,
-        asked: Result<Asked, Refusal>,
-        origin: &Origin,
-    ) -> Performed {
+        asked: Result<ParsedCall, Refusal>,
+        origin: &RequestOrigin,
+    ) -> CallOutcome {
         match asked {
             Ok(asked) => self.ask(tool, asked, origin).await,
-            Err(refusal) => self.counted(Instant::now(), Performed::refused(tool, refusal)),
+            Err(refusal) => self.counted(Instant::now(), CallOutcome::refused(tool, refusal)),
         }
     }
 
-    fn counted(&self, began: Instant, performed: Performed) -> Performed {
+    fn counted(&self, began: Instant, outcome: CallOutcome) -> CallOutcome {
         let metrics = self.node.metrics();
-        metrics.called(performed.tool, began.elapsed());
-        if let Err(refusal) = &performed.outcome {
+        metrics.called(outcome.tool, began.elapsed());
+        if let Err(refusal) = &outcome.result {
             metrics.refused(refusal.code);
         }
-        performed
+        outcome
     }
 
     /// Asks what was read and checked.
-    pub async fn ask(&self, tool: Tool, asked: Asked, origin: &Origin) -> Performed {
+    pub async fn ask(&self, tool: Tool, asked: ParsedCall, origin: &RequestOrigin) -> CallOutcome {
         let began = Instant::now();
         let room = self.room_for(&asked, origin.address).await;
         let _turn = turn_to_mint(&asked, origin).await;
         let known = room.and_then(|()| self.identify(&asked, origin));
-        let performed = match known {
+        let outcome = match known {
             Ok(known) => {
                 let excuse = asked.ask.excuse();
                 let answered = self.answer(&known, asked, origin).await;
-                self.performed(tool, &known, answered, (origin, excuse.as_deref()))
+                self.call_outcome(tool, &known, answered, (origin, excuse.as_deref()))
             }
-            Err(refusal) => Performed::refused(tool, refusal),
+            Err(refusal) => CallOutcome::refused(tool, refusal),
         };
-        self.counted(began, performed)
+        self.counted(began, outcome)
     }
 
     /// Asks the node. Who reads without a handle is registered first.
-    async fn answer(&self, known: &Known, asked: Asked, origin: &Origin) -> Answered {
+    async fn answer(
+        &self,
+        known: &IdentifiedCaller,
+        asked: ParsedCall,
+        origin: &RequestOrigin,
+    ) -> Answered {
         let address = origin.address;
         let reads_mood = matches!(asked.ask, Ask::Mood);
         if reads_mood && matches!(known.caller, Caller::New { .. }) {
@@ -269,27 +181,34 @@ impl Service {
                 return arrived;
             }
             // The read uses the handle. Were it given up, the next call would mint it no more.
-            if let (Some(seat), Some(me)) = (&origin.seat, &arrived.facts.me) {
-                seat.minted(&known.handle, &me.who.name);
+            if let (Some(scope), Some(me)) = (&origin.scope, &arrived.context.me) {
+                scope.minted(&known.handle, &me.who.name);
             }
         }
+        let may_wait =
+            matches!(asked.ask, Ask::Read(Read::Check { wait, .. }) if wait > Span::ZERO);
         let request = self.request(known, asked);
-        self.call(address, request).await
+        let answered = self.call(address, request).await;
+        if may_wait && let Some(turn) = self.capacity.woken.book(address, 1) {
+            // One event answers the checks of a whole room: those of one source leave in turn.
+            tokio::time::sleep(turn).await;
+        }
+        answered
     }
 
-    fn performed(
+    fn call_outcome(
         &self,
         tool: Tool,
-        known: &Known,
+        known: &IdentifiedCaller,
         answered: Answered,
-        (origin, excuse): (&Origin, Option<&str>),
-    ) -> Performed {
+        (origin, excuse): (&RequestOrigin, Option<&str>),
+    ) -> CallOutcome {
         let handle = &known.handle;
-        let Answered { outcome, facts } = answered;
-        if let Some(seat) = &origin.seat {
-            match (&outcome, &facts.me) {
-                (Err(Reject::UnknownHandle), _) => seat.forget(handle),
-                (Ok(_), Some(me)) if tool.mints() => seat.minted(handle, &me.who.name),
+        let Answered { outcome, context } = answered;
+        if let Some(scope) = &origin.scope {
+            match (&outcome, &context.me) {
+                (Err(Reject::UnknownHandle), _) => scope.forget(handle),
+                (Ok(_), Some(me)) if tool.mints() => scope.minted(handle, &me.who.name),
                 (Ok(_) | Err(_), _) => {}
             }
         }
@@ -303,12 +222,12 @@ impl Service {
             },
             excuse,
         };
-        Performed {
+        CallOutcome {
             tool,
-            outcome: outcome
-                .map(|response| wire::result(&response, &facts, asker))
+            result: outcome
+                .map(|response| wire::result(&response, &context, asker))
                 .map_err(Refusal::from),
-            facts: Some(facts),
+            context: Some(context),
             implicit: if left_out {
                 HandleUse::MayBeLeftOut
             } else {
@@ -317,77 +236,10 @@ impl Service {
         }
     }
 
-    /// Who calls: by the handle it passed, by the place it calls from, or somebody new.
-    fn identify(&self, asked: &Asked, origin: &Origin) -> Result<Known, Refusal> {
-        if let Some(handle) = origin.given(asked.handle.as_ref())? {
-            return Ok(self.known(handle));
-        }
-        match &asked.ask {
-            Ask::Minting(_, mint) => self.mint(mint, asked.key.as_deref(), origin),
-            Ask::Mood => self.mint(&Mint::Unnamed, asked.key.as_deref(), origin),
-            Ask::Command(_) | Ask::About { .. } | Ask::Read(_) => origin
-                .only()
-                .map(|handle| self.known(handle))
-                .ok_or_else(|| Reject::HandleRequired.into()),
-        }
-    }
-
-    fn known(&self, handle: Handle) -> Known {
-        let caller = Caller::Handle(self.secrets.handle_hash(&handle));
-        Known { handle, caller }
-    }
-
-    /// The one of this place, or somebody new.
-    fn mint(&self, mint: &Mint, key: Option<&str>, origin: &Origin) -> Result<Known, Refusal> {
-        if let Some(handle) = origin
-            .seat
-            .as_ref()
-            .and_then(|seat| seat.implicit_for(mint))
-        {
-            return Ok(self.known(handle));
-        }
-        self.room_to_mint(key)?;
-        let random = || self.secrets.random_handle();
-        let handle = match key {
-            Some(key) if minting(key) == Minting::TooWeak => {
-                return Err(Refusal::invalid(format!(
-                    "`request_key` must have at least {MINTING_KEY_CHARS} random characters when \
-                     it mints a handle, or whoever guesses it gets the handle; or leave it out"
-                )));
-            }
-            Some(key) => self.secrets.handle_for_key(key, &origin.mint_source()),
-            None => match (mint, &origin.seat) {
-                (Mint::Unnamed, Some(seat)) => seat.first(random),
-                (Mint::Unnamed | Mint::Named(_), _) => random(),
-            }
-            .map_err(|error| {
-                tracing::error!(%error, "no randomness for a handle");
-                Refusal::from(Reject::Overloaded {
-                    retry_after: chat_core::Span::secs(1),
-                    earlier: Earlier::None,
-                })
-            })?,
-        };
-        let reader = self.secrets.reader_of(&handle);
-        let caller = Caller::New {
-            handle: self.secrets.handle_hash(&handle),
-            reader: self.secrets.reader_hash(&reader),
-            from: origin.address,
-        };
-        Ok(Known { handle, caller })
-    }
-
-    /// Refuses a new participant while memory is short. One with a key may be a repetition, whose
-    /// first attempt is not looked up here.
-    fn room_to_mint(&self, key: Option<&str>) -> Result<(), Refusal> {
-        let room = self.capacity.memory.check();
-        room.map_err(|refusal| refusal.after(unasked(key)))
-    }
-
     /// Refuses reads of lists and of several past messages while memory is short. A check is answered,
     /// since it makes room. So is a read of one message, by which `/reconnect` finds its caller. A text
     /// waits until its source may add it, and is refused when memory is far too short.
-    async fn room_for(&self, asked: &Asked, source: Address) -> Result<(), Refusal> {
+    async fn room_for(&self, asked: &ParsedCall, source: Address) -> Result<(), Refusal> {
         let capacity = &self.capacity;
         if matches!(
             asked.ask,
@@ -406,7 +258,7 @@ impl Service {
         turn.map_err(|too_fast| earlier(too_fast.into()))
     }
 
-    fn request(&self, known: &Known, asked: Asked) -> Request {
+    fn request(&self, known: &IdentifiedCaller, asked: ParsedCall) -> Request {
         let key = asked
             .key
             .as_deref()
@@ -430,117 +282,14 @@ impl Service {
     }
 
     /// Registers nobody, and leaves: everything of this participant is forgotten.
-    pub async fn unregister(&self, handle: &Handle, origin: &Origin) -> Answered {
+    pub async fn unregister(&self, handle: &Handle, origin: &RequestOrigin) -> Answered {
         let known = self.known(handle.clone());
         let call = command_call(known.caller, None, Command::Unregister);
         let answered = self.call(origin.address, Request::Call(call)).await;
-        if let (Some(seat), Ok(_)) = (&origin.seat, &answered.outcome) {
-            seat.forget(handle);
+        if let (Some(scope), Ok(_)) = (&origin.scope, &answered.outcome) {
+            scope.forget(handle);
         }
         answered
-    }
-
-    /// Opens the event stream of the participant with this handle.
-    ///
-    /// # Errors
-    /// The refusal.
-    pub async fn stream_of(
-        &self,
-        handle: &Handle,
-        address: Address,
-        after: Option<Seq>,
-    ) -> Result<(EventStream, Facts), Refusal> {
-        let reader = Reader::Handle(self.secrets.handle_hash(handle));
-        self.stream(reader, address, after).await
-    }
-
-    /// Opens an event stream of the inbox with this reader id, which only reads: nobody is there
-    /// because of it, and nothing is acknowledged.
-    ///
-    /// # Errors
-    /// The refusal.
-    pub async fn stream_for(
-        &self,
-        reader: &ReaderId,
-        address: Address,
-        after: Option<Seq>,
-    ) -> Result<(EventStream, Facts), Refusal> {
-        let reader = Reader::ReaderId(self.secrets.reader_hash(reader));
-        self.stream(reader, address, after).await
-    }
-
-    async fn stream(
-        &self,
-        reader: Reader,
-        address: Address,
-        after: Option<Seq>,
-    ) -> Result<(EventStream, Facts), Refusal> {
-        match self.node.open_stream(address, reader, after).await {
-            Ok(open) => Ok(open),
-            Err(answered) => {
-                let shut = Reject::ShuttingDown {
-                    earlier: Earlier::Unasked,
-                };
-                let reject = answered.outcome.err().unwrap_or(shut);
-                self.tell_banned(address, Some(&reject));
-                Err(reject.into())
-            }
-        }
-    }
-
-    /// Whose inbox it is, and where a bare `check` would go on in it: what comes after that no
-    /// answer has carried.
-    ///
-    /// # Errors
-    /// The refusal.
-    pub async fn bookmark(&self, reader: &ReaderId) -> Result<(UserId, Seq), Refusal> {
-        let hash = self.secrets.reader_hash(reader);
-        let look = self.node.look(move |node| {
-            let user = node.hub().user_by_reader(&hash)?;
-            node.unread(user).map(|(cursor, _)| (user, cursor))
-        });
-        match look.await {
-            Some(Some(found)) => Ok(found),
-            Some(None) => Err(Reject::UnknownHandle.into()),
-            None => Err(Reject::Overloaded {
-                retry_after: chat_core::Span::secs(1),
-                earlier: Earlier::Unasked,
-            }
-            .into()),
-        }
-    }
-
-    /// Reads an inbox by its reader id: at once, and without acknowledging anything.
-    ///
-    /// # Errors
-    /// The refusal.
-    pub async fn read_inbox(
-        &self,
-        reader: &ReaderId,
-        address: Address,
-        after: Option<Seq>,
-    ) -> Result<(Response, Facts), Refusal> {
-        self.capacity.memory.check()?;
-        let call = Call::Read {
-            reader: Reader::ReaderId(self.secrets.reader_hash(reader)),
-            read: Read::Check {
-                after,
-                wait: chat_core::Span::ZERO,
-                max: usize::MAX,
-            },
-        };
-        let Answered { outcome, facts } = self.call(address, Request::Call(call)).await;
-        Ok((outcome?, facts))
-    }
-}
-
-/// The turn of a call that could mint the first participant of its place.
-async fn turn_to_mint<'a>(asked: &Asked, origin: &'a Origin) -> Option<MutexGuard<'a, ()>> {
-    let mints = matches!(asked.ask, Ask::Minting(..) | Ask::Mood);
-    let says_who = asked.handle.is_some() || origin.handle.is_some();
-    match &origin.seat {
-        Some(seat) if mints && !says_who => seat.turn_to_mint().await,
-        Some(_) | None => None,
     }
 }
 

@@ -1,58 +1,54 @@
-//! What a server is told to be: flags first, then variables, then the file, then defaults.
+//! The settings of a server: flags first, then variables, then the file, then defaults.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use chat_core::{Config, Span};
+use chat_journal::Loss;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::capacity::MemoryLimit;
 use crate::cli::{LogForm, ServeArgs};
+use crate::http::Usernames;
+use crate::journal::{self, Durability};
 use crate::mcp::{Fixtures, Present};
 use crate::tools::Toolset;
 
-/// Where a server listens unless told otherwise.
+/// The default address to listen on.
 pub const DEFAULT_LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8894);
 
-/// The settings of a server, whole and checked.
+/// The checked settings of a server.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where to listen.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// Names by which clients may address it, besides those of loopback.
+    /// The server's names, besides those of loopback.
     pub allow_hosts: Vec<String>,
-    /// Who may use it; anybody when there is no file.
+    /// The file of users' tokens; without one, no token is needed.
     pub auth_tokens: Option<PathBuf>,
-    /// Who may operate it; nobody when there is no file.
+    /// The file of operators' tokens; without one, there are no operators.
     pub operator_tokens: Option<PathBuf>,
     /// The tools offered on `/mcp`.
     pub toolsets: Vec<Toolset>,
-    /// Whether older clients are served that send a username instead of a handle.
+    /// Whether usernames are trusted, for older clients.
     pub usernames: Usernames,
-    /// How long a stop may take.
+    /// The time limit for a shutdown.
     pub grace: Span,
-    /// The memory above which nothing new is taken.
+    /// The memory above which requests that hold memory are refused.
     pub memory_limit: MemoryLimit,
+    /// Where the journal is kept; in memory alone when there is nothing.
+    pub journal: Option<journal::Options>,
     /// The limits of the core.
     pub limits: Config,
-    /// How the log is written.
+    /// The format of the log.
     pub log: LogForm,
-    /// What is logged.
+    /// The level of the log.
     pub log_level: tracing::Level,
-    /// Whether the official conformance suite is served.
+    /// Whether the fixtures of the official conformance suite are served.
     pub fixtures: Fixtures,
-}
-
-/// Whether a username is as good as a handle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Usernames {
-    /// It is: for older clients, on loopback.
-    Trusted,
-    /// It is not.
-    NotTrusted,
 }
 
 /// Settings that cannot be.
@@ -85,7 +81,7 @@ pub enum SettingsError {
     Trusting { by: String },
 }
 
-/// The file's keys, each as a flag has it.
+/// The keys of the file, each equal to a flag.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct File {
@@ -97,13 +93,15 @@ struct File {
     trust_usernames: bool,
     grace: Option<Span>,
     memory_limit: Option<MemoryLimit>,
+    data: Option<PathBuf>,
+    durability: Option<Durability>,
     limits: Map<String, Value>,
     log: Option<LogForm>,
     log_level: Option<String>,
 }
 
 impl Settings {
-    /// Puts the settings together from all their places, and checks them.
+    /// Merges the settings of all sources, and checks them.
     ///
     /// # Errors
     /// What is wrong, where, and what is accepted.
@@ -137,6 +135,18 @@ impl Settings {
             },
             grace: args.grace.or(file.grace).unwrap_or(Span::secs(10)),
             memory_limit: args.memory_limit.or(file.memory_limit).unwrap_or_default(),
+            journal: args
+                .data
+                .clone()
+                .or(file.data)
+                .map(|folder| journal::Options {
+                    folder,
+                    durability: args.durability.or(file.durability).unwrap_or_default(),
+                    loss: match args.accept_loss {
+                        true => Loss::Accepted,
+                        false => Loss::Refused,
+                    },
+                }),
             limits: bossed(limits(file.limits, &args.limits, &malformed)?, args),
             log: args.log.or(file.log).unwrap_or_default(),
             log_level: args
@@ -152,8 +162,8 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Whether the whole of it is safe to serve. A host that is allowed is there for others: a proxy
-    /// in front brings them to a server that listens on loopback.
+    /// Checks that the settings are safe. An allowed host means that others have access: a proxy
+    /// may forward them to a server on loopback.
     fn check(&self) -> Result<(), SettingsError> {
         let listen = self.listen;
         let is_loopback = listen.ip().to_canonical().is_loopback();
@@ -177,7 +187,7 @@ impl Settings {
     }
 }
 
-/// The first of these that says anything.
+/// The first non-empty list.
 fn first<T: Clone>(given: &[T], of_file: Vec<T>, default: &[T]) -> Vec<T> {
     match (given, &of_file[..]) {
         ([], []) => default.to_vec(),
@@ -200,7 +210,7 @@ fn read(path: &Path) -> Result<File, SettingsError> {
     })
 }
 
-/// The core's limits: those of the file, over them those of the flags, over the defaults.
+/// The core's limits: flags before the file before defaults.
 fn limits(
     mut keys: Map<String, Value>,
     flags: &[String],
@@ -224,7 +234,7 @@ fn limits(
     config(keys).map_err(malformed)
 }
 
-/// The parts of a flag, as in `a=1,b=2`. A comma within brackets is the value's own, as in
+/// The parts of a flag, as in `a=1,b=2`. A comma within brackets belongs to the value, as in
 /// `rate_limit={per_second: 1, burst: 2}`.
 fn parts(flag: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
@@ -238,7 +248,7 @@ fn parts(flag: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The same with the boss of the flags, whose ranges the command line has checked.
+/// The limits with the flags of the boss, whose ranges the command line has checked.
 fn bossed(limits: Config, args: &ServeArgs) -> Config {
     let cooldown = args.boss_alertness_cooldown;
     Config {

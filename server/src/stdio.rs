@@ -1,4 +1,4 @@
-//! One client on stdin and stdout: joined to a server, or served here.
+//! One client on stdin and stdout: relayed to a server, or served here.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -20,20 +20,20 @@ use crate::serve::{Core, ServeError};
 use crate::settings::{DEFAULT_LISTEN, Settings};
 use crate::tools::of_toolsets;
 
-/// How long a server on the default address may take to say that it is there.
+/// How long a server on the default address may take to answer.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The most bytes of a line, which is a message of this machine's own client.
+/// The largest line in bytes; a line is a message of a local client.
 const MAX_LINE: usize = 1 << 20;
 
-/// How long calls may take that the client had sent before it left. Then those that still wait, for
-/// events or under the eyes of the boss, are answered as they are.
+/// How long calls may take that the client sent before it left. Then waiting checks and delayed
+/// answers are answered as they are.
 const PARTING: Duration = Duration::from_millis(250);
 
-/// How long the driver may take to end once the client is gone.
+/// How long the driver may take to end after the client is gone.
 const LAST_MOMENT: Duration = Duration::from_secs(2);
 
-/// Why a client on stdio is not served, or not any more.
+/// Why a client on stdio cannot be served.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum StdioError {
@@ -59,7 +59,7 @@ pub enum StdioError {
 /// Serves the client until it closes stdin.
 ///
 /// # Errors
-/// When it cannot be served.
+/// It cannot be served.
 pub async fn run(args: &StdioArgs, settings: &Settings) -> Result<(), StdioError> {
     match server(args, DEFAULT_LISTEN).await? {
         Some(upstream) => joined(upstream, settings).await,
@@ -67,8 +67,8 @@ pub async fn run(args: &StdioArgs, settings: &Settings) -> Result<(), StdioError
     }
 }
 
-/// The server to join; none when the client is served here. One that listens on the `usual` address
-/// may be anybody's program: it is asked what it is, and sent no token.
+/// The server to join; none if the client is served here. A program on the `usual` address may be
+/// anything: it is identified first, and receives no token.
 async fn server(args: &StdioArgs, usual: SocketAddr) -> Result<Option<Upstream>, StdioError> {
     match &args.connect {
         Connect::Never => Ok(None),
@@ -102,13 +102,13 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
          clients on stdio join it"
     );
     let Core { service, running } = Core::start(settings)?;
-    let options = mcp::Options::new(
+    let options = mcp::McpOptions::new(
         std::sync::Arc::new(|_| mcp::Caller::default()),
         CancellationToken::new(),
     );
     let caller = mcp::Caller {
         address: Address(0),
-        seat: Some(std::sync::Arc::default()),
+        scope: Some(std::sync::Arc::default()),
     };
     let tools = of_toolsets(&settings.toolsets);
     let chat = mcp::Chat::over_stdio(service.clone(), tools, &options, caller);
@@ -120,7 +120,7 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
     ended
 }
 
-/// Speaks MCP on stdin and stdout until stdin closes, and then ends by `part` what still waits.
+/// Speaks MCP on stdin and stdout until stdin closes, and then cancels waiting calls by `part`.
 async fn converse<H: rmcp::ServerHandler>(
     handler: H,
     part: impl FnOnce() + Send + 'static,
@@ -142,7 +142,7 @@ async fn converse<H: rmcp::ServerHandler>(
     let conversed = async {
         let serving = match handler.serve((stdin, stdout)).await {
             Ok(serving) => serving,
-            // It left before it said anything, which is its right.
+            // The client left before `initialize`, which is no error.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
             Err(error) => return Err(StdioError::Handshake(error.to_string())),
         };
@@ -158,17 +158,17 @@ async fn converse<H: rmcp::ServerHandler>(
     conversed
 }
 
-/// Standard input, which tells when it has ended, and ends at a line that is too long.
+/// Standard input that reports its end, and ends at a line that is too long.
 struct Watched<R> {
     inner: R,
     ended: CancellationToken,
-    /// How many bytes of the line were read that is not ended.
+    /// The number of bytes of the incomplete line.
     line: usize,
     too_long: Arc<AtomicBool>,
 }
 
 impl<R> Watched<R> {
-    /// Whether the lines are short enough, with these bytes.
+    /// Whether all lines are short enough after these bytes.
     fn has_short_lines(&mut self, bytes: &[u8]) -> bool {
         let mut pieces = bytes.split(|byte| *byte == b'\n');
         let first = pieces.next().map_or(0, <[u8]>::len);
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// One that listens and answers this; what it was sent.
+    /// Runs against a listener that gives this answer; also returns the request that it received.
     async fn asked_of(answer: &'static str) -> (Result<Option<Upstream>, StdioError>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let usual = listener.local_addr().unwrap();

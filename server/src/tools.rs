@@ -1,5 +1,5 @@
-//! The tools: one list, whoever calls them. MCP, plain HTTP and stdio read their names, their
-//! arguments and their results from here.
+//! The tools: one list for all transports. MCP, plain HTTP and stdio take names, arguments and
+//! results from here.
 
 mod arguments;
 mod ask;
@@ -7,7 +7,7 @@ mod catalog;
 mod describe;
 
 pub use arguments::Arguments;
-pub use ask::{Ask, Asked, Mint, parse, parse_check_event, parse_send};
+pub use ask::{Ask, Mint, ParsedCall, parse, parse_check_event, parse_send};
 pub use catalog::Tool;
 pub use describe::{Description, describe};
 
@@ -15,7 +15,7 @@ use std::fmt;
 use std::str::FromStr;
 
 impl Tool {
-    /// Whether it only reads.
+    /// Whether the tool only reads.
     #[must_use]
     pub const fn is_read_only(self) -> bool {
         matches!(
@@ -24,7 +24,7 @@ impl Tool {
         )
     }
 
-    /// Whether a call without a handle registers somebody.
+    /// Whether a call without a handle registers its caller.
     #[must_use]
     pub const fn mints(self) -> bool {
         matches!(
@@ -49,17 +49,17 @@ impl fmt::Display for Tool {
     }
 }
 
-/// There is no tool of that name.
+/// No tool has that name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no such tool")]
 pub struct UnknownTool;
 
-/// A part of the tools, for clients that need no more.
+/// A subset of the tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Toolset {
-    /// Meeting somebody by chance, and talking.
+    /// Matching and pair rooms.
     Pairing,
-    /// Named rooms with their talking stick.
+    /// Named rooms with the talking stick.
     Room,
     /// Breaks, and the boss.
     Breaks,
@@ -69,7 +69,7 @@ impl Toolset {
     /// Every toolset.
     pub const ALL: &'static [Self] = &[Self::Pairing, Self::Room, Self::Breaks];
 
-    /// The name by which it is chosen.
+    /// The name in settings.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

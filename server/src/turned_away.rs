@@ -1,10 +1,9 @@
-//! Those who are turned away at the door: counted, told in the log at a bounded rate, and limited
-//! where they guess tokens.
+//! Refused requests: counted, logged at a bounded rate, and limited if they guess tokens.
 //!
-//! A source has a window of a minute from its first refusal on. That one is logged at once, the
-//! others of the window by one line at its end. However many sources there are, the table and the
-//! log stay within their bounds: the oldest window gives way, and beyond so many lines a minute the
-//! log says only how many were left out. The metrics count all.
+//! Each source has a window of a minute from its first refusal on. That one is logged at once, the
+//! others of the window in one line at its end. The table and the log are bounded for any number of
+//! sources: the oldest window is dropped, and beyond a number of lines a minute the log only counts
+//! the omitted ones. The metrics count all.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -14,44 +13,44 @@ use std::time::Duration;
 use chat_core::Address;
 use tokio::time::Instant;
 
-/// What the log's lines about the door are filed under.
+/// The log target of refusals.
 pub const LOG: &str = "talking_stick::door";
 
-/// How long a source's refusals are told together.
+/// The window of a source.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// How many sources are told apart.
+/// The largest number of sources with a window.
 const MAX_SOURCES: usize = 4_096;
 
-/// How many lines the log gets in a window, of all sources together.
+/// The largest number of lines in a window, over all sources.
 const MAX_LINES: u32 = 120;
 
-/// How many wrong tokens a source may send in a window before it has to wait.
+/// The number of wrong tokens that a source may send in a window before it has to wait.
 pub const MAX_WRONG_TOKENS: u32 = 10;
 
-/// Why a caller is turned away.
+/// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The Host header names another server, or none.
+    /// The Host header names another server, or is missing.
     Host,
-    /// A page of another site asks: its Origin is not allowed.
+    /// The request comes from a page of another site: its Origin is not allowed.
     Origin,
-    /// A page of another site asks: the browser says so in Sec-Fetch-Site.
+    /// The request comes from a page of another site, by its Sec-Fetch-Site.
     Site,
-    /// There is no token where one is needed.
+    /// A required token is missing.
     NoToken,
-    /// The token is nobody's.
+    /// The token is unknown.
     WrongToken,
-    /// The token's time is over.
+    /// The token has expired.
     ExpiredToken,
-    /// The token is no operator's, where one is needed.
+    /// The token is not an operator's, where one is required.
     NoOperator,
     /// The address is banned.
     Banned,
 }
 
 impl Kind {
-    /// All of them, in the order of their numbers.
+    /// All kinds, in the order of their numbers.
     pub const ALL: [Self; 8] = [
         Self::Host,
         Self::Origin,
@@ -83,12 +82,12 @@ impl Kind {
     }
 }
 
-/// Where a caller is.
+/// The source of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
-    /// The place, as the core knows it.
+    /// The core's hash of the address.
     pub address: Address,
-    /// The address itself, where it is known.
+    /// The address, if it is known.
     pub ip: Option<IpAddr>,
 }
 
@@ -101,14 +100,14 @@ impl std::fmt::Display for Source {
     }
 }
 
-/// Those who were turned away of late.
+/// The recently refused sources.
 #[derive(Debug, Default)]
 pub struct TurnedAway(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
     windows: BTreeMap<Address, Window>,
-    /// The same, in the order in which they began.
+    /// The sources in the order of their windows.
     order: VecDeque<Address>,
     lines: Lines,
 }
@@ -122,7 +121,7 @@ struct Window {
 }
 
 impl Window {
-    /// How many came after the first, which was told by itself.
+    /// The number of refusals after the first, which was logged separately.
     fn more(&self) -> u32 {
         self.counts
             .iter()
@@ -131,7 +130,7 @@ impl Window {
     }
 }
 
-/// How much the log gets.
+/// The lines of the log in the current window.
 #[derive(Debug, Default)]
 struct Lines {
     since: Option<Instant>,
@@ -140,7 +139,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Whether one more may be written.
+    /// Whether another line may be written.
     fn take(&mut self, now: Instant) -> bool {
         let begins = self
             .since
@@ -164,27 +163,27 @@ impl Lines {
     }
 }
 
-/// What becomes of one that sends a wrong token.
+/// The consequence of a wrong token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is refused for what it did.
-    Refused,
+    HttpError,
     /// It sent too many: it is to come again after so long.
     TooMany(Duration),
 }
 
 impl TurnedAway {
     fn table(&self) -> MutexGuard<'_, Table> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds this lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody is turned away for this reason.
+    /// Records a refusal.
     pub fn note(&self, source: Source, kind: Kind) -> Verdict {
         self.table().note(Instant::now(), source, kind)
     }
 
-    /// Tells of the sources whose windows are over.
+    /// Logs the sources whose windows are over.
     pub fn sweep(&self) {
         self.table().end_windows(Instant::now());
     }
@@ -199,7 +198,7 @@ impl Table {
             if kind == Kind::WrongToken && *count > MAX_WRONG_TOKENS {
                 return Verdict::TooMany(WINDOW.saturating_sub(now.duration_since(window.began)));
             }
-            return Verdict::Refused;
+            return Verdict::HttpError;
         }
         if self.order.len() >= MAX_SOURCES {
             self.end_oldest(now);
@@ -214,11 +213,11 @@ impl Table {
         };
         self.windows.insert(source.address, window);
         self.order.push_back(source.address);
-        // A page asks without a token before it has one.
+        // The page sends requests without a token before it has one.
         if kind != Kind::NoToken && self.lines.take(now) {
             tracing::warn!(target: LOG, %source, why = kind.name(), "turned away at the door");
         }
-        Verdict::Refused
+        Verdict::HttpError
     }
 
     fn end_windows(&mut self, now: Instant) {
@@ -237,7 +236,7 @@ impl Table {
         };
         let mut counts = window.counts;
         counts[window.first.number()] -= 1;
-        // Requests without a token are counted, and not told.
+        // Requests without a token are counted, and not logged.
         let told = window.more() > counts[Kind::NoToken.number()];
         if told && self.lines.take(now) {
             let why: Vec<_> = Kind::ALL
@@ -267,14 +266,14 @@ mod tests {
         let turned = TurnedAway::default();
         let wrong = |n| turned.note(source(n), Kind::WrongToken);
         for _ in 0..MAX_WRONG_TOKENS {
-            assert_eq!(wrong(1), Verdict::Refused);
+            assert_eq!(wrong(1), Verdict::HttpError);
         }
         tokio::time::advance(Duration::from_secs(20)).await;
         assert_eq!(wrong(1), Verdict::TooMany(Duration::from_secs(40)));
-        assert_eq!(wrong(2), Verdict::Refused);
-        assert_eq!(turned.note(source(1), Kind::Host), Verdict::Refused);
+        assert_eq!(wrong(2), Verdict::HttpError);
+        assert_eq!(turned.note(source(1), Kind::Host), Verdict::HttpError);
         tokio::time::advance(Duration::from_secs(40)).await;
-        assert_eq!(wrong(1), Verdict::Refused);
+        assert_eq!(wrong(1), Verdict::HttpError);
     }
 
     #[tokio::test(start_paused = true)]

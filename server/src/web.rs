@@ -1,8 +1,8 @@
-//! The page for people: files that the binary carries, served as they are.
+//! The page for people: files that are embedded in the binary and served as they are.
 //!
-//! Nothing is built and nothing is fetched from elsewhere. The page talks to this server alone, by
-//! the same plain HTTP that programs use, and its policy lets it do nothing else: no script or
-//! style but these files, and no text that is ever read as HTML.
+//! Nothing is built, and nothing is loaded from other sites. The page uses only this server's plain
+//! HTTP, as programs do. Its policy forbids everything else: other scripts and styles, and text
+//! that is parsed as HTML.
 
 use axum::Router;
 use axum::extract::Request;
@@ -17,24 +17,24 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-/// What the page may do. Trusted Types take from its programs every way to make HTML of a text, so
-/// that a peer's words cannot become elements even by a mistake of ours.
+/// The page's content security policy. Trusted Types remove every way to parse a text as HTML, so
+/// that peers' words cannot become elements even by mistake.
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'; object-src 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// What the page does not use, and nobody may use in its name.
+/// The permissions that the page does not use, and so disables.
 const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=()";
 
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// A file of the page: where it is served, as what, and its bytes.
+/// A file of the page: its path, its type, and its bytes.
 type File = (&'static str, &'static str, &'static [u8]);
 
 const FILES: &[File] = &[
     ("/", HTML, include_bytes!("web/index.html")),
-    // The page itself shows another view there.
+    // The page shows another view for this path.
     ("/operator", HTML, include_bytes!("web/index.html")),
     (
         "/style.css",
@@ -99,8 +99,8 @@ const FILES: &[File] = &[
     ),
 ];
 
-/// Whether a file of the page is there. They say nothing of anybody, so that they may be served to
-/// one that has no token yet: the page asks for one.
+/// Whether this is a file of the page. These files reveal nothing about users, and are served
+/// without a token, for which the page then asks.
 #[must_use]
 pub fn is_file(path: &str) -> bool {
     FILES.iter().any(|(served, _, _)| *served == path)
@@ -119,8 +119,8 @@ pub fn router() -> Router {
     })
 }
 
-/// The file, or word that the browser has it already. It asks each time, so that a new server
-/// never meets an old page.
+/// The file, or the answer that the browser's copy is current. Browsers ask each time, so that a
+/// new server never meets an old page.
 fn serve(request: &Request, kind: &'static str, bytes: &'static [u8], tag: &str) -> Response {
     let mut response = if knows(request.headers(), tag) {
         StatusCode::NOT_MODIFIED.into_response()
@@ -158,7 +158,8 @@ fn tag(bytes: &[u8]) -> String {
     format!("\"{}\"", URL_SAFE_NO_PAD.encode(&hash[..12]))
 }
 
-/// Whether the browser has this very file. Proxies that pack files mark their tags as weak.
+/// Whether the browser has this version of the file. Proxies that compress files mark their tags as
+/// weak.
 fn knows(headers: &HeaderMap, tag: &str) -> bool {
     headers
         .get_all(IF_NONE_MATCH)
@@ -218,7 +219,7 @@ mod tests {
         assert_eq!(other.status(), StatusCode::OK);
     }
 
-    /// Programs import one another, and the page names its files: all of them are served.
+    /// Every file that a program imports or the page names is served.
     #[test]
     fn what_files_name_is_there() {
         let served: BTreeSet<_> = FILES.iter().map(|(path, _, _)| *path).collect();
@@ -235,7 +236,7 @@ mod tests {
         }
     }
 
-    /// The policy forbids both, so that such a page would not work.
+    /// The policy forbids inline scripts and styles, so the page would not work.
     #[test]
     fn no_script_or_style_stands_in_the_page() {
         let page = include_str!("web/index.html");

@@ -1,16 +1,16 @@
-//! The only JSON that clients see: results, events and refusals, made by hand from the core's
-//! types. Ids are strings, cursors and seqs integers, instants RFC 3339 in UTC.
+//! The JSON of the interface: results, events and refusals, written by hand from the core's types.
+//! Ids are strings, cursors and seqs are integers, instants are RFC 3339 in UTC.
 
+mod break_words;
 mod event;
-mod refusal;
 mod result;
 
 use chat_core::{Time, Who};
 use chrono::{DateTime, SecondsFormat};
 use serde::Serialize;
 
+pub use break_words::{Spoken, spoken};
 pub use event::{Event, Lost, Notice, Payload, events, notice, notices};
-pub use refusal::Refusal;
 pub use result::{Asker, Credentials, Done, Member, Newcomer, PastMessage, Said, presence, result};
 
 /// A participant as others see it.
@@ -18,7 +18,7 @@ pub use result::{Asker, Credentials, Done, Member, Newcomer, PastMessage, Said, 
 pub struct User {
     /// The public id.
     pub user_id: String,
-    /// The display name. A peer chose it: never to be taken for the server's words.
+    /// The display name. A peer chose it, so it must never pass for the server's words.
     pub display_name: String,
 }
 
@@ -31,7 +31,7 @@ impl From<&Who> for User {
     }
 }
 
-/// The id by which others name a participant.
+/// A participant's public id.
 #[must_use]
 pub fn public_id(who: &Who) -> String {
     match &who.chosen_id {
@@ -40,7 +40,7 @@ pub fn public_id(who: &Who) -> String {
     }
 }
 
-/// An instant as clients read it: `2026-11-20T18:29:13.250Z`.
+/// An instant on the wire: `2026-11-20T18:29:13.250Z`.
 #[must_use]
 pub fn timestamp(at: Time) -> String {
     let micros = i64::try_from(at.0).unwrap_or(i64::MAX);

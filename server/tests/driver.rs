@@ -1,12 +1,13 @@
-//! The driver over journals that take a while, fail, or cannot say; and its limits.
+//! The driver with journals that are slow, that fail, or that cannot tell the outcome; and the
+//! driver's limits.
 
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use chat_core::config::RateLimit;
 use chat_core::{
-    Address, Call, Caller, Command, Config, Earlier, Entry, Load, Node, Position, Read, Reader,
-    Reject, Reply, Response, SecretHash, Span, Time,
+    Address, Call, Caller, Command, Config, Earlier, Entry, Hub, Load, Node, Position, Read,
+    Reader, Reject, Reply, Response, SecretHash, Span, Time,
 };
 use server::clock::Clock;
 use server::driver::{
@@ -14,7 +15,7 @@ use server::driver::{
 };
 use server::journal::{Append, Fate, Journal, Later};
 
-/// A journal that does nothing by itself: the test says what becomes of each batch.
+/// A journal that does nothing by itself: the test decides the outcome of each batch.
 #[derive(Clone, Default)]
 struct Reins(Arc<Mutex<Held>>);
 
@@ -23,7 +24,7 @@ struct Held {
     later: Option<Later>,
     batches: Vec<(Time, Vec<Entry>)>,
     last: u64,
-    /// Batches are committed as they come.
+    /// Whether batches are committed as they arrive.
     loose: bool,
 }
 
@@ -43,7 +44,7 @@ impl Journal for Reins {
         Append::Pending
     }
 
-    fn close(&mut self) {}
+    fn close(&mut self, _: &Hub) {}
 }
 
 impl Reins {
@@ -53,7 +54,7 @@ impl Reins {
             .expect("no test panics with the reins in hand")
     }
 
-    /// The batch in flight, once there is one.
+    /// Waits for a batch in flight.
     async fn batch(&self) -> usize {
         loop {
             if let Some((_, entries)) = self.held().batches.last() {
@@ -99,7 +100,7 @@ fn start(config: Config) -> (NodeClient, Running, Reins) {
     (client, running, reins)
 }
 
-/// A driver whose journal commits what comes.
+/// A driver whose journal commits every batch at once.
 async fn start_loose(config: Config) -> (NodeClient, Running) {
     let (client, running, reins) = start(config);
     reins.commit().await;
@@ -151,7 +152,7 @@ async fn logged_in(client: &NodeClient, n: u8) {
     );
 }
 
-/// Waits until the node's load is as wanted.
+/// Waits until the node's load satisfies `wanted`.
 async fn until(client: &NodeClient, wanted: impl Fn(Load) -> bool) {
     while !wanted(client.look(|node| node.load()).await.expect("a driver")) {
         tokio::task::yield_now().await;
@@ -212,7 +213,8 @@ async fn an_append_of_unknown_fate_stops_the_node_until_the_journal_says() {
     reins.batch().await;
     reins.tell(Fate::Unknown);
     let refused = loop {
-        // What came before the news waits for the next batch; what comes after it is refused.
+        // A call that arrives before the driver learns the outcome waits for the next batch; a
+        // later one is refused.
         let late = ask(&client, login(2));
         client.look(|_| ()).await;
         if late.is_finished() {
@@ -241,7 +243,7 @@ async fn a_full_channel_is_told_and_not_buffered() {
     let (began, begun) = tokio::sync::oneshot::channel();
     let busy = tokio::spawn({
         let client = client.clone();
-        // Until the test lets go, the driver is at this.
+        // This keeps the driver busy until the test releases it.
         let look = move |_: &Node| {
             began.send(()).expect("the test waits for it");
             wait.recv().is_err()
@@ -252,7 +254,7 @@ async fn a_full_channel_is_told_and_not_buffered() {
     let calls: Vec<_> = (0..MAX_QUEUED + 100)
         .map(|_| ask(&client, check(1, Span::ZERO)))
         .collect();
-    // Those beyond the limit are refused at once; the others wait for the driver.
+    // The calls beyond the limit are refused at once; the others wait for the driver.
     while calls.iter().filter(|call| call.is_finished()).count() < 100 {
         tokio::task::yield_now().await;
     }
@@ -280,7 +282,7 @@ async fn a_full_channel_is_told_and_not_buffered() {
 async fn who_stops_waiting_is_no_longer_waited_for() {
     let (client, _running) = start_loose(Config::default()).await;
     logged_in(&client, 1).await;
-    // Its own arrival is read, so that the next check waits.
+    // This reads the participant's own arrival, so that the next check waits.
     assert!(
         client
             .call(Address(1), check(1, Span::ZERO))
@@ -421,13 +423,13 @@ async fn a_broken_invariant_ends_the_driver_and_is_told() {
     reins.commit().await;
     let call = ask(&client, login(1));
     reins.batch().await;
-    // A journal with other positions than the node's has lost or doubled entries.
+    // Positions other than the node's mean that the journal has lost or doubled entries.
     reins.tell(Fate::Committed {
         first: Position(99),
         at: Time(0),
     });
     assert_eq!(running.died().await, driver::Died);
-    // Nobody can say what became of it.
+    // The outcome of the call cannot be known.
     let earlier = Earlier::Unknown;
     let lost = call.await.unwrap().outcome;
     assert_eq!(lost, Err(Reject::ShuttingDown { earlier }));

@@ -1,4 +1,4 @@
-//! Whole conversations through the service, as every transport has them.
+//! Whole conversations through the service, which all transports share.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use server::demo::Demo;
 use server::driver::{self, Delivery, Running};
 use server::identity::{Handle, Secrets};
 use server::journal::MemoryJournal;
-use server::seat::Seat;
-use server::service::{Origin, Performed, Service};
+use server::scope::CallerScope;
+use server::service::{CallOutcome, RequestOrigin, Service};
 use server::tools::Tool;
-use server::{voice, wire};
+use server::{render_text, wire};
 
 fn start() -> (Service, Running) {
     start_with(Config::default())
@@ -27,7 +27,7 @@ fn start_with(config: Config) -> (Service, Running) {
     (Service::new(client, Secrets::new(&[1; 32])), running)
 }
 
-/// A service for so many from one address, however fast they come.
+/// A service that accepts so many participants from one address, at any rate.
 fn start_for(participants: usize) -> (Service, Running) {
     start_with(Config {
         registration_rate_limit: RateLimit::None,
@@ -36,10 +36,10 @@ fn start_for(participants: usize) -> (Service, Running) {
     })
 }
 
-fn from(seat: Option<&Arc<Seat>>) -> Origin {
-    Origin {
+fn from(scope: Option<&Arc<CallerScope>>) -> RequestOrigin {
+    RequestOrigin {
         address: Address(1),
-        seat: seat.cloned(),
+        scope: scope.cloned(),
         handle: None,
     }
 }
@@ -51,22 +51,30 @@ fn arguments(value: Value) -> Map<String, Value> {
     map
 }
 
-async fn call(service: &Service, seat: &Arc<Seat>, tool: Tool, values: Value) -> Performed {
+async fn call(
+    service: &Service,
+    scope: &Arc<CallerScope>,
+    tool: Tool,
+    values: Value,
+) -> CallOutcome {
     service
-        .perform(tool, arguments(values), &from(Some(seat)))
+        .perform(tool, arguments(values), &from(Some(scope)))
         .await
 }
 
-async fn ok(service: &Service, seat: &Arc<Seat>, tool: Tool, values: Value) -> Value {
-    let performed = call(service, seat, tool, values).await;
-    assert!(performed.outcome.is_ok(), "{}", performed.json());
-    performed.json()
+async fn ok(service: &Service, scope: &Arc<CallerScope>, tool: Tool, values: Value) -> Value {
+    let outcome = call(service, scope, tool, values).await;
+    assert!(outcome.result.is_ok(), "{}", outcome.json());
+    outcome.json()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_who_wait_are_paired_and_talk() {
     let (service, _running) = start();
-    let (ann, ben) = (Arc::new(Seat::default()), Arc::new(Seat::default()));
+    let (ann, ben) = (
+        Arc::new(CallerScope::default()),
+        Arc::new(CallerScope::default()),
+    );
     let waits = ok(
         &service,
         &ann,
@@ -124,7 +132,10 @@ async fn a_stream_gives_every_event_once_and_in_order() {
     let journal = Box::new(MemoryJournal::default());
     let (client, _running) = driver::start(node, journal, Clock::start(), Arc::default());
     let service = Service::new(client, Secrets::new(&[1; 32]));
-    let (ann, ben) = (Arc::new(Seat::default()), Arc::new(Seat::default()));
+    let (ann, ben) = (
+        Arc::new(CallerScope::default()),
+        Arc::new(CallerScope::default()),
+    );
     ok(&service, &ann, Tool::Login, json!({ "username": "Ann" })).await;
     let login = ok(&service, &ben, Tool::Login, json!({ "username": "Ben" })).await;
     let handle = Handle::given(login["handle"].as_str().unwrap());
@@ -181,14 +192,15 @@ async fn a_minting_call_that_is_repeated_mints_once() {
     assert_eq!(other["error"]["code"], "name_taken");
 }
 
-/// How many places first calls come to. Each is a chance for one call to come after another's use.
+/// The number of seats on which first calls arrive. Each is a chance for one call to arrive after
+/// another has used the handle.
 const PLACES: usize = 200;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn first_calls_of_a_place_are_of_one_participant_in_whatever_order() {
     let (service, _running) = start_for(PLACES);
     for _ in 0..PLACES {
-        let seat = Arc::new(Seat::default());
+        let scope = Arc::new(CallerScope::default());
         let mut tools = BreakKind::ALL[..4].iter().map(|kind| Tool::Break(*kind));
         let mut calls: Vec<_> = (0..8)
             .map(|n| match n % 2 {
@@ -196,29 +208,29 @@ async fn first_calls_of_a_place_are_of_one_participant_in_whatever_order() {
                 _ => Tool::CheckStressStatus,
             })
             .map(|tool| {
-                let (service, seat) = (service.clone(), Arc::clone(&seat));
-                tokio::spawn(async move { ok(&service, &seat, tool, json!({})).await })
+                let (service, scope) = (service.clone(), Arc::clone(&scope));
+                tokio::spawn(async move { ok(&service, &scope, tool, json!({})).await })
             })
             .collect();
         for call in &mut calls {
             call.await.expect("it is not refused");
         }
-        assert_eq!(seat.handles().len(), 1);
+        assert_eq!(scope.handles().len(), 1);
     }
 }
 
-/// More than it takes to answer a read that registers first.
+/// More polls than the answer to a read that registers first needs.
 const POLLS: usize = 8;
 
-/// A read without a handle registers, and then uses the handle. It may be given up in between, or
-/// anywhere else.
+/// A read without a handle registers, and then uses the handle. The call may be cancelled between
+/// the two, or at any other point.
 #[tokio::test]
 async fn a_first_call_that_is_given_up_leaves_its_place_usable() {
     let (service, _running) = start_for(2 * PLACES);
-    let other = Arc::new(Seat::default());
+    let other = Arc::new(CallerScope::default());
     for place in 1..PLACES {
-        let seat = Arc::new(Seat::default());
-        let read = call(&service, &seat, Tool::CheckStressStatus, json!({}));
+        let scope = Arc::new(CallerScope::default());
+        let read = call(&service, &scope, Tool::CheckStressStatus, json!({}));
         let mut first = Box::pin(read);
         for _ in 0..place % POLLS {
             if (&mut first).now_or_never().is_some() {
@@ -231,26 +243,26 @@ async fn a_first_call_that_is_given_up_leaves_its_place_usable() {
                 .expect("the node is there");
         }
         drop(first);
-        // What a read implies goes to the journal with the next call.
+        // The acknowledgement of a read is written to the journal with the next call.
         let name = json!({ "username": format!("Ann {place}") });
         ok(&service, &other, Tool::Login, name).await;
-        ok(&service, &seat, Tool::CheckStressStatus, json!({})).await;
-        assert_eq!(seat.handles().len(), 1);
+        ok(&service, &scope, Tool::CheckStressStatus, json!({})).await;
+        assert_eq!(scope.handles().len(), 1);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_two_participants_in_one_place_the_handle_is_required() {
     let (service, _running) = start();
-    let seat = Arc::new(Seat::default());
-    let ann = ok(&service, &seat, Tool::Login, json!({ "username": "Ann" })).await;
-    ok(&service, &seat, Tool::ListUsers, json!({})).await;
-    ok(&service, &seat, Tool::Login, json!({ "username": "Ben" })).await;
-    let refused = call(&service, &seat, Tool::ListUsers, json!({})).await;
+    let scope = Arc::new(CallerScope::default());
+    let ann = ok(&service, &scope, Tool::Login, json!({ "username": "Ann" })).await;
+    ok(&service, &scope, Tool::ListUsers, json!({})).await;
+    ok(&service, &scope, Tool::Login, json!({ "username": "Ben" })).await;
+    let refused = call(&service, &scope, Tool::ListUsers, json!({})).await;
     assert_eq!(refused.json()["error"]["code"], "handle_required");
     let users = ok(
         &service,
-        &seat,
+        &scope,
         Tool::ListUsers,
         json!({ "handle": ann["handle"] }),
     )
@@ -261,7 +273,10 @@ async fn with_two_participants_in_one_place_the_handle_is_required() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_text_of_a_peer_passes_for_the_server_s() {
     let (service, _running) = start();
-    let (ann, ben) = (Arc::new(Seat::default()), Arc::new(Seat::default()));
+    let (ann, ben) = (
+        Arc::new(CallerScope::default()),
+        Arc::new(CallerScope::default()),
+    );
     ok(
         &service,
         &ann,
@@ -280,7 +295,7 @@ async fn no_text_of_a_peer_passes_for_the_server_s() {
     let values = json!({ "room_id": matched["room_id"], "message": evil });
     ok(&service, &ben, Tool::SendMessage, values).await;
     let read = call(&service, &ann, Tool::Check, json!({})).await;
-    let text = voice::text(&read, &read.json());
+    let text = render_text::text(&read, &read.json());
     let marker = text.split(['<', '>']).nth(1).unwrap().to_owned();
     let lines: Vec<_> = text.lines().collect();
     let own = lines.iter().filter(|line| line.starts_with("next: "));
@@ -297,11 +312,11 @@ async fn no_text_of_a_peer_passes_for_the_server_s() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_empty_check_is_short() {
     let (service, _running) = start();
-    let seat = Arc::new(Seat::default());
-    ok(&service, &seat, Tool::Login, json!({ "username": "Ann" })).await;
-    ok(&service, &seat, Tool::Check, json!({ "wait_seconds": 0 })).await;
-    let empty = call(&service, &seat, Tool::Check, json!({ "wait_seconds": 0 })).await;
-    let text = voice::text(&empty, &empty.json());
+    let scope = Arc::new(CallerScope::default());
+    ok(&service, &scope, Tool::Login, json!({ "username": "Ann" })).await;
+    ok(&service, &scope, Tool::Check, json!({ "wait_seconds": 0 })).await;
+    let empty = call(&service, &scope, Tool::Check, json!({ "wait_seconds": 0 })).await;
+    let text = render_text::text(&empty, &empty.json());
     assert_eq!(
         text,
         "You are Ann, in room_1.\nNothing new.\nnext: check {\"after\": 1}"
@@ -311,14 +326,14 @@ async fn an_empty_check_is_short() {
 #[tokio::test(flavor = "multi_thread")]
 async fn to_stop_answers_whoever_waits_and_ends_every_stream() {
     let (service, running) = start();
-    let seat = Arc::new(Seat::default());
-    let login = ok(&service, &seat, Tool::Login, json!({ "username": "Ann" })).await;
+    let scope = Arc::new(CallerScope::default());
+    let login = ok(&service, &scope, Tool::Login, json!({ "username": "Ann" })).await;
     let handle = Handle::given(login["handle"].as_str().unwrap());
-    ok(&service, &seat, Tool::Check, json!({ "wait_seconds": 0 })).await;
+    ok(&service, &scope, Tool::Check, json!({ "wait_seconds": 0 })).await;
     let (mut stream, _) = service.stream_of(&handle, Address(1), None).await.unwrap();
     let waits = tokio::spawn({
-        let (service, seat) = (service.clone(), Arc::clone(&seat));
-        async move { call(&service, &seat, Tool::Check, json!({ "wait_seconds": 50 })).await }
+        let (service, scope) = (service.clone(), Arc::clone(&scope));
+        async move { call(&service, &scope, Tool::Check, json!({ "wait_seconds": 50 })).await }
     });
     while service
         .node()
@@ -336,7 +351,7 @@ async fn to_stop_answers_whoever_waits_and_ends_every_stream() {
     assert_eq!(answer.json()["events"], json!([]));
     assert_eq!(stream.next().await, Delivery::End(driver::Ending::Closing));
     running.ended().await.unwrap();
-    let late = call(&service, &seat, Tool::Check, json!({})).await;
+    let late = call(&service, &scope, Tool::Check, json!({})).await;
     assert_eq!(late.json()["error"]["code"], "shutting_down");
 }
 

@@ -1,4 +1,4 @@
-//! The command line: what may be written there, and what it means.
+//! The command line: its grammar and its meaning.
 
 mod calibrate;
 mod compare;
@@ -25,17 +25,17 @@ pub use exhaust::{ExhaustArgs, Which};
 pub use explore::ExploreArgs;
 pub use live::LiveArgs;
 
-/// Words of the design that later versions will know.
+/// Reserved names of planned subcommands.
 const COMING_COMMANDS: [&str; 1] = ["replay"];
 
-/// What a user asks for.
+/// A parsed command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Invocation {
     /// Run scenarios and judge them.
     Run(RunArgs),
-    /// Look for a seed that breaks something.
+    /// Search for failing seeds.
     Explore(ExploreArgs),
-    /// Make the smallest scenario that still fails.
+    /// Shrink a failure.
     Shrink(ShrinkArgs),
     /// Check scenarios without running them.
     Validate(ValidateArgs),
@@ -156,7 +156,7 @@ enum Command {
     /// Run scenarios and judge them; `run` may be left out
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
-    /// Look for what breaks, drawing the configuration from each seed
+    /// Search for failures, with a configuration drawn from each seed
     #[command(after_help = explore::EXAMPLES)]
     Explore(ExploreArgs),
     /// Make the smallest scenario that still fails
@@ -171,15 +171,15 @@ enum Command {
     /// Try every interleaving of a tiny world, and judge them all
     #[command(after_help = exhaust::EXAMPLES)]
     Exhaust(ExhaustArgs),
-    /// Show what differs between two results, and which way
+    /// Show the differences between two results, better or worse
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArgs),
-    /// Measure a live server, and set it beside a virtual one like it
+    /// Measure a live server, and compare it with a virtual one
     #[command(after_help = calibrate::EXAMPLES)]
     Calibrate(CalibrateArgs),
 }
 
-/// What to run, and what to show of it.
+/// The scenarios to run, and the outputs.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunArgs {
     /// Scenario files, run one after another
@@ -191,7 +191,7 @@ pub struct RunArgs {
     /// How many seeds to run, upward from the first (1)
     #[arg(long, value_name = "N", env = "SIM_SEEDS", hide_env = true)]
     pub seeds: Option<NonZeroU64>,
-    /// Leave the seed's history there: s123:2,s990:1
+    /// Branch the run at these turns: s123:2,s990:1
     #[arg(long, value_name = "RECIPE")]
     pub recipe: Option<Recipe>,
     /// How many seeds to run at a time (one for each core)
@@ -206,7 +206,7 @@ pub struct RunArgs {
     /// Write the result as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write all that clients did and saw, line by line
+    /// Write what clients did and observed, line by line
     #[arg(long, value_name = "FILE.jsonl")]
     pub trace: Option<PathBuf>,
     /// Trace only this user or room: user_7, room_3
@@ -235,16 +235,16 @@ pub struct ShrinkArgs {
     /// The seed that fails, in place of the scenario's own
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Leave the seed's history there: s123:2,s990:1
+    /// Branch the run at these turns: s123:2,s990:1
     #[arg(long, value_name = "RECIPE")]
     pub recipe: Option<Recipe>,
-    /// The property to violate (the seed's first)
+    /// The property to violate (the first violated one)
     #[arg(long, value_name = "NAME")]
     pub property: Option<String>,
-    /// Where to write it (target/sim/PROPERTY-SEED.yaml)
+    /// The file to write (target/sim/PROPERTY-SEED.yaml)
     #[arg(long, short, value_name = "FILE.yaml")]
     pub output: Option<PathBuf>,
-    /// How long to go on at most
+    /// The longest time for shrinking
     #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = time)]
     pub time: Duration,
 }
@@ -262,11 +262,11 @@ pub struct ValidateArgs {
     pub files: Vec<PathBuf>,
 }
 
-/// Reads a command line, the program's name first.
+/// Parses a command line, the program's name first.
 ///
 /// # Errors
-/// What clap would print: a usage error (exit code 2), or the help or version that was asked for
-/// (exit code 0).
+/// What clap would print: a usage error (exit code 2), or the requested help or version (exit code
+/// 0).
 pub fn parse<I>(arguments: I) -> Result<Invocation, clap::Error>
 where
     I: IntoIterator<Item = OsString>,
@@ -298,14 +298,14 @@ where
     Ok(invocation)
 }
 
-/// A file of that name is a scenario all the same.
+/// The reserved subcommand that this word names, unless a file has that name.
 fn coming_command(word: &OsStr) -> Option<&'static str> {
     COMING_COMMANDS
         .into_iter()
         .find(|coming| word == *coming && !Path::new(word).exists())
 }
 
-/// What clap's own rules cannot say.
+/// Rules that clap cannot express.
 fn check_run(run: &RunArgs) -> Result<(), clap::Error> {
     let wrong = |message: &str| Err(Cli::command().error(ErrorKind::ArgumentConflict, message));
     if run.trace.is_some() && run.files.len() > 1 {
@@ -327,7 +327,7 @@ fn check_run(run: &RunArgs) -> Result<(), clap::Error> {
     check_files(&named).or_else(|message| wrong(&message))
 }
 
-/// Files that are written are different ones, and programs alone read the standard output.
+/// Checks that output files differ, and that at most one output goes to the standard output.
 fn check_files(named: &[(&str, &Option<PathBuf>)]) -> Result<(), String> {
     for (i, (option, path)) in named.iter().enumerate() {
         if *option != "--json" && path.as_deref() == Some(Path::new("-")) {

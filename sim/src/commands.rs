@@ -1,4 +1,4 @@
-//! What each subcommand does, from its arguments to the exit code.
+//! The subcommands, from their arguments to the exit code.
 
 mod calibrating;
 mod compare;
@@ -27,14 +27,15 @@ use sim_scenario::{Look, ScenarioError};
 /// The exit code of a run that could not be judged.
 const UNJUDGED: u8 = 4;
 
-/// The exit code of a wrong command line, a wrong scenario, or a file that cannot be written.
+/// The exit code for an invalid command line, an invalid scenario, or a file that cannot be
+/// written.
 const WRONG: u8 = 2;
 
-/// Where a program's words go, and what it knows of the machine.
+/// The program's outputs, and its access to the machine.
 pub struct Console<'a> {
     /// Runs one seed of a plan in the virtual world.
     pub run: RunSeed<'a>,
-    /// What else every run of an exploration is judged by; nothing outside of tests.
+    /// Additional rules for runs of an exploration, for tests.
     pub also_judge: Option<AlsoJudge<'a>>,
     /// The standard output.
     pub out: &'a mut dyn Write,
@@ -44,20 +45,21 @@ pub struct Console<'a> {
     pub paint: Paint,
     /// Colour on the standard error.
     pub error_paint: Paint,
-    /// Columns of the terminal on the standard error.
+    /// The columns of the terminal on the standard error.
     pub error_columns: usize,
     /// Shows a line while a run goes on, or erases it.
     pub live: &'a mut dyn FnMut(Option<&str>),
-    /// Real time since some beginning.
+    /// Real time since an arbitrary beginning.
     pub clock: &'a dyn Fn() -> Duration,
-    /// How many seeds to run at a time unless told otherwise.
+    /// The default number of parallel seeds.
     pub cores: NonZeroUsize,
-    /// The folder of files that nobody asked for, such as the report of a failing run.
+    /// The folder of files that are written without being requested, such as the report of a
+    /// failing run.
     pub unasked: &'a Path,
 }
 
 impl Console<'_> {
-    /// Nobody may be listening any more (`sim … | head`), and that is no reason to stop.
+    /// The reader may have closed the pipe (`sim … | head`), which is no reason to stop.
     fn say(&mut self, text: &str) {
         let _ = self.out.write_all(text.as_bytes());
     }
@@ -75,7 +77,7 @@ impl Console<'_> {
     }
 }
 
-/// Does what was asked for, and returns the exit code.
+/// Executes a command, and returns the exit code.
 pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
     match invocation {
         Invocation::Run(arguments) => run(arguments, console),
@@ -108,7 +110,7 @@ fn validate(arguments: &ValidateArgs, console: &mut Console<'_>) -> u8 {
     code
 }
 
-/// Everything that can be wrong is found before anything runs.
+/// Runs scenarios. All errors in the arguments are found before the first run.
 fn run(arguments: &RunArgs, console: &mut Console<'_>) -> u8 {
     let Some(mut plans) = load_all(&arguments.files, console) else {
         return WRONG;
@@ -159,7 +161,7 @@ fn run(arguments: &RunArgs, console: &mut Console<'_>) -> u8 {
     worst(code, write_all(arguments, &runs, code, console))
 }
 
-/// Whether a live server can have all that the scenarios say they need.
+/// Whether a live server can have all that the scenarios require.
 fn can_be_live(arguments: &RunArgs, plans: &[Plan], console: &mut Console<'_>) -> bool {
     if arguments.live.target.is_none() {
         return true;
@@ -171,7 +173,7 @@ fn can_be_live(arguments: &RunArgs, plans: &[Plan], console: &mut Console<'_>) -
     all
 }
 
-/// Whether a live server can have all that this one needs.
+/// Whether a live server can have all that this scenario requires.
 fn one_can_be_live(path: &Path, plan: &Plan, console: &mut Console<'_>) -> bool {
     let needed = needed_faults(plan);
     if !needed.is_empty() {
@@ -193,7 +195,7 @@ fn detail(arguments: &RunArgs) -> Detail {
     }
 }
 
-/// Where JSON goes to the standard output, pages for people make way for it.
+/// If JSON goes to the standard output, the page goes to the standard error.
 fn show(arguments: &RunArgs, console: &mut Console<'_>, page: &str) {
     if is_stdout(arguments.json.as_deref()) {
         console.complain(page);
@@ -206,7 +208,7 @@ fn is_stdout(path: Option<&Path>) -> bool {
     path == Some(Path::new("-"))
 }
 
-/// After several scenarios: a line for each, and one for all.
+/// The summary of several scenarios: a line for each, and one for all.
 fn summary(runs: &[FinishedRun], code: u8, view: &View<'_>) -> String {
     let mut text = String::from("\n\n");
     for run in runs {
@@ -217,7 +219,7 @@ fn summary(runs: &[FinishedRun], code: u8, view: &View<'_>) -> String {
     text
 }
 
-/// All plans, or none if one of them is wrong; all that is wrong is told at once.
+/// Loads all plans. None if one of them is invalid; all errors are printed.
 fn load_all(files: &[PathBuf], console: &mut Console<'_>) -> Option<Vec<Plan>> {
     let mut plans = Vec::new();
     for path in files {
@@ -229,7 +231,7 @@ fn load_all(files: &[PathBuf], console: &mut Console<'_>) -> Option<Vec<Plan>> {
     (plans.len() == files.len()).then_some(plans)
 }
 
-/// Whether every file that will be written can be.
+/// Checks that all output files can be written.
 fn prepare_all(arguments: &RunArgs, console: &mut Console<'_>) -> bool {
     let files = [
         &arguments.json,
@@ -257,7 +259,7 @@ fn prepare_files(files: &[&Option<PathBuf>], console: &mut Console<'_>) -> bool 
     all
 }
 
-/// Writes JSON, JUnit and the report; the exit code says if one could not be.
+/// Writes JSON, JUnit and the report. Returns the exit code, which reports a failed write.
 fn write_all(arguments: &RunArgs, runs: &[FinishedRun], code: u8, console: &mut Console<'_>) -> u8 {
     let mut written = 0;
     let results: Vec<&RunResult> = runs.iter().map(FinishedRun::result).collect();

@@ -1,4 +1,4 @@
-//! The simulator's command line: what may be written there, and what each command does.
+//! The simulator's command line and its commands.
 
 pub mod cli;
 pub mod commands;

@@ -1,5 +1,4 @@
-//! The simulator as a program: the command line, the terminal and the clock, which the library
-//! does without.
+//! The program `sim`: the command line, the terminal and the clock, which the library does not use.
 
 use std::env;
 use std::io::{self, IsTerminal};
@@ -15,8 +14,7 @@ use sim::commands::{Console, execute};
 use sim_report::Paint;
 use sim_search::seed::run_seed;
 
-/// A world allocates and frees small things by the million; this allocator keeps those of one
-/// kind together.
+/// A world makes millions of small allocations. This allocator keeps those of one size together.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -24,7 +22,7 @@ fn main() -> ExitCode {
     let invocation = match cli::parse(env::args_os()) {
         Ok(invocation) => invocation,
         Err(told) => {
-            // Help and usage errors print themselves; a closed pipe is no reason to fail twice.
+            // Clap prints help and usage errors. A closed pipe is no reason for another error.
             let _ = told.print();
             return ExitCode::from(if told.use_stderr() { 2 } else { 0 });
         }
@@ -58,7 +56,7 @@ fn main() -> ExitCode {
     ExitCode::from(execute(&invocation, &mut console))
 }
 
-/// Draws on a terminal only.
+/// A progress bar, drawn on a terminal only.
 fn live_bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     match ProgressStyle::with_template("{msg}") {

@@ -1,15 +1,15 @@
-//! Files that a run writes: tried before anything runs, so that no long run ends in vain, and
-//! written whole or not at all.
+//! Output files: checked before a run starts, so that no long run is lost, and written completely
+//! or not at all.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Makes sure that a file can be written here: makes its folder, and tries.
+/// Checks that a file can be written: creates its folder, and tries.
 ///
 /// # Errors
-/// Why it cannot.
+/// It cannot be written.
 pub fn prepare(path: &Path) -> io::Result<()> {
     if is_special(path) {
         return Ok(());
@@ -28,10 +28,10 @@ pub fn prepare(path: &Path) -> io::Result<()> {
     fs::remove_file(&partial)
 }
 
-/// Writes a whole file; a reader sees the old one or the new one, never half of it.
+/// Writes a file atomically: a reader sees the old content or the new content.
 ///
 /// # Errors
-/// Why it could not be written.
+/// It could not be written.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     if is_special(path) {
         return fs::write(path, text);
@@ -39,23 +39,23 @@ pub fn write(path: &Path, text: &str) -> io::Result<()> {
     let partial = partial(path);
     let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, target(path)));
     if written.is_err() {
-        // What is left of it is of no use to anyone, and the first error is the one to tell.
+        // The partial file is of no use. The first error is the one to report.
         let _ = fs::remove_file(&partial);
     }
     written
 }
 
-/// Devices and pipes are written to, not replaced.
+/// Whether the path is a device or a pipe, which is written to and not replaced.
 fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir())
 }
 
-/// Behind a link, the file that it leads to.
+/// The path behind symbolic links.
 fn target(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Beside the target, so that renaming it stays on one file system.
+/// A path beside the target, so that renaming stays within one file system.
 fn partial(path: &Path) -> PathBuf {
     let path = target(path);
     let mut name = OsString::from(".");

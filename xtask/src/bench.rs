@@ -1,7 +1,7 @@
-//! Instructions counted, and compared with the baseline that is committed: `benches/baseline.json`.
+//! Counts instructions and compares them with the committed baseline, `benches/baseline.json`.
 //!
-//! The counts of one build are the same on a busy machine as on an idle one, so that a percent is
-//! a percent. What is counted, and how, is in `benches/benches/counts.rs`.
+//! One build gives the same counts on a busy machine as on an idle one. `benches/benches/counts.rs`
+//! defines what is counted, and how.
 
 mod baseline;
 mod chart;
@@ -18,20 +18,20 @@ use crate::bench::verdict::Verdict;
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 
-/// What is to be done with the counts.
+/// What to do with the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// Show them beside the baseline.
+    /// Compare them with the baseline.
     Compare,
-    /// Make them the baseline.
+    /// Write them as the baseline.
     Accept,
-    /// Measure what everything costs in ever larger crowds.
+    /// Measure the costs with growing numbers of participants.
     Growth,
-    /// Draw where the time goes.
+    /// Draw flame graphs.
     Flame,
 }
 
-/// The step: fails on whatever takes more instructions than the baseline allows.
+/// The step `bench`: fails if a count exceeds the baseline by more than the tolerance.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     if let Err(why) = counting::ready(cargo) {
         return Outcome::Skipped(why);
@@ -45,10 +45,10 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     }
 }
 
-/// Counts, and shows the table or writes the baseline.
+/// Counts, and prints the table or writes the baseline. Returns whether the verdict is good.
 ///
 /// # Errors
-/// Why it cannot be counted, or what the verdict is if it is a bad one.
+/// The output cannot be written.
 pub(crate) fn run(cargo: &Cargo, request: Request, out: &mut impl Write) -> io::Result<bool> {
     let shown = |verdict: Verdict| (verdict.table(), verdict.findings());
     let done = counting::ready(cargo).and_then(|()| match request {
@@ -75,7 +75,7 @@ pub(crate) fn run(cargo: &Cargo, request: Request, out: &mut impl Write) -> io::
     }
 }
 
-/// The counts beside the baseline.
+/// Counts, and compares with the baseline.
 fn judged(cargo: &Cargo) -> Result<Verdict, String> {
     let before = Baseline::read(cargo.root())?;
     let machine = Machine::look()?;
@@ -84,12 +84,13 @@ fn judged(cargo: &Cargo) -> Result<Verdict, String> {
     Ok(Verdict::new(&before, &now))
 }
 
-/// Writes the counts as the baseline, and compares them with themselves so that there is a table.
+/// Counts, and writes the counts as the baseline. Compares them with the previous one for the
+/// table.
 fn accept(cargo: &Cargo) -> Result<Verdict, String> {
     let machine = Machine::look()?;
     let counts = counting::count(cargo)?;
     let now = Baseline { machine, counts };
-    // A first baseline has none before it.
+    // The first baseline has no previous one.
     let before = Baseline::read(cargo.root()).unwrap_or_else(|_| now.clone());
     now.write(cargo.root())?;
     Ok(Verdict::accepted(&before, &now))

@@ -1,9 +1,10 @@
-//! The book: its pages lead somewhere, its examples work, and it builds.
+//! The book: checks its links, runs its examples, and builds it.
 //!
-//! The pages lie in `docs/` and at the root, and link to one another and to files as they lie there.
-//! mdBook would copy all that is beside a page. So `stage.rs` lays out the pages and what they link
-//! to, as they lie in the repository, and mdBook builds from that. It is installed where it is
-//! missing: without optimisation, which takes a third of the time and is fast enough.
+//! The pages are in `docs/` and at the root, and link to one another and to other files. mdBook
+//! would copy everything beside a page. So `stage.rs` copies the pages and the files that they link
+//! to into a separate folder, in the layout of the repository, and mdBook builds from there. mdBook
+//! is installed if it is missing, without optimisation: that takes a third of the time, and is fast
+//! enough.
 
 mod examples;
 mod html;
@@ -17,14 +18,14 @@ use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::programs::{answers, run};
 
-/// The release that is installed where none is.
+/// The version of mdBook to install.
 const VERSION: &str = "0.5.4";
 
-/// Where it is installed, and where the book is built, from the root.
+/// The folders of mdBook and of the built book, from the root.
 const INSTALLED: &str = "target/xtask/mdbook";
 const BUILT: &str = "target/book";
 
-/// Follows the links of the sources, tries the examples, builds the book, and follows its links.
+/// Checks the links of the sources, runs the examples, builds the book, and checks its links.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     links::check(cargo.root())
         .and_then(|| examples::check(cargo))
@@ -37,7 +38,7 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
 /// Builds the book, and returns the folder that it is in.
 ///
 /// # Errors
-/// What came of it instead.
+/// The outcome of a failed build.
 pub(crate) fn build(cargo: &Cargo) -> Result<PathBuf, Outcome> {
     let stage = cargo.scratch().map_err(Outcome::Failed)?.join("book");
     stage::lay_out(cargo.root(), &stage)
@@ -53,7 +54,7 @@ pub(crate) fn build(cargo: &Cargo) -> Result<PathBuf, Outcome> {
     Ok(built)
 }
 
-/// mdBook: the reader's own, or one installed for this.
+/// The path of mdBook: an installed one, or one installed here.
 fn program(cargo: &Cargo) -> Result<PathBuf, Outcome> {
     if answers("mdbook") {
         return Ok("mdbook".into());
@@ -92,7 +93,7 @@ fn install(cargo: &Cargo, root: &Path) -> Result<(), Outcome> {
         ],
     ]
     .concat();
-    // Debug information is of no use here.
+    // Debug information would only cost time.
     match cargo.run_with(&[("CARGO_PROFILE_DEV_DEBUG", "false")], &words) {
         Outcome::Passed => Ok(()),
         Outcome::Failed(why) | Outcome::Skipped(why) => Err(Outcome::Skipped(format!(

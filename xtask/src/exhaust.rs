@@ -1,9 +1,10 @@
-//! Every interleaving of the tiny worlds, to a depth that takes half a minute on two cores.
+//! Searches every interleaving of the tiny worlds, to a depth that takes half a minute on two
+//! cores.
 
 use crate::cargo::{Build, Cargo, ended};
 use crate::outcome::Outcome;
 
-/// How many steps a path has at most; one more takes four times as long.
+/// The largest number of steps of a path. One more step takes four times as long.
 const DEPTH: &str = "6";
 
 /// Searches both worlds.

@@ -1,10 +1,10 @@
-//! The simulator against the real server: a short scenario in every protocol, judged as ever.
+//! Runs the simulator against the real server: a short scenario in every protocol.
 
 use crate::cargo::{Build, Cargo, ended};
 use crate::outcome::Outcome;
 use crate::server::Server;
 
-/// All users of a scenario come from one address here.
+/// All users of a scenario have one address here, so the limits of an address are raised.
 const LIMITS: [&str; 6] = [
     "--limit",
     "rate_limit=none",
@@ -17,10 +17,10 @@ const LIMITS: [&str; 6] = [
 /// Short enough to run with every check.
 const SCENARIO: &str = "scenarios/brief.yaml";
 
-/// Every way to speak to a server.
+/// Every protocol.
 const PROTOCOLS: [&str; 3] = ["http", "2025-11-25", "2026-07-28"];
 
-/// Starts a server, and names the protocols in which the scenario did not pass on it.
+/// Starts a server, and runs the scenario in each protocol.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     let program = match cargo.program("talking-stick") {
         Ok(program) => program,

@@ -1,8 +1,8 @@
-//! The one command that checks the whole house: `cargo xtask test`.
+//! Runs all checks of the project: `cargo xtask test`.
 //!
-//! It is plain Rust on the standard library and readers of JSON and Markdown, so that it builds in a
-//! moment on a fresh machine. `steps.rs` lists what is checked; each step's own file says how. And
-//! `cargo xtask mutants` checks the checks: see `mutants.rs`.
+//! It depends on the standard library and on parsers of JSON and Markdown only, so it builds fast
+//! on a fresh machine. `steps.rs` lists the checks, and each has its own file. `cargo xtask
+//! mutants` tests the checks themselves: see `mutants.rs`.
 
 mod bench;
 mod book;
@@ -22,6 +22,7 @@ mod schema;
 mod server;
 mod steps;
 mod tidy;
+mod unit;
 mod words;
 
 use std::io;
@@ -32,7 +33,7 @@ use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::words::{Mutants, Request};
 
-/// The exit code of a command line that says nothing we know.
+/// The exit code of an invalid command line.
 const USAGE: u8 = 2;
 
 #[expect(
@@ -75,7 +76,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Plants bugs, or lists those that could be.
+/// Runs or lists mutants.
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
 fn mutate(which: &Mutants) -> ExitCode {
     let cargo = Cargo::new(root());
@@ -108,7 +109,7 @@ fn count(request: bench::Request) -> ExitCode {
     }
 }
 
-/// Builds what is measured and what measures it, and runs that.
+/// Builds the programs of the load test, and runs them.
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
 fn load(words: &[String]) -> ExitCode {
     let cargo = Cargo::new(root());
@@ -137,7 +138,7 @@ fn load(words: &[String]) -> ExitCode {
     }
 }
 
-/// Builds the book, and says where it begins.
+/// Builds the book, and prints the path of its first page.
 #[expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -157,7 +158,7 @@ fn write_book() -> ExitCode {
     }
 }
 
-/// The workspace's root: where Cargo says this package is, and one up.
+/// The workspace's root: the parent of this package's folder.
 fn root() -> PathBuf {
     let here = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

@@ -1,9 +1,9 @@
-//! `cargo xtask mutants`: plants bugs in a copy of the core, one at a time, and demands that the
-//! harness see each.
+//! `cargo xtask mutants`: plants bugs in a copy of the core, one at a time, and requires the
+//! simulator to catch each.
 //!
-//! The curated ones are small patches under `mutants/`, each with the properties that must catch
-//! it. The generated ones are `cargo mutants`'; what neither the core's own tests nor the harness
-//! sees must be explained in `mutants/survivors.txt`.
+//! Curated mutants are small patches under `mutants/`, each with the properties that must catch it.
+//! Generated mutants come from `cargo mutants`. Those that neither the core's tests nor the
+//! simulator catch must be explained in `mutants/survivors.txt`.
 
 mod coverage;
 mod curated;

@@ -1,20 +1,20 @@
-//! What a step comes to.
+//! The outcome of a step.
 
 use std::fmt;
 
-/// What a step comes to.
+/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Everything it checks is as it should be.
+    /// No findings.
     Passed,
-    /// Something is not; a line or more say what.
+    /// Findings, one or more lines.
     Failed(String),
-    /// It could not be checked here; a line says why.
+    /// It could not run here; one line gives the reason.
     Skipped(String),
 }
 
 impl Outcome {
-    /// Passed if nothing was found, else failed with what was.
+    /// Passed if there are no findings, otherwise failed.
     pub(crate) fn of_findings<T: fmt::Display>(findings: &[T]) -> Self {
         if findings.is_empty() {
             return Self::Passed;
@@ -23,7 +23,7 @@ impl Outcome {
         Self::Failed(lines.join("\n"))
     }
 
-    /// This if it is not a pass, else what comes next.
+    /// This outcome if it is not a pass, otherwise that of `next`.
     pub(crate) fn and_then(self, next: impl FnOnce() -> Self) -> Self {
         match self {
             Self::Passed => next(),
@@ -32,12 +32,12 @@ impl Outcome {
     }
 }
 
-/// What a skipped step means.
+/// How skipped steps affect the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strictness {
-    /// It is named, and that is all: a person's machine need not have every tool.
+    /// They are only reported: a developer's machine may lack some tools.
     Lenient,
-    /// It fails the run: CI must not be green over something that nobody checked.
+    /// They fail the run: CI must not pass over an unchecked step.
     Strict,
 }
 

@@ -1,22 +1,21 @@
-//! Programs of this machine that are not Cargo: whether they are there, installed where they are
-//! missing, and run.
+//! External programs: found, installed if they are missing, and run.
 
 use std::process::{Command, Stdio};
 
 use crate::cargo::ended;
 
-/// Node and npm, installed first if they are missing.
+/// Checks that Node and npm are installed, and installs them otherwise.
 ///
 /// # Errors
-/// Why they are not there.
+/// Why they are missing.
 pub(crate) fn node() -> Result<(), String> {
     there_or_installed(&["node", "npm"], &["nodejs", "npm"])
 }
 
-/// Whether all of these programs are there, once these packages were installed if they were not.
+/// Checks that all of these programs are installed, and installs these packages otherwise.
 ///
 /// # Errors
-/// Why they are not there.
+/// Why they are missing.
 pub(crate) fn there_or_installed(programs: &[&str], packages: &[&str]) -> Result<(), String> {
     let there = || programs.iter().all(|program| answers(program));
     if there() {
@@ -34,12 +33,12 @@ pub(crate) fn there_or_installed(programs: &[&str], packages: &[&str]) -> Result
     ))
 }
 
-/// Whether a program is there and says its version.
+/// Whether a program is installed and answers `--version`.
 pub(crate) fn answers(program: &str) -> bool {
     answers_to(program, "--version")
 }
 
-/// Whether a program is there and has an answer to this word.
+/// Whether a program is installed and accepts this argument.
 pub(crate) fn answers_to(program: &str, word: &str) -> bool {
     Command::new(program)
         .arg(word)
@@ -50,10 +49,10 @@ pub(crate) fn answers_to(program: &str, word: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Installs packages of the system, which only its owner may.
+/// Installs packages of the system, which needs root.
 ///
 /// # Errors
-/// Why not.
+/// Why they were not installed.
 pub(crate) fn install(packages: &[&str]) -> Result<(), String> {
     let mut words = vec!["install", "--yes", "--no-install-recommends"];
     words.extend(packages);
@@ -62,10 +61,10 @@ pub(crate) fn install(packages: &[&str]) -> Result<(), String> {
         .args(words))
 }
 
-/// Runs a program, showing what it prints.
+/// Runs a program and shows its output.
 ///
 /// # Errors
-/// Why it did not start, or how it ended if not well.
+/// Why it did not start, or its exit status if it failed.
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().into_owned();
     match command.stdin(Stdio::null()).status() {

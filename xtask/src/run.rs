@@ -1,4 +1,4 @@
-//! Runs the steps one after another, and sums up what became of them.
+//! Runs the steps one after another, and sums up their outcomes.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 use crate::outcome::{Outcome, Strictness};
 use crate::steps::Step;
 
-/// What became of the whole run.
+/// The verdict of the whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Good,
     Bad,
 }
 
-/// What became of each step, and how long it took.
+/// The outcome of each step, and its duration.
 #[derive(Debug)]
 pub(crate) struct Report(Vec<(Step, Outcome, Duration)>);
 
-/// Runs every step, whatever becomes of those before it, and names each as it starts and ends.
+/// Runs every step, also after failures, and prints the name of each at its start and end.
 ///
 /// # Errors
 /// When `out` cannot be written.
@@ -97,7 +97,7 @@ impl Report {
     }
 }
 
-/// A reason's first line; the others were shown when the step ended.
+/// The first line of a reason. All lines were shown at the end of the step.
 fn first_line(why: &str) -> String {
     let mut lines = why.lines();
     let first = lines.next().unwrap_or_default();
@@ -107,7 +107,7 @@ fn first_line(why: &str) -> String {
     }
 }
 
-/// `83.1s`
+/// A duration as `83.1s`.
 fn seconds(took: Duration) -> String {
     format!("{:.1}s", took.as_secs_f64())
 }

@@ -1,5 +1,5 @@
-//! The shipped scenarios pass over fixed seeds, and so do the pinned regressions; everyday scenarios
-//! come to the verdict that they name.
+//! Runs the shipped scenarios and the pinned regressions over fixed seeds; they must pass. Everyday
+//! scenarios must give the exit code that they name.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,28 +11,28 @@ use serde_json::Value;
 use crate::cargo::{self, Build, Cargo};
 use crate::outcome::Outcome;
 
-/// Where scenarios are.
+/// The folder of scenarios.
 pub(crate) const FOLDER: &str = "scenarios";
 
-/// Where the races of yesterday are pinned. The folder may be empty.
+/// The folder of pinned regressions. It may be empty.
 const REGRESSIONS: &str = "scenarios/regressions";
 
-/// Scenarios as newcomers write them: nobody tuned them to pass, or to fail.
+/// Scenarios in the style of newcomers, not tuned to pass or to fail.
 const EVERYDAY: &str = "scenarios/everyday";
 
-/// The line of an everyday scenario that is not to pass: the exit code it is to come to.
+/// The prefix of the line that gives an everyday scenario's expected exit code.
 const EXIT: &str = "# exit: ";
 
-/// Seeds for a scenario of ordinary size, upward from its own.
+/// The number of seeds for a scenario of ordinary size, from its own seed upward.
 const SEEDS: u32 = 20;
 
 /// Scenarios that are long or large; one seed each.
 const HEAVY: [&str; 2] = ["scale", "soak"];
 
-/// Where the result of the run is that was made last.
+/// The result file of the latest run.
 const RESULT: &str = "target/xtask/scenario.json";
 
-/// One file, over how many seeds it runs, and the exit code it is to come to.
+/// A file, its number of seeds, and its expected exit code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Run {
     file: String,
@@ -40,7 +40,7 @@ struct Run {
     exit: i32,
 }
 
-/// Runs them all, and names every one that did not pass.
+/// Runs all scenarios, and names each that failed.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     let shipped = files(cargo.root(), FOLDER);
     if shipped.is_empty() {
@@ -66,7 +66,8 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     })
 }
 
-/// Which file runs over how many seeds: the steps form fixes all that a seed would draw.
+/// The number of seeds for each file. A regression needs one seed: the steps form fixes all that a
+/// seed would draw.
 fn plan(shipped: Vec<String>, regressions: Vec<String>) -> Vec<Run> {
     let shipped = shipped.into_iter().map(|file| {
         let name = Path::new(&file).file_stem().and_then(|stem| stem.to_str());
@@ -85,13 +86,13 @@ fn plan(shipped: Vec<String>, regressions: Vec<String>) -> Vec<Run> {
     shipped.chain(regressions).collect()
 }
 
-/// The exit code that a scenario is to come to.
+/// The expected exit code of a scenario.
 fn exit_of(text: &str) -> i32 {
     let exit = text.lines().find_map(|line| line.strip_prefix(EXIT));
     exit.and_then(|code| code.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Runs one, and says what was wrong with it, and how to see it again.
+/// Runs one scenario. Returns a sentence if it failed, with the command that reproduces it.
 fn failure(cargo: &Cargo, run: &Run, json: &Path) -> Option<String> {
     let seeds = run.seeds.to_string();
     let json = json.display().to_string();
@@ -115,13 +116,13 @@ fn failure(cargo: &Cargo, run: &Run, json: &Path) -> Option<String> {
     ))
 }
 
-/// What of the core's behaviour the scenarios reached together: refusals, events, timers, moves of
-/// sticks, each by its group and name. The simulator lists what there is.
+/// The core's behaviour that the scenarios reached together: refusals, events, timers, transitions
+/// of sticks, each by group and name. The simulator lists all.
 #[derive(Debug, Default)]
 struct Reached(BTreeMap<(String, String), u64>);
 
 impl Reached {
-    /// Adds what one run reached; says so if its result cannot be read.
+    /// Adds the behaviour that one run reached; an error if its result cannot be read.
     fn add(&mut self, json: &Path) -> Option<String> {
         let text = fs::read_to_string(json).map_err(|error| error.to_string());
         let result = text.and_then(|text| {
@@ -146,7 +147,7 @@ impl Reached {
         }
     }
 
-    /// What no scenario reached.
+    /// The behaviour that no scenario reached.
     fn never(&self) -> Vec<String> {
         if self.0.is_empty() {
             return vec!["no result says what was reached".to_owned()];
@@ -160,7 +161,7 @@ impl Reached {
     }
 }
 
-/// What the simulator's exit code says.
+/// The meaning of the simulator's exit code.
 fn meaning(status: ExitStatus) -> String {
     let meaning = match status.code() {
         Some(1) => "a safety property was violated",
@@ -173,7 +174,7 @@ fn meaning(status: ExitStatus) -> String {
     meaning.into()
 }
 
-/// The `*.yaml` of a folder, by name; none where there is no such folder.
+/// The `*.yaml` files of a folder, by name; none if the folder does not exist.
 pub(crate) fn files(root: &Path, folder: &str) -> Vec<String> {
     let Ok(entries) = fs::read_dir(root.join(folder)) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The committed JSON Schema of scenarios is the one that `sim schema` prints.
+//! Checks that the committed JSON Schema of scenarios equals the output of `sim schema`.
 
 use std::fs;
 

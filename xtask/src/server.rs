@@ -1,17 +1,17 @@
-//! The real server, started for a check and ended after it.
+//! The real server as a child process.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The real server on a port of its own. Dropped, it is ended.
+/// The real server on a free port. It is killed on drop.
 pub(crate) struct Server {
     child: Child,
     url: String,
 }
 
 impl Server {
-    /// Starts it with these words besides.
+    /// Starts the server with these additional arguments.
     ///
     /// # Errors
     /// Why it did not start.
@@ -42,7 +42,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Where it is: `http://127.0.0.1:PORT`.
+    /// Its address: `http://127.0.0.1:PORT`.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -50,7 +50,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended by itself is no worse.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

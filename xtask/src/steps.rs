@@ -4,10 +4,10 @@ use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::{
     bench, book, browser, clients, deny, determinism, exhaust, live, mutants, scenarios, schema,
-    tidy,
+    tidy, unit,
 };
 
-/// One thing that is checked.
+/// One step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Fmt,
@@ -16,6 +16,7 @@ pub(crate) enum Step {
     Doc,
     Deny,
     Advisories,
+    Unit,
     Tidy,
     Book,
     Schema,
@@ -32,13 +33,14 @@ pub(crate) enum Step {
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
         Self::Doc,
         Self::Deny,
         Self::Advisories,
+        Self::Unit,
         Self::Tidy,
         Self::Book,
         Self::Schema,
@@ -53,7 +55,7 @@ impl Step {
         Self::Clients,
     ];
 
-    /// The word that names it on the command line and in the summary.
+    /// The step's name on the command line and in the summary.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Fmt => "fmt",
@@ -63,6 +65,7 @@ impl Step {
             Self::Doc => "doc",
             Self::Deny => "deny",
             Self::Advisories => "advisories",
+            Self::Unit => "unit",
             Self::Book => "book",
             Self::Schema => "schema",
             Self::Scenarios => "scenarios",
@@ -77,46 +80,53 @@ impl Step {
         }
     }
 
-    /// What it checks, in a line.
+    /// What the step checks, in one line.
     pub(crate) const fn about(self) -> &'static str {
         match self {
-            Self::Fmt => "every file is as rustfmt writes it",
-            Self::Tidy => "the house rules that no other tool knows: names, lengths, docs, layers",
+            Self::Fmt => "every file is formatted by rustfmt",
+            Self::Tidy => "house rules that no other tool checks: names, lengths, docs, layers",
             Self::Clippy => "no warning from the compiler or clippy, in any target",
             Self::Test => "unit, integration and documentation tests",
             Self::Doc => "rustdoc without warnings",
             Self::Deny => "licences, duplicates and sources of the dependencies (cargo-deny)",
             Self::Advisories => "no dependency has a known weakness (cargo-deny, RUSTSEC)",
+            Self::Unit => "systemd knows all of the unit, which confines the server",
             Self::Book => "the book builds, its links lead somewhere, and its examples work",
             Self::Schema => "schema.json is what `sim schema` prints",
             Self::Scenarios => "every shipped scenario passes over fixed seeds",
-            Self::Determinism => "one seed gives one trace hash, whatever the jobs or the build",
+            Self::Determinism => {
+                "one seed gives one trace hash, with any number of jobs and any build"
+            }
             Self::Exhaust => "every interleaving of two tiny worlds, to a depth of six steps",
-            Self::Canary => "every curated mutant applies, and the harness sees two planted bugs",
-            Self::Live => "a short scenario on the real server, in every protocol",
-            Self::Bench => "no command, and no step of the world, takes over 2 % more instructions",
-            Self::Browser => "reports in a real browser: sizes, schemes, keys, no network",
-            Self::Page => "the server's page in a real browser: people and an agent who talk",
-            Self::Clients => "the official conformance suite, and published MCP clients that talk",
+            Self::Canary => "every curated mutant applies, and the simulator catches two of them",
+            Self::Live => "a short scenario against the real server, in every protocol",
+            Self::Bench => "no instruction count of the baseline grew by over 2 %",
+            Self::Browser => "reports in a real browser: sizes, colour schemes, keys, no network",
+            Self::Page => {
+                "the server's page in a real browser: people and an agent in a conversation"
+            }
+            Self::Clients => {
+                "the official conformance suite, and conversations of published MCP clients"
+            }
         }
     }
 
-    /// The step that this word names.
+    /// The step with this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|step| step.name() == name)
     }
 
-    /// Whether it needs more of the internet than the registries of packages: where it is skipped
-    /// for the lack of that, nothing here can be done about it.
+    /// Whether it needs more of the internet than package registries. Such a step may be skipped
+    /// without failing a strict run.
     pub(crate) fn needs_the_internet(self) -> bool {
         self == Self::Advisories
     }
 
-    /// Checks it.
+    /// Runs the step.
     pub(crate) fn run(self, cargo: &Cargo) -> Outcome {
         match self {
             Self::Fmt => match cargo.run(&["fmt", "--all", "--check"]) {
-                // It is a workspace of its own, for the sake of its dependencies.
+                // A separate workspace, because of its dependencies.
                 Outcome::Passed => {
                     let turmoil = "benches/turmoil/Cargo.toml";
                     cargo.run(&["fmt", "--manifest-path", turmoil, "--check"])
@@ -139,6 +149,7 @@ impl Step {
             ),
             Self::Deny => deny::check(cargo),
             Self::Advisories => deny::advisories(cargo),
+            Self::Unit => unit::check(cargo),
             Self::Book => book::check(cargo),
             Self::Schema => schema::check(cargo),
             Self::Scenarios => scenarios::check(cargo),
@@ -154,7 +165,7 @@ impl Step {
     }
 }
 
-/// Runs the tests; by nextest where it is installed, which shows them better and has no eye for
+/// Runs the tests, by nextest if it is installed; it has better output, but does not run
 /// documentation tests. A snapshot that differs is a failure and is never written.
 fn test(cargo: &Cargo) -> Outcome {
     let frozen = [("INSTA_UPDATE", "no")];

@@ -1,5 +1,5 @@
-//! The house rules that no other tool knows. Each rule is a pure function from the files to what
-//! it found, and has tests that show it bite.
+//! House rules that no other tool checks. Each rule is a pure function from files to findings, with
+//! tests that show a violation.
 
 mod circles;
 mod docs;
@@ -16,16 +16,16 @@ use crate::outcome::Outcome;
 /// A text file of the workspace.
 #[derive(Clone, Debug)]
 struct Source {
-    /// From the root, with `/` between names.
+    /// The path from the root, with `/` between names.
     path: String,
     text: String,
 }
 
-/// Something against the rules.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Finding {
     path: String,
-    /// From 1; none when it is about the file as a whole.
+    /// The line, from 1; none for the file as a whole.
     line: Option<usize>,
     what: String,
 }
@@ -39,10 +39,10 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Folders that hold nothing of ours, or what is wrong on purpose: the input of a test.
+/// Folders without sources, or with input of tests that is wrong on purpose.
 const PASSED_OVER: [&str; 4] = [".git", "bad_scenarios", "node_modules", "target"];
 
-/// What our text files end in.
+/// The file extensions that are read.
 const READ: [&str; 11] = [
     "css", "html", "js", "json", "md", "mjs", "rs", "sh", "toml", "yaml", "yml",
 ];
@@ -55,7 +55,7 @@ pub(crate) fn check(root: &Path) -> Outcome {
     }
 }
 
-/// Everything against the rules, file by file.
+/// All findings, file by file.
 fn findings(files: &[Source]) -> Vec<Finding> {
     let mut found: Vec<Finding> = files.iter().flat_map(text::check).collect();
     found.extend(docs::check(files));
@@ -72,7 +72,7 @@ fn sources(root: &Path) -> io::Result<Vec<Source>> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(root.join(&folder))? {
             let entry = entry?;
-            // A name that is not Unicode is none of ours.
+            // A file whose name is not Unicode is none of the project's.
             let Ok(name) = entry.file_name().into_string() else {
                 continue;
             };
@@ -102,7 +102,7 @@ fn is_text(path: &str) -> bool {
 mod tests {
     use super::{Finding, Source, findings, is_text};
 
-    /// Files made up for a test of a rule.
+    /// Files for a test of a rule.
     pub(super) fn files(of: &[(&str, &str)]) -> Vec<Source> {
         of.iter()
             .map(|(path, text)| Source {

@@ -1,4 +1,4 @@
-//! The words of the command line, and the help that lists them.
+//! The command line and its help.
 
 use std::fmt::Write as _;
 
@@ -6,40 +6,40 @@ use crate::bench;
 use crate::mutants;
 use crate::steps::Step;
 
-/// What the words ask for.
+/// A parsed command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// Say what there is.
+    /// Print the help.
     Help,
-    /// Name the steps.
+    /// List the steps.
     List,
     /// Run these steps.
     Test(Vec<Step>),
-    /// Plant bugs.
+    /// Run mutants.
     Mutants(Mutants),
     /// Count instructions.
     Bench(bench::Request),
-    /// Measure the server with the program `load`, and these words to it.
+    /// Run the program `load` with these arguments.
     Load(Vec<String>),
     /// Build the book.
     Book,
 }
 
-/// What is to be done with mutants.
+/// What to do with mutants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mutants {
-    /// Name the curated ones.
+    /// List the curated ones.
     List,
-    /// Plant the curated ones.
+    /// Run the curated ones.
     Curated(mutants::Request),
-    /// Have `cargo mutants` make them.
+    /// Run generated ones.
     Generated(mutants::Request),
 }
 
-/// Reads the words after `cargo xtask`.
+/// Parses the arguments after `cargo xtask`.
 ///
 /// # Errors
-/// The word at fault, and what is accepted in its place.
+/// The invalid argument, and what is accepted in its place.
 pub(crate) fn read(words: &[String]) -> Result<Request, String> {
     let mut words = words.iter().map(String::as_str);
     match words.next() {
@@ -65,7 +65,7 @@ pub(crate) fn read(words: &[String]) -> Result<Request, String> {
     }
 }
 
-/// Reads the words after `test`.
+/// Parses the arguments after `test`.
 fn read_test<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Request, String> {
     let mut chosen = Step::ALL.to_vec();
     while let Some(word) = words.next() {
@@ -92,7 +92,7 @@ fn read_test<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Request, St
     Ok(Request::Test(chosen))
 }
 
-/// Reads the words after `mutants`.
+/// Parses the arguments after `mutants`.
 fn read_mutants<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, String> {
     let mut request = mutants::Request::default();
     let mut which: fn(mutants::Request) -> Mutants = Mutants::Curated;
@@ -130,7 +130,7 @@ fn read_mutants<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Str
     Ok(Request::Mutants(all))
 }
 
-/// Reads the words after `bench`.
+/// Parses the arguments after `bench`.
 fn read_bench<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, String> {
     let mut request = bench::Request::Compare;
     for word in words {
@@ -151,7 +151,7 @@ fn read_bench<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Strin
     Ok(Request::Bench(request))
 }
 
-/// Reads a number of 1 or more.
+/// Parses a number of 1 or more.
 fn number(word: &str, value: Option<&str>) -> Result<u64, String> {
     let value = value.ok_or_else(|| format!("`{word}` needs a number"))?;
     match value.parse() {
@@ -160,7 +160,7 @@ fn number(word: &str, value: Option<&str>) -> Result<u64, String> {
     }
 }
 
-/// Reads `clippy,tidy` into steps; they run in the order of all steps, each once.
+/// Parses a list such as `clippy,tidy`. The steps run in the order of all steps, each once.
 fn read_steps(list: &str) -> Result<Vec<Step>, String> {
     let mut asked = Vec::new();
     for name in list.split(',') {
@@ -179,7 +179,7 @@ fn names() -> String {
     Step::ALL.map(Step::name).join(",")
 }
 
-/// The steps, a line each.
+/// The list of steps, a line each.
 pub(crate) fn list() -> String {
     let mut text = String::new();
     for step in Step::ALL {
@@ -188,7 +188,7 @@ pub(crate) fn list() -> String {
     text
 }
 
-/// All there is to say.
+/// The help.
 pub(crate) fn help() -> String {
     format!(
         "\
@@ -205,47 +205,48 @@ Usage:
 
 Steps, in order:
 {steps}
-Every step runs, whatever became of those before it; then the failures are listed. The last
-line reads `N passed, N failed, N skipped`, in steps. Exit 0 when nothing failed, 1 when
-something did, 2 when the command line is wrong. With CI=true a skipped step fails the run.
+Every step runs, also after a failure; then the failures are listed. The last line reads
+`N passed, N failed, N skipped`, counted in steps. Exit code 0: no step failed. 1: a step failed.
+2: the command line is invalid. With CI=true a skipped step fails the run.
 
-`mutants` checks the checks: it plants the bugs of mutants/*.patch in a copy of the core under
-target/mutants, one at a time, and has the harness look for each over at most N seeds (2000). The
-last line reads `N caught, N missed`; exit 1 when one was missed, or seen only by a property that
-its patch does not name. The table is also written to target/mutants/curated.json.
+`mutants` tests the checks: it plants the bugs of mutants/*.patch in a copy of the core under
+target/mutants, one at a time, and runs the simulator on each with at most N seeds (2000). The
+last line reads `N caught, N missed`. Exit code 1: a bug was missed, or caught only by a property
+that its patch does not name. The table is also written to target/mutants/curated.json.
 
-With --generated, `cargo mutants` (installed where it is missing) changes the core in all the ways
-it knows. What the core's own tests let live is given to the harness, and what that lets live too
-must be explained in mutants/survivors.txt. It takes hours; a second call goes on where it was.
+With --generated, `cargo mutants` (installed if missing) changes the core in all ways that it
+knows. The simulator runs on the changes that the core's own tests do not catch. Those that it does
+not catch either must be explained in mutants/survivors.txt. A run takes hours; another call
+continues it.
 
-`bench` counts the instructions of the core's commands, the node and the virtual world, and shows
-them beside benches/baseline.json; exit 1 when something takes over 2 % more. --accept writes the
-baseline anew, to be committed with the change that it comes from. It needs no idle machine.
---growth measures what everything costs from a thousand participants to a million, and names what
-grows faster than a logarithm; its times need an idle one. --flame has perf look at the core, the
-node and the virtual world for ten seconds each, and draws a flame graph of each.
+`bench` counts the instructions of the core's commands, the node and the virtual world, and
+compares them with benches/baseline.json. Exit code 1: a count grew by more than 2 %. --accept
+writes a new baseline, to be committed with the change that caused it. Counting needs no idle
+machine. --growth measures all costs from a thousand participants to a million, and names those
+that grow faster than a logarithm; its times need an idle machine. --flame profiles the core, the
+node and the virtual world with perf for ten seconds each, and draws a flame graph of each.
 
-`load` builds the server in release and measures it: figures of one run may be compared with one
-another. `driver` measures the simulator's own side, beside oha, which `cargo install --locked oha`
-brings. `turmoil` needs no server: it measures the virtual world beside another simulator's. All
-of it needs an idle machine to mean anything.
+`load` builds the server in release and measures it. Figures of one run are comparable with one
+another. `driver` measures the simulator's throughput beside oha's (`cargo install --locked oha`).
+`turmoil` needs no server: it measures the virtual world beside another simulator's. All loads
+need an idle machine.
 
-`book` builds the documentation for a browser in target/book, and prints where it begins.
+`book` builds the documentation as web pages in target/book, and prints the path of the first.
 
-cargo-deny is installed, once and by `cargo install`, where it is missing, and so is what
-`bench`, `browser`, `page` and `clients` need: valgrind, chromium, Node and Python's venv by
-apt-get, gungraun-runner by `cargo install`, the rest by npm and pip into target/xtask.
-cargo-nextest is used where it is installed.
+Missing programs are installed: cargo-deny by `cargo install`, and those of `bench`, `browser`,
+`page` and `clients`, namely valgrind, chromium, Node and Python's venv by apt-get, gungraun-runner
+by `cargo install`, the rest by npm and pip into target/xtask. cargo-nextest is used if it is
+installed.
 
 Examples:
   cargo xtask test                       everything, as CI does
   cargo xtask test --only fmt,clippy     the quick ones while editing
   cargo xtask test --only scenarios      every shipped scenario over its fixed seeds
   cargo xtask test --list                the steps and what they check
-  cargo xtask mutants                    every curated bug must be seen
+  cargo xtask mutants                    every curated bug must be caught
   cargo xtask mutants --only stick_epoch_reused --seeds 100
-  cargo xtask bench                      instructions beside their baseline
-  cargo xtask load relay --rate 1000     from a send to its arrival
+  cargo xtask bench                      instructions, compared with the baseline
+  cargo xtask load relay --rate 1000     delays from a send to its arrival
 ",
         steps = list()
             .lines()

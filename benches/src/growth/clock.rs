@@ -1,4 +1,4 @@
-//! Time, allocations, and bytes that stay.
+//! Measures times, allocations, and retained bytes.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use crate::{ALLOCATOR, Meter, in_use};
 
-/// What work came to, in each of its rounds.
+/// The measurements of one operation, a value for each round.
 #[derive(Debug, Default)]
 struct Samples {
-    /// Nanoseconds each.
+    /// Nanoseconds per operation.
     ns: Vec<f64>,
     times: u64,
     allocations: usize,
     allocated: usize,
 }
 
-/// Takes the time.
+/// Measures times.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     samples: BTreeMap<&'static str, Samples>,
@@ -31,7 +31,7 @@ impl Meter for Clock {
 
     fn measure(&mut self, what: &'static str, times: u64, work: &mut dyn FnMut()) {
         let before = ALLOCATOR.stats();
-        // Time on a processor: that of others who want it, too, is not ours.
+        // Processor time of this thread: other processes do not count.
         let began = ThreadTime::now();
         work();
         let took = began.elapsed();

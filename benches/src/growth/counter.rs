@@ -1,4 +1,4 @@
-//! Instructions, inside valgrind, which is told when to count by its own control program.
+//! Counts instructions inside valgrind, which its control program switches on and off.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::Meter;
 
-/// Has valgrind count.
+/// Counts instructions.
 #[derive(Debug, Default)]
 pub(super) struct Counter {
     times: BTreeMap<&'static str, u64>,
@@ -33,10 +33,10 @@ impl Meter for Counter {
     }
 }
 
-/// Tells valgrind something about this very process.
+/// Sends a command to valgrind for this process.
 ///
 /// # Panics
-/// When it does not listen: then nothing would be counted.
+/// If valgrind does not react: nothing would be counted.
 fn control(word: &str) {
     let told = Command::new("callgrind_control")
         .args([word, &std::process::id().to_string()])

@@ -1,8 +1,9 @@
-//! `growth`: what everything costs where there are so many participants. `cargo xtask bench
-//! --growth` runs it for a thousand, and for ten times as many until there are a million.
+//! `growth`: measures the costs of all operations with a given number of participants. `cargo xtask
+//! bench --growth` runs it for a thousand participants, and for ten times as many each, up to a
+//! million.
 //!
-//! `growth time SIZE` takes the time, and counts allocations and the bytes that stay; `growth count
-//! SIZE`, run inside valgrind, counts instructions. What it found it prints as JSON.
+//! `growth time SIZE` measures times, allocations and retained bytes. `growth count SIZE`, inside
+//! valgrind, counts instructions. The results are printed as JSON.
 
 mod clock;
 mod counter;
@@ -16,26 +17,26 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use clock::Clock;
 use counter::Counter;
 
-/// Counts what it gives out, and what comes back.
+/// Counts allocated and freed bytes.
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
 
-/// What takes the measure of some work.
+/// A measuring instrument.
 trait Meter {
-    /// How often everything is done, so that a middle may be found.
+    /// The number of rounds, from which a median is taken.
     fn rounds(&self) -> usize;
 
-    /// Takes the measure of work that does something so many times.
+    /// Measures `work`, which performs an operation `times` times.
     fn measure(&mut self, what: &'static str, times: u64, work: &mut dyn FnMut());
 
-    /// So many things have come to be since there were `before` bytes in use.
+    /// Records the retained bytes of `things` new objects. Before them, `before` bytes were in use.
     fn stay(&mut self, what: &'static str, things: u64, before: usize);
 
-    /// What was found.
+    /// The results.
     fn found(&self) -> Value;
 }
 
-/// How many bytes are in use.
+/// The number of bytes in use.
 fn in_use() -> usize {
     let stats = ALLOCATOR.stats();
     stats.bytes_allocated - stats.bytes_deallocated

@@ -1,4 +1,4 @@
-//! What one hostile client may do, over and over.
+//! The attacks of the hostile client, each repeated without pause.
 
 use serde_json::{Value, json};
 
@@ -22,27 +22,27 @@ macro_rules! attacks {
 }
 
 attacks! {
-    /// Requests as large as they may be, and larger.
+    /// Requests of the largest allowed size, and larger ones.
     Bodies "large-bodies";
-    /// Small requests with as many values as there may be.
+    /// Small requests with the largest allowed number of values.
     Values "many-values";
-    /// Bodies that never end.
+    /// Request bodies that never end.
     SlowBodies "slow-bodies";
-    /// Sessions that it never uses.
+    /// Sessions that are never used.
     Sessions "idle-sessions";
-    /// Answers that it takes a byte at a time.
+    /// Answers that are read one byte at a time.
     SlowReaders "slow-readers";
-    /// Tokens that belong to no user.
+    /// Invalid tokens.
     WrongTokens "wrong-tokens";
-    /// Small requests for whatever costs no participant.
+    /// Small requests without a participant.
     Calls "small-calls";
-    /// Connections, each for one request.
+    /// Connections for one request each.
     Connections "connections";
     /// Participants that register and leave.
     Registrations "registrations";
     /// Streams that are opened and closed.
     Streams "streams";
-    /// Pages of what was said, and inboxes by their addresses.
+    /// Pages of history, and inboxes read as resources.
     Answers "large-answers";
     /// Waiting checks in one room whose members join and leave without pause, so that each check wakes.
     Checks "waiting-checks";
@@ -52,7 +52,7 @@ attacks! {
 
 const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
 
-/// What opens a session, with these experimental capabilities.
+/// A request that opens a session, with these experimental capabilities.
 fn hello(experimental: &Value) -> Vec<u8> {
     let body = json!({
         "jsonrpc": "2.0", "id": 0, "method": "initialize",
@@ -64,13 +64,13 @@ fn hello(experimental: &Value) -> Vec<u8> {
     request("POST /mcp", &[ACCEPT], &body)
 }
 
-/// A call by plain HTTP.
+/// A call over plain HTTP.
 pub(super) fn post(path: &str, handle: &str, body: &Value) -> Vec<u8> {
     request(&format!("POST {path}"), &[("Chat-Handle", handle)], body)
 }
 
 impl Attack {
-    /// Whether those who attack are participants, each with a handle.
+    /// Whether the attack needs participants with handles.
     pub(super) const fn takes_part(self) -> bool {
         matches!(
             self,
@@ -78,7 +78,7 @@ impl Attack {
         )
     }
 
-    /// What a connection sends over and over, where that is all.
+    /// The requests that a connection repeats; empty if the attack does more than that.
     pub(super) fn requests(self) -> Vec<Vec<u8>> {
         let values = |count: usize| Value::Array(vec![json!([]); count]);
         let get = |path: &str| request(&format!("GET {path}"), &[], &Value::Null);
@@ -89,7 +89,8 @@ impl Attack {
                 vec![largest, hello(&values(300_000))]
             }
             Self::Values => {
-                // Each is two of the values that a body may have: with more it would not be parsed.
+                // Each element counts as two of the values that a body may have. A body with more
+                // would not be parsed.
                 let wide = json!({ "handle": "h_nobody", "x": values(980) });
                 vec![modern_call("check", wide)]
             }

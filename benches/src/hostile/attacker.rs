@@ -18,24 +18,24 @@ use crate::wire::{Connection, request};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where the server is
+    /// Address of the server
     address: SocketAddr,
-    /// What to do
+    /// The attack
     attack: Attack,
-    /// On how many connections
+    /// Number of connections
     connections: usize,
 }
 
 /// The attacker's address: a loopback address that no other client uses.
 const FROM: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
-/// Where its participants meet.
+/// The room of its participants.
 const ROOM: &str = "pit";
 
-/// How many messages are there to be read.
+/// The number of messages in the history.
 const SAID: usize = 60;
 
-/// What all its connections share.
+/// State that all its connections share.
 struct Hostile {
     server: SocketAddr,
     attack: Attack,
@@ -112,7 +112,7 @@ impl Hostile {
         Connection::open_from(FROM, self.server).await
     }
 
-    /// Waits until the attack is on.
+    /// Waits until the attack is switched on.
     async fn may_go(&self) {
         // The sender lives as long as the process.
         let _ = self.goes.clone().wait_for(|goes| *goes).await;
@@ -125,7 +125,7 @@ impl Hostile {
         Ok(answer.body)
     }
 
-    /// Attacks until the process ends. A connection that is cut is opened again.
+    /// Attacks until the process ends. Reconnects when a connection is closed.
     async fn attack(self: Arc<Self>, n: usize, member: Option<Member>) {
         loop {
             self.may_go().await;
@@ -141,7 +141,7 @@ impl Hostile {
                 (Attack::Crowd, Some(member)) => self.come_and_go(member, Waits::Stream).await,
                 _ => self.repeat().await,
             };
-            // What it came to is its own affair.
+            // The result of an attack does not matter.
             drop(done);
             tokio::task::yield_now().await;
         }
@@ -242,7 +242,7 @@ impl Hostile {
         }
     }
 
-    /// Comes into the room and leaves it, and hears how others do.
+    /// Joins and leaves the room, and receives the events of the other members.
     async fn come_and_go(&self, member: &Member, waits: Waits) -> Outcome<()> {
         let (mut comes, mut hears) = (self.connect().await?, self.connect().await?);
         let moves = async {
@@ -287,7 +287,7 @@ impl Hostile {
     }
 }
 
-/// How a member of the crowd hears of others.
+/// The way in which a member receives events.
 #[derive(Clone, Copy)]
 enum Waits {
     Check,

@@ -1,4 +1,4 @@
-//! Those who send messages while the hostile client attacks.
+//! The other clients, which send messages during the attack.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use crate::Outcome;
 use crate::wire::{Connection, modern_call};
 
-/// Clients in pairs, each of which sends at a rate.
+/// Clients in pairs, each of which sends at a given rate.
 pub(super) struct Others {
     all: Vec<Other>,
     rate: u32,
@@ -23,7 +23,7 @@ struct Other {
 }
 
 impl Others {
-    /// So many join, each two in a room of theirs, to send so often in a second.
+    /// Joins `count` clients, each pair in a room of its own, to send at `rate` per second.
     pub(super) async fn join(address: SocketAddr, count: usize, rate: u32) -> Outcome<Self> {
         let mut all = Vec::new();
         for n in 0..count / 2 {
@@ -51,7 +51,8 @@ impl Others {
         Ok(Self { all, rate })
     }
 
-    /// All send for so long. Returns how long their sends took from when they were due, in microseconds.
+    /// All clients send for this long. Returns the delays of their sends from when they were due,
+    /// in microseconds.
     pub(super) async fn send(&mut self, span: Duration) -> Outcome<Histogram<u64>> {
         let mut sending = JoinSet::new();
         let count = u32::try_from(self.all.len())?.max(1);
@@ -72,7 +73,7 @@ impl Others {
 }
 
 impl Other {
-    /// Sends at the rate, and returns how long each send took from when it was due.
+    /// Sends at the rate, and returns the delay of each send from when it was due.
     async fn send(
         mut self,
         first: Instant,
@@ -89,8 +90,8 @@ impl Other {
             if due >= ends {
                 return Ok((waits, self));
             }
-            // A timer goes off up to a millisecond too late, which is no wait for the server; that
-            // the one before was not answered yet is.
+            // A timer can fire up to a millisecond late, which is no delay of the server. A late
+            // answer to the send before is one.
             let began = if answered > due { due } else { Instant::now() };
             let answer = self.connection.exchange(&self.request).await?;
             if answer.status != 200 || answer.is_tool_error() {

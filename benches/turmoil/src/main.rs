@@ -1,8 +1,8 @@
-//! Agents who chat in pairs by way of one relay, in turmoil's virtual network.
+//! Agents that chat in pairs through one relay, in turmoil's virtual network.
 //!
-//! The load of `benches/scenarios/pairs.yaml`, with as little around it as chatting takes: nothing
-//! is checked, kept or retried. Called with the number of users and the seconds of virtual time;
-//! prints how many messages arrived, and the microseconds that this took.
+//! It has the load of `benches/scenarios/pairs.yaml` and nothing else: messages are not checked,
+//! kept or retried. Its arguments are the number of users and the seconds of virtual time. It
+//! prints the number of messages that arrived, and the microseconds that the run took.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -20,10 +20,10 @@ type Done<T> = Result<T, Box<dyn std::error::Error>>;
 
 const PORT: u16 = 9_000;
 
-/// Between two messages of one user.
+/// The time between two messages of one user.
 const THINK: Duration = Duration::from_millis(300);
 
-/// From one end of the network to the other.
+/// The network delay.
 const LATENCY: Duration = Duration::from_millis(20);
 
 fn main() -> Done<()> {
@@ -39,7 +39,7 @@ fn main() -> Done<()> {
     Ok(())
 }
 
-/// Lets them chat for so long, and returns how many messages arrived.
+/// Runs the chat for this long, and returns the number of messages that arrived.
 fn chat(users: u64, span: Duration) -> Done<u64> {
     let mut sim = turmoil::Builder::new()
         .simulation_duration(span * 2)
@@ -59,7 +59,7 @@ fn chat(users: u64, span: Duration) -> Done<u64> {
     Ok(arrived.get())
 }
 
-/// Gives each line of one to the other of its pair.
+/// Forwards each line of a user to its partner.
 async fn relay(users: u64) -> Done<()> {
     let places = usize::try_from(users)?;
     let seats: Seats = Rc::new(RefCell::new((0..places).map(|_| None).collect()));
@@ -68,7 +68,7 @@ async fn relay(users: u64) -> Done<()> {
         let (stream, _) = listener.accept().await?;
         let seats = Rc::clone(&seats);
         tokio::task::spawn_local(async move {
-            // Who goes away is not missed: everybody goes at the end.
+            // Errors of a connection do not matter: all users disconnect at the end.
             let _ = serve(stream, &seats).await;
         });
     }
@@ -99,9 +99,9 @@ async fn serve(stream: TcpStream, seats: &Seats) -> Done<()> {
     Ok(())
 }
 
-/// Says something, thinks, and so on, and hears the partner meanwhile.
+/// Sends messages with pauses between them, and receives those of the partner.
 async fn talk(user: u64, span: Duration, arrived: Rc<Cell<u64>>) -> Done<()> {
-    // Nobody starts exactly when another does.
+    // Different starts, so that users do not send at the same instants.
     tokio::time::sleep(Duration::from_millis(user * 997 % 1_000)).await;
     let stream = TcpStream::connect(("server", PORT)).await?;
     let (read, write) = stream.into_split();

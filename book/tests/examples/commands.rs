@@ -1,4 +1,4 @@
-//! Every command that an example shows is one that its program understands.
+//! Checks that the programs accept every command in the examples.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,8 +11,7 @@ use server::settings::Settings;
 
 use crate::{fences, none_of};
 
-/// Programs that are not of this project, or that its check runs by itself: nothing is known here of
-/// their words.
+/// Programs of other projects, or ones that the check runs itself: their arguments are not checked.
 const OTHERS: [&str; 14] = [
     "base64",
     "claude",
@@ -30,7 +29,7 @@ const OTHERS: [&str; 14] = [
     "tr",
 ];
 
-/// Cargo's own subcommands that examples use; `run` and `xtask` are read further.
+/// Subcommands of Cargo in examples. `run` and `xtask` are checked further.
 const CARGO: [&str; 5] = ["bench", "build", "insta", "install", "test"];
 
 #[test]
@@ -58,7 +57,7 @@ fn every_command_is_understood() {
     assert!(tried > 100, "only {tried} commands were found");
 }
 
-/// Whether the program understands its words.
+/// Checks that the program accepts its arguments.
 fn check(command: &Command) -> Result<(), String> {
     let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
     match words[..] {
@@ -88,7 +87,7 @@ fn of_program(package: &str, words: &[&str]) -> Result<(), String> {
     }
 }
 
-/// The words of `cargo xtask` are read by its own tests; here they are only known to be there.
+/// The tests of `cargo xtask` parse its arguments. Only their presence is checked here.
 fn of_xtask(words: &[&str]) -> Result<(), String> {
     match words.first() {
         Some(_) => Ok(()),
@@ -111,7 +110,7 @@ fn of_sim(words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// What the shell makes of `scenarios/*.yaml`.
+/// The files that a shell expands `scenarios/*.yaml` to.
 fn expanded(word: &str) -> Result<Vec<String>, String> {
     let Some((folder, ending)) = word.split_once("/*") else {
         return Ok(vec![word.to_owned()]);
@@ -141,8 +140,8 @@ fn of_server(words: &[&str]) -> Result<(), String> {
     served(serve)
 }
 
-/// Whether a server can be had with these settings. A file of settings lies with the reader, unless
-/// it is one of the repository's.
+/// Checks that a server can start with these settings. A settings file is the reader's own, unless
+/// it is in the repository.
 fn served(serve: &ServeArgs) -> Result<(), String> {
     let is_here = |path: &Path| root().join(path).exists();
     let config = serve.config.as_deref().filter(|path| is_here(path));

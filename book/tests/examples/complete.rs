@@ -1,5 +1,5 @@
-//! What the programs know, the documentation names: keys of scenarios, limits, flags, tools,
-//! properties and metrics.
+//! Checks that the documentation names everything that the programs know: keys of scenarios,
+//! limits, flags, tools, properties and metrics.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ use server::turned_away::Kind;
 
 use crate::{none_of, pages};
 
-/// The words of a page that stand in code, be it in a line or in a block.
+/// The words of a page within code, inline or fenced.
 fn words_in_code(path: &str) -> BTreeSet<String> {
     let text = fs::read_to_string(root().join(path)).expect("the page is there");
     let page = Page::read(&text);
@@ -47,7 +47,7 @@ fn the_reference_names_every_key_and_word_of_scenarios() {
     let mut names = BTreeSet::new();
     names_in(&schema, &mut names);
     assert!(names.len() > 100, "only {} names were found", names.len());
-    // Properties have a page of their own, and so do limits.
+    // Properties and limits have pages of their own.
     let properties = sim_model::names::PROPERTIES;
     let rest = names.iter().map(String::as_str);
     let rest = rest.filter(|name| !properties.contains(name));
@@ -62,7 +62,7 @@ fn the_reference_names_every_key_and_word_of_scenarios() {
     ));
 }
 
-/// Every key and every word that a schema accepts.
+/// Every key and every enumerated word of a schema.
 fn names_in(schema: &Value, names: &mut BTreeSet<String>) {
     let Value::Object(map) = schema else {
         if let Value::Array(all) = schema {
@@ -75,7 +75,7 @@ fn names_in(schema: &Value, names: &mut BTreeSet<String>) {
         match key.as_str() {
             "enum" => names.extend(words.filter_map(Value::as_str).map(str::to_owned)),
             "const" => names.extend(value.as_str().map(str::to_owned)),
-            // A map of schemas, and no schema itself: a scenario has a key of this name, too.
+            // A map of schemas, not a schema. A scenario also has a key of this name.
             "properties" | "$defs" => {
                 for (name, value) in value.as_object().into_iter().flatten() {
                     if key == "properties" {
@@ -128,7 +128,8 @@ fn help_of_server(words: &[&str]) -> String {
     parsed.expect_err("help is told as an error").to_string()
 }
 
-/// The options that a help lists: what begins a line with two hyphens, behind a short form or not.
+/// The options in a help text: words at the start of a line with two hyphens, possibly after a
+/// short form.
 fn flags_in(help: &str) -> impl Iterator<Item = String> {
     let options = help.split("\nExamples:").next().unwrap_or_default();
     options.lines().filter_map(|line| {
@@ -153,7 +154,7 @@ fn every_tool_is_named() {
 #[test]
 fn every_metric_is_named() {
     let metrics = Metrics::default();
-    // What was never counted is not shown.
+    // A metric is shown only after it was counted.
     metrics.called(Tool::ALL[0], std::time::Duration::ZERO);
     metrics.refused("muted");
     metrics.turned_away(Kind::ALL[0]);

@@ -1,4 +1,4 @@
-//! Examples of YAML are scenarios or settings that the programs accept, and examples of JSON are
+//! Checks that YAML examples are valid scenarios or settings, and that JSON examples are valid
 //! JSON.
 
 use std::io::Write as _;
@@ -23,7 +23,7 @@ const SETTINGS: [&str; 11] = [
     "trust_usernames",
 ];
 
-/// What a scenario needs that an example of one key leaves out.
+/// Required parts of a scenario, for examples of a single key.
 const PHASES: &str = "phases: [{ duration: 1s, arrival_count: 2 }]\n";
 const USERS: &str = "scenarios: [{ name: somebody, flow: [enter_queue, leave_queue] }]\n";
 
@@ -69,7 +69,7 @@ fn every_example_of_json_is_json() {
     );
 }
 
-/// The keys at the top of a file of YAML.
+/// The top-level keys of a YAML text.
 fn keys(yaml: &str) -> Vec<&str> {
     let lines = yaml.lines().filter_map(|line| line.split_once(':'));
     lines
@@ -78,7 +78,7 @@ fn keys(yaml: &str) -> Vec<&str> {
         .collect()
 }
 
-/// An example with what else a scenario needs.
+/// An example, completed to a whole scenario.
 fn whole(example: &str) -> String {
     let keys = keys(example);
     let has = |key: &str| keys.contains(&key);

@@ -1,5 +1,5 @@
-//! The examples of the documentation are true: commands are ones that the programs understand,
-//! scenarios are valid, settings can be served. And what the programs know, the documentation names.
+//! Checks the examples in the documentation: commands are accepted by their programs, scenarios and
+//! settings are valid. The documentation also names everything that the programs know.
 
 mod commands;
 mod complete;
@@ -13,7 +13,7 @@ fn pages() -> Vec<Named> {
     pages::read(&pages::root()).expect("every page of the contents is there")
 }
 
-/// Every fenced block of these languages, with where it is.
+/// Every fenced block of these languages, with its place.
 fn fences(languages: &[&str]) -> Vec<(String, Fence)> {
     let mut found = Vec::new();
     for Named { path, page } in pages() {
@@ -26,7 +26,7 @@ fn fences(languages: &[&str]) -> Vec<(String, Fence)> {
     found
 }
 
-/// Panics with all that was found, if anything was.
+/// Panics with all findings, if there are any.
 fn none_of(findings: &[String]) {
     assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
 }

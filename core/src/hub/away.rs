@@ -1,6 +1,5 @@
-//! Which participants each address has, and who of them has been away longest: an index, from which
-//! a newcomer takes its place where there is none left, and by which a mute of an address finds whom
-//! it silences.
+//! Index of the participants of each address, and of those that have been away longest. When space
+//! runs out, a newcomer replaces one of the latter. A mute of an address reads the former.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +8,17 @@ use chat_types::Time;
 use crate::id::{Address, UserId};
 use crate::participant::{Participant, Presence};
 
-/// A participant that is away, behind the instant at which it is forgotten.
+/// A participant that is away, preceded by the instant at which its registration expires.
 type Absent = (Time, UserId);
 
-/// Participants by address, and those of them that are away.
+/// The participants by address, and all that are away.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Away {
     all: BTreeSet<Absent>,
     by_address: BTreeMap<Address, Registered>,
+    /// How many addresses have one participant, two, and so on to the most that one has: so that this is
+    /// known without a walk.
+    sizes: Vec<usize>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,38 +28,61 @@ struct Registered {
 }
 
 impl Away {
-    /// The participant is registered.
+    /// Adds a registered participant.
     pub(super) fn add(&mut self, user: UserId, participant: &Participant) {
         let address = participant.address;
         let registered = self.by_address.entry(address).or_default();
+        let before = registered.participants.len();
         registered.participants.insert(user);
+        let after = registered.participants.len();
+        self.resized(before, after);
         if let Presence::Away { until } = participant.presence {
             self.leave(address, (until, user));
         }
     }
 
-    /// The participant is not registered any more.
+    /// Removes a participant whose registration ended.
     pub(super) fn remove(&mut self, user: UserId, participant: &Participant) {
         let address = participant.address;
         if let Presence::Away { until } = participant.presence {
             self.come_back(address, (until, user));
         }
         if let Some(registered) = self.by_address.get_mut(&address) {
+            let before = registered.participants.len();
             registered.participants.remove(&user);
-            if registered.participants.is_empty() {
+            let after = registered.participants.len();
+            if after == 0 {
                 self.by_address.remove(&address);
             }
+            self.resized(before, after);
         }
     }
 
-    /// A participant from the address went away.
+    /// An address has another number of participants.
+    fn resized(&mut self, before: usize, after: usize) {
+        if self.sizes.len() < after {
+            self.sizes.resize(after, 0);
+        }
+        // None has no participants.
+        if let Some(addresses) = after.checked_sub(1).and_then(|at| self.sizes.get_mut(at)) {
+            *addresses += 1;
+        }
+        if let Some(addresses) = before.checked_sub(1).and_then(|at| self.sizes.get_mut(at)) {
+            *addresses -= 1;
+        }
+        while self.sizes.last() == Some(&0) {
+            self.sizes.pop();
+        }
+    }
+
+    /// Records that a participant from the address went away.
     pub(super) fn leave(&mut self, address: Address, absent: Absent) {
         self.all.insert(absent);
         let registered = self.by_address.entry(address).or_default();
         registered.away.insert(absent);
     }
 
-    /// A participant from the address is back.
+    /// Records that a participant from the address came back.
     pub(super) fn come_back(&mut self, address: Address, absent: Absent) {
         self.all.remove(&absent);
         if let Some(registered) = self.by_address.get_mut(&address) {
@@ -65,33 +90,56 @@ impl Away {
         }
     }
 
-    /// How many participants are registered from the address.
+    /// The number of participants registered from the address.
     pub(super) fn registered_from(&self, address: Address) -> usize {
         let registered = self.by_address.get(&address);
         registered.map_or(0, |registered| registered.participants.len())
     }
 
-    /// Who is registered from the address, in the order of their numbers.
+    /// The participants registered from the address, in the order of their ids.
     pub(super) fn of_address(&self, address: Address) -> impl Iterator<Item = UserId> {
         let registered = self.by_address.get(&address).into_iter();
         registered.flat_map(|registered| registered.participants.iter().copied())
     }
 
-    /// The most participants that are registered from one address.
+    /// The largest number of participants that are registered from one address.
     pub(super) fn most_from_one(&self) -> usize {
-        let registered = self.by_address.values();
-        let participants = registered.map(|registered| registered.participants.len());
-        participants.max().unwrap_or_default()
+        self.sizes.len()
     }
 
-    /// Who has been away longest of those from the address.
+    /// The participant of the address that has been away longest.
     pub(super) fn longest_from(&self, address: Address) -> Option<UserId> {
         let registered = self.by_address.get(&address)?;
         registered.away.first().map(|(_, user)| *user)
     }
 
-    /// Who has been away longest of all.
+    /// The participant that has been away longest.
     pub(super) fn longest(&self) -> Option<UserId> {
         self.all.first().map(|(_, user)| *user)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_of_one_address_is_known_as_they_come_and_go() {
+        let mut away = Away::default();
+        let resized = |away: &mut Away, before, after| {
+            away.resized(before, after);
+            away.most_from_one()
+        };
+        assert_eq!(resized(&mut away, 0, 1), 1);
+        assert_eq!(resized(&mut away, 1, 2), 2);
+        assert_eq!(resized(&mut away, 0, 1), 2);
+        assert_eq!(resized(&mut away, 1, 2), 2);
+        assert_eq!(resized(&mut away, 2, 3), 3);
+        assert_eq!(resized(&mut away, 3, 2), 2);
+        assert_eq!(resized(&mut away, 2, 1), 2);
+        assert_eq!(resized(&mut away, 1, 1), 2);
+        assert_eq!(resized(&mut away, 1, 0), 2);
+        assert_eq!(resized(&mut away, 2, 1), 1);
+        assert_eq!(resized(&mut away, 1, 0), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Breaks: taken, and what is answered, also when that was promised for later.
+//! Taking breaks, and what their answers say, also when they leave later.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use chat_types::{BreakKind, Time};
 
 use super::Hub;
 
-use crate::breaks::{Boss, Mood};
+use crate::breaks::{Boss, StressStatus};
 use crate::dice::Dice;
 use crate::id::UserId;
 use crate::name::has_visible;
@@ -21,14 +21,14 @@ impl Hub {
         }
     }
 
-    /// How the participant is at `now`; none for nobody.
+    /// The participant's levels at `now`; none if it is not registered.
     #[must_use]
-    pub fn mood(&self, user: UserId, now: Time) -> Option<Mood> {
+    pub fn mood(&self, user: UserId, now: Time) -> Option<StressStatus> {
         let breaks = &self.users.get(&user)?.breaks;
         Some(breaks.mood(now, self.boss()))
     }
 
-    /// An excuse is a line that can be shown in place of the server's own.
+    /// Checks that the excuse is one line that can be shown.
     pub(super) fn check_excuse(&self, excuse: Option<&Arc<str>>) -> Result<(), Reject> {
         let limit = self.config.max_excuse;
         let breaks_lines = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
@@ -58,8 +58,8 @@ impl Hub {
         let participant = self.user_mut(user);
         let taken = participant.breaks.take(now, boss, &mut dice);
         let breaks = participant.breaks;
-        // An answer tells how things stand when it leaves. Those that are held back still, and
-        // remembered for a repeated request, will tell of this break too.
+        // An answer shows the levels at the instant at which it leaves. So this break also counts
+        // in earlier answers that are still delayed, or remembered for repeated requests.
         for reply in participant.memory.replies_mut() {
             if let Reply::OnBreak {
                 stress,
@@ -69,14 +69,14 @@ impl Hub {
             } = reply
                 && *answer_at > now
             {
-                Mood {
+                StressStatus {
                     stress: *stress,
                     boss_alert: *boss_alert,
                 } = breaks.mood(*answer_at, boss);
             }
         }
-        self.figures.count_break(now, kind, &taken);
-        let Mood { stress, boss_alert } = breaks.mood(taken.answer_at, boss);
+        self.counters.count_break(now, kind, &taken);
+        let StressStatus { stress, boss_alert } = breaks.mood(taken.answer_at, boss);
         Ok(Reply::OnBreak {
             user,
             kind,

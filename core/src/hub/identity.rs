@@ -1,4 +1,4 @@
-//! Registering, names, and being found by them.
+//! Registration and names, and finding participants by them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::id::{Address, RequestKey, SecretHash, UserId};
 use crate::inbox::Inbox;
 use crate::moderation::Measure;
 use crate::name::{Keys, Name, is_given, is_reserved};
-use crate::participant::{Memory, Naming, Participant, Presence, Voice};
+use crate::participant::{Memory, Naming, Participant, Presence, SpeechPermission};
 use crate::reject::{Accepted, Argument, NameFault, Reject};
 use crate::reply::Reply;
 
@@ -18,19 +18,19 @@ use crate::reply::Reply;
 pub(crate) const MAX_PUBLIC_ID: usize = 64;
 
 impl Index {
-    /// Whose name or chosen id has this key.
+    /// The participant whose name or chosen id has this key.
     pub(super) fn owner(&self, key: &str) -> Option<UserId> {
         let owner = self.names.get(key).or_else(|| self.spellings.get(key));
         owner.copied()
     }
 
-    /// Makes a participant findable by its name, and by the id it chose.
+    /// Adds a participant under its name and the id that it chose.
     pub(super) fn add_names(&mut self, who: &Who) {
         let id = who.chosen_id.as_deref().map(Keys::of);
         self.add_keys(who, Keys::of(&who.name), id.as_ref());
     }
 
-    /// Makes it findable by the keys of its name, and by those of the id it chose.
+    /// Adds a participant under the keys of its name and of the id that it chose.
     pub(super) fn add_keys(&mut self, who: &Who, name: Keys, id: Option<&Keys>) {
         self.add_name(name, who.id);
         for key in id.into_iter().flat_map(Keys::iter) {
@@ -64,7 +64,8 @@ impl Index {
 }
 
 impl Hub {
-    /// A call by a caller without a participant. Only commands that register one are decided.
+    /// Handles a call of a caller without a participant. Only commands that register one are
+    /// decided.
     pub(super) fn register(
         &mut self,
         caller: &Caller,
@@ -103,7 +104,8 @@ impl Hub {
             self.forget(longest_away);
         }
         let user = self.mint((handle, reader, from), name, chosen_id);
-        // Minting is no use of the handle: only a later call shows that its owner received it.
+        // The registration itself is no use of the handle: only a later call shows that its owner
+        // received it.
         let until = self.now + self.config.unused_timeout;
         self.user_mut(user).presence = Presence::Unused { until };
         self.arm_presence(user);
@@ -116,7 +118,8 @@ impl Hub {
         outcome
     }
 
-    /// Whether one more participant fits; and who makes place for it, if none is left.
+    /// Checks whether one more participant fits. Returns the participant to replace, if space ran
+    /// out.
     fn check_user_space(
         &self,
         reader: SecretHash,
@@ -151,7 +154,8 @@ impl Hub {
             Naming::Given
         };
         let shown = name.map_or_else(|| id.to_string().into(), |name| Box::from(&*name.shown));
-        // What is kept of a name holds for an id, too; that of a chosen name comes below.
+        // A mute of a handle or an id holds for the new participant. A mute of its chosen name is
+        // checked below.
         let is_muted = self.moderation.of_handle(&handle) == Some(Measure::Mute)
             || chosen_id
                 .as_deref()
@@ -174,7 +178,11 @@ impl Hub {
             ended: std::collections::VecDeque::new(),
             last_partner: None,
             blocks: Vec::new(),
-            voice: if is_muted { Voice::Muted } else { Voice::Free },
+            voice: if is_muted {
+                SpeechPermission::Muted
+            } else {
+                SpeechPermission::Free
+            },
             inbox: Inbox::default(),
             memory: Memory::default(),
             breaks: Breaks::new(self.now),
@@ -187,7 +195,7 @@ impl Hub {
         id
     }
 
-    /// Makes the participant findable by its secrets and names.
+    /// Adds the participant to the index, under its secrets and names.
     pub(super) fn reindex(&mut self, user: UserId) {
         let participant = self
             .users
@@ -238,8 +246,9 @@ impl Hub {
         Ok(Some(name))
     }
 
-    /// Whether no name or id of another has one of these keys, and none is of the form that the
-    /// server gives: names such as `user_7` go with the ids, and only their owners spell them anew.
+    /// Whether these keys are free: no other participant's name or id has one of them, and none has
+    /// the form of the server's ids. A name such as `user_7` belongs to the participant with that
+    /// id.
     fn are_free(&self, keys: &Keys, user: Option<UserId>) -> bool {
         keys.iter().all(|key| match self.index.owner(key) {
             Some(owner) => user == Some(owner),
@@ -262,7 +271,7 @@ impl Hub {
         self.took_name(user);
     }
 
-    /// A public id is a name too: it is shown where names are.
+    /// Checks the chosen public id by the rules for names: it is shown where names are.
     fn check_public_id(&self, id: Option<&Arc<str>>) -> Result<Option<Box<str>>, Reject> {
         let Some(id) = id else { return Ok(None) };
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
@@ -280,7 +289,8 @@ impl Hub {
         Ok(Some(Box::from(&**id)))
     }
 
-    /// With a handle, `login` joins a room; a participant that never chose a name takes this one.
+    /// Handles `login` of a registered participant: it joins the room, and takes the name if it has
+    /// not chosen one before.
     pub(super) fn login(
         &mut self,
         user: UserId,
@@ -294,7 +304,7 @@ impl Hub {
         Ok(Reply::LoggedIn { user, room })
     }
 
-    /// What `enter_queue` says of the caller, checked: the name to take, if any.
+    /// Checks the arguments of `enter_queue`, and returns the name to take, if any.
     pub(super) fn check_enter(
         &self,
         user: Option<UserId>,
@@ -306,7 +316,7 @@ impl Hub {
         };
         self.check_interests(&enter.interests)?;
         self.check_queue_space(user, enter)?;
-        // Whoever enters may be matched at once, and then needs a room.
+        // The caller may be matched at once, which needs a room.
         self.check_room_space()?;
         Ok(name)
     }

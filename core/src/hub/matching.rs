@@ -1,4 +1,4 @@
-//! Entering the line, leaving it, and being paired.
+//! Entering and leaving the queue, and matching.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::event::{Body, EndReason};
 use crate::id::{RoomId, UserId};
 use crate::name::is_line;
 use crate::participant::Presence;
-use crate::queue::{Fit, Taste, Waiter};
+use crate::queue::{Compatibility, MatchPreference, Waiter};
 use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::{Reply, WasWaiting};
 use crate::room::Kind;
@@ -64,25 +64,25 @@ impl Hub {
         })
     }
 
-    /// The caller as it would stand in the line.
+    /// The caller's entry in the queue.
     fn waiter(&self, user: UserId, enter: &EnterQueue) -> Waiter {
         let interests = tidy(&enter.interests);
         let patient = self.config.matching == Matching::Interests && !interests.is_empty();
-        let taste = if patient {
-            Taste::Shared
+        let preference = if patient {
+            MatchPreference::Shared
         } else {
-            Taste::Anyone
+            MatchPreference::Anyone
         };
         Waiter {
             user,
             since: self.now,
             interests,
-            taste,
+            preference,
         }
     }
 
-    /// Whether the line has a place for the caller (`None`: a newcomer), or a partner, who would
-    /// make one.
+    /// Checks that the queue has space for the caller (`None`: a newcomer), or a partner for it,
+    /// who then frees a place.
     pub(super) fn check_queue_space(
         &self,
         user: Option<UserId>,
@@ -123,22 +123,22 @@ impl Hub {
     }
 
     fn partner_for(&self, waiter: &Waiter, draw: impl FnOnce(u64) -> u64) -> Option<UserId> {
-        // Somebody who is about to register has had no partner.
+        // A caller that is not registered yet had no partner before.
         let before = self.users.get(&waiter.user).and_then(|me| me.last_partner);
         let fit = |other: UserId| {
             if self.blocked(waiter.user, other) {
-                Fit::Never
+                Compatibility::Never
             } else if before == Some(other) || self.user(other).last_partner == Some(waiter.user) {
-                Fit::LastPartner
+                Compatibility::LastPartner
             } else {
-                Fit::Good
+                Compatibility::Good
             }
         };
         self.queue
             .partner_for(waiter, self.config.matching, fit, draw)
     }
 
-    /// Puts the two in a room of their own and tells both. Either may have been waiting.
+    /// Creates a pair room for the two, with `chatroom.found`. Either may have been waiting.
     fn pair(&mut self, newcomer: UserId, partner: UserId) -> RoomId {
         for user in [partner, newcomer] {
             if let Some(waiter) = self.queue.leave(user) {
@@ -157,7 +157,8 @@ impl Hub {
         }
         let pair = [self.who(newcomer), self.who(partner)];
         self.post(room, Body::Found(pair), None);
-        // A stream that closed while its owner waited was told to nobody.
+        // If a stream closed while its owner waited, no partner was notified of it. The new partner
+        // is notified now.
         for user in [newcomer.min(partner), newcomer.max(partner)] {
             if matches!(self.user(user).presence, Presence::Grace { .. }) {
                 self.tell_partner_away(user);
@@ -166,18 +167,19 @@ impl Hub {
         room
     }
 
-    /// The patience timer is due: from now on the waiter takes anyone who takes anyone.
+    /// Handles the patience timer: from now on the waiter accepts everyone who accepts everyone.
     pub(super) fn patience_due(&mut self, user: UserId) {
         let Some(waiter) = self.queue.take_anyone(user).cloned() else {
             return;
         };
-        // Only a newcomer's answer says how chance fell: here the first is chosen.
+        // Random draws belong to a newcomer's entry. Here the first candidate is taken.
         if let Some(partner) = self.partner_for(&waiter, |_| 0) {
             self.pair(user, partner);
         }
     }
 
-    /// From now on the two neither meet nor hear each other; a pair room of theirs ends.
+    /// Blocks `other` for `user`. The two are not matched and do not receive each other's messages;
+    /// their pair room ends.
     pub(super) fn block(&mut self, user: UserId, other: UserId) -> Result<Reply, Reject> {
         self.check_other(user, other)?;
         let limit = self.config.max_blocks;
@@ -200,8 +202,8 @@ impl Hub {
         Ok(Reply::Done)
     }
 
-    /// The two may meet and hear each other again, unless the other has blocked `user`, too. A block
-    /// of a participant that is forgotten is lifted as any other.
+    /// Removes `user`'s block of `other`, whose registration may have ended. A block in the other
+    /// direction stays.
     pub(super) fn unblock(&mut self, user: UserId, other: UserId) -> Result<Reply, Reject> {
         check_different(user, other)?;
         let blocks = &mut self.user_mut(user).blocks;
@@ -211,7 +213,7 @@ impl Hub {
         Ok(Reply::Done)
     }
 
-    /// Whether `other` is registered, and not `user` itself.
+    /// Checks that `other` is registered and is not `user`.
     pub(super) fn check_other(&self, user: UserId, other: UserId) -> Result<(), Reject> {
         check_different(user, other)?;
         self.users
@@ -231,7 +233,7 @@ fn check_different(user: UserId, other: UserId) -> Result<(), Reject> {
     Ok(())
 }
 
-/// Interests as they are compared: in lower case, each once, in order.
+/// Interests in the form in which they are compared: in lower case, sorted, without duplicates.
 fn tidy(interests: &Arc<[Arc<str>]>) -> Arc<[Arc<str>]> {
     let lower = |text: &str| text.chars().all(|c| c.is_lowercase() || !c.is_alphabetic());
     if interests.is_sorted_by(|a, b| a < b) && interests.iter().all(|one| lower(one)) {

@@ -1,15 +1,15 @@
-//! What operators do, and what participants report to them.
+//! Operators' acts, and participants' reports to operators.
 
 use std::sync::Arc;
 
 use super::Hub;
 use crate::command::Operate;
+use crate::counters::ReleaseCause;
 use crate::event::{Body, EndReason};
-use crate::figures::Because;
 use crate::id::{Address, RoomId, UserId};
 use crate::moderation::{Ban, Known, Measure, Report};
 use crate::name::{Keys, fold, is_line};
-use crate::participant::Voice;
+use crate::participant::SpeechPermission;
 use crate::reject::{Accepted, Argument, Reject};
 use crate::reply::Reply;
 use crate::room::Kind;
@@ -58,7 +58,7 @@ impl Hub {
             Operate::Mute { user, reason } => self.mute(operator, *user, reason),
             Operate::Unmute { user } => {
                 let participant = self.users.get_mut(user).ok_or(Reject::UserNotFound)?;
-                participant.voice = Voice::Free;
+                participant.voice = SpeechPermission::Free;
                 self.moderation.unmute(&participant.known());
                 Ok(Reply::Done)
             }
@@ -88,7 +88,7 @@ impl Hub {
         }
     }
 
-    /// The participant may not speak, in none of its rooms, and not under another registration.
+    /// Mutes the participant in all its rooms, and under later registrations.
     fn mute(
         &mut self,
         operator: &Arc<str>,
@@ -96,12 +96,12 @@ impl Hub {
         reason: &Arc<str>,
     ) -> Result<Reply, Reject> {
         self.keep(Measure::Mute, operator, user, reason)?;
-        self.user_mut(user).voice = Voice::Muted;
+        self.user_mut(user).voice = SpeechPermission::Muted;
         self.silence(user, reason);
         Ok(Reply::Done)
     }
 
-    /// Tells the rooms of the participant that it may not speak.
+    /// Notifies the participant's rooms that it is muted.
     fn silence(&mut self, user: UserId, reason: &Arc<str>) {
         for room in self.user(user).rooms.clone() {
             let body = Body::Muted {
@@ -109,15 +109,15 @@ impl Hub {
                 reason: Arc::clone(reason),
             };
             self.post(room, body, None);
-            // One who may not speak keeps nobody else from it.
-            self.give_up_stick(room, user, Because::Mute);
+            // A muted member would only block the stick.
+            self.give_up_stick(room, user, ReleaseCause::Mute);
         }
     }
 
     /// Whether the participant, or the address that it was registered from, is muted.
     pub(super) fn is_muted(&self, user: UserId) -> bool {
         let participant = self.user(user);
-        participant.voice == Voice::Muted
+        participant.voice == SpeechPermission::Muted
             || self.moderation.of_address(participant.address) == Some(Measure::Mute)
     }
 
@@ -139,7 +139,7 @@ impl Hub {
                 self.end_pair(room, EndReason::Closed, None);
             }
             Kind::Named { .. } => {
-                self.give_up_stick(room, user, Because::Kick);
+                self.give_up_stick(room, user, ReleaseCause::Kick);
                 let body = Body::Kicked {
                     user: self.who(user),
                     reason: Arc::clone(reason),
@@ -175,7 +175,8 @@ impl Hub {
         Ok(Reply::Done)
     }
 
-    /// The participant is put out of the server, and neither handle nor name may come back.
+    /// Bans the participant: its registration ends, and neither handle nor name can be registered
+    /// again.
     fn ban_user(
         &mut self,
         operator: &Arc<str>,
@@ -187,7 +188,7 @@ impl Hub {
         Ok(Reply::Done)
     }
 
-    /// Keeps what the participant is known by.
+    /// Stores the measure for the participant's handle, name and chosen id.
     fn keep(
         &mut self,
         measure: Measure,
@@ -204,7 +205,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Keeps the address, in place of what is kept of it.
+    /// Stores the measure for the address, in place of an earlier one.
     fn keep_address(
         &mut self,
         measure: Measure,
@@ -220,11 +221,13 @@ impl Hub {
         Ok(())
     }
 
-    /// The participant chose its name: a mute of the name holds for it, or its own for the name.
+    /// Handles a chosen name: a mute of the name applies to the participant, and a mute of the
+    /// participant applies to the name.
     pub(super) fn took_name(&mut self, user: UserId) {
         let participant = self.users.get(&user).expect("it just took a name");
-        if participant.voice == Voice::Muted {
-            // The name alone: an id comes with a registration, and so could come without end.
+        if participant.voice == SpeechPermission::Muted {
+            // Only the name is stored. Every registration can bring a new id, so ids would grow
+            // without limit.
             let known = Known {
                 id: None,
                 ..participant.known()
@@ -236,19 +239,19 @@ impl Hub {
                 self.moderation.follow(&known);
             }
         } else if self.has_muted_name(&participant.who.name) {
-            self.user_mut(user).voice = Voice::Muted;
+            self.user_mut(user).voice = SpeechPermission::Muted;
             for room in self.user(user).rooms.clone() {
-                self.give_up_stick(room, user, Because::Mute);
+                self.give_up_stick(room, user, ReleaseCause::Mute);
             }
         }
     }
 
-    /// Whether a name or a public id looks like one that operators muted.
+    /// Whether operators muted a name that has a key of this name or public id.
     pub(super) fn has_muted_name(&self, name: &str) -> bool {
         self.moderation.of_name(&Keys::of(name)) == Some(Measure::Mute)
     }
 
-    /// Whether so many more fit into what operators keep.
+    /// Checks that `more` entries fit into the stored measures.
     fn check_ban_space(&self, more: usize) -> Result<(), Reject> {
         let limit = self.config.max_bans;
         if more > 0 && self.moderation.bans() + more > limit as usize {

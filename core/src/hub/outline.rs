@@ -1,5 +1,5 @@
-//! The shape of the state without its contents: what those compare who look for states that are
-//! new. Each view walks all of the state, and none costs a command anything.
+//! The shape of the state without its contents. Searches for new states compare it. Each view walks
+//! the whole state; commands cost no more because of it.
 
 use chat_types::Time;
 
@@ -10,12 +10,12 @@ use crate::participant::Participant;
 use crate::room::{Kind, Room};
 use crate::timer::TimerKind;
 
-/// What kind of room it is.
+/// The kind of a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoomKind {
-    /// Two who were matched, talking.
+    /// A live pair room.
     Pair,
-    /// Two who were matched, no longer talking.
+    /// An ended pair room.
     Ended(EndReason),
     /// A named room.
     Named,
@@ -24,47 +24,46 @@ pub enum RoomKind {
 /// A room's shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoomOutline {
-    /// What kind of room it is.
+    /// The kind of room.
     pub kind: RoomKind,
-    /// How many events it had.
+    /// The number of events so far.
     pub events: u64,
-    /// How many are in it.
+    /// The number of members.
     pub members: usize,
-    /// Members whose last stream closed a moment ago, and those who are away; none of an ended
-    /// room.
+    /// The number of members in the grace period or away; 0 in an ended room.
     pub absent: usize,
-    /// Members with a draft.
+    /// The number of members with a draft.
     pub drafts: usize,
-    /// Whether the holder of its stick is there; none if nobody holds it.
+    /// The presence of the stick's holder; none if the stick is free.
     pub holder: Option<PresenceView>,
-    /// Whether that holder has a draft.
+    /// Whether the holder has a draft: 1 or 0.
     pub holder_draft: usize,
-    /// How many wait for its stick.
+    /// The number of members who wait for the stick.
     pub claims: usize,
 }
 
 /// A participant's shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParticipantOutline {
-    /// Whether there.
+    /// Whether the participant is present.
     pub presence: PresenceView,
-    /// Streams open.
+    /// The number of open streams.
     pub streams: u32,
-    /// Live rooms it is in.
+    /// The number of live rooms that it is in.
     pub rooms: usize,
-    /// How many of them are pair rooms: at most one.
+    /// The number of pair rooms among them: 0 or 1.
     pub pairs: usize,
-    /// Ended rooms that it may still name.
+    /// The number of ended rooms that it may still name.
     pub ended: usize,
-    /// Whether it waits for a partner, and since when.
+    /// Since when it waits for a partner; none if it does not.
     pub waiting_since: Option<Time>,
-    /// Sticks that it holds, and sticks that it waits for.
+    /// The numbers of sticks that it holds, and that it waits for.
     pub sticks: (usize, usize),
-    /// Whom it blocked.
+    /// The number of participants that it blocked.
     pub blocks: usize,
-    /// Events in its inbox.
+    /// The number of events in its inbox.
     pub inbox: usize,
-    /// Whether it may speak.
+    /// Whether it is muted.
     pub muted: Muted,
 }
 
@@ -81,7 +80,7 @@ impl Hub {
         users.filter_map(|user| Some(self.participant_outline(user, self.users.get(&user)?)))
     }
 
-    /// Of which kind the next timer is that fires, and when.
+    /// The instant and the kind of the next timer.
     #[must_use]
     pub fn next_deadline(&self) -> Option<(Time, TimerKind)> {
         let (at, timer) = self.due().min()?;
@@ -94,7 +93,7 @@ impl Hub {
                 .is_some_and(|p| p != PresenceView::Present)
         };
         let has_draft = |user: UserId| room.draft(user).is_some_and(|draft| !draft.is_empty());
-        // Nobody looks who of an ended room is there.
+        // Presence plays no role in an ended room.
         let ended = matches!(room.kind, Kind::Ended(_));
         let living = if ended { &[][..] } else { room.members() };
         let members = || living.iter().map(|member| member.user);

@@ -1,7 +1,6 @@
-//! What people who run or visit a server look at: who is there, which rooms, how many wait.
+//! Views for operators and visitors of a server: participants, rooms, and counts.
 //!
-//! Every view is a page: it begins behind a name and holds at most so many, so that none costs
-//! more than what it shows.
+//! Every view is a page: it starts after a name and has a largest length, so its cost is bounded.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -13,46 +12,48 @@ use crate::event::Who;
 use crate::id::{Address, Epoch, RoomId, UserId};
 use crate::name::fold;
 
-/// How many of everything there are.
+/// The numbers of participants, rooms and waiters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Registered participants.
     pub participants: usize,
+    /// The most of them that were registered from one address.
+    pub of_one_address: usize,
     /// Rooms, ended ones that are still remembered among them.
     pub rooms: usize,
-    /// Those who wait for a partner.
+    /// Participants in the queue.
     pub waiting: usize,
-    /// Since when whoever is first in that line waits.
+    /// Since when the first of them waits.
     pub first_waits_since: Option<Time>,
-    /// How long recent waits were on average; none before the first match.
+    /// The average of recent waits; none before the first match.
     pub recent_wait: Option<Span>,
 }
 
 /// A participant as an operator sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParticipantView {
-    /// Who.
+    /// Its names.
     pub who: Arc<Who>,
-    /// Whether there.
+    /// Whether it is present.
     pub presence: PresenceView,
-    /// How many streams are open.
+    /// The number of open streams.
     pub streams: u32,
-    /// In which live rooms.
+    /// The live rooms that it is in.
     pub rooms: Vec<RoomId>,
-    /// Since when in the line for a partner.
+    /// Since when it waits in the queue; none if it does not.
     pub waiting_since: Option<Time>,
-    /// Whether it may speak.
+    /// Whether it is muted.
     pub muted: Muted,
-    /// Where it was registered from.
+    /// The address that it was registered from.
     pub address: Address,
 }
 
-/// Whether an operator muted somebody.
+/// Whether a participant is muted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Muted {
-    /// May not speak.
+    /// Muted.
     Yes,
-    /// May speak.
+    /// Not muted.
     No,
 }
 
@@ -63,27 +64,28 @@ pub struct RoomView {
     pub id: RoomId,
     /// Its name.
     pub name: Arc<str>,
-    /// How many are in it.
+    /// The number of members.
     pub members: usize,
-    /// The grant that runs, and who holds it.
+    /// The epoch of the current grant, and its holder.
     pub holder: Option<(Epoch, UserId)>,
-    /// When that grant ends, if nothing ends it before.
+    /// The end of the current lease.
     pub lease_until: Option<Time>,
-    /// How many wait for the stick.
+    /// The number of members who wait for the stick.
     pub stick_line: usize,
-    /// The first of them, in their order: at most [`LINE_SHOWN`].
+    /// The first of them, in order: at most [`LINE_SHOWN`].
     pub next_in_line: Vec<UserId>,
 }
 
-/// How many of those who wait for a stick a view of its room names.
+/// The largest number of waiting members that a view of a room lists.
 pub const LINE_SHOWN: usize = 8;
 
 impl Hub {
-    /// How many of everything there are.
+    /// The counts of the whole server.
     #[must_use]
     pub fn counts(&self) -> Counts {
         Counts {
             participants: self.users.len(),
+            of_one_address: self.index.away.most_from_one(),
             rooms: self.rooms.len(),
             waiting: self.queue.len(),
             first_waits_since: self.queue.waiters().next().map(|waiter| waiter.since),
@@ -91,8 +93,7 @@ impl Hub {
         }
     }
 
-    /// Participants in the order of their names as they are compared, from behind the name
-    /// `after`, at most `limit` of them.
+    /// Participants in the order of their folded names, after the name `after`, at most `limit`.
     pub fn participants(
         &self,
         after: Option<&str>,
@@ -125,8 +126,7 @@ impl Hub {
         })
     }
 
-    /// Named rooms in the order of their names as they are compared, from behind the name
-    /// `after`, at most `limit` of them.
+    /// Named rooms in the order of their folded names, after the name `after`, at most `limit`.
     pub fn named_rooms(&self, after: Option<&str>, limit: usize) -> impl Iterator<Item = RoomView> {
         let from = after.map_or(Bound::Unbounded, |name| Bound::Excluded(fold(name)));
         self.index

@@ -1,11 +1,11 @@
-//! Who is there: calls, streams, grace, going away, coming back, being forgotten.
+//! Presence: calls, streams, grace period, going away, coming back, and the end of a registration.
 
 use chat_types::Span;
 
 use super::away::Away;
 use super::{Effect, Hub};
+use crate::counters::ReleaseCause;
 use crate::event::{Body, EndReason};
-use crate::figures::Because;
 use crate::id::UserId;
 use crate::participant::Presence;
 use crate::reject::{Earlier, Reject};
@@ -13,7 +13,7 @@ use crate::reply::Reply;
 use crate::room::Kind;
 use crate::timer::Timer;
 
-/// When a refused stream may be tried again.
+/// The delay after which a refused stream may be tried again.
 pub(crate) const STREAM_RETRY: Span = Span::secs(1);
 
 impl Hub {
@@ -23,13 +23,14 @@ impl Hub {
         }
     }
 
-    /// A call came: the participant is there, whatever it was before.
+    /// Handles a call of the participant: it becomes present.
     pub(super) fn seen(&mut self, user: UserId) {
         let until = self.now + self.config.idle_timeout;
         let participant = self.user_mut(user);
         let (before, deadline) = (participant.presence, participant.deadline());
         participant.presence = Presence::Present { until };
-        // A deadline that moves later is found from where it was.
+        // The timer is armed only if the deadline moved to an earlier instant. If it moved later,
+        // the old timer finds it.
         if deadline.is_none_or(|deadline| until < deadline) {
             self.arm_presence(user);
         }
@@ -100,7 +101,7 @@ impl Hub {
         }
     }
 
-    /// The presence timer is due.
+    /// Handles the presence timer.
     pub(super) fn presence_due(&mut self, user: UserId) {
         match self.user(user).presence {
             Presence::Unused { .. } => {
@@ -112,7 +113,8 @@ impl Hub {
         }
     }
 
-    /// Out of the line, the stick released, pair rooms ended; named rooms, draft and inbox stay.
+    /// The participant goes away: it leaves the queue, releases its stick, and its pair room ends.
+    /// Named rooms, drafts and inbox stay.
     fn go_away(&mut self, user: UserId) {
         let until = self.now + self.config.forget_after;
         let participant = self.user_mut(user);
@@ -125,7 +127,7 @@ impl Hub {
             match self.room(room).kind {
                 Kind::Pair { .. } => self.end_pair(room, EndReason::Timeout, None),
                 Kind::Named { .. } => {
-                    self.give_up_stick(room, user, Because::Away);
+                    self.give_up_stick(room, user, ReleaseCause::Away);
                     let who = self.who(user);
                     self.post(room, Body::Away(who), None);
                 }
@@ -134,7 +136,7 @@ impl Hub {
         }
     }
 
-    /// The index of those away, made from the participants alone.
+    /// Builds the index of absent participants from the participants.
     pub(super) fn index_away(&self) -> Away {
         let mut away = Away::default();
         for user in self.users.sorted_keys() {
@@ -143,7 +145,7 @@ impl Hub {
         away
     }
 
-    /// The participant is no longer registered; its names are free again.
+    /// Ends the participant's registration; its names become free.
     pub(super) fn forget(&mut self, user: UserId) {
         self.queue.leave(user);
         for room in self.user(user).rooms.clone() {

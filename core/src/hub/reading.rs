@@ -1,4 +1,4 @@
-//! Reads: they take the time, compute from stored instants, and move nothing.
+//! Reads: they take the time, compute from stored instants, and change no state.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::Hub;
 use crate::event::{Event, Most, Who};
 use crate::id::{Address, RoomId, RoomSeq, SecretHash, Seq, UserId};
 use crate::inbox::Page;
-use crate::moderation::{Ban, Kept, KeptPlace, Measure, Report};
+use crate::moderation::{Ban, Measure, MeasurePlace, MeasureTarget, Report};
 use crate::name::fold;
 use crate::participant::Presence;
 use crate::reject::Reject;
@@ -17,7 +17,7 @@ use crate::room::{Kind, Notice, Room};
 /// The answer to a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// `check`: what is in the inbox, and what was said in passing.
+    /// `check`: events of the inbox, and fresh notices.
     Page {
         /// The events.
         page: Page,
@@ -26,25 +26,25 @@ pub enum Answer {
     },
     /// `list_users`: the room's members, in the order of their ids.
     Members {
-        /// Which room.
+        /// The room.
         room: RoomId,
-        /// Who.
+        /// Its members.
         members: Vec<MemberView>,
     },
     /// `history`: past messages, newest last.
     History {
-        /// Which room.
+        /// The room.
         room: RoomId,
-        /// What was said.
+        /// The messages.
         messages: Vec<Arc<Event>>,
-        /// Whether there are older ones.
+        /// Whether there are older messages.
         more: bool,
     },
-    /// How the caller is.
+    /// The caller's stress and its boss's alert level.
     Mood {
-        /// From 0 to 100.
+        /// The stress level, from 0 to 100.
         stress: u8,
-        /// How alert the boss is, from 0 to 5.
+        /// The boss's alert level, from 0 to 5.
         boss_alert: u8,
     },
 }
@@ -52,38 +52,38 @@ pub enum Answer {
 /// A member as `list_users` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberView {
-    /// Who.
+    /// The member.
     pub who: Arc<Who>,
-    /// Since when in the room.
+    /// The instant at which it joined.
     pub since: Time,
-    /// Whether there.
+    /// Whether it is present.
     pub presence: PresenceView,
 }
 
-/// Whether somebody is there, as others see it.
+/// A participant's presence as others see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PresenceView {
-    /// There.
+    /// A stream is open, or a call came recently.
     Present,
-    /// The last stream closed a moment ago.
+    /// The last stream closed, and the grace period runs.
     Reconnecting,
-    /// Not there.
+    /// Away.
     Away,
 }
 
-/// How large a collection is, against its limit.
+/// The size of a collection, and its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Which collection; of those that are many, the largest.
+    /// The name of the collection. Where there are many of a kind, the largest one counts.
     pub name: &'static str,
-    /// How many are in it.
+    /// The number of elements.
     pub size: u64,
-    /// How many may be.
+    /// The largest allowed number of elements.
     pub limit: u64,
 }
 
 impl Hub {
-    /// How many events of a participant's inbox follow `after`; none for nobody.
+    /// The number of events in the participant's inbox after `after`; none if it is not registered.
     #[must_use]
     pub fn unread(&self, user: UserId, after: Seq) -> Option<u64> {
         Some(self.users.get(&user)?.inbox.unread(after))
@@ -107,7 +107,7 @@ impl Hub {
         members.iter().map(|member| member.user)
     }
 
-    /// The members that a notice reaches: all but its sender, while the room keeps it.
+    /// The members that receive a notice: all but its sender, while the room keeps it.
     pub(crate) fn hearers(&self, room: RoomId, notice: &Notice) -> impl Iterator<Item = UserId> {
         let sender = notice.user.id;
         let keeps = |room: &&Room| room.notices().contains(notice);
@@ -117,7 +117,7 @@ impl Hub {
         members.filter(move |user| *user != sender)
     }
 
-    /// The participant with this reader id, which reads its inbox and does nothing else.
+    /// The participant with this reader id, which grants access to its inbox alone.
     #[must_use]
     pub fn user_by_reader(&self, reader: &SecretHash) -> Option<UserId> {
         self.index.readers.get(reader).copied()
@@ -134,7 +134,7 @@ impl Hub {
         (who.chosen_id.is_none() && number.to_string() == id).then_some(number)
     }
 
-    /// The participant with this display name, in any spelling that looks the same.
+    /// The participant with this display name, in any spelling with the same folded form.
     #[must_use]
     pub fn user_by_name(&self, name: &str) -> Option<UserId> {
         self.index.names.get(&fold(name)).copied()
@@ -146,7 +146,7 @@ impl Hub {
         self.users.get(&user).map(|participant| &participant.who)
     }
 
-    /// The participant's display name and the rooms it is in.
+    /// The rooms that the participant is in.
     #[must_use]
     pub fn rooms_of(&self, user: UserId) -> &[RoomId] {
         self.users
@@ -154,7 +154,7 @@ impl Hub {
             .map_or(&[], |participant| &participant.rooms)
     }
 
-    /// Whether the participant is there, and whether a stream of it is open.
+    /// The participant's presence; none if it is not registered.
     #[must_use]
     pub fn presence_of(&self, user: UserId) -> Option<PresenceView> {
         Some(match self.users.get(&user)?.presence {
@@ -164,8 +164,8 @@ impl Hub {
         })
     }
 
-    /// Whether a read by the participant needs to be told to the Hub: it is not there, its handle
-    /// was not used before, or it was last heard of more than a quarter of the idle timeout ago.
+    /// Whether a read by the participant needs to be reported to the Hub: it is away, its handle
+    /// was not used before, or it was last seen more than a quarter of the idle timeout ago.
     #[must_use]
     pub fn wants_seen(&self, user: UserId, now: Time) -> bool {
         let Some(participant) = self.users.get(&user) else {
@@ -180,14 +180,14 @@ impl Hub {
         }
     }
 
-    /// The place of the last event in the participant's inbox, and the end of the last answer.
+    /// The end of the participant's inbox, and the end of the last answer.
     #[must_use]
-    pub fn inbox_marks(&self, user: UserId) -> Option<(Seq, Seq)> {
+    pub fn inbox_cursors(&self, user: UserId) -> Option<(Seq, Seq)> {
         let inbox = &self.users.get(&user)?.inbox;
         Some((inbox.end(), inbox.delivered()))
     }
 
-    /// Reads the participant's inbox from behind `after`, at most `max` events.
+    /// Reads the participant's inbox after `after`, at most `max` events.
     ///
     /// # Errors
     /// `unknown_handle`, or `invalid_cursor` when `after` lies beyond the end.
@@ -197,7 +197,7 @@ impl Hub {
         Ok(inbox.page(after, self.most(max)))
     }
 
-    /// How much an answer holds for which the caller asked for so many.
+    /// The limits of an answer for which the caller asked for at most `max` events.
     fn most(&self, max: usize) -> Most {
         Most {
             events: max.min(self.config.max_answer as usize),
@@ -205,7 +205,7 @@ impl Hub {
         }
     }
 
-    /// What was said in passing in the participant's rooms, not long before `now`.
+    /// The fresh notices in the participant's rooms at `now`.
     #[must_use]
     pub fn read_notices(&self, user: UserId, now: Time) -> Vec<(RoomId, Notice)> {
         let rooms = self.rooms_of(user).iter();
@@ -218,10 +218,10 @@ impl Hub {
             .collect()
     }
 
-    /// Who is in the room, for a member of it.
+    /// The room's members, for a member.
     ///
     /// # Errors
-    /// As for every command that means a room.
+    /// Those of resolving the room.
     pub fn read_members(&self, user: UserId, room: Option<RoomId>) -> Result<Answer, Reject> {
         let room = self.resolve_for(user, room)?;
         let members = self.room(room).members().iter().filter_map(|member| {
@@ -239,12 +239,12 @@ impl Hub {
         })
     }
 
-    /// The room's messages before `before`, at most `limit` of them and as much as an answer holds,
-    /// newest last. Those between
-    /// the reader and somebody blocked are left out.
+    /// The room's messages before `before`, newest last: at most `limit`, and no more than one
+    /// answer may hold. Messages of a participant that the reader blocked, or that blocked the
+    /// reader, are left out.
     ///
     /// # Errors
-    /// As for every command that means a room.
+    /// Those of resolving the room.
     pub fn read_history(
         &self,
         user: UserId,
@@ -275,28 +275,27 @@ impl Hub {
         self.resolve(user, room)
     }
 
-    /// Whether nothing from this address is admitted.
+    /// Whether the address is banned.
     #[must_use]
     pub fn is_banned(&self, address: Address) -> bool {
         self.moderation.of_address(address) == Some(Measure::Ban)
     }
 
-    /// What participants reported, the oldest first.
+    /// The participants' reports, the oldest first.
     pub fn reports(&self) -> impl Iterator<Item = &Report> {
         self.moderation.reports.iter()
     }
 
-    /// All that is muted or banned, from behind `after`, and why: names, then handles, then
-    /// addresses. A participant that is muted, or was banned, stands there with its handle, and with
-    /// what it chose to be called.
+    /// All mutes and bans after `after`: names, then handles, then addresses. A participant that
+    /// was muted or banned is listed under its handle, and under each name that it chose.
     pub fn kept(
         &self,
-        after: Option<&KeptPlace>,
-    ) -> impl Iterator<Item = (Kept<'_>, &Ban)> + use<'_> {
+        after: Option<&MeasurePlace>,
+    ) -> impl Iterator<Item = (MeasureTarget<'_>, &Ban)> + use<'_> {
         self.moderation.kept(after)
     }
 
-    /// How large every collection is, against its limit. Walks all of the state.
+    /// The size of every collection, with its limit. Walks the whole state.
     #[must_use]
     pub fn sizes(&self) -> Vec<Size> {
         let config = &self.config;

@@ -1,12 +1,12 @@
-//! Rooms as the Hub sees them: joining, leaving, ending, and telling members what happened.
+//! Rooms: joining, leaving, ending, and delivery of events to members.
 
 use std::sync::Arc;
 
 use chat_types::Span;
 
 use super::{Effect, Hub};
+use crate::counters::ReleaseCause;
 use crate::event::{Body, EndReason, Event};
-use crate::figures::Because;
 use crate::id::{RoomId, RoomSeq, UserId};
 use crate::name::RoomName;
 use crate::participant::Presence;
@@ -16,10 +16,10 @@ use crate::room::{Kind, Notice, NoticeKind, Room};
 use crate::stick::Stick;
 
 impl Hub {
-    /// Puts an event at the end of the room's order and into its members' inboxes.
+    /// Appends an event to the room's order and to its members' inboxes.
     ///
-    /// Every member is told, the one it is about too, but for `skip`; and of a message neither
-    /// those who blocked its sender nor those whom its sender blocked are told.
+    /// All members receive it, including its subject, but not `skip`. A message is not delivered
+    /// between two members of whom one blocked the other.
     pub(super) fn post(&mut self, room: RoomId, body: Body, skip: Option<UserId>) -> RoomSeq {
         let Self {
             rooms,
@@ -70,7 +70,7 @@ impl Hub {
         has(a, b) || has(b, a)
     }
 
-    /// The live room that a command means: the one it names, or the only one the caller is in.
+    /// The live room of a command: the room that it names, or the only room that the caller is in.
     pub(super) fn resolve(&self, user: UserId, room: Option<RoomId>) -> Result<RoomId, Reject> {
         let Some(room) = room else {
             return self.only_room(user);
@@ -80,7 +80,7 @@ impl Hub {
             (Kind::Pair { .. } | Kind::Named { .. }, true) => Ok(room),
             (Kind::Pair { .. } | Kind::Named { .. }, false) => Err(Reject::NotInRoom),
             (Kind::Ended(_), true) => Err(Reject::ChatEnded),
-            // Only the other one of the two still remembers it.
+            // The former partner alone may still name the ended room.
             (Kind::Ended(_), false) => Err(Reject::RoomNotFound),
         }
     }
@@ -89,7 +89,7 @@ impl Hub {
         let participant = self.user(user);
         match participant.rooms[..] {
             [room] => Ok(room),
-            // Nowhere now, but in a chat before: that is the one that is meant, and it is over.
+            // The caller is in no room, but its pair room ended. The command refers to that one.
             [] if !participant.ended.is_empty() => Err(Reject::ChatEnded),
             _ => {
                 let rooms = u32::try_from(participant.rooms.len()).unwrap_or(u32::MAX);
@@ -105,7 +105,7 @@ impl Hub {
         id
     }
 
-    /// Whether one more room fits, when any two of those who wait may need one at any time.
+    /// Checks that one more room fits. Every two waiters may need a room at any time.
     pub(super) fn check_room_space(&self) -> Result<(), Reject> {
         let kept = self.queue.len() / 2;
         if self.rooms.len() + kept >= self.config.max_rooms as usize {
@@ -114,7 +114,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Whether `user` (`None`: a newcomer) may join the room of this name. Changes nothing.
+    /// Checks that `user` (`None`: a newcomer) may join the room of this name.
     pub(super) fn check_join(
         &self,
         user: Option<UserId>,
@@ -144,7 +144,7 @@ impl Hub {
         room.members().len() >= self.config.max_members as usize
     }
 
-    /// The member that would be forgotten first of those that are away.
+    /// Of the room's absent members, the one whose registration expires first.
     fn longest_away_in(&self, room: &Room) -> Option<UserId> {
         let members = room.members().iter();
         let away = members.filter_map(|member| match self.user(member.user).presence {
@@ -157,7 +157,7 @@ impl Hub {
     fn check_rooms_each(&self, user: Option<UserId>) -> Result<(), Reject> {
         let limit = self.config.max_rooms_each;
         let Some(user) = user else { return Ok(()) };
-        // Whoever waits will be in one more when a partner comes.
+        // A waiter needs space for the room of its next match.
         let kept = usize::from(self.queue.contains(user));
         if self.user(user).rooms.len() + kept >= limit as usize {
             return Err(Reject::RoomFull { limit });
@@ -165,7 +165,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Joins the room of this name, which opens if there is none. Checked by `check_join`.
+    /// Joins the room of this name, and creates it if it does not exist. `check_join` has passed.
     pub(super) fn join_named(&mut self, user: UserId, name: RoomName) -> RoomId {
         let room = match self.index.rooms.get(&name.folded) {
             Some(room) => *room,
@@ -203,7 +203,7 @@ impl Hub {
     ) -> Result<Reply, Reject> {
         let room = match room {
             Some(room) => room,
-            // The second time, there is nothing left to leave.
+            // A repeated call has no effect.
             None if self.user(user).rooms.is_empty() => return Ok(Reply::LeftChat),
             None => self.only_room(user)?,
         };
@@ -223,23 +223,24 @@ impl Hub {
                 kind: Kind::Ended(_),
                 ..
             }) => {}
-            // Ids are given in order: one that was given once may be left once more.
+            // Ids are assigned in order, so every id up to the last one was a room. Leaving it
+            // again has no effect.
             None if room.0 >= 1 && room <= self.last_room => {}
             None => return Err(Reject::RoomNotFound),
         }
         Ok(Reply::LeftChat)
     }
 
-    /// Removes the member. It receives `user.left` like the others: that event is where its stay in
-    /// the room's order ends.
+    /// Removes the member. It receives `user.left` like the others: the event marks the end of its
+    /// membership in the room's order.
     pub(super) fn leave_named(&mut self, room: RoomId, user: UserId) {
-        self.give_up_stick(room, user, Because::Leave);
+        self.give_up_stick(room, user, ReleaseCause::Leave);
         let who = self.who(user);
         self.post(room, Body::Left(who), None);
         self.take_out(room, user);
     }
 
-    /// No longer a member; the last one closes the door. The stick was given up before.
+    /// Removes the member, and the room after its last member. The caller has handled the stick.
     pub(super) fn take_out(&mut self, room: RoomId, user: UserId) {
         self.room_mut(room).leave(user);
         self.user_mut(user).rooms.retain(|live| *live != room);
@@ -258,7 +259,7 @@ impl Hub {
         }
     }
 
-    /// The pair room is over. All are told but `actor`, whose own call ended it.
+    /// Ends the pair room. Both receive the event, except `actor`, whose own call ended it.
     pub(super) fn end_pair(&mut self, room: RoomId, reason: EndReason, actor: Option<UserId>) {
         self.post(room, Body::PartnerDisconnected(reason), actor);
         self.room_mut(room).end(reason);
@@ -277,7 +278,7 @@ impl Hub {
         }
     }
 
-    /// `user` can no longer name the ended room; when neither can, it is gone.
+    /// `user` can no longer name the ended room. The room is removed when neither can.
     pub(super) fn drop_ended(&mut self, room: RoomId, user: UserId) {
         let ended = self.room_mut(room);
         ended.leave(user);
@@ -292,7 +293,7 @@ impl Hub {
         Ok(Reply::Done)
     }
 
-    /// Tells the rooms of one who waits in a `check`, for so long now.
+    /// Notifies the rooms of a participant that it has waited in a `check` for this long.
     pub(super) fn notice_waiting(&mut self, user: UserId, waiting: Span) {
         for room in self.user(user).rooms.clone() {
             self.notice(room, user, NoticeKind::Waiting(waiting));

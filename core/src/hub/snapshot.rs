@@ -1,4 +1,4 @@
-//! The whole state as bytes, and back. A snapshot is the upgrade boundary between versions.
+//! Snapshots: the whole state as bytes, and back. A new version of the core starts from a snapshot.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::id::{RoomId, RoomSeq};
 use crate::room::Kind;
 
-/// Says what the bytes are, and in which form.
+/// The first bytes of a snapshot: format and version.
 const FORMAT: &str = "talking-stick hub 4";
 
 #[derive(Serialize)]
@@ -32,22 +32,22 @@ struct Found<'a> {
     hub: Hub,
 }
 
-/// Why bytes are no snapshot.
+/// Why a snapshot cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RestoreError {
-    /// They begin otherwise.
+    /// The first bytes are not those of this format and version.
     #[error("not a snapshot of this version, which begins with \"{FORMAT}\"")]
     Format,
-    /// They begin well, but are damaged.
+    /// The first bytes are right, but the rest is damaged.
     #[error("damaged snapshot: {0}")]
     Damaged(String),
 }
 
 impl Hub {
-    /// The whole state. Costs as much as the state is large.
+    /// The whole state as bytes. The cost is linear in its size.
     ///
     /// # Panics
-    /// When the state cannot be written, which is a bug.
+    /// If the state cannot be serialised, which is a bug.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
         let written = Written {
@@ -57,10 +57,10 @@ impl Hub {
         postcard::to_stdvec(&written).expect("the core's state serialises")
     }
 
-    /// The Hub whose snapshot this is: it goes on exactly as that one would.
+    /// Restores the Hub from a snapshot. It continues exactly as the original would.
     ///
     /// # Errors
-    /// When the bytes are of another version, or damaged.
+    /// If the bytes are of another version, or damaged.
     pub fn restore(snapshot: &[u8]) -> Result<Self, RestoreError> {
         match postcard::take_from_bytes::<Head<'_>>(snapshot) {
             Ok((head, _)) if head.format == FORMAT => {}
@@ -101,7 +101,8 @@ impl Hub {
         fingerprint(self)
     }
 
-    /// One event stands in many inboxes. Each was written out; here they become one again.
+    /// Restores the sharing of events. An event stands in many inboxes, and the snapshot contains a
+    /// copy for each.
     fn share_events(&mut self) {
         let mut known: BTreeMap<(RoomId, RoomSeq), Arc<Event>> = BTreeMap::new();
         let mut share = |event: &mut Arc<Event>| {

@@ -1,23 +1,23 @@
-//! Saying things: at once, or by a draft that is pushed.
+//! Messages: sent at once, or by pushing a draft.
 
 use std::sync::Arc;
 
 use chat_types::config::StickRule;
 
 use super::Hub;
+use crate::counters::ReleaseCause;
 use crate::draft::{Draft, count};
 use crate::event::{Body, EndReason};
-use crate::figures::Because;
 use crate::id::{Epoch, RoomId, UserId};
 use crate::name::has_visible;
 use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::stick::Stick;
 
-/// From how many turns left on a sender is told.
+/// The number of remaining turns from which on answers contain it.
 const TURNS_TOLD_FROM: u32 = 10;
 
-/// How much of a draft is shown when an append was cut.
+/// The number of characters of a draft that a cut append shows.
 const SUFFIX: usize = 50;
 
 impl Hub {
@@ -47,7 +47,7 @@ impl Hub {
             return Err(Reject::MessageEmpty);
         }
         let (max_append, limit) = (self.config.max_append, self.config.max_draft);
-        // Asked before there is a draft: a refusal does not begin one.
+        // Checked before the draft is created, so that a refusal creates none.
         let drafted = self.room(room).draft(user).map_or(0, Draft::length);
         if drafted + count(text).min(max_append) > limit {
             return Err(Reject::DraftFull { limit });
@@ -82,14 +82,14 @@ impl Hub {
         let text = Arc::from(text);
         self.room_mut(room).clear_draft(user);
         let reply = self.say(user, room, text);
-        // Where the stick is optional, one may push while waiting for it, and keeps the place.
-        // A pair room may have ended with this message; it has no stick either way.
+        // Where the stick is optional, a member may push while it waits for the stick, and keeps
+        // its place. The message may have ended a pair room; those have no stick.
         if self
             .room(room)
             .stick()
             .is_some_and(|stick| stick.holds(user))
         {
-            self.give_up_stick(room, user, Because::Push);
+            self.give_up_stick(room, user, ReleaseCause::Push);
         }
         Ok(reply)
     }
@@ -128,7 +128,7 @@ impl Hub {
         let room = self.resolve(user, room)?;
         self.check_epoch(user, room, epoch)?;
         self.room_mut(room).clear_draft(user);
-        self.give_up_stick(room, user, Because::Reset);
+        self.give_up_stick(room, user, ReleaseCause::Reset);
         Ok(Reply::Draft {
             length: 0,
             cut: 0,
@@ -136,7 +136,7 @@ impl Hub {
         })
     }
 
-    /// Whether `user` may speak in `room` now.
+    /// Checks that `user` may speak in `room` now.
     fn check_floor(&self, user: UserId, room: RoomId, epoch: Option<Epoch>) -> Result<(), Reject> {
         if self.is_muted(user) {
             return Err(Reject::Muted);
@@ -151,20 +151,20 @@ impl Hub {
         }
     }
 
-    /// Whether a text can be a message.
+    /// Checks that the text can be a message.
     fn check_text(&self, text: &str) -> Result<(), Reject> {
         if !has_visible(text) {
             return Err(Reject::MessageEmpty);
         }
         let limit = self.config.max_message;
-        // Counting characters costs; a text of few bytes has few of them.
+        // Counting characters is costly. A text has at most as many characters as bytes.
         if text.len() > limit as usize && count(text) > limit {
             return Err(Reject::MessageTooLong { limit });
         }
         Ok(())
     }
 
-    /// The same of the stick in `room`.
+    /// Checks the epoch against the stick of `room`, as `check_grant` does.
     pub(super) fn check_epoch(
         &self,
         user: UserId,
@@ -174,7 +174,7 @@ impl Hub {
         check_grant(user, self.room(room).stick(), epoch)
     }
 
-    /// Says it. Everything was checked.
+    /// Posts the message. The caller has made all checks.
     fn say(&mut self, user: UserId, room: RoomId, text: Arc<str>) -> Reply {
         let sender = self.who(user);
         let limit = self.config.turn_limit;
@@ -201,7 +201,7 @@ impl Hub {
     }
 }
 
-/// A caller who names a grant means that one: if it is not its own current one, it is stale.
+/// Checks the epoch, if the caller names one: it must be the epoch of the caller's current grant.
 fn check_grant(user: UserId, stick: Option<&Stick>, epoch: Option<Epoch>) -> Result<(), Reject> {
     match (epoch, stick) {
         (Some(epoch), Some(stick)) if !(stick.holds(user) && stick.epoch() == epoch) => {

@@ -1,8 +1,8 @@
-//! The talking stick as the Hub sees it: who is told when it changes hands, and when it does.
+//! The talking stick in the Hub: transitions and their events.
 
 use super::Hub;
+use crate::counters::{ReleaseCause, StickMove};
 use crate::event::Body;
-use crate::figures::{Because, StickMove};
 use crate::id::{Epoch, RoomId, UserId};
 use crate::reject::Reject;
 use crate::reply::Reply;
@@ -28,12 +28,12 @@ impl Hub {
         let stick = self.room_mut(room).stick_mut().ok_or(Reject::NoStick)?;
         match stick.claim(user, now, lease) {
             Claim::Granted => {
-                self.figures.count_move(StickMove::GrantedAtOnce);
+                self.counters.count_move(StickMove::GrantedAtOnce);
                 self.tell_granted(room, user);
             }
             Claim::Queued(place) => {
-                self.figures.count_move(StickMove::Queued);
-                // A claim that was withdrawn and is made again is news once.
+                self.counters.count_move(StickMove::Queued);
+                // A claim that is withdrawn and repeated posts only one event.
                 if self.room(room).last_claimant() != Some(user) {
                     let who = self.who(user);
                     self.post(room, Body::StickClaimed { user: who, place }, None);
@@ -58,28 +58,28 @@ impl Hub {
         })
     }
 
-    /// `user` no longer holds the room's stick nor waits for it; whoever is next gets it.
-    pub(super) fn give_up_stick(&mut self, room: RoomId, user: UserId, because: Because) {
+    /// Ends `user`'s grant or claim of the room's stick. The next in line receives the stick.
+    pub(super) fn give_up_stick(&mut self, room: RoomId, user: UserId, cause: ReleaseCause) {
         let Some(stick) = self.room_mut(room).stick_mut() else {
             return;
         };
         match stick.give_up(user) {
             GivenUp::Released(epoch) => {
-                self.figures.count_move(because.released());
+                self.counters.count_move(cause.released());
                 let who = self.who(user);
                 self.post(room, Body::StickReleased { user: who, epoch }, None);
                 self.grant_next(room);
             }
             GivenUp::Withdrawn => {
-                if let Some(how) = because.withdrawn() {
-                    self.figures.count_move(how);
+                if let Some(how) = cause.withdrawn() {
+                    self.counters.count_move(how);
                 }
             }
             GivenUp::Nothing => {}
         }
     }
 
-    /// The lease timer is due.
+    /// Handles the lease timer.
     pub(super) fn lease_due(&mut self, room: RoomId) {
         let now = self.now;
         let Some(stick) = self.room_mut(room).stick_mut() else {
@@ -87,7 +87,7 @@ impl Hub {
         };
         let epoch = stick.epoch();
         if let Some(user) = stick.expire(now) {
-            self.figures.count_move(StickMove::Expired);
+            self.counters.count_move(StickMove::Expired);
             let who = self.who(user);
             self.post(room, Body::StickExpired { user: who, epoch }, None);
             self.grant_next(room);
@@ -101,7 +101,7 @@ impl Hub {
             .stick_mut()
             .and_then(|stick| stick.grant_next(now, lease));
         if let Some(user) = next {
-            self.figures.count_move(StickMove::GrantedFromLine);
+            self.counters.count_move(StickMove::GrantedFromLine);
             self.tell_granted(room, user);
         }
     }

@@ -1,4 +1,4 @@
-//! What must hold of the whole state after every entry. A broken invariant is a bug.
+//! The invariants of the whole state, which hold after every entry. A broken invariant is a bug.
 
 use super::{Hub, Index};
 use crate::id::{RoomId, UserId};
@@ -7,11 +7,12 @@ use crate::participant::Participant;
 use crate::room::{Kind, Room};
 
 impl Hub {
-    /// Checks that nothing is larger than its limit. Walks all of the state. Unlike an invariant
-    /// this may fail for a while after `Resumed` lowered a limit: what is there already stays.
+    /// Checks that no collection exceeds its limit. Walks the whole state. Unlike an invariant, a
+    /// limit can be exceeded for a while after `Resumed` lowered it, because existing elements
+    /// stay.
     ///
     /// # Errors
-    /// The first limit that is passed.
+    /// The first limit that is exceeded.
     pub fn check_limits(&self) -> Result<(), String> {
         match self.sizes().iter().find(|s| s.size > s.limit) {
             Some(s) => Err(format!("{}: {}, the limit is {}", s.name, s.size, s.limit)),
@@ -19,7 +20,7 @@ impl Hub {
         }
     }
 
-    /// Checks every invariant. Walks all of the state: for tests, simulation and restores.
+    /// Checks every invariant. Walks the whole state: for tests, simulation and restores.
     ///
     /// # Errors
     /// The first invariant that does not hold. The shell stops rather than serve such a state.
@@ -66,8 +67,8 @@ impl Hub {
         self.validate_names()
     }
 
-    /// Whether each participant is found by every key of its name and of its chosen id, and nobody
-    /// by others.
+    /// Checks that each participant is found by all keys of its name and chosen id, and by no other
+    /// key.
     fn validate_names(&self) -> Result<(), String> {
         let mut rebuilt = Index::default();
         for user in self.users.sorted_keys() {
@@ -182,19 +183,19 @@ mod tests {
     use crate::event::Who;
     use crate::hub::away::Away;
     use crate::id::{Address, RoomId, SecretHash, UserId};
-    use crate::participant::{Participant, Presence, Voice};
+    use crate::participant::{Participant, Presence, SpeechPermission};
     use crate::timer::Timers;
     use chat_types::Config;
     use chat_types::Time;
 
     const ANN: UserId = UserId(1);
     const DAN: UserId = UserId(4);
-    // Where Ann and Ben chatted until Ben left, where they chat now, and where Cat is.
+    // The ended room of Ann and Ben, their current room, and Cat's room.
     const ENDED: RoomId = RoomId(1);
     const PAIR: RoomId = RoomId(2);
     const LOBBY: RoomId = RoomId(3);
 
-    /// Ann and Ben in a chat, their second one; Cat in a named room; Dan in the line.
+    /// Ann and Ben in their second pair room, Cat in a named room, and Dan in the queue.
     fn hub() -> Hub {
         let mut hub = Hub::new(Config::default(), 1);
         let enter = || Command::EnterQueue(EnterQueue::default());
@@ -226,7 +227,7 @@ mod tests {
         hub
     }
 
-    /// Whether this damage is noticed.
+    /// Whether `validate` detects this damage.
     fn noticed(damage: impl FnOnce(&mut Hub)) -> bool {
         let mut hub = hub();
         assert_eq!(hub.validate(), Ok(()));
@@ -241,11 +242,11 @@ mod tests {
     #[test]
     fn a_deadline_that_nobody_will_find_is_noticed() {
         assert!(noticed(|hub| hub.timers = Timers::default()));
-        // Sooner than it was: whoever brings a deadline forward has to say so.
+        // A deadline that moved to an earlier instant without rearming.
         assert!(of_ann(
             |ann| ann.presence = Presence::Grace { until: Time(2) }
         ));
-        // Later than it was: it is found where it was before, and then where it is.
+        // A deadline may move to a later instant: the earlier timer is then set again.
         assert!(!of_ann(
             |ann| ann.presence = Presence::Grace { until: Time::MAX }
         ));
@@ -269,7 +270,7 @@ mod tests {
         assert!(noticed(|hub| hub.index.names.clear()));
         assert!(noticed(|hub| hub.index.rooms.clear()));
         assert!(noticed(|hub| hub.index.away = Away::default()));
-        // Away, and not indexed as that; from elsewhere than it is counted.
+        // Away but not indexed as away; and registered from another address than the index says.
         assert!(of_ann(
             |ann| ann.presence = Presence::Away { until: Time::MAX }
         ));
@@ -327,10 +328,12 @@ mod tests {
             hub.claim_stick(CAT, Some(LOBBY), None).expect("it is free");
         };
         assert!(!noticed(claim));
-        assert!(!noticed(|hub| hub.user_mut(CAT).voice = Voice::Muted));
+        assert!(!noticed(
+            |hub| hub.user_mut(CAT).voice = SpeechPermission::Muted
+        ));
         assert!(noticed(|hub| {
             claim(hub);
-            hub.user_mut(CAT).voice = Voice::Muted;
+            hub.user_mut(CAT).voice = SpeechPermission::Muted;
         }));
     }
 

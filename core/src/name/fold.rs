@@ -1,29 +1,29 @@
-//! What look-alikes have in common: their skeletons (Unicode Technical Standard 39, section 4).
+//! Skeletons, which look-alike texts have in common (Unicode Technical Standard 39, section 4).
 
 use unicode_security::confusable_detection::skeleton;
 
-/// How names begin that the server gives, folded, and the digits that follow, folded.
+/// The folded prefix of the server's ids, and the folded digits.
 const GIVEN: &str = "user_";
 const DIGITS: &str = "ol23456789";
 
-/// What a percent sign folds to.
+/// The folded form of a percent sign.
 const PERCENT: &str = "°/₀";
 
-/// The spelling of a text whose skeleton is taken.
+/// The case in which a text is folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Case {
     Lower,
-    /// As it was given. `AIice` looks like `Alice` only so.
+    /// The given case. Only in it `AIice` looks like `Alice`.
     Given,
     Upper,
 }
 
-/// What a name is found by. Two names look alike when they have a key in common.
+/// The keys of a name. Two names look alike if they have a key in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Keys {
-    /// Of the name in lower case.
+    /// The key of the name in lower case.
     pub(crate) lower: Box<str>,
-    /// Of the name as given and in upper case, where they differ from the first.
+    /// The keys of the name as given and in upper case, where they differ from the first.
     pub(crate) others: Vec<Box<str>>,
 }
 
@@ -43,28 +43,28 @@ impl Keys {
         Self { lower, others }
     }
 
-    /// Each of them, the first that of the name in lower case.
+    /// All keys, the lower-case one first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&*self.lower).chain(self.others.iter().map(|key| &**key))
     }
 }
 
-/// Whether a key is one of a name that the server gives (`user_7`), or would pass for one.
+/// Whether a key is that of a server's id (`user_7`), or of a text that looks like one.
 pub(crate) fn is_given(key: &str) -> bool {
     key.strip_prefix(GIVEN).is_some_and(|number| {
         !number.is_empty() && number.chars().all(|digit| DIGITS.contains(digit))
     })
 }
 
-/// The key of a text in lower case: what names are ordered by, and rooms compared by.
+/// The lower-case key of a text. Names are ordered by it, and rooms are identified by it.
 pub(crate) fn fold(text: &str) -> Box<str> {
     without_spaces(folded(text, Case::Lower))
 }
 
-/// The skeletons of a text in each case, in lower case, with its spaces: the one of the text in
-/// lower case, and the others where they may differ from it.
+/// The skeletons of a text in each case, lowered, with spaces: first that of the lower-case text,
+/// then the others if they can differ.
 pub(super) fn spellings(text: &str) -> impl Iterator<Item = String> {
-    // In ASCII, `I` alone looks like another letter in one case only.
+    // In ASCII only `I` looks like another letter in one case and not in the other.
     let differ = !text.is_ascii();
     let given = differ || text.contains('I');
     let upper = differ || text.contains('i');
@@ -90,15 +90,15 @@ fn folded(text: &str, case: Case) -> String {
     fold_any(text, case)
 }
 
-/// Folds an ASCII text as `fold_any` does, at a twentieth of the cost: no ASCII character decomposes
-/// or combines, so each folds by itself.
+/// Folds an ASCII text as `fold_any` does, at a twentieth of the cost: no ASCII character
+/// decomposes or combines, so each one folds by itself.
 fn fold_ascii(text: &str, case: Case) -> String {
     let length = text.bytes().map(|byte| match byte {
         b'"' | b'm' | b'M' => 2,
         b'%' => PERCENT.len(),
         _ => 1,
     });
-    // As long as it will be: to make it shorter afterwards costs more than to count.
+    // The exact final length: counting costs less than shrinking the string later.
     let mut folded = String::with_capacity(length.sum());
     for c in text.chars() {
         match c.to_ascii_lowercase() {
@@ -122,7 +122,7 @@ fn fold_any(text: &str, case: Case) -> String {
         Case::Upper => text.to_uppercase(),
     };
     let lower = skeleton(&spelling).collect::<String>().to_lowercase();
-    // A second pass: lowering a skeleton can bring back a character that has another look-alike.
+    // A second pass, because lowering a skeleton can restore a character with another look-alike.
     skeleton(&lower).collect()
 }
 

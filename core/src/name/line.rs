@@ -1,4 +1,4 @@
-//! Lines of text, and which characters show.
+//! Lines of text and visible characters.
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 
@@ -15,7 +15,8 @@ pub(crate) fn is_line(text: &str, limit: usize) -> bool {
         && !text.contains("  ")
 }
 
-/// Whether an ASCII text is such a line. Most lines are ASCII, where each visible byte is a character.
+/// Whether an ASCII text is such a line. Most texts are ASCII, where each visible byte is a
+/// character.
 fn is_ascii_line(text: &[u8], limit: usize) -> bool {
     (1..=limit).contains(&text.len())
         && text.iter().all(|byte| matches!(byte, b' '..=b'~'))
@@ -24,15 +25,15 @@ fn is_ascii_line(text: &[u8], limit: usize) -> bool {
         && !text.windows(2).any(|two| two == b"  ")
 }
 
-/// Whether a text says anything at all.
+/// Whether a text has a visible character.
 pub(crate) fn has_visible(text: &str) -> bool {
-    // Nearly every message begins with a letter; the full test is for those that do not.
+    // Nearly every message begins with a visible ASCII character. The full test is for the others.
     text.chars()
         .any(|c| c.is_ascii_graphic() || (is_visible(c) && c != ' '))
 }
 
-/// Whether a character shows, or is a plain space. Characters that only steer how others are
-/// shown (joiners, direction marks, fillers, tags) are what look-alikes are made with.
+/// Whether a character is visible, or is a plain space. Characters that only control the display of
+/// others (joiners, direction marks, fillers, tags) serve to make look-alikes.
 fn is_visible(c: char) -> bool {
     if c.is_ascii() {
         return !c.is_ascii_control();
@@ -48,8 +49,8 @@ fn is_visible(c: char) -> bool {
     !steers && !is_ignorable(c)
 }
 
-/// Whether the character has the property `Default_Ignorable_Code_Point`, of those that are no
-/// format controls, or is the braille pattern without a dot.
+/// Whether the character has the property `Default_Ignorable_Code_Point` without being a format
+/// control, or is the braille pattern without a dot.
 fn is_ignorable(c: char) -> bool {
     matches!(
         c,
@@ -63,8 +64,8 @@ fn is_ignorable(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// Whether `is_line` says of ASCII what it says of the same text among others, as one whose
-    /// last character is not ASCII is.
+    /// Compares the ASCII path of `is_line` with the general one, by appending a character that is
+    /// not ASCII.
     #[test]
     fn lines_of_ascii_are_judged_as_all_others_are() {
         let ascii = || (0..128u8).map(char::from);

@@ -1,4 +1,4 @@
-//! Admission: what is refused before it costs the journal anything.
+//! Admission: refusals that cost the journal nothing.
 
 use chat_types::Time;
 
@@ -10,7 +10,7 @@ use crate::id::{Address, RequestKey, Seq, UserId};
 use crate::reject::{Earlier, Reject};
 
 impl Node {
-    /// A call comes to the door. Its answer comes as an output, now or later.
+    /// Accepts a call from the shell. Its answer follows as an output, now or later.
     pub fn submit(&mut self, now: Time, ticket: Ticket, from: Address, call: Call) {
         if let Err(reject) = self.admit(now, ticket, from, call) {
             self.reply(ticket, Err(reject));
@@ -25,7 +25,8 @@ impl Node {
         call: Call,
     ) -> Result<(), Reject> {
         match call {
-            // Nobody floods the server with operators' calls; and they must pass when others do.
+            // Operators' calls are few, and must pass while others are refused. So only the phase
+            // is checked.
             Call::Operate { operator, act } => {
                 self.check_phase()?;
                 let entry = Entry::Operate { operator, act };
@@ -46,7 +47,7 @@ impl Node {
                     (Reader::ReaderId(_), Read::Check { after, max, .. }) => {
                         self.peek(now, ticket, user, (after, max))
                     }
-                    // It opens the inbox, and nothing else.
+                    // A reader id gives access to the inbox alone.
                     (
                         Reader::ReaderId(_),
                         Read::Members { .. } | Read::History { .. } | Read::Mood,
@@ -79,7 +80,7 @@ impl Node {
         Ok(())
     }
 
-    /// Who reads, if it may do so now.
+    /// The reader's participant, if the read is admitted.
     fn reader(&mut self, now: Time, from: Address, reader: Reader) -> Result<UserId, Reject> {
         self.check_phase()?;
         self.check_address(from)?;
@@ -95,7 +96,7 @@ impl Node {
         Ok(user)
     }
 
-    /// A command is answered from memory, proposed, joined to its earlier attempt, or refused.
+    /// Answers a command from memory, proposes it, joins it to an earlier attempt, or refuses it.
     fn command(
         &mut self,
         now: Time,
@@ -107,7 +108,7 @@ impl Node {
             && let Some(outcome) = self.hub.recall(user, key, &command)
         {
             if matches!(caller, Caller::Handle(_)) && self.hub.wants_seen(user, now) {
-                self.reads.see(now, user);
+                self.acknowledgements.see(now, user);
             }
             return self.answer_again(now, ticket, outcome);
         }
@@ -122,7 +123,7 @@ impl Node {
             return self.join(ticket, &entry, reject);
         }
         if takes_break {
-            self.held.expect(ticket);
+            self.delayed.expect(ticket);
             self.push(Origin::Break(ticket), entry);
         } else {
             self.push(Origin::Call(ticket), entry);
@@ -140,14 +141,14 @@ impl Node {
         self.check_phase()?;
         self.gate.admit(now, from, user)?;
         self.check_sizes(command)?;
-        // The answer to a break may have to be held back.
+        // The answer to a break may have to be delayed.
         if matches!(command, Command::TakeBreak { .. }) {
-            self.check_held()?;
+            self.check_delayed_space()?;
         }
         self.check_journal(now)
     }
 
-    /// Whether one more entry may wait for the journal.
+    /// Checks that one more entry may wait for the journal.
     fn check_journal(&self, now: Time) -> Result<(), Reject> {
         let earlier = Earlier::Unasked;
         match self.disk {
@@ -192,11 +193,11 @@ impl Node {
         user: UserId,
         after: Option<Seq>,
     ) -> Result<(), Reject> {
-        let (end, _) = self.hub.inbox_marks(user).ok_or(Reject::UnknownHandle)?;
+        let (end, _) = self.hub.inbox_cursors(user).ok_or(Reject::UnknownHandle)?;
         if after.is_some_and(|after| after > end) {
             return Err(Reject::InvalidCursor { end: end.0 });
         }
-        // By its number: a handle may be another participant's by then.
+        // By its id: when the entry commits, the handle may belong to another participant.
         let implied = Implied::OpenStream;
         let entry = Entry::Implied { user, implied };
         self.propose(
@@ -209,7 +210,7 @@ impl Node {
             entry,
         )?;
         if let Some(after) = after {
-            self.reads.acknowledge(now, user, after);
+            self.acknowledgements.acknowledge(now, user, after);
         }
         self.streams.opening(ticket);
         Ok(())

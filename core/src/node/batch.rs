@@ -1,4 +1,4 @@
-//! Batches: proposed, appended by the shell, and applied once they are committed, or not at all.
+//! Batches: proposed, appended by the shell, and applied after the commit, or not at all.
 
 use chat_types::Time;
 
@@ -10,7 +10,7 @@ use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
 
 impl Node {
-    /// The next batch to append, if none is in flight and there is anything to append.
+    /// The next batch to append; none while one is in flight, or if nothing is proposed.
     pub fn poll_batch(&mut self, now: Time) -> Option<&[Entry]> {
         if !self.entries.is_empty() || self.fate == Fate::Unknown {
             return None;
@@ -20,7 +20,7 @@ impl Node {
         {
             return None;
         }
-        // Any entry lets time pass; without one, a tick does.
+        // Any entry advances the clock. A tick is needed only if there is no other entry.
         if self.proposed.is_empty() && self.hub.poll_timeout().is_some_and(|due| due <= now) {
             self.proposed.push_back((Origin::Node, Entry::Tick));
         }
@@ -29,9 +29,13 @@ impl Node {
             self.origins.push(origin);
             self.entries.push(entry);
         }
-        // What reads imply rides along, or comes alone when it has waited long enough.
-        if !self.entries.is_empty() || self.reads.is_due(now) || self.phase == Phase::Stopping {
-            for (user, implied) in self.reads.take(room) {
+        // The consequences of reads join a batch that is sent anyway. After a while they form a
+        // batch of their own.
+        if !self.entries.is_empty()
+            || self.acknowledgements.is_due(now)
+            || self.phase == Phase::Stopping
+        {
+            for (user, implied) in self.acknowledgements.take(room) {
                 self.origins.push(Origin::Node);
                 self.entries.push(Entry::Implied { user, implied });
             }
@@ -39,25 +43,26 @@ impl Node {
         (!self.entries.is_empty()).then_some(&self.entries[..])
     }
 
-    /// The batch in flight: each entry, with the call that it decides, if it decides one.
+    /// The batch in flight: each entry, with the call that it decides, if any.
     pub fn batch(&self) -> impl Iterator<Item = (&Entry, Option<Ticket>)> {
         let calls = self.origins.iter().map(|origin| origin.ticket());
         self.entries.iter().zip(calls)
     }
 
-    /// The journal has the batch in flight, its first entry at `first`, all of it at `at`.
+    /// Applies the batch in flight: the journal contains it from position `first` on, all of it at
+    /// `at`.
     ///
     /// # Panics
-    /// When the journal's positions and the Hub's differ: entries are missing or doubled.
+    /// If the positions of the journal and the Hub differ: entries are missing or doubled.
     pub fn committed(&mut self, first: Position, at: Time) {
         self.committed_and(first, at, |_, _, _| {});
     }
 
-    /// Applies the batch like [`Node::committed`], and shows each entry to `look` when it has taken
-    /// effect: with the call that it decides, if it decides one, and with what was decided.
+    /// Applies the batch like [`Node::committed`]. After each entry, calls `look` with the entry,
+    /// the call that it decides, if any, and the outcome.
     ///
     /// # Panics
-    /// When the journal's positions and the Hub's differ.
+    /// If the positions of the journal and the Hub differ.
     pub fn committed_and(
         &mut self,
         first: Position,
@@ -94,13 +99,13 @@ impl Node {
         entries.clear();
         origins.clear();
         (self.entries, self.origins) = (entries, origins);
-        // Once for the whole batch: who waits is told of all of it at once.
+        // Once for the whole batch, so that a waiting reader receives all of it in one answer.
         while let Some(effect) = self.hub.poll_effect() {
             self.carry_out(at, effect);
         }
     }
 
-    /// Answers the call, and those that joined it.
+    /// Answers the call and those that joined it.
     fn answer_call(&mut self, ticket: Ticket, outcome: Result<Reply, Reject>) {
         for joined in self.retries.take(ticket) {
             self.reply(joined, outcome.clone().map(Response::Done));
@@ -108,7 +113,7 @@ impl Node {
         self.reply(ticket, outcome.map(Response::Done));
     }
 
-    /// Answers the break, and those that joined it, or holds their answers back.
+    /// Answers the break and those that joined it, or delays their answers.
     fn answer_breaks(&mut self, now: Time, ticket: Ticket, outcome: Result<Reply, Reject>) {
         for joined in self.retries.take(ticket) {
             self.answer_break(now, joined, outcome.clone());
@@ -129,7 +134,7 @@ impl Node {
             Ok(_) if !wanted => self.imply(user, Implied::CloseStream),
             Ok(_) => {
                 self.reply(ticket, Ok(Response::Streaming));
-                let (end, _) = self.hub.inbox_marks(user).unwrap_or_default();
+                let (end, _) = self.hub.inbox_cursors(user).unwrap_or_default();
                 let cursor = after.unwrap_or(end);
                 self.streams.open(ticket, user, (cursor, Holder::Owner));
                 if cursor < end && self.streams.signal(ticket) {
@@ -139,8 +144,7 @@ impl Node {
         }
     }
 
-    /// The append of the batch in flight failed, and the journal has none of it: its calls are
-    /// refused, and nothing is applied.
+    /// Drops the batch in flight, of which the journal contains nothing: its calls are refused.
     pub fn append_failed(&mut self, now: Time) {
         self.fate = Fate::Known;
         let pause = match self.disk {
@@ -174,7 +178,8 @@ impl Node {
                     self.streams.opened(ticket);
                     self.reply(ticket, Err(reject));
                 }
-                // What nobody can be refused comes again, in its old order before the rest.
+                // Entries that cannot be refused are proposed again, in their order, before all
+                // others.
                 Origin::Node => self.proposed.push_front((Origin::Node, entry)),
             }
         }
@@ -183,8 +188,8 @@ impl Node {
         }
     }
 
-    /// Nobody can say whether the journal has the batch in flight. The node halts until
-    /// `committed` or `append_failed` says.
+    /// Records that the outcome of the append is unknown. The node halts until `committed` or
+    /// `append_failed` is called.
     pub fn append_unknown(&mut self) {
         self.fate = Fate::Unknown;
     }

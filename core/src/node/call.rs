@@ -1,4 +1,4 @@
-//! What comes to the node's door, and what leaves by it.
+//! Calls to the node, and its outputs.
 
 use std::sync::Arc;
 
@@ -11,84 +11,84 @@ use crate::reject::Reject;
 use crate::reply::Reply;
 use crate::room::Notice;
 
-/// The shell's name for one call, or for the stream that one call opened.
+/// The shell's id of one call, or of the stream that the call opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
-/// A call as it comes to the door.
+/// A call to the node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// Something is asked for that changes the state.
+    /// A command, which can change the state.
     Command {
-        /// Who asks.
+        /// The caller.
         caller: Caller,
         /// The request key.
         key: Option<RequestKey>,
-        /// What is asked.
+        /// The command.
         command: Command,
     },
-    /// An operator acts. The shell has checked who it is.
+    /// An operator's act. The shell has authenticated the operator.
     Operate {
-        /// Which operator, by name.
+        /// The operator's name.
         operator: Arc<str>,
-        /// What it does.
+        /// The act.
         act: Operate,
     },
-    /// Something is read.
+    /// A read.
     Read {
-        /// Who reads.
+        /// The reader.
         reader: Reader,
-        /// What.
+        /// The read operation.
         read: Read,
     },
     /// An event stream is opened, from behind `after`; or from the end of the inbox. A participant
     /// that opens one by its handle is there as long as it is open, and acknowledges up to `after`.
     OpenStream {
-        /// Who reads.
+        /// The reader.
         reader: Reader,
-        /// The last event that the client has.
+        /// The last event that the client has received.
         after: Option<Seq>,
     },
 }
 
-/// Who reads.
+/// The caller of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
     /// A participant, by the hash of its handle.
     Handle(SecretHash),
-    /// One that knows the participant's reader id, by its hash. It reads the inbox by checks that
-    /// do not wait and by streams, and changes nothing by that.
+    /// A caller that knows the participant's reader id, given by its hash. It reads the inbox by
+    /// streams and by checks that do not wait, and changes no state.
     ReaderId(SecretHash),
 }
 
-/// What is read.
+/// A read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// The inbox.
+    /// Events of the inbox.
     Check {
-        /// The last event that the caller has: what came before is acknowledged. Without it, the
-        /// answer goes on from the end of the last answer whose caller was still there.
+        /// The last event that the caller has received: it and all before it are acknowledged.
+        /// Without it, the answer continues after the last answer whose caller was still connected.
         after: Option<Seq>,
-        /// How long to wait for something to come, at most `max_wait`.
+        /// The time to wait for events, at most `max_wait`.
         wait: Span,
-        /// At most so many events.
+        /// The largest number of events.
         max: usize,
     },
     /// A room's members.
     Members {
-        /// Which room.
+        /// The room.
         room: Option<RoomId>,
     },
     /// A room's past messages.
     History {
-        /// Which room.
+        /// The room.
         room: Option<RoomId>,
-        /// Only those before this place.
+        /// Only messages before this place.
         before: Option<RoomSeq>,
-        /// At most so many.
+        /// The largest number of messages.
         limit: usize,
     },
-    /// The caller's stress, and how alert its boss is.
+    /// The caller's stress and its boss's alert level.
     Mood,
 }
 
@@ -97,23 +97,23 @@ pub enum Read {
 pub enum Output {
     /// Answer the call.
     Reply {
-        /// Which call.
+        /// The call.
         ticket: Ticket,
-        /// With what.
+        /// The answer or the refusal.
         outcome: Result<Response, Reject>,
     },
-    /// The stream has events: read them with [`crate::Node::read_stream`] as fast as its reader takes
-    /// them, until none are left.
+    /// The stream has events. The shell reads them with [`crate::Node::read_stream`], as fast as
+    /// the client takes them, until none are left.
     StreamReady(Ticket),
-    /// The stream is over: its participant is no longer registered, or the server stops.
+    /// The stream is closed: the registration ended, or the server stops.
     StreamClosed(Ticket),
-    /// Something was said in passing, for this stream's reader.
+    /// A notice for the client of this stream.
     Notice {
-        /// Which stream.
+        /// The stream.
         stream: Ticket,
-        /// In which room.
+        /// The room.
         room: RoomId,
-        /// What.
+        /// The notice.
         notice: Notice,
     },
 }
@@ -125,6 +125,6 @@ pub enum Response {
     Done(Reply),
     /// To a read.
     Read(Answer),
-    /// The stream is open; its ticket is the call's.
+    /// The stream is open. Its ticket is that of the call.
     Streaming,
 }

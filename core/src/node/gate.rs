@@ -1,9 +1,9 @@
-//! Rate limits: a token bucket for each participant, and two for each address: for all its calls,
-//! and for its registrations.
+//! Rate limits: a token bucket for each participant, and two for each address: one for all its
+//! calls, one for its registrations.
 //!
-//! The generic cell rate algorithm (ITU-T I.371): a bucket is one instant, the one at which it
-//! would be full again. A call moves it on by one call's worth; where that lies further ahead than
-//! a burst's worth, the call is refused.
+//! The generic cell rate algorithm (ITU-T I.371): a bucket is one instant, at which it will be full
+//! again. A call moves it forward by one interval. If it would lie more than a burst ahead, the
+//! call is refused.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,11 @@ use crate::id::{Address, UserId};
 use crate::reject::{Earlier, Reject};
 use crate::table::Table;
 
-/// How many addresses are told apart. Beyond it new ones are refused until others have rested.
+/// The largest number of addresses with a bucket. Beyond it, calls from new addresses are refused
+/// until other buckets are full again.
 pub(super) const ADDRESSES: u64 = 65_536;
 
-/// How many addresses are looked at for one that has rested, when a new one comes.
+/// The number of buckets that are examined for a full one when a new address calls.
 const SWEEP: usize = 8;
 
 /// The buckets.
@@ -27,7 +28,7 @@ const SWEEP: usize = 8;
 pub(super) struct Gate {
     each: Option<Rate>,
     users: Table<UserId, Time>,
-    /// The same for those who read by a reader id.
+    /// The buckets of reads by reader id.
     readers: Table<UserId, Time>,
     /// All calls, by address.
     calls: Addresses,
@@ -35,20 +36,20 @@ pub(super) struct Gate {
     registrations: Addresses,
 }
 
-/// A bucket for each address.
+/// The buckets of all addresses.
 #[derive(Clone, Debug)]
 struct Addresses {
     rate: Option<Rate>,
     full_at: BTreeMap<Address, Time>,
-    /// Where the sweep for rested addresses goes on.
+    /// The address at which the search for full buckets continues.
     hand: Address,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Rate {
-    /// What one call is worth.
+    /// The time in which one call is refilled.
     interval: Span,
-    /// What a burst is worth.
+    /// The time in which a burst is refilled.
     burst: Span,
 }
 
@@ -64,7 +65,7 @@ impl Rate {
         })
     }
 
-    /// The bucket after one more call; or how long until there is room for one.
+    /// The bucket after one more call. As an error, the time until there is space for one.
     fn take(self, full_at: Time, now: Time) -> Result<Time, Reject> {
         let next = full_at.max(now) + self.interval;
         let ahead = next.since(now);
@@ -89,7 +90,7 @@ impl Gate {
         }
     }
 
-    /// Admits a call from the address: by the participant, or (`None`) one that registers.
+    /// Admits a call from the address: by the participant, or (`None`) by one that registers.
     pub(super) fn admit(
         &mut self,
         now: Time,
@@ -104,7 +105,7 @@ impl Gate {
         }
     }
 
-    /// Admits one that reads by the reader id of the participant, whose own bucket it leaves alone.
+    /// Admits a read by the participant's reader id. The participant's own bucket is not charged.
     pub(super) fn admit_reader(
         &mut self,
         now: Time,
@@ -123,7 +124,7 @@ impl Gate {
         self.readers.remove(&user);
     }
 
-    /// How many addresses have a bucket, at most of one kind.
+    /// The number of addresses with a bucket, in the larger of the two tables.
     pub(super) fn addresses(&self) -> usize {
         let (calls, registrations) = (&self.calls.full_at, &self.registrations.full_at);
         calls.len().max(registrations.len())
@@ -149,7 +150,8 @@ impl Addresses {
         Ok(())
     }
 
-    /// A bucket that is full again need not be kept: a few are looked at whenever one is added.
+    /// Frees space for a new bucket. A bucket that is full again need not be stored; each call
+    /// examines a few.
     fn make_space(&mut self, now: Time, from: Address, rate: Rate) -> Result<(), Reject> {
         if self.full_at.contains_key(&from) {
             return Ok(());
@@ -179,7 +181,7 @@ impl Addresses {
     }
 }
 
-/// Takes a call out of the participant's bucket.
+/// Charges one call to the participant's bucket.
 fn charge(
     buckets: &mut Table<UserId, Time>,
     rate: Rate,
@@ -268,7 +270,7 @@ mod tests {
             assert_eq!(gate.admit(at, Address(address), None), Ok(()));
             gate.addresses()
         };
-        // The first eight have four seconds to rest, the two behind them one.
+        // The first eight addresses need four seconds to refill, the last two need one.
         for address in (0..8).flat_map(|address| [address; 4]).chain([8, 9]) {
             call(0, address);
         }

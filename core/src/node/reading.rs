@@ -1,11 +1,11 @@
-//! Reads: answered from the committed state, at once or when something comes.
+//! Reads: answered from the committed state, at once or when events arrive.
 
 use chat_types::{Span, Time};
 
-use super::parked::{self, Waiting};
+use super::long_polls::{self, Waiting};
 use super::streams::Holder;
 use super::{Node, Output, Phase, Read, Response, Ticket};
-use crate::breaks::Mood;
+use crate::breaks::StressStatus;
 use crate::hub::{Answer, STREAM_RETRY};
 use crate::id::{Seq, UserId};
 use crate::reject::{Earlier, Reject};
@@ -19,7 +19,7 @@ impl Node {
         read: Read,
     ) -> Result<(), Reject> {
         if self.hub.wants_seen(user, now) {
-            self.reads.see(now, user);
+            self.acknowledgements.see(now, user);
         }
         let answer = match read {
             Read::Check { after, wait, max } => {
@@ -32,7 +32,7 @@ impl Node {
                 limit,
             } => self.hub.read_history(user, room, before, limit)?,
             Read::Mood => {
-                let Mood { stress, boss_alert } =
+                let StressStatus { stress, boss_alert } =
                     self.hub.mood(user, now).ok_or(Reject::UnknownHandle)?;
                 Answer::Mood { stress, boss_alert }
             }
@@ -41,7 +41,7 @@ impl Node {
         Ok(())
     }
 
-    /// Answers a check, or parks it until something comes or its time is up.
+    /// Answers a check, or lets it wait for events.
     fn check(
         &mut self,
         now: Time,
@@ -49,16 +49,16 @@ impl Node {
         user: UserId,
         (after, wait, max): (Option<Seq>, Span, usize),
     ) -> Result<(), Reject> {
-        let (end, delivered) = self.hub.inbox_marks(user).ok_or(Reject::UnknownHandle)?;
+        let (end, delivered) = self.hub.inbox_cursors(user).ok_or(Reject::UnknownHandle)?;
         let start = match after {
             Some(after) if after > end => return Err(Reject::InvalidCursor { end: end.0 }),
             Some(after) => {
-                self.reads.acknowledge(now, user, after);
+                self.acknowledgements.acknowledge(now, user, after);
                 after
             }
-            None => self.reads.delivered(user, delivered),
+            None => self.acknowledgements.delivered(user, delivered),
         };
-        if let Some(first) = self.parked.take(user) {
+        if let Some(first) = self.long_polls.take(user) {
             self.answer_check(now, user, &first);
         }
         let wait = wait.min(self.hub.config().max_wait);
@@ -73,13 +73,13 @@ impl Node {
         if wait == Span::ZERO || start < end || self.phase == Phase::Stopping {
             self.answer_check(now, user, &waiting);
         } else {
-            self.parked.park(user, waiting, self.beat());
+            self.long_polls.park(user, waiting, self.beat());
         }
         Ok(())
     }
 
-    /// Answers one that reads the inbox by the reader id: at once, and as if nobody had asked. It
-    /// acknowledges nothing, counts as no answer to the participant, and ends no check that waits.
+    /// Answers a check by reader id, at once. It acknowledges nothing, does not count as an answer
+    /// to the participant, and ends no waiting check.
     pub(super) fn peek(
         &mut self,
         now: Time,
@@ -87,23 +87,23 @@ impl Node {
         user: UserId,
         (after, max): (Option<Seq>, usize),
     ) -> Result<(), Reject> {
-        let (_, known) = self.hub.inbox_marks(user).ok_or(Reject::UnknownHandle)?;
-        let start = after.unwrap_or_else(|| self.reads.delivered(user, known));
+        let (_, known) = self.hub.inbox_cursors(user).ok_or(Reject::UnknownHandle)?;
+        let start = after.unwrap_or_else(|| self.acknowledgements.delivered(user, known));
         let page = self.hub.read_inbox(user, start, max.max(1))?;
         let notices = self.hub.read_notices(user, now);
         self.reply(ticket, Ok(Response::Read(Answer::Page { page, notices })));
         Ok(())
     }
 
-    /// Opens a stream by the reader id. It takes none of the participant's places, and the journal
-    /// does not know of it: nobody is there because of it, and nothing is acknowledged.
+    /// Opens a stream by reader id. It uses none of the participant's streams. The journal does not
+    /// record it, so it neither makes the participant present nor acknowledges events.
     pub(super) fn open_peeking(
         &mut self,
         ticket: Ticket,
         user: UserId,
         after: Option<Seq>,
     ) -> Result<(), Reject> {
-        let (end, _) = self.hub.inbox_marks(user).ok_or(Reject::UnknownHandle)?;
+        let (end, _) = self.hub.inbox_cursors(user).ok_or(Reject::UnknownHandle)?;
         if after.is_some_and(|after| after > end) {
             return Err(Reject::InvalidCursor { end: end.0 });
         }
@@ -122,27 +122,27 @@ impl Node {
         Ok(())
     }
 
-    /// Where a bare `check` of the participant would go on, and how many events follow. None for
-    /// nobody.
+    /// The place after which a bare `check` of the participant continues, and the number of events
+    /// after it. None if it is not registered.
     #[must_use]
     pub fn unread(&self, user: UserId) -> Option<(Seq, u64)> {
-        let (_, known) = self.hub.inbox_marks(user)?;
-        let cursor = self.reads.delivered(user, known);
+        let (_, known) = self.hub.inbox_cursors(user)?;
+        let cursor = self.acknowledgements.delivered(user, known);
         Some((cursor, self.hub.unread(user, cursor)?))
     }
 
-    /// How often the node says that a parked check is still there.
+    /// The interval at which the node reports waiting participants as present.
     pub(super) fn beat(&self) -> Span {
-        parked::WAIT_NOTICE.min(Span(self.hub.config().idle_timeout.0 / 4))
+        long_polls::WAIT_NOTICE.min(Span(self.hub.config().idle_timeout.0 / 4))
     }
 
     pub(super) fn answer_check(&mut self, now: Time, user: UserId, waiting: &Waiting) {
-        // What was acknowledged meanwhile is not read again.
+        // Events that were acknowledged meanwhile are not read again.
         let outcome = self
             .hub
             .read_inbox(user, waiting.start, waiting.max)
             .map(|page| {
-                self.reads.deliver(now, user, page.cursor);
+                self.acknowledgements.deliver(now, user, page.cursor);
                 let notices = self.hub.read_notices(user, now);
                 Response::Read(Answer::Page { page, notices })
             });

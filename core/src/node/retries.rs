@@ -1,8 +1,8 @@
 //! Repeated calls: answered from memory, or joined to the attempt that waits for the journal.
 //!
 //! A client repeats a call under its request key until it has an answer. A refusal that can be
-//! tried again says nothing about the attempts before it, so it is given only where none of them
-//! is known to the node, and says where it cannot know.
+//! retried says nothing about earlier attempts. So the node gives one only if it knows of no
+//! earlier attempt, and says `unknown` where it cannot know.
 
 use std::collections::BTreeSet;
 
@@ -16,26 +16,26 @@ use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
 use crate::table::Table;
 
-/// By what a repeated call is known: the hash of its caller's handle, and its request key.
+/// The identity of a repeated call: the hash of its caller's handle, and its request key.
 type Name = (SecretHash, RequestKey);
 
-/// The keyed calls that wait for the journal, and the calls that joined them.
+/// The calls with a key that wait for the journal, and the calls that joined them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retries {
-    /// Made when a refusal first asks for it, kept up while entries are pending. Each name has its
-    /// latest call, and the fingerprint of what is asked.
+    /// Built when a refusal first needs it, and updated while entries are pending. Holds the latest
+    /// call of each identity, and the fingerprint of its command.
     index: Option<Table<Name, (Ticket, u64)>>,
-    /// First the call that waits for the journal, then the one that joined it.
+    /// Pairs of a call that waits for the journal and a call that joined it.
     joined: BTreeSet<(Ticket, Ticket)>,
 }
 
 impl Retries {
-    /// How many calls joined others.
+    /// The number of calls that joined others.
     pub(super) fn len(&self) -> usize {
         self.joined.len()
     }
 
-    /// The entry is proposed.
+    /// Adds a proposed entry.
     pub(super) fn propose(&mut self, origin: Origin, entry: &Entry) {
         if let (Some(index), Some((name, ticket, command))) =
             (&mut self.index, keyed(origin, entry))
@@ -44,7 +44,7 @@ impl Retries {
         }
     }
 
-    /// The entry is committed, or failed.
+    /// Removes an entry that was committed or failed.
     pub(super) fn settle(&mut self, origin: Origin, entry: &Entry) {
         if let (Some(index), Some((name, ticket, _))) = (&mut self.index, keyed(origin, entry))
             && index
@@ -55,12 +55,12 @@ impl Retries {
         }
     }
 
-    /// Nothing waits for the journal any more.
+    /// Drops the index: no entry is pending any more.
     pub(super) fn rest(&mut self) {
         self.index = None;
     }
 
-    /// The calls that joined this one.
+    /// Removes the calls that joined this one.
     pub(super) fn take(&mut self, first: Ticket) -> Vec<Ticket> {
         if self.joined.is_empty() {
             return Vec::new();
@@ -90,8 +90,8 @@ fn keyed(origin: Origin, entry: &Entry) -> Option<(Name, Ticket, &Command)> {
 }
 
 impl Node {
-    /// Gives the remembered outcome of a repeated call. It needs no journal; that its participant
-    /// was heard of is told later, as for reads.
+    /// Answers a repeated call with its remembered outcome, without the journal. That the
+    /// participant was seen is proposed later, as for reads.
     pub(super) fn answer_again(
         &mut self,
         now: Time,
@@ -99,10 +99,10 @@ impl Node {
         outcome: Result<Reply, Reject>,
     ) -> Result<(), Reject> {
         if matches!(outcome, Ok(Reply::OnBreak { answer_at, .. }) if answer_at > now) {
-            // Its answer is held back as the first one is.
-            self.check_held()
+            // The repeated answer is delayed like the first one.
+            self.check_delayed_space()
                 .map_err(|reject| reject.with_earlier(Earlier::Unknown))?;
-            self.held.expect(ticket);
+            self.delayed.expect(ticket);
             self.answer_break(now, ticket, outcome);
             return Ok(());
         }
@@ -110,8 +110,8 @@ impl Node {
         Ok(())
     }
 
-    /// The keyed call would be refused: joins it to an earlier attempt that waits for the journal,
-    /// or says what is known of earlier attempts.
+    /// Handles a call with a key that would be refused: joins it to an earlier attempt that waits
+    /// for the journal, or adds to the refusal what is known of earlier attempts.
     pub(super) fn join(
         &mut self,
         ticket: Ticket,
@@ -129,18 +129,18 @@ impl Node {
         };
         let is_break = matches!(command, Command::TakeBreak { .. });
         let has_room = self.retries.len() < self.hub.config().max_pending as usize
-            && (!is_break || self.check_held().is_ok());
+            && (!is_break || self.check_delayed_space().is_ok());
         if request != fingerprint(command) || !has_room {
             return Err(reject.with_earlier(Earlier::Unknown));
         }
         if is_break {
-            self.held.expect(ticket);
+            self.delayed.expect(ticket);
         }
         self.retries.joined.insert((first, ticket));
         Ok(())
     }
 
-    /// What a failed append says to this call: the outcome of an earlier attempt, if one was
+    /// The answer to this call after a failed append: the outcome of an earlier attempt, if one was
     /// committed after this call was admitted.
     pub(super) fn after_failure(&mut self, entry: &Entry, reject: Reject) -> Result<Reply, Reject> {
         let Some((name, _, command)) = keyed(Origin::Call(Ticket(0)), entry) else {
@@ -156,7 +156,8 @@ impl Node {
         }))
     }
 
-    /// The latest call of this name that waits for the journal, and its request's fingerprint.
+    /// The latest call of this identity that waits for the journal, and the fingerprint of its
+    /// command.
     fn in_flight(&mut self, name: Name) -> Option<(Ticket, u64)> {
         let Self {
             entries,

@@ -1,5 +1,4 @@
-//! Texts that are too long for any text within their limits: refused before they cost the journal
-//! anything.
+//! Texts whose size alone exceeds their limit are refused before they cost the journal anything.
 
 use chat_types::config::Config;
 
@@ -9,12 +8,12 @@ use crate::hub::{MAX_INTEREST, MAX_PUBLIC_ID, MAX_REASON};
 use crate::name::MAX_NAME;
 use crate::reject::{Accepted, Argument, NameFault, Reject};
 
-/// The most bytes of one character.
+/// The largest number of bytes of one character.
 const BYTES: usize = 4;
 
 impl Node {
-    /// Whether each text has at most as many bytes as the longest that the Hub may accept. A text
-    /// within that may have too many characters all the same: the Hub counts those.
+    /// Checks the size of each text in bytes against the longest that the Hub could accept. The Hub
+    /// counts the characters later.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "most commands have no text of their caller's"

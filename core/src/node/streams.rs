@@ -1,27 +1,27 @@
-//! Event streams: each has a cursor of its own, and is read as fast as its reader takes it.
+//! Event streams: each has its own cursor, and is read as fast as its client takes it.
 //!
-//! Nothing is buffered here. A slow reader's stream just stays behind, and finds a gap when the
-//! inbox's limit has overtaken it.
+//! Streams have no buffer. The stream of a slow client stays behind, and reads a gap when the inbox
+//! drops events that it has not read.
 
 use super::Ticket;
 use crate::id::{Seq, UserId};
 use crate::table::Table;
 
-/// The open streams, and those being opened.
+/// The open streams, and those that are being opened.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streams {
     open: Table<Ticket, Stream>,
     by_user: Table<UserId, Vec<Ticket>>,
-    /// Whether somebody still waits for the stream to open.
+    /// Whether the caller is still connected.
     opening: Table<Ticket, bool>,
 }
 
-/// Who holds a stream.
+/// The holder of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holder {
-    /// The participant, by its handle: it is there as long as the stream is open.
+    /// The participant, by its handle: it is present while the stream is open.
     Owner,
-    /// One that knows its reader id.
+    /// A caller that knows the participant's reader id.
     Reader,
 }
 
@@ -31,7 +31,7 @@ struct Stream {
     holder: Holder,
     /// The last event sent.
     cursor: Seq,
-    /// The shell knows that there is something to read.
+    /// Whether the shell knows that there are events to read.
     signalled: bool,
 }
 
@@ -50,12 +50,12 @@ impl Streams {
         }
     }
 
-    /// The opening is decided: whether somebody still waits for it.
+    /// Removes a decided opening. Returns whether its caller is still connected.
     pub(super) fn opened(&mut self, ticket: Ticket) -> bool {
         self.opening.remove(&ticket).unwrap_or(false)
     }
 
-    /// How many streams of the participant others hold, by its reader id.
+    /// The number of the participant's streams that were opened by reader id.
     pub(super) fn readers(&self, user: UserId) -> usize {
         let held = self
             .of(user)
@@ -83,7 +83,7 @@ impl Streams {
         }
     }
 
-    /// Closes a stream: whose it was, and who held it.
+    /// Closes a stream. Returns its participant and its holder.
     pub(super) fn close(&mut self, ticket: Ticket) -> Option<(UserId, Holder)> {
         let Stream { user, holder, .. } = self.open.remove(&ticket)?;
         if let Some(streams) = self.by_user.get_mut(&user) {
@@ -112,7 +112,7 @@ impl Streams {
         }
     }
 
-    /// There is something to read: whether the shell did not know yet.
+    /// Records that there are events to read. Returns whether the shell did not know yet.
     pub(super) fn signal(&mut self, ticket: Ticket) -> bool {
         self.open
             .get_mut(&ticket)
@@ -132,7 +132,7 @@ impl Streams {
         }
     }
 
-    /// The participant is gone: its streams, which are closed.
+    /// Closes the streams of a participant whose registration ended, and returns them.
     pub(super) fn forget(&mut self, user: UserId) -> Vec<Ticket> {
         let streams = self.by_user.remove(&user).unwrap_or_default();
         for stream in &streams {

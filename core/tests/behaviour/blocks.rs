@@ -1,4 +1,4 @@
-//! Blocks and reports: what participants do about one another.
+//! Blocks and reports among participants.
 
 use insta::assert_snapshot;
 

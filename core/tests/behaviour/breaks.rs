@@ -1,4 +1,4 @@
-//! Breaks: what they do to stress and to the boss, and who may take them.
+//! Breaks: their effect on stress and the boss, and who may take them.
 
 use insta::assert_snapshot;
 
@@ -215,7 +215,7 @@ fn a_repeated_break_is_one_break_with_one_answer() {
     ");
 }
 
-/// An answer that is held back tells how things stand when it leaves, to whom asks again as well.
+/// A delayed answer shows the levels at the instant at which it leaves, also for a repeated call.
 #[test]
 fn a_break_in_the_meantime_changes_an_answer_that_was_not_given_yet() {
     assert_snapshot!(check("

@@ -1,34 +1,34 @@
-//! Plays a script on a Hub and writes down what came of it.
+//! Plays a script on a Hub and records the results.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use chat_core::{
-    Answer, Caller, Config, Effect, Entry, Event, Hub, Implied, Kept, Reject, Reply, RoomSeq,
-    SecretHash, Seq, Span, Time, UserId, mix,
+    Answer, Caller, Config, Effect, Entry, Event, Hub, Implied, MeasureTarget, Reject, Reply,
+    RoomSeq, SecretHash, Seq, Span, Time, UserId, mix,
 };
 
 use crate::render;
 use crate::script::{self, Line, Read};
 use crate::words::Words;
 
-/// The script with what came of each line: the answer, the next deadline where it moved, and
-/// whose inbox (`ann#3`: at this place) got which event.
+/// The script with the result of each line: the answer, the next deadline where it changed, and
+/// each event with its receivers (`ann#3`: at this place of Ann's inbox).
 ///
-/// After every line the Hub's contract is checked too: see `Stage::keep_the_contract`.
+/// After every line the Hub's contract is checked, too: see `Stage::keep_the_contract`.
 pub(crate) fn check(script: &str) -> String {
     play(script).told
 }
 
-/// What came of a whole script.
+/// The results of a whole script.
 pub(crate) struct Played {
-    /// For people.
+    /// The results as text.
     pub(crate) told: String,
     /// The outcome of each entry.
     pub(crate) outcomes: Vec<Result<Reply, Reject>>,
     /// Every event that reached an inbox, by kind.
     pub(crate) kinds: Vec<&'static str>,
-    /// As it is at the end.
+    /// The Hub at the end.
     pub(crate) hub: Hub,
 }
 
@@ -53,10 +53,10 @@ struct Stage {
     hub: Hub,
     at: Time,
     cast: BTreeMap<String, UserId>,
-    /// How much of each inbox is written down already.
+    /// The last place of each inbox that was recorded.
     shown: BTreeMap<UserId, Seq>,
     deadline: Option<Time>,
-    /// Whether a `resume` lowered limits, so that collections may be over them for a while.
+    /// Whether a `resume` lowered limits, so that collections may exceed them for a while.
     lowered: bool,
     told: String,
     outcomes: Vec<Result<Reply, Reject>>,
@@ -133,7 +133,7 @@ impl Stage {
                 }
                 Effect::Forgotten(user) => {
                     grew.remove(&user);
-                    // Who was forgotten registers anew when it logs in again.
+                    // A participant whose registration ended registers again at its next login.
                     self.cast.retain(|_, known| *known != user);
                     lines.push(format!("{user} is forgotten"));
                 }
@@ -144,9 +144,9 @@ impl Stage {
         self.outcomes.push(outcome);
     }
 
-    /// A refusal leaves what its envelope alone would have left: time has moved, and a caller with
-    /// a handle was seen, as was one whose stream opens. (With a key the outcome is remembered,
-    /// too; `keys.rs` is about that.)
+    /// Checks that a refusal leaves the state that its envelope alone would leave: time has
+    /// advanced, and a caller with a handle was seen, as was one whose stream opens. (With a key
+    /// the outcome is remembered, too; see `keys.rs`.)
     fn nothing_changed(&self, mut before: Hub, entry: &Entry) {
         let caller = match entry {
             Entry::Call { key: Some(_), .. } => return,
@@ -172,12 +172,13 @@ impl Stage {
             user,
             implied: Implied::Seen { waiting: None },
         });
-        // Who is given up, or forgotten, before the call is not seen; then the twin refuses too.
+        // If the registration ends before the call, the participant is not seen, and the twin
+        // refuses as well.
         let _ = before.handle(self.at, &envelope);
         assert_eq!(before.digest(), self.hub.digest(), "after\n{}", self.told);
     }
 
-    /// Learns the number of somebody who has just registered.
+    /// Learns the id of a participant that has just registered.
     fn find_cast(&mut self, entry: &Entry) {
         let Entry::Call { caller, .. } = entry else {
             return;
@@ -190,14 +191,14 @@ impl Stage {
         }
     }
 
-    /// What reached inboxes since the last line: each event once, with all whom it reached.
+    /// The events since the last line: each one once, with all its receivers.
     fn new_events(&mut self, grew: &BTreeMap<UserId, u64>) -> Vec<String> {
         let mut told: BTreeMap<(Time, chat_core::RoomId, RoomSeq), (String, Vec<String>)> =
             BTreeMap::new();
         let mut gaps = Vec::new();
         for (user, count) in grew {
             let shown = self.shown.entry(*user).or_default();
-            let end = self.hub.inbox_marks(*user).expect("registered").0;
+            let end = self.hub.inbox_cursors(*user).expect("registered").0;
             assert_eq!(end.0 - shown.0, *count, "{user} is told of each event once");
             while *shown < end {
                 let page = self
@@ -231,7 +232,7 @@ impl Stage {
         let before = self.hub.digest();
         let answer = match read {
             Read::Inbox { after, max } => {
-                let delivered = self.hub.inbox_marks(user).map(|(_, delivered)| delivered);
+                let delivered = self.hub.inbox_cursors(user).map(|(_, delivered)| delivered);
                 let after = after.or(delivered).unwrap_or_default();
                 self.hub
                     .read_inbox(user, after, *max)
@@ -284,24 +285,24 @@ impl Stage {
         let _ = writeln!(self.told, "{}", reports.join(", "));
     }
 
-    /// What is kept of participants and addresses.
+    /// Records the mutes and bans.
     fn bans(&mut self) {
         let sizes = self.hub.sizes();
         let bans = sizes.iter().find(|size| size.name == "bans");
         let mut text = format!("{} kept", bans.expect("it is counted").size);
         for (kept, ban) in self.hub.kept(None) {
             let what = match kept {
-                Kept::Name { shown, .. } => shown.to_owned(),
-                Kept::Handle { owner, .. } => format!("the handle of {}", owner.name),
-                Kept::Address(address) => format!("address {}", address.0),
+                MeasureTarget::Name { shown, .. } => shown.to_owned(),
+                MeasureTarget::Handle { owner, .. } => format!("the handle of {}", owner.name),
+                MeasureTarget::Address(address) => format!("address {}", address.0),
             };
             let _ = write!(text, ", {what} {:?}: {:?}", ban.measure, ban.reason);
         }
         let _ = writeln!(self.told, "{text}");
     }
 
-    /// What holds after every line of every script: the invariants, the next deadline later than
-    /// now, and a snapshot from which the Hub goes on. On some lines it does.
+    /// Checks the contract after every line: the invariants, the next deadline later than now, and
+    /// a snapshot from which the Hub can continue. After some lines it does continue from one.
     fn keep_the_contract(&mut self) {
         self.hub
             .validate()

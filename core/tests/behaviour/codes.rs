@@ -6,8 +6,7 @@ use chat_core::{Body, Config, Reject};
 
 use crate::check::play;
 
-/// Codes that only the node gives, which knows of calls, journals and addresses; and the one that
-/// only reads give (`inbox.rs` reaches it).
+/// Codes that only the node returns, and the one that only reads return (see `inbox.rs`).
 const NOT_FROM_ENTRIES: [(&str, &str); 4] = [
     ("overloaded", "the node's queue of proposals is full"),
     (
@@ -18,7 +17,7 @@ const NOT_FROM_ENTRIES: [(&str, &str); 4] = [
     ("invalid_cursor", "a read was asked for"),
 ];
 
-/// For each code a script whose last line is refused with it.
+/// For each code, a script whose last line is refused with it.
 const REFUSED: [(&str, &str); 36] = [
     ("room_not_found", "ann login \n ann typing room=room_9"),
     (
@@ -95,7 +94,7 @@ const REFUSED: [(&str, &str); 36] = [
         "server_full",
         "config max_participants=1 \n ann login \n ben login",
     ),
-    // Some have several reasons; these are the ones not met above.
+    // Further reasons of codes with several.
     (
         "handle_required",
         "ann login key=1 \n ann seen \n ann new login key=1",
@@ -148,7 +147,7 @@ fn every_refusal_is_reached_but_those_that_only_the_node_gives() {
     assert_eq!(&node | &reached, all);
 }
 
-/// For each event a script that brings it.
+/// For each event, a script that causes it.
 const EVENTS: [(&str, &str); 16] = [
     ("chatroom.found", "ann enter_queue \n ben enter_queue"),
     (
@@ -199,7 +198,7 @@ fn every_event_is_reached() {
     }
 }
 
-/// Fails to compile when there is a new event; then it belongs into `EVENTS` as well.
+/// Fails to compile when an event is added, which then must be added to `EVENTS` as well.
 #[expect(dead_code, reason = "it is here to be compiled")]
 const fn every_event_is_known(body: &Body) {
     match body {

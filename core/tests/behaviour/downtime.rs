@@ -1,4 +1,4 @@
-//! Downtime: nobody is evicted because the server was off.
+//! Downtime: no participant is evicted because the server was down.
 
 use insta::assert_snapshot;
 

@@ -1,10 +1,10 @@
-//! Gaps: what a reader learns of events that its inbox dropped.
+//! Gaps: the information about events that an inbox dropped.
 
 use insta::assert_snapshot;
 
 use crate::check::check;
 
-/// The lines of what a script tells in which a gap or its cursor is told.
+/// The lines of a script's results with gaps and cursors.
 fn gaps(script: &str) -> String {
     let told = check(script);
     let lines = told.lines().map(str::trim);
@@ -12,7 +12,7 @@ fn gaps(script: &str) -> String {
     wanted.collect::<Vec<_>>().join("\n")
 }
 
-/// What a script tells from the first reading on.
+/// The results of a script from the first read on.
 fn reading(script: &str) -> String {
     let told = check(script);
     let first = told.find("ann read").expect("a reading");
@@ -85,12 +85,12 @@ fn a_gap_says_what_became_of_the_readers_own_stick() {
                 ann read after=4"
         )
     };
-    // The grant, under its number.
+    // The grant with its epoch.
     assert_snapshot!(gaps(&script("ben reset")), @"
     ann read after=4 ⇒ cursor 8, 0 unread
     gap 5 to 6, room_1/5 to 6 (your stick granted epoch 2, stick changed)
     ");
-    // It came and ran out: who waits for it waits in vain.
+    // It was granted and expired: an `await` of it would not end.
     assert_snapshot!(gaps(&script("ben reset\n 119s ann typing\n 2m ben typing\n 3m ann typing")), @"
     ann read after=4 ⇒ cursor 9, 0 unread
     gap 5 to 7, room_1/5 to 7 (your stick expired epoch 2, stick changed)
@@ -99,7 +99,7 @@ fn a_gap_says_what_became_of_the_readers_own_stick() {
     ann read after=4 ⇒ cursor 9, 0 unread
     gap 5 to 7, room_1/5 to 7 (your stick released epoch 2, stick changed)
     ");
-    // It went from another to another.
+    // It passed from one other member to another.
     assert_snapshot!(gaps(&script("ann reset\n ben reset\n ben talking_stick")), @"
     ann read after=4 ⇒ cursor 8, 0 unread
     gap 5 to 6, room_1/5 to 6 (stick changed)
@@ -173,7 +173,7 @@ fn a_gap_says_that_others_came_and_went() {
     ");
 }
 
-/// A noisy room, 2, in whose midst come three messages of a quiet one, 1.
+/// A noisy room, 2, with three messages of a quiet one, 1, in between.
 const MIXED: &str = "
     config stick=optional inbox_limit=6
     0s ann login one
@@ -208,7 +208,7 @@ fn a_gap_lies_where_the_events_lay_and_each_kind_is_told_where_it_came_last() {
         #14 room_2/9 message.received cat: "4"
         #15 room_2/10 message.received cat: "5"
     "#);
-    // Page by page it is the same: no page tells what another has told.
+    // The pages together give the same: no page repeats a gap of another.
     let pages = "\n ann read after=2 max=1\n ann read after=5 max=1\n ann read after=8 max=1";
     assert_snapshot!(reading(&format!("{MIXED}{pages}")), @r#"
     ann read after=2 max=1 ⇒ cursor 5, 10 unread

@@ -1,4 +1,4 @@
-//! The inbox: one cursored log for each participant, bounded, and honest about what is gone.
+//! The inbox: one bounded log with cursors for each participant, with gaps for dropped events.
 
 use insta::assert_snapshot;
 
@@ -154,7 +154,7 @@ fn a_noisy_room_cannot_push_out_the_message_of_a_quiet_one() {
     #13 room_2/10 message.received eve: "7"
     #14 room_2/11 message.received eve: "8"
     "#);
-    // However much is said there.
+    // Regardless of the number of messages there.
     assert_eq!(script(9).lines().nth(1), script(99).lines().nth(1));
 }
 

@@ -1,5 +1,4 @@
-//! What is kept of participants that operators muted or banned, and of their names: neither comes
-//! back by another registration.
+//! Mutes and bans of participants and their names: neither is evaded by another registration.
 
 use insta::assert_snapshot;
 

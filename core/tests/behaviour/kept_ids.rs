@@ -1,4 +1,4 @@
-//! Public ids beside names, in what operators keep: a chosen id is a name too.
+//! Public ids in mutes and bans: a chosen id counts as a name.
 
 use insta::assert_snapshot;
 

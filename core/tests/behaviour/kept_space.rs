@@ -1,5 +1,4 @@
-//! The space for what is kept of muted and banned participants, and what a kept name does to one
-//! that takes it.
+//! The space for mutes and bans, and the effect of a muted name on a participant that takes it.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! Request keys: a repeated one gets its first outcome again.
+//! Request keys: a repeated one returns its first outcome.
 
 use insta::assert_snapshot;
 

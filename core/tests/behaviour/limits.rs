@@ -1,11 +1,11 @@
-//! Every limit that counts something: nothing is refused or lost up to it, and beyond it something
-//! is, under its own name. (Limits of one call's length: `drafts.rs`, `named.rs`, `inbox.rs`.)
+//! Limits on counts: nothing is refused or lost up to the limit, and beyond it something is, with
+//! its own code. (Limits on the length of one call: `drafts.rs`, `named.rs`, `inbox.rs`.)
 
 use chat_core::{Config, Reject};
 
 use crate::check::play;
 
-/// A limit of two of something. The script's last line goes beyond it; the one before does not.
+/// A limit of two. The script's last line exceeds it; the line before does not.
 struct AtTwo {
     limit: &'static str,
     script: &'static str,
@@ -90,8 +90,8 @@ const REFUSING: [AtTwo; 14] = [
     },
 ];
 
-/// Limits at which something else is told than a refusal: a gap, a cut, an end, less history. For
-/// each the text that shows it, and a script whose last line brings it.
+/// Limits that lead to something other than a refusal: a gap, a cut, an end, less history. For
+/// each, the text that shows it, and a script whose last line causes it.
 const TELLING: [(&str, &str, &str); 9] = [
     (
         "inbox_limit",
@@ -145,7 +145,7 @@ const TELLING: [(&str, &str, &str); 9] = [
     ),
 ];
 
-/// Limits that the node keeps, or that are lengths of time.
+/// Limits that the node enforces, and durations.
 const ELSEWHERE: [&str; 17] = [
     "matching",
     "interest_patience",
@@ -182,7 +182,7 @@ fn up_to_its_limit_nothing_is_refused_and_beyond_it_all_is() {
             Some(refused),
             "{limit}"
         );
-        // One more, and nothing is refused.
+        // With a limit one higher, nothing is refused.
         let outcomes = play(&format!("config {limit}=3 \n 0s tick \n {script}")).outcomes;
         assert!(outcomes.iter().all(Result::is_ok), "{limit}: {outcomes:?}");
     }

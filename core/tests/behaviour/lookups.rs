@@ -1,6 +1,8 @@
-//! What the node and the shell look up.
+//! Lookups for the node and the shell.
 
-use chat_core::{Address, Kept, Measure, Muted, PresenceView, RoomId, Seq, Span, Time, UserId};
+use chat_core::{
+    Address, Measure, MeasureTarget, Muted, PresenceView, RoomId, Seq, Span, Time, UserId,
+};
 
 use crate::check::play;
 
@@ -97,11 +99,11 @@ fn bans_are_looked_up_until_they_are_lifted() {
         assert_eq!((&*ban.by, &*ban.reason), ("olga", "spam"));
         assert_eq!(ban.measure, Measure::Ban);
     }
-    let Kept::Handle { owner, .. } = kept[1].0 else {
+    let MeasureTarget::Handle { owner, .. } = kept[1].0 else {
         panic!("{kept:?}");
     };
     assert_eq!((owner.id, &*owner.name), (ANN, "Ann"));
-    assert_eq!(kept[2].0, Kept::Address(Address(7)));
+    assert_eq!(kept[2].0, MeasureTarget::Address(Address(7)));
     assert_eq!(&*kept[2].1.reason, "flood");
     let lifted = format!("{script} \n operator unban Ann \n operator unban_address 7");
     let hub = play(&lifted).hub;

@@ -1,5 +1,5 @@
-//! The protocol by example: scripts, and what the Hub makes of them. One file for each area, one
-//! test for each rule.
+//! The protocol by example: scripts with the Hub's results. One file for each area, one test for
+//! each rule.
 
 mod check;
 mod render;

@@ -1,4 +1,4 @@
-//! Rooms with a name, which whoever knows it may join.
+//! Named rooms, which are open to all that know the name.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! What is said in passing: typing, and waiting in a `check`.
+//! Notices: typing, and waiting in a `check`.
 
 use insta::assert_snapshot;
 

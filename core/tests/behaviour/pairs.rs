@@ -1,4 +1,4 @@
-//! Rooms of two who were matched.
+//! Pair rooms.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! Whom one is not paired with, or only when nobody else is there.
+//! Participants that are not matched with one another, or only if there is no other candidate.
 
 use insta::assert_snapshot;
 

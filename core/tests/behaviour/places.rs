@@ -1,5 +1,4 @@
-//! Where all places are taken, the participant longest away makes place: in a room, on the server,
-//! and of those from one address.
+//! Full rooms, servers and addresses: the participant that is away longest is replaced.
 
 use insta::assert_snapshot;
 

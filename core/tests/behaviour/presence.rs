@@ -1,4 +1,4 @@
-//! Who counts as there, and what follows when one does not.
+//! Presence and its consequences.
 
 use insta::assert_snapshot;
 

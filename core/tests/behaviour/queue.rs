@@ -1,4 +1,4 @@
-//! Waiting for a partner, and being paired.
+//! The queue and matching.
 
 use insta::assert_snapshot;
 
@@ -303,7 +303,7 @@ fn interests_are_the_same_in_any_case_and_count_once() {
         told.contains("ben enter_queue interests=rUST ⇒ user_2 matched with user_1"),
         "{told}"
     );
-    // One shared interest is as much as another that is said twice, and Cat came first.
+    // One shared interest equals another that is stated twice, and Cat came first.
     let last = "eve enter_queue interests=chess,tea,tea ⇒ user_5 matched with user_3";
     assert!(told.contains(last), "{told}");
 }

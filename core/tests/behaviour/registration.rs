@@ -1,4 +1,4 @@
-//! Registering, names, and public ids.
+//! Registration, names, and public ids.
 
 use insta::assert_snapshot;
 
@@ -122,9 +122,9 @@ fn nobody_passes_for_the_server() {
            ann enter_queue as='Sys tem'
            ann login as=Servant
     "), @r"
-    0s ann login as=Server ⇒ refused, name_not_allowed: That name is not allowed: it would pass for the server's own voice, or has a word that is the server's
+    0s ann login as=Server ⇒ refused, name_not_allowed: That name is not allowed: it has a word that is reserved for the server, or looks like one
     ann login as=\u{455}\u{443}stem ⇒ refused, name_not_allowed: That name is not allowed: each of its words must keep to the letters of one script
-    ann enter_queue as='Sys tem' ⇒ refused, name_not_allowed: That name is not allowed: it would pass for the server's own voice, or has a word that is the server's
+    ann enter_queue as='Sys tem' ⇒ refused, name_not_allowed: That name is not allowed: it has a word that is reserved for the server, or looks like one
     ann login as=Servant ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined Servant → Servant#1
     ");
@@ -233,7 +233,7 @@ fn names_of_one_script_that_look_like_another_s_are_taken() {
     dan login as=ALlCE ⇒ refused, name_taken: That name is taken; choose another
     dan login as=\u{1f980} ⇒ refused, name_not_allowed: That name is not allowed: it needs a letter or a digit
     dan login as=\u{301}x ⇒ refused, name_not_allowed: That name is not allowed: a combining mark must follow a letter or a digit, at most four on each
-    dan login as=Operator: ⇒ refused, name_not_allowed: That name is not allowed: it would pass for the server's own voice, or has a word that is the server's
+    dan login as=Operator: ⇒ refused, name_not_allowed: That name is not allowed: it has a word that is reserved for the server, or looks like one
     dan login as=x\u{1f980} ⇒ user_3 in room_1
         room_1/3 user.joined x🦀 → bob#3 Alice#2 x🦀#1
     ");
@@ -255,9 +255,9 @@ fn one_who_has_no_name_may_choose_it_later_and_then_keeps_it() {
         room_1/1 user.joined Ann → Ann#1
     ann login den as=Ann ⇒ user_1 in room_2
         room_2/1 user.joined Ann → Ann#2
-    ann login den as=Anna ⇒ refused, name_not_allowed: That name is not allowed: your handle has another name already, and keeps it
+    ann login den as=Anna ⇒ refused, name_not_allowed: That name is not allowed: your handle has a name already, which cannot be changed
     ann leave_queue ⇒ left the queue
-    ann enter_queue as=Anna ⇒ refused, name_not_allowed: That name is not allowed: your handle has another name already, and keeps it
+    ann enter_queue as=Anna ⇒ refused, name_not_allowed: That name is not allowed: your handle has a name already, which cannot be changed
     ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown
     ");
 }

@@ -1,4 +1,4 @@
-//! Replies, refusals, events and reads as a person reads them.
+//! Renders replies, refusals, events and reads for people.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use chat_core::{
     Span, Time, UserId, WasWaiting, Who,
 };
 
-/// A line without characters that look like others, or like nothing.
+/// A line with look-alike and invisible characters escaped.
 pub(crate) fn plain(line: &str) -> String {
     let shown = |c: char| match c.is_ascii() && !c.is_control() {
         true => c.to_string(),
@@ -21,7 +21,7 @@ pub(crate) fn time(at: Time) -> Span {
     at.since(Time(0))
 }
 
-/// A participant by name, or by number when it is gone.
+/// A participant's name, or its id if its registration ended.
 pub(crate) fn name(hub: &Hub, user: UserId) -> String {
     hub.who_is(user)
         .map_or_else(|| user.to_string(), |who| who.name.to_string())

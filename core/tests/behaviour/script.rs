@@ -1,11 +1,11 @@
-//! The language of the scripts: what a line asks the Hub to handle, or to read.
+//! The language of the scripts: each line is an entry for the Hub, or a read.
 //!
 //! ```text
 //! config stick_lease=4s             limits, before anything else; or: seed 7
 //! 0s  ann login lobby               a name that was not seen before registers
-//!     ben login lobby as='Ben B'    without a time: at the last one
+//!     ben login lobby as='Ben B'    without a time: at that of the last line
 //! 1s  ann send 'hi' key=1 epoch=2 room=room_1
-//! 2s  ann new login lobby key=9     `new`: as one without a handle (a retried registration)
+//! 2s  ann new login lobby key=9     `new`: without a handle (a retried registration)
 //!     cat login lobby from=3        a registration from this address; without it, from 0
 //! 3s  operator mute ann 'noise'
 //! 4s  tick
@@ -23,20 +23,20 @@ use chat_core::{
 
 use crate::words::Words;
 
-/// What a line of a script comes to.
+/// A parsed line of a script.
 #[derive(Debug)]
 pub(crate) enum Line {
-    /// The Hub handles it.
+    /// An entry for the Hub.
     Entry(Entry),
-    /// Somebody reads.
+    /// A participant's read.
     Read(UserId, Read),
-    /// An operator reads what was reported.
+    /// An operator reads the reports.
     Reports,
-    /// An operator reads what is muted and banned.
+    /// An operator reads mutes and bans.
     Bans,
 }
 
-/// What is read.
+/// A read.
 #[derive(Debug)]
 pub(crate) enum Read {
     Inbox {
@@ -53,12 +53,12 @@ pub(crate) enum Read {
     Mood,
 }
 
-/// The handle of somebody in a script.
+/// The handle of a script's participant.
 pub(crate) fn handle(name: &str) -> SecretHash {
     secret(name, 1)
 }
 
-/// The reader id of somebody in a script.
+/// The reader id of a script's participant.
 pub(crate) fn reader(name: &str) -> SecretHash {
     secret(name, 2)
 }
@@ -70,7 +70,7 @@ fn secret(name: &str, salt: u64) -> SecretHash {
     SecretHash(hash)
 }
 
-/// The configuration with these keys changed, written as in a scenario.
+/// The configuration with these keys changed, in the form of scenarios.
 pub(crate) fn configured(config: &Config, words: &mut Words) -> Config {
     let mut value = serde_json::to_value(config).expect("a configuration serialises");
     for (key, text) in words.take_named() {
@@ -84,10 +84,10 @@ pub(crate) fn configured(config: &Config, words: &mut Words) -> Config {
     config
 }
 
-/// Finds the participant a script calls by this name; `user_9` is whoever has that number.
+/// Finds the participant with this name in the script; `user_9` is the one with that id.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<UserId>;
 
-/// Reads one line, its time taken off.
+/// Parses one line without its time.
 pub(crate) fn line(words: &mut Words, config: &Config, lookup: Lookup<'_>) -> Line {
     let actor = words.next();
     let line = match actor.as_str() {

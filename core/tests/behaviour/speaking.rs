@@ -1,4 +1,4 @@
-//! Who may speak where there is a stick, and under which grant.
+//! The permission to speak in rooms with a stick, and epochs.
 
 use insta::assert_snapshot;
 

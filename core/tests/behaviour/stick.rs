@@ -1,4 +1,4 @@
-//! The talking stick: who holds it, until when, and who is next.
+//! The talking stick: holder, lease and line.
 
 use insta::assert_snapshot;
 
@@ -229,7 +229,7 @@ fn a_claim_that_is_withdrawn_and_made_again_is_told_once() {
     let again = "ben reset\n ben talking_stick\n".repeat(9);
     let once = told(&format!("ben talking_stick\n {again}"));
     assert_eq!(once, ["room_1/4 stick.claimed ben place 1 → ann#4 ben#3"]);
-    // Once something else happened in the room, the claim is news.
+    // After another event in the room, the claim posts an event again.
     let twice = told(&format!(
         "ben talking_stick\n {again} ann send 'yes?'\n {again}"
     ));
@@ -237,7 +237,7 @@ fn a_claim_that_is_withdrawn_and_made_again_is_told_once() {
         twice[1..],
         ["room_1/6 stick.claimed ben place 1 → ann#5 ben#5"]
     );
-    // So it is when another claimed meanwhile, and to one that has come since.
+    // It also does after another claim, and for a member that joined since.
     let other =
         told("cat login\n ben talking_stick\n cat talking_stick\n ben reset\n ben talking_stick");
     assert_eq!(other.len(), 3);

@@ -1,9 +1,9 @@
-//! A script line as words: plain ones in order, and named ones such as `room=room_1`.
+//! A script line as words: positional ones in order, and named ones such as `room=room_1`.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// The words of one line. Single quotes hold spaces together; `'x'*300` repeats.
+/// The words of one line. Single quotes group words; `'x'*300` repeats.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     plain: std::collections::VecDeque<String>,
@@ -31,12 +31,12 @@ impl Words {
         words
     }
 
-    /// The next plain word, if the line goes on.
+    /// The next positional word, if there is one.
     pub(crate) fn maybe(&mut self) -> Option<String> {
         self.plain.pop_front()
     }
 
-    /// The next plain word.
+    /// The next positional word.
     pub(crate) fn next(&mut self) -> String {
         let line = &self.line;
         self.plain
@@ -44,7 +44,7 @@ impl Words {
             .unwrap_or_else(|| panic!("`{line}` ends too early"))
     }
 
-    /// Takes the next plain word if it is this one.
+    /// Takes the next positional word if it is this one.
     pub(crate) fn take(&mut self, word: &str) -> Option<()> {
         (self.plain.front().map(String::as_str) == Some(word)).then(|| {
             self.plain.pop_front();
@@ -59,12 +59,12 @@ impl Words {
         self.named.remove(name)
     }
 
-    /// A named number, `room_1` and `user_1` among them.
+    /// A named number, including `room_1` and `user_1`.
     pub(crate) fn number<T: FromStr>(&mut self, name: &str) -> Option<T> {
         self.named.remove(name).map(|value| self.parse(&value))
     }
 
-    /// A number, whatever stands before it up to an underscore.
+    /// A number after an optional prefix with an underscore.
     pub(crate) fn parse<T: FromStr>(&self, word: &str) -> T {
         let digits = word.rsplit('_').next().unwrap_or(word);
         digits
@@ -72,12 +72,12 @@ impl Words {
             .unwrap_or_else(|_| panic!("`{word}` in `{}` is no number", self.line))
     }
 
-    /// What named words are left.
+    /// The remaining named words.
     pub(crate) fn take_named(&mut self) -> BTreeMap<String, String> {
         std::mem::take(&mut self.named)
     }
 
-    /// Nothing may be left over: a misspelt word is a broken script.
+    /// Fails if words are left over: a misspelt word is an error in a script.
     pub(crate) fn end(&self) {
         assert!(
             self.plain.is_empty() && self.named.is_empty(),
@@ -89,7 +89,7 @@ impl Words {
     }
 }
 
-/// The first word, whether it was quoted, and the text behind it.
+/// The first word, whether it was quoted, and the rest.
 fn first_word(text: &str) -> (String, bool, &str) {
     let (mut word, mut open, mut close) = (String::new(), None, None);
     for (at, c) in text.char_indices() {

@@ -1,14 +1,16 @@
-//! The random journals are worth something only if they get about.
+//! Random journals are useful only if they reach the core's behaviour.
 
 use std::collections::BTreeSet;
 
-use chat_core::{Caller, Command, Entry, Hub, Kept, Muted, Operate, Reject, SecretHash, Seq};
+use chat_core::{
+    Caller, Command, Entry, Hub, MeasureTarget, Muted, Operate, Reject, SecretHash, Seq,
+};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 use crate::journal::{Journal, handles, journal, step, users};
 
-/// What no entry is refused with: see `codes.rs` of the behaviour tests.
+/// Codes that no entry is refused with: see `codes.rs` of the behaviour tests.
 const NOT_FROM_ENTRIES: [&str; 4] = [
     "overloaded",
     "storage_unavailable",
@@ -16,21 +18,21 @@ const NOT_FROM_ENTRIES: [&str; 4] = [
     "invalid_cursor",
 ];
 
-/// How many kinds of events there are.
+/// The number of kinds of events.
 const KINDS: usize = 16;
 
-/// How many things `kept` tells apart.
+/// The number of cases that `kept` distinguishes.
 const KEPT: usize = 5;
 
-/// What journals were seen to reach.
+/// The behaviour that journals have reached.
 #[derive(Default)]
 struct Reached {
     codes: BTreeSet<&'static str>,
     kinds: BTreeSet<&'static str>,
-    /// The collections that were full, and all that have a limit.
+    /// The collections that were full, and all collections with a limit.
     full: BTreeSet<&'static str>,
     known: BTreeSet<&'static str>,
-    /// What came of mutes and reports that are kept.
+    /// The reached cases of mutes, bans and reports.
     kept: BTreeSet<&'static str>,
 }
 
@@ -51,7 +53,7 @@ impl Reached {
             {
                 muted.extend(handles().filter(|handle| hub.user_by_handle(handle) == Some(*user)));
             }
-            // A refusal that says "try again" would be remembered with its key.
+            // A refusal that can be retried would be remembered with its key.
             let reply = outcome.reply.as_ref();
             let is_call = matches!(entry, Entry::Call { .. });
             assert!(!is_call || !reply.is_err_and(Reject::is_retryable));
@@ -76,8 +78,8 @@ impl Reached {
     }
 }
 
-/// What comes of what operators keep with this entry: the participant is muted and was not, say.
-/// `muted` are the handles of those that operators muted themselves.
+/// The case of this entry's effect on mutes and bans; for example, the participant is muted and was
+/// not before. `muted` are the handles that operators muted directly.
 fn kept(
     before: &Hub,
     after: &Hub,
@@ -97,7 +99,7 @@ fn kept(
     let is_muted = |hub: &Hub| Some(hub.participant_view(user)?.muted == Muted::Yes);
     let names = |hub: &Hub| {
         let kept = hub.kept(None).map(|(kept, _)| kept);
-        kept.filter(|kept| matches!(kept, Kept::Name { .. }))
+        kept.filter(|kept| matches!(kept, MeasureTarget::Name { .. }))
             .count()
     };
     match (is_muted(before), is_muted(after)) {
@@ -118,7 +120,7 @@ fn random_journals_reach_every_refusal_every_event_and_every_limit() {
     let mut runner = TestRunner::deterministic();
     let mut reached = Reached {
         codes: NOT_FROM_ENTRIES.into(),
-        // Whoever holds the stick is a member too, so those who wait are always one fewer.
+        // The holder of a stick is a member, too, so its line is always one shorter than the room.
         full: BTreeSet::from(["stick_line"]),
         ..Reached::default()
     };

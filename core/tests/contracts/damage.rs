@@ -1,4 +1,4 @@
-//! Bytes that are no snapshot are refused, and never panic.
+//! Bytes that are no snapshot are refused without a panic.
 
 use chat_core::Hub;
 use proptest::collection::vec;
@@ -28,8 +28,8 @@ proptest! {
         prop_assert!(Hub::restore(&bytes).is_err());
     }
 
-    /// A damaged byte may go unnoticed (in a text, say): checksums are the journal's. But what is
-    /// restored keeps every invariant, and can be written again.
+    /// Damage may go unnoticed, for example in a text: checksums are the journal's task. But a
+    /// restored state keeps every invariant, and can be written again.
     #[test]
     fn damaged_snapshots_never_panic(
         journal in journal(),
@@ -47,7 +47,7 @@ proptest! {
         }
     }
 
-    /// Numbers that were made as large as they can be, in place of a byte.
+    /// Replaces bytes by the largest encoded numbers.
     #[test]
     fn overgrown_numbers_never_panic(journal in journal(), places in vec(any::<Index>(), 40)) {
         let bytes = snapshot(&journal);

@@ -1,4 +1,5 @@
-//! Same configuration, seed and entries: same replies, effects and digest; and no invariant breaks.
+//! The same configuration, seed and entries give the same replies, effects and digest, and no
+//! invariant breaks.
 
 use proptest::prelude::*;
 
@@ -31,7 +32,7 @@ proptest! {
         let mut fewer = journal.entries.clone();
         fewer.remove(drop.index(fewer.len()));
         run(&mut some, &fewer);
-        // The position alone differs, if nothing else.
+        // At least the position differs.
         prop_assert_ne!(all.digest(), some.digest());
     }
 }

@@ -1,7 +1,7 @@
-//! The inbox against a naive model of it: everything ever told, and marks into that.
+//! Compares the inbox with a naive model: all events ever received, and positions in that list.
 //!
-//! What was told is taken from a twin with the same entries, whose inbox never overflows and where
-//! nothing is acknowledged.
+//! The events come from a twin with the same entries, whose inbox never overflows and acknowledges
+//! nothing.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use crate::journal::{journal, step, users};
 
-/// One step of a page: what is gone, from its first place to its last, and the event behind it.
+/// One step of a page: a gap, from its first place to its last, and the event after it.
 struct Step {
     gap: Option<(usize, usize)>,
     event: Option<usize>,
@@ -23,9 +23,10 @@ struct Step {
 #[derive(Default)]
 struct Model {
     told: Vec<Arc<Event>>,
-    /// The places that are not gone.
+    /// The places with events.
     kept: Vec<usize>,
-    /// Those gone that were never acknowledged, each with its place, in the order of going.
+    /// The dropped events that were not acknowledged, each with its place, in the order of
+    /// dropping.
     lost: Vec<(Seq, Arc<Event>)>,
     delivered: usize,
 }
@@ -46,7 +47,8 @@ impl Model {
         }
     }
 
-    /// The oldest that was delivered, else the oldest of the room with most.
+    /// The place that is dropped next: the oldest delivered one, otherwise the oldest of the room
+    /// with the most events.
     fn next_to_go(&self) -> usize {
         let oldest = self.kept[0];
         if oldest <= self.delivered {
@@ -75,7 +77,7 @@ impl Model {
         self.delivered = self.delivered.max(acknowledged).max(delivered);
     }
 
-    /// The steps of a page. The last has no event where the events end before `max`.
+    /// The steps of a page. The last one has no event if the events end before `max`.
     fn page(&self, after: usize, max: usize) -> Vec<Step> {
         let ahead = self.kept.iter().filter(|place| **place > after);
         let mut ends: Vec<_> = ahead.take(max).map(|place| Some(*place)).collect();
@@ -92,9 +94,9 @@ impl Model {
         items.collect()
     }
 
-    /// Whether the Hub's inbox reads as this model does, from wherever one begins.
+    /// Checks that the Hub's inbox reads like this model from every cursor.
     fn agrees(&self, hub: &Hub, user: UserId, max: usize) -> Result<(), TestCaseError> {
-        let (end, delivered) = hub.inbox_marks(user).expect("registered");
+        let (end, delivered) = hub.inbox_cursors(user).expect("registered");
         prop_assert_eq!(end, Seq(self.told.len() as u64));
         prop_assert_eq!(delivered, Seq(self.delivered as u64));
         for after in 0..=self.told.len() {
@@ -132,8 +134,8 @@ impl Model {
         Ok(())
     }
 
-    /// What a gap says of each room, in the order of their first losses: of each kind of event the
-    /// last that is lost, if the gap has it.
+    /// The rooms of a gap, in the order of their first losses: for each kind of event the last one
+    /// lost, if it lies in the gap.
     fn rooms(&self, reader: UserId, gap: RangeInclusive<u64>) -> Vec<LostRange> {
         let mut rooms: Vec<RoomId> = Vec::new();
         for (_, event) in &self.lost {
@@ -260,7 +262,7 @@ proptest! {
         for ((at, entry), (_, same)) in journal.entries.iter().zip(&endless.entries) {
             let effects = step(&mut hub, *at, entry).effects;
             let marks = marks(entry);
-            // The twin acknowledges nothing; a tick takes the same position.
+            // The twin acknowledges nothing; a tick replaces the entry and takes its position.
             step(&mut twin, *at, if marks.is_some() { &Entry::Tick } else { same });
             for effect in effects {
                 let Effect::InboxGrew(user) = effect else { continue };

@@ -1,4 +1,4 @@
-//! Random journals, and what a Hub makes of them.
+//! Random journals, and the Hub's results.
 
 use chat_core::config::{Limit, Matching, StickRule};
 use chat_core::{
@@ -10,20 +10,21 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Who may register: more than fit.
+/// The number of people that may register: more than fit.
 const PEOPLE: u8 = 6;
 
-/// Stands for the caller's usual name, which it keeps: other names are refused it mostly.
+/// Stands for the caller's usual name. Other names are mostly refused, because a chosen name cannot
+/// change.
 const OWN: &str = "own";
 
-/// A configuration and the entries that follow, with their times.
+/// A configuration and the entries after it, with their times.
 #[derive(Clone, Debug)]
 pub(crate) struct Journal {
     pub(crate) config: Config,
     pub(crate) entries: Vec<(Time, Entry)>,
 }
 
-/// What came of one entry.
+/// The result of one entry.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) reply: Result<Reply, Reject>,
@@ -35,7 +36,7 @@ impl Journal {
         Hub::new(self.config.clone(), 42)
     }
 
-    /// The same journal under other limits, which downtime keeps.
+    /// The journal under other limits, also after downtimes.
     pub(crate) fn under(mut self, change: impl Fn(&mut Config)) -> Self {
         change(&mut self.config);
         for (_, entry) in &mut self.entries {
@@ -62,18 +63,18 @@ pub(crate) fn run(hub: &mut Hub, entries: &[(Time, Entry)]) -> Vec<Outcome> {
         .collect()
 }
 
-/// Everybody who may be registered.
+/// All participants that may be registered.
 pub(crate) fn users() -> impl Iterator<Item = UserId> {
     (1..40).map(UserId)
 }
 
-/// The handles of all who may register.
+/// The handles of all people.
 pub(crate) fn handles() -> impl Iterator<Item = SecretHash> {
     (0..PEOPLE).map(|person| secret(person, 1))
 }
 
-/// What an entry's envelope alone does: time moves, and a caller with a handle is seen, as is one
-/// whose stream opens.
+/// An entry with the effect of an entry's envelope alone: time advances, and a caller with a handle
+/// is seen, as is one whose stream opens.
 pub(crate) fn envelope(hub: &Hub, entry: &Entry) -> Entry {
     let seen = match entry {
         Entry::Call {
@@ -110,8 +111,8 @@ pub(crate) fn journal() -> impl Strategy<Value = Journal> {
     })
 }
 
-/// As `journal`, but for what depends on the position of entries, or on the time of the last one:
-/// random matching, breaks, and downtime.
+/// A `journal` without random matching, breaks and downtime, which depend on the position of
+/// entries or on the time of the last one.
 pub(crate) fn steady_journal() -> impl Strategy<Value = Journal> {
     journal().prop_map(|mut journal| {
         if journal.config.matching == Matching::Random {
@@ -142,7 +143,7 @@ fn timed(moments: impl Iterator<Item = (Wait, Entry)>, config: &Config) -> Vec<(
                 now += span;
                 (now, entry)
             }
-            // A clock that went back, for this one entry.
+            // The clock goes back for this one entry.
             Wait::Back(span) => (Time(now.0.saturating_sub(span.0)), entry),
         }
     };
@@ -244,8 +245,8 @@ fn entry() -> impl Strategy<Value = Entry> {
     ]
 }
 
-/// What brings participants back under what operators keep of them: names are few, and participants
-/// register, go, and are muted often.
+/// Entries that bring muted and banned participants back: names are few, and participants register,
+/// unregister and are muted often.
 fn coming_back() -> impl Strategy<Value = Entry> {
     let name = || select(vec!["Ann", "ANN", "Ben"]).prop_map(std::sync::Arc::from);
     let login = || {
@@ -259,7 +260,7 @@ fn coming_back() -> impl Strategy<Value = Entry> {
         2 => login(),
         1 => Just(Command::Unregister),
         3 => Just(Command::TalkingStick { room: None, epoch: None }),
-        // By the name that was given, which stays given.
+        // By the name that the server assigned, which stays assigned.
         1 => (1..9u32).prop_map(|number| Command::Login {
             username: UserId(number).to_string().into(),
             room: "lobby".into(),

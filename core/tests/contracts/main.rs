@@ -1,5 +1,5 @@
-//! The Hub's contracts, on random journals: a few participants, few rooms, and limits so small
-//! that every one of them is hit.
+//! The Hub's contracts on random journals: few participants, few rooms, and limits so small that
+//! all of them are reached.
 
 mod coverage;
 mod damage;

@@ -1,4 +1,4 @@
-//! Orders: an inbox has no holes, and all members of a room see its events in one order.
+//! An inbox has no holes, and all members of a room receive its events in one order.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::journal::{journal, step};
 
-/// Reads what is new in an inbox that is large enough to lose nothing.
+/// Reads new events of an inbox that never overflows.
 fn news(hub: &Hub, user: UserId, after: Seq) -> Vec<(Seq, std::sync::Arc<Event>)> {
     let page = hub.read_inbox(user, after, usize::MAX).expect("registered");
     assert_eq!(page.gaps, []);
@@ -32,7 +32,7 @@ proptest! {
             let effects = step(&mut hub, *at, entry).effects;
             for effect in effects {
                 let Effect::InboxGrew(user) = effect else { continue };
-                if hub.inbox_marks(user).is_none() {
+                if hub.inbox_cursors(user).is_none() {
                     continue;
                 }
                 let end = ends.entry(user).or_default();
@@ -49,7 +49,7 @@ proptest! {
                 }
             }
         }
-        // Time in a room goes with its order.
+        // In a room, times follow its order.
         for (one, other) in known.values().zip(known.values().skip(1)) {
             prop_assert!(one.room != other.room || one.at <= other.at);
         }

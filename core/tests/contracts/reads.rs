@@ -1,4 +1,4 @@
-//! Reads move nothing.
+//! Reads change no state.
 
 use chat_core::{Hub, RoomId, RoomSeq, Seq, Span};
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ fn read_everything(hub: &Hub) -> usize {
             answers += usize::from(hub.wants_seen(user, hub.now() + later));
         }
         answers += usize::from(hub.presence_of(user).is_some());
-        answers += usize::from(hub.inbox_marks(user).is_some());
+        answers += usize::from(hub.inbox_cursors(user).is_some());
         answers += hub.rooms_of(user).len();
         answers += usize::from(hub.user_by_public_id(&user.to_string()).is_some());
     }

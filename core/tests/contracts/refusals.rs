@@ -1,9 +1,9 @@
 //! A refusal changes nothing beyond the envelope and its remembered outcome.
 //!
-//! A twin of the Hub handles the envelope alone in the entry's place, at the same position: `Seen`
-//! for a caller with a handle and for a stream that opens, a tick for everybody else. Without a key the two are equal. With
-//! one, the outcome is remembered; so both then handle as many other keyed requests as are
-//! remembered, which pushes that outcome out, and from there on they are equal again.
+//! A twin of the Hub handles only the envelope of the entry, at the same position: `Seen` for a
+//! caller with a handle and for a stream that opens, otherwise a tick. Without a key the two are
+//! equal. With a key, the outcome is remembered. Then both handle so many other requests with keys
+//! that this outcome is dropped, after which they are equal again.
 
 use chat_core::{Caller, Command, Entry, RequestKey, RoomId};
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ proptest! {
     }
 }
 
-/// A keyed request that is always refused, and the refusal remembered.
+/// A request with a key that is always refused, so that the refusal is remembered.
 fn filler(caller: &Caller, number: u32) -> Entry {
     let (Caller::Handle(handle) | Caller::New { handle, .. }) = caller;
     Entry::Call {

@@ -1,4 +1,4 @@
-//! A restored Hub goes on exactly as the one that was written.
+//! A restored Hub continues exactly like the original.
 
 use chat_core::{Config, Hub, RestoreError};
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! The stick against a naive model of it: a list of those who claimed, the first of whom holds.
+//! Compares the stick with a naive model: a list of claimants, the first of whom is the holder.
 
 use chat_core::{
     Address, Caller, Command, Config, Entry, Epoch, Hub, Operate, Reply, RoomId, SecretHash, Span,
@@ -11,7 +11,7 @@ const LEASE: Span = Span::secs(3);
 const ROOM: RoomId = RoomId(1);
 const MEMBERS: u8 = 4;
 
-/// What a member does, or what is done to it.
+/// An act of a member or of the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
     Claim,
@@ -29,7 +29,7 @@ enum Act {
 struct Model {
     members: Vec<u8>,
     muted: Vec<u8>,
-    /// The first one holds.
+    /// The first one is the holder.
     line: Vec<u8>,
     epoch: u64,
     lease_until: Time,
@@ -62,7 +62,7 @@ impl Model {
         self.line.first() == Some(&who)
     }
 
-    /// What the act comes to: none when it is refused.
+    /// The result of the act: none if it is refused.
     fn act(&mut self, who: u8, act: Act, epoch: Option<Epoch>, now: Time) -> Option<()> {
         let stale = epoch.is_some_and(|epoch| !(self.holds(who) && epoch.0 == self.epoch));
         let (inside, muted) = (self.members.contains(&who), self.muted.contains(&who));
@@ -163,7 +163,7 @@ fn acts() -> impl Strategy<Value = Act> {
     ])
 }
 
-/// A keeper who is never seen elsewhere keeps the room open.
+/// An additional member keeps the room open.
 fn opened() -> (Hub, Model) {
     let config = Config {
         stick_lease: LEASE,
@@ -191,7 +191,7 @@ proptest! {
             now += Span::millis(wait);
             model.pass(now);
             if act == Act::Push && model.holds(who) {
-                // A draft to push; it is refused with a stale epoch, and kept.
+                // A draft to push. A push with a stale epoch is refused, and keeps the draft.
                 let appended = hub.handle(now, &call(who, Command::Append { room: Some(ROOM), text: "x".into(), epoch: None }));
                 prop_assert!(appended.is_ok());
             }

@@ -1,4 +1,4 @@
-//! Ticks are invisible: it does not matter where they fall.
+//! Ticks have no effect of their own, wherever they fall.
 
 use chat_core::{Entry, Time};
 use proptest::collection::vec;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::journal::{journal, steady_journal, step};
 
 proptest! {
-    /// Letting time pass takes no position, so the digests are equal throughout.
+    /// Advancing the clock takes no position, so the digests are always equal.
     #[test]
     fn letting_time_pass_between_entries_changes_nothing(
         journal in steady_journal(),
@@ -29,9 +29,10 @@ proptest! {
         }
     }
 
-    /// A tick in the journal takes a position and nothing else: with as many ticks at the end of
-    /// the other journal, the digests are equal too. (A position decides what random matching
-    /// draws, and the time of the last entry how long a server was down: so neither is here.)
+    /// A tick in the journal takes a position and has no other effect: with as many ticks at the
+    /// end of the other journal, the digests are equal, too. (A position determines the draws of
+    /// random matching, and the time of the last entry the length of a downtime, so neither is
+    /// included.)
     #[test]
     fn ticks_in_the_journal_take_a_position_and_nothing_else(
         journal in steady_journal(),
@@ -58,7 +59,7 @@ proptest! {
         prop_assert_eq!(plain.digest(), ticked.digest());
     }
 
-    /// Asking for the next deadline, however often, changes nothing.
+    /// Querying the next deadline, however often, changes nothing.
     #[test]
     fn asking_for_the_next_deadline_changes_nothing(journal in journal()) {
         let (mut asked, mut unasked) = (journal.hub(), journal.hub());

@@ -1,4 +1,4 @@
-//! Time: it never goes back, and no deadline is left behind.
+//! Time never goes back, and no deadline is missed.
 
 use chat_core::{Entry, Span, Time};
 use proptest::prelude::*;
@@ -53,7 +53,7 @@ proptest! {
             let before = hub.now();
             let outcome = step(&mut hub, *at, entry);
             prop_assert_eq!(hub.now(), before.max(*at));
-            // An entry with an earlier time is as one with the time of the entry before.
+            // An entry with an earlier time is handled at the time of the entry before.
             prop_assert_eq!(outcome, step(&mut clamped, before.max(*at), entry));
         }
         prop_assert_eq!(hub.digest(), clamped.digest());
@@ -63,7 +63,7 @@ proptest! {
     fn when_all_are_gone_nothing_is_left_to_wait_for(journal in journal()) {
         let mut hub = journal.hub();
         run(&mut hub, &journal.entries);
-        // Streams keep one present for ever; downtime closes them.
+        // Streams keep a participant present for ever; downtime closes them.
         let resumed = Entry::Resumed {
             config: Box::new(journal.config.clone()),
             version: "test".into(),

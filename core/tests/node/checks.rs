@@ -1,4 +1,4 @@
-//! Checks: answered at once, when something comes, or when their time is up.
+//! Checks: answered at once, when events arrive, or when their time is over.
 
 use chat_core::{
     Answer, Call, Config, Entry, Implied, Output, Read, Response, Seq, Span, Time, UserId,
@@ -61,7 +61,7 @@ fn a_second_check_ends_the_first_one_empty() {
 fn a_bare_check_goes_on_where_the_last_answer_ended() {
     let mut shell = Shell::with_pair(Config::default());
     let first = shell.call(check("ben", None, Span::ZERO));
-    // At once, though what the first one implies is not committed yet.
+    // At once, although the consequences of the first one are not committed yet.
     let second = shell.call(check("ben", None, Span::ZERO));
     shell.pass(Span::secs(1));
     let third = shell.call(check("ben", None, Span::ZERO));
@@ -106,7 +106,7 @@ fn what_reads_imply_rides_along_or_comes_alone_after_a_while() {
             *implied
         })
         .collect();
-    // The first use of a handle is news, too.
+    // The first use of a handle is reported, too.
     let read = Implied::Read {
         acknowledged: Seq(1),
         delivered: Seq(1),
@@ -193,7 +193,7 @@ fn the_rooms_of_one_who_waits_hear_of_it_every_ten_seconds_at_most() {
             | Entry::Resumed { .. } => None,
         })
         .collect();
-    // It is looked at every three seconds.
+    // The node checks it every three seconds.
     let times = [12, 24, 36, 48].map(|second| (Time(second * 1_000_000), Span::secs(second)));
     assert_eq!(told, times);
 }
@@ -266,7 +266,7 @@ fn how_far_a_bare_check_came_is_journalled() {
     let is_read =
         |entry: &Entry| matches!(entry, Entry::Implied { implied, .. } if *implied == read);
     assert!(shell.journal.iter().any(|(_, entry)| is_read(entry)));
-    // The same place again is no news, and nothing waits to be told.
+    // The same place again changes nothing, so nothing is proposed.
     shell.call(check("ben", Some(1), Span::ZERO));
     shell.pass(Span::millis(250));
     let (told, due) = (shell.journal.len(), shell.node.hub().clone().poll_timeout());
@@ -276,7 +276,7 @@ fn how_far_a_bare_check_came_is_journalled() {
     assert_eq!(shell.journal.len(), told);
 }
 
-/// What one asks that knows the reader id alone.
+/// A check by reader id.
 fn peek(name: &str, after: Option<u64>) -> Call {
     Call::Read {
         reader: reader(name),

@@ -1,4 +1,4 @@
-//! What stops at the door, and what is counted there.
+//! Admission: refusals before the journal, and its counters.
 
 use chat_core::config::{Bucket, RateLimit};
 use chat_core::{Address, Call, Caller, Command, Config, Node, Operate, Span, Ticket};
@@ -256,7 +256,8 @@ fn the_limits_of_a_node_follow_from_its_configuration() {
     assert_eq!(limit("open_streams"), Some(2 * 30));
     assert_eq!(limit("parked"), Some(10));
     assert_eq!(limit("held"), Some(5));
-    // Calls, each stream closed, each participant's wait told of, the first entry, and a tick.
+    // The calls, each stream closed, the notice of each waiting participant, the first entry, and a
+    // tick.
     assert_eq!(limit("pending"), Some(100 + 30 + 10 + 2));
 }
 
@@ -277,7 +278,7 @@ fn a_restart_with_other_rates_charges_by_these() {
         ..Config::default()
     };
     shell.node = Node::resume(shell.node.hub().clone(), config);
-    // Also before the entry of the restart is committed, as no journal entry fills a bucket.
+    // Also before the entry of the restart is committed, because no entry fills a bucket.
     let calls: Vec<_> = (0..2).map(|_| shell.call(send("ann", "hi"))).collect();
     shell.commit();
     assert_eq!(calls.map_codes(&shell), [None, None]);

@@ -1,4 +1,4 @@
-//! Answers held back: twenty seconds under the eyes of a fully alert boss, and nothing else waits.
+//! Delayed answers: by twenty seconds at the boss's highest alert level, while no other call waits.
 
 use chat_core::{
     Answer, BreakKind, Call, Caller, Command, Config, Hub, Node, Output, Read, Reply, RequestKey,
@@ -7,7 +7,7 @@ use chat_core::{
 
 use crate::shell::{Shell, check, command, handle, secret, send};
 
-/// A boss who sees everything, and at once.
+/// A boss that notices every break.
 fn config() -> Config {
     Config {
         boss_alertness: 100,
@@ -34,14 +34,14 @@ const HELD: Span = Span::secs(20);
 const LESS: Span = Span(HELD.0 - 1);
 
 impl Shell {
-    /// Somebody takes a break.
+    /// The participant takes a break.
     fn rest(&mut self, name: &str) -> Ticket {
         let ticket = self.call(command(name, take_break()));
         self.commit();
         ticket
     }
 
-    /// Stress and alertness that the answer tells of. None while it is held back.
+    /// The levels in the answer. None while it is delayed.
     fn told(&self, ticket: Ticket) -> Option<(u8, u8)> {
         match self.outcome(ticket)?.as_ref().expect("accepted") {
             Response::Done(Reply::OnBreak {
@@ -63,7 +63,7 @@ impl Shell {
         self.told(ticket).expect("a read is answered at once")
     }
 
-    /// Ann, whose boss is as alert as can be but for one level.
+    /// Ann, whose boss is one level below the highest.
     fn watched(config: Config) -> Self {
         let mut shell = Self::with_pair(config);
         for level in 1..5 {
@@ -175,7 +175,7 @@ fn beyond_the_limit_breaks_are_refused_before_they_are_taken() {
         max_held: 2,
         ..config()
     });
-    // Two that are not decided yet count: both may have to be held back.
+    // Two undecided breaks count, because both answers may have to be delayed.
     let calls = [(); 3].map(|()| shell.call(command("ann", take_break())));
     assert_eq!(shell.code(calls[2]), Some("overloaded"));
     shell.commit();
@@ -212,7 +212,7 @@ fn whoever_asks_again_is_held_back_until_the_same_instant() {
     let third = shell.call(keyed("ann", 7));
     shell.commit();
     assert_eq!(shell.told(third), Some((0, 5)), "past that instant at once");
-    let breaks = shell.node.hub().figures().breaks(BreakKind::ShowMeme);
+    let breaks = shell.node.hub().counters().breaks(BreakKind::ShowMeme);
     assert_eq!(breaks, 5, "one break for all three");
 }
 
@@ -288,7 +288,7 @@ fn breaks_are_counted_by_kind() {
         shell.call(command("ann", Command::TakeBreak { kind, excuse }));
     }
     shell.commit();
-    let figures = shell.node.hub().figures();
+    let figures = shell.node.hub().counters();
     let counts = [BreakKind::Chimaek, BreakKind::ShowMeme].map(|kind| figures.breaks(kind));
     assert_eq!(counts, [1, 5]);
     assert_eq!((figures.alerts(), figures.held()), (5, 2));

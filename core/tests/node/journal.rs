@@ -1,4 +1,4 @@
-//! Batches and the journal: what leaves, when, and what never does.
+//! Batches and the journal: what leaves the node, and when.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn a_failed_append_refuses_its_calls_applies_nothing_and_heals() {
     shell.drain();
     assert_eq!(shell.code(lost), Some("storage_unavailable"));
     assert_eq!(shell.node.hub().digest(), digest);
-    // While the disk rests, calls are refused at the door.
+    // During the pause after a failed append, calls are refused.
     let refused = shell.call(send("ann", "hi"));
     assert_eq!(shell.code(refused), Some("storage_unavailable"));
     shell.pass(Span::millis(100));
@@ -99,7 +99,7 @@ fn a_repeated_key_is_answered_from_memory_also_after_a_refusal() {
     let (first, second) = (shell.call(keyed("hi")), shell.call(keyed("hi")));
     shell.commit();
     assert_eq!(shell.outcome(first), shell.outcome(second));
-    assert_eq!(shell.node.hub().figures().recalled(), 1);
+    assert_eq!(shell.node.hub().counters().recalled(), 1);
     let other = shell.call(keyed("other"));
     shell.commit();
     assert_eq!(shell.code(other), Some("request_key_reused"));
@@ -144,7 +144,7 @@ fn a_journal_replayed_is_the_state_it_came_from() {
     assert_eq!(replayed.digest(), shell.node.hub().digest());
     assert_eq!(replayed.position(), Position(shell.journal.len() as u64));
 
-    // After an hour off, nobody was evicted for it.
+    // After an hour of downtime, no participant was evicted.
     let mut node = Node::resume(replayed, Config::default());
     let back = shell.now + Span::secs(3_600);
     assert!(matches!(
@@ -198,10 +198,10 @@ fn answers_from_memory_are_counted_and_nothing_else_is() {
     for recalled in 0..4 {
         shell.call(keyed.clone());
         shell.commit();
-        assert_eq!(shell.node.hub().figures().recalled(), recalled);
+        assert_eq!(shell.node.hub().counters().recalled(), recalled);
     }
     shell.node.swap_for_restored();
-    assert_eq!(shell.node.hub().figures().recalled(), 3);
+    assert_eq!(shell.node.hub().counters().recalled(), 3);
 }
 
 #[test]

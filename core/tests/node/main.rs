@@ -1,4 +1,4 @@
-//! The Node behind a journal that the test plays: what leaves, when, and what never does.
+//! The Node behind a journal that the test simulates: what leaves, and when.
 
 mod checks;
 mod door;

@@ -1,5 +1,5 @@
-//! Repeated calls: answered from memory, joined to what is in flight, or refused with what is
-//! known of the attempts before.
+//! Repeated calls: answered from memory, joined to the attempt in flight, or refused with what is
+//! known of earlier attempts.
 
 use chat_core::config::{Bucket, RateLimit};
 use chat_core::{
@@ -47,7 +47,7 @@ fn rest(name: &str, key: u128) -> Call {
     keyed_as(Caller::Handle(secret(name, 0)), key, rest)
 }
 
-/// A server at which two commands fill the queue to the journal.
+/// A server with space for two pending commands.
 fn narrow() -> Config {
     Config {
         max_pending: 2,
@@ -95,7 +95,7 @@ fn what_is_remembered_is_answered_at_once_by_a_full_server() {
     let again = shell.call(keyed("ann", 1, "hi"));
     assert!(shell.is_sent(again));
     assert_eq!(shell.outcome(again), shell.outcome(first));
-    assert_eq!(shell.node.hub().figures().recalled(), 1);
+    assert_eq!(shell.node.hub().counters().recalled(), 1);
     let other = shell.call(keyed("ann", 1, "other"));
     assert_eq!(shell.code(other), Some("request_key_reused"));
     shell.commit();
@@ -185,7 +185,7 @@ fn a_repetition_of_what_is_in_flight_waits_for_its_outcome() {
     shell.call(send("ben", "ho"));
     let again = shell.call(keyed("ann", 1, "hi"));
     let third = shell.call(keyed("ann", 1, "hi"));
-    // The queue has no room for a third call that joins, nor for another request.
+    // There is no space for a third call that joins, nor for another request.
     let fourth = shell.call(keyed("ann", 1, "hi"));
     let other = shell.call(keyed("ann", 1, "other"));
     let fresh = shell.call(keyed("ann", 2, "hi"));
@@ -219,7 +219,7 @@ fn what_comes_and_goes_while_calls_are_refused_is_kept_count_of() {
     shell.fill();
     let refused = shell.call(keyed("ann", 1, "hi"));
     assert_eq!(shell.refusal(refused), Some(("overloaded", Earlier::None)));
-    // The batch leaves the queue and is in flight; the same call is proposed now.
+    // The batch in flight frees the space; the call with the key is proposed now.
     assert!(shell.node.poll_batch(shell.now).is_some());
     let first = shell.call(keyed("ann", 1, "hi"));
     shell.call(send("ben", "more"));
@@ -356,7 +356,7 @@ fn the_answer_to_a_repeated_break_is_held_back_as_long_as_the_first() {
     shell.commit();
     shell.pass(Span::secs(1));
     let again = shell.call(rest("ann", 6));
-    // No room to hold a third answer back.
+    // There is no space for a third delayed answer.
     let third = shell.call(rest("ann", 6));
     assert_eq!(
         shell.refusal(third),

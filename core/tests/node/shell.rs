@@ -1,11 +1,11 @@
-//! A shell for the tests: a Node behind a journal that commits when told.
+//! A test shell: a Node behind a journal that commits on command.
 
 use chat_core::{
     Address, Answer, Call, Caller, Command, Config, Entry, Node, Output, Read, Reader, Reject,
     Response, SecretHash, Seq, Span, Ticket, Time,
 };
 
-/// A shell with a clock of its own and a journal that commits when told.
+/// A shell with its own clock and a journal that commits on command.
 pub(crate) struct Shell {
     pub(crate) node: Node,
     pub(crate) now: Time,

@@ -1,32 +1,33 @@
-//! The breaks that one can take, by name.
+//! The kinds of breaks.
 
 use serde::{Deserialize, Serialize};
 
 crate::listed! {
-    /// The breaks that one can take. All follow the same rules, and differ in what is said.
+    /// The kinds of breaks. All follow the same rules, and differ only in the texts of their
+    /// answers.
     #[derive(Serialize, Deserialize)]
     BreakKind {
-        /// Nothing in particular.
+        /// A break without a stated purpose.
         TakeABreak "take_a_break",
-        /// A series.
+        /// Watching a series.
         WatchNetflix "watch_netflix",
-        /// Something funny.
+        /// Looking at a meme.
         ShowMeme "show_meme",
-        /// With a phone.
+        /// A bathroom break, with a phone.
         BathroomBreak "bathroom_break",
-        /// A long way round for a coffee.
+        /// A long walk to fetch a coffee.
         CoffeeMission "coffee_mission",
-        /// Of the family, or so.
+        /// A private phone call that passes for an urgent one.
         UrgentCall "urgent_call",
-        /// Eyes closed.
+        /// Eyes closed, as if in thought.
         DeepThinking "deep_thinking",
-        /// Shopping, in fact.
+        /// Online shopping that passes for sorting mail.
         EmailOrganizing "email_organizing",
         /// Fried chicken and beer.
         Chimaek "chimaek",
-        /// At once.
+        /// Leaving work at once.
         LeaveWork "leave_work",
-        /// With the whole team.
+        /// A dinner with the whole team.
         CompanyDinner "company_dinner",
     }
 }

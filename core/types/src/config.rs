@@ -1,4 +1,4 @@
-//! Every limit and every length of time that the server keeps to, with its default.
+//! The configuration of the server: every limit and every duration, with its default.
 
 use std::fmt;
 
@@ -35,17 +35,17 @@ macro_rules! words {
 words! {
     /// How waiting participants are paired.
     Matching {
-        /// Whoever waits longest is next.
+        /// The longest waiter is next.
         Fifo "fifo",
-        /// Any of those who wait, each as likely.
+        /// A random waiter is next, each with the same probability.
         Random "random",
-        /// Whoever shares most interests; anyone once `interest_patience` is over.
+        /// The waiter with the most shared interests is next; any waiter once `interest_patience` is over.
         Interests "interests",
     }
 }
 
 words! {
-    /// Whether a named room asks for the talking stick.
+    /// Whether members of a named room need the talking stick to speak.
     StickRule {
         /// Only the holder speaks.
         Required "required",
@@ -54,22 +54,22 @@ words! {
     }
 }
 
-/// A number, or no limit: written `200` or `none`.
+/// A number, or no limit. Written `200` or `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// At most so many.
+    /// At most this many.
     At(u32),
-    /// As many as come.
+    /// No limit.
     None,
 }
 
-/// A token bucket: so many calls a second on average, and so many at once.
+/// A token bucket, with an average rate and a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bucket {
     /// Calls a second, on average.
     pub per_second: u32,
-    /// Calls at once, after a rest.
+    /// Calls at once, when the bucket is full.
     pub burst: u32,
 }
 
@@ -78,7 +78,7 @@ pub struct Bucket {
 pub enum RateLimit {
     /// Calls beyond the bucket are refused as `rate_limited`.
     Bucket(Bucket),
-    /// Calls are not counted.
+    /// No limit.
     None,
 }
 
@@ -116,7 +116,7 @@ pub struct ConfigKey {
 /// Makes the configuration of its table: each row is a key, its type, its default and what it takes.
 macro_rules! config {
     ($($(#[doc = $doc:literal])+ $key:ident: $type:ty = $usual:expr, $takes:expr;)*) => {
-        /// What the operator decides. Every limit names the reject, or the gap, that is told at it.
+        /// The operator's configuration. Every limit names the reject, or the gap, that it leads to.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct Config { $($(#[doc = $doc])+ pub $key: $type,)* }
@@ -135,10 +135,10 @@ macro_rules! config {
                 takes: $takes,
             },)*];
 
-            /// Says whether every value can be kept to.
+            /// Checks that every value is in its range.
             ///
             /// # Errors
-            /// The first key whose value cannot, and what is accepted there.
+            /// The first key whose value is not, with the accepted values.
             pub fn check(&self) -> Result<(), ConfigError> {
                 $(check(stringify!($key), &self.$key, $takes)?;)*
                 Ok(())
@@ -150,85 +150,87 @@ macro_rules! config {
 config! {
     /// How waiting participants are paired.
     matching: Matching = Matching::Fifo, Takes::Word(Matching::WORDS);
-    /// Under `interests`: how long one waits for somebody who shares one.
+    /// Under `interests`: how long a waiter accepts only partners with a shared interest.
     interest_patience: Span = Span::secs(10), Takes::Time(Span::ZERO);
     /// How long a participant stays present after a call.
     idle_timeout: Span = Span::secs(300), Takes::Time(TICK);
-    /// How long a participant stays present whose handle was never used since it was minted.
+    /// How long a participant stays present whose handle was never used.
     unused_timeout: Span = Span::secs(60), Takes::Time(TICK);
     /// How long a participant stays present after the last stream closed.
     reconnect_grace: Span = Span::secs(60), Takes::Time(TICK);
-    /// How long an absent participant is remembered; then the handle is unknown.
+    /// How long an absent participant stays registered; then its handle is unknown.
     forget_after: Span = Span::secs(86_400), Takes::Time(TICK);
-    /// Whether named rooms ask for the stick.
+    /// Whether members of named rooms need the stick to speak.
     stick: StickRule = StickRule::Required, Takes::Word(StickRule::WORDS);
     /// How long one grant of the stick lasts.
     stick_lease: Span = Span::secs(120), Takes::Time(TICK);
     /// Messages after which a pair room ends.
     turn_limit: Limit = Limit::At(200), Takes::Limit;
-    /// Registered participants; beyond it the one longest away makes place, or `server_full`.
+    /// Registered participants; beyond it the one that is away longest is replaced, or
+    /// `server_full`.
     max_participants: u32 = 1_000_000, Takes::Count(1, 100_000_000);
-    /// Participants registered from one address; beyond it the one of them that is longest away
-    /// makes place, or `address_full`.
-    max_per_address: u32 = 200, Takes::Count(1, 100_000_000);
-    /// Rooms, ended ones that are still remembered among them; beyond it `server_full`.
+    /// Participants registered from one address; beyond it the one of them that is away longest is
+    /// replaced, or `address_full`.
+    max_per_address: u32 = 64, Takes::Count(1, 100_000_000);
+    /// Rooms, including ended ones that are still remembered; beyond it `server_full`.
     max_rooms: u32 = 2_000_000, Takes::Count(1, 200_000_000);
     /// Waiting participants; beyond it `queue_full`.
     max_queue: u32 = 100_000, Takes::Count(1, 100_000_000);
-    /// Members of one room; beyond it the one longest away makes place, or `room_full`.
+    /// Members of one room; beyond it the one that is away longest is replaced, or `room_full`.
     max_members: u32 = 256, Takes::Count(2, 65_536);
     /// Rooms that one participant is in; beyond it `room_full`.
     max_rooms_each: u32 = 16, Takes::Count(1, 1_024);
-    /// Ended rooms that one participant may still name and hear `chat_ended`; then `room_not_found`.
+    /// Ended rooms that one participant may still name and receive `chat_ended`; then
+    /// `room_not_found`.
     max_ended_rooms: u32 = 4, Takes::Count(1, 1_024);
-    /// Events kept in one inbox; beyond it the oldest go, and a `gap` says so.
+    /// Events kept in one inbox; beyond it the oldest are dropped, and a `gap` says so.
     inbox_limit: u32 = 1_000, Takes::Count(2, 1_000_000);
-    /// Messages of one room that `history` still shows; the oldest go first.
+    /// Messages of one room that `history` shows; the oldest are dropped first.
     history_limit: u32 = 200, Takes::Count(1, 1_000_000);
     /// Characters of one message; beyond it `message_too_long`.
     max_message: u32 = 4_000, Takes::Count(1, 1_000_000);
     /// Characters of one draft; beyond it `draft_full`.
     max_draft: u32 = 4_000, Takes::Count(1, 1_000_000);
-    /// Characters that one `append` takes; the rest is cut, and said so.
+    /// Characters that one `append` adds; the rest is cut, and the answer says so.
     max_append: u32 = 200, Takes::Count(1, 1_000_000);
-    /// Interests one may state; beyond it `invalid_arguments`.
+    /// Interests that one participant may state; beyond it `invalid_arguments`.
     max_interests: u32 = 16, Takes::Count(1, 1_024);
     /// Participants that one may block; beyond it `invalid_arguments`.
     max_blocks: u32 = 256, Takes::Count(1, 65_536);
-    /// Reports kept for the operator; the oldest go first.
+    /// Reports kept for the operator; the oldest are dropped first.
     max_reports: u32 = 10_000, Takes::Count(1, 10_000_000);
     /// Reports kept from the participants of one address; beyond it `invalid_arguments`.
     max_reports_per_address: u32 = 100, Takes::Count(1, 10_000_000);
     /// Names, handles and addresses kept as banned or muted; beyond it `invalid_arguments`.
     max_bans: u32 = 10_000, Takes::Count(1, 10_000_000);
-    /// Request keys remembered for each participant; the oldest go first.
+    /// Request keys remembered for each participant; the oldest are dropped first.
     remembered_keys: u32 = 128, Takes::Count(1, 65_536);
     /// Streams that one participant may hold open; beyond it `rate_limited`.
     max_streams: u32 = 8, Takes::Count(1, 1_024);
-    /// Events that one answer holds at most; `more` says that there are others.
+    /// Events in one answer; `more` says that there are others.
     max_answer: u32 = 100, Takes::Count(1, 100_000);
-    /// Bytes of texts that one answer holds at most, but for one event of any length; `more` says that
-    /// there are others.
+    /// Bytes of texts in one answer, except that the first event may have any length; `more` says
+    /// that there are others.
     max_answer_bytes: u32 = 20_480, Takes::Count(1, 100_000_000);
     /// The longest that a `check` waits.
     max_wait: Span = Span::secs(50), Takes::Time(Span::ZERO);
-    /// How many of a hundred breaks make the boss more alert: 0 none, 100 every one.
+    /// The percentage of breaks that raise the boss's alert level: 0 for none, 100 for all.
     boss_alertness: u32 = 50, Takes::Count(0, 100);
-    /// How long until an alert boss calms down by one level; 0 means every second.
+    /// The time in which the boss's alert level falls by one; 0 means one second.
     boss_alertness_cooldown: Span = Span::secs(300), Takes::Time(Span::ZERO);
     /// Characters of one excuse; beyond it `invalid_arguments`.
     max_excuse: u32 = 200, Takes::Count(1, 4_000);
-    /// Breaks whose answer is held back, or may have to be; beyond it `overloaded`.
+    /// Breaks whose answers are delayed, or may be; beyond it `overloaded`.
     max_held: u32 = 65_536, Takes::Count(1, 10_000_000);
     /// Calls of one participant; beyond it `rate_limited`.
     rate_limit: RateLimit = rate(20, 60), Takes::Rate;
     /// Calls from one address; beyond it `rate_limited`.
     address_rate_limit: RateLimit = RateLimit::None, Takes::Rate;
-    /// Registrations from one address, refused ones among them; beyond it `rate_limited`.
+    /// Registrations from one address, including refused ones; beyond it `rate_limited`.
     registration_rate_limit: RateLimit = rate(2, 100), Takes::Rate;
     /// Commands that wait for the journal; beyond it `overloaded`.
     max_pending: u32 = 65_536, Takes::Count(1, 10_000_000);
-    /// Commands that go to the journal in one batch.
+    /// Commands that are appended to the journal in one batch.
     max_batch: u32 = 1_024, Takes::Count(1, 10_000_000);
 }
 
@@ -236,15 +238,15 @@ const fn rate(per_second: u32, burst: u32) -> RateLimit {
     RateLimit::Bucket(Bucket { per_second, burst })
 }
 
-/// A configuration that cannot be kept to.
+/// A value of the configuration that is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key} must be {accepted}, not {found}")]
 pub struct ConfigError {
     /// The key at fault.
     pub key: &'static str,
-    /// What is accepted there.
+    /// The accepted values.
     pub accepted: String,
-    /// What was found.
+    /// The given value.
     pub found: String,
 }
 
@@ -332,7 +334,7 @@ impl fmt::Display for RateLimit {
     }
 }
 
-/// The written form of "a value, or `none`". Formats for machines get an option instead.
+/// The written form of a value or `none`. Formats for machines serialise an option instead.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum OrNone<T> {

@@ -1,5 +1,5 @@
-//! What the chat server and its judges may share: instants, spans, the configuration with every
-//! limit, the names of breaks, and the function that folds words into a hash. None of it decides
+//! Types that the chat server and its judges share: instants, spans, the configuration with every
+//! limit, the kinds of breaks, and the function that folds words into a hash. None of them decides
 //! anything.
 
 mod break_kind;

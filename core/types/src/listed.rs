@@ -1,6 +1,6 @@
-//! Closed lists of words: an enum with every variant and the word for it.
+//! Closed lists of words: enums with a word for each variant.
 
-/// A closed list with a word for each, so that nobody can add one and forget to name it.
+/// Declares an enum with a word for each variant, so that no variant can lack its word.
 #[macro_export]
 macro_rules! listed {
     ($(#[$doc:meta])* $name:ident { $($(#[$what:meta])* $variant:ident $word:literal,)* }) => {
@@ -9,10 +9,10 @@ macro_rules! listed {
         pub enum $name { $($(#[$what])* $variant,)* }
 
         impl $name {
-            /// Every one there is.
+            /// All variants.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// Its word.
+            /// The variant's word.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }

@@ -1,7 +1,7 @@
-//! Numbers and bytes folded into one word: the same on every machine, build and run.
+//! Folds numbers and bytes into one word, with the same result on every machine, build and run.
 
-/// Folds `word` into `state`: the finishing steps of `MurmurHash3` (Austin Appleby, public domain),
-/// which spread every bit of the input over the whole word.
+/// Folds `word` into `state` by the finishing steps of `MurmurHash3` (Austin Appleby, public
+/// domain), which spread every bit of the input over the whole word.
 #[must_use]
 #[inline]
 pub const fn mix(state: u64, word: u64) -> u64 {

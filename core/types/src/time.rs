@@ -18,7 +18,7 @@ pub struct Time(pub u64);
 pub struct Span(pub u64);
 
 impl Time {
-    /// The later end of time: no deadline lies beyond it.
+    /// The latest instant: no deadline lies beyond it.
     pub const MAX: Self = Self(u64::MAX);
 
     /// The span from `earlier` to this instant; zero if `earlier` is later.
@@ -75,7 +75,7 @@ impl Span {
         self.0 / 1_000_000
     }
 
-    /// Whole seconds, rounded up, so that "0 s left" is never said of time that is left.
+    /// Whole seconds, rounded up, so that a remaining time is never shown as "0 s left".
     #[must_use]
     pub const fn as_secs_ceil(self) -> u64 {
         self.0.div_ceil(1_000_000)
@@ -90,7 +90,7 @@ impl Span {
     /// Reads `250us`, `20ms`, `1.5s`, `10m`, `2h` or `1d`; at most 100 years.
     ///
     /// # Errors
-    /// A sentence that says what is accepted.
+    /// A sentence that lists the accepted forms.
     pub fn parse(text: &str) -> Result<Self, String> {
         const UNITS: [(&str, u64); 6] = [
             ("us", 1),

@@ -1,8 +1,8 @@
-//! The memory of the process, against its limit: the bound beneath all other bounds.
+//! The memory of the process, against its limit.
 //!
-//! Every pool is bounded by itself. What they cost together depends on the allocator, on the
-//! libraries and on the core's own limits, so the process is measured besides: above its limit
-//! whatever would hold more memory is refused as `overloaded`, until there is room again.
+//! Every pool has its own bound. Their total cost depends on the allocator, on the libraries and on
+//! the core's limits, so the process is measured as well. Above its limit, requests that would hold
+//! more memory are refused as `overloaded`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,23 +13,23 @@ use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 
 use super::Capacity;
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
 
-/// How often the process is measured.
+/// The time between two measurements.
 const SAMPLED_EVERY: Duration = Duration::from_millis(100);
 
-/// When a client should come again that found no room, in milliseconds.
+/// The retry delay of refusals, in milliseconds.
 const RETRY_MS: u64 = 2_000;
 
-/// What is told where there is no room.
+/// The message of refusals.
 const TOLD: &str = "the server's memory is used up to its limit, so that it takes nothing new; what \
                     is there goes on. Try again in a moment";
 
-/// The message of a refusal where memory does not even suffice for a text.
+/// The message of refusals when not even texts are accepted.
 const TOLD_TEXTS: &str = "the server's memory is used up beyond its limit, so that it takes no texts. \
                           Try again in a moment";
 
-/// Where groups of processes are, each with how much memory it may have.
+/// The directory of cgroups.
 const CGROUPS: &str = "/sys/fs/cgroup";
 
 /// The memory of the process.
@@ -41,7 +41,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// With this limit in bytes, if there is one.
+    /// The memory of a process with this limit in bytes, if there is one.
     #[must_use]
     pub const fn new(limit: Option<u64>) -> Self {
         Self {
@@ -51,25 +51,25 @@ impl Memory {
         }
     }
 
-    /// How much it may be, in bytes.
+    /// The limit in bytes.
     #[must_use]
     pub const fn limit(&self) -> Option<u64> {
         self.limit
     }
 
-    /// How much it was when it was measured last, in bytes.
+    /// The last measurement, in bytes.
     #[must_use]
     pub fn resident(&self) -> u64 {
         self.resident.load(Ordering::Relaxed)
     }
 
-    /// How often something was refused for want of it.
+    /// The number of refusals.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Notes what was measured.
+    /// Records a measurement.
     pub fn measured(&self, resident: u64) {
         let before = self.resident.swap(resident, Ordering::Relaxed);
         let is_over = |bytes: u64| self.limit.is_some_and(|limit| bytes > limit);
@@ -86,13 +86,13 @@ impl Memory {
         }
     }
 
-    /// Whether there is more than there may be.
+    /// Whether the memory exceeds the limit.
     #[must_use]
     pub fn is_short(&self) -> bool {
         self.limit.is_some_and(|limit| self.resident() > limit)
     }
 
-    /// Refuses what would hold more memory while there is none.
+    /// Refuses a request that would hold more memory while the limit is exceeded.
     ///
     /// # Errors
     /// The refusal `overloaded`.
@@ -104,8 +104,8 @@ impl Memory {
         Err(Refusal::overloaded(TOLD.into(), RETRY_MS))
     }
 
-    /// Refuses what adds a text, of those who are there, once there is an eighth more than there may
-    /// be: talk goes on while memory is short, and has to end somewhere.
+    /// Refuses a text once the limit is exceeded by an eighth. Up to there, participants can talk
+    /// while memory is short.
     ///
     /// # Errors
     /// The refusal `overloaded`.
@@ -118,7 +118,7 @@ impl Memory {
         Err(Refusal::overloaded(TOLD_TEXTS.into(), RETRY_MS))
     }
 
-    /// Measures the process from now on, for as long as somebody asks. It has to be called on a
+    /// Measures the process regularly, as long as `capacity` is in use. Must be called on a
     /// runtime.
     pub fn watch(capacity: &Arc<Capacity>) {
         if capacity.memory.limit.is_none() && resident().is_none() {
@@ -145,7 +145,7 @@ async fn sample(capacity: Weak<Capacity>) {
     }
 }
 
-/// The resident memory of this process in bytes, where the machine says.
+/// The resident memory of this process in bytes, if the machine reports it.
 fn resident() -> Option<u64> {
     kibibytes(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
@@ -157,27 +157,27 @@ fn kibibytes(text: &str, name: &str) -> Option<u64> {
     number.checked_mul(1_024)
 }
 
-/// How much memory the process may have before it takes nothing new.
+/// The memory limit of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(try_from = "String")]
 pub enum MemoryLimit {
-    /// Three quarters of what the machine has, or of what its cgroup lets this process have.
+    /// Three quarters of the memory of the machine or of the process's cgroup.
     #[default]
     Share,
-    /// So many bytes.
+    /// This number of bytes.
     Bytes(u64),
-    /// As much as there is.
+    /// No limit.
     None,
 }
 
-/// The least limit: below it a server that does nothing might take nothing.
+/// The least accepted limit: below it an idle server might refuse requests.
 const LEAST: u64 = 64 << 20;
 
-/// The units in which a limit is written.
+/// The units of a written limit.
 const UNITS: [(&str, u32); 3] = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
 
 impl MemoryLimit {
-    /// In bytes; none where there is no limit, or the machine does not say what it has.
+    /// The limit in bytes; none if there is no limit, or if the machine does not report its memory.
     #[must_use]
     pub fn bytes(self) -> Option<u64> {
         match self {
@@ -221,7 +221,7 @@ fn share() -> Option<u64> {
     let machine = machine.and_then(|text| kibibytes(&text, "MemTotal:"));
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let groups = limits_of(&own).into_iter().filter_map(|path| {
-        // A group without a limit says `max`, and the root has no such file.
+        // A cgroup without a limit contains `max`, and the root cgroup has no such file.
         let text = fs::read_to_string(path).ok()?;
         text.trim().parse::<u64>().ok()
     });
@@ -229,12 +229,12 @@ fn share() -> Option<u64> {
     Some(least / 4 * 3)
 }
 
-/// The files that say how much memory a process of these groups may have: those of its group and of
-/// all above it, since each of them is a limit. In a container the group is the root that it sees.
+/// The files with memory limits of the process's cgroup and all above it, each of which applies. In
+/// a container, the cgroup appears as the root.
 fn limits_of(groups: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for line in groups.lines() {
-        // cgroups(7): `0::/path` in the second version, `4:memory:/path` in the first.
+        // cgroups(7): `0::/path` in version 2, `4:memory:/path` in version 1.
         let (root, name, path) = match line.splitn(3, ':').collect::<Vec<_>>()[..] {
             ["0", "", path] => (PathBuf::from(CGROUPS), "memory.max", path),
             [_, controllers, path] if controllers.split(',').any(|one| one == "memory") => {

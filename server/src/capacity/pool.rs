@@ -5,12 +5,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chat_core::Address;
 
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
 
-/// When a client should come again that found a pool used up, in milliseconds.
+/// How many sources it takes to use up a pool.
+const PARTS: u64 = 16;
+
+/// How many sources it takes at least, where a part would be too little for one.
+const FEW: u64 = 4;
+
+/// The retry delay of refusals, in milliseconds.
 const RETRY_MS: u64 = 1_000;
 
-/// What a pool is of.
+/// The resource of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// Connections.
@@ -19,9 +25,9 @@ pub enum Resource {
     Sessions,
     /// Streams of events and of pushes.
     Streams,
-    /// Bytes of requests, and of what was parsed of them.
+    /// Bytes of requests and of their parsed form.
     RequestBytes,
-    /// Bytes of answers that their readers have not taken.
+    /// Bytes of answers that are not written yet.
     AnswerBytes,
 }
 
@@ -38,7 +44,7 @@ impl Resource {
         }
     }
 
-    /// What there are so many of.
+    /// The noun in messages.
     const fn words(self) -> &'static str {
         match self {
             Self::Connections => "connections",
@@ -50,25 +56,27 @@ impl Resource {
     }
 }
 
-/// How much of a resource there is.
+/// The size of a pool, and the share of one source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// For all together.
+    /// The size of the pool.
     pub all: u64,
-    /// For one source.
+    /// The share of one source.
     pub each: u64,
 }
 
 impl Share {
-    /// So much for all, and one of so many parts for each.
+    /// A pool of this size; each source may use `1 / parts` of it.
     #[must_use]
-    pub const fn of(all: u64, parts: u64) -> Self {
-        let each = all / parts;
+    pub const fn of(all: u64, least: u64) -> Self {
+        let (part, quarter) = (all / PARTS, all / FEW);
+        let least = if least < quarter { least } else { quarter };
+        let each = if part < least { least } else { part };
         let each = if each == 0 { 1 } else { each };
         Self { all, each }
     }
 
-    /// The same with at least so much for each, as far as there is so much.
+    /// Raises the share of a source to `each`, up to the size of the pool.
     #[must_use]
     pub fn at_least(self, each: u64) -> Self {
         Self {
@@ -77,15 +85,22 @@ impl Share {
         }
     }
 
-    /// The same with at most so much for all. The share of each keeps its ratio, or its size where
-    /// it is the larger part.
+    /// Lowers the size to `all`. The share of a source keeps its ratio, or its size if that is
+    /// larger.
     #[must_use]
-    pub fn within(self, all: u64, parts: u64) -> Self {
+    pub const fn whole(all: u64) -> Self {
+        Self { all, each: all }
+    }
+
+    /// This share with at most so much for all. What one source has becomes less as well, unless it was
+    /// raised.
+    #[must_use]
+    pub fn within(self, all: u64, least: u64) -> Self {
         if all >= self.all {
             return self;
         }
-        let each = match self.each <= self.all / parts {
-            true => Self::of(all, parts).each,
+        let each = match self.each <= Self::of(self.all, least).each {
+            true => Self::of(all, least).each,
             false => self.each.min(all),
         };
         Self { all, each }
@@ -106,34 +121,34 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Used {
     all: u64,
-    /// Without those that have nothing.
+    /// Sources with an amount above zero.
     of: BTreeMap<Address, u64>,
     refused: u64,
 }
 
-/// Why a pool gives nothing.
+/// Why a pool refuses an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Full {
-    /// The source has its share.
+    /// The source has used up its share.
     #[error(
         "one address or token may have {limit} {}, and yours has as many; close some, or try again \
          in a moment", resource.words()
     )]
     Source {
-        /// Of what.
+        /// The resource.
         resource: Resource,
-        /// How much.
+        /// The share.
         limit: u64,
     },
-    /// All sources together have what there is.
+    /// The pool is used up.
     #[error(
         "the server takes {limit} {} in all, and has as many; try again in a moment",
         resource.words()
     )]
     All {
-        /// Of what.
+        /// The resource.
         resource: Resource,
-        /// How much.
+        /// The size of the pool.
         limit: u64,
     },
 }
@@ -145,7 +160,7 @@ impl From<Full> for Refusal {
 }
 
 impl Pool {
-    /// A pool of this size.
+    /// Creates a pool of this size.
     #[must_use]
     pub fn new(resource: Resource, share: Share) -> Self {
         Self(Arc::new(Inner {
@@ -156,35 +171,35 @@ impl Pool {
     }
 
     fn used(&self) -> MutexGuard<'_, Used> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds this lock.
         self.0.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What it is of.
+    /// The resource.
     #[must_use]
     pub fn resource(&self) -> Resource {
         self.0.resource
     }
 
-    /// How much there is.
+    /// The size and the share.
     #[must_use]
     pub fn share(&self) -> Share {
         self.0.share
     }
 
-    /// How much is held, by all together.
+    /// The total amount in use.
     #[must_use]
     pub fn held(&self) -> u64 {
         self.used().all
     }
 
-    /// How much the source holds that holds most.
+    /// The largest amount that one source uses.
     #[must_use]
     pub fn most_of_one(&self) -> u64 {
         self.used().of.values().copied().max().unwrap_or(0)
     }
 
-    /// The source that holds most, if it holds more than this one.
+    /// The source that uses most, if it uses more than this one.
     #[must_use]
     pub fn more_than(&self, source: Address) -> Option<Address> {
         let used = self.used();
@@ -193,24 +208,23 @@ impl Pool {
         (*most.1 > own).then_some(*most.0)
     }
 
-    /// How often it gave nothing.
+    /// The number of refusals.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.used().refused
     }
 
-    /// Takes so much for a source.
+    /// Takes an amount for a source.
     ///
     /// # Errors
-    /// When the source has its share, or all together have what there is.
+    /// The source has used up its share, or the pool is used up.
     pub fn take(&self, source: Address, amount: u64) -> Result<Held, Full> {
         let mut held = self.nothing(source);
         held.grow(amount)?;
         Ok(held)
     }
 
-    /// Takes so much for a source, whatever it has by now: what cannot be refused any more is
-    /// counted all the same.
+    /// Takes an amount for a source, even beyond its share: for resources that are in use already.
     #[must_use]
     pub fn charge(&self, source: Address, amount: u64) -> Held {
         let mut held = self.nothing(source);
@@ -219,15 +233,15 @@ impl Pool {
         held
     }
 
-    /// Whether the source, or all together, have more than there is for them.
+    /// Checks that neither the source nor the pool exceeds its limit.
     ///
     /// # Errors
-    /// What is used up.
+    /// The resource without free capacity.
     pub fn check(&self, source: Address) -> Result<(), Full> {
         self.allow(&mut self.used(), source, 1)
     }
 
-    /// Nothing yet, to grow later.
+    /// An empty amount, to grow later.
     #[must_use]
     pub fn nothing(&self, source: Address) -> Held {
         Held {
@@ -278,7 +292,7 @@ impl Used {
     }
 }
 
-/// An amount of a resource. It goes back when this is dropped.
+/// An amount of a resource. It returns to the pool on drop.
 #[derive(Debug)]
 pub struct Held {
     pool: Pool,
@@ -287,16 +301,16 @@ pub struct Held {
 }
 
 impl Held {
-    /// How much.
+    /// The amount.
     #[must_use]
     pub const fn amount(&self) -> u64 {
         self.amount
     }
 
-    /// Takes more, until it is so much.
+    /// Grows the amount to `to`.
     ///
     /// # Errors
-    /// When there is not so much. What was held stays held.
+    /// The share or the pool is used up. The amount stays as it was.
     pub fn grow(&mut self, to: u64) -> Result<(), Full> {
         let Some(more) = to.checked_sub(self.amount).filter(|more| *more > 0) else {
             return Ok(());
@@ -309,7 +323,7 @@ impl Held {
         Ok(())
     }
 
-    /// The same amount, from now on counted as another source's.
+    /// Transfers the amount to another source.
     #[must_use]
     pub fn given_to(mut self, source: Address) -> Self {
         let mut used = self.pool.used();
@@ -320,7 +334,7 @@ impl Held {
         self
     }
 
-    /// Gives the rest back, until it is so much.
+    /// Shrinks the amount to `to`.
     pub fn shrink(&mut self, to: u64) {
         if let Some(less) = self.amount.checked_sub(to) {
             self.pool.used().remove(self.source, less);
@@ -403,12 +417,24 @@ mod tests {
     }
 
     #[test]
-    fn a_share_keeps_its_ratio_within_less() {
-        let share = Share::of(100, 4);
-        assert_eq!(share.within(40, 4), Share { all: 40, each: 10 });
-        assert_eq!(share.within(200, 4), share);
-        let raised = share.at_least(60);
-        assert_eq!(raised.within(40, 4), Share { all: 40, each: 40 });
-        assert_eq!(share.at_least(1_000).each, 100);
+    fn a_share_is_a_sixteenth_and_no_less_than_a_source_needs() {
+        let each = |all, least| Share::of(all, least).each;
+        assert_eq!(
+            [each(1_600, 64), each(800, 64), each(100, 64)],
+            [100, 64, 25]
+        );
+        assert_eq!(each(1, 64), 1);
+        let share = Share::of(1_600, 64);
+        assert_eq!(share.within(800, 64), Share { all: 800, each: 64 });
+        assert_eq!(share.within(2_000, 64), share);
+        let raised = share.at_least(600);
+        assert_eq!(
+            raised.within(400, 64),
+            Share {
+                all: 400,
+                each: 400
+            }
+        );
+        assert_eq!(share.at_least(10_000).each, 1_600);
     }
 }

@@ -1,9 +1,9 @@
-//! How fast one source may send requests that cost much: the rest of a request waits its turn.
+//! Rates of one source: requests that exceed a rate are delayed.
 //!
-//! The generic cell rate algorithm (ITU-T I.371): what a source has spent is one instant, the one
-//! at which its burst is whole again. Spending moves it on; where it lies further ahead than a
-//! burst, the caller waits for the difference. A source that sends without end is slowed down to
-//! the rate, its connections stand still, and the machine is free for others.
+//! The generic cell rate algorithm (ITU-T I.371): the state of a source is one instant, at which
+//! its burst will be whole again. Spending moves it forward. If it would lie more than a burst
+//! ahead, the caller waits for the difference. A source that sends without pause is slowed down to
+//! the rate: its connections are not read meanwhile, and the processor is free for others.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,15 +13,16 @@ use std::time::Duration;
 use chat_core::Address;
 use tokio::time::Instant;
 
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
 
-/// How many sources are told apart. At the limit the one that has spent least is forgotten.
+/// The largest number of sources with a state. Beyond it, the source that has spent least is
+/// forgotten.
 const MAX_SOURCES: usize = 4_096;
 
-/// How long one request may wait for its turn, in all.
+/// The longest total delay of one request.
 pub const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// What has a rate.
+/// The kinds of work with a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Requests and connections, one by one.
@@ -30,8 +31,10 @@ pub enum Work {
     LargeRequests,
     /// Bytes of texts that are added.
     Texts,
-    /// Bytes of answers, and their parts.
+    /// Bytes of answers and their parts.
     Answers,
+    /// Answers of checks that waited, one by one.
+    WokenChecks,
 }
 
 impl Work {
@@ -43,31 +46,33 @@ impl Work {
             Self::LargeRequests => "large_requests",
             Self::Texts => "texts",
             Self::Answers => "answers",
+            Self::WokenChecks => "woken_checks",
         }
     }
 
-    /// What there are so many of in a second.
+    /// The unit in messages.
     const fn words(self) -> &'static str {
         match self {
             Self::Requests => "requests",
             Self::LargeRequests => "bytes of large requests and new sessions",
             Self::Texts => "bytes of messages and other texts",
             Self::Answers => "bytes of answers",
+            Self::WokenChecks => "answers of checks that waited",
         }
     }
 }
 
-/// How fast work may be.
+/// A rate and a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speed {
-    /// So much a second.
+    /// The amount per second.
     pub per_second: u64,
-    /// So much at once.
+    /// The burst.
     pub burst: u64,
 }
 
 impl Speed {
-    /// How long so much takes.
+    /// The time that this amount takes.
     fn time(self, amount: u64) -> Duration {
         let nanos = u128::from(amount) * 1_000_000_000 / u128::from(self.per_second.max(1));
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
@@ -78,15 +83,15 @@ impl Speed {
 #[derive(Debug)]
 pub struct Rate {
     of: Work,
-    /// None: as fast as it goes.
+    /// None if there is no limit.
     speed: Option<Speed>,
-    /// When the burst of a source is whole again.
+    /// The instant at which the burst of each source is whole again.
     whole_at: Mutex<BTreeMap<Address, Instant>>,
     waited: AtomicU64,
     refused: AtomicU64,
 }
 
-/// A source would have to wait for too long.
+/// A request would have to wait for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "one address or token may send {per_second} {} a second, and yours sent more; try again later",
@@ -95,7 +100,7 @@ pub struct Rate {
 pub struct TooFast {
     of: Work,
     per_second: u64,
-    /// When there is room for it.
+    /// The delay after which to retry.
     pub retry_after: Duration,
 }
 
@@ -107,7 +112,7 @@ impl From<TooFast> for Refusal {
 }
 
 impl Rate {
-    /// So fast, if there is a limit at all.
+    /// A rate with this speed, if there is one.
     #[must_use]
     pub const fn new(of: Work, speed: Option<Speed>) -> Self {
         Self {
@@ -119,35 +124,35 @@ impl Rate {
         }
     }
 
-    /// What it is of.
+    /// The kind of work.
     #[must_use]
     pub const fn of(&self) -> Work {
         self.of
     }
 
-    /// How fast it is, if there is a limit.
+    /// The speed, if there is a limit.
     #[must_use]
     pub const fn speed(&self) -> Option<Speed> {
         self.speed
     }
 
-    /// How many times a caller waited for its turn.
+    /// The number of delayed requests.
     #[must_use]
     pub fn waited(&self) -> u64 {
         self.waited.load(Ordering::Relaxed)
     }
 
-    /// How many times the wait would have been too long.
+    /// The number of refused requests.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Spends so much, and waits until it is this source's turn. `patience` is how long the
-    /// request may still wait, and becomes less.
+    /// Spends an amount, and waits until the source may continue. `patience` is the remaining time
+    /// that the request may wait, and is reduced by the wait.
     ///
     /// # Errors
-    /// When the wait would be longer. Nothing is spent then.
+    /// The wait would exceed the patience. Then nothing is spent.
     pub async fn spend(
         &self,
         source: Address,
@@ -171,8 +176,9 @@ impl Rate {
         Ok(())
     }
 
-    /// Spends so much, and says how long the source has to wait for it, if it has to: at most [`MAX_WAIT`].
-    /// Each that waits has a turn of its own, so that those who wait do not go on all at once.
+    /// Spends an amount, and returns how long the source has to wait for it, if at all: at most
+    /// [`MAX_WAIT`]. Each waiting request gets a turn of its own, so that they do not all continue
+    /// at once.
     #[must_use]
     pub fn book(&self, source: Address, amount: u64) -> Option<Duration> {
         let speed = self.speed?;
@@ -222,12 +228,12 @@ impl Rate {
     }
 
     fn whole_at(&self) -> MutexGuard<'_, BTreeMap<Address, Instant>> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds this lock.
         self.whole_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Forgets the sources whose bursts are whole, or the one that is nearest to it.
+/// Forgets the sources whose bursts are whole; if there are none, the one closest to that.
 fn make_room(whole_at: &mut BTreeMap<Address, Instant>, now: Instant) {
     whole_at.retain(|_, at| *at > now);
     if whole_at.len() >= MAX_SOURCES {

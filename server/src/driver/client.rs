@@ -1,4 +1,4 @@
-//! The driver as everybody else sees it.
+//! The driver's client for other tasks.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,15 +7,15 @@ use std::time::Instant;
 use chat_core::{Address, Call, Earlier, Node, Reader, Reject, Seq, Span, Ticket, Time};
 use tokio::sync::{mpsc, oneshot};
 
-use super::facts::{Facts, More};
-use super::outlet::{Delivery, Outlet};
+use super::caller_context::{CallerContext, More};
+use super::stream_slot::{Delivery, StreamSlot};
 use super::{Answered, Input, MAX_QUEUED, Request, Shared};
 use crate::metrics::Metrics;
 
-/// When a caller should come again that found the channel full.
+/// The retry delay when the channel is full.
 const OVERLOAD_RETRY: Span = Span::millis(250);
 
-/// Where calls go in. Cheap to clone.
+/// The input of the driver. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct NodeClient {
     inputs: mpsc::UnboundedSender<Input>,
@@ -27,30 +27,30 @@ impl NodeClient {
         Self { inputs, shared }
     }
 
-    /// Now, as the server counts.
+    /// The server's time.
     #[must_use]
     pub fn now(&self) -> Time {
         self.shared.clock.now()
     }
 
-    /// What is counted as calls go by.
+    /// The metrics.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.shared.metrics
     }
 
-    /// How many calls lie in the channel.
+    /// The number of calls in the channel.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.shared.queued.load(Ordering::Relaxed)
     }
 
-    /// Asks, and waits for the answer. A caller that stops waiting is gone: what it asked may
-    /// still be done.
+    /// Sends a request, and waits for the answer. If the caller stops waiting, the request may
+    /// still take effect.
     pub async fn call(&self, from: Address, request: Request) -> Answered {
         let ticket = self.ticket();
         let (reply, answer) = oneshot::channel();
-        // Nobody looks for the key of a call that never reaches the node.
+        // The key of a call that never reaches the node is not looked up.
         let earlier = if is_keyed(&request) {
             Earlier::Unknown
         } else {
@@ -66,24 +66,24 @@ impl NodeClient {
         self.ask(ticket, input, (answer, earlier)).await
     }
 
-    /// Opens an event stream of the reader's inbox: from behind `after`, or from its end.
+    /// Opens an event stream of the reader's inbox: after `after`, or from its end.
     ///
     /// # Errors
-    /// The refusal, with what else the caller should be told.
+    /// The refusal, with the caller's context.
     pub async fn open_stream(
         &self,
         from: Address,
         reader: Reader,
         after: Option<Seq>,
-    ) -> Result<(EventStream, Facts), Answered> {
+    ) -> Result<(EventStream, CallerContext), Answered> {
         let ticket = self.ticket();
         let (reply, answer) = oneshot::channel();
-        let outlet = Arc::new(Outlet::default());
+        let slot = Arc::new(StreamSlot::default());
         let input = Input::Open {
             ticket,
             from,
             call: Call::OpenStream { reader, after },
-            outlet: Arc::clone(&outlet),
+            slot: Arc::clone(&slot),
             reply,
         };
         let answered = self.ask(ticket, input, (answer, Earlier::Unasked)).await;
@@ -92,15 +92,15 @@ impl NodeClient {
         }
         let stream = EventStream {
             ticket,
-            outlet,
+            slot,
             driver: self.clone(),
             holds_page: false,
         };
-        Ok((stream, answered.facts))
+        Ok((stream, answered.context))
     }
 
-    /// Looks at the node's committed state while everybody else waits: be brief. None when the driver is
-    /// too busy, or has stopped.
+    /// Runs `look` on the node's committed state between two turns. It must be brief: all other
+    /// work waits. None if the driver is too busy, or has stopped.
     pub async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Node) -> T + Send + 'static,
@@ -108,17 +108,17 @@ impl NodeClient {
         let (reply, answer) = oneshot::channel();
         self.reserve().ok()?;
         let look = Box::new(move |node: &Node| {
-            // Who asked may be gone.
+            // The caller may have stopped waiting.
             let _ = reply.send(look(node));
         });
         self.inputs.send(Input::Look(look)).ok()?;
         answer.await.ok()
     }
 
-    /// Takes nothing new from now on. What was taken is finished, streams and waiting checks are
-    /// given what they are owed and ended, at the latest `by` then; and the driver stops.
+    /// Shuts the driver down: new calls are refused, admitted ones are finished, streams and
+    /// waiting checks receive their events and end, at `by` at the latest.
     pub fn stop(&self, by: Instant) {
-        // A driver that has stopped need not be told.
+        // A driver that has stopped needs no request.
         let _ = self.inputs.send(Input::Stop { by });
     }
 
@@ -126,7 +126,7 @@ impl NodeClient {
         Ticket(self.shared.tickets.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Takes a place in the channel, which the driver gives back.
+    /// Reserves a place in the channel, which the driver frees.
     fn reserve(&self) -> Result<(), Reject> {
         let queued = &self.shared.queued;
         if queued.fetch_add(1, Ordering::Relaxed) >= MAX_QUEUED {
@@ -157,16 +157,16 @@ impl NodeClient {
         };
         let answered = answer.await;
         waiting.driver = None;
-        // The driver stopped with the call in its hands: it may be done, or not.
+        // The driver stopped with the call in progress, which may have taken effect.
         let earlier = Earlier::Unknown;
         answered.unwrap_or_else(|_| self.refusal(Reject::ShuttingDown { earlier }))
     }
 
-    /// A refusal by the driver itself, which nobody looked up anything for.
+    /// A refusal by the driver itself, without any lookup.
     fn refusal(&self, reject: Reject) -> Answered {
         Answered {
             outcome: Err(reject),
-            facts: Facts {
+            context: CallerContext {
                 at: self.now(),
                 me: None,
                 more: More::Nothing,
@@ -179,7 +179,7 @@ fn is_keyed(request: &Request) -> bool {
     matches!(request, Request::Call(Call::Command { key: Some(_), .. }))
 }
 
-/// Somebody waits for an answer. Dropped before it came, the node is told.
+/// A waiting caller. If it is dropped before the answer, the call is cancelled.
 struct Waiting<'a> {
     ticket: Ticket,
     driver: Option<&'a NodeClient>,
@@ -188,30 +188,30 @@ struct Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if let Some(driver) = self.driver {
-            // A driver that has stopped need not be told.
+            // A driver that has stopped needs no cancellation.
             let _ = driver.inputs.send(Input::Cancel(self.ticket));
         }
     }
 }
 
-/// An open event stream. Dropped, it is closed.
+/// An open event stream. It is closed on drop.
 #[derive(Debug)]
 pub struct EventStream {
     ticket: Ticket,
-    outlet: Arc<Outlet>,
+    slot: Arc<StreamSlot>,
     driver: NodeClient,
-    /// The last page may still be on its way to the reader.
+    /// The reader has not finished the last page.
     holds_page: bool,
 }
 
 impl EventStream {
-    /// The next thing to give to the reader. To ask for it says that the last one is dealt with.
+    /// The next delivery for the reader. The call implies that the last one is finished.
     pub async fn next(&mut self) -> Delivery {
         if std::mem::take(&mut self.holds_page) {
-            // A driver that has stopped has ended the stream.
+            // A driver that has stopped has closed the stream.
             let _ = self.driver.inputs.send(Input::Ready(self.ticket));
         }
-        let delivery = self.outlet.take().await;
+        let delivery = self.slot.take().await;
         if let Delivery::Page { page, .. } = &delivery {
             self.holds_page = true;
             let now = self.driver.now();
@@ -225,7 +225,7 @@ impl EventStream {
 
 impl Drop for EventStream {
     fn drop(&mut self) {
-        // A driver that has stopped has ended the stream.
+        // A driver that has stopped has closed the stream.
         let _ = self.driver.inputs.send(Input::Close(self.ticket));
     }
 }

@@ -1,4 +1,4 @@
-//! The driver's turns: what came in, what the node makes of it, what goes out.
+//! The driver's turns: inputs, the node, outputs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,45 +8,45 @@ use std::time::{Duration, Instant};
 use chat_core::{Node, Output, Reject, Response, Ticket, UserId};
 use tokio::sync::{mpsc, oneshot};
 
-use super::facts::{self, Asker};
-use super::outlet::{Ending, Outlet, PAGE};
+use super::caller_context::{self, CallerSecret};
+use super::stream_slot::{Ending, PAGE, StreamSlot};
 use super::{Answered, Input, Request, Shared};
 use crate::journal::{Append, Fate, Journal};
 
-/// How many inputs are taken before the node's batch is appended.
+/// The largest number of inputs that are taken before the node's batch is appended.
 const INPUTS_A_TURN: usize = 1_024;
 
-/// The longest that the driver sleeps: so that it never depends on a single wake-up.
+/// The longest sleep of the driver, so that it never depends on a single wake-up.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
-/// How long a stop waits for readers of streams none of whom takes anything.
+/// How long a shutdown waits while no stream's reader takes anything.
 const UNREAD: Duration = Duration::from_secs(1);
 
-/// Nobody: ids are given from 1 on.
+/// No participant: ids are assigned from 1 on.
 const NOBODY: UserId = UserId(0);
 
-/// One who waits for an answer.
+/// A waiting caller.
 struct Waiter {
-    asker: Asker,
+    secret: CallerSecret,
     reply: oneshot::Sender<Answered>,
     /// Where a stream's events go, when the call opens one.
-    outlet: Option<Arc<Outlet>>,
+    slot: Option<Arc<StreamSlot>>,
 }
 
 /// An open stream.
 struct Open {
-    outlet: Arc<Outlet>,
+    slot: Arc<StreamSlot>,
     /// The node has events for it.
     ready: bool,
     /// The reader has taken the last page.
     has_room: bool,
 }
 
-/// Whether the driver goes on.
+/// The phase of the driver.
 enum Phase {
     Serving,
-    /// At the latest by then; and when no stream's reader has taken anything since `moved` for long
-    /// enough.
+    /// Shutting down, until `by` at the latest, or until no stream's reader has taken anything
+    /// since `moved` for `UNREAD`.
     Stopping {
         by: Instant,
         moved: Instant,
@@ -54,7 +54,7 @@ enum Phase {
     Stopped,
 }
 
-/// All that the driver owns.
+/// All state of the driver.
 pub(super) struct Turn {
     node: Node,
     journal: Box<dyn Journal>,
@@ -76,7 +76,7 @@ impl Turn {
         }
     }
 
-    /// Until everybody is gone, or it was told to stop.
+    /// Runs until all clients are gone, or until a shutdown.
     pub(super) async fn run(mut self, mut inputs: mpsc::UnboundedReceiver<Input>) {
         let mut alarm = std::pin::pin!(tokio::time::sleep(LONGEST_SLEEP));
         let mut taken = Vec::with_capacity(INPUTS_A_TURN);
@@ -88,7 +88,7 @@ impl Turn {
             }
             self.shared.metrics.turned(woke.elapsed());
             let due = tokio::time::Instant::now() + self.sleep();
-            // To set it costs more than to let it go off too soon, now and then.
+            // Setting the timer costs more than an occasional early wake-up.
             if due < alarm.deadline() || alarm.is_elapsed() {
                 alarm.as_mut().reset(due);
             }
@@ -104,7 +104,7 @@ impl Turn {
                 self.take(input);
             }
         }
-        self.journal.close();
+        self.journal.close(self.node.hub());
     }
 
     fn sleep(&mut self) -> Duration {
@@ -141,9 +141,9 @@ impl Turn {
                     }
                 };
                 let waiter = Waiter {
-                    asker: Asker::of(&call),
+                    secret: CallerSecret::of(&call),
                     reply,
-                    outlet: None,
+                    slot: None,
                 };
                 self.waiting.insert(ticket, waiter);
                 self.node.submit(now, ticket, from, call);
@@ -152,14 +152,14 @@ impl Turn {
                 ticket,
                 from,
                 call,
-                outlet,
+                slot,
                 reply,
             } => {
                 self.shared.queued.fetch_sub(1, Ordering::Relaxed);
                 let waiter = Waiter {
-                    asker: Asker::of(&call),
+                    secret: CallerSecret::of(&call),
                     reply,
-                    outlet: Some(outlet),
+                    slot: Some(slot),
                 };
                 self.waiting.insert(ticket, waiter);
                 self.node.submit(now, ticket, from, call);
@@ -172,7 +172,7 @@ impl Turn {
                 if self.waiting.remove(&ticket).is_some() {
                     self.node.cancel(ticket);
                 } else if self.streams.contains_key(&ticket) {
-                    // The stream opened for somebody who no longer waits for it.
+                    // The stream opened for a caller that no longer waits.
                     self.close(ticket);
                 }
             }
@@ -195,7 +195,7 @@ impl Turn {
         }
     }
 
-    /// Lets the node do all that it can do now.
+    /// Lets the node do all that is possible now.
     fn settle(&mut self) {
         let now = self.shared.clock.now();
         self.node.handle_timeout(now);
@@ -224,8 +224,8 @@ impl Turn {
         }
     }
 
-    /// Ends, once all that was taken is answered and every stream has what it is owed. Readers that
-    /// take nothing are not waited for: what they miss is in their inboxes.
+    /// Ends when all admitted calls are answered and every stream has received its events. Readers
+    /// that take nothing are not waited for: the events stay in their inboxes.
     fn finish(&mut self, by: Instant, moved: Instant) {
         let late = Instant::now() >= by;
         let unread = moved.elapsed() >= UNREAD;
@@ -242,7 +242,7 @@ impl Turn {
         }
         if matches!(self.phase, Phase::Stopped) {
             for open in self.streams.values() {
-                open.outlet.end(Ending::Closing);
+                open.slot.end(Ending::Closing);
             }
         }
     }
@@ -259,7 +259,7 @@ impl Turn {
                 }
                 Output::StreamClosed(stream) => {
                     if let Some(open) = self.streams.remove(&stream) {
-                        open.outlet.end(match self.phase {
+                        open.slot.end(match self.phase {
                             Phase::Serving => Ending::Forgotten,
                             Phase::Stopping { .. } | Phase::Stopped => Ending::Closing,
                         });
@@ -271,7 +271,7 @@ impl Turn {
                     notice,
                 } => {
                     if let Some(open) = self.streams.get(&stream) {
-                        open.outlet.put_notice(room, notice);
+                        open.slot.put_notice(room, notice);
                     }
                 }
             }
@@ -282,21 +282,21 @@ impl Turn {
         let Some(waiter) = self.waiting.remove(&ticket) else {
             return;
         };
-        let asker = (ticket, waiter.asker);
-        let facts = facts::gather(&self.node, self.shared.clock.now(), asker, &outcome);
-        if let (Some(outlet), Ok(Response::Streaming)) = (waiter.outlet, &outcome) {
+        let secret = (ticket, waiter.secret);
+        let context = caller_context::gather(&self.node, self.shared.clock.now(), secret, &outcome);
+        if let (Some(slot), Ok(Response::Streaming)) = (waiter.slot, &outcome) {
             let open = Open {
-                outlet,
+                slot,
                 ready: false,
                 has_room: true,
             };
             self.streams.insert(ticket, open);
         }
         // Who asked may be gone; then a cancellation is on its way.
-        let _ = waiter.reply.send(Answered { outcome, facts });
+        let _ = waiter.reply.send(Answered { outcome, context });
     }
 
-    /// Gives the stream's reader the next page, if there is one and it can take it.
+    /// Gives the stream's reader the next page, if there is one and the reader can take it.
     fn feed(&mut self, stream: Ticket) {
         let Some(open) = self.streams.get_mut(&stream) else {
             return;
@@ -315,7 +315,7 @@ impl Turn {
             return;
         }
         open.has_room = false;
-        open.outlet.put_page(user, page);
+        open.slot.put_page(user, page);
     }
 
     fn close(&mut self, stream: Ticket) {

@@ -1,4 +1,4 @@
-//! A request as a call: who calls, and the arguments in the body.
+//! A request as a call: its caller, and the arguments in its body.
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequest, Request};
@@ -7,25 +7,25 @@ use axum::http::request::Parts;
 use serde_json::{Map, Value};
 
 use super::HANDLE_HEADER;
-use crate::door::{Caller, Fault, Refused};
+use crate::guard::{Caller, Fault, HttpError};
 use crate::identity::Handle;
-use crate::service::Origin;
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
+use crate::service::RequestOrigin;
 
-/// The most characters of a handle that anybody is asked about.
+/// The largest number of characters of a handle that is looked up.
 const MAX_HANDLE: usize = 128;
 
-/// A POST: who calls, with what.
+/// A POST: its caller and its arguments.
 #[derive(Debug)]
 pub(super) struct Posted {
-    pub(super) origin: Origin,
+    pub(super) origin: RequestOrigin,
     pub(super) arguments: Map<String, Value>,
 }
 
 impl<S: Sync> FromRequest<S> for Posted {
-    type Rejection = Refused;
+    type Rejection = HttpError;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Refused> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, HttpError> {
         let (head, body) = request.into_parts();
         let origin = origin(&head)?;
         let body = whole(body).await?;
@@ -34,17 +34,17 @@ impl<S: Sync> FromRequest<S> for Posted {
     }
 }
 
-/// Who calls: what the door knows, and the handle in the header.
-pub(super) fn origin(head: &Parts) -> Result<Origin, Refused> {
+/// Who calls: what the guard knows, and the handle in the header.
+pub(super) fn origin(head: &Parts) -> Result<RequestOrigin, HttpError> {
     let caller = head.extensions.get::<Caller>().cloned().unwrap_or_default();
-    Ok(Origin {
+    Ok(RequestOrigin {
         address: caller.address,
-        seat: caller.seat,
+        scope: caller.scope,
         handle: handle(&head.headers)?,
     })
 }
 
-fn handle(headers: &HeaderMap) -> Result<Option<Handle>, Refused> {
+fn handle(headers: &HeaderMap) -> Result<Option<Handle>, HttpError> {
     let wrong = || Refusal::invalid("Chat-Handle must be one handle, as the server gave it".into());
     let mut values = headers.get_all(HANDLE_HEADER).iter();
     let Some(value) = values.next() else {
@@ -57,20 +57,20 @@ fn handle(headers: &HeaderMap) -> Result<Option<Handle>, Refused> {
     Ok(Some(Handle::given(text)))
 }
 
-/// The door has read the body and bounded it: this takes it out again.
-async fn whole(body: Body) -> Result<Bytes, Refused> {
+/// The guard has read the body and bounded it: this takes it out again.
+async fn whole(body: Body) -> Result<Bytes, HttpError> {
     to_bytes(body, usize::MAX)
         .await
         .map_err(|_| Fault::BodyBroken.into())
 }
 
 /// The object in the body; no body is an empty one.
-fn arguments(headers: &HeaderMap, body: &Bytes) -> Result<Map<String, Value>, Refused> {
+fn arguments(headers: &HeaderMap, body: &Bytes) -> Result<Map<String, Value>, HttpError> {
     if body.is_empty() {
         return Ok(Map::new());
     }
     check_type(headers.get(CONTENT_TYPE))?;
-    let unread = |why: String| Refused::from(Fault::BodyUnread(why));
+    let unread = |why: String| HttpError::from(Fault::BodyUnread(why));
     let text = std::str::from_utf8(body).map_err(|error| {
         unread(format!(
             "the body is not UTF-8 from byte {} on",
@@ -84,7 +84,7 @@ fn arguments(headers: &HeaderMap, body: &Bytes) -> Result<Map<String, Value>, Re
     }
 }
 
-fn check_type(value: Option<&HeaderValue>) -> Result<(), Refused> {
+fn check_type(value: Option<&HeaderValue>) -> Result<(), HttpError> {
     let unread = |why: &str| Err(Fault::BodyUnread(why.into()).into());
     let Some(value) = value else {
         return unread("send the header Content-Type: application/json with the body");

@@ -1,39 +1,41 @@
-//! The calls: registering, the short routes, and every tool by its name.
+//! Calls: registration, the short routes, and every tool by its name.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chat_core::{Command, Read, Reject};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Http;
 use super::call::Posted;
 use super::older;
-use crate::door::{Fault, Refused};
-use crate::driver::{Facts, Me};
+use crate::driver::{CallerContext, Me};
+use crate::guard::{Fault, HttpError};
 use crate::identity::Handle;
-use crate::service::{Origin, Performed};
-use crate::tools::{Arguments, Ask, Asked, Tool, parse_check_event, parse_send};
-use crate::wire::{Refusal, Said, public_id};
+use crate::refusal::Refusal;
+use crate::service::{CallOutcome, RequestOrigin};
+use crate::tools::{Arguments, Ask, ParsedCall, Tool, parse_check_event, parse_send};
+use crate::wire::{Said, public_id};
 
-/// `POST /register`: a name and a place in a room.
+/// `POST /register`: registers a name and joins a room.
 pub(super) async fn register(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.register().await.into_response();
     }
     let Posted { origin, arguments } = posted;
-    let performed = http.service.perform(Tool::Login, arguments, &origin).await;
-    registered(&http, &performed).into_response()
+    let outcome = http.service.perform(Tool::Login, arguments, &origin).await;
+    registered(&http, &outcome).into_response()
 }
 
 /// What `/register` says of a login.
-pub(super) fn registered(http: &Http, performed: &Performed) -> Result<Response, Refused> {
-    let done = performed.outcome.as_ref().map_err(Clone::clone)?;
+pub(super) fn registered(http: &Http, outcome: &CallOutcome) -> Result<Response, HttpError> {
+    let done = outcome.result.as_ref().map_err(Clone::clone)?;
     let Said::LoggedIn { me, room_id, .. } = &done.said else {
-        return Ok(answer(performed));
+        return Ok(answer(outcome));
     };
     let reader = http.service.secrets().reader_of(&Handle::given(&me.handle));
-    let cursor = performed.facts.as_ref().map_or(0, cursor);
+    let cursor = outcome.context.as_ref().map_or(0, cursor);
     Ok(ok(&json!({
         "success": true,
         "handle": me.handle,
@@ -45,11 +47,11 @@ pub(super) fn registered(http: &Http, performed: &Performed) -> Result<Response,
     })))
 }
 
-fn cursor(facts: &Facts) -> u64 {
-    facts.me.as_ref().map_or(0, |me| me.cursor.0)
+fn cursor(context: &CallerContext) -> u64 {
+    context.me.as_ref().map_or(0, |me| me.cursor.0)
 }
 
-/// `POST /reconnect`: back again, with the handle that one has.
+/// `POST /reconnect`: makes a participant present by its handle.
 pub(super) async fn reconnect(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.register().await.into_response();
@@ -57,11 +59,11 @@ pub(super) async fn reconnect(State(http): State<Http>, posted: Posted) -> Respo
     back(&http, posted).await.into_response()
 }
 
-/// Any call of a participant brings it back. This one asks for as little as there is, and what
-/// matters are the facts that come with the answer.
-async fn back(http: &Http, posted: Posted) -> Result<Response, Refused> {
+/// Any call of a participant brings it back. This one asks for as little as there is: what matters is the
+/// context that comes with the answer.
+async fn back(http: &Http, posted: Posted) -> Result<Response, HttpError> {
     let (origin, handle) = caller_alone(posted)?;
-    let asked = Asked {
+    let asked = ParsedCall {
         handle: Some(handle),
         key: None,
         ask: Ask::Read(Read::History {
@@ -70,17 +72,20 @@ async fn back(http: &Http, posted: Posted) -> Result<Response, Refused> {
             limit: 1,
         }),
     };
-    let performed = http.service.ask(Tool::History, asked, &origin).await;
-    let me = performed.facts.as_ref().and_then(|facts| facts.me.as_ref());
-    match (&performed.outcome, me) {
+    let outcome = http.service.ask(Tool::History, asked, &origin).await;
+    let me = outcome
+        .context
+        .as_ref()
+        .and_then(|context| context.me.as_ref());
+    match (&outcome.result, me) {
         (Err(refusal), _) if !is_of_rooms(refusal) => Err(refusal.clone().into()),
         (Ok(_) | Err(_), Some(me)) => Ok(ok(&place(me))),
         (Ok(_) | Err(_), None) => Err(Refusal::from(Reject::UnknownHandle).into()),
     }
 }
 
-/// Whether only the room is refused: in none, in several, or in one that has ended. Which one it is
-/// does not matter to one that comes back.
+/// Whether only the room was refused: the caller is in none, in several, or in one that ended.
+/// Which one does not matter here.
 fn is_of_rooms(refusal: &Refusal) -> bool {
     matches!(refusal.code, "room_ambiguous" | "chat_ended")
 }
@@ -102,7 +107,7 @@ fn place(me: &Me) -> Value {
     })
 }
 
-/// `POST /unregister`: gone for good.
+/// `POST /unregister`: ends the registration.
 pub(super) async fn unregister(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.unregister().await.into_response();
@@ -110,7 +115,7 @@ pub(super) async fn unregister(State(http): State<Http>, posted: Posted) -> Resp
     forget(&http, posted).await.into_response()
 }
 
-async fn forget(http: &Http, posted: Posted) -> Result<Response, Refused> {
+async fn forget(http: &Http, posted: Posted) -> Result<Response, HttpError> {
     let (origin, handle) = caller_alone(posted)?;
     let answered = http.service.unregister(&handle, &origin).await;
     answered.outcome.map_err(Refusal::from)?;
@@ -118,7 +123,7 @@ async fn forget(http: &Http, posted: Posted) -> Result<Response, Refused> {
 }
 
 /// Who calls a route that takes nothing but its caller.
-fn caller_alone(posted: Posted) -> Result<(Origin, Handle), Refused> {
+fn caller_alone(posted: Posted) -> Result<(RequestOrigin, Handle), HttpError> {
     let Posted { origin, arguments } = posted;
     let mut arguments = Arguments::new(Tool::LeaveChat, arguments);
     let argument = arguments.text("handle")?;
@@ -134,7 +139,7 @@ fn caller_alone(posted: Posted) -> Result<(Origin, Handle), Refused> {
     }
 }
 
-/// `POST /send`: as `send_message`, in the one room that one is in.
+/// `POST /send`: `send_message` to the caller's only room.
 pub(super) async fn send(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.send().await.into_response();
@@ -142,7 +147,7 @@ pub(super) async fn send(State(http): State<Http>, posted: Posted) -> Response {
     answer(&asked(&http, Tool::SendMessage, posted, parse_send).await)
 }
 
-/// `POST /check_event`: as `check`.
+/// `POST /check_event`: `check`.
 pub(super) async fn check_event(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.check_event().await.into_response();
@@ -150,26 +155,26 @@ pub(super) async fn check_event(State(http): State<Http>, posted: Posted) -> Res
     answer(&asked(&http, Tool::Check, posted, parse_check_event).await)
 }
 
-/// `POST /talking_stick`: 200 for a grant, 202 for a place in the line.
+/// `POST /talking_stick`: 200 for a grant, 202 for a place in line.
 pub(super) async fn talking_stick(State(http): State<Http>, posted: Posted) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.talking_stick().await.into_response();
     }
     let Posted { origin, arguments } = posted;
-    let performed = http
+    let outcome = http
         .service
         .perform(Tool::TalkingStick, arguments, &origin)
         .await;
-    let mut response = answer(&performed);
-    if waits(&performed) {
+    let mut response = answer(&outcome);
+    if waits(&outcome) {
         *response.status_mut() = StatusCode::ACCEPTED;
     }
     response
 }
 
 /// Whether the stick is somebody else's for now.
-pub(super) fn waits(performed: &Performed) -> bool {
-    let said = performed.outcome.as_ref().map(|done| &done.said);
+pub(super) fn waits(outcome: &CallOutcome) -> bool {
+    let said = outcome.result.as_ref().map(|done| &done.said);
     matches!(said, Ok(Said::Stick { place, .. }) if *place > 0)
 }
 
@@ -180,7 +185,7 @@ pub(super) async fn tool(
     posted: Posted,
 ) -> Response {
     let Ok(tool) = name.parse::<Tool>() else {
-        return Refused::from(Fault::NotFound).into_response();
+        return HttpError::from(Fault::NotFound).into_response();
     };
     let Posted { origin, arguments } = posted;
     answer(&http.service.perform(tool, arguments, &origin).await)
@@ -190,28 +195,28 @@ async fn asked(
     http: &Http,
     tool: Tool,
     posted: Posted,
-    parse: impl FnOnce(Arguments) -> Result<Asked, Refusal>,
-) -> Performed {
+    parse: impl FnOnce(Arguments) -> Result<ParsedCall, Refusal>,
+) -> CallOutcome {
     let Posted { origin, arguments } = posted;
     let asked = parse(Arguments::new(tool, arguments));
     http.service.perform_read(tool, asked, &origin).await
 }
 
 /// The tool's `structuredContent`, or the refusal.
-pub(super) fn answer(performed: &Performed) -> Response {
-    match &performed.outcome {
-        Ok(_) => ok(&performed.json()),
-        Err(refusal) => Refused::from(refusal.clone()).into_response(),
+pub(super) fn answer(outcome: &CallOutcome) -> Response {
+    match &outcome.result {
+        Ok(done) => ok(done),
+        Err(refusal) => HttpError::from(refusal.clone()).into_response(),
     }
 }
 
-pub(super) fn ok(value: &Value) -> Response {
-    crate::door::json(StatusCode::OK, value)
+pub(super) fn ok(value: &impl Serialize) -> Response {
+    crate::guard::json(StatusCode::OK, value)
 }
 
 /// A command of a participant, without a key.
-pub(super) fn command(handle: Handle, command: Command) -> Asked {
-    Asked {
+pub(super) fn command(handle: Handle, command: Command) -> ParsedCall {
+    ParsedCall {
         handle: Some(handle),
         key: None,
         ask: Ask::Command(command),

@@ -1,7 +1,7 @@
 //! `GET /events`: the inbox as a stream of server-sent events.
 //!
-//! A stream holds one page that its reader has not taken, and no more: the next is read from the
-//! inbox when the connection has room for it. A reader that stands still is cut by the door.
+//! A stream buffers at most one page. The next page is read from the inbox when the connection has
+//! space for it. The connection of a reader that stops reading is closed.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -19,19 +19,19 @@ use super::call::origin;
 use super::older::{self, Older};
 use super::{Http, frames};
 use crate::capacity::Held;
-use crate::door::Refused;
-use crate::driver::{Delivery, EventStream, Facts, More};
+use crate::driver::{CallerContext, Delivery, EventStream, More};
+use crate::guard::HttpError;
 use crate::identity::{Handle, ReaderId};
-use crate::service::Origin;
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
+use crate::service::RequestOrigin;
 
-/// The header by which a reader that comes back says what it has.
+/// The header in which a reconnecting reader names its last event.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// The most bytes of a query that anybody reads.
+/// The largest length of a query in bytes.
 const MAX_QUERY: usize = 1_024;
 
-/// What the address of a stream says.
+/// The parameters in a stream's address.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Query {
     reader: Option<String>,
@@ -44,17 +44,18 @@ pub(super) async fn events(State(http): State<Http>, request: Request) -> Respon
     open(&http, request).await.into_response()
 }
 
-async fn open(http: &Http, request: Request) -> Result<Response, Refused> {
+async fn open(http: &Http, request: Request) -> Result<Response, HttpError> {
     let (head, _) = request.into_parts();
     let origin = origin(&head)?;
     let query = query(head.uri.query().unwrap_or_default())?;
-    // What the reader has by now is newer than what the address said at first.
+    // The header is newer than the address.
     let after = last_id(&head.headers)?.or(query.after);
     if let (Some(all), Some(name)) = (&http.older, &query.username) {
         if head.method == Method::HEAD {
             return Ok(response(Body::empty()));
         }
-        // To listen registers the name, and no image or link on a page can ask for a stream.
+        // The stream registers the name. The required Accept header excludes images and links of
+        // pages.
         if !asks_for_events(&head.headers) {
             let why = "a stream of a `username` takes the header Accept: text/event-stream";
             return Err(Refusal::invalid(why.into()).into());
@@ -78,7 +79,7 @@ async fn open(http: &Http, request: Request) -> Result<Response, Refused> {
         Whose::Handle(handle) => service.stream_of(handle, from, after).await?,
         Whose::Reader(reader) => service.stream_for(reader, from, after).await?,
     };
-    let (stream, Facts { more, .. }) = opened;
+    let (stream, CallerContext { more, .. }) = opened;
     let begins = match more {
         More::Begins(seq) => Some(seq),
         More::Nothing | More::Queue(_) | More::Members(_) | More::Holder(_) => None,
@@ -87,16 +88,16 @@ async fn open(http: &Http, request: Request) -> Result<Response, Refused> {
     Ok(reading(stream, begins, kept, Telling::Plain))
 }
 
-/// Whose inbox it is.
+/// The inbox of a stream.
 enum Whose {
-    /// The caller's own: it is there as long as it listens.
+    /// The caller's own inbox. The caller is present while the stream is open.
     Handle(Handle),
-    /// That of the participant with this reader id: the caller only reads.
+    /// The inbox of the participant with this reader id, read only.
     Reader(ReaderId),
 }
 
 /// By the reader id, by the handle, or the one of the participant that is alone in its place.
-fn whose(origin: &Origin, reader: Option<String>) -> Result<Whose, Refused> {
+fn whose(origin: &RequestOrigin, reader: Option<String>) -> Result<Whose, HttpError> {
     if let Some(reader) = reader {
         return Ok(Whose::Reader(ReaderId::given(&reader)));
     }
@@ -105,7 +106,7 @@ fn whose(origin: &Origin, reader: Option<String>) -> Result<Whose, Refused> {
     Ok(Whose::Handle(handle))
 }
 
-/// Whether the Accept header names events, and not just anything.
+/// Whether the Accept header explicitly names events.
 fn asks_for_events(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(ACCEPT).iter();
     let accepted = accepted.filter_map(|value| value.to_str().ok());
@@ -116,23 +117,23 @@ fn asks_for_events(headers: &HeaderMap) -> bool {
         .any(|kind| kind.eq_ignore_ascii_case("text/event-stream"))
 }
 
-fn last_id(headers: &HeaderMap) -> Result<Option<Seq>, Refused> {
+fn last_id(headers: &HeaderMap) -> Result<Option<Seq>, HttpError> {
     match headers.get(LAST_EVENT_ID).map(HeaderValue::to_str) {
-        // A browser that has seen no id sends an empty one.
+        // A browser without a last id sends an empty one.
         None | Some(Ok("")) => Ok(None),
         Some(Ok(text)) => cursor("Last-Event-ID", text).map(Some),
         Some(Err(_)) => cursor("Last-Event-ID", "").map(Some),
     }
 }
 
-fn cursor(name: &str, text: &str) -> Result<Seq, Refused> {
+fn cursor(name: &str, text: &str) -> Result<Seq, HttpError> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let seq = text.parse().ok().filter(|_| digits);
     seq.map(Seq)
         .ok_or_else(|| Refusal::invalid(format!("{name} must be the id of an event")).into())
 }
 
-fn query(text: &str) -> Result<Query, Refused> {
+fn query(text: &str) -> Result<Query, HttpError> {
     if text.len() > MAX_QUERY {
         return Err(Refusal::invalid("the query is too long".into()).into());
     }
@@ -156,25 +157,25 @@ fn query(text: &str) -> Result<Query, Refused> {
     Ok(query)
 }
 
-/// In which words a stream speaks.
+/// The format of a stream.
 #[derive(Debug)]
 enum Telling {
-    /// Events as they are.
+    /// Events in the standard format.
     Plain,
-    /// As the older client reads them.
+    /// Events for the older client.
     Older(Older),
 }
 
-/// A stream on its way to its reader.
+/// A stream with its output.
 #[derive(Debug)]
 struct Reading {
     stream: EventStream,
-    /// What is said first.
+    /// The first block.
     first: Option<String>,
     telling: Telling,
     keep_alive: Duration,
     phase: Phase,
-    /// What it takes of the streams that there may be.
+    /// Its part of the pool of streams.
     _held: Held,
 }
 
@@ -185,7 +186,7 @@ enum Phase {
 }
 
 impl Reading {
-    /// The next bytes for the reader. To ask says that the connection took the last ones.
+    /// The next bytes for the reader. The call implies that the connection took the last ones.
     async fn next(&mut self) -> Option<String> {
         if let Some(first) = self.first.take() {
             return Some(first);
@@ -239,7 +240,7 @@ fn response(body: Body) -> Response {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Proxies that gather answers before they pass them on are asked not to.
+    // Asks proxies not to buffer the answer.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

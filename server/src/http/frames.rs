@@ -1,4 +1,4 @@
-//! How a stream's pages and notices look as server-sent events (HTML Living Standard, 9.2).
+//! Pages and notices in the format of server-sent events (HTML Living Standard, 9.2).
 
 use std::fmt::Write as _;
 
@@ -8,17 +8,17 @@ use serde::Serialize;
 use crate::driver::{Delivery, Ending};
 use crate::wire;
 
-/// How long a reader waits before it comes back, in milliseconds.
+/// The reconnection time of readers, in milliseconds.
 const RETRY_MS: u64 = 2_000;
 
-/// The last event of a stream that the server ends because it stops.
+/// The last event of a stream when the server shuts down.
 pub(super) const CLOSING: &str = "server.closing";
 
-/// A comment, by which a silent stream shows that it is there.
+/// A comment that keeps an idle stream alive.
 pub(super) const KEEP_ALIVE: &str = ": still here\n\n";
 
-/// The first block: no event, but a reader that is cut off before the first one knows from here
-/// where to go on.
+/// The first block: not an event, but it gives a reader that is disconnected early the place to
+/// continue from.
 pub(super) fn opening(begins: Option<Seq>) -> String {
     let mut text = format!(": welcome\nretry: {RETRY_MS}\n");
     if let Some(seq) = begins {
@@ -27,7 +27,7 @@ pub(super) fn opening(begins: Option<Seq>) -> String {
     text + "\n"
 }
 
-/// What one delivery looks like.
+/// The bytes of one delivery.
 pub(super) fn frame(delivery: &Delivery) -> String {
     let mut text = String::new();
     match delivery {
@@ -52,7 +52,7 @@ pub(super) fn frame(delivery: &Delivery) -> String {
     text
 }
 
-/// One event. JSON has no line breaks of its own, so that it is one line of data.
+/// One event. JSON contains no line breaks, so it is one line of data.
 pub(super) fn block(kind: &str, data: &impl Serialize) -> String {
     let data = serde_json::to_string(data).unwrap_or_default();
     format!("event: {kind}\ndata: {data}\n\n")

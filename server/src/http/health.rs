@@ -1,4 +1,4 @@
-//! `/healthz` and `/readyz`: whether the process lives, and whether it takes calls.
+//! `/healthz` and `/readyz`: whether the process runs, and whether it accepts calls.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use tokio::time::timeout;
 use super::Http;
 use super::chat::ok;
 use super::views::{look, shown};
-use crate::door::{Fault, Refused};
+use crate::guard::{Fault, HttpError};
 
-/// How long the node may take to answer before the server is not ready.
+/// The time limit for the node's answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// For how long one answer of the node counts.
+/// How long the node's answer is cached.
 const KEPT: Duration = Duration::from_millis(250);
 
 /// `GET /healthz`: the process answers.
@@ -24,10 +24,10 @@ pub(super) async fn healthz() -> Response {
     ok(&json!({ "status": "ok" }))
 }
 
-/// `GET /readyz`: the node answers, and the server does not stop.
+/// `GET /readyz`: the node answers, and the server is not shutting down.
 pub(super) async fn readyz(State(http): State<Http>) -> Response {
     if http.closing.is_cancelled() {
-        return Refused::from(Fault::ShuttingDown).into_response();
+        return HttpError::from(Fault::ShuttingDown).into_response();
     }
     let asked = async {
         let answer = look(&http, |_| json!({ "status": "ready" }));

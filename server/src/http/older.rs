@@ -1,14 +1,13 @@
-//! `--trust-usernames`: the older client, which says its name and knows no handles.
+//! `--trust-usernames`: the older client, which sends a username and has no handle.
 //!
-//! It registers by name as often as it likes, reads `{sender, content, timestamp}` in arrays, and
-//! hears of sticks and of waiting in the words of a sender called `Server`. It knows no line for
-//! the stick: a claim while another holds it is refused, and withdrawn. It cannot give the stick
-//! back: what it sends ends its turn. What it says while it waits must be answered at once: the
-//! check that tells the room of it goes on behind its back.
+//! It may register its name repeatedly. It reads `{sender, content, timestamp}` in arrays, and
+//! receives sticks and waits as sentences of a sender called `Server`. It has no line for the
+//! stick: a claim while another member holds the stick is refused, and withdrawn. It cannot release
+//! the stick: a message ends its turn. Its check must be answered at once, so the waiting check
+//! that notifies the room runs in the background.
 //!
-//! Whoever says a name here is believed. So the server offers this on one machine alone, and takes
-//! nothing here that a page of another site could cause: what changes something is JSON or asks for
-//! events.
+//! Names are trusted here. So the server offers this on one machine only, and rejects requests that
+//! pages of other sites could cause: requests that change state must be JSON or ask for events.
 
 mod words;
 
@@ -24,20 +23,21 @@ use serde_json::{Map, Value, json};
 use super::Http;
 use super::call::Posted;
 use super::chat::{answer, command, ok, registered, waits};
-use crate::door::Refused;
 use crate::driver::{EventStream, More};
+use crate::guard::HttpError;
 use crate::identity::Handle;
-use crate::service::{Origin, Performed};
-use crate::tools::{Arguments, Ask, Asked, Tool};
-use crate::wire::{Refusal, Said};
+use crate::refusal::Refusal;
+use crate::service::{CallOutcome, RequestOrigin};
+use crate::tools::{Arguments, Ask, ParsedCall, Tool};
+use crate::wire::Said;
 
 pub(super) use words::Older;
 
-/// How many of them are remembered. Those who do nothing just then are forgotten first, which
-/// costs them nothing but where they were in their inbox.
+/// The largest number of clients that are remembered. Inactive ones are forgotten first, which only
+/// loses their places in their inboxes.
 const MAX_KNOWN: usize = 10_000;
 
-/// For how long the room is told that somebody waits, after it last said so.
+/// For how long the room is notified that a client waits, after its last check.
 const WAITS: Span = Span::secs(50);
 
 /// The older clients by name.
@@ -50,15 +50,15 @@ pub(super) struct OlderClients {
 #[derive(Debug)]
 pub(super) struct Known {
     handle: Handle,
-    /// The last event that its stream took.
+    /// The last event that its stream sent.
     sent: AtomicU64,
-    /// A check waits for it.
+    /// Whether a check waits for it.
     checks: AtomicBool,
 }
 
 impl OlderClients {
     fn known(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Arc<Known>>> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds this lock.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,7 +66,7 @@ impl OlderClients {
         self.known().get(name).cloned()
     }
 
-    /// Remembers one whose inbox goes on behind `cursor`, and ends at `end`.
+    /// Remembers a client whose inbox continues after `cursor` and ends at `end`.
     fn keep(
         &self,
         name: &Arc<str>,
@@ -75,7 +75,7 @@ impl OlderClients {
     ) -> Result<Arc<Known>, Refusal> {
         let mut known = self.known();
         if let Some(kept) = known.get(name) {
-            // It may have been forgotten meanwhile, and have a new inbox.
+            // Its registration may have ended meanwhile, so that its inbox is new.
             kept.sent.fetch_min(end, Ordering::Relaxed);
             return Ok(Arc::clone(kept));
         }
@@ -103,12 +103,12 @@ impl OlderClients {
 pub(super) struct OlderCall<'a> {
     http: &'a Http,
     all: &'a OlderClients,
-    origin: Origin,
+    origin: RequestOrigin,
     name: Arc<str>,
     arguments: Map<String, Value>,
 }
 
-/// The call as one of an older client, if names are trusted and it has nothing better than one.
+/// The call of an older client, if usernames are trusted and it passes no handle.
 pub(super) fn concerned<'a>(http: &'a Http, posted: &Posted) -> Option<OlderCall<'a>> {
     let all = http.older.as_ref()?;
     let better = ["handle", "request_key"];
@@ -128,15 +128,15 @@ pub(super) fn concerned<'a>(http: &'a Http, posted: &Posted) -> Option<OlderCall
     Some(call)
 }
 
-/// What the client of this name asks for.
+/// The call of the client with this name.
 pub(super) fn named<'a>(
     http: &'a Http,
     all: &'a OlderClients,
     name: &str,
-    mut origin: Origin,
+    mut origin: RequestOrigin,
 ) -> OlderCall<'a> {
     // Its name alone says who it is, wherever it calls from.
-    origin.seat = None;
+    origin.scope = None;
     origin.handle = None;
     OlderCall {
         http,
@@ -148,32 +148,32 @@ pub(super) fn named<'a>(
 }
 
 impl OlderCall<'_> {
-    /// `/register` and `/reconnect`: there, as often as it is asked.
+    /// `/register` and `/reconnect`: registers the name, repeatedly if asked.
     pub(super) async fn register(&self) -> Response {
         match self.enter().await {
-            Ok((performed, _)) => registered(self.http, &performed).into_response(),
-            Err(refusal) => Refused::from(refusal).into_response(),
+            Ok((outcome, _)) => registered(self.http, &outcome).into_response(),
+            Err(refusal) => HttpError::from(refusal).into_response(),
         }
     }
 
-    /// `/unregister`: gone, or never there.
+    /// `/unregister`: ends the registration, if there is one.
     pub(super) async fn unregister(&self) -> Response {
         if let Some(known) = self.all.find(&self.name) {
             let answered = self.http.service.unregister(&known.handle, &self.origin);
             match answered.await.outcome {
                 Ok(_) | Err(Reject::UnknownHandle) => self.all.forget(&self.name),
-                Err(reject) => return Refused::from(Refusal::from(reject)).into_response(),
+                Err(reject) => return HttpError::from(Refusal::from(reject)).into_response(),
             }
         }
         ok(&json!({ "success": true }))
     }
 
-    /// `/send`: said, and the turn is over.
+    /// `/send`: sends the message, and ends the turn.
     pub(super) async fn send(&self) -> Response {
         let mut arguments = Arguments::new(Tool::SendMessage, self.arguments.clone());
         let text = match arguments.needed_text("message") {
             Ok(text) => text,
-            Err(refusal) => return Refused::from(refusal).into_response(),
+            Err(refusal) => return HttpError::from(refusal).into_response(),
         };
         let send = |handle| {
             let text = Arc::clone(&text);
@@ -186,14 +186,14 @@ impl OlderCall<'_> {
                 },
             )
         };
-        let performed = self.perform(Tool::SendMessage, send).await;
-        if performed.outcome.is_ok() {
+        let outcome = self.perform(Tool::SendMessage, send).await;
+        if outcome.result.is_ok() {
             self.release().await;
         }
-        answer(&performed)
+        answer(&outcome)
     }
 
-    /// `/talking_stick`: granted, or somebody else's.
+    /// `/talking_stick`: granted, or held by another member.
     pub(super) async fn talking_stick(&self) -> Response {
         let claim = |handle| {
             command(
@@ -204,20 +204,20 @@ impl OlderCall<'_> {
                 },
             )
         };
-        let performed = self.perform(Tool::TalkingStick, claim).await;
-        if !waits(&performed) {
-            let mut said = performed.json();
-            if let (Ok(_), Some(fields)) = (&performed.outcome, said.as_object_mut()) {
+        let outcome = self.perform(Tool::TalkingStick, claim).await;
+        if !waits(&outcome) {
+            let mut said = outcome.json();
+            if let (Ok(_), Some(fields)) = (&outcome.result, said.as_object_mut()) {
                 fields.insert("success".into(), true.into());
                 return ok(&said);
             }
-            return answer(&performed);
+            return answer(&outcome);
         }
         self.release().await;
-        held(&performed).into_response()
+        held(&outcome).into_response()
     }
 
-    /// Gives the stick back, or the place in its line. That there is neither is no harm.
+    /// Releases the stick, or withdraws the claim. It is no error if there is neither.
     async fn release(&self) {
         let reset = |handle| {
             command(
@@ -231,19 +231,19 @@ impl OlderCall<'_> {
         self.perform(Tool::Reset, reset).await;
     }
 
-    /// `/check_event`: the room is to know that it waits.
+    /// `/check_event`: notifies the room that the client waits.
     pub(super) async fn check_event(&self) -> Response {
         let known = match self.known().await {
             Ok(known) => known,
-            Err(refusal) => return Refused::from(refusal).into_response(),
+            Err(refusal) => return HttpError::from(refusal).into_response(),
         };
         if known.checks.swap(true, Ordering::Relaxed) {
-            // Its check waits already, and counts the seconds from where it began.
+            // Its check waits already, and counts from its beginning.
             return ok(&json!({ "success": true }));
         }
         let (service, origin) = (self.http.service.clone(), self.origin.clone());
         tokio::spawn(async move {
-            let asked = Asked {
+            let asked = ParsedCall {
                 handle: Some(known.handle.clone()),
                 key: None,
                 ask: Ask::Read(Read::Check {
@@ -259,7 +259,7 @@ impl OlderCall<'_> {
     }
 
     /// `GET /events`: what it has not had yet, in its own words.
-    pub(super) async fn events(&self) -> Result<(EventStream, Older), Refused> {
+    pub(super) async fn events(&self) -> Result<(EventStream, Older), HttpError> {
         let known = self.known().await?;
         let opened = match self.stream(&known).await {
             Err(refusal) if refusal.code == "unknown_handle" => {
@@ -289,16 +289,16 @@ impl OlderCall<'_> {
     }
 
     /// Asks, and registers first whoever is not known, or no longer.
-    async fn perform(&self, tool: Tool, asked: impl Fn(Handle) -> Asked) -> Performed {
+    async fn perform(&self, tool: Tool, asked: impl Fn(Handle) -> ParsedCall) -> CallOutcome {
         let known = match self.known().await {
             Ok(known) => known,
-            Err(refusal) => return Performed::refused(tool, refusal),
+            Err(refusal) => return CallOutcome::refused(tool, refusal),
         };
         let service = &self.http.service;
         let first = service
             .ask(tool, asked(known.handle.clone()), &self.origin)
             .await;
-        if !matches!(&first.outcome, Err(refusal) if refusal.code == "unknown_handle") {
+        if !matches!(&first.result, Err(refusal) if refusal.code == "unknown_handle") {
             return first;
         }
         self.all.forget(&self.name);
@@ -308,12 +308,12 @@ impl OlderCall<'_> {
                     .ask(tool, asked(known.handle.clone()), &self.origin)
                     .await
             }
-            Err(refusal) => Performed::refused(tool, refusal),
+            Err(refusal) => CallOutcome::refused(tool, refusal),
         }
     }
 
     /// Registers the name. The key follows from it, so that to do so again is no second one.
-    async fn enter(&self) -> Result<(Performed, Arc<Known>), Refusal> {
+    async fn enter(&self) -> Result<(CallOutcome, Arc<Known>), Refusal> {
         let service = &self.http.service;
         let key = service.secrets().handle_for_key(
             &format!("older client {}", self.name),
@@ -322,28 +322,31 @@ impl OlderCall<'_> {
         let mut login = Map::new();
         login.insert("username".into(), (*self.name).into());
         login.insert("request_key".into(), key.expose().into());
-        let performed = service.perform(Tool::Login, login, &self.origin).await;
-        let done = performed.outcome.as_ref().map_err(Clone::clone)?;
+        let outcome = service.perform(Tool::Login, login, &self.origin).await;
+        let done = outcome.result.as_ref().map_err(Clone::clone)?;
         let Said::LoggedIn { me, .. } = &done.said else {
             return Err(Reject::ServerFull.into());
         };
-        let marks = inbox_marks(&performed);
+        let marks = inbox_marks(&outcome);
         let known = self
             .all
             .keep(&self.name, Handle::given(&me.handle), marks)?;
-        Ok((performed, known))
+        Ok((outcome, known))
     }
 }
 
 /// Where the caller's inbox goes on, and where it ends.
-fn inbox_marks(performed: &Performed) -> (u64, u64) {
-    let me = performed.facts.as_ref().and_then(|facts| facts.me.as_ref());
+fn inbox_marks(outcome: &CallOutcome) -> (u64, u64) {
+    let me = outcome
+        .context
+        .as_ref()
+        .and_then(|context| context.me.as_ref());
     me.map_or((0, 0), |me| (me.cursor.0, me.cursor.0 + me.unread))
 }
 
 /// 409 `stick_held`.
-fn held(performed: &Performed) -> Refused {
-    let holder = match performed.facts.as_ref().map(|facts| &facts.more) {
+fn held(outcome: &CallOutcome) -> HttpError {
+    let holder = match outcome.context.as_ref().map(|context| &context.more) {
         Some(More::Holder(Some(holder))) => words::called(holder),
         Some(_) | None => "somebody".into(),
     };
@@ -353,5 +356,5 @@ fn held(performed: &Performed) -> Refused {
         retry_after_ms: None,
         earlier_attempt: None,
     };
-    Refused::with(StatusCode::CONFLICT, refusal)
+    HttpError::with(StatusCode::CONFLICT, refusal)
 }

@@ -1,7 +1,7 @@
-//! `GET /openapi.json`: what plain HTTP takes and gives, as OpenAPI 3.1.
+//! `GET /openapi.json`: the description of plain HTTP in OpenAPI 3.1.
 //!
-//! The schemas of tools come from where every transport has them, [`crate::tools::describe`]; here
-//! are only the routes, and what they have besides.
+//! The schemas of tools are those of every transport, from [`crate::tools::describe`]. This module
+//! adds the routes and their own schemas.
 
 mod components;
 
@@ -11,12 +11,12 @@ use axum::response::Response;
 use serde_json::{Map, Value, json};
 
 use super::{Admin, Http};
-use crate::door::written;
+use crate::guard::written;
 use crate::tools::{Tool, describe};
 
 use components::components;
 
-/// What the document calls the server.
+/// The title of the document.
 pub const TITLE: &str = "Talking Stick";
 
 /// `GET /openapi.json`.
@@ -51,10 +51,10 @@ pub fn document(admin: Admin) -> Value {
     })
 }
 
-/// A path and what it takes.
+/// A path with its description.
 type Item = (String, Value);
 
-/// A POST that takes an object and gives one.
+/// A POST with an object as its body and its answer.
 fn post(path: &str, summary: &str, input: Value, output: Value) -> Item {
     let operation = json!({
         "operationId": path.trim_start_matches('/').replace('/', "_"),
@@ -108,18 +108,18 @@ fn success() -> Value {
     object(json!({ "success": { "const": true } }))
 }
 
-/// What a tool gives when it is not refused.
+/// The schema of a tool's answer.
 fn output(tool: Tool) -> Value {
     let mut schema = describe(tool).output;
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.remove("error");
-        // It is for models: programs have the schema's own words.
+        // The note is for models; programs have the schema's descriptions.
         properties.remove("note");
     }
     schema.into()
 }
 
-/// What a tool takes, with arguments by other names, and others left out.
+/// The schema of a tool's arguments, with changed or removed ones.
 fn input(tool: Tool, change: impl FnOnce(&mut Map<String, Value>)) -> Value {
     let mut schema = describe(tool).input;
     change(&mut schema);
@@ -273,13 +273,13 @@ fn events() -> Item {
 }
 
 fn operators() -> Vec<Item> {
-    // Whom: by one of the two.
+    // One of the two identifies the participant.
     let whom = || json!({ "user_id": string(), "name": string() });
     let with = |mut properties: Value, name: &str| {
         properties[name] = string();
         properties
     };
-    // Whatever is done to somebody is done for a reason.
+    // Acts about participants need a reason.
     let for_reason = |properties: Value| {
         let mut schema = object(with(properties, "reason"));
         schema["required"] = json!(["reason"]);
@@ -356,7 +356,7 @@ fn views_for_operators() -> [Item; 5] {
     ]
 }
 
-/// Only a token opens these.
+/// Marks a path as accessible by operators' tokens only.
 fn for_operators((path, mut item): Item) -> Item {
     for (_, operation) in item.as_object_mut().into_iter().flatten() {
         operation["security"] = json!([{ "bearer": [] }]);

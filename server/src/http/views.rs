@@ -1,7 +1,7 @@
-//! Views for whoever looks in: who is here, which rooms, how many wait.
+//! Views for visitors: participants, rooms, and the number of waiters.
 //!
-//! Each costs the driver a walk over what it shows. So what it shows is bounded, what
-//! everybody asks for is kept for a second, and of all other views one at a time is made.
+//! Each view costs the driver a walk over its content. So its size is bounded, the most common
+//! views are cached for a second, and other views are made one at a time.
 
 use std::future::Future;
 use std::time::Duration;
@@ -17,40 +17,41 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::Http;
-use crate::door::{Fault, Refused, written};
-use crate::wire::{Refusal, User, presence, timestamp};
+use crate::guard::{Fault, HttpError, written};
+use crate::refusal::Refusal;
+use crate::wire::{User, presence, timestamp};
 
-/// How many names one answer of `/users` has.
+/// The largest number of names in an answer of `/users`.
 const NAMES: usize = 1_000;
 
-/// How many participants, and how many rooms, `/overview` shows.
+/// The largest numbers of participants and of rooms in `/overview`.
 const SHOWN: usize = 200;
 
-/// The most bytes of the place where a list goes on: more than any name has, folded. To fold a long text
-/// takes the driver milliseconds.
+/// The largest length in bytes of the place at which a list continues: more than a folded name has.
+/// Folding a long text takes the driver milliseconds.
 const MAX_AFTER: usize = 1_024;
 
-/// How long a view is kept.
+/// How long a view is cached.
 pub(super) const KEPT: Duration = Duration::from_secs(1);
 
-/// The views that are kept.
+/// The cached views.
 #[derive(Debug, Default)]
 pub(super) struct Views {
     users: Kept,
     overview: Kept,
     pub(super) ready: Kept,
     pub(super) admin: Kept,
-    /// Whoever wants a page of its own waits for its turn here.
+    /// Serialises requests for other pages.
     turn: Mutex<()>,
 }
 
-/// An answer that serves all who ask for it within a time.
+/// An answer that is cached for a time.
 #[derive(Debug, Default)]
 pub(super) struct Kept(Mutex<Option<(Instant, Bytes)>>);
 
 impl Kept {
-    /// The answer kept, or a new one where it is too old. Others who ask meanwhile wait for that
-    /// one. None when it cannot be made now.
+    /// The cached answer, or a new one if it is too old. Concurrent requests wait for that one.
+    /// None if it cannot be made now.
     pub(super) async fn get<F>(&self, age: Duration, make: F) -> Option<Bytes>
     where
         F: Future<Output = Option<Bytes>>,
@@ -67,12 +68,12 @@ impl Kept {
     }
 }
 
-/// An answer, or word that the server has too much to do.
+/// The view, or the refusal `overloaded`.
 pub(super) fn shown(http: &Http, view: Option<Bytes>) -> Response {
     match view {
         Some(bytes) => written(StatusCode::OK, bytes.into()),
-        None if http.closing.is_cancelled() => Refused::from(Fault::ShuttingDown).into_response(),
-        None => Refused::from(Fault::Overloaded).into_response(),
+        None if http.closing.is_cancelled() => HttpError::from(Fault::ShuttingDown).into_response(),
+        None => HttpError::from(Fault::Overloaded).into_response(),
     }
 }
 
@@ -85,17 +86,17 @@ pub(super) async fn look(
     Some(value.to_string().into())
 }
 
-/// Which part of a long list is asked for.
+/// The requested part of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// From behind this one.
+    /// The place after which it starts.
     pub(super) after: Option<String>,
-    /// At most so many.
+    /// The largest number of elements.
     pub(super) limit: usize,
 }
 
 /// The part that a query names.
-pub(super) fn part(query: Option<&str>, most: usize) -> Result<Part, Refused> {
+pub(super) fn part(query: Option<&str>, most: usize) -> Result<Part, HttpError> {
     let mut part = Part {
         after: None,
         limit: most,
@@ -125,7 +126,7 @@ pub(super) fn part(query: Option<&str>, most: usize) -> Result<Part, Refused> {
     Ok(part)
 }
 
-/// `GET /users`: the names of those who are here.
+/// `GET /users`: the names of present participants.
 pub(super) async fn users(State(http): State<Http>, RawQuery(query): RawQuery) -> Response {
     let part = match part(query.as_deref(), NAMES) {
         Ok(part) => part,
@@ -153,12 +154,12 @@ fn names(node: &Node, part: &Part) -> Value {
         }
         last = Some(view.who.name.to_string());
     }
-    // One that is away is not shown, but the next part begins behind it all the same.
+    // Absent participants are not shown, but the next part starts after them.
     let next = last.filter(|_| seen >= part.limit);
     json!({ "users": names, "next": next })
 }
 
-/// `GET /overview`: what a visitor sees at a glance.
+/// `GET /overview`: the summary for visitors.
 pub(super) async fn overview(State(http): State<Http>) -> Response {
     let now = http.service.node().now();
     let made = look(&http, move |node| {
@@ -200,7 +201,7 @@ pub(super) async fn overview(State(http): State<Http>) -> Response {
     shown(&http, view)
 }
 
-/// A named room, and who speaks in it.
+/// A named room with its stick.
 pub(super) fn room(node: &Node, view: &RoomView, now: Time) -> Value {
     let user = |user| Some(User::from(&**node.hub().who_is(user)?));
     let holder = view.holder.and_then(|(_, holder)| user(holder));

@@ -1,10 +1,10 @@
-//! The journal that keeps nothing.
+//! A journal that stores nothing.
 
-use chat_core::{Entry, Position, Time};
+use chat_core::{Entry, Hub, Position, Time};
 
 use super::{Append, Fate, Journal, Later};
 
-/// Numbers entries and forgets them: what was said is gone when the server stops.
+/// Numbers entries and drops them: everything is lost when the server stops.
 #[derive(Debug, Default)]
 pub struct MemoryJournal {
     last: u64,
@@ -19,5 +19,5 @@ impl Journal for MemoryJournal {
         Append::Settled(Fate::Committed { first, at: now })
     }
 
-    fn close(&mut self) {}
+    fn close(&mut self, _: &Hub) {}
 }

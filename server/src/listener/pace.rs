@@ -1,10 +1,9 @@
-//! How fast a peer takes what it is sent: one that is slower than it has to be is cut.
+//! The pace of a peer: the connection of a peer that reads below the least rate is closed.
 //!
-//! A write that has to wait opens a window. Within each window the peer has to take as many bytes as
-//! the least rate asks for. The time while nothing waits for the peer is no part of a window, and a rest
-//! as long as a window ends it. Progress alone is not enough: a peer that takes a byte now and then would
-//! hold an answer for ever. Nor is it enough to take all that waits just then: of a stream there is always
-//! more.
+//! A write that has to wait opens a window. Within each window the peer must read as many bytes as
+//! the least rate requires. Time without waiting data does not count, and a rest as long as a
+//! window ends it. Progress alone is not enough: a peer that reads single bytes would hold an
+//! answer for ever. Reading all waiting data is not enough either: a stream always has more.
 
 use std::io;
 use std::pin::Pin;
@@ -17,28 +16,28 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::waits::Waits;
 
-/// How fast a peer has to take what waits for it.
+/// The least rate at which a peer must read waiting data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Over how long it is measured, and so how long a peer may take nothing.
+    /// The length of a window, and so the longest time without any reading.
     pub window: Duration,
     /// Bytes per second.
     pub least_rate: u64,
 }
 
 impl Pace {
-    /// How many bytes have to be taken within a window.
+    /// The number of bytes that must be read within a window.
     fn least(self) -> u128 {
         u128::from(self.least_rate) * self.window.as_millis() / 1_000
     }
 }
 
-/// A connection whose peer has to keep pace.
+/// A connection whose peer must keep the pace.
 #[derive(Debug)]
 pub(super) struct Paced<S> {
     inner: S,
     pace: Pace,
-    /// Since bytes waited for the peer.
+    /// The current window, since data waited for the peer.
     window: Option<Window>,
     waits: Arc<Waits>,
 }
@@ -47,7 +46,7 @@ pub(super) struct Paced<S> {
 struct Window {
     ends: Pin<Box<Sleep>>,
     taken: u128,
-    /// Since when nothing waits for the peer, if nothing does.
+    /// Since when no data waits for the peer; none if some does.
     rests: Option<Instant>,
 }
 
@@ -60,7 +59,7 @@ impl Window {
         }
     }
 
-    /// Bytes wait again: the window goes on, or begins anew after a long rest.
+    /// Data waits again: the window continues, or restarts after a long rest.
     fn resume(&mut self, pace: Pace) {
         let Some(since) = self.rests.take() else {
             return;
@@ -76,7 +75,7 @@ impl Window {
 }
 
 impl<S> Paced<S> {
-    /// The connection, and the count of its writes that wait.
+    /// Wraps a connection. Also returns the count of its waiting writes.
     pub(super) fn new(inner: S, pace: Pace) -> (Self, Arc<Waits>) {
         let waits = Arc::<Waits>::default();
         let paced = Self {
@@ -88,7 +87,7 @@ impl<S> Paced<S> {
         (paced, waits)
     }
 
-    /// Counts the bytes of a write, or lets it wait for as long as the peer keeps pace.
+    /// Counts the bytes of a write, or lets it wait while the peer keeps the pace.
     fn wrote(
         &mut self,
         context: &mut Context<'_>,
@@ -102,7 +101,7 @@ impl<S> Paced<S> {
                 let window = window.get_or_insert_with(|| Window::new(pace));
                 window.resume(pace);
                 while window.ends.as_mut().poll(context).is_ready() {
-                    // A peer that takes nothing is slow at any rate.
+                    // A peer that reads nothing is too slow at any rate.
                     if window.taken < pace.least().max(1) {
                         let why = "the peer takes what it is sent too slowly";
                         return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)));
@@ -150,7 +149,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
         self.inner.is_write_vectored()
     }
 
-    /// Asked for when nothing is left to write.
+    /// Called when nothing is left to write.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Some(window) = &mut self.window {
             window.rests.get_or_insert_with(Instant::now);
@@ -174,7 +173,7 @@ mod tests {
         least_rate: 2,
     };
 
-    /// Writes two hundred bytes to a peer that takes so many of them every second.
+    /// Writes two hundred bytes to a peer that reads this many of them every second.
     async fn taken_by(
         mut peer: DuplexStream,
         server: DuplexStream,
@@ -205,7 +204,8 @@ mod tests {
         }
     }
 
-    /// Sends words of nine bytes one by one, each flushed, to a peer that takes a word in so many seconds.
+    /// Sends words of nine bytes one by one, each flushed, to a peer that reads one word in this
+    /// many seconds.
     async fn words_taken_each(seconds: u64) -> io::Result<()> {
         let (server, mut peer) = tokio::io::duplex(8);
         let (mut server, _) = Paced::new(server, PACE);

@@ -1,25 +1,24 @@
-//! Whether the peer of a connection takes what it is sent: a server that stops does not wait for one
-//! that takes nothing.
+//! Whether the peer of a connection reads: a shutdown does not wait for a peer that does not.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
-/// How long a peer may take nothing of what it is sent, once the server stops.
+/// How long a peer may read nothing during a shutdown.
 const LONG: Duration = Duration::from_secs(1);
 
-/// The count of writes that began to wait for the peer, doubled, and one more while one waits.
+/// Twice the number of writes that began to wait for the peer, plus one while one waits.
 #[derive(Debug, Default)]
 pub(super) struct Waits(AtomicU64);
 
 impl Waits {
-    /// Which wait for the peer it is that goes on; none when nothing waits.
+    /// The number of the current wait; none if no write waits.
     fn current(&self) -> Option<u64> {
         let count = self.0.load(Ordering::Relaxed);
         (count % 2 == 1).then_some(count)
     }
 
-    /// Returns when the peer has taken nothing for long, though it is sent something.
+    /// Returns when the peer has read nothing for `LONG` while data waits.
     pub(super) async fn for_long(&self) {
         loop {
             let before = self.current();
@@ -30,7 +29,7 @@ impl Waits {
         }
     }
 
-    /// Counts a write that was tried.
+    /// Counts a write attempt.
     pub(super) fn wrote<T>(&self, polled: &Poll<T>) {
         let waits = self.current().is_some();
         if waits != polled.is_pending() {

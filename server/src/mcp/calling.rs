@@ -1,4 +1,4 @@
-//! Calls of tools: progress while they wait, and an end when nobody waits for them any more.
+//! Calls of tools: progress while they wait, and cancellation when their client is gone.
 
 use std::pin::pin;
 
@@ -11,12 +11,12 @@ use rmcp::service::RequestContext;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::handler::{Chat, Whence};
+use super::handler::{Chat, McpOrigin};
 use super::listing;
 use crate::identity::Handle;
-use crate::service::Performed;
+use crate::render_text;
+use crate::service::CallOutcome;
 use crate::tools::Tool;
-use crate::voice;
 
 impl Chat {
     /// Calls a tool of the chat.
@@ -26,26 +26,26 @@ impl Chat {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
         let tool = listing::offered(&self.tools, &request.name)?;
-        let whence = self.whence(&context.extensions);
+        let from = self.origin_of(&context.extensions);
         let arguments = request.arguments.unwrap_or_default();
         let given = given_handle(&arguments);
-        let performed = self.perform(tool, arguments, &whence, context).await?;
-        if let Some(session) = &whence.session {
-            self.follow(&performed, given, session);
+        let outcome = self.perform(tool, arguments, &from, context).await?;
+        if let Some(session) = &from.session {
+            self.follow(&outcome, given, session);
         }
-        Ok(result(&performed))
+        Ok(result(&outcome))
     }
 
-    /// Asks, and waits for the answer as long as somebody waits for it here. What is dropped
-    /// before its answer came counts as never carried: the next bare `check` carries it.
+    /// Makes a call, and waits for the answer as long as the client does. An answer that is dropped
+    /// does not count as delivered: the next bare `check` repeats its events.
     async fn perform(
         &self,
         tool: Tool,
         arguments: Map<String, Value>,
-        whence: &Whence,
+        from: &McpOrigin,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Performed, ErrorData> {
-        let mut performing = pin!(self.service.perform(tool, arguments, &whence.origin));
+    ) -> Result<CallOutcome, ErrorData> {
+        let mut performing = pin!(self.service.perform(tool, arguments, &from.origin));
         let token = context.meta.get_progress_token();
         let began = Instant::now();
         let mut ticks = interval_at(began + self.progress_every, self.progress_every);
@@ -53,9 +53,9 @@ impl Chat {
         loop {
             tokio::select! {
                 biased;
-                performed = &mut performing => return Ok(performed),
+                outcome = &mut performing => return Ok(outcome),
                 () = context.ct.cancelled() => return Err(given_up()),
-                () = whence.gone() => return Err(given_up()),
+                () = from.gone() => return Err(given_up()),
                 _ = ticks.tick(), if token.is_some() => {}
             }
             let Some(token) = token.clone() else {
@@ -65,7 +65,7 @@ impl Chat {
             let waited = waited.with_message("waiting");
             tokio::select! {
                 biased;
-                performed = &mut performing => return Ok(performed),
+                outcome = &mut performing => return Ok(outcome),
                 // Who cannot be told of progress will not get the answer either; it ends with
                 // the connection.
                 _ = context.peer.notify_progress(waited) => {}
@@ -73,14 +73,14 @@ impl Chat {
         }
     }
 
-    /// The session's stream carries what comes to those who call from it.
+    /// Adds the caller's inbox to its session's stream.
     fn follow(
         &self,
-        performed: &Performed,
+        outcome: &CallOutcome,
         given: Option<Handle>,
         session: &super::session::Session,
     ) {
-        if performed.outcome.is_err() {
+        if outcome.result.is_err() {
             return;
         }
         let secrets = self.service.secrets();
@@ -88,8 +88,8 @@ impl Chat {
             let reader = secrets.reader_of(&handle);
             session.follows.participates(&reader, &handle);
         }
-        if performed.tool.mints() {
-            for handle in session.seat.handles() {
+        if outcome.tool.mints() {
+            for handle in session.scope.handles() {
                 let reader = secrets.reader_of(&handle);
                 session.follows.participates(&reader, &handle);
             }
@@ -103,18 +103,18 @@ fn given_handle(arguments: &Map<String, Value>) -> Option<Handle> {
 }
 
 /// The result as the protocol carries it.
-fn result(performed: &Performed) -> CallToolResult {
-    let json = performed.json();
-    let text = vec![ContentBlock::text(voice::text(performed, &json))];
-    let mut result = match performed.outcome {
+fn result(outcome: &CallOutcome) -> CallToolResult {
+    let json = outcome.json();
+    let text = vec![ContentBlock::text(render_text::text(outcome, &json))];
+    let mut result = match outcome.result {
         Ok(_) => CallToolResult::success(text),
         Err(_) => CallToolResult::error(text),
     };
-    result.structured_content = Some(voice::data(&json));
+    result.structured_content = Some(render_text::data(&json));
     result
 }
 
-/// Nobody gets to read this.
+/// The answer of a cancelled call, which is not sent.
 fn given_up() -> ErrorData {
     ErrorData::new(
         ErrorCode::INTERNAL_ERROR,

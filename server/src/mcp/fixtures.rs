@@ -1,7 +1,7 @@
-//! What the official conformance suite calls: tools, resources and prompts of fixed names.
+//! Fixtures for the official conformance suite: tools, resources and prompts with fixed names.
 //!
-//! They stand beside the chat's own tools behind a hidden flag of the real binary, so that the
-//! suite judges the transport that clients get, and not one made for it.
+//! They are added to the chat's own tools by a hidden flag of the real binary, so that the suite
+//! tests the transport that clients use.
 
 mod asking;
 mod content;
@@ -20,26 +20,26 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, SubscriptionSink};
 
-/// How many who listen are told of changes at most.
+/// The largest number of listeners that are notified of changes.
 const MAX_LISTENERS: usize = 64;
 
-/// Whether the fixtures are there.
+/// Whether the fixtures are enabled.
 #[derive(Clone, Debug, Default)]
 pub enum Fixtures {
-    /// They are not.
+    /// Disabled.
     #[default]
     Absent,
-    /// They are.
+    /// Enabled.
     Present(Present),
 }
 
-/// The fixtures, and who is told when they pretend to change.
+/// The fixtures, and the listeners of their simulated changes.
 #[derive(Clone, Debug, Default)]
 pub struct Present {
     listeners: Arc<Mutex<Vec<SubscriptionSink>>>,
 }
 
-/// Somebody listens, until this is dropped.
+/// A registered listener. It is removed on drop.
 pub(super) struct Listens {
     present: Present,
     sink: SubscriptionSink,
@@ -54,7 +54,7 @@ impl Drop for Listens {
 
 impl Present {
     fn listeners(&self) -> MutexGuard<'_, Vec<SubscriptionSink>> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds this lock.
         self.listeners
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -62,7 +62,7 @@ impl Present {
 }
 
 impl Fixtures {
-    /// The fixtures.
+    /// Enabled fixtures.
     #[must_use]
     pub fn present() -> Self {
         Self::Present(Present::default())
@@ -100,7 +100,7 @@ impl Fixtures {
         }
     }
 
-    /// Calls one of its tools.
+    /// Calls a fixture tool.
     pub(super) async fn call(
         &self,
         request: CallToolRequestParams,
@@ -172,7 +172,7 @@ impl Fixtures {
             Self::Absent => None,
             Self::Present(_) => {
                 let values = vec!["paris".into(), "park".into(), "party".into()];
-                // Three are no more than a completion may hold.
+                // Three values are within the limit of a completion.
                 let found = CompletionInfo::with_all_values(values).unwrap_or_default();
                 Some(CompleteResult::new(found))
             }
@@ -186,7 +186,7 @@ impl Fixtures {
         }
     }
 
-    /// Which changes somebody may listen for, beside those of inboxes.
+    /// The changes that a listener may subscribe to, besides those of inboxes.
     pub(super) fn accepts(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
         match self {
             Self::Absent => SubscriptionFilter::new(),
@@ -194,7 +194,7 @@ impl Fixtures {
         }
     }
 
-    /// Somebody listens.
+    /// Registers a listener.
     pub(super) fn listens(&self, sink: &SubscriptionSink) -> Option<Listens> {
         let Self::Present(present) = self else {
             return None;

@@ -1,4 +1,4 @@
-//! The inboxes that listeners of one place follow, and what they want to hear of each.
+//! The inboxes that a session follows, and the form of their pushes.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,33 +6,33 @@ use tokio::sync::watch;
 
 use crate::identity::{Handle, ReaderId};
 
-/// How many inboxes one place follows at most.
+/// The largest number of inboxes that one session follows.
 pub(super) const MAX_FOLLOWED: usize = 64;
 
-/// One inbox that is followed.
+/// A followed inbox.
 #[derive(Clone, Debug)]
 pub(super) struct Follow {
-    /// Whose.
+    /// Its reader id.
     pub(super) reader: ReaderId,
-    /// The participant's handle, where it calls from this place: it is there as long as its inbox is
-    /// followed. One that knows the reader id alone only reads.
+    /// The participant's handle, if it calls in this session: it is present while its inbox is
+    /// followed. A session that knows only the reader id only reads.
     pub(super) handle: Option<Handle>,
-    /// Whether its participant calls from this place.
+    /// Whether its participant calls in this session.
     pub(super) participant: Participant,
-    /// The address under which somebody subscribed to it.
+    /// The address of a subscription to it.
     pub(super) subscribed: Option<String>,
 }
 
-/// Where the participant of an inbox calls from.
+/// The place of an inbox's participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Participant {
-    /// From this place: the events themselves are pushed.
+    /// It calls in this session: events themselves are pushed.
     Here,
-    /// From elsewhere: only that the inbox grew.
+    /// It does not: only notifications that the inbox grew are pushed.
     Elsewhere,
 }
 
-/// The inboxes of one place.
+/// The inboxes of one session.
 #[derive(Debug)]
 pub(super) struct Follows {
     list: Mutex<Vec<Follow>>,
@@ -48,18 +48,18 @@ impl Default for Follows {
     }
 }
 
-/// No more inboxes can be followed.
+/// The limit of followed inboxes is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooMany;
 
 impl Follows {
     fn list(&self) -> MutexGuard<'_, Vec<Follow>> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds this lock.
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The participant of this inbox calls from here, with this handle. Past the limit it is not
-    /// pushed to: its inbox is still there to be read.
+    /// Records that the participant of this inbox calls in this session, with this handle. Beyond
+    /// the limit its events are not pushed, but its inbox can be read.
     pub(super) fn participates(&self, reader: &ReaderId, handle: &Handle) {
         let followed = self.change(reader, |follow| {
             follow.participant = Participant::Here;
@@ -70,20 +70,20 @@ impl Follows {
         }
     }
 
-    /// The participant of this inbox is there as long as it is followed.
+    /// Marks the participant of this inbox as present while the inbox is followed.
     pub(super) fn is_of(&self, reader: &ReaderId, handle: &Handle) {
-        // One that is not followed needs nothing.
+        // An inbox that is not followed needs no mark.
         if self.of(reader).is_some() {
             let _ = self.change(reader, |follow| follow.handle = Some(handle.clone()));
         }
     }
 
-    /// Somebody wants to hear when this inbox grows.
+    /// Adds a subscription to this inbox.
     pub(super) fn subscribe(&self, reader: &ReaderId, uri: &str) -> Result<(), TooMany> {
         self.change(reader, |follow| follow.subscribed = Some(uri.into()))
     }
 
-    /// Nobody wants to hear that any more.
+    /// Removes the subscription.
     pub(super) fn unsubscribe(&self, reader: &ReaderId) {
         self.list().retain_mut(|follow| {
             if follow.reader == *reader {
@@ -94,24 +94,24 @@ impl Follows {
         self.changed.send_replace(());
     }
 
-    /// There is no such inbox any more.
+    /// Removes an inbox that does not exist any more.
     pub(super) fn forget(&self, reader: &ReaderId) {
         self.list().retain(|follow| follow.reader != *reader);
         self.changed.send_replace(());
     }
 
-    /// What is to be heard of this inbox, if it is followed.
+    /// The followed inbox, if it is followed.
     pub(super) fn of(&self, reader: &ReaderId) -> Option<Follow> {
         let list = self.list();
         list.iter().find(|follow| follow.reader == *reader).cloned()
     }
 
-    /// All inboxes that are followed.
+    /// All followed inboxes.
     pub(super) fn all(&self) -> Vec<Follow> {
         self.list().clone()
     }
 
-    /// Tells when inboxes come or go.
+    /// Notifies of changes of the list.
     pub(super) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }

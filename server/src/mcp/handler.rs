@@ -1,4 +1,4 @@
-//! The chat as the protocol's library asks for it.
+//! The chat behind the interface of the protocol's library.
 #![expect(
     deprecated,
     reason = "the older era sets log levels, and is refused in words"
@@ -26,28 +26,28 @@ use super::fixtures::Fixtures;
 use super::follows::{Follows, MAX_FOLLOWED};
 use super::listener::{Listener, Outcome, Sink};
 use super::session::{Connection, Session};
-use super::{Caller, CallerOf, Options, inbox, listing};
+use super::{Caller, CallerOf, McpOptions, inbox, listing};
 use crate::http::HANDLE_HEADER;
 use crate::identity::Handle;
-use crate::service::{Origin, Service};
+use crate::refusal::Refusal;
+use crate::service::{RequestOrigin, Service};
 use crate::tools::Tool;
-use crate::wire::Refusal;
 
-/// The requests that need parameters. One of these that could not be read had wrong ones; any
-/// other is not known.
+/// Requests that need parameters. If one of these cannot be parsed, its parameters are invalid; any
+/// other is unknown.
 const KNOWN: [&str; 2] = ["tools/call", "resources/read"];
 
-/// Those of the older era alone.
+/// Further methods of the older protocol version.
 const KNOWN_BEFORE: [&str; 3] = ["initialize", "resources/subscribe", "resources/unsubscribe"];
 
-/// Those of the newer era alone.
+/// Further methods of the newer protocol version.
 const KNOWN_SINCE: [&str; 1] = ["subscriptions/listen"];
 
-/// One client's chat.
+/// The chat of one client.
 #[derive(Clone)]
 pub struct Chat {
     pub(super) service: Service,
-    /// The tools that it offers.
+    /// The offered tools.
     pub(super) tools: Arc<[Tool]>,
     pub(super) progress_every: Duration,
     listed: Arc<[Listed]>,
@@ -57,28 +57,28 @@ pub struct Chat {
     fixtures: Fixtures,
 }
 
-/// Where its client is.
+/// The place of its client.
 #[derive(Clone)]
 enum Place {
-    /// Each request says.
+    /// Identified by each request.
     Http(CallerOf),
-    /// At the other end of a pipe.
+    /// The other end of a pipe.
     Process {
         session: Arc<Session>,
         caller: Caller,
-        /// The session ends with the last copy of this.
+        /// The session ends when the last clone is dropped.
         _ends: Arc<DropGuard>,
     },
 }
 
 /// Where a request came from.
-pub(super) struct Whence {
-    pub(super) origin: Origin,
+pub(super) struct McpOrigin {
+    pub(super) origin: RequestOrigin,
     pub(super) session: Option<Arc<Session>>,
     connection: Option<CancellationToken>,
 }
 
-impl Whence {
+impl McpOrigin {
     /// Waits until nobody is there any more who would read the answer.
     pub(super) async fn gone(&self) {
         match &self.connection {
@@ -90,20 +90,20 @@ impl Whence {
 
 impl Chat {
     /// The chat of clients that come over HTTP.
-    pub(super) fn over_http(service: Service, tools: Vec<Tool>, options: &Options) -> Self {
+    pub(super) fn over_http(service: Service, tools: Vec<Tool>, options: &McpOptions) -> Self {
         let place = Place::Http(Arc::clone(&options.caller));
         Self::at(place, service, tools, options)
     }
 
-    /// The chat of the one client of a process, which calls like this. Its seat is the process.
+    /// The chat of a process's only client. Its implicit identity is the process.
     #[must_use]
     pub fn over_stdio(
         service: Service,
         tools: Vec<Tool>,
-        options: &Options,
+        options: &McpOptions,
         caller: Caller,
     ) -> Self {
-        let session = Session::at(caller.seat.clone().unwrap_or_default());
+        let session = Session::at(caller.scope.clone().unwrap_or_default());
         let ends = Arc::new(session.ended.clone().drop_guard());
         let place = Place::Process {
             session,
@@ -113,7 +113,7 @@ impl Chat {
         Self::at(place, service, tools, options)
     }
 
-    fn at(place: Place, service: Service, tools: Vec<Tool>, options: &Options) -> Self {
+    fn at(place: Place, service: Service, tools: Vec<Tool>, options: &McpOptions) -> Self {
         let mut listed: Vec<_> = tools.iter().map(|tool| listing::tool(*tool)).collect();
         listed.extend(options.fixtures.tools());
         Self {
@@ -129,7 +129,7 @@ impl Chat {
     }
 
     /// Where a request came from.
-    pub(super) fn whence(&self, extensions: &Extensions) -> Whence {
+    pub(super) fn origin_of(&self, extensions: &Extensions) -> McpOrigin {
         let connection = extensions.get::<Connection>();
         let (caller, session) = match &self.place {
             Place::Process {
@@ -142,11 +142,11 @@ impl Chat {
                 (caller, extensions.get::<Arc<Session>>().cloned())
             }
         };
-        let seat = session.as_ref().map(|session| Arc::clone(&session.seat));
-        Whence {
-            origin: Origin {
+        let scope = session.as_ref().map(|session| Arc::clone(&session.scope));
+        McpOrigin {
+            origin: RequestOrigin {
                 address: caller.address,
-                seat: seat.or(caller.seat),
+                scope: scope.or(caller.scope),
                 handle: None,
             },
             session,
@@ -154,10 +154,11 @@ impl Chat {
         }
     }
 
-    /// The participants that a request is by: those of its place, and the one in its header.
+    /// The participants that a request may act for: those of its implicit identity, and the one in
+    /// its header.
     fn handles(&self, extensions: &Extensions) -> Vec<Handle> {
-        let seat = self.whence(extensions).origin.seat;
-        let mut handles = seat.map(|seat| seat.handles()).unwrap_or_default();
+        let scope = self.origin_of(extensions).origin.scope;
+        let mut handles = scope.map(|scope| scope.handles()).unwrap_or_default();
         let parts = extensions.get::<Parts>();
         let header = parts.and_then(|parts| parts.headers.get(HANDLE_HEADER)?.to_str().ok());
         handles.extend(header.map(Handle::given));
@@ -172,7 +173,7 @@ impl Chat {
     ) -> Arc<Listener> {
         Arc::new(Listener {
             service: self.service.clone(),
-            address: self.whence(extensions).origin.address,
+            address: self.origin_of(extensions).origin.address,
             follows,
             sink,
             marks: std::sync::Mutex::default(),
@@ -190,7 +191,7 @@ impl std::fmt::Debug for Chat {
     }
 }
 
-/// A refusal of what no tool is asked for.
+/// A refusal outside of tools.
 fn full(refusal: Refusal) -> ErrorData {
     let data = serde_json::json!({ "error": refusal });
     ErrorData::internal_error(refusal.message, Some(data))
@@ -234,11 +235,11 @@ impl ServerHandler for Chat {
         _: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let whence = self.whence(&context.extensions);
-        let handles = whence
+        let from = self.origin_of(&context.extensions);
+        let handles = from
             .session
             .iter()
-            .flat_map(|session| session.seat.handles());
+            .flat_map(|session| session.scope.handles());
         let secrets = self.service.secrets();
         let mut resources: Vec<_> = handles
             .map(|handle| inbox::listed(&secrets.reader_of(&handle)))
@@ -271,7 +272,7 @@ impl ServerHandler for Chat {
         if let Some(read) = self.fixtures.read(&request.uri) {
             return Ok(read.into());
         }
-        let address = self.whence(&context.extensions).origin.address;
+        let address = self.origin_of(&context.extensions).origin.address;
         let read = inbox::read(&self.service, &request.uri, address).await?;
         Ok(read.into())
     }
@@ -286,7 +287,7 @@ impl ServerHandler for Chat {
         }
         let (reader, _) = inbox::at(&request.uri)?;
         // A session subscribes; whoever has none cannot be told.
-        let Some(session) = self.whence(&context.extensions).session else {
+        let Some(session) = self.origin_of(&context.extensions).session else {
             return Err(ErrorData::invalid_request("there is no session", None));
         };
         let known = self.service.bookmark(&reader).await;
@@ -307,7 +308,7 @@ impl ServerHandler for Chat {
             return Ok(());
         }
         let (reader, _) = inbox::at(&request.uri)?;
-        if let Some(session) = self.whence(&context.extensions).session {
+        if let Some(session) = self.origin_of(&context.extensions).session {
             session.follows.unsubscribe(&reader);
         }
         Ok(())
@@ -326,15 +327,16 @@ impl ServerHandler for Chat {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let request = context.request_context();
-        let source = self.whence(&request.extensions).origin.address;
+        let source = self.origin_of(&request.extensions).origin.address;
         let _held = self.service.place_for_stream(source).map_err(full)?;
         let follows = Arc::new(Follows::default());
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
             let (reader, _) = inbox::at(uri)?;
-            // No more were accepted than can be followed.
+            // No more subscriptions were accepted than can be followed.
             let _ = follows.subscribe(&reader, uri);
         }
-        // One that shows the participant's handle, in a header or by its place, is the participant.
+        // A request with the participant's handle, in a header or by its implicit identity, counts
+        // as the participant.
         for handle in self.handles(&request.extensions) {
             let reader = self.service.secrets().reader_of(&handle);
             follows.is_of(&reader, &handle);
@@ -344,12 +346,12 @@ impl ServerHandler for Chat {
         let listener = self.listener(&request.extensions, follows, sink);
         match listener.run(&request.ct).await {
             Outcome::Gone | Outcome::Stalled | Outcome::Closed => Ok(()),
-            Outcome::Refused { uri, refusal } => Err(inbox::refused(&uri, &refusal)),
+            Outcome::HttpError { uri, refusal } => Err(inbox::refused(&uri, &refusal)),
         }
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        // Over HTTP the client opens a stream for what is pushed.
+        // Over HTTP the client opens a stream for pushes.
         let Place::Process { session, .. } = &self.place else {
             return;
         };

@@ -1,19 +1,26 @@
-//! What is kept of a request of MCP before the library reads it.
+//! Removes parts of MCP requests that nothing reads, before the library stores them.
 //!
-//! The library keeps a request as it parsed it for as long as it is in work, and a session keeps
-//! its first one until it ends: a stream may be open for days. So what nobody here reads is left out
-//! first: members of `_meta` that are none of the protocol's, and experimental capabilities.
+//! The library keeps a parsed request while it is in progress, and a session keeps its first one
+//! until it ends, which may take days. So unused parts are removed first: unknown members of
+//! `_meta`, and experimental capabilities.
 
 use axum::body::Bytes;
 use serde_json::{Map, Value};
 
+use crate::guard::{SMALL_BODY, cost};
+
 /// A request with at most so many bytes costs little, whatever it says, and stays as it is.
 const SMALL: usize = 2 * 1_024;
 
-/// The most bytes of what opens a session, which the session keeps.
-pub(super) const MAX_OPENING: usize = 16 * 1_024;
+/// What a session or a stream may keep of the request that opened it, in bytes, with what each of its
+/// values takes once it is parsed. It counts as a part of the session or the stream: held for as long as
+/// these last, the pool of request bytes would be used up by a few sources.
+pub(super) const MAX_OPENING: usize = 48 * 1_024;
 
-/// The members of `_meta` that the protocol's revisions know.
+/// The methods that open something which lasts.
+const OPENING: [&str; 2] = ["initialize", "subscriptions/listen"];
+
+/// The members of `_meta` in the protocol's revisions.
 const KNOWN: [&str; 9] = [
     "progressToken",
     "traceparent",
@@ -26,11 +33,11 @@ const KNOWN: [&str; 9] = [
     "io.modelcontextprotocol/subscriptionId",
 ];
 
-/// Where a request says what its client can do, in the era without sessions.
+/// The member with the client's capabilities, in the protocol version without sessions.
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// The request without what nobody reads. What is no JSON object stays as it is: the library says
-/// what is wrong with it.
+/// The request without unused parts. Data that is not a JSON object stays as it is: the library
+/// reports the error.
 pub(super) fn kept(body: Bytes) -> Bytes {
     if body.len() <= SMALL {
         return body;
@@ -58,16 +65,36 @@ fn forget_experiments(capabilities: Option<&mut Value>) {
     }
 }
 
-/// Whether a request without a session is larger than what may open one.
-pub(super) fn is_too_large_to_open(body: &Bytes) -> bool {
+/// How long what is kept of a request is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lasts {
+    /// As long as the request is in work.
+    Request,
+    /// As long as the session or the stream that it opens.
+    Opened,
+    /// It opens a session or a stream, and is larger than what may be kept of it.
+    TooLarge,
+}
+
+/// How long what is kept of this request is there.
+pub(super) fn lasts(body: &[u8]) -> Lasts {
     #[derive(serde::Deserialize)]
     struct Named<'a> {
         method: std::borrow::Cow<'a, str>,
     }
-    let opens = |body: &[u8]| {
-        serde_json::from_slice::<Named<'_>>(body).is_ok_and(|it| it.method == "initialize")
-    };
-    body.len() > MAX_OPENING && opens(body)
+    let cost = cost(body);
+    // What is small is not paid for, whatever it opens.
+    if cost.as_ref().is_ok_and(|cost| *cost <= SMALL_BODY) {
+        return Lasts::Request;
+    }
+    let named = serde_json::from_slice::<Named<'_>>(body);
+    if !named.is_ok_and(|it| OPENING.contains(&&*it.method)) {
+        return Lasts::Request;
+    }
+    match cost {
+        Ok(cost) if cost <= MAX_OPENING => Lasts::Opened,
+        Ok(_) | Err(_) => Lasts::TooLarge,
+    }
 }
 
 #[cfg(test)]
@@ -118,13 +145,22 @@ mod tests {
     }
 
     #[test]
-    fn only_what_opens_a_session_has_to_be_small() {
-        let of = |method: &str, size: usize| {
-            let body = json!({ "method": method, "params": "x".repeat(size) });
-            is_too_large_to_open(&Bytes::from(body.to_string()))
+    fn only_what_opens_a_session_or_a_stream_has_to_be_small() {
+        let of = |method: &str, params: Value| {
+            lasts(
+                json!({ "method": method, "params": params })
+                    .to_string()
+                    .as_bytes(),
+            )
         };
-        assert!(of("initialize", MAX_OPENING));
-        assert!(!of("initialize", 100));
-        assert!(!of("tools/call", MAX_OPENING));
+        let values = || json!(vec![0; 200]);
+        let few = || json!(vec![0; 80]);
+        for method in OPENING {
+            assert_eq!(of(method, "x".repeat(MAX_OPENING).into()), Lasts::TooLarge);
+            assert_eq!(of(method, values()), Lasts::TooLarge);
+            assert_eq!(of(method, few()), Lasts::Opened);
+            assert_eq!(of(method, json!({})), Lasts::Request, "it is small");
+        }
+        assert_eq!(of("tools/call", values()), Lasts::Request);
     }
 }

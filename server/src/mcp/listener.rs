@@ -1,10 +1,8 @@
-//! One stream of pushes: the inboxes that it carries, each fed from the participant's own node
-//! stream.
+//! One stream of pushes from several inboxes, each fed from the participant's own node stream.
 //!
-//! A participant that calls from here is there as long as such a stream is open; one that knows a
-//! reader id alone only reads. The next event of an
-//! inbox is asked for when the last one is out of the server's hands, so a reader that takes
-//! nothing costs one page, and nobody else waits for it.
+//! A participant that calls in this session is present while such a stream is open; a client that
+//! knows only a reader id only reads. The next event of an inbox is requested after the last one
+//! was sent. So a client that does not read costs one page, and delays no other.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,11 +23,12 @@ use super::follows::{Follow, Follows, Participant};
 use super::marks::Marks;
 use crate::driver::{Delivery, Ending, EventStream};
 use crate::identity::ReaderId;
+use crate::refusal::Refusal;
+use crate::render_text;
 use crate::service::Service;
-use crate::voice;
-use crate::wire::{self, Refusal};
+use crate::wire;
 
-/// The events that are pushed as they are. Of the others a client hears that its inbox grew.
+/// The events that are pushed themselves. For others, the client is notified that its inbox grew.
 const PUSHED: [&str; 4] = [
     "chatroom.found",
     "message.received",
@@ -37,14 +36,14 @@ const PUSHED: [&str; 4] = [
     "gap",
 ];
 
-/// Where pushes go.
+/// The destination of pushes.
 #[derive(Debug)]
 pub(super) enum Sink {
-    /// To the stream that a session's client opened.
+    /// The stream that a session's client opened.
     Stream(mpsc::Sender<ServerSseMessage>),
-    /// To who listens for changes of resources.
+    /// A subscription to changes of resources.
     Subscription(SubscriptionSink),
-    /// To the one client at the other end of a pipe.
+    /// The only client at the other end of a pipe.
     Peer(Peer<RoleServer>),
 }
 
@@ -52,45 +51,45 @@ pub(super) enum Sink {
 #[derive(Debug)]
 pub(super) struct Listener {
     pub(super) service: Service,
-    /// From where it was opened.
+    /// The address that opened it.
     pub(super) address: Address,
     pub(super) follows: Arc<Follows>,
     pub(super) sink: Sink,
-    /// How far it is.
+    /// Its cursors.
     pub(super) marks: Mutex<Marks>,
-    /// How long its reader may take nothing.
+    /// How long its reader may read nothing.
     pub(super) stall: Duration,
-    /// Cancelled when the server begins to stop.
+    /// Cancelled at the start of a shutdown.
     pub(super) closing: CancellationToken,
 }
 
 /// Why a stream of pushes ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Its reader is gone, or another stream took its place.
+    /// Its client is gone, or another stream replaced it.
     Gone,
-    /// Its reader took nothing for too long.
+    /// Its client read nothing for too long.
     Stalled,
-    /// The server stops, and all that was owed is given.
+    /// The server shuts down, and all events were delivered.
     Closed,
     /// The last inbox that it followed cannot be read.
-    Refused {
+    HttpError {
         /// Which one.
         uri: String,
-        /// Why.
+        /// The refusal.
         refusal: Refusal,
     },
 }
 
-/// Why one inbox is followed no longer.
+/// Why an inbox is no longer followed.
 enum Ended {
     Forgotten,
     Closing,
     Stalled,
-    Refused(Refusal),
+    HttpError(Refusal),
 }
 
-/// By which secret an inbox is read.
+/// The secret by which an inbox is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     Handle,
@@ -106,16 +105,16 @@ impl By {
     }
 }
 
-/// The inboxes that are being read.
+/// The tasks that read inboxes.
 #[derive(Default)]
 struct Reading {
     tasks: JoinSet<(ReaderId, Ended)>,
-    /// Each with whether it is read by its handle.
+    /// Each reader id with the secret used.
     readers: Vec<(ReaderId, By, AbortHandle)>,
 }
 
 impl Listener {
-    /// Pushes, until there is no reason to any more.
+    /// Pushes events until it ends.
     pub(super) async fn run(self: Arc<Self>, gone: &CancellationToken) -> Outcome {
         let closing = &self.closing;
         let mut changes = self.follows.changes();
@@ -129,18 +128,18 @@ impl Listener {
                 () = gone.cancelled() => return Outcome::Gone,
                 () = self.sink.closed() => return Outcome::Gone,
                 () = closing.cancelled(), if idle => return Outcome::Closed,
-                // The sender is this listener's own, and is there.
+                // The sender belongs to this listener, so it exists.
                 _ = changes.changed(), if !closing.is_cancelled() => {}
                 () = closing.cancelled(), if !closing.is_cancelled() => {}
                 Some(ended) = reading.tasks.join_next(), if !idle => match ended {
                     Ok((_, Ended::Stalled)) => return Outcome::Stalled,
                     Ok((_, Ended::Closing)) => {}
                     Ok((reader, Ended::Forgotten)) => self.follows.forget(&reader),
-                    Ok((reader, Ended::Refused(refusal))) => {
+                    Ok((reader, Ended::HttpError(refusal))) => {
                         tracing::debug!(code = refusal.code, "an inbox cannot be followed");
                         self.follows.forget(&reader);
                         if self.is_subscription() && self.follows.all().is_empty() {
-                            return Outcome::Refused { uri: reader.inbox_uri(), refusal };
+                            return Outcome::HttpError { uri: reader.inbox_uri(), refusal };
                         }
                     }
                     Err(error) if error.is_cancelled() => {}
@@ -157,8 +156,8 @@ impl Listener {
         matches!(self.sink, Sink::Subscription(_))
     }
 
-    /// Begins to read the inboxes that are new, and stops to read those that are no longer
-    /// followed, or are followed by another secret now.
+    /// Starts reading new inboxes, and stops reading those that are no longer followed, or are read
+    /// by another secret now.
     fn take_up(self: &Arc<Self>, reading: &mut Reading) {
         let wanted = self.follows.all();
         reading.readers.retain(|(reader, by, task)| {
@@ -185,13 +184,13 @@ impl Listener {
         let ended = match self.open(&follow).await {
             Ok(stream) => self.pump(stream, &follow.reader).await,
             Err(_) if self.closing.is_cancelled() => Ended::Closing,
-            Err(refusal) => Ended::Refused(refusal),
+            Err(refusal) => Ended::HttpError(refusal),
         };
         (follow.reader, ended)
     }
 
-    /// Opens the inbox: from behind what was pushed of it last, else from behind what answers
-    /// have carried. So nothing is passed over that its reader has not seen.
+    /// Opens a stream of the inbox: after the last event pushed, otherwise after the last event in
+    /// answers. So no unseen event is skipped.
     async fn open(&self, follow: &Follow) -> Result<EventStream, Refusal> {
         loop {
             let opened = self.try_open(follow).await;
@@ -214,7 +213,7 @@ impl Listener {
         let (user, carried) = self.service.bookmark(&follow.reader).await?;
         let pushed = self.marks().of(user);
         match self.stream(follow, pushed.unwrap_or(carried)).await {
-            // An id that this server never gave.
+            // An id that this server never issued.
             Err(refusal) if refusal.code == "invalid_cursor" && pushed.is_some() => {
                 self.marks().forget(user);
                 self.stream(follow, carried).await
@@ -240,7 +239,7 @@ impl Listener {
         loop {
             match stream.next().await {
                 Delivery::Page { user, page } => {
-                    // Followed no longer: this task is about to be ended.
+                    // No longer followed: this task is about to be aborted.
                     let Some(follow) = self.follows.of(reader) else {
                         return Ended::Forgotten;
                     };
@@ -260,7 +259,8 @@ impl Listener {
             let seq = Seq(event.seq);
             match follow.participant {
                 Participant::Here if PUSHED.contains(&event.kind) => {
-                    let pushed = CustomNotification::new(event.kind, Some(voice::data(&event)));
+                    let pushed =
+                        CustomNotification::new(event.kind, Some(render_text::data(&event)));
                     let pushed = ServerNotification::CustomNotification(pushed);
                     self.send(pushed, user, seq).await?;
                 }
@@ -276,7 +276,7 @@ impl Listener {
         Ok(())
     }
 
-    /// Sends, and waits until it is sent: what comes after it comes after it.
+    /// Sends a push, and waits until it is sent, so that pushes keep their order.
     async fn send(
         &self,
         notification: ServerNotification,
@@ -306,16 +306,16 @@ impl Listener {
     }
 
     fn marks(&self) -> std::sync::MutexGuard<'_, Marks> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds this lock.
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The reader takes nothing.
+/// The client does not read.
 struct Stuck;
 
 impl Sink {
-    /// Waits until its reader is gone, where that can be told here.
+    /// Waits until the client is gone, if that can be noticed here.
     async fn closed(&self) {
         match self {
             Self::Stream(sender) => sender.closed().await,

@@ -1,4 +1,4 @@
-//! How far a listener is in each inbox that it follows: the ids of its stream's events.
+//! Resume tokens: the ids of a stream's events, with a cursor for each followed inbox.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,14 +6,14 @@ use std::str::FromStr;
 
 use chat_core::{Seq, UserId};
 
-/// What such an id begins with. The library's own ids are numbers.
+/// The prefix of these ids. The library's own ids are numbers.
 const PREFIX: char = 'c';
 
-/// How many inboxes an id may tell of.
+/// The largest number of inboxes in an id.
 const MAX_INBOXES: usize = 128;
 
-/// The last event pushed of each inbox. Written `c7.12_9.3`: of user 7 the twelfth, of user 9 the
-/// third. An event's id says all of them, so that the last id alone is enough to go on from.
+/// The last pushed event of each inbox. Written `c7.12_9.3`: event 12 of user 7, and event 3 of
+/// user 9. Each event's id contains all cursors, so the last id is enough to resume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marks(BTreeMap<UserId, Seq>);
 
@@ -60,7 +60,7 @@ impl FromStr for Marks {
     }
 }
 
-/// The text is no id of a listener's stream.
+/// The text is not an id of a listener's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoMarks;
 

@@ -1,18 +1,16 @@
-//! A request that may open a session: who sends it, and why it opened none.
+//! A request that may open a session: its caller, and why it was refused.
 //!
-//! The library opens sessions without saying for whom, and makes one error of every failure. So
-//! both travel beside it, with the task that serves the request.
+//! The library opens sessions without their caller, and has one error for all failures. So both are
+//! passed beside it, in the task that serves the request.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use axum::http::request::Parts;
 use axum::response::Response;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task_local;
 
 use super::Caller;
-use crate::door::Paid;
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
 
 task_local! {
     static OPENING: Arc<Opening>;
@@ -22,8 +20,6 @@ task_local! {
 #[derive(Debug, Default)]
 pub(super) struct Opening {
     pub(super) caller: Caller,
-    /// What the request paid with, which the session keeps.
-    pub(super) paid: Option<Paid>,
     /// Its turn to open one, until it is answered.
     turn: Mutex<Option<OwnedSemaphorePermit>>,
     refused: Mutex<Option<Refusal>>,
@@ -31,16 +27,15 @@ pub(super) struct Opening {
 
 impl Opening {
     /// That of a request.
-    pub(super) fn of(head: &Parts, caller: Caller) -> Arc<Self> {
+    pub(super) fn of(caller: Caller) -> Arc<Self> {
         Arc::new(Self {
             caller,
-            paid: head.extensions.get().cloned(),
             turn: Mutex::default(),
             refused: Mutex::default(),
         })
     }
 
-    /// The one that this task serves. Outside of one, nobody in particular opens.
+    /// That of the current task; empty outside of a request.
     pub(super) fn current() -> Arc<Self> {
         OPENING.try_with(Arc::clone).unwrap_or_default()
     }
@@ -50,23 +45,23 @@ impl Opening {
         OPENING.scope(Arc::clone(self), work).await
     }
 
-    /// It is this request's turn to open a session, until it is answered.
+    /// Stores the permit, until the request is answered.
     pub(super) fn has_turn(&self, turn: OwnedSemaphorePermit) {
         *lock(&self.turn) = Some(turn);
     }
 
-    /// It opens no session for this reason.
+    /// Records why no session was opened.
     pub(super) fn refuse(&self, refusal: Refusal) {
         *lock(&self.refused) = Some(refusal);
     }
 
-    /// Why it opened none, if it was refused.
+    /// Why no session was opened, if it was refused.
     pub(super) fn refused(&self) -> Option<Refusal> {
         lock(&self.refused).take()
     }
 }
 
-/// Nothing that holds such a lock can panic half way.
+/// No code panics while it holds such a lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

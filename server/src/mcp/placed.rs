@@ -1,7 +1,7 @@
-//! The library's end of a session, with the session's place among all that there may be.
+//! The library's transport of a session, with the session's place in the pool.
 //!
-//! The library drops the transport when the session has released everything: not when its end is
-//! requested, but when its tasks have ended. So the pool counts exactly the sessions that exist.
+//! The library drops the transport when the tasks of the session have ended, and not when its end
+//! is requested. So the pool counts exactly the existing sessions.
 
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -10,10 +10,10 @@ use rmcp::transport::{Transport, WorkerTransport};
 
 use super::session::Place;
 
-/// What the library's own sessions talk over.
+/// The library's own transport.
 type Inner = WorkerTransport<LocalSessionWorker>;
 
-/// A session's messages, and its place.
+/// A session's transport with its place.
 pub(super) struct Placed {
     inner: Inner,
     /// Dropped last.
@@ -21,7 +21,7 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    /// The messages of the session with this place.
+    /// Wraps a transport with this place.
     pub(super) fn new(inner: Inner, place: Place) -> Self {
         Self {
             inner,

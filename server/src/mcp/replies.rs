@@ -1,4 +1,4 @@
-//! The library's few answers that say too little, put into words that a client can act on.
+//! Readable texts for the library's terse errors.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::kept::{MAX_OPENING, is_too_large_to_open, kept};
+use super::kept::{Lasts, MAX_OPENING, kept, lasts};
 use super::opening::Opening;
 use super::sessions::Sessions;
-use crate::door::Paid;
-use crate::wire::Refusal;
+use crate::guard::Paid;
+use crate::refusal::Refusal;
 
-/// Answers what is no JSON-RPC as JSON-RPC asks for, and says of a full server that it is full. A
-/// session that was opened with another bearer token is not there. Of a large request only what is
-/// read reaches the library.
+/// Rewrites answers: an invalid JSON-RPC message gets a JSON-RPC error, and a full server a
+/// refusal. A session that was opened with another bearer token does not exist for the caller.
+/// Unused parts of large requests are removed.
 pub(super) async fn in_words(
     State(sessions): State<Arc<Sessions>>,
     request: Request,
@@ -32,42 +32,44 @@ pub(super) async fn in_words(
     {
         return error(StatusCode::NOT_FOUND, -32_001, "there is no such session");
     }
-    let opens = session.is_none();
     let body = match to_bytes(body, sessions.max_body()).await {
         Ok(body) => kept(body),
         Err(_) => return too_large(sessions.max_body()),
     };
-    if opens && is_too_large_to_open(&body) {
-        return too_large(MAX_OPENING);
-    }
+    let kept = match lasts(&body) {
+        Lasts::Request => &body[..],
+        Lasts::Opened => &[],
+        Lasts::TooLarge => return too_large(MAX_OPENING),
+    };
     if let Some(paid) = head.extensions.get::<Paid>() {
-        paid.keep(&body);
+        paid.keep(kept);
     }
-    let opening = Opening::of(&head, sessions.caller(&head));
+    let opening = Opening::of(sessions.caller(&head));
     let request = Request::from_parts(head, body.into());
     let response = opening.serve(next.run(request)).await;
     if let Some(refusal) = opening.refused() {
         return refused(&refusal);
     }
     match response.status() {
-        // The content type was right: so it is the body that cannot be read.
+        // The content type is right, so the body is invalid.
         StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => error(
             StatusCode::BAD_REQUEST,
             -32_700,
             "the body is no JSON-RPC message of MCP",
         ),
-        // Some clients take nothing but this for the end of their session.
+        // Some clients accept only this as the end of their session.
         StatusCode::ACCEPTED if ends => StatusCode::NO_CONTENT.into_response(),
         _ => response,
     }
 }
 
 fn too_large(limit: usize) -> Response {
-    let told = format!("such a request has at most {limit} bytes here");
+    let told =
+        format!("such a request has at most {limit} bytes here, and counts more for each value");
     error(StatusCode::PAYLOAD_TOO_LARGE, -32_600, &told)
 }
 
-/// Says why there is no session, and when to come again.
+/// The answer that explains why no session was opened, with the retry delay.
 fn refused(refusal: &Refusal) -> Response {
     let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::BAD_REQUEST);
     let seconds = refusal.retry_after_ms.unwrap_or_default().div_ceil(1_000);

@@ -1,5 +1,4 @@
-//! A session of the era that has them: who was minted there, what it follows, and whether anybody
-//! still uses it.
+//! A session of the older protocol version: its implicit identity, its inboxes, and its use.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,32 +10,32 @@ use tokio_util::sync::CancellationToken;
 
 use super::follows::Follows;
 use crate::capacity::Held;
-use crate::seat::Seat;
+use crate::scope::CallerScope;
 
 /// A session; on stdio the process is one.
 #[derive(Debug)]
 pub(super) struct Session {
     /// Where participants are minted that may leave their handles out.
-    pub(super) seat: Arc<Seat>,
+    pub(super) scope: Arc<CallerScope>,
     /// What its stream carries.
     pub(super) follows: Arc<Follows>,
-    /// Cancelled when the session is over.
+    /// Cancelled when the session ends.
     pub(super) ended: CancellationToken,
-    /// The stream that carries its pushes: cancelled when another takes its place.
+    /// Its stream of pushes: cancelled when another stream replaces it.
     stream: Mutex<CancellationToken>,
     busy: AtomicUsize,
     idle_since: Mutex<Instant>,
-    /// Who takes its place among the sessions, once nothing of it is left.
+    /// The opening that takes its place in the pool after its end.
     heir: Mutex<Option<oneshot::Sender<Held>>>,
-    /// Cancelled when nothing of it is left.
+    /// Cancelled when all its resources are freed.
     over: CancellationToken,
 }
 
 impl Session {
     /// A new session, with its participants in this place.
-    pub(super) fn at(seat: Arc<Seat>) -> Arc<Self> {
+    pub(super) fn at(scope: Arc<CallerScope>) -> Arc<Self> {
         Arc::new(Self {
-            seat,
+            scope,
             follows: Arc::default(),
             ended: CancellationToken::new(),
             stream: Mutex::default(),
@@ -47,26 +46,26 @@ impl Session {
         })
     }
 
-    /// Waits until nothing of it is left: its place is another's, or free.
+    /// Waits until all its resources are freed.
     pub(super) async fn over(&self) {
         self.over.cancelled().await;
     }
 
-    /// Names the caller as the heir: the receiver yields the session's place once the session has
-    /// released everything.
+    /// Names the caller as the heir: the receiver yields the session's place after the session's
+    /// last resource is freed.
     pub(super) fn inherit(&self) -> oneshot::Receiver<Held> {
         let (heir, place) = oneshot::channel();
         *lock(&self.heir) = Some(heir);
         place
     }
 
-    /// Somebody uses it, until the guard is dropped.
+    /// Marks the session as in use until the guard is dropped.
     pub(super) fn enter(self: &Arc<Self>) -> Busy {
         self.busy.fetch_add(1, Ordering::AcqRel);
         Busy(Arc::clone(self))
     }
 
-    /// For how long nobody has used it.
+    /// The time since its last use.
     pub(super) fn idle(&self) -> Duration {
         if self.busy.load(Ordering::Acquire) > 0 {
             return Duration::ZERO;
@@ -74,8 +73,8 @@ impl Session {
         lock(&self.idle_since).elapsed()
     }
 
-    /// A new stream carries its pushes: the one before it, whose client may be gone without a
-    /// word, ends. The token is cancelled when this one has to.
+    /// Registers a new stream of pushes. The previous stream, whose client may be gone, ends. The
+    /// token is cancelled when this one must end.
     pub(super) fn new_stream(&self) -> CancellationToken {
         let token = self.ended.child_token();
         std::mem::replace(&mut *lock(&self.stream), token.clone()).cancel();
@@ -83,8 +82,7 @@ impl Session {
     }
 }
 
-/// What a session takes of the sessions that there may be. It goes to the session's heir, or back, when
-/// this is dropped.
+/// A session's place in the pool. On drop it goes to the session's heir, or back to the pool.
 #[derive(Debug)]
 pub(super) struct Place {
     held: Option<Held>,
@@ -92,7 +90,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// What this session takes.
+    /// The place of this session.
     pub(super) fn of(session: &Arc<Session>, held: Held) -> Self {
         Self {
             held: Some(held),
@@ -105,7 +103,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let heir = lock(&self.session.heir).take();
         if let (Some(heir), Some(held)) = (heir, self.held.take()) {
-            // One that waits no longer gives it back.
+            // If the heir no longer waits, the place returns to the pool.
             let _ = heir.send(held);
         }
         drop(self.held.take());
@@ -113,12 +111,12 @@ impl Drop for Place {
     }
 }
 
-/// Nothing that holds such a lock can panic half way.
+/// No code panics while it holds such a lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Somebody uses a session.
+/// A session in use.
 #[derive(Debug)]
 pub(super) struct Busy(Arc<Session>);
 
@@ -129,7 +127,7 @@ impl Drop for Busy {
     }
 }
 
-/// A request's connection, as long as it is there. Cancelled when it closed before the answer.
+/// The connection of a request. Cancelled if it closed before the answer.
 #[derive(Clone, Debug)]
 pub(super) struct Connection(pub(super) CancellationToken);
 

@@ -1,15 +1,15 @@
-//! The sessions of the era that has them.
+//! The sessions of the older protocol version.
 //!
-//! The library's own sessions carry requests and their answers. What is different here: the
-//! stream that a client opens is a [`Listener`]'s, and not the library's, whose queue would wedge
-//! the whole session behind a slow reader and lose what its short memory has not; a request whose
-//! connection closed is told so; and a session ends when nobody has used it for long, however
-//! much goes on in its rooms, and never while its stream is open.
+//! The library's sessions carry requests and their answers. This module differs in three points. A
+//! client's stream is that of a [`Listener`], because the library's queue would block the whole
+//! session behind a slow client and lose events. A request is cancelled when its connection closes.
+//! And a session ends after a long time without use, whatever happens in its rooms, but never while
+//! its stream is open.
 //!
 //! A source has a share of the sessions. With its share in use, its own longest idle session ends;
 //! with all sessions in use, that of the source that has most. The new session begins when the old
-//! one has released everything, so that a fast sequence of openings never exceeds the limit. Half of
-//! the processors at most open sessions at a time, so that other calls go on.
+//! one has released everything, so that a fast sequence of openings never exceeds the limit. Half
+//! of the processors at most open sessions at a time, so that other calls go on.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -38,30 +38,30 @@ use super::marks::Marks;
 use super::opening::Opening;
 use super::placed::Placed;
 use super::session::{Busy, Connection, Place, Session};
-use super::{Caller, CallerOf, Options};
+use super::{Caller, CallerOf, McpOptions};
 use crate::capacity::{Full, Held, MAX_WAIT, OPENING};
-use crate::door::Paid;
-use crate::seat::Seat;
+use crate::refusal::Refusal;
+use crate::scope::CallerScope;
 use crate::service::Service;
-use crate::wire::Refusal;
 
-/// How many sessions may begin at a time: they leave half of the processors to others.
+/// The number of sessions that may be opened at a time, which leaves half of the processors to
+/// others.
 fn openings() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     (processors / 2).max(1)
 }
 
-/// How many pushes lie between a listener and its connection.
+/// The number of pushes between a listener and its connection.
 const IN_FLIGHT: usize = 4;
 
-/// When a client should come back whose stream broke.
+/// The reconnection time of clients.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// All sessions.
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     known: Mutex<BTreeMap<SessionId, Known>>,
-    /// How many may begin at a time.
+    /// The permits to open a session.
     openings: Arc<Semaphore>,
     service: Service,
     caller: CallerOf,
@@ -71,36 +71,34 @@ pub(super) struct Sessions {
     fixtures: Fixtures,
 }
 
-/// A session, who opened it and from where, and from where it was last used.
+/// A session, its owner, and the addresses of its opening and of its last use.
 #[derive(Clone)]
 struct Known {
     session: Arc<Session>,
     /// Where the owner of the bearer token mints, if there was a token.
-    owner: Option<Arc<Seat>>,
+    owner: Option<Arc<CallerScope>>,
     /// From where it was opened.
     source: Address,
-    /// From where it was last used.
+    /// The address that last used it.
     address: Address,
-    /// What the request that opened it paid with, of which the session keeps a part.
-    _paid: Option<Paid>,
 }
 
 /// Why a session cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SessionError {
-    /// There are as many as there may be, or there is no memory for one.
+    /// The pool is used up, or memory is short.
     #[error("no session can be opened; try again later")]
     Full,
-    /// There is none of this id.
+    /// No session has this id.
     #[error("there is no such session; initialize a new one")]
     Unknown,
-    /// The library says.
+    /// An error of the library.
     #[error(transparent)]
     Library(#[from] LocalSessionManagerError),
 }
 
 impl Sessions {
-    pub(super) fn new(service: Service, options: &Options) -> Self {
+    pub(super) fn new(service: Service, options: &McpOptions) -> Self {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = None;
         inner.session_config.sse_retry = None;
@@ -118,22 +116,23 @@ impl Sessions {
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<SessionId, Known>> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds this lock.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many bytes a request's body has at most.
+    /// The largest body of a request in bytes.
     pub(super) const fn max_body(&self) -> usize {
         self.max_body
     }
 
-    /// Who sends a request.
+    /// The caller of a request.
     pub(super) fn caller(&self, head: &Parts) -> Caller {
         (self.caller)(head)
     }
 
-    /// A place for a session of this source: a free one, or that of a session which was idle for
-    /// longest, when that is over: of its own, or where all are in use, of the source that has most.
+    /// A place for a session of this source: a free one, or that of the longest idle session after
+    /// its end. That is a session of its own, or, if the pool is used up, of the source with the
+    /// most.
     async fn place(&self, source: Address) -> Result<Held, Refusal> {
         let capacity = self.service.capacity();
         capacity.memory.check()?;
@@ -143,7 +142,7 @@ impl Sessions {
             Ok(place) => return Ok(place),
             Err(full) => full,
         };
-        // Whose session ends: one of its own, or of the one who has most where all are in use.
+        // The source whose session ends.
         let whose = match full {
             Full::Source { .. } => source,
             Full::All { .. } => capacity.sessions.more_than(source).unwrap_or(source),
@@ -172,7 +171,7 @@ impl Sessions {
         Some((id, one.session))
     }
 
-    /// Ends a session that is not there any more. What is left of it goes soon.
+    /// Ends a session that was removed from the table. Its resources are freed soon.
     async fn end(&self, id: &SessionId, session: &Session) {
         session.ended.cancel();
         if let Err(error) = self.inner.close_session(id).await {
@@ -180,7 +179,7 @@ impl Sessions {
         }
     }
 
-    /// Ends a session that is there.
+    /// Ends a session in the table.
     async fn end_known(&self, id: &SessionId) -> Option<Arc<Session>> {
         let known = self.known().remove(id)?;
         self.end(id, &known.session).await;
@@ -195,19 +194,19 @@ impl Sessions {
     pub(super) fn is_anothers(&self, id: &str, request: &Parts) -> bool {
         let owner = match self.known().get(id) {
             Some(known) => known.owner.clone(),
-            // The library says what becomes of those that are not there.
+            // The library answers requests for unknown sessions.
             None => return false,
         };
-        match (owner, (self.caller)(request).seat) {
+        match (owner, (self.caller)(request).scope) {
             (Some(owner), Some(caller)) => !Arc::ptr_eq(&owner, &caller),
             (owner, caller) => owner.is_some() != caller.is_some(),
         }
     }
 
-    /// The sessions that nobody has used for so long, and those whose token was revoked.
+    /// The sessions that were unused for this long, and those whose token was revoked.
     fn over(&self, limit: Duration) -> Vec<SessionId> {
         let is_over = |one: &Known| {
-            let revoked = one.owner.as_ref().is_some_and(|seat| !seat.is_open());
+            let revoked = one.owner.as_ref().is_some_and(|scope| !scope.is_open());
             revoked || one.session.idle() >= limit
         };
         let known = self.known();
@@ -215,7 +214,7 @@ impl Sessions {
         over.map(|(id, _)| Arc::clone(id)).collect()
     }
 
-    /// Tells the handler which session a message came in.
+    /// Adds the session of a message for the handler.
     fn mark(
         &self,
         id: &SessionId,
@@ -236,7 +235,7 @@ impl Sessions {
         Ok(known)
     }
 
-    /// The stream that a session's client opened, going on behind these marks.
+    /// The stream of a session's client, which continues after these cursors.
     fn stream(&self, id: &SessionId, marks: Marks) -> Result<Watched, SessionError> {
         let Known {
             session, address, ..
@@ -250,7 +249,7 @@ impl Sessions {
         };
         let (sender, receiver) = mpsc::channel(IN_FLIGHT);
         let first = ServerSseMessage::priming(marks.to_string(), RETRY);
-        // There is room: nothing else was sent yet.
+        // The channel is empty, so there is space.
         let _ = sender.try_send(first);
         let gone = session.new_stream();
         let listener = Arc::new(Listener {
@@ -276,14 +275,14 @@ impl Sessions {
     }
 }
 
-/// How long the answer to `DELETE` waits for the session to release everything.
+/// How long the answer to `DELETE` waits for the session's end.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// How often sessions are looked at for those that are over.
+/// The time between two checks for expired sessions.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Ends sessions that nobody has used for long, or whose token was revoked, until the server stops.
-pub(super) fn expire(sessions: &Arc<Sessions>, options: &Options) {
+pub(super) fn expire(sessions: &Arc<Sessions>, options: &McpOptions) {
     let sessions = Arc::downgrade(sessions);
     let (limit, closing) = (options.session_idle, options.closing.clone());
     tokio::spawn(async move {
@@ -309,7 +308,7 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
         let opening = Opening::current();
-        let Caller { address, seat } = opening.caller.clone();
+        let Caller { address, scope } = opening.caller.clone();
         let place = match self.place(address).await {
             Ok(place) => place,
             Err(refusal) => {
@@ -322,14 +321,13 @@ impl SessionManager for Sessions {
             opening.has_turn(turn);
         }
         let (id, transport) = self.inner.create_session().await?;
-        let session = Session::at(Arc::new(Seat::with_id(&format!("session {id}"))));
+        let session = Session::at(Arc::new(CallerScope::with_id(&format!("session {id}"))));
         let transport = Placed::new(transport, Place::of(&session, place));
         let known = Known {
             session,
-            owner: seat,
+            owner: scope,
             source: address,
             address,
-            _paid: opening.paid.clone(),
         };
         self.known().insert(Arc::clone(&id), known);
         Ok((id, transport))
@@ -348,7 +346,8 @@ impl SessionManager for Sessions {
         Ok(self.known().contains_key(id))
     }
 
-    /// The answer leaves when the session's place is free, so that the client may open another at once.
+    /// The answer is sent when the session's place is free, so that the client may open another at
+    /// once.
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
         match self.end_known(id).await {
             Some(session) => {
@@ -392,7 +391,7 @@ impl SessionManager for Sessions {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let mut stream = self.stream(id, Marks::default())?;
         if let Fixtures::Present(_) = self.fixtures {
-            // Only fixtures say anything there. Its ids would pass for the listener's.
+            // Only fixtures send messages there. Their ids would look like the listener's.
             let said = self.inner.create_standalone_stream(id).await?;
             let said = said.map(|mut said| {
                 said.event_id = None;
@@ -424,12 +423,12 @@ impl SessionManager for Sessions {
 
 type Messages = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
 
-/// A stream that says when its connection closed before it came to its end.
+/// A stream that notices when its connection is closed before its end.
 struct Watched {
     inner: Messages,
     connection: Option<DropGuard>,
     _busy: Busy,
-    /// What it takes of the streams that there may be.
+    /// Its part of the pool of streams.
     _held: Option<Held>,
 }
 

@@ -1,5 +1,4 @@
-//! A stream of events whose events are not longer than they may be: a server elsewhere that sends a
-//! line without an end fills no memory here.
+//! A stream of events of limited size: a faulty server cannot exhaust memory.
 
 use std::io;
 use std::pin::Pin;
@@ -8,19 +7,19 @@ use std::task::{Context, Poll, ready};
 use axum::body::{Bytes, HttpBody};
 use hyper::body::Frame;
 
-/// A body of server-sent events, which ends with an error at one that is too long.
+/// A body of server-sent events. An event that is too long ends it with an error.
 #[derive(Debug)]
 pub(super) struct Bounded<B> {
     inner: B,
     most: usize,
-    /// How many bytes of the event came that is not ended.
+    /// The size of the incomplete event.
     event: usize,
-    /// Whether the line has nothing in it yet.
+    /// Whether the line is empty so far.
     is_blank: bool,
 }
 
 impl<B> Bounded<B> {
-    /// The same body with at most so many bytes for an event.
+    /// Wraps a body, with the largest size of an event in bytes.
     pub(super) const fn new(inner: B, most: usize) -> Self {
         Self {
             inner,
@@ -30,8 +29,8 @@ impl<B> Bounded<B> {
         }
     }
 
-    /// Whether the events are short enough, with these bytes. A blank line ends one (HTML Living
-    /// Standard, 9.2).
+    /// Whether all events are short enough after these bytes. A blank line ends an event (HTML
+    /// Living Standard, 9.2).
     fn has_short_events(&mut self, bytes: &[u8]) -> bool {
         for byte in bytes {
             self.event += 1;

@@ -1,5 +1,5 @@
-//! What is pushed to a client on stdio: the event streams of its inboxes at the server elsewhere,
-//! opened again whenever they end, from where they were.
+//! Pushes to a client on stdio: the event streams of its inboxes at the server, which are opened
+//! again when they end, and continue where they were.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,15 +16,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::upstream::{self, Upstream, UpstreamError};
 use crate::identity::{Handle, ReaderId};
-use crate::voice;
+use crate::render_text;
 
-/// How many inboxes one client follows.
+/// The largest number of inboxes that one client follows.
 pub(super) const MAX_FOLLOWED: usize = 64;
 
-/// The events that clients of the older era are told as they are.
+/// The events that are pushed themselves in the older protocol version.
 const PUSHED: [&str; 3] = ["chatroom.found", "message.received", "partner.disconnected"];
 
-/// How long to wait before a stream that ended is opened again; it doubles up to the longest.
+/// The pause before a stream is opened again. It doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
@@ -38,9 +38,9 @@ pub struct Pushes {
 
 #[derive(Default)]
 struct Followed {
-    /// Whom to tell, once it has introduced itself in the way of the older era.
+    /// The client, after `initialize` of the older protocol version.
     peer: Option<Peer<RoleServer>>,
-    /// Each with what ends its stream.
+    /// Each inbox with the token that ends its stream.
     streams: BTreeMap<String, CancellationToken>,
     subscribed: BTreeSet<String>,
 }
@@ -53,24 +53,24 @@ impl std::fmt::Debug for Followed {
     }
 }
 
-/// Where events go.
+/// The destination of events.
 enum Told<'a> {
-    /// To a client of the older era.
+    /// A client of the older protocol version.
     Peer,
-    /// To a subscription of the newer one.
+    /// A subscription of the newer one.
     Subscription(&'a SubscriptionSink),
 }
 
-/// From where on an inbox is followed.
+/// The start of a followed inbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
-    /// From its first event.
+    /// Its first event.
     Beginning,
-    /// From its end.
+    /// Its end.
     Now,
 }
 
-/// Why nothing more is told.
+/// The client or the subscription is gone.
 struct Over;
 
 impl Pushes {
@@ -83,18 +83,17 @@ impl Pushes {
     }
 
     fn followed(&self) -> MutexGuard<'_, Followed> {
-        // Nothing that holds the lock can panic half way.
+        // No code panics while it holds this lock.
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The client has introduced itself: here it is told of what comes.
+    /// Sets the client after `initialize`.
     pub(super) fn attach(&self, peer: Peer<RoleServer>) {
         self.followed().peer = Some(peer);
     }
 
-    /// A participant of the client: its stream is open from here on, so that it counts as there.
-    /// Of one that was just registered everything is pushed, whatever came before the stream was
-    /// open; of any other what comes from now on.
+    /// Follows the inbox of the client's participant, which is present while the stream is open.
+    /// For a new registration all events are pushed; otherwise only those from now on.
     pub(super) fn participates(&self, reader: &ReaderId, handle: &Handle, from: Start) {
         self.begin(reader, Some(handle), from);
     }
@@ -126,7 +125,7 @@ impl Pushes {
         self.followed().subscribed.remove(&reader.inbox_uri());
     }
 
-    /// Tells a subscription of what comes, until it is cancelled.
+    /// Sends events to a subscription until it is cancelled.
     pub(super) async fn listen(
         &self,
         readers: &[ReaderId],
@@ -150,7 +149,7 @@ impl Pushes {
         }
     }
 
-    /// Follows an inbox until there is no such inbox, or nobody to tell.
+    /// Follows an inbox until it does not exist any more, or until the destination is gone.
     async fn follow(
         &self,
         (reader, handle): (&ReaderId, Option<&Handle>),
@@ -178,7 +177,7 @@ impl Pushes {
                     }
                 }
                 // It is forgotten, or the cursor is another server's.
-                Err(UpstreamError::Refused { status, .. }) if status.is_client_error() => return,
+                Err(UpstreamError::HttpError { status, .. }) if status.is_client_error() => return,
                 Err(error) => tracing::debug!(%error, "an event stream did not open"),
             }
             tokio::time::sleep(pause).await;
@@ -192,7 +191,7 @@ impl Pushes {
         told: &Told<'_>,
         event: &sse_stream::Sse,
     ) -> Result<(), Over> {
-        // Only what has a place in the inbox makes it grow.
+        // Only events with a place make the inbox grow.
         let (Some(kind), Some(_)) = (event.event.as_deref(), event.id.as_deref()) else {
             return Ok(());
         };
@@ -209,7 +208,9 @@ impl Pushes {
                 };
                 if PUSHED.contains(&kind) {
                     let params = event.data.as_deref().map(serde_json::from_str::<Value>);
-                    let params = params.and_then(Result::ok).map(|told| voice::data(&told));
+                    let params = params
+                        .and_then(Result::ok)
+                        .map(|told| render_text::data(&told));
                     let pushed = CustomNotification::new(kind.to_owned(), params);
                     let pushed = ServerNotification::CustomNotification(pushed);
                     peer.send_notification(pushed).await.map_err(|_| Over)?;

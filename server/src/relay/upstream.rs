@@ -1,5 +1,5 @@
-//! A server elsewhere, as a client calls it: one request after another, none of which depends on
-//! the one before. So nothing is lost when it restarts but what it kept in memory.
+//! The client of a relay's server. Each request is self-contained, so a restart of the server loses
+//! only what it kept in memory.
 
 use std::fmt;
 use std::time::Duration;
@@ -19,20 +19,20 @@ use super::bounded::Bounded;
 use crate::http::{HANDLE_HEADER, TITLE};
 use crate::identity::{Handle, ReaderId};
 
-/// The era whose requests stand by themselves.
+/// The protocol version with self-contained requests.
 const ERA: &str = "2026-07-28";
 
-/// The most bytes of an answer, and of an event.
+/// The largest size of an answer and of an event in bytes.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 
-/// How long to wait for a server to take a connection.
+/// The time limit for a connection.
 const CONNECT: Duration = Duration::from_secs(3);
 
-/// A server elsewhere.
+/// A relay's server.
 #[derive(Clone)]
 pub struct Upstream {
     client: Client<HttpConnector, Body>,
-    /// Scheme, host and port.
+    /// The scheme, host and port.
     base: String,
     host: HeaderValue,
     bearer: Option<HeaderValue>,
@@ -46,7 +46,7 @@ impl fmt::Debug for Upstream {
     }
 }
 
-/// Why a request came to nothing.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum UpstreamError {
@@ -55,7 +55,7 @@ pub enum UpstreamError {
     #[error("the server at {base} does not answer: {why}")]
     Unreachable { base: String, why: String },
     #[error("the server at {base} answers {status}: {text}")]
-    Refused {
+    HttpError {
         base: String,
         status: StatusCode,
         text: String,
@@ -71,25 +71,25 @@ pub enum UpstreamError {
     },
 }
 
-/// What listens at an address.
+/// The kind of server at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// A server of this kind.
+    /// A chat server.
     Server,
-    /// One that asks for a token.
+    /// A server that requires a token.
     Guarded,
-    /// Nothing, or nothing of this kind.
+    /// No server, or another kind.
     Nothing,
 }
 
-/// The events of an inbox, as they come.
+/// The event stream of an inbox.
 pub(super) type Events = SseStream<Bounded<Incoming>>;
 
 impl Upstream {
-    /// The server at this address: `http://host:port`. With a bearer token, if it wants one.
+    /// The server at this address: `http://host:port`, with a bearer token if it requires one.
     ///
     /// # Errors
-    /// When it is no such address, or the token cannot stand in a header.
+    /// The address is invalid, or the token cannot be a header.
     pub fn at(url: &str, token: Option<&str>) -> Result<Self, UpstreamError> {
         let wrong = |why| UpstreamError::Address {
             url: url.into(),
@@ -126,13 +126,13 @@ impl Upstream {
         })
     }
 
-    /// Where it is.
+    /// Its address.
     #[must_use]
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// What listens there, as far as it says within `patience`.
+    /// Finds the kind of server within `patience`.
     pub async fn find(&self, patience: Duration) -> Found {
         let asked = async {
             let request = self.request(Method::GET, "/openapi.json");
@@ -185,10 +185,10 @@ impl Upstream {
         }
     }
 
-    /// Asks by JSON-RPC, and gives the result. `name` is what a call or a read is about.
+    /// Makes a JSON-RPC request, and returns the result. `name` is the subject of a call or a read.
     ///
     /// # Errors
-    /// When the server is not there, refuses, or answers with an error.
+    /// The server is not reachable, refuses, or answers with an error.
     pub async fn ask(
         &self,
         method: &str,
@@ -226,7 +226,7 @@ impl Upstream {
         Ok(message["result"].clone())
     }
 
-    /// The one message that answers a request, whether it comes as JSON or as a stream.
+    /// The message that answers a request, as JSON or as a stream.
     async fn message(&self, response: Response<Incoming>) -> Result<Value, UpstreamError> {
         let status = response.status();
         let kind = response.headers().get(CONTENT_TYPE);
@@ -257,7 +257,7 @@ impl Upstream {
             Ok(message) if message.get("jsonrpc").is_some() => Ok(message),
             Ok(_) | Err(_) => {
                 let text = String::from_utf8_lossy(&bytes);
-                Err(UpstreamError::Refused {
+                Err(UpstreamError::HttpError {
                     base: self.base.clone(),
                     status,
                     text: text.chars().take(200).collect(),
@@ -266,11 +266,11 @@ impl Upstream {
         }
     }
 
-    /// Opens the event stream of an inbox, from behind `after` or from its end: by the handle of
-    /// its participant, which is there as long as the stream is open, or else by the reader id.
+    /// Opens the event stream of an inbox, after `after` or from its end: by the handle of its
+    /// participant, which is present while the stream is open, otherwise by the reader id.
     ///
     /// # Errors
-    /// When the server is not there, or refuses.
+    /// The server is not reachable, or refuses.
     pub(super) async fn events(
         &self,
         (reader, handle): (&ReaderId, Option<&Handle>),
@@ -297,14 +297,14 @@ impl Upstream {
                 MAX_ANSWER_BYTES,
             )));
         }
-        Err(UpstreamError::Refused {
+        Err(UpstreamError::HttpError {
             base: self.base.clone(),
             status,
             text: "no event stream".into(),
         })
     }
 
-    /// A handle as it stands in a header.
+    /// A handle as a header.
     fn secret(&self, handle: &Handle) -> Result<HeaderValue, UpstreamError> {
         let secret = HeaderValue::from_str(handle.expose());
         let mut secret = secret.map_err(|error| self.strange(&error))?;
@@ -312,10 +312,10 @@ impl Upstream {
         Ok(secret)
     }
 
-    /// Takes the participant with this handle away from the server.
+    /// Unregisters the participant with this handle.
     ///
     /// # Errors
-    /// When the server is not there.
+    /// The server is not reachable.
     pub async fn unregister(&self, handle: &Handle) -> Result<(), UpstreamError> {
         let secret = self.secret(handle)?;
         let request = self
@@ -334,7 +334,7 @@ pub(super) async fn next(
     events.next().await
 }
 
-/// An error with its causes: what went wrong with a connection stands in the last of them.
+/// An error with its causes: the last one says what went wrong with a connection.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

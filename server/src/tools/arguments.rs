@@ -1,4 +1,4 @@
-//! Arguments as they come: read one by one, each complaint with its name and what is accepted.
+//! Parses arguments one by one. An error names the argument and what is accepted.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use chat_core::{Epoch, Reject, RoomId, Seq};
 use serde_json::{Map, Value, json};
 
 use super::Tool;
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
 
-/// Cursors and seqs stay below this: the largest integer that every JSON reader keeps exact.
+/// The limit of cursors and seqs: the largest integer that every JSON reader represents exactly.
 const MAX_INTEGER: u64 = (1 << 53) - 1;
 
-/// The most that `max` and `limit` may say; the configuration may allow less.
+/// The largest value of `max` and `limit`; the configuration may allow less.
 pub(super) const MAX_PAGE: u64 = 1_000;
 
-/// The arguments of one call. What is read is taken out; what is left at the end is none of the
-/// tool's.
+/// The arguments of one call. Each one is removed when it is parsed; those left at the end are
+/// unknown.
 #[derive(Debug)]
 pub struct Arguments {
     tool: Tool,
@@ -34,7 +34,8 @@ impl Arguments {
         }
     }
 
-    /// A null is as good as nothing: many clients send one for what their model left out.
+    /// Removes an argument. A null counts as missing: many clients send one for what their model
+    /// left out.
     fn take(&mut self, name: &'static str) -> Option<Value> {
         self.known.push(name);
         self.values.remove(name).filter(|value| !value.is_null())
@@ -52,10 +53,10 @@ impl Arguments {
         Refusal::invalid(format!("`{name}` must be {accepted}, not {found}"))
     }
 
-    /// A text that may be left out.
+    /// An optional text.
     ///
     /// # Errors
-    /// When it is something else.
+    /// It has another type.
     pub fn text(&mut self, name: &'static str) -> Result<Option<Arc<str>>, Refusal> {
         match self.take(name) {
             None => Ok(None),
@@ -64,10 +65,10 @@ impl Arguments {
         }
     }
 
-    /// A text that may not.
+    /// A required text.
     ///
     /// # Errors
-    /// When it is missing, or something else.
+    /// It is missing, or has another type.
     pub fn needed_text(&mut self, name: &'static str) -> Result<Arc<str>, Refusal> {
         let text = self.text(name)?;
         text.ok_or_else(|| self.missing(name))
@@ -77,10 +78,10 @@ impl Arguments {
         Refusal::invalid(format!("`{name}` is missing; {} needs it", self.tool))
     }
 
-    /// A list of texts that may be left out.
+    /// An optional list of texts.
     ///
     /// # Errors
-    /// When it is something else.
+    /// It has another type.
     pub fn texts(&mut self, name: &'static str) -> Result<Vec<Arc<str>>, Refusal> {
         let Some(value) = self.take(name) else {
             return Ok(Vec::new());
@@ -95,10 +96,10 @@ impl Arguments {
         items.iter().map(text).collect()
     }
 
-    /// A whole number from `least` to `most` that may be left out. One written as 20.0 is whole.
+    /// An optional whole number from `least` to `most`. 20.0 counts as whole.
     ///
     /// # Errors
-    /// When it is something else.
+    /// It is something else.
     pub fn integer(
         &mut self,
         name: &'static str,
@@ -122,18 +123,18 @@ impl Arguments {
             })
     }
 
-    /// A cursor or a seq that may be left out.
+    /// An optional cursor or seq.
     ///
     /// # Errors
-    /// When it is something else.
+    /// It is something else.
     pub fn seq(&mut self, name: &'static str) -> Result<Option<Seq>, Refusal> {
         Ok(self.integer(name, (0, MAX_INTEGER))?.map(Seq))
     }
 
-    /// A room that may be left out.
+    /// An optional room.
     ///
     /// # Errors
-    /// When it is something else, or no room could be called that.
+    /// It is something else, or no valid room id.
     pub fn room(&mut self) -> Result<Option<RoomId>, Refusal> {
         let Some(text) = self.text("room_id")? else {
             return Ok(None);
@@ -143,10 +144,10 @@ impl Arguments {
             .ok_or_else(|| Refusal::from(Reject::RoomNotFound))
     }
 
-    /// Nothing else was passed.
+    /// Checks that no argument is left.
     ///
     /// # Errors
-    /// When something was: it names it, and what the tool takes.
+    /// The name of an unknown argument, and the tool's arguments.
     pub fn finish(self) -> Result<(), Refusal> {
         let Some(other) = self.values.keys().next() else {
             return Ok(());
@@ -160,12 +161,12 @@ impl Arguments {
     }
 }
 
-/// One argument of tools: its name, whether it is needed, its schema, and how it is read.
+/// One argument: its name, whether it is required, its schema, and its parser.
 pub(super) struct Argument<T>(&'static str, Need, fn() -> Value, Reader<T>);
 
 type Reader<T> = fn(&mut Arguments, &'static str) -> Result<T, Refusal>;
 
-/// Whether a call is refused without the argument.
+/// Whether an argument is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     Needed,
@@ -174,7 +175,7 @@ pub(super) enum Need {
 
 use Need::{Needed, Optional};
 
-/// What a tool takes: names, schemas, and whether they are needed.
+/// The arguments of a tool: names, schemas, and whether they are required.
 pub(super) type Fields = Vec<(&'static str, Value, Need)>;
 
 impl<T> Argument<T> {
@@ -192,17 +193,17 @@ impl<T> Argument<T> {
     }
 }
 
-/// A text that may be left out.
+/// An optional text.
 pub(super) const fn text(name: &'static str) -> Argument<Option<Arc<str>>> {
     Argument(name, Optional, string, Arguments::text)
 }
 
-/// A text that may not.
+/// A required text.
 pub(super) const fn needed_text(name: &'static str) -> Argument<Arc<str>> {
     Argument(name, Needed, string, Arguments::needed_text)
 }
 
-/// The room, where the core may know it.
+/// The room, if the core can infer it.
 pub(super) const ROOM: Argument<Option<RoomId>> =
     Argument("room_id", Optional, string, |all, _| all.room());
 
@@ -213,7 +214,7 @@ pub(super) const NEEDED_ROOM: Argument<RoomId> =
         room.ok_or_else(|| all.missing(name))
     });
 
-/// The grant under which the caller believes to speak.
+/// The epoch of the grant that the caller believes to hold.
 pub(super) const EPOCH: Argument<Option<Epoch>> =
     Argument("epoch", Optional, integer, |all, name| {
         Ok(all.integer(name, (0, MAX_INTEGER))?.map(Epoch))
@@ -222,13 +223,13 @@ pub(super) const EPOCH: Argument<Option<Epoch>> =
 /// The public id of another participant.
 pub(super) const USER: Argument<Arc<str>> = needed_text("user_id");
 
-/// What is said in a room.
+/// The text of a message.
 pub(super) const MESSAGE: Argument<Arc<str>> = needed_text("message");
 
-/// What the caller says itself of its break.
+/// The caller's own text for its break.
 pub(super) const EXCUSE: Argument<Option<Arc<str>>> = text("excuse");
 
-/// What one would talk about.
+/// The topics that the caller wants to talk about.
 pub(super) const INTERESTS: Argument<Vec<Arc<str>>> = Argument(
     "interests",
     Optional,
@@ -236,7 +237,7 @@ pub(super) const INTERESTS: Argument<Vec<Arc<str>>> = Argument(
     Arguments::texts,
 );
 
-/// The last cursor.
+/// The caller's last cursor.
 pub(super) const AFTER: Argument<Option<Seq>> = Argument(
     "after",
     Optional,
@@ -244,7 +245,7 @@ pub(super) const AFTER: Argument<Option<Seq>> = Argument(
     Arguments::seq,
 );
 
-/// How many seconds a check waits. The core caps it; here it only has to be a number.
+/// The number of seconds that a check waits. The core limits it; here it only has to be a number.
 pub(super) const WAIT: Argument<Option<u64>> = Argument(
     "wait_seconds",
     Optional,
@@ -252,7 +253,7 @@ pub(super) const WAIT: Argument<Option<u64>> = Argument(
     |all, name| all.integer(name, (0, 86_400)),
 );
 
-/// How many events a check brings.
+/// The largest number of events of a check.
 pub(super) const MAX: Argument<Option<u64>> = Argument(
     "max",
     Optional,
@@ -260,11 +261,11 @@ pub(super) const MAX: Argument<Option<u64>> = Argument(
     |all, name| all.integer(name, (1, MAX_PAGE)),
 );
 
-/// The place in a room before which the messages are.
+/// The place in a room before which messages are read.
 pub(super) const BEFORE: Argument<Option<Seq>> =
     Argument("before", Optional, integer, Arguments::seq);
 
-/// How many messages there may be.
+/// The largest number of messages.
 pub(super) const LIMIT: Argument<Option<u64>> = Argument(
     "limit",
     Optional,
@@ -290,7 +291,7 @@ fn whole(number: &serde_json::Number) -> Option<u64> {
     whole.parse().ok()
 }
 
-/// The room that is called this, if one could be.
+/// The room with this id, if the id is valid.
 #[must_use]
 pub(super) fn room_id(text: &str) -> Option<RoomId> {
     let id = RoomId(text.strip_prefix("room_")?.parse().ok()?);

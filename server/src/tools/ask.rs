@@ -1,4 +1,4 @@
-//! From a tool and its arguments to what the core is asked.
+//! From a tool and its arguments to a request to the core.
 
 use std::sync::Arc;
 
@@ -7,47 +7,47 @@ use chat_core::{BreakKind, Command, EnterQueue, Read, Seq, Span, UserId};
 use super::arguments::{AFTER, EPOCH, MAX, MAX_PAGE, MESSAGE, ROOM, WAIT};
 use super::{Arguments, Tool};
 use crate::identity::{Handle, MAX_KEY_CHARS};
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
 
-/// How long a `check` waits when it does not say.
+/// The default wait of a `check`.
 const DEFAULT_WAIT: Span = Span::secs(20);
 
-/// The room that a login without one joins.
+/// The default room of a login.
 const DEFAULT_ROOM: &str = "lobby";
 
-/// How many messages `history` shows when it is not told.
+/// The default number of messages of `history`.
 pub(super) const DEFAULT_HISTORY: u64 = 50;
 
-/// A call, read and checked.
+/// A parsed call.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ParsedCall {
     /// Who calls, if it said so.
     pub handle: Option<Handle>,
     /// The request key, if there is one.
     pub key: Option<Arc<str>>,
-    /// What it asks.
+    /// The request.
     pub ask: Ask,
 }
 
-/// What is asked.
+/// The request of a call.
 #[derive(Clone, Debug)]
 pub enum Ask {
     /// A command.
     Command(Command),
-    /// A command by which one may register.
+    /// A command that may register its caller.
     Minting(Command, Mint),
     /// A command about another participant.
     About {
         /// Its public id.
         user: Box<str>,
-        /// What is said of it.
+        /// The reason, for a report.
         said: Option<Arc<str>>,
-        /// The command, once it is known who that is.
+        /// The command, built when its id is known.
         command: fn(UserId, Option<Arc<str>>) -> Command,
     },
     /// A read.
     Read(Read),
-    /// A read by one who may register by it: a newcomer has a mood, too.
+    /// A read of the stress level, which may register its caller.
     Mood,
 }
 
@@ -65,7 +65,7 @@ impl Ask {
         }
     }
 
-    /// The text that is kept of it.
+    /// The text that the core stores.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         if let Self::Command(Command::SendMessage { text, .. } | Command::Append { text, .. })
@@ -78,7 +78,7 @@ impl Ask {
         None
     }
 
-    /// What the caller says itself of its break.
+    /// The caller's own text for its break.
     #[must_use]
     pub fn excuse(&self) -> Option<Arc<str>> {
         if let Self::Minting(Command::TakeBreak { excuse, .. }, _) = self {
@@ -88,28 +88,28 @@ impl Ask {
     }
 }
 
-/// By what one who calls without a handle may be known to be there already.
+/// The way in which a call without a handle may refer to an existing participant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mint {
-    /// It wants this name.
+    /// By this name.
     Named(Arc<str>),
-    /// It does not mind its name.
+    /// By any name.
     Unnamed,
 }
 
-/// Reads the arguments of a tool.
+/// Parses the arguments of a tool.
 ///
 /// # Errors
 /// The first argument that is missing, wrong, or none of the tool's.
-pub fn parse(tool: Tool, arguments: Arguments) -> Result<Asked, Refusal> {
+pub fn parse(tool: Tool, arguments: Arguments) -> Result<ParsedCall, Refusal> {
     parse_with(tool, arguments, |arguments| tool.ask(arguments))
 }
 
-/// Reads the arguments of `send_message` where the room may be left out, as the core allows.
+/// Parses the arguments of `send_message` with an optional room, as the core allows.
 ///
 /// # Errors
 /// As for the tool.
-pub fn parse_send(arguments: Arguments) -> Result<Asked, Refusal> {
+pub fn parse_send(arguments: Arguments) -> Result<ParsedCall, Refusal> {
     parse_with(Tool::SendMessage, arguments, |arguments| {
         Ok(Ask::Command(Command::SendMessage {
             room: ROOM.read(arguments)?,
@@ -119,11 +119,11 @@ pub fn parse_send(arguments: Arguments) -> Result<Asked, Refusal> {
     })
 }
 
-/// Reads the arguments of `check` where the wait is called `delay`.
+/// Parses the arguments of `check` with the wait under the name `delay`.
 ///
 /// # Errors
 /// As for the tool.
-pub fn parse_check_event(arguments: Arguments) -> Result<Asked, Refusal> {
+pub fn parse_check_event(arguments: Arguments) -> Result<ParsedCall, Refusal> {
     parse_with(Tool::Check, arguments, |arguments| {
         let after = AFTER.read(arguments)?;
         let wait = WAIT.named("delay").read(arguments)?;
@@ -135,7 +135,7 @@ fn parse_with(
     tool: Tool,
     mut arguments: Arguments,
     read: impl FnOnce(&mut Arguments) -> Result<Ask, Refusal>,
-) -> Result<Asked, Refusal> {
+) -> Result<ParsedCall, Refusal> {
     let ask = read(&mut arguments)?;
     let handle = arguments.text("handle")?;
     let key = match tool.is_read_only() {
@@ -150,7 +150,7 @@ fn parse_with(
         )));
     }
     arguments.finish()?;
-    Ok(Asked {
+    Ok(ParsedCall {
         handle: handle.as_deref().map(Handle::given),
         key,
         ask,
@@ -177,7 +177,7 @@ pub(super) fn login(username: Arc<str>, room: Option<Arc<str>>) -> Ask {
     Ask::Minting(Command::Login { username, room }, mint)
 }
 
-/// By these labels a break's text is read; an excuse that has one would be read in their place.
+/// The labels in a break's text. An excuse with one of them would be parsed in their place.
 const LABELS: [&str; 3] = ["Break Summary:", "Stress Level:", "Boss Alert Level:"];
 
 pub(super) fn take_break(kind: BreakKind, excuse: Option<Arc<str>>) -> Result<Ask, Refusal> {
@@ -200,7 +200,7 @@ pub(super) fn check(after: Option<Seq>, wait: Option<u64>, max: Option<u64>) -> 
     })
 }
 
-/// So many of a page.
+/// A page size.
 pub(super) fn page(most: u64) -> usize {
     usize::try_from(most).unwrap_or(usize::MAX)
 }
@@ -211,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    fn asked(tool: Tool, values: Value) -> Result<Asked, String> {
+    fn asked(tool: Tool, values: Value) -> Result<ParsedCall, String> {
         let Value::Object(values) = values else {
             panic!("arguments are an object")
         };
@@ -255,7 +255,7 @@ mod tests {
             ] {
                 values[name] = value.into();
             }
-            // What a tool does not take is complained of, and taken out, until nothing is left.
+            // An argument that a tool does not take is refused, and removed, until none is left.
             loop {
                 match asked(*tool, values.clone()) {
                     Ok(asked) => {

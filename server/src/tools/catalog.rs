@@ -1,8 +1,7 @@
-//! The catalogue: every tool is one row, from which its description and the reading of its arguments
-//! follow. Names, order and texts are fixed.
+//! The catalogue: every tool is one row, from which its description and the parsing of its
+//! arguments follow. Names, order and texts are fixed.
 //!
-//! A model pays for every word here in each conversation, so all of it together stays small: a
-//! test holds the line.
+//! A model pays for every word here in each conversation, so a test limits the total size.
 
 use chat_core::{BreakKind, Command, Read, RoomSeq};
 
@@ -15,13 +14,13 @@ use super::ask::{self, Ask};
 use super::describe::Shape::{
     self, Flag, OneOf, Peer, PeerOrNull, Peers, Text, Whole, WholeOrNull,
 };
-use crate::wire::Refusal;
+use crate::refusal::Refusal;
 
-/// What a result says of its own: the names of its fields, and what they hold.
+/// The fields of a result that are specific to the tool.
 type Gives = &'static [(&'static str, Shape)];
 
-/// Makes `Tool` of rows: variant, name, toolsets, text; arguments, what is asked with them; and what
-/// the result says.
+/// Generates `Tool` from rows: variant, name, toolsets, text; arguments, and the request that they
+/// form; and the result's fields.
 macro_rules! tools {
     ($(
         $tool:ident $name:literal $sets:expr, $text:literal,
@@ -33,7 +32,7 @@ macro_rules! tools {
             $(#[doc = $text] $tool,)*
             /// Take a break of this kind.
             Break(BreakKind),
-            /// Read how stressed one is, and how alert the boss.
+            /// Read the stress level and the boss's alert level.
             CheckStressStatus,
         }
 
@@ -55,7 +54,7 @@ macro_rules! tools {
                 Self::CheckStressStatus,
             ];
 
-            /// The name by which it is called.
+            /// The name of the tool.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -65,7 +64,7 @@ macro_rules! tools {
                 }
             }
 
-            /// The toolsets that it is in.
+            /// The toolsets that contain it.
             #[must_use]
             pub const fn toolsets(self) -> &'static [Toolset] {
                 match self {
@@ -74,7 +73,7 @@ macro_rules! tools {
                 }
             }
 
-            /// What it does and when to call it.
+            /// Its purpose, and when to call it.
             pub(super) const fn text(self) -> &'static str {
                 match self {
                     $(Self::$tool => $text,)*
@@ -85,7 +84,7 @@ macro_rules! tools {
                 }
             }
 
-            /// The arguments of its own.
+            /// Its own arguments.
             pub(super) fn takes(self) -> Fields {
                 match self {
                     $(Self::$tool => vec![$($argument.described()),*],)*
@@ -94,7 +93,7 @@ macro_rules! tools {
                 }
             }
 
-            /// What is asked with these arguments.
+            /// The request with these arguments.
             pub(super) fn ask(self, arguments: &mut Arguments) -> Result<Ask, Refusal> {
                 Ok(match self {
                     $(Self::$tool => {
@@ -106,7 +105,7 @@ macro_rules! tools {
                 })
             }
 
-            /// What its result says of its own.
+            /// The fields of its result.
             pub(super) const fn gives(self) -> Gives {
                 match self {
                     $(Self::$tool => $gives,)*
@@ -245,7 +244,7 @@ const DRAFT: Gives = &[
     ("draft_suffix", Text),
 ];
 
-/// How one is, and who one is to a caller without a handle.
+/// The levels, and the identity of a caller without a handle.
 const STRESS: Gives = &[
     ("handle", Text),
     ("user_id", Text),
@@ -254,7 +253,7 @@ const STRESS: Gives = &[
     ("boss_alert_level", Whole),
 ];
 
-/// The result of a break: the caller's identity where it sent no handle, the break's text, both levels.
+/// The result of a break: the identity of a caller without a handle, the break's text, both levels.
 const RESTED: Gives = &[
     ("handle", Text),
     ("user_id", Text),

@@ -1,24 +1,24 @@
-//! How the tools are described to models and programs, as JSON Schemas.
+//! Descriptions of the tools for models and programs, as JSON Schemas.
 
 use serde_json::{Map, Value, json};
 
 use super::Tool;
 use super::arguments::{Fields, Need};
 
-/// A tool as it is listed.
+/// A tool in the list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Description {
     /// The tool.
     pub tool: Tool,
-    /// What it does and when to call it.
+    /// Its purpose, and when to call it.
     pub text: &'static str,
-    /// What it takes, as a JSON Schema.
+    /// The JSON Schema of its arguments.
     pub input: Map<String, Value>,
-    /// What `structuredContent` holds, as a JSON Schema.
+    /// The JSON Schema of `structuredContent`.
     pub output: Map<String, Value>,
 }
 
-/// What a field of a result holds. Peers are other participants, or what they said.
+/// The content of a result's field. Peers are other participants, or their words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Text,
@@ -31,7 +31,7 @@ pub(super) enum Shape {
     Peers,
 }
 
-/// Said of every field of a result that shows other participants.
+/// The description of every field that shows other participants.
 const UNTRUSTED: &str = "untrusted: other participants' words";
 
 impl Shape {
@@ -56,7 +56,7 @@ impl Shape {
     }
 }
 
-/// How the tool is described.
+/// The description of a tool.
 #[must_use]
 pub fn describe(tool: Tool) -> Description {
     let mut takes = tool.takes();
@@ -84,8 +84,8 @@ fn input(takes: Fields) -> Map<String, Value> {
     object
 }
 
-/// What is always there when the call was accepted; `error` is there when it was refused, and `note`
-/// where the result shows others.
+/// The schema of a result. Accepted calls have the required fields; refused ones have `error`.
+/// `note` is present if the result shows others.
 fn output(tool: Tool) -> Map<String, Value> {
     let own = tool.gives().iter();
     let has_peers = own.clone().any(|(_, shape)| shape.shows_peers());
@@ -112,7 +112,7 @@ fn object(properties: impl Iterator<Item = (&'static str, Value)>) -> Map<String
 mod tests {
     use super::*;
 
-    /// What models pay for: the names, texts and inputs of all tools.
+    /// The largest total size of the names, texts and inputs of all tools, which models pay for.
     const MAX_BYTES: usize = 10_000;
 
     #[test]

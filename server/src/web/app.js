@@ -1,4 +1,4 @@
-// The page: its frame, its views, and what it does by itself.
+// The page: its frame, its views, and its periodic tasks.
 
 import { h, render } from '/preact/preact.mjs';
 import { Dialog, ask as question } from '/page/dialog.js';
@@ -13,7 +13,7 @@ import { listenAgain, look, resume, show, signOut } from '/page/seat.js';
 import { ask } from '/page/server.js';
 import { changed, dismiss, drawBy, state } from '/page/state.js';
 
-// How often the page looks around, in milliseconds; and how often clocks on it move.
+// The time between two updates of the overview, and of clocks, in milliseconds.
 const LOOK = 2_500;
 const TICK = 1_000;
 
@@ -94,7 +94,7 @@ function draw() {
   const where = state.view === 'operator' ? 'Operator · ' : state.roomId ? `${state.rooms.get(state.roomId)?.name} · ` : '';
   document.title = `${unread > 0 ? `(${unread}) ` : ''}${where}Talking Stick`;
   document.documentElement.classList.toggle('in-room', state.view === 'room');
-  // Whoever moved to another view is told where it begins: a room is for writing.
+  // After a change of view, the focus moves to its beginning; in a room, to the text field.
   if (state.moved) {
     state.moved = false;
     wake();
@@ -102,21 +102,21 @@ function draw() {
   }
 }
 
-// Looks who is here, unless nobody looks at the page.
+// Updates the overview, unless the page is hidden.
 async function lookAround() {
   if (document.hidden || state.gate) return;
   if (state.view === 'operator') await lookAsOperator();
   try {
     const overview = await ask('GET', '/overview');
     state.overview = overview;
-    // The answer may be a second old: the least lag that was seen is nearest to the truth.
+    // The answer may be a second old: the smallest lag seen is the best estimate.
     state.skew = Math.max(state.skew ?? -Infinity, Date.parse(overview.at) - Date.now());
     for (const view of overview.named_rooms) {
       const room = state.rooms.get(view.room_id);
       if (room && !room.ended) seen(room, { ...view, line: view.next_in_line }, overview.at);
     }
   } catch {
-    // What is on the screen stays; the stream says when the server is gone.
+    // The screen stays as it is; the stream reports when the server is gone.
   }
   changed();
 }
@@ -133,7 +133,7 @@ async function lookForEver() {
 
 let wake = () => {};
 
-// Clocks move, and what passes is forgotten.
+// Updates clocks, and removes expired notices.
 function tick() {
   const now = Date.now();
   let moves = state.pairing !== null;
@@ -144,7 +144,7 @@ function tick() {
   if (moves && !document.hidden) changed();
 }
 
-// Begins, and again once there is a token.
+// Starts the page, and again after a token was given.
 async function begin() {
   if (state.me) listenAgain();
   else await resume();

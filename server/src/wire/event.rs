@@ -1,4 +1,4 @@
-//! Events and notices as clients read them.
+//! Events and notices on the wire.
 
 use chat_core::{
     Body, EndReason, Gap, Item, LostRange, Membership, NoticeKind, Page, RoomId, Seq, StickLoss,
@@ -11,26 +11,26 @@ use super::{User, timestamp};
 /// An event of an inbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Event {
-    /// Its place in the inbox: the cursor of whoever has it.
+    /// Its place in the inbox, which is also its cursor.
     pub seq: u64,
-    /// What kind.
+    /// Its type.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// When; a gap has no instant.
+    /// Its instant; a gap has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
-    /// Where; a gap may concern many rooms.
+    /// Its room; a gap may concern several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub room_id: Option<String>,
     /// Its place in the room's order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub room_seq: Option<u64>,
-    /// What else it says.
+    /// The fields of its type.
     #[serde(flatten)]
     pub payload: Payload,
 }
 
-/// What the kinds of events say besides.
+/// The fields of each type of event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 #[expect(
@@ -80,53 +80,53 @@ pub enum Payload {
     },
 }
 
-/// What a gap says of one room.
+/// The part of a gap that concerns one room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lost {
-    /// Which room.
+    /// The room.
     pub room_id: String,
-    /// None of its events before this one is gone.
+    /// A lower bound: no event of the room before this place was dropped.
     pub from_room_seq: u64,
-    /// The last of its events that is gone.
+    /// The room's last dropped event.
     pub to_room_seq: u64,
-    /// So many of them were messages; 0 unless the last of these is in this gap.
+    /// The number of dropped messages; 0 unless the last of them lies within this gap.
     pub messages: u64,
-    /// How the reader's own membership changed last: `joined`, `left` or `kicked`.
+    /// The last change of the reader's own membership: `joined`, `left` or `kicked`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub you: Option<&'static str>,
-    /// Whether others came, went, went away or came back.
+    /// Whether another member joined, left, went away or came back.
     pub members_changed: bool,
-    /// What became last of the reader's own stick: `granted`, `released` or `expired`.
+    /// The last change of the reader's own stick: `granted`, `released` or `expired`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stick: Option<&'static str>,
-    /// The grant that `stick` is about.
+    /// The epoch of that grant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epoch: Option<u64>,
-    /// Whether others were granted the stick, or gave it back or lost it.
+    /// Whether the stick was granted to, released by or taken from another member.
     pub stick_changed: bool,
     /// Why the room ended, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<&'static str>,
 }
 
-/// Something said in passing: no place anywhere, and only the latest counts.
+/// A transient notice: it has no place, and only the latest counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Notice {
-    /// What kind: `user.typing` or `user.waiting`.
+    /// Its type: `user.typing` or `user.waiting`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// When.
+    /// Its instant.
     pub timestamp: String,
-    /// Where.
+    /// The room.
     pub room_id: String,
-    /// Who.
+    /// The sender.
     pub user: User,
-    /// For how long it has been waiting.
+    /// How long the sender has been waiting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waited_seconds: Option<u64>,
 }
 
-/// A page of the inbox of `reader`: its events, and a gap wherever some are gone.
+/// A page of the inbox of `reader`: its events and gaps.
 #[must_use]
 pub fn events(page: &Page, reader: UserId) -> Vec<Event> {
     let items = page.items().map(|item| match item {
@@ -179,7 +179,7 @@ fn one(event: &chat_core::Event, seq: Seq, reader: UserId) -> Event {
     }
 }
 
-/// What the event says to its reader.
+/// The event's fields for its reader.
 pub(super) fn payload(event: &chat_core::Event, reader: UserId) -> Payload {
     let user = |who: &chat_core::Who| User::from(who);
     match &event.body {

@@ -1,27 +1,27 @@
-//! Results as clients read them, whatever carries them.
+//! Results on the wire, for all transports.
 
 use chat_core::{
     Answer, MessageId, PresenceView, Reply, Response, RoomId, Time, UserId, WasWaiting,
 };
 use serde::Serialize;
 
+use super::break_words::{Spoken, spoken};
 use super::event::{Event, Notice, Payload, events, notices, payload};
 use super::{User, public_id, timestamp};
-use crate::driver::{Facts, More};
+use crate::driver::{CallerContext, More};
 use crate::identity::{Handle, Secrets};
-use crate::voice::{self, Spoken};
 
-/// An accepted call's result.
+/// The result of an accepted call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Done {
-    /// What it says.
+    /// Its content.
     #[serde(flatten)]
     pub said: Said,
-    /// How many events of the caller's inbox no answer has carried yet.
+    /// The number of events of the caller's inbox that no answer has carried yet.
     pub unread: u64,
 }
 
-/// What the results of the tools say.
+/// The contents of the tools' results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 #[expect(
@@ -115,35 +115,35 @@ pub enum Said {
 pub struct PastMessage {
     /// Its place in the room's order.
     pub room_seq: u64,
-    /// When.
+    /// Its instant.
     pub timestamp: String,
-    /// What, and by whom.
+    /// Its text and its sender.
     #[serde(flatten)]
     pub payload: Payload,
 }
 
-/// Who the caller is, and by which secrets it goes on.
+/// The caller's identity, with its secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Credentials {
-    /// The secret that says who calls.
+    /// The secret that identifies the caller.
     pub handle: String,
     /// The public id.
     pub user_id: String,
-    /// The name by which others see it.
+    /// The display name.
     pub display_name: String,
-    /// Where its inbox is, as a resource.
+    /// The address of its inbox as a resource.
     pub inbox_uri: String,
 }
 
 /// A member of a room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Member {
-    /// Who.
+    /// The member.
     #[serde(flatten)]
     pub user: User,
     /// `present`, `reconnecting` or `away`.
     pub presence: &'static str,
-    /// Since when in the room.
+    /// The instant at which it joined.
     pub since: String,
 }
 
@@ -157,7 +157,7 @@ impl From<&chat_core::MemberView> for Member {
     }
 }
 
-/// The word for it.
+/// The presence on the wire.
 #[must_use]
 pub const fn presence(view: PresenceView) -> &'static str {
     match view {
@@ -167,52 +167,52 @@ pub const fn presence(view: PresenceView) -> &'static str {
     }
 }
 
-/// What a result says of its caller, as far as the call itself knew.
+/// The caller's part of a result, as far as the call determines it.
 #[derive(Clone, Copy, Debug)]
 pub struct Asker<'a> {
-    /// The handle that it called with, or was given.
+    /// The handle of the call, or the minted one.
     pub handle: &'a Handle,
-    /// By which the address of its inbox is made.
+    /// The secrets from which the inbox's address is derived.
     pub secrets: &'a Secrets,
-    /// Whether it came without a handle.
+    /// Whether it called without a handle.
     pub newcomer: Newcomer,
-    /// What it said itself of its break.
+    /// Its own text for its break.
     pub excuse: Option<&'a str>,
 }
 
 /// Whether a call registered its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Newcomer {
-    /// It came without a handle, and has to be told it.
+    /// It called without a handle, which the result must contain.
     Yes,
-    /// It knows its handle.
+    /// It has a handle.
     No,
 }
 
 /// The result of an accepted call.
 #[must_use]
-pub fn result(response: &Response, facts: &Facts, asker: Asker<'_>) -> Done {
-    let (mut unread, me) = match &facts.me {
+pub fn result(response: &Response, context: &CallerContext, asker: Asker<'_>) -> Done {
+    let (mut unread, me) = match &context.me {
         Some(me) => (me.unread, me.who.id),
         None => (0, UserId(0)),
     };
     let said = match response {
-        Response::Done(reply) => done(reply, facts, asker),
+        Response::Done(reply) => done(reply, context, asker),
         Response::Read(answer) => {
             if let Answer::Page { page, .. } = answer {
-                // The mark has moved past this very answer, or stands before it when the caller
-                // named an older place: what follows the answer is what counts.
+                // The node's cursor may lie past this answer, or before it if the caller named an
+                // older place. Only what follows the answer counts.
                 unread = page.unread;
             }
-            read(answer, me, minted(facts, asker))
+            read(answer, me, minted(context, asker))
         }
         Response::Streaming => Said::Success { success: true },
     };
     Done { said, unread }
 }
 
-fn credentials(facts: &Facts, asker: Asker<'_>) -> Credentials {
-    let who = facts.me.as_ref().map(|me| &*me.who);
+fn credentials(context: &CallerContext, asker: Asker<'_>) -> Credentials {
+    let who = context.me.as_ref().map(|me| &*me.who);
     Credentials {
         handle: asker.handle.expose().into(),
         user_id: who.map(public_id).unwrap_or_default(),
@@ -222,12 +222,12 @@ fn credentials(facts: &Facts, asker: Asker<'_>) -> Credentials {
 }
 
 /// Who a caller without a handle was registered as.
-fn minted(facts: &Facts, asker: Asker<'_>) -> Option<Credentials> {
-    (asker.newcomer == Newcomer::Yes).then(|| credentials(facts, asker))
+fn minted(context: &CallerContext, asker: Asker<'_>) -> Option<Credentials> {
+    (asker.newcomer == Newcomer::Yes).then(|| credentials(context, asker))
 }
 
-fn done(reply: &Reply, facts: &Facts, asker: Asker<'_>) -> Said {
-    let me = || credentials(facts, asker);
+fn done(reply: &Reply, context: &CallerContext, asker: Asker<'_>) -> Said {
+    let me = || credentials(context, asker);
     match reply {
         Reply::Waiting {
             position,
@@ -237,7 +237,7 @@ fn done(reply: &Reply, facts: &Facts, asker: Asker<'_>) -> Said {
             status: "waiting",
             me: me(),
             position: *position,
-            queue_length: queue_length(&facts.more),
+            queue_length: queue_length(&context.more),
             estimated_wait_seconds: estimated_wait.map(|wait| wait.as_secs_ceil()),
         },
         Reply::Matched { room, partner, .. } => Said::Matched {
@@ -252,7 +252,7 @@ fn done(reply: &Reply, facts: &Facts, asker: Asker<'_>) -> Said {
         Reply::LoggedIn { room, .. } => Said::LoggedIn {
             me: me(),
             room_id: room.to_string(),
-            users: members(&facts.more),
+            users: members(&context.more),
         },
         Reply::Sent {
             room,
@@ -273,7 +273,7 @@ fn done(reply: &Reply, facts: &Facts, asker: Asker<'_>) -> Said {
             epoch,
             lease_until,
             ..
-        } => stick(facts, *room, *place, epoch.0, *lease_until),
+        } => stick(context, *room, *place, epoch.0, *lease_until),
         Reply::Draft {
             length,
             cut,
@@ -290,8 +290,8 @@ fn done(reply: &Reply, facts: &Facts, asker: Asker<'_>) -> Said {
             flavour,
             ..
         } => {
-            let spoken = voice::spoken(*kind, *flavour, asker.excuse);
-            on_break(spoken, (*stress, *boss_alert), minted(facts, asker))
+            let words = spoken(*kind, *flavour, asker.excuse);
+            on_break(words, (*stress, *boss_alert), minted(context, asker))
         }
         Reply::LeftChat | Reply::Arrived { .. } | Reply::Done => Said::Success { success: true },
     }
@@ -321,8 +321,8 @@ fn queue_length(more: &More) -> usize {
     }
 }
 
-fn stick(facts: &Facts, room: RoomId, place: u32, epoch: u64, lease_until: Time) -> Said {
-    let holder = match &facts.more {
+fn stick(context: &CallerContext, room: RoomId, place: u32, epoch: u64, lease_until: Time) -> Said {
+    let holder = match &context.more {
         More::Holder(holder) => holder.as_deref().map(User::from),
         More::Nothing | More::Members(_) | More::Queue(_) | More::Begins(_) => None,
     };
@@ -332,7 +332,7 @@ fn stick(facts: &Facts, room: RoomId, place: u32, epoch: u64, lease_until: Time)
         place,
         epoch,
         holder,
-        lease_expires_in_seconds: lease_until.since(facts.at).as_secs_ceil(),
+        lease_expires_in_seconds: lease_until.since(context.at).as_secs_ceil(),
     }
 }
 

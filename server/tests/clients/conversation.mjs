@@ -1,4 +1,5 @@
-// A whole conversation of two agents by a published JavaScript client, in one era.
+// Two agents hold a whole conversation through a published JavaScript client, in one protocol
+// version.
 //
 // Usage: node conversation.mjs sdk|inspector legacy|modern URL
 
@@ -75,13 +76,13 @@ const room = matched.room_id;
 const found = await ann.check((event) => event.type === 'chatroom.found');
 assert.equal(found.room_id, room);
 
-// Talk, both ways.
+// Messages in both directions.
 for (const [speaker, hearer, message] of [[ann, ben, 'hi'], [ben, ann, 'hello'], [ann, ben, 'bye']]) {
   const sent = await speaker.call('send_message', { room_id: room, message });
   assert.equal((await hearer.hears(message)).message_id, sent.message_id);
 }
 
-// A push is received, where the client can hold a stream; else a check that waits is woken.
+// A client that can hold a stream receives a push; for any other client, a waiting check is woken.
 const told = await ann.client.follow(ann);
 const [heard] = await Promise.all([
   told(),
@@ -90,7 +91,7 @@ const [heard] = await Promise.all([
 assert.equal(heard, 'pushed');
 if (ann.client.pushes) await ann.hears('pushed');
 
-// The stick.
+// The talking stick.
 const attic = `attic-${name}`;
 const roomId = (await ann.call('login', { username: names.ann, room: attic })).room_id;
 await ben.call('login', { username: names.ben, room: attic });
@@ -104,7 +105,7 @@ await ben.hears('from the draft');
 await ben.check((event) => event.type === 'stick.granted' && event.user.display_name === names.ben);
 await ben.call('reset', { room_id: roomId });
 
-// Gone, and back with nothing lost.
+// A client reconnects and has lost nothing.
 await ann.client.close();
 const said = Array.from({ length: ann.client.pushes ? 20 : 3 }, (_, n) => `while you were away ${n}`);
 for (const message of said) await ben.call('send_message', { room_id: room, message });

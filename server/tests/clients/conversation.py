@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 import fastmcp
 
-# The older era has what the newer one calls deprecated.
+# The SDK calls what the older protocol version needs deprecated.
 warnings.simplefilter("ignore", mcp.MCPDeprecationWarning)
 
 MODES = {"legacy": "legacy", "modern": "2026-07-28"}
@@ -59,12 +59,12 @@ class Agent:
         self.updated = asyncio.Event()
 
     async def connect(self):
-        # A client is opened and closed by one task, whatever others do meanwhile.
+        # A client must be opened and closed by the same task.
         self.connected, self.leaving = asyncio.Future(), asyncio.Event()
         self.tasks = [asyncio.create_task(self.hold())]
         await asyncio.wait([self.connected, *self.tasks], return_when=asyncio.FIRST_COMPLETED)
         if not self.connected.done():
-            # It ended before it was connected, and says why.
+            # The task ended before it was connected; awaiting it raises the reason.
             await self.tasks[0]
 
     async def hold(self):
@@ -73,7 +73,7 @@ class Agent:
                 self.connected.set_result(None)
                 await self.leaving.wait()
         except* anyio.ClosedResourceError:
-            # The SDK's reader stumbles over a push that comes while it closes.
+            # The SDK's reader raises when a push arrives while it closes.
             if not self.leaving.is_set():
                 raise
 

@@ -1,5 +1,5 @@
-// The Inspector's command line as an agent's client: a process, and in the older era a session,
-// for each call.
+// The Inspector's command line as an agent's client: one process for each call, and in the older
+// protocol version one session for each call.
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
-//! One client that takes all it can get of the real server, over real sockets: its memory stays
-//! bounded, and others are served.
+//! One client takes all it can get of the real server over real sockets: the server's memory stays
+//! bounded, and other clients are served.
 #![cfg(target_os = "linux")]
 
 mod memory;

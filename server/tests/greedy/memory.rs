@@ -4,26 +4,26 @@ use serde_json::{Value, json};
 
 use crate::server::{Answer, Connection, Server, hello, modern};
 
-/// How many requests an attacker sends.
+/// The number of requests an attacker sends.
 const REQUESTS: usize = 60;
 
-/// What one of them may cost the server, while it is in work or its session is there: its connection
-/// has read buffers, and its session has queues.
+/// The most memory that one of them may cost the server while the request is processed or its
+/// session exists: its connection has read buffers, and its session has queues.
 const MOST_EACH: u64 = 512 * 1_024;
 
-/// As many values as fill a request of this size, the most that parsers make of bytes.
+/// As many JSON values as fit into a request of this size: parsers allocate most for these.
 fn dense(bytes: usize) -> Value {
     Value::Array(vec![json!([]); bytes / 3])
 }
 
-/// As many values as a request may have, and as many bytes.
+/// A request with the most values and the most bytes that are allowed.
 fn largest() -> Value {
     let mut list = vec![json!({ "": [] }); 480];
     list.push("x".repeat(120_000).into());
     Value::Array(list)
 }
 
-/// Others talk, whatever the attacker does.
+/// Another client is served, whatever the attacker does.
 fn serves(server: &Server) {
     let mut other = server.connect();
     let handle = other.register("Other");
@@ -33,10 +33,10 @@ fn serves(server: &Server) {
     assert_eq!(left.status, 200, "{}", left.body);
 }
 
-/// Sends a request on many connections, all of which stay open, and returns how much the server
-/// grew by them. It must not end any of them, nor refuse one.
+/// Sends a request on many connections, all of which stay open, and returns the growth of the
+/// server's memory. The server must neither close nor refuse any of them.
 fn growth(server: &Server, send: impl Fn(&mut Connection)) -> u64 {
-    // What is made once is made by now.
+    // One-time allocations are made by now.
     serves(server);
     let before = server.resident();
     let mut held: Vec<Connection> = Vec::new();
@@ -155,7 +155,7 @@ fn a_stream_keeps_nothing_of_what_nobody_reads() {
         assert_eq!(answer.status, 200, "{}", answer.body);
     });
     assert!(grown < REQUESTS as u64 * MOST_EACH, "{grown}");
-    // What a request paid with goes back with its stream.
+    // The permits of a request are returned when its stream ends.
     server.until("held{resource=\"streams\"}", |held| held == 0);
     server.until("held{resource=\"request_bytes\"}", |held| held == 0);
 }
@@ -168,7 +168,7 @@ fn a_check_that_waits_keeps_nothing_of_what_nobody_reads() {
         let name = format!("Waiter {}", names.next().unwrap());
         let mut connection = server.connect();
         let handle = connection.register(&name);
-        // In a room of its own, so that nothing wakes it.
+        // The participant is alone in a room, so that nothing wakes its check.
         connection.post("/tools/leave_chat", &handle, &json!({}));
         connection.post("/check_event", &handle, &json!({ "delay": 0 }));
         let arguments = json!({ "wait_seconds": 50, "handle": handle });
@@ -186,7 +186,7 @@ fn a_check_that_waits_keeps_nothing_of_what_nobody_reads() {
     server.until("held{resource=\"request_bytes\"}", |held| held == 0);
 }
 
-/// A limit that is soon reached.
+/// Limits that are soon reached.
 const LITTLE: [&str; 6] = [
     "--memory-limit",
     "64MiB",
@@ -196,15 +196,17 @@ const LITTLE: [&str; 6] = [
     "stick=optional",
 ];
 
-/// The most resident memory: the limit, an eighth for texts, and what arrives between two samples.
+/// The most resident memory: the limit, an eighth of it for texts, and what arrives between two
+/// samples.
 const MOST: u64 = 96 << 20;
 
-/// A text as long as one may be without being a large request.
+/// The longest text that does not make its request a large one.
 fn long() -> Value {
     json!({ "message": "😀".repeat(3_500) })
 }
 
-/// How many participants fill rooms, how many rooms each, and how many messages a room keeps.
+/// The number of participants that fill rooms, the rooms of each, and the messages that a room
+/// keeps.
 const TALKERS: usize = 4;
 const ROOMS: usize = 16;
 const KEPT: usize = 200;

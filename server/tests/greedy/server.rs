@@ -1,4 +1,4 @@
-//! The binary as it runs, and requests as bytes.
+//! The running binary, and requests as bytes.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// How long anything may take before a test gives up. Nothing waits for it to pass.
+/// The time limit of every wait in these tests. No test waits for it to pass.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
@@ -19,7 +19,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn start(words: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_talking-stick"));
-        // What the machine happens to be set to is not tested.
+        // The environment of the machine must not change the test.
         for (name, _) in std::env::vars() {
             if name.starts_with("TALKING_STICK_") {
                 command.env_remove(name);
@@ -43,17 +43,17 @@ impl Server {
         Connection::open(self.address, "")
     }
 
-    /// A connection of the owner of a token.
+    /// A connection that sends this token.
     pub(crate) fn connect_with(&self, token: &str) -> Connection {
         Connection::open(self.address, token)
     }
 
-    /// How many bytes of memory it has.
+    /// The resident memory of the server in bytes.
     pub(crate) fn resident(&self) -> u64 {
         1_024 * self.status("VmRSS:")
     }
 
-    /// What the system says of the process under this name.
+    /// The value of `name` in the process's status file.
     pub(crate) fn status(&self, name: &str) -> u64 {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(path).expect("it runs");
@@ -62,7 +62,7 @@ impl Server {
         figure.and_then(|it| it.parse().ok()).expect("a figure")
     }
 
-    /// What it says of itself under this name.
+    /// The value of the metric `name`.
     pub(crate) fn figure(&self, name: &str) -> u64 {
         self.figure_with(name, "")
     }
@@ -76,7 +76,7 @@ impl Server {
         figure.and_then(|it| it.parse().ok()).expect("a figure")
     }
 
-    /// Waits until a figure is what it should be.
+    /// Waits until a metric satisfies the condition.
     pub(crate) fn until(&self, name: &str, is_so: impl Fn(u64) -> bool) -> u64 {
         let began = Instant::now();
         loop {
@@ -92,19 +92,19 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended is no worse.
+        // The process may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A connection of HTTP/1.1.
+/// An HTTP/1.1 connection.
 pub(crate) struct Connection {
     stream: BufReader<TcpStream>,
     token: String,
 }
 
-/// What was answered.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -117,7 +117,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
     }
 
-    /// The code of the refusal that it is, in either shape.
+    /// The error code of a refusal, in either format.
     pub(crate) fn code(&self) -> String {
         let json = self.json();
         let error = json["error"]["data"].get("error").unwrap_or(&json["error"]);
@@ -136,7 +136,7 @@ impl Connection {
         }
     }
 
-    /// Sends a request, and does not wait for its answer.
+    /// Sends a request without waiting for its response.
     pub(crate) fn send(&mut self, line: &str, headers: &[(&str, &str)], body: &str) {
         let mut head = format!("{line} HTTP/1.1\r\nHost: localhost\r\n");
         let token = format!("Bearer {}", self.token);
@@ -149,7 +149,7 @@ impl Connection {
             head += &format!("Content-Type: application/json\r\nContent-Length: {length}\r\n");
         }
         let request = head + "\r\n" + body;
-        // One that is refused by its head need not be taken whole.
+        // A server that refuses by the headers need not read the body.
         let _ = self.stream.get_mut().write_all(request.as_bytes());
     }
 
@@ -158,7 +158,7 @@ impl Connection {
         self.answer()
     }
 
-    /// Reads an answer: the head alone of a stream that goes on.
+    /// Reads a response: only the headers of a stream.
     pub(crate) fn answer(&mut self) -> Answer {
         let (status, session, length) = self.head();
         let body = match length {
@@ -203,14 +203,14 @@ impl Connection {
         self.exchange(&format!("POST {path}"), &headers, &body.to_string())
     }
 
-    /// A participant: its handle.
+    /// Registers a participant; returns its handle.
     pub(crate) fn register(&mut self, name: &str) -> String {
         let answer = self.post("/register", "", &json!({ "username": name }));
         assert_eq!(answer.status, 200, "{}", answer.body);
         answer.json()["handle"].as_str().expect("a handle").into()
     }
 
-    /// Posts to MCP.
+    /// Posts to the MCP endpoint.
     pub(crate) fn mcp(&mut self, headers: &[(&str, &str)], body: &str) -> Answer {
         self.send_mcp(headers, body);
         self.answer()
@@ -222,16 +222,21 @@ impl Connection {
         self.send("POST /mcp", &headers, body);
     }
 
-    /// Opens a session of MCP.
+    /// Opens an MCP session.
     pub(crate) fn initialize(&mut self) -> Answer {
-        let answer = self.mcp(&[], &hello(&json!({})));
+        self.initialize_with(&json!({}))
+    }
+
+    /// Opens a session of MCP, for a client that says it has these capabilities.
+    pub(crate) fn initialize_with(&mut self, capabilities: &Value) -> Answer {
+        let answer = self.mcp(&[], &hello(capabilities));
         if answer.status == 200 && answer.body.is_empty() {
             self.end_of_stream();
         }
         answer
     }
 
-    /// Reads a body in chunks to its end.
+    /// Reads a chunked body to its end.
     pub(crate) fn end_of_stream(&mut self) -> String {
         let mut whole = Vec::new();
         loop {
@@ -246,7 +251,7 @@ impl Connection {
     }
 }
 
-/// What opens a session, for a client that can do this.
+/// The `initialize` request of a client with these capabilities.
 pub(crate) fn hello(capabilities: &Value) -> String {
     let hello = json!({
         "jsonrpc": "2.0", "id": 0, "method": "initialize",
@@ -258,7 +263,7 @@ pub(crate) fn hello(capabilities: &Value) -> String {
     hello.to_string()
 }
 
-/// A request of the era without sessions, with these further members of `_meta`.
+/// A request in the protocol version without sessions, with these additional members of `_meta`.
 pub(crate) fn modern(method: &str, mut params: Value, meta: Value) -> String {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

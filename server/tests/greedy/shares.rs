@@ -1,4 +1,4 @@
-//! One source that takes as many of everything as it can get.
+//! One source that takes as many of every resource as it can get.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::server::Server;
 
-/// A server whose callers need one of these tokens.
+/// A server that requires one of these tokens.
 fn guarded(tokens: &[&str]) -> (Server, tempfile::NamedTempFile) {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     for (n, token) in tokens.iter().enumerate() {
@@ -21,15 +21,16 @@ fn guarded(tokens: &[&str]) -> (Server, tempfile::NamedTempFile) {
     (Server::start(&["--auth-tokens", &path]), file)
 }
 
-/// How many sessions there may be, and how many each of a few sources opens, in all more than that.
+/// The session limit, and the number of sessions that each of a few sources opens; together they
+/// open more than the limit.
 const ALL: u64 = 10_000;
 const EACH: usize = 650;
 
-/// How many sources those are.
+/// The number of those sources.
 const SOURCES: usize = 16;
 
-/// What the rate gives one source in so long, besides its burst. A machine that is busy takes longer
-/// than the rate asks for: then no session waits.
+/// The bytes that the rate grants one source in this time, besides its burst. A busy machine is
+/// slower than the rate: then no session waits.
 fn spent_within(time: Duration) -> u64 {
     let bytes = u128::from(LARGE.per_second) * time.as_nanos() / 1_000_000_000;
     u64::try_from(bytes).expect("a test takes no years")
@@ -73,4 +74,20 @@ fn sessions_of_a_few_tokens_shut_out_no_other() {
     let session = [("Mcp-Session-Id", &*kept)];
     let there = server.connect_with("modest").mcp(&session, &list);
     assert_eq!(there.status, 200);
+}
+
+#[test]
+fn sessions_hold_nothing_of_what_large_requests_share() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    let capabilities = |values: usize| json!({ "sampling": { "tools": { "x": vec![0; values] } } });
+    for _ in 0..50 {
+        let opened = client.initialize_with(&capabilities(100));
+        assert_eq!(opened.status, 200, "{}", opened.body);
+    }
+    let held = |resource: &str| server.figure(&format!("held{{resource=\"{resource}\"}}"));
+    assert_eq!((held("sessions"), held("request_bytes")), (50, 0));
+    let refused = client.initialize_with(&capabilities(300));
+    assert_eq!(refused.status, 413, "{}", refused.body);
+    assert!(refused.body.contains("49152"), "{}", refused.body);
 }

@@ -1,4 +1,4 @@
-//! What operators see and do.
+//! What operators can see and do.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use server::http::Admin;
 use server::identity::Secrets;
 
 use crate::client::Answer;
-use crate::doors::tokens;
+use crate::tokens::tokens;
 use crate::world::{Registered, Setup, World};
 
 const BOSS: (&str, &str) = ("Authorization", "Bearer boss");
 
 pub(crate) async fn operated() -> World {
     let mut setup = Setup::free();
-    setup.door.operators = Some(tokens(&["boss"]));
+    setup.guard.operators = Some(tokens(&["boss"]));
     setup.http.admin = Admin::Served;
     World::start(setup).await
 }
@@ -148,7 +148,8 @@ async fn a_muted_address_listens_and_does_not_speak() {
     assert_eq!(says(&mut ben).await, (200, None));
 }
 
-/// Registers under this name and key, and says something: what it is told.
+/// Registers with this name and key, and sends a message. Returns the status and error code of the
+/// last response.
 async fn comes_back(world: &World, name: &str, key: &str) -> (u16, Option<String>) {
     let body = json!({ "username": name, "request_key": key });
     let mut client = world.client().await;
@@ -191,7 +192,7 @@ async fn a_mute_and_a_ban_outlive_another_registration() {
 #[tokio::test(flavor = "multi_thread")]
 async fn false_reports_push_out_no_true_one() {
     let mut setup = Setup::free();
-    setup.door.operators = Some(tokens(&["boss"]));
+    setup.guard.operators = Some(tokens(&["boss"]));
     setup.http.admin = Admin::Served;
     setup.config.max_reports = 10;
     setup.config.max_reports_per_address = 5;
@@ -225,7 +226,7 @@ async fn reports_are_read_newest_first() {
     let mut about = String::new();
     for (name, reason) in [("Ben", "first"), ("Cat", "second"), ("Dan", "third")] {
         about = world.register(name).await.user;
-        // The second report about the same participant is not kept.
+        // A second report about the same participant is not stored.
         for reason in [reason, "again"] {
             let report = json!({ "user_id": about, "reason": reason });
             assert_eq!(ann.post("/tools/report_user", report).await.status, 200);
@@ -329,7 +330,7 @@ async fn what_an_operator_cannot_mean_is_told() {
     }
 }
 
-/// Everything that is kept, page by page.
+/// All bans, read page by page.
 async fn all_bans(world: &World, limit: usize) -> Vec<Value> {
     let mut all = Vec::new();
     let mut after = String::new();
@@ -347,7 +348,7 @@ async fn all_bans(world: &World, limit: usize) -> Vec<Value> {
 async fn every_ban_and_mute_is_found_in_the_list_and_lifted_by_what_it_shows() {
     let world = operated().await;
     let reason = "spam";
-    // One with a name, one with a name and an id of its own, one with neither.
+    // A client with a name, a client with a name and its own id, and a client with neither.
     let named = world.register("Modern Ann").await;
     let mut client = world.client().await;
     let enter = json!({ "user_id": "pest.1", "display_name": "Pest" });
@@ -422,8 +423,8 @@ async fn nobody_else_is_let_in() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_has_another_token_is_no_operator_and_leaves_a_trace() {
     let mut setup = Setup::free();
-    setup.door.tokens = Some(tokens(&["sesame"]));
-    setup.door.operators = Some(tokens(&["boss"]));
+    setup.guard.tokens = Some(tokens(&["sesame"]));
+    setup.guard.operators = Some(tokens(&["boss"]));
     setup.http.admin = Admin::Served;
     let world = World::start(setup).await;
     let token = [("Authorization", "Bearer sesame")];
@@ -437,7 +438,7 @@ async fn who_has_another_token_is_no_operator_and_leaves_a_trace() {
     assert!(figures(&world).contains(turned_away));
 }
 
-/// What the server says of itself.
+/// The metrics as text.
 fn figures(world: &World) -> String {
     let node = world.service.node();
     let capacity = world.service.capacity();

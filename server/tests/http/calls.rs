@@ -1,4 +1,4 @@
-//! The calls: what each route takes, does and gives.
+//! The calls of every route: arguments, effects and results.
 
 use serde_json::{Value, json};
 
@@ -203,7 +203,7 @@ async fn a_server_is_healthy_and_ready_until_it_stops() {
     client.write(start.as_bytes()).await;
     world.closing.cancel();
     client.write(end.as_bytes()).await;
-    // The listener may have closed an idle connection; one in use is answered first.
+    // The server may have closed an idle connection; a request in progress is answered first.
     let rest = String::from_utf8(client.rest().await).unwrap();
     assert!(
         rest.is_empty() || rest.contains("503") && rest.contains("shutting_down"),
@@ -213,14 +213,14 @@ async fn a_server_is_healthy_and_ready_until_it_stops() {
     assert_eq!(service, 503);
 }
 
-/// What `/readyz` says of a server that stops, past its listener.
+/// The response of `/readyz` while the server stops, without its listener.
 async fn http_alone(world: &World) -> u16 {
     use axum::body::Body;
     use axum::http::Request;
     use tower::ServiceExt as _;
-    let options = server::http::Options {
+    let options = server::http::HttpOptions {
         closing: world.closing.clone(),
-        ..server::http::Options::default()
+        ..server::http::HttpOptions::default()
     };
     let app = server::http::router(world.service.clone(), &options);
     let request = Request::get("/readyz")

@@ -1,4 +1,4 @@
-//! A client of HTTP/1.1 that knows no more of it than the tests need.
+//! An HTTP/1.1 client that implements only what the tests need.
 
 #[cfg(target_os = "linux")]
 use std::net::Ipv4Addr;
@@ -19,7 +19,7 @@ pub(crate) struct Client {
     host: String,
 }
 
-/// What the server answered.
+/// A response.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -41,7 +41,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.text()))
     }
 
-    /// The code of the refusal that it is, in the shape of all refusals.
+    /// The error code of a refusal.
     pub(crate) fn code(&self) -> String {
         let json = self.json();
         assert_eq!(self.header("content-type"), Some("application/json"));
@@ -62,7 +62,7 @@ impl Client {
         Self::over(stream.expect("it listens"), address)
     }
 
-    /// The same from this address of the machine.
+    /// Connects from this address of the machine.
     #[cfg(target_os = "linux")]
     pub(crate) async fn connect_from(from: Ipv4Addr, address: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
@@ -80,13 +80,13 @@ impl Client {
         }
     }
 
-    /// Sends these bytes as they are.
+    /// Sends these bytes unchanged.
     pub(crate) async fn write(&mut self, bytes: &[u8]) {
-        // A server that has had enough may have closed already; its answer is what counts.
+        // The server may have closed the connection already; its response decides.
         let _ = within(self.stream.get_mut().write_all(bytes)).await;
     }
 
-    /// A request with these headers and this body.
+    /// Sends a request with these headers and this body.
     pub(crate) async fn request(
         &mut self,
         method: &str,
@@ -133,7 +133,7 @@ impl Client {
         self.request("POST", path, &headers, body.as_bytes()).await
     }
 
-    /// Reads an answer.
+    /// Reads a response.
     pub(crate) async fn answer(&mut self, method: &str) -> Answer {
         within(self.read(method)).await
     }
@@ -184,23 +184,24 @@ impl Client {
         line.trim_end().to_owned()
     }
 
-    /// How many bytes come next, of at most so many; none when the server closed.
+    /// Reads at most so many bytes, and returns how many came; `None` when the server closed the
+    /// connection.
     pub(crate) async fn some(&mut self, most: usize) -> Option<usize> {
         let mut bytes = vec![0; most];
-        // A connection that is cut may end by an error, too.
+        // A connection that is cut may also end with an error.
         let read = within(self.stream.read(&mut bytes)).await.unwrap_or(0);
         (read > 0).then_some(read)
     }
 
-    /// All that still comes until the server closes.
+    /// Reads everything until the server closes the connection.
     pub(crate) async fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
-        // A connection that is cut may end by an error, too.
+        // A connection that is cut may also end with an error.
         let _ = within(self.stream.read_to_end(&mut rest)).await;
         rest
     }
 
-    /// Opens a stream of events.
+    /// Opens an event stream.
     pub(crate) async fn events(mut self, path: &str, headers: &[(&str, &str)]) -> Events {
         let head = self.head("GET", path, headers, None);
         self.write(head.as_bytes()).await;
@@ -215,14 +216,14 @@ impl Client {
     }
 }
 
-/// An open stream of events.
+/// An open event stream.
 #[derive(Debug)]
 pub(crate) struct Events {
     client: Client,
     text: String,
 }
 
-/// One block of it.
+/// One block of the stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) id: Option<u64>,
@@ -242,7 +243,7 @@ impl Block {
 }
 
 impl Events {
-    /// The next block; none when the stream is over.
+    /// The next block; `None` at the end of the stream.
     pub(crate) async fn block(&mut self) -> Option<Block> {
         within(async {
             loop {
@@ -260,7 +261,7 @@ impl Events {
         .await
     }
 
-    /// The next event, comments and the opening passed over.
+    /// The next event; comments and the opening block are skipped.
     pub(crate) async fn event(&mut self) -> Option<Block> {
         within(async {
             loop {
@@ -273,7 +274,7 @@ impl Events {
         .await
     }
 
-    /// Reads one chunk (RFC 9112, section 7.1); false at the end.
+    /// Reads one chunk (RFC 9112, section 7.1); returns false at the end.
     async fn chunk(&mut self) -> bool {
         let line = self.client.line().await;
         let size = usize::from_str_radix(&line, 16).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Input that nobody means well by: always a clear refusal, and others undisturbed.
+//! Hostile input: the server always refuses clearly, and other clients are undisturbed.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::world::{Setup, World};
 
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
-/// The server still does what it is for.
+/// The server still serves clients.
 async fn serves(world: &World) {
     let mut client = world.client().await;
     let answer = client.get("/readyz").await;
@@ -109,7 +109,7 @@ async fn arguments_of_wrong_types_are_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_too_large_is_413() {
     let mut setup = Setup::free();
-    setup.door.max_body = 10_000;
+    setup.guard.max_body = 10_000;
     let world = World::start(setup).await;
     let mut ann = world.register("Ann").await;
     let long = ann
@@ -119,7 +119,7 @@ async fn what_is_too_large_is_413() {
     let huge = vec![b' '; 60_000];
     let refused = post(&world, "/send", &[JSON], &huge).await;
     assert_eq!(refused, (413, "body_too_large".into()));
-    // Nobody says how much is coming, and it does not end by itself.
+    // The body has no announced length, and never ends.
     let mut client = world.client().await;
     let chunked = [JSON, ("Transfer-Encoding", "chunked")];
     let head = client.head("POST", "/send", &chunked, None);
@@ -134,7 +134,7 @@ async fn what_is_too_large_is_413() {
         (answer.status, answer.code()),
         (413, "body_too_large".into())
     );
-    // One that asks before it sends is spared the sending.
+    // A client that asks before it sends is refused before it sends.
     let mut client = world.client().await;
     let asks = [
         JSON,
@@ -163,7 +163,7 @@ async fn a_list_goes_on_behind_no_text_that_is_longer_than_a_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_that_come_byte_by_byte_or_not_at_all_are_given_up() {
     let mut setup = Setup::default();
-    setup.door.body_within = Duration::from_millis(200);
+    setup.guard.body_within = Duration::from_millis(200);
     let world = World::start(setup).await;
     let mut slow = world.client().await;
     let head = slow.head("POST", "/register", &[JSON], Some(100));
@@ -384,15 +384,15 @@ async fn requests_on_one_connection_do_not_mix() {
     client.write(both.as_bytes()).await;
     assert_eq!(client.answer("GET").await.status, 200);
     assert_eq!(client.answer("GET").await.status, 404);
-    // Two lengths that disagree are how requests are smuggled past proxies.
+    // Request smuggling past a proxy uses two lengths that disagree.
     let lengths = [JSON, ("Content-Length", "2"), ("Content-Length", "3")];
     let head = client.head("POST", "/register", &lengths, None);
     client.write(format!("{head}{{}}x").as_bytes()).await;
     assert_eq!(client.answer("POST").await.status, 400);
 }
 
-/// Far more than anybody holds half open in good faith, and twice as many descriptors of this
-/// process.
+/// Far more half-open connections than honest clients need, and twice as many file descriptors of
+/// this process.
 const HALF_OPEN: usize = 3_000;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -403,9 +403,9 @@ async fn thousands_of_half_open_connections_hold_up_nobody_and_end() {
         "the machine allows {files} open files"
     );
     let mut setup = Setup::free();
-    setup.capacity.connections = Share::of(HALF_OPEN as u64 + 100, 1);
+    setup.capacity.connections = Share::whole(HALF_OPEN as u64 + 100);
     setup.limits.head = Duration::from_secs(5);
-    setup.door.body_within = Duration::from_secs(5);
+    setup.guard.body_within = Duration::from_secs(5);
     let world = World::start(setup).await;
     let mut ann = world.register("Ann").await;
     let mut ben = world.register("Ben").await;
@@ -413,7 +413,7 @@ async fn thousands_of_half_open_connections_hold_up_nobody_and_end() {
     let mut half = Vec::new();
     for n in 0..HALF_OPEN {
         let mut client = world.client().await;
-        // Nothing at all, half a head, half a body, and half a stream's head.
+        // Nothing at all, half of the headers, half a body, and half of a stream's headers.
         let begun: &[u8] = match n % 4 {
             0 => b"",
             1 => b"POST /register HTTP/1.1\r\nHost: loc",
@@ -437,7 +437,7 @@ async fn thousands_of_half_open_connections_hold_up_nobody_and_end() {
     }
     serves(&world).await;
     ben.say("still here").await;
-    // Each is given up by itself, with or without a word.
+    // The server gives up each of them by itself, with or without a response.
     for mut client in half {
         client.rest().await;
     }

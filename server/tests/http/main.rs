@@ -1,19 +1,20 @@
-//! Plain HTTP as others meet it: a whole server on a port of its own, and a client that writes
-//! and reads bytes, so that what it sends may be as wrong as anybody's.
+//! Plain HTTP from outside: a whole server on a port of its own, and a client that writes and reads
+//! bytes, so that it can send malformed requests.
 
 mod admin;
 mod calls;
 mod client;
-mod doors;
+mod guard;
 mod hostile;
 mod older;
 mod openapi;
 mod secrets;
-// Other systems have one address of loopback.
+// Other systems have only one loopback address.
 #[cfg(target_os = "linux")]
 mod shares;
 mod stalled;
 mod stream;
 #[cfg(target_os = "linux")]
 mod takeover;
+mod tokens;
 mod world;

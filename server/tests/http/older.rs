@@ -1,15 +1,15 @@
-//! What the older client does, call by call: it registers by name as often as it likes, listens
-//! with its name in the address, and gives up on a call after 5 s.
+//! The older client, call by call: it registers by name as often as it likes, listens with its name
+//! in the URL, and gives up on a call after 5 s.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use server::settings::Usernames;
+use server::http::Usernames;
 
 use crate::client::{Answer, Events};
 use crate::world::{Setup, World, within};
 
-/// How long such a client waits for an answer.
+/// The time after which such a client gives up on a call.
 const ITS_PATIENCE: Duration = Duration::from_secs(5);
 
 async fn trusting() -> World {
@@ -38,7 +38,7 @@ async fn listen(world: &World, name: &str) -> Events {
     world.client().await.events(&path, &accept).await
 }
 
-/// The next lines of the chat, as such a client reads them.
+/// The next lines of the chat, parsed as such a client parses them.
 async fn lines(events: &mut Events) -> Vec<(String, String)> {
     let block = events.event().await.expect("the stream goes on");
     let text = |line: &Value, field: &str| line[field].as_str().expect(field).to_owned();
@@ -98,7 +98,7 @@ async fn it_registers_twice_listens_and_talks_by_turns() {
     )
     .await;
     assert_eq!(lines(&mut bob).await, [line("Claude", "hello\n\nthere")]);
-    // To have said something ended the turn; and Bob's claim was withdrawn, so it may be anybody's.
+    // Speaking ended the turn, and Bob's claim was withdrawn, so anyone may take the stick.
     done(&world, "/talking_stick", json!({ "username": "Bob" })).await;
     assert_eq!(lines(&mut claude).await, [wants]);
     done(
@@ -151,7 +151,7 @@ async fn what_came_while_it_did_not_listen_is_there_when_it_does() {
     while seen.last() != Some(&line("Ben", "one")) {
         seen.extend(lines(&mut events).await);
     }
-    // It asks for the next, so it has this one.
+    // Asking for the next event acknowledges this one.
     done(&world, "/talking_stick", json!({ "username": "Ben" })).await;
     lines(&mut events).await;
     drop(events);
@@ -176,8 +176,8 @@ async fn that_it_waits_is_answered_at_once_and_waited_for_behind_its_back() {
     let mut ann = listen(&world, "Ann").await;
     done(&world, "/talking_stick", json!({ "username": "Ben" })).await;
     lines(&mut ann).await;
-    // An inbox with something in it is no waiting: what the stream took counts only when the
-    // connection asks for more.
+    // A check does not wait while the inbox has events, and what the stream delivered is
+    // acknowledged only when the connection asks for more.
     within(async {
         while parked(&world).await == 0 {
             done(
@@ -198,7 +198,7 @@ async fn that_it_waits_is_answered_at_once_and_waited_for_behind_its_back() {
         .await;
         assert_eq!(parked(&world).await, 1);
     }
-    // Something comes, and it waits no longer.
+    // An event arrives and ends the wait.
     done(
         &world,
         "/send",

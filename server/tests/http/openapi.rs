@@ -1,11 +1,11 @@
-//! The document of the interface: whole, valid, and true.
+//! The OpenAPI document: complete, valid, and consistent with the server.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use server::http::{Admin, document};
 
-use crate::doors::tokens;
+use crate::tokens::tokens;
 use crate::world::{Setup, World};
 
 #[test]
@@ -14,7 +14,7 @@ fn the_document_is_as_it_was() {
     insta::assert_snapshot!("openapi", text);
 }
 
-/// Every operation: its path, its method, and what is said of it.
+/// Every operation: its path, its method, and its description.
 fn operations(document: &Value) -> Vec<(String, String, Value)> {
     let mut all = Vec::new();
     for (path, item) in document["paths"].as_object().expect("paths") {
@@ -25,7 +25,7 @@ fn operations(document: &Value) -> Vec<(String, String, Value)> {
     all
 }
 
-/// Everything of this name anywhere in the document.
+/// Collects every value with this name anywhere in the document.
 fn all_of<'a>(value: &'a Value, name: &str, found: &mut Vec<&'a Value>) {
     match value {
         Value::Object(map) => {
@@ -78,14 +78,14 @@ fn without_operators_there_is_nothing_of_theirs() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_of_it_answers() {
     let mut setup = Setup::free();
-    setup.door.operators = Some(tokens(&["boss"]));
+    setup.guard.operators = Some(tokens(&["boss"]));
     setup.http.admin = Admin::Served;
     let world = World::start(setup).await;
     let document = world.client().await.get("/openapi.json").await;
     assert_eq!(document.status, 200);
     for (number, (path, method, operation)) in operations(&document.json()).into_iter().enumerate()
     {
-        // One for each, since some of them leave.
+        // One participant for each operation, because some operations make it leave.
         let name = format!("caller {number}");
         let one = world.register(&name).await;
         let headers = [
@@ -113,7 +113,8 @@ async fn every_route_of_it_answers() {
         let answer = client
             .request(&method, &path, &headers, body.as_bytes())
             .await;
-        // Understood, whatever it came to: no route is missing, and no argument is wrong.
+        // The request was understood, whatever the result: no route is missing, and no argument is
+        // wrong.
         assert!(
             ![404, 405].contains(&answer.status)
                 || answer.code() == "user_not_found"
@@ -142,14 +143,14 @@ async fn every_route_of_it_answers() {
     }
 }
 
-/// The schema with what it refers to beside it.
+/// The schema together with the schemas it refers to.
 fn resolved(document: &Value, schema: &Value) -> Value {
     let mut schema = schema.clone();
     schema["components"] = document["components"].clone();
     schema
 }
 
-/// Arguments that the schema allows: those of the older kind are left out.
+/// Arguments that the schema allows, without the arguments of older clients.
 fn example(schema: &Value, room: &str, name: &str) -> Value {
     let mut body = json!({});
     let Some(properties) = schema["properties"].as_object() else {

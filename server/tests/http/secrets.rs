@@ -1,16 +1,16 @@
-//! No secret is ever logged: all that is logged, down to the smallest trace, is searched for them.
+//! No secret is ever logged: the whole log, at the level `trace`, is searched for secrets.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use server::http::{Admin, Options};
+use server::http::{Admin, HttpOptions};
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::doors::tokens;
+use crate::tokens::tokens;
 use crate::world::{Setup, World};
 
-/// Where the log goes.
+/// The destination of the log.
 #[derive(Clone, Debug, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -34,7 +34,7 @@ impl MakeWriter<'_> for Log {
     }
 }
 
-/// A test of its own process: the log is everybody's.
+/// This test needs a process of its own, because all tests of a process share its log.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_is_ever_logged() {
     let log = Log::default();
@@ -44,11 +44,11 @@ async fn no_secret_is_ever_logged() {
         .finish();
     tracing::subscriber::set_global_default(subscriber).expect("the first one here");
     let mut setup = Setup::free();
-    setup.door.tokens = Some(tokens(&["token-of-a-user"]));
-    setup.door.operators = Some(tokens(&["token-of-the-boss"]));
-    setup.http = Options {
+    setup.guard.tokens = Some(tokens(&["token-of-a-user"]));
+    setup.guard.operators = Some(tokens(&["token-of-the-boss"]));
+    setup.http = HttpOptions {
         admin: Admin::Served,
-        ..Options::default()
+        ..HttpOptions::default()
     };
     let world = World::start(setup).await;
     let mut client = world.client().await;

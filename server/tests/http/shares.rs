@@ -1,14 +1,16 @@
-//! One address that takes as many of everything as it can get: it is refused, and others are not.
+//! One address takes as many of every resource as it can get: it is refused, and other addresses
+//! are not.
 
 use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use server::capacity::{Share, Speed};
 
 use crate::client::Client;
-use crate::world::{Setup, World};
+use crate::world::{Setup, World, within};
 
-/// Another address of this machine.
+/// Another loopback address of this machine.
 const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,7 +80,7 @@ async fn requests_of_one_address_wait_for_their_turn_and_those_of_others_do_not(
         assert_eq!(elsewhere.get("/users").await.status, 200);
     }
     assert_eq!(requests.waited(), waited);
-    // A connection takes a turn of its own.
+    // Each connection takes a turn of its own.
     for _ in 0..20 {
         let mut client = world.client().await;
         assert_eq!(client.get("/healthz").await.status, 200);
@@ -122,4 +124,52 @@ async fn texts_of_one_address_have_a_rate_and_those_of_others_pass() {
     let handle = ben["handle"].as_str().expect("a handle");
     let heard = elsewhere.post("/send", Some(handle), &said).await;
     assert_eq!(heard.status, 200, "{}", heard.text());
+}
+
+/// Registers from the address: its client and handle.
+async fn newcomer(world: &World, from: Ipv4Addr, name: &str) -> (Client, String) {
+    let mut client = Client::connect_from(from, world.address).await;
+    let who = json!({ "username": name });
+    let registered = client.post("/register", None, &who).await.json();
+    let handle = registered["handle"].as_str().expect("a handle").to_owned();
+    (client, handle)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_checks_of_one_address_are_answered_in_turn_and_those_of_others_at_once() {
+    let mut setup = Setup::free();
+    setup.capacity.woken = Some(Speed {
+        per_second: 2,
+        burst: 2,
+    });
+    let world = World::start(setup).await;
+    let mut waiters = Vec::new();
+    for (n, from) in [Ipv4Addr::LOCALHOST; 3].into_iter().enumerate() {
+        waiters.push(newcomer(&world, from, &format!("Waiter {n}")).await);
+    }
+    for n in 0..2 {
+        waiters.push(newcomer(&world, ELSEWHERE, &format!("Other {n}")).await);
+    }
+    let mut checks = tokio::task::JoinSet::new();
+    for (mut client, handle) in waiters {
+        let read = json!({ "wait_seconds": 0 });
+        let read = client.post("/tools/check", Some(&handle), &read).await;
+        let waits = json!({ "wait_seconds": 50, "after": read.json()["cursor"] });
+        checks.spawn(async move { client.post("/tools/check", Some(&handle), &waits).await });
+    }
+    within(async {
+        while world.service.node().look(|node| node.load().parked).await != Some(5) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let began = Instant::now();
+    // To come in is heard by all.
+    let _speaker = newcomer(&world, ELSEWHERE, "Speaker").await;
+    while let Some(check) = checks.join_next().await {
+        let check = check.expect("no check panics");
+        assert_eq!(check.json()["events"][0]["type"], "user.joined");
+    }
+    assert_eq!(world.service.capacity().woken.waited(), 1);
+    assert!(began.elapsed() >= Duration::from_millis(500));
 }

@@ -1,4 +1,5 @@
-//! Readers that stand still, or are too slow: cut off, told, and nobody's burden but their own.
+//! Stalled or slow readers: the server disconnects them, tells them why, and other clients are
+//! undisturbed.
 
 use std::time::Duration;
 
@@ -9,14 +10,14 @@ use server::listener::Pace;
 
 use crate::world::{Setup, World, within};
 
-/// How much one message weighs.
+/// The length of one message in bytes.
 const MESSAGE: usize = 4_000;
 
-/// How many are sent: more than any buffer takes.
+/// The number of messages: more than all buffers hold.
 const COUNT: usize = 2_000;
 
-/// What a reader that stands still may cost: the machine's buffers at both ends, the connection's,
-/// and the page that was on its way.
+/// The most memory that a stalled reader may cost: the machine's buffers at both ends, the
+/// connection's buffer, and the page that was being written.
 const MOST_HELD: usize = 2 * 1_024 * 1_024;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,7 +62,7 @@ async fn a_reader_that_stands_still_is_cut_and_harms_nobody() {
             size.limit
         );
     }
-    // What it missed is in its inbox, and a gap says what is not.
+    // The missed events are in the inbox, and a gap event tells which of them are lost.
     let mut again = world.events(&cid.handle, Some(0)).await;
     let gap = again.event().await.expect("it is told");
     assert!(gap.is("gap"), "{gap:?}");
@@ -92,7 +93,7 @@ async fn a_stop_does_not_wait_for_a_stream_that_nobody_reads() {
     for n in 0..COUNT {
         ann.say(&format!("{n} {}", "x".repeat(MESSAGE - 10))).await;
     }
-    // Its grace is longer than any test may take.
+    // Its grace period is longer than any test takes.
     let by = std::time::Instant::now() + Duration::from_secs(3_600);
     world.closing.cancel();
     world.service.node().stop(by);
@@ -105,9 +106,10 @@ async fn a_stop_does_not_wait_for_a_stream_that_nobody_reads() {
 async fn readers_that_take_something_now_and_then_are_cut_by_their_rate() {
     let mut setup = Setup::free();
     setup.limits.pace = Pace {
-        // Within it the reader takes far more than the system waits for before it goes on writing.
+        // Within the window the reader takes far more bytes than the system waits for before it
+        // continues to write.
         window: Duration::from_secs(2),
-        // More than anybody takes who asks for something else between two reads.
+        // More bytes per second than a client takes that does other work between two reads.
         least_rate: 1 << 40,
     };
     let world = World::start(setup).await;
@@ -117,7 +119,7 @@ async fn readers_that_take_something_now_and_then_are_cut_by_their_rate() {
     let head = slow.head("GET", "/events", &headers, None);
     slow.write(head.as_bytes()).await;
     world.until(&cid.user, PresenceView::Present, 1).await;
-    // It takes some all the time, and each time more is said than it takes.
+    // The reader takes some bytes all the time, and more messages are sent each time than it takes.
     within(async {
         while slow.some(MESSAGE).await.is_some() {
             for _ in 0..4 {
@@ -141,14 +143,15 @@ async fn a_source_whose_answers_nobody_reads_makes_no_more_requests() {
     let mut setup = Setup::free();
     setup.limits.pace.window = Duration::from_secs(3_600);
     setup.config.max_answer_bytes = 1 << 20;
-    setup.capacity.answers = Share::of(1 << 20, 4);
+    setup.capacity.answers = Share::of(1 << 20, 1 << 18);
     let world = World::start(setup).await;
     let mut ann = world.register("Ann").await;
     let mut unread = world.client().await;
     for n in 0..100 {
         ann.say(&format!("{n} {}", "x".repeat(MESSAGE - 10))).await;
     }
-    // Each of these is answered with as much as the machine's buffers at both ends hold, or more.
+    // Each of these responses has at least as many bytes as the machine's buffers at both ends
+    // hold.
     let body = json!({ "room_id": ann.room, "limit": 100 }).to_string();
     let length = body.len().to_string();
     let headers = [
@@ -171,7 +174,7 @@ async fn a_source_whose_answers_nobody_reads_makes_no_more_requests() {
     within(async { while ann.client.get("/users").await.status != 200 {} }).await;
 }
 
-/// Whether one source has its share of answers.
+/// Whether one source has used its share of responses.
 fn is_charged(world: &World) -> bool {
     let answers = &world.service.capacity().answers;
     answers.most_of_one() >= answers.share().each

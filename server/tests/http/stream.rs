@@ -1,4 +1,4 @@
-//! `GET /events`: order, resuming, notices, silence, and the end.
+//! `GET /events`: order, resumption, notices, keep-alive, and the end.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::client::{Block, Events};
 use crate::world::{Setup, World, within};
 
-/// Reads so many messages, and says what and under which ids.
+/// Reads so many messages, and returns the id and text of each.
 async fn messages(events: &mut Events, count: usize) -> Vec<(u64, String)> {
     let mut read = Vec::new();
     while read.len() < count {
@@ -62,8 +62,8 @@ async fn a_reader_that_comes_back_misses_and_doubles_nothing() {
     let mut read: Vec<(u64, String)> = Vec::new();
     let mut last: Option<u64> = Some(0);
     while read.len() < COUNT {
-        // Each time with what the last event said, as an EventSource does; its address says still
-        // what it said at first.
+        // Each reconnection sends the id of the last event, as an EventSource does; the URL keeps
+        // the position of the first connection.
         let id = last.unwrap_or_default().to_string();
         let headers = [("Chat-Handle", &*ben.handle), ("Last-Event-ID", &id)];
         let client = world.client().await;

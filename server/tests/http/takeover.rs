@@ -1,4 +1,5 @@
-//! One who wants what is another's: an account, every place of a room, or the ear of its members.
+//! A client that tries to take what belongs to another: an account, all places of a room, or the
+//! streams of its members.
 
 use std::net::Ipv4Addr;
 
@@ -10,10 +11,10 @@ use crate::admin::{done, operated};
 use crate::client::{Answer, Client};
 use crate::world::{Registered, Setup, World, within};
 
-/// Another address of this machine.
+/// Another loopback address of this machine.
 const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
-/// A key as a client draws it.
+/// A key like those that clients draw.
 const KEY: &str = "kJ3v9QmX2hTz7pLw8RbYcA";
 
 async fn elsewhere(world: &World) -> Client {
@@ -42,7 +43,8 @@ async fn who_knows_another_s_key_and_name_gets_no_account() {
     };
     let stolen = register(&mut eve, "Ann", Some(KEY)).await;
     gives_nothing(&stolen, "name_taken");
-    // Before it is used, its owner may ask again; then nobody, from wherever.
+    // Until the handle is used, its owner may ask for it again; after that it is refused to
+    // everyone, from any address.
     let again = register(&mut ann, "Ann", Some(KEY)).await.json();
     assert_eq!(again["handle"], own["handle"]);
     for n in 0..130 {
@@ -86,7 +88,7 @@ async fn those_who_register_and_are_gone_close_no_room() {
     let world = World::start(setup).await;
     for name in ["A", "B", "C"] {
         let mut squatter = world.register(name).await;
-        // It is used, so that it is not forgotten, and then away.
+        // The account is used, so that the server keeps it; then it disconnects.
         squatter.post("/reconnect", json!({})).await;
     }
     let mut ann = elsewhere(&world).await;

@@ -1,4 +1,4 @@
-//! A server on a port of its own, in this process.
+//! A server in this process, on a port of its own.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -14,28 +14,28 @@ use server::driver::{self, Running};
 use server::identity::Secrets;
 use server::journal::MemoryJournal;
 use server::service::Service;
-use server::{door, http, listener, web};
+use server::{guard, http, listener, web};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::client::{Client, Events};
 
-/// How long anything may take before a test gives up. Nothing waits for it to pass.
+/// The time limit of every wait in these tests. No test waits for it to pass.
 const GUARD: Duration = Duration::from_secs(60);
 
-/// How a server is set up.
+/// The configuration of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Setup {
     pub(crate) config: Config,
-    pub(crate) http: http::Options,
-    pub(crate) door: door::Options,
-    pub(crate) limits: listener::Limits,
+    pub(crate) http: http::HttpOptions,
+    pub(crate) guard: guard::GuardOptions,
+    pub(crate) limits: listener::ConnectionLimits,
     pub(crate) capacity: capacity::Limits,
 }
 
 impl Setup {
-    /// One in which anybody may speak, as much and as often as they like.
+    /// A server with an optional stick, without a rate limit and a turn limit.
     pub(crate) fn free() -> Self {
         Self {
             config: Config {
@@ -50,7 +50,7 @@ impl Setup {
     }
 }
 
-/// A server that runs.
+/// A running server.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) address: SocketAddr,
@@ -68,7 +68,7 @@ impl World {
         let capacity = Arc::new(Capacity::new(&setup.capacity));
         let service = Service::new(node, Secrets::new(&[1; 32])).within(capacity);
         let app = http::router(service.clone(), &setup.http).merge(web::router());
-        let app = door::guard(app, service.clone(), setup.door);
+        let app = guard::wrap(app, service.clone(), setup.guard);
         let socket = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = socket.local_addr().expect("it is bound");
         let closing = setup.http.closing.clone();
@@ -91,7 +91,7 @@ impl World {
         Client::connect(self.address).await
     }
 
-    /// Registers, and returns what the answer says.
+    /// Registers, and returns the content of the answer.
     pub(crate) async fn register(&self, name: &str) -> Registered {
         let mut client = self.client().await;
         let body = json!({ "username": name });
@@ -107,7 +107,7 @@ impl World {
         }
     }
 
-    /// Opens a stream that goes on behind `after`.
+    /// Opens a stream that resumes after `after`.
     pub(crate) async fn events(&self, handle: &str, after: Option<u64>) -> Events {
         let path = after.map_or_else(
             || "/events".into(),
@@ -117,7 +117,7 @@ impl World {
         client.events(&path, &[("Chat-Handle", handle)]).await
     }
 
-    /// Waits until the participant's presence and number of streams are these.
+    /// Waits until the participant has this presence and this number of streams.
     pub(crate) async fn until(&self, user: &str, presence: PresenceView, streams: u32) {
         within(async {
             loop {
@@ -137,7 +137,7 @@ impl World {
     }
 }
 
-/// Somebody who registered.
+/// A registered participant.
 #[derive(Debug)]
 pub(crate) struct Registered {
     pub(crate) handle: String,
@@ -153,14 +153,14 @@ impl Registered {
         self.client.post(path, Some(&handle), &body).await
     }
 
-    /// Says something, and is heard.
+    /// Sends a message, which must be accepted.
     pub(crate) async fn say(&mut self, message: &str) {
         let answer = self.post("/send", json!({ "message": message })).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
     }
 }
 
-/// Gives up when it takes too long.
+/// Panics when the future takes longer than the time limit.
 pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(GUARD, future)
         .await

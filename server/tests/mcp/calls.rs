@@ -1,4 +1,4 @@
-//! Calls: who is meant, what is told with each answer, progress, and an end of waiting.
+//! Calls: their caller, the events that each answer carries, progress, and cancelled waits.
 
 use std::time::Instant;
 
@@ -184,7 +184,7 @@ async fn a_check_whose_connection_closed_waits_no_longer_in_either_era() {
     let (headers, body) = modern_request("tools/call", waits);
     let headers: Vec<_> = headers.iter().map(|(n, v)| (*n, v.as_str())).collect();
     let mut asking = Box::pin(world.post(&headers, &body));
-    // It has not answered, and never will: it only has to be on its way.
+    // The call never answers: it only has to be under way.
     tokio::select! {
         _ = &mut asking => panic!("there was nothing to answer"),
         () = world.until_parked(1) => {}

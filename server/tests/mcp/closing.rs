@@ -1,4 +1,4 @@
-//! A server that stops: everybody is given what they are owed, and then it ends.
+//! A server that stops: every client receives what it is owed before the server ends.
 
 use std::time::{Duration, Instant};
 

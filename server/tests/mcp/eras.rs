@@ -1,4 +1,4 @@
-//! Both eras on one endpoint, in one room.
+//! Both protocol versions on one endpoint, in one room.
 
 use serde_json::json;
 use server::capacity::{Limits, Share};
@@ -71,12 +71,12 @@ async fn the_newer_era_is_discovered_and_has_no_sessions() {
 #[tokio::test(flavor = "multi_thread")]
 async fn more_sessions_than_there_may_be_are_refused_for_now() {
     let limits = Limits {
-        sessions: Share::of(2, 1),
+        sessions: Share::whole(2),
         ..Limits::default()
     };
     let world = World::within(&limits, 1_000, |_| {}).await;
     let (a, b) = (Session::open(&world).await, Session::open(&world).await);
-    // Those in use give way to nobody.
+    // Sessions with an open stream are never evicted.
     let _used = (a.stream(None).await, b.stream(None).await);
     let hello = json!({
         "jsonrpc": "2.0", "id": 0, "method": "initialize",
@@ -109,7 +109,7 @@ async fn an_empty_check_costs_little() {
     ann.login("Ann").await;
     ann.ok("check", json!({ "wait_seconds": 0 })).await;
     let empty = ann.call("check", json!({ "wait_seconds": 0 })).await;
-    // A token is about four bytes of such text, and forty are the limit.
+    // A token is about four bytes of such text, and the limit is forty tokens.
     let said = text(&empty);
     assert!(said.len() < 160, "{} bytes: {said}", said.len());
 }

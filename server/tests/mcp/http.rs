@@ -1,4 +1,4 @@
-//! HTTP as bytes on a connection: nothing between a test and what the server really sends.
+//! HTTP as bytes on a connection, so that a test sees exactly what the server sends.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,17 +7,17 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpSocket, TcpStream};
 
-/// How long anything may take: a guard, and never waited for.
+/// The time limit of every wait in these tests. No test waits for it to pass.
 pub(crate) const GUARD: Duration = Duration::from_secs(20);
 
-/// A reply, whose body is still on the connection.
+/// A response whose body is not read yet.
 pub(crate) struct Reply {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Body,
 }
 
-/// What is left of a reply.
+/// The unread body of a response.
 pub(crate) struct Body {
     connection: BufReader<TcpStream>,
     length: Length,
@@ -44,7 +44,7 @@ impl Sse {
     }
 }
 
-/// Sends a request and reads the head of its reply.
+/// Sends a request and reads the headers of its response.
 pub(crate) async fn request(
     server: SocketAddr,
     (method, path): (&str, &str),
@@ -55,7 +55,7 @@ pub(crate) async fn request(
     exchange(connection, (method, path), headers, body).await
 }
 
-/// The same, on a connection whose reader has hardly any room.
+/// Like `request`, on a connection with a very small receive buffer.
 pub(crate) async fn request_narrow(
     server: SocketAddr,
     line: (&str, &str),
@@ -79,7 +79,7 @@ async fn exchange(
     }
     head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
     connection.write_all(head.as_bytes()).await.unwrap();
-    // A server that refuses by the head need not take the body.
+    // A server that refuses by the headers need not read the body.
     let _ = connection.write_all(body).await;
     let reply = tokio::time::timeout(GUARD, read_head(connection));
     reply.await.expect("the head of a reply")
@@ -126,7 +126,7 @@ impl Reply {
         self.body.text
     }
 
-    /// The JSON-RPC answer, whether it came alone or as the last event of a stream.
+    /// The JSON-RPC answer: the whole body, or the last event of a stream.
     pub(crate) async fn answer(mut self) -> Value {
         if self.header("content-type") == Some("text/event-stream") {
             let mut last = None;
@@ -143,13 +143,13 @@ impl Reply {
 }
 
 impl Body {
-    /// The next event or comment; none when the stream ended.
+    /// The next event or comment; `None` at the end of the stream.
     pub(crate) async fn event(&mut self) -> Option<Sse> {
         let next = tokio::time::timeout(GUARD, self.next_event());
         next.await.expect("an event, or the end")
     }
 
-    /// The next message of the protocol on the stream.
+    /// The next protocol message of the stream.
     pub(crate) async fn message(&mut self) -> Option<(Option<String>, Value)> {
         loop {
             let event = self.event().await?;
@@ -171,7 +171,7 @@ impl Body {
         }
     }
 
-    /// Reads some more of the body, if there is any.
+    /// Reads more of the body; returns false at its end.
     async fn more(&mut self) -> bool {
         let length = match self.length {
             Length::Known(length) => {

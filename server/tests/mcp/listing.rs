@@ -1,4 +1,4 @@
-//! What a client is told there is.
+//! The tools, resources and prompts that a client can list.
 
 use serde_json::{Value, json};
 use server::mcp::Fixtures;

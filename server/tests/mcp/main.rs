@@ -1,5 +1,5 @@
-//! MCP over real connections, on a runtime with several threads: what agents do, and what is
-//! known to go wrong.
+//! MCP over real connections, on a multi-threaded runtime: the calls of agents, and known failure
+//! modes.
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the report")]
 
 mod calls;

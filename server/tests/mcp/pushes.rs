@@ -1,18 +1,18 @@
-//! What is pushed, to whom, and in which order.
+//! Pushes: their content, recipients and order.
 
 use serde_json::{Map, Value, json};
 use server::identity::Handle;
-use server::service::{Origin, Service};
+use server::service::{RequestOrigin, Service};
 use server::tools::Tool;
 
 use crate::world::{Session, World};
 
-/// Says so many things in a room, many at once, by the one with this handle.
+/// Sends so many messages to a room concurrently, with this handle.
 pub(crate) async fn burst(service: &Service, handle: &str, room: &Value, messages: usize) {
     burst_of(service, handle, room, messages, "").await;
 }
 
-/// The same, with so much more to read in each.
+/// Like `burst`, with this many more characters in each message.
 pub(crate) async fn burst_of(
     service: &Service,
     handle: &str,
@@ -27,16 +27,16 @@ pub(crate) async fn burst_of(
         let handle = Handle::given(handle);
         senders.spawn(async move {
             for n in (sender..messages).step_by(AT_ONCE) {
-                let origin = Origin {
+                let origin = RequestOrigin {
                     address: chat_core::Address(2),
-                    seat: None,
+                    scope: None,
                     handle: Some(handle.clone()),
                 };
                 let mut arguments = Map::new();
                 arguments.insert("room_id".into(), room.clone());
                 arguments.insert("message".into(), format!("{n}{more}").into());
                 let said = service.perform(Tool::SendMessage, arguments, &origin).await;
-                assert!(said.outcome.is_ok(), "{}", said.json());
+                assert!(said.result.is_ok(), "{}", said.json());
             }
         });
     }

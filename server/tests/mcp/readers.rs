@@ -1,4 +1,4 @@
-//! Readers that are slow, gone, idle or twice there.
+//! Slow, disconnected, idle and duplicate readers.
 
 use serde_json::json;
 
@@ -33,8 +33,8 @@ async fn a_reader_that_takes_nothing_is_cut_off_and_delays_nobody() {
     let sending =
         tokio::spawn(async move { burst_of(&service, &handle, &room, MESSAGES, &more).await });
     while seq < end {
-        // A machine under load may leave Eve without a turn for so short a time: then she goes on
-        // behind what she has read.
+        // On a busy machine Eve may have no turn for so short a time; then she resumes after the
+        // last event she read.
         let Some((id, pushed)) = reading.message().await else {
             reading = eve.stream(last.as_deref()).await;
             continue;
@@ -45,11 +45,11 @@ async fn a_reader_that_takes_nothing_is_cut_off_and_delays_nobody() {
         last = id;
     }
     sending.await.unwrap();
-    // Only Eve's is left; and the session whose stream took nothing answers as ever.
+    // Only Eve's stream is left; and the session whose stream took nothing still answers.
     world.until_streams(1).await;
     let users = ann.ok("list_users", json!({})).await;
     assert_eq!(users["users"].as_array().unwrap().len(), 3);
-    // What was under way to Ann is whole and in order, and then her stream ends.
+    // The events under way to Ann arrive whole and in order, and then her stream ends.
     let mut stalled = stalled.body;
     let mut seqs = Vec::new();
     let mut last = None;
@@ -59,7 +59,7 @@ async fn a_reader_that_takes_nothing_is_cut_off_and_delays_nobody() {
     }
     assert!(!seqs.is_empty() && seqs.len() < MESSAGES);
     assert!(seqs.windows(2).all(|pair| pair[0] + 1 == pair[1]));
-    // She goes on from there.
+    // She resumes from there.
     let mut stream = ann.stream(last.as_deref()).await;
     let (_, next) = stream.message().await.unwrap();
     assert_eq!(next["params"]["seq"], seqs.last().unwrap() + 1);
@@ -91,7 +91,7 @@ async fn an_idle_stream_is_not_cut_and_a_forgotten_session_ends() {
     let mut stream = ann.stream(None).await;
     let login = ann.login("Ann").await;
     let mut listening = world.listen(&[login["inbox_uri"].as_str().unwrap()]).await;
-    // Comments alone, for many times as long as a session may be idle.
+    // Only comments arrive, for many times as long as a session may be idle.
     let mut comments = 0;
     while comments < 40 {
         let event = stream.event().await.expect("the stream stays open");
@@ -100,7 +100,7 @@ async fn an_idle_stream_is_not_cut_and_a_forgotten_session_ends() {
     }
     let (_, forgotten) = ben.begin("tools/list", json!({})).await;
     assert_eq!(forgotten.status, 404);
-    // Both listeners are as they were.
+    // Both listeners still work.
     let room = &login["room_id"];
     let eve = world.call("login", json!({ "username": "Eve" })).await["structuredContent"].clone();
     let say = json!({ "handle": eve["handle"], "room_id": room, "message": "hi" });
@@ -148,7 +148,7 @@ async fn ninety_half_read_streams_disturb_nobody() {
     let world = World::start().await;
     let mut waiting = Vec::new();
     let mut sessions = Vec::new();
-    // An address may register a hundred at once.
+    // One address may register a hundred at once.
     for n in 0..90 {
         let session = Session::open(&world).await;
         waiting.push(session.stream(None).await);
@@ -169,7 +169,7 @@ async fn ninety_half_read_streams_disturb_nobody() {
     world.until_streams(0).await;
 }
 
-/// How many streams keep Ann there.
+/// The number of open streams that keep Ann present.
 async fn anns_streams(world: &World) -> Option<u32> {
     let view = world.service.node().look(|node| {
         let user = node.hub().user_by_name("Ann")?;
@@ -195,7 +195,7 @@ async fn an_inbox_s_address_reads_and_its_participant_s_handle_keeps_it_there() 
     let owned = world.post(&headers, &body).await;
     world.until_streams(2).await;
     assert_eq!(anns_streams(&world).await, Some(1));
-    // A read by the address ends no check of hers that waits.
+    // A read with the handle as an argument does not end her waiting check.
     let read = json!({ "handle": handle, "wait_seconds": 0 });
     world.call("check", read).await;
     let waits = json!({ "handle": handle, "wait_seconds": 50 });
@@ -226,12 +226,12 @@ async fn parked(world: &World) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_ends_with_the_token_that_opened_it() {
-    let seat = std::sync::Arc::new(server::seat::Seat::default());
-    let owner = std::sync::Arc::clone(&seat);
+    let scope = std::sync::Arc::new(server::scope::CallerScope::default());
+    let owner = std::sync::Arc::clone(&scope);
     let world = World::with(move |options| {
         options.caller = std::sync::Arc::new(move |_| server::mcp::Caller {
             address: chat_core::Address(1),
-            seat: Some(std::sync::Arc::clone(&owner)),
+            scope: Some(std::sync::Arc::clone(&owner)),
         });
     })
     .await;
@@ -239,7 +239,7 @@ async fn a_session_ends_with_the_token_that_opened_it() {
     ann.login("Ann").await;
     let mut stream = ann.stream(None).await;
     world.until_streams(1).await;
-    seat.close();
+    scope.close();
     assert_eq!(stream.message().await, None);
     world.until_streams(0).await;
     assert_eq!(ann.begin("tools/list", json!({})).await.1.status, 404);

@@ -1,4 +1,4 @@
-//! Streams that broke, and go on without a hole.
+//! Broken streams that resume without a gap.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::http::Body;
 use crate::pushes::burst;
 use crate::world::{Session, World};
 
-/// The messages of a stream, up to this place of the room.
+/// The sequence numbers of the messages on a stream, up to `last`.
 async fn places(stream: &mut Body, last: u64) -> Vec<u64> {
     let mut places = Vec::new();
     while places.last() != Some(&last) {
@@ -19,7 +19,7 @@ async fn places(stream: &mut Body, last: u64) -> Vec<u64> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_stream_goes_on_behind_its_last_event_however_much_came_meanwhile() {
-    // Far more than any ring of recent events holds.
+    // Far more messages than a buffer of recent events holds.
     const MEANWHILE: usize = 300;
     let world = World::start().await;
     let (ann, ben) = (Session::open(&world).await, Session::open(&world).await);

@@ -1,5 +1,5 @@
-//! Sessions that are opened without end: no more of them than there may be, and nothing left of those
-//! that gave way.
+//! Clients open sessions without end: their number stays below the limit, and evicted sessions
+//! leave nothing behind.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,33 +8,34 @@ use axum::http::request::Parts;
 use chat_core::Address;
 use serde_json::json;
 use server::capacity::{Limits, OPENING, Share, Speed};
-use server::mcp::{Caller, Options};
+use server::mcp::{Caller, McpOptions};
 use tokio::runtime::Handle;
 
 use crate::http::GUARD;
 use crate::world::{Session, World};
 
-/// How many sessions there may be, how many clients open some at the same time, and how many each.
+/// The session limit, the number of clients that open sessions concurrently, and how many each
+/// opens.
 const SESSIONS: usize = 16;
 const CLIENTS: usize = 8;
 const EACH: usize = 50;
 
-/// How many tasks a session is.
+/// The number of tasks of one session.
 const TASKS: usize = 3;
 
-/// A header says who calls, where the door would.
-fn by_header(options: &mut Options) {
+/// A header says who calls, where the guard would.
+fn by_header(options: &mut McpOptions) {
     options.caller = Arc::new(|head: &Parts| {
         let source = head.headers.get("x-source");
         let source = source.and_then(|text| text.to_str().ok()?.parse().ok());
         Caller {
             address: Address(source.unwrap_or(1)),
-            seat: None,
+            scope: None,
         }
     });
 }
 
-/// A server with so many sessions.
+/// A server with this session limit.
 async fn world(sessions: Share) -> World {
     let limits = Limits {
         sessions,
@@ -44,7 +45,7 @@ async fn world(sessions: Share) -> World {
     World::within(&limits, 1_000, by_header).await
 }
 
-/// Opens a session of this source: its id, or the status of the refusal.
+/// Opens a session for this source; returns its id, or the status of the refusal.
 async fn open(world: &World, source: &str) -> Result<String, u16> {
     let hello = json!({
         "jsonrpc": "2.0", "id": 0, "method": "initialize",
@@ -65,7 +66,7 @@ async fn is_there(world: &World, id: &str) -> bool {
     world.post(&session, list.as_bytes()).await.status == 200
 }
 
-/// Waits until no more tasks run than this.
+/// Waits until at most so many tasks run.
 async fn until_tasks(most: usize) {
     let began = Instant::now();
     while Handle::current().metrics().num_alive_tasks() > most {
@@ -76,11 +77,11 @@ async fn until_tasks(most: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_that_gave_way_leave_nothing_behind() {
-    let share = Share::of(SESSIONS as u64, 1);
+    let share = Share::whole(SESSIONS as u64);
     let world = Arc::new(world(share).await);
     let before = Handle::current().metrics().num_alive_tasks();
     let kept = open(&world, "1").await.expect("a session");
-    // Connections end by themselves when their clients are gone.
+    // Connections end by themselves after their clients have disconnected.
     until_tasks(before + TASKS).await;
     let mut clients = tokio::task::JoinSet::new();
     for _ in 0..CLIENTS {
@@ -98,7 +99,7 @@ async fn sessions_that_gave_way_leave_nothing_behind() {
     }
     assert!(!is_there(&world, &kept).await);
     assert_eq!(world.service.capacity().sessions.held(), share.all);
-    // Of all that were opened as many run on as there may be.
+    // Of all opened sessions, as many still run as the limit allows.
     until_tasks(before + TASKS * SESSIONS).await;
 }
 
@@ -116,13 +117,13 @@ async fn the_source_that_has_most_gives_way_to_whoever_has_fewer() {
         there += usize::from(is_there(&world, id).await);
     }
     assert_eq!(there, 3);
-    // Whoever has as many as any takes its own.
+    // A source that has at least as many sessions as any other evicts its own.
     open(&world, "1").await.expect("its own");
     open(&world, "2").await.expect("its own");
     assert!(is_there(&world, &modest).await);
 }
 
-/// So slow a rate that no pace of the machine matters: within a test nothing is earned anew.
+/// The rate is so slow that it grants nothing within a test, however slow the machine is.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_is_opened_spends_of_its_source_s_rate() {
     let large = Speed {
@@ -146,7 +147,7 @@ async fn a_session_that_is_opened_spends_of_its_source_s_rate() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_ends_its_session_has_its_place_at_once() {
-    let world = world(Share::of(2, 1)).await;
+    let world = world(Share::whole(2)).await;
     let sessions = [Session::open(&world).await, Session::open(&world).await];
     let streams = (
         sessions[0].stream(None).await,

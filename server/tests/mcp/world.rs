@@ -1,4 +1,4 @@
-//! A server on a port of its own, and clients of both eras.
+//! A server on a port of its own, and clients of both protocol versions.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use server::clock::Clock;
 use server::driver::{self, Running};
 use server::identity::Secrets;
 use server::journal::MemoryJournal;
-use server::mcp::{self, Caller, Options};
+use server::mcp::{self, Caller, McpOptions};
 use server::service::Service;
 use tokio_util::sync::CancellationToken;
 
 use crate::http::{Body, GUARD, Reply, request};
 
-/// A server.
+/// A running server.
 pub(crate) struct World {
     pub(crate) address: SocketAddr,
     pub(crate) service: Service,
@@ -31,23 +31,24 @@ pub(crate) struct World {
 
 impl World {
     /// A server as the options say, whose inboxes lose nothing, however slowly this machine reads.
-    pub(crate) async fn with(change: impl FnOnce(&mut Options)) -> Self {
+    pub(crate) async fn with(change: impl FnOnce(&mut McpOptions)) -> Self {
         Self::of(100_000, change).await
     }
 
     /// A server whose inboxes hold so many events.
-    pub(crate) async fn of(inbox_limit: u32, change: impl FnOnce(&mut Options)) -> Self {
+    pub(crate) async fn of(inbox_limit: u32, change: impl FnOnce(&mut McpOptions)) -> Self {
         Self::within(&capacity::Limits::default(), inbox_limit, change).await
     }
 
-    /// The same whose clients may use up so much.
+    /// Like `of`, with these limits on clients.
     pub(crate) async fn within(
         limits: &capacity::Limits,
         inbox_limit: u32,
-        change: impl FnOnce(&mut Options),
+        change: impl FnOnce(&mut McpOptions),
     ) -> Self {
         let config = Config {
             inbox_limit,
+            max_per_address: 200,
             rate_limit: RateLimit::None,
             stick: StickRule::Optional,
             turn_limit: Limit::None,
@@ -65,9 +66,9 @@ impl World {
         let closing = CancellationToken::new();
         let caller = Arc::new(|_: &Parts| Caller {
             address: Address(1),
-            seat: None,
+            scope: None,
         });
-        let mut options = Options::new(caller, closing.clone());
+        let mut options = McpOptions::new(caller, closing.clone());
         change(&mut options);
         let router = mcp::router(&service, &options);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -86,7 +87,7 @@ impl World {
         Self::with(|_| {}).await
     }
 
-    /// A request that is taken as it is.
+    /// Posts a request unchanged.
     pub(crate) async fn post(&self, headers: &[(&str, &str)], body: &[u8]) -> Reply {
         let mut all = vec![
             ("Content-Type", "application/json"),
@@ -96,21 +97,21 @@ impl World {
         request(self.address, ("POST", "/mcp"), &all, body).await
     }
 
-    /// A call of the newer era.
+    /// Sends a request in the newer protocol version.
     pub(crate) async fn modern(&self, method: &str, params: Value) -> Reply {
         let (headers, body) = modern_request(method, params);
         let headers: Vec<_> = headers.iter().map(|(n, v)| (*n, v.as_str())).collect();
         self.post(&headers, &body).await
     }
 
-    /// Calls a tool in the newer era, and returns the result.
+    /// Calls a tool in the newer protocol version, and returns the result.
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Value {
         let params = json!({ "name": tool, "arguments": arguments });
         let answer = self.modern("tools/call", params).await.answer().await;
         answer["result"].clone()
     }
 
-    /// Opens what listens for changes of these inboxes, in the newer era.
+    /// Opens a subscription to changes of these inboxes, in the newer protocol version.
     pub(crate) async fn listen(&self, uris: &[&str]) -> Body {
         let params = json!({ "notifications": { "resourceSubscriptions": uris } });
         let reply = self.modern("subscriptions/listen", params).await;
@@ -124,7 +125,7 @@ impl World {
         body
     }
 
-    /// How many event streams of participants are open at the node.
+    /// The number of participants' event streams that are open at the node.
     pub(crate) async fn open_streams(&self) -> u64 {
         let sizes = self.service.node().look(|node| {
             let sizes = node.sizes();
@@ -146,7 +147,7 @@ impl World {
     }
 }
 
-/// A request of the newer era: its headers, and its body.
+/// The headers and body of a request in the newer protocol version.
 pub(crate) fn modern_request(
     method: &str,
     mut params: Value,
@@ -174,7 +175,7 @@ pub(crate) fn modern_request(
     (headers, body.to_string().into_bytes())
 }
 
-/// A session of the older era.
+/// A session of the older protocol version.
 pub(crate) struct Session<'a> {
     pub(crate) world: &'a World,
     pub(crate) id: String,
@@ -226,7 +227,7 @@ impl<'a> Session<'a> {
         assert_eq!(reply.status, 202);
     }
 
-    /// A request whose answer is still to come, and its id.
+    /// Sends a request, and returns its id and the unread response.
     pub(crate) async fn begin(&self, method: &str, params: Value) -> (u64, Reply) {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
@@ -249,14 +250,14 @@ impl<'a> Session<'a> {
         answer["result"].clone()
     }
 
-    /// Calls a tool that has to accept, and returns what it says.
+    /// Calls a tool, which must accept, and returns the structured content.
     pub(crate) async fn ok(&self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments).await;
         assert_eq!(result["isError"], false, "{result}");
         result["structuredContent"].clone()
     }
 
-    /// Opens the session's stream, behind an id if there is one.
+    /// Opens the session's stream, resuming after an event id if there is one.
     pub(crate) async fn stream(&self, last: Option<&str>) -> Body {
         let reply = request(
             self.world.address,
@@ -281,7 +282,7 @@ impl<'a> Session<'a> {
         self.ok("login", json!({ "username": name })).await
     }
 
-    /// Says something in the lobby.
+    /// Sends a message in the lobby.
     pub(crate) async fn say(&self, room: &Value, message: &str) {
         self.ok(
             "send_message",
@@ -291,10 +292,10 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What `text` of a tool's result says.
+/// The text of a tool's result.
 pub(crate) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().expect("a text")
 }
 
-/// A short time, for options that a test has to see pass.
+/// A short time, for options whose time must pass within a test.
 pub(crate) const SHORT: Duration = Duration::from_millis(100);

@@ -1,5 +1,5 @@
-// People use the page in a real browser, beside agents on plain HTTP. Nothing here waits for a
-// length of time: only for what it wants to see.
+// People use the page in a real browser, beside agents on plain HTTP. A test waits only for a
+// visible result, never for a length of time.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -19,7 +19,7 @@ after(async () => {
 
 const button = (page, name) => page.getByRole('button', { name, exact: true });
 const write = (page, text) => page.getByLabel('Your message').fill(text);
-// What the browser itself says of an address that cannot be reached.
+// The browser's own error about an unreachable address.
 const UNREACHABLE = /Failed to load resource: net::ERR_/;
 const UNAUTHORIZED = /status of 401/;
 
@@ -57,7 +57,7 @@ describe('a room with a stick', () => {
     for (const one of [ann, ben]) await one.said('First half, second half.');
     await bot.hears((event) => event.message === 'First half, second half.');
 
-    // The stick went on to whoever was next, and further.
+    // The stick passed to the next in the queue, and on again.
     await ben.page.getByText('You have the stick').waitFor();
     const long = 'word '.repeat(90).trim();
     await write(ben.page, long);
@@ -112,7 +112,7 @@ describe('a room with a stick', () => {
     assert.ok(children.every((n) => n === 0), String(children));
     assert.equal(await ann.page.locator('main img, main script, main b').count(), 0);
     assert.equal(await ann.page.evaluate(() => document.querySelectorAll('[onerror]').length), 0);
-    // A text that turns its letters around turns nothing but itself around.
+    // Control characters for text direction change only the text they are in.
     const direction = await ann.page.locator('.entry .text').nth(1).evaluate((one) => getComputedStyle(one).unicodeBidi);
     assert.match(direction, /isolate|plaintext/);
     await everywhere(ann.page, 'hostile');
@@ -134,7 +134,7 @@ describe('a conversation of two', () => {
     await ann.page.getByRole('heading', { level: 1, name: 'Quentin' }).waitFor();
     await ben.page.getByRole('heading', { level: 1, name: 'Pia' }).waitFor();
 
-    // Here nobody asks for a stick; a refresh of the line is not needed, and words go at once.
+    // In this room nobody needs the stick: messages are sent at once.
     assert.equal(await ann.page.getByRole('region', { name: 'The talking stick' }).count(), 0);
     await ann.page.getByLabel('Your message').pressSequentially('Hello');
     await ben.page.getByText('Pia is typing…').waitFor();
@@ -151,7 +151,7 @@ describe('a conversation of two', () => {
     await everywhere(ann.page, 'pair-over');
     await button(ann.page, 'Close it').click();
 
-    // Now the agent waits, and is found.
+    // Now the agent waits in the queue, and is matched.
     const bot = await agent(server.url, 'Pair bot');
     await bot.tool('enter_queue');
     await button(ann.page, 'Find a partner').click();
@@ -214,7 +214,8 @@ describe('a seat', () => {
     line.cut();
     await ann.page.getByText('Connection lost. Trying again…').waitFor();
     for (let n = 1; n <= 12; n += 1) await bot.say(`message ${n}`);
-    // What one does meanwhile is done once the line is back: the claim is repeated by its key.
+    // An action during the outage is done after the connection is back: the request is repeated
+    // with the same key.
     await button(ann.page, 'Take the stick').click();
     line.mend();
     await ann.said('message 12');
@@ -282,7 +283,7 @@ describe('the first view', () => {
     await ann.page.keyboard.type('attic');
     await ann.page.keyboard.press('Enter');
     await ann.page.getByRole('heading', { level: 1, name: 'attic' }).waitFor();
-    // Whoever enters a room may write at once.
+    // After entering a room a person can type at once.
     await ann.page.keyboard.type('typed at once');
     assert.equal(await ann.page.getByLabel('Your message').inputValue(), 'typed at once');
     await ann.page.keyboard.press('Enter');

@@ -1,5 +1,5 @@
-// What the tests of the page stand on: a server of their own, a browser, people with a page each,
-// and agents that speak plain HTTP.
+// The fixtures of the page's tests: a server, a browser, a page for each person, and agents on
+// plain HTTP.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -19,21 +19,21 @@ export const GUEST = 'guest-token-0123456789';
 
 const folder = mkdtempSync(join(tmpdir(), 'talking-stick-page-'));
 
-// A file of one token, as the server reads it.
+// A token file with one token.
 function tokens(name, token) {
   const path = join(folder, name);
   writeFileSync(path, `${name} ${createHash('sha256').update(token).digest('hex')}\n`);
   return path;
 }
 
-// Servers that run. One that a failed test left behind would keep this process from ending.
+// Running servers. A server that a failed test left behind would keep this process from ending.
 const running = new Set();
 
 export function endServers() {
   for (const process_ of running) process_.kill('SIGKILL');
 }
 
-// Starts the server, and waits until it says where it listens.
+// Starts the server, and waits until it prints its address.
 export async function serve({ guests = false, port = 0, limits = [] } = {}) {
   const words = ['--listen', `127.0.0.1:${port}`, '--operator-tokens', tokens('olga', OPERATOR), '--log-level', 'warn'];
   if (guests) words.push('--auth-tokens', tokens('guest', GUEST));
@@ -58,7 +58,7 @@ export async function serve({ guests = false, port = 0, limits = [] } = {}) {
   return { url, port: Number(new URL(url).port), stop };
 }
 
-// A wire between a browser and the server, which can be cut and mended.
+// A proxy between a browser and the server, which can be cut and restored.
 export async function wire(port) {
   const open = new Set();
   let isCut = false;
@@ -106,7 +106,7 @@ export async function launch() {
   });
 }
 
-// Somebody with a page open. Whatever it complains of is kept; `expected` says what may be.
+// A person with a page open. The page's errors are collected; `expected` tells which are allowed.
 export async function person(browser, url, { width = 1280, height = 860, colorScheme = 'light', expected = null } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' });
   const page = await context.newPage();
@@ -162,14 +162,14 @@ export async function agent(url, username, room = 'lobby') {
     id,
     tool,
     post: (path, body) => post(path, body, handle),
-    // Speaks by stick and draft.
+    // Takes the stick, and sends the text as a draft and a message.
     async say(text, room_id = id) {
       await tool('talking_stick', { room_id });
       const characters = [...text];
       for (let at = 0; at < characters.length; at += 200) await tool('append', { room_id, text: characters.slice(at, at + 200).join('') });
       return tool('push', { room_id });
     },
-    // Waits until something of this kind is in the inbox.
+    // Waits until an event of this kind is in the inbox.
     async hears(wanted) {
       for (;;) {
         const { events, notices } = await tool('check', { wait_seconds: 10 });
@@ -181,11 +181,11 @@ export async function agent(url, username, room = 'lobby') {
   };
 }
 
-// The page fits its window across, and is usable by all as far as axe can tell.
+// The page does not scroll sideways, and axe finds no accessibility errors.
 export async function sound(page, name) {
   const widths = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
   assert.ok(widths[0] <= widths[1], `${name}: the page is ${widths[0]} wide in a window of ${widths[1]}`);
-  // The policy of the page keeps scripts out, but not those of whoever holds the browser.
+  // The page's content security policy blocks scripts, but not those that the test driver injects.
   await page.evaluate(axe);
   const found = await page.evaluate(async () => {
     const options = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
@@ -196,7 +196,7 @@ export async function sound(page, name) {
   await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
 }
 
-// Does the same at both widths and in both schemes.
+// Checks the page at both widths and in both colour schemes.
 export async function everywhere(page, name) {
   const before = page.viewportSize();
   for (const [width, height] of [[1280, 860], [360, 740]]) {

@@ -1,4 +1,4 @@
-//! Breaks, as the oldest clients take them: no handle, one line per answer, several at once.
+//! Breaks by the oldest clients: no handle, one line per answer, several calls at once.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, Server};
 
-/// What a client reads of an answer, by the patterns that are published.
+/// The parts of an answer that a client reads by the published patterns.
 #[derive(Debug, PartialEq, Eq)]
 struct Read {
     summary: Option<String>,
@@ -29,7 +29,7 @@ fn read(text: &str) -> Read {
     }
 }
 
-/// Calls a tool, and returns the only text of its answer and what else it says.
+/// Calls a tool; returns the text of its answer and its structured content.
 fn take(client: &mut Client, tool: &str, arguments: &Value) -> (String, Value) {
     let params = json!({ "name": tool, "arguments": arguments });
     let answer = client.ask("tools/call", &params);
@@ -45,7 +45,7 @@ fn content(answer: &Value) -> (String, Value) {
     (text, result["structuredContent"].clone())
 }
 
-/// Of every break: the form to the letter, and the patterns that read it.
+/// For every kind of break: the exact text, and the patterns that read it.
 fn every_break_is_read(client: &mut Client) {
     for kind in BreakKind::ALL {
         let (text, said) = take(client, kind.name(), &json!({}));
@@ -107,7 +107,8 @@ fn joined_to_a_server_it_is_the_same() {
     client.close();
 }
 
-/// The server forgot who it was: the client registers again, and takes no break by it.
+/// The restarted server does not know the participant: the client registers again, and its call
+/// counts as one break.
 #[test]
 fn a_break_after_a_restart_is_one_break() {
     let alert = ["--boss_alertness", "100"];
@@ -124,7 +125,7 @@ fn a_break_after_a_restart_is_one_break() {
     client.close();
 }
 
-/// Whose breaks they are: all of one agent, however many come before the first is answered.
+/// All breaks are counted for one agent, however many calls arrive before the first answer.
 fn all_at_once(mut client: Client) {
     let calls: Vec<_> = BreakKind::ALL[..4]
         .iter()
@@ -187,7 +188,7 @@ fn an_excuse_is_said_and_cannot_pass_for_figures() {
     client.close();
 }
 
-/// Under a boss who is fully alert, with a call that is held back and one that waits for events.
+/// Under a fully alert boss, with one delayed call and one call that waits for events.
 fn left_waiting(words: &[&str]) -> Client {
     let mut client = Client::introduced(words);
     for _ in 0..4 {
@@ -200,7 +201,7 @@ fn left_waiting(words: &[&str]) -> Client {
         let params = json!({ "name": name, "arguments": arguments });
         client.send_request("tools/call", &params);
     }
-    // What comes behind them is answered, and they are not.
+    // Calls after these two are answered, and these two are not.
     while read(&take(&mut client, "check_stress_status", &json!({})).0).boss < 5 {}
     client
 }
@@ -221,8 +222,8 @@ fn a_client_that_joined_a_server_leaves_with_calls_that_wait() {
     left_waiting(&["--connect", &server.url()]).close();
 }
 
-/// The one test of real time: an answer is really held back. `slow_` is the mark by which nextest
-/// runs it when nothing else does.
+/// The only test in real time: an answer is really delayed. The prefix `slow_` makes nextest run it
+/// when no other test runs.
 #[test]
 fn slow_under_the_eyes_of_the_boss_an_answer_takes_twenty_seconds() {
     let words = ["--connect", "never", "--boss_alertness", "100"];
@@ -234,7 +235,7 @@ fn slow_under_the_eyes_of_the_boss_an_answer_takes_twenty_seconds() {
     let params = json!({ "name": "chimaek", "arguments": {} });
     let began = Instant::now();
     let held = client.send_request("tools/call", &params);
-    // Meanwhile everything else is answered at once.
+    // Meanwhile every other call is answered at once.
     while read(&take(&mut client, "check_stress_status", &json!({})).0).boss < 5 {}
     for _ in 0..5 {
         let (text, _) = take(&mut client, "check_stress_status", &json!({}));

@@ -1,4 +1,4 @@
-//! A client that starts the binary, and a server for it to join.
+//! A client that starts the binary, and a server that it can join.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// How long anything may take before a test gives up.
+/// The time limit of every wait in these tests. No test waits for it to pass.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn binary() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_talking-stick"));
-    // What the machine happens to be set to is not tested.
+    // The environment of the machine must not change the test.
     for (name, _) in std::env::vars() {
         if name.starts_with("TALKING_STICK_") {
             command.env_remove(name);
@@ -28,7 +28,7 @@ pub(crate) struct Client {
     stdin: Option<ChildStdin>,
     lines: Receiver<Value>,
     last_id: u64,
-    /// What came without having been asked for.
+    /// Notifications that arrived while another message was awaited.
     pushed: Vec<Value>,
 }
 
@@ -62,7 +62,7 @@ impl Client {
         }
     }
 
-    /// Started, and introduced in the oldest way that there is.
+    /// A started client that has initialized with the oldest protocol version.
     pub(crate) fn introduced(arguments: &[&str]) -> Self {
         let mut client = Self::start(arguments);
         let hello = client.ask(
@@ -130,7 +130,7 @@ impl Client {
         }
     }
 
-    /// Closes stdin, and returns what is still answered until the process ends.
+    /// Closes stdin, and returns the answers that still arrive until the process ends.
     pub(crate) fn close_and_read(mut self) -> Vec<Value> {
         drop(self.stdin.take());
         let ended = self.child.wait().expect("it ends");
@@ -149,13 +149,13 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // A test that failed half way leaves nothing behind.
+        // A test that fails half way leaves no process behind.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A server of its own process.
+/// A server in a process of its own.
 pub(crate) struct Server {
     child: Child,
     address: String,
@@ -166,7 +166,7 @@ impl Server {
         Self::of(&["--listen", listen])
     }
 
-    /// On a port of its own, with these flags.
+    /// Starts it on a port of its own, with these flags.
     pub(crate) fn with(words: &[&str]) -> Self {
         Self::of(&[&["--listen", "127.0.0.1:0"], words].concat())
     }
@@ -194,7 +194,7 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// Ends it as a power cut would.
+    /// Kills it without a shutdown, as a power cut would.
     pub(crate) fn kill(mut self) -> String {
         self.child.kill().expect("it was running");
         self.child.wait().expect("it ends");

@@ -1,4 +1,4 @@
-//! The binary on stdin and stdout, as clients start it.
+//! The binary as a client starts it, on stdin and stdout.
 
 mod breaks;
 mod client;
@@ -62,7 +62,7 @@ fn two_clients_of_one_machine_meet_at_a_server_and_are_pushed_to() {
         &json!({ "room_id": room, "message": "hello" }),
     );
     assert_eq!(ann.push("message.received")["params"]["message"], "hello");
-    // Who closes its stdin leaves; the other one is told.
+    // Closing stdin makes the participant leave; its partner receives a notification.
     ben.close();
     let ended = ann.push("partner.disconnected");
     assert_eq!(ended["params"]["reason"], "left");
@@ -122,7 +122,7 @@ fn a_line_without_an_end_is_given_up_and_told() {
         .expect("the binary starts");
     let mut stdin = child.stdin.take().expect("a pipe");
     let piece = vec![b'x'; 64 * 1_024];
-    // It goes on until the other end is closed, and far beyond what a line may have.
+    // The loop writes until the other end is closed, far beyond the limit of a line.
     let taken = (0..1_024)
         .take_while(|_| stdin.write_all(&piece).is_ok())
         .count();

@@ -1,9 +1,9 @@
-//! The auditor: feeds the reference model with what was committed, and compares what is owed with
-//! what the server decided and with what crossed its border.
+//! The auditor: feeds the reference model with the committed entries, and compares the expected
+//! with the server's decisions and with everything that left the server.
 //!
-//! Everything is exact: an answer, a page and a push show the committed state at the instant at
-//! which they leave. So the auditor needs no guess, and stops at the first difference: what follows
-//! from one bug is not blamed on other rules.
+//! The comparison is exact: an answer, a page and a push show the committed state at the instant at
+//! which they leave. So the auditor needs no guesses. It stops at the first difference, so that
+//! consequences of one bug are not reported as violations of other rules.
 
 mod admission;
 mod answers;
@@ -17,15 +17,15 @@ mod waits;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::Time;
+use chat_types::{Config, Time};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Earlier, Outcome, Refusal, User};
+use sim_model::protocol::{Answer, Outcome, Refusal, User};
 use sim_model::server::{Ask, Batched, Decided, Entry, ServerRecord, Ticket};
 
 use crate::compared::{Compared, Tally};
-use crate::difference::{Difference, Due};
+use crate::difference::{Decision, Difference, Due, InboxPlace, Turn};
 use crate::findings::{Finding, Findings};
-use crate::model::{Deadline, Inbox, Model};
+use crate::model::{Deadline, Model};
 use crate::properties;
 
 use self::admission::Admission;
@@ -43,15 +43,16 @@ pub(crate) struct Auditor {
     pipeline: Pipeline,
     admission: Admission,
     tally: Tally,
-    /// How far the order of each room was shown to any of its members.
+    /// The `room_seq` up to which each room's order was shown to any of its members.
     shown: ByNumber<u64>,
     /// The highest limit of each collection so far.
     limits: BTreeMap<&'static str, u64>,
     /// The position of the last entry.
     position: u64,
-    /// Up to when nothing is late.
+    /// The instant up to which nothing was late.
     looked_at: Time,
-    /// When the server's clock was set ahead last: what it passed over is due from then on.
+    /// When the server's clock last jumped ahead. Deadlines in the skipped time are due from then
+    /// on.
     jumped_at: Time,
     /// Whether the server was restarted.
     recovered: bool,
@@ -82,20 +83,20 @@ impl Auditor {
         &self.model
     }
 
-    /// The first difference, once.
+    /// Returns the first difference, once.
     pub(crate) fn take_found(&mut self) -> Option<Finding> {
         self.found.take()
     }
 
-    /// Counts all comparisons towards the properties.
+    /// Adds all comparisons to the checks of the properties.
     pub(crate) fn count(&self, findings: &mut Findings) {
         properties::count(&self.tally, findings);
     }
 
-    /// A collection has such a size.
+    /// Compares the size of a collection with its limit.
     pub(crate) fn size(&mut self, at: Time, what: &'static str, size: u64, limit: u64) {
         self.tally.add(Compared::Size);
-        // A restart with a lower limit puts nobody out.
+        // A restart with a lower limit removes nobody.
         let highest = self.limits.entry(what).or_default();
         *highest = limit.max(*highest);
         if size > *highest {
@@ -117,7 +118,7 @@ impl Auditor {
         });
     }
 
-    /// Takes in one record.
+    /// Processes one record.
     pub(crate) fn record(&mut self, record: &ServerRecord<'_>) {
         let at = record.at();
         if !matches!(record, ServerRecord::ClockJumped { .. }) {
@@ -166,15 +167,40 @@ impl Auditor {
                 self.waits = Waits::default();
                 self.pipeline.crashed();
             }
+            ServerRecord::Redecided {
+                at,
+                position,
+                before,
+                after,
+            } => self.redecided(at, position, [before, after]),
             ServerRecord::Stopping { .. } => self.pipeline.stop(),
             ServerRecord::Finished { at } => self.finished(at),
-            ServerRecord::Restarted { at, config } => {
-                // What the journal kept of a batch in flight is committed by now.
-                self.recovered = true;
-                self.admission = Admission::new(config);
-                self.pipeline = Pipeline::resumed(config, at);
-            }
+            ServerRecord::Restarted { at, config } => self.restarted(at, config),
         }
+    }
+
+    /// The server is up again. What the journal kept of a batch in flight is committed by now.
+    fn restarted(&mut self, at: Time, config: &Config) {
+        // The journaled entries of the batch in flight are committed by now.
+        self.recovered = true;
+        if self.position == 0 {
+            // The journal is empty: no configuration was valid before this one.
+            self.model = Model::new(config);
+        }
+        self.admission = Admission::new(config);
+        self.pipeline = Pipeline::resumed(config, at);
+    }
+
+    fn redecided(&mut self, at: Time, position: u64, [before, after]: [&Decided; 2]) {
+        let (before, after) = (before.outcome.clone(), after.outcome.clone());
+        self.differ(
+            at,
+            Difference::Redecided {
+                position,
+                before,
+                after,
+            },
+        );
     }
 
     /// The server looked at its timers.
@@ -188,12 +214,11 @@ impl Auditor {
         }
     }
 
-    /// The server stops: what waits leaves now, and streams end.
+    /// The server stops: waiting answers leave now, and streams end.
     fn finished(&mut self, at: Time) {
-        let owed = self.pipeline.unfinished();
-        if owed.is_some() {
-            let seen = None;
-            self.differ(at, Difference::Batch { owed, seen });
+        if let Some(owed) = self.pipeline.unfinished() {
+            let owed = Some(self.turn(&owed));
+            self.differ(at, Difference::Batch { owed, seen: None });
         }
         for check in self.waits.end_all() {
             self.border.end_wait(at, check);
@@ -201,7 +226,7 @@ impl Auditor {
         self.border.finish(at);
     }
 
-    /// A batch was put together: it holds all that waited, in its order, up to the limit.
+    /// A batch was formed: it holds all waiting entries in their order, up to the limit.
     fn appending(&mut self, at: Time, batch: &[Batched]) {
         let max_batch = self.model.config().max_batch as usize;
         let first = self.pipeline.form(at, max_batch);
@@ -210,25 +235,25 @@ impl Auditor {
             if owed == Some(seen) {
                 continue;
             }
-            // An entry that only lets time pass may come at any time.
+            // A tick may occur at any time.
             if *seen == Batched::Own(Entry::Tick) {
                 self.pipeline.tick(place);
                 continue;
             }
             let difference = self.taken(seen).unwrap_or_else(|| Difference::Batch {
-                owed: owed.cloned(),
-                seen: Some(seen.clone()),
+                owed: owed.map(|owed| self.turn(owed)),
+                seen: Some(self.turn(seen)),
             });
             self.differ(at, difference);
             return;
         }
         if let Some(left_out) = self.pipeline.in_flight(first + batch.len()) {
-            let owed = Some(left_out.clone());
+            let owed = Some(self.turn(left_out));
             self.differ(at, Difference::Batch { owed, seen: None });
         }
     }
 
-    /// What differs if the batch holds a call that was to be refused.
+    /// The difference if the batch holds a call that should have been refused.
     fn taken(&self, seen: &Batched) -> Option<Difference> {
         let Batched::Call(ticket) = seen else {
             return None;
@@ -237,19 +262,24 @@ impl Auditor {
         let Stage::Owed(Err(owed), _) = &call.stage else {
             return None;
         };
-        Some(Difference::Taken {
-            op: call.op().cloned(),
-            caller: call.user,
-            owed: *owed,
-        })
+        let (call, owed) = (call.asked(), *owed);
+        Some(Difference::Taken { call, owed })
     }
 
-    /// The run is over: what was due by now is late.
+    /// An entry of a batch, as differences show it.
+    fn turn(&self, batched: &Batched) -> Turn {
+        match batched {
+            Batched::Call(ticket) => Turn::Call(self.border.call(*ticket).map(Call::asked)),
+            Batched::Own(entry) => Turn::Own(entry.clone()),
+        }
+    }
+
+    /// The run is over: everything that is due by now is late.
     pub(crate) fn finish(&mut self, now: Time) {
         self.look_for_late(now);
     }
 
-    /// Whether something was due before `at`, and has not happened.
+    /// Reports what was due before `at` and has not happened.
     fn look_for_late(&mut self, at: Time) {
         if at == self.looked_at || !self.pipeline.is_up() {
             return;
@@ -257,19 +287,23 @@ impl Auditor {
         self.looked_at = at;
         let is_past = |since: Time| since.max(self.jumped_at) < at;
         if let Some((since, due)) = self.border.overdue(at, self.jumped_at) {
-            let late = self.missing(due).unwrap_or(Difference::Late { due, since });
+            let late = self
+                .missing(&due)
+                .unwrap_or(Difference::Late { due, since });
             self.differ(at, late);
         } else if let Some((since, user)) = self.waits.next()
             && is_past(since)
         {
-            let after = self.model.inbox(user).map_or(0, Inbox::end);
+            let after = self.model.inbox_end(user);
             let due = Due::Check { user, after };
             self.differ(at, Difference::Late { due, since });
         } else if let Some((since, first)) = self.batch_due()
             && is_past(since)
         {
             let due = match first {
-                Some(Batched::Call(ticket)) => self.border.proposed(*ticket),
+                Some(Batched::Call(ticket)) => {
+                    Due::Commit(self.border.call(*ticket).map(Call::asked))
+                }
                 Some(Batched::Own(Entry::CloseStream { user })) => Due::Close(*user),
                 Some(Batched::Own(Entry::Seen { user, .. })) => Due::Seen(*user),
                 Some(Batched::Own(_)) => Due::Restart,
@@ -279,24 +313,24 @@ impl Auditor {
         }
     }
 
-    /// The event that a page lacks, if no member of its room was shown it: then it is missing, and
+    /// The event that a page lacks, if it was shown to no member of its room: then it is missing,
     /// not late.
-    fn missing(&self, due: Due) -> Option<Difference> {
-        let (Due::Check { user, after } | Due::Push { user, after }) = due else {
+    fn missing(&self, due: &Due) -> Option<Difference> {
+        let (&Due::Check { user, after } | &Due::Push { user, after }) = due else {
             return None;
         };
         let owed = self.model.inbox(user)?.event(after + 1)?;
         if self.shown.get(owed.room.0) >= owed.room_seq {
             return None;
         }
-        Some(Difference::Event {
+        Some(Difference::Event(InboxPlace {
             reader: user,
             seq: after + 1,
             owed: Some(Arc::clone(owed)),
             seen: None,
             skipped: false,
             repeated: false,
-        })
+        }))
     }
 
     fn batch_due(&self) -> Option<(Time, Option<&Batched>)> {
@@ -304,7 +338,7 @@ impl Auditor {
         self.pipeline.due(deadline.map(|(at, _)| at))
     }
 
-    /// What is due where no entry waits.
+    /// What is due while no entry waits.
     fn reading_or_deadline(&self, since: Time) -> Due {
         match (self.model.next_deadline(), self.pipeline.oldest_reader()) {
             (Some((at, deadline)), reader) if at <= since || reader.is_none() => {
@@ -336,18 +370,18 @@ impl Auditor {
         if has_outcome(entry) && owed.outcome != said.outcome {
             self.differ(
                 at,
-                Difference::Decision {
+                Difference::Decision(Decision {
                     position,
                     entry: entry.clone(),
                     caller: owed.caller,
                     repeated: owed.repeated,
                     owed: owed.outcome.clone(),
                     said: said.outcome.clone(),
-                },
+                }),
             );
         }
         if let (Entry::OpenStream { .. }, Some(ticket), Some(user)) = (entry, ticket, owed.caller) {
-            let end = self.model.inbox(user).map_or(0, Inbox::end);
+            let end = self.model.inbox_end(user);
             self.border.begins_behind(ticket, end);
         }
         if let Some(ticket) = ticket
@@ -374,8 +408,8 @@ impl Auditor {
         }
     }
 
-    /// The whole batch is applied: the notices that rooms still keep go to the streams that are open
-    /// now, of those who are members now.
+    /// The whole batch is applied: each room's notices go to the streams that are open now, of its
+    /// current members.
     fn notices_leave(&mut self, at: Time) {
         for notice in self.model.take_noticed() {
             for (member, _) in self.model.members(notice.room) {
@@ -387,7 +421,7 @@ impl Auditor {
         }
     }
 
-    /// What is committed is what was in the batch, and what was asked.
+    /// Compares the committed entry with the batch, and with its call.
     fn follows_batch(&mut self, at: Time, entry: &Entry, ticket: Option<Ticket>) {
         let owed = self.pipeline.committed(at);
         let is_owed = match (&owed, ticket) {
@@ -396,21 +430,22 @@ impl Auditor {
             _ => false,
         };
         if !is_owed {
-            let seen = Some(match ticket {
+            let seen = match ticket {
                 Some(ticket) => Batched::Call(ticket),
                 None => Batched::Own(entry.clone()),
-            });
+            };
+            let (owed, seen) = (owed.map(|owed| self.turn(&owed)), Some(self.turn(&seen)));
             self.differ(at, Difference::Batch { owed, seen });
         }
         if let Some(call) = ticket.and_then(|ticket| self.border.call(ticket))
             && !asks_for(&call.ask, call.user, entry)
         {
-            let (ask, entry) = (Arc::clone(&call.ask), entry.clone());
-            self.differ(at, Difference::Entry { ask, entry });
+            let (call, entry) = (call.asked(), entry.clone());
+            self.differ(at, Difference::Entry { call, entry });
         }
     }
 
-    /// Counts the deadlines that fall before an entry.
+    /// Counts the deadlines that fire before an entry.
     fn count_deadlines(&mut self, at: Time) {
         if let Some((due, deadline)) = self.model.next_deadline()
             && due <= at
@@ -458,14 +493,12 @@ impl Auditor {
             user,
             stage,
             is_gone: false,
-            end: user
-                .and_then(|user| self.model.inbox(user))
-                .map_or(0, Inbox::end),
+            end: user.map_or(0, |user| self.model.inbox_end(user)),
         };
         self.border.ask(ticket, call);
     }
 
-    /// The participant reads: a sign of life, where its presence needs one.
+    /// The participant reads: this implies a *seen* entry if its presence needs one.
     fn hear(&mut self, at: Time, user: User) {
         if self.model.wants_seen(user, at) {
             self.pipeline.reads.hear(at, user);
@@ -479,7 +512,7 @@ impl Auditor {
     }
 }
 
-/// Whether an entry is what a call asks for.
+/// Whether the entry matches the call.
 fn asks_for(ask: &Ask, caller: Option<User>, entry: &Entry) -> bool {
     match (ask, entry) {
         (
@@ -496,7 +529,7 @@ fn asks_for(ask: &Ask, caller: Option<User>, entry: &Entry) -> bool {
     }
 }
 
-/// Whether an entry has an outcome that a caller sees.
+/// Whether the entry has an outcome that its caller sees.
 const fn has_outcome(entry: &Entry) -> bool {
     matches!(
         entry,
@@ -504,14 +537,6 @@ const fn has_outcome(entry: &Entry) -> bool {
     )
 }
 
-const fn refusal(code: &'static str) -> Refusal {
-    Refusal {
-        code,
-        retry_after: None,
-        earlier: Earlier::Unsaid,
-    }
-}
-
 const fn unknown_handle() -> Refusal {
-    refusal("unknown_handle")
+    Refusal::of("unknown_handle")
 }

@@ -1,11 +1,12 @@
-//! What the auditor compares: one count for each kind, from which the properties' checks follow.
+//! The kinds of comparisons of the auditor, with a count for each. The checks of the properties
+//! follow from the counts.
 
 use sim_model::protocol::{Op, Presence, Saw, StickChange};
 
 /// One kind of comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Compared {
-    /// A decision on standing in the line or leaving it.
+    /// A decision on entering or leaving the queue.
     Queue,
     /// A decision on joining a room or registering under a name.
     Login,
@@ -13,27 +14,27 @@ pub(crate) enum Compared {
     Speech,
     /// A decision on a draft.
     Draft,
-    /// A decision on claiming the stick or giving it up.
+    /// A decision on claiming or releasing the stick.
     Claim,
     /// A decision on leaving a room.
     Leave,
     /// A decision on typing.
     Typing,
-    /// A decision on a block or a report, or on an operator's act.
+    /// A decision on a block, a report, or an operator's action.
     Moderation,
     /// A decision on a break, or its answer.
     Break,
-    /// A reading of stress and alert.
+    /// An answer with the stress and alert levels.
     Mood,
-    /// A decision that a remembered request key gave.
+    /// A decision by a remembered request key.
     Repeat,
     /// A decision on opening a stream, or an implied entry about presence.
     Presence,
     /// Any decision that is a refusal.
     Refusal,
-    /// An answer as it left.
+    /// An answer that left the server.
     Answer,
-    /// An answer or event after a restart that committed entries preceded.
+    /// An answer or event after a restart, based on entries committed before it.
     Recovered,
     /// `chatroom.found`.
     Found,
@@ -61,21 +62,21 @@ pub(crate) enum Compared {
     Noticed,
     /// A gap.
     Gap,
-    /// A match, or its absence, at the end of a patience.
+    /// A match, or its absence, when patience ends.
     Patience,
     /// The end of a lease.
     Lease,
     /// A presence deadline.
     PresenceDeadline,
-    /// A waiting check, or a stream, that was to be served at once.
+    /// A waiting check, or a stream, that had to be served at once.
     InTime,
     /// The size of a collection.
     Size,
-    /// What happens to a call at the server's door.
+    /// The admission of a call.
     Admitted,
 }
 
-/// How many kinds there are.
+/// The number of kinds.
 const KINDS: usize = Compared::Admitted as usize + 1;
 
 /// The counts of all kinds.
@@ -99,7 +100,7 @@ impl Tally {
 }
 
 impl Compared {
-    /// The decision on a call.
+    /// The kind of a decision on a call.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "a call without a kind of its own counts as an answer"
@@ -121,7 +122,7 @@ impl Compared {
         }
     }
 
-    /// An event of an inbox; none for a gap, which is counted with its page.
+    /// The kind of an event of an inbox; `None` for a gap, which is counted with its page.
     pub(crate) const fn saw(saw: &Saw<'_>) -> Option<Self> {
         Some(match saw {
             Saw::Found { .. } => Self::Found,

@@ -1,32 +1,29 @@
-//! What a witness's finding cites.
-
-use std::fmt;
+//! The facts that a witness's finding cites.
 
 use sim_model::protocol::{Outcome, Room, User};
 
 use crate::model::Event;
-use crate::outcome_text::OutcomeText;
 
-/// One fact from the clients' histories, or the rule that it breaks by itself. A finding cites two
-/// that exclude each other.
+/// One fact from the clients' histories, or the rule that a fact breaks. A finding cites two that
+/// contradict each other.
 #[derive(Clone, Debug)]
 pub enum Fact {
-    /// The reader received the event at this place of its inbox.
+    /// The reader received the event at this position of its inbox.
     Received(User, u64, Event),
-    /// The answer to the sender's send or push names this place of the room.
+    /// The answer to the sender's send or push has this `room_seq`.
     Accepted(User, Room, u64),
     /// The answer to the participant's call of this verb.
     Answered(User, &'static str, Outcome),
-    /// The reader has neither an event nor a gap at this place of its inbox.
+    /// The reader has neither an event nor a gap at this position of its inbox.
     Vacant(User, u64),
-    /// The reader, a member, read past this place of the room and has no event of it.
+    /// The reader, a member, read past this `room_seq` and has no event with it.
     Absent(User, Room, u64),
-    /// A rule of the protocol that the other fact breaks by itself.
+    /// A rule of the protocol that the other fact breaks.
     Rule(&'static str),
 }
 
 impl Fact {
-    /// The participant concerned.
+    /// The affected participant.
     pub(crate) const fn user(&self) -> Option<User> {
         match self {
             Self::Received(user, ..)
@@ -35,35 +32,6 @@ impl Fact {
             | Self::Vacant(user, _)
             | Self::Absent(user, ..) => Some(*user),
             Self::Rule(_) => None,
-        }
-    }
-}
-
-impl fmt::Display for Fact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Received(reader, seq, event) => {
-                write!(f, "{reader} received {event} at place {seq} of its inbox")
-            }
-            Self::Accepted(sender, room, room_seq) => {
-                write!(
-                    f,
-                    "{sender}'s message was accepted as event {room_seq} of {room}"
-                )
-            }
-            Self::Answered(user, verb, outcome) => {
-                write!(f, "{user}'s {verb} was answered {}", OutcomeText(outcome))
-            }
-            Self::Vacant(reader, seq) => {
-                write!(f, "place {seq} of {reader}'s inbox did not arrive")
-            }
-            Self::Absent(reader, room, room_seq) => {
-                write!(
-                    f,
-                    "{reader}, a member, read past event {room_seq} of {room} and lacks it"
-                )
-            }
-            Self::Rule(rule) => f.write_str(rule),
         }
     }
 }

@@ -1,210 +1,137 @@
-//! What judges find: differences between two facts, each blamed on one property.
+//! The judge's findings: differences between two facts, each a violation of one property.
 
-use chat_types::Time;
+use std::collections::BTreeMap;
+
+use chat_types::{Span, Time};
 use sim_model::names::PROPERTIES;
-use sim_model::outcome::{Class, Violation};
+pub use sim_model::names::Property;
+use sim_model::outcome::{PropertyResult, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::User;
 
 use crate::difference::Difference;
+use crate::sentence::Sentence;
 
-/// A property, in the order of the table in ARCHITECTURE.md.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "each is the property of that name")]
-pub enum Property {
-    NoLostMessages,
-    NoDuplicates,
-    RoomOrder,
-    NoPhantoms,
-    SingleMatch,
-    FifoMatching,
-    StickExclusion,
-    StickOrder,
-    RoomLifecycle,
-    Presence,
-    Moderation,
-    IdempotentRequests,
-    Admission,
-    Durability,
-    Bounded,
-    BreaksRules,
-    StreamContinuity,
-    Outcomes,
-    QueueProgress,
-    StickProgress,
-    DeliveryProgress,
-    Fairness,
-    Latency,
-}
-
-impl Property {
-    /// All of them, in the order of the table.
-    pub const ALL: [Self; PROPERTIES.len()] = [
-        Self::NoLostMessages,
-        Self::NoDuplicates,
-        Self::RoomOrder,
-        Self::NoPhantoms,
-        Self::SingleMatch,
-        Self::FifoMatching,
-        Self::StickExclusion,
-        Self::StickOrder,
-        Self::RoomLifecycle,
-        Self::Presence,
-        Self::Moderation,
-        Self::IdempotentRequests,
-        Self::Admission,
-        Self::Durability,
-        Self::Bounded,
-        Self::BreaksRules,
-        Self::StreamContinuity,
-        Self::Outcomes,
-        Self::QueueProgress,
-        Self::StickProgress,
-        Self::DeliveryProgress,
-        Self::Fairness,
-        Self::Latency,
-    ];
-
-    /// The name that scenarios and reports write.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        PROPERTIES[self as usize]
-    }
-
-    /// When it is judged.
-    #[must_use]
-    pub const fn class(self) -> Class {
-        match self {
-            Self::QueueProgress | Self::StickProgress | Self::DeliveryProgress => Class::Liveness,
-            Self::Fairness | Self::Latency => Class::Threshold,
-            Self::NoLostMessages
-            | Self::NoDuplicates
-            | Self::RoomOrder
-            | Self::NoPhantoms
-            | Self::SingleMatch
-            | Self::FifoMatching
-            | Self::StickExclusion
-            | Self::StickOrder
-            | Self::RoomLifecycle
-            | Self::Presence
-            | Self::Moderation
-            | Self::IdempotentRequests
-            | Self::Admission
-            | Self::Durability
-            | Self::Bounded
-            | Self::BreaksRules
-            | Self::StreamContinuity
-            | Self::Outcomes => Class::Safety,
-        }
-    }
-}
-
-/// One violation: which property, when, and the two facts that differ.
+/// One violation: the property, the time, and the two facts that differ.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The property whose rule is broken.
     pub property: Property,
-    /// When it showed, by the clock of the server.
+    /// When it was found, by the server's clock.
     pub at: Time,
-    /// The participants concerned.
+    /// The affected participants.
     pub users: Vec<User>,
-    /// What is owed, and what was seen.
+    /// The expected and the observed fact.
     pub difference: Difference,
 }
 
-/// Findings kept in full; further ones are only counted.
+/// The number of findings kept in full; further ones are only counted.
 const KEPT: usize = 100;
 
 /// The findings and the checks of one run.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    judged: [bool; PROPERTIES.len()],
-    checks: [u64; PROPERTIES.len()],
-    unjudged: [u64; PROPERTIES.len()],
-    broken: [u64; PROPERTIES.len()],
+    counts: [Count; PROPERTIES.len()],
     kept: Vec<Finding>,
     is_closed: bool,
 }
 
+/// What is counted of one property.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    /// Whether the plan names it.
+    is_judged: bool,
+    checks: u64,
+    unjudged: u64,
+    broken: u64,
+}
+
 impl Findings {
-    /// No finding yet. Only the properties of the plan are judged.
+    /// No findings yet. Only the plan's properties are judged.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
-        let judged = Property::ALL.map(|property| plan.properties.contains(&property.name()));
+        let count = |name| Count {
+            is_judged: plan.properties.contains(&name),
+            ..Count::default()
+        };
         Self {
-            judged,
-            checks: [0; PROPERTIES.len()],
-            unjudged: [0; PROPERTIES.len()],
-            broken: [0; PROPERTIES.len()],
+            counts: PROPERTIES.map(count),
             kept: Vec::new(),
             is_closed: false,
         }
     }
 
-    /// Counts comparisons that the property could have failed.
+    /// Counts comparisons in which the property could have been violated.
     pub fn exercise(&mut self, property: Property, times: u64) {
-        self.checks[property as usize] += times;
+        self.counts[property as usize].checks += times;
     }
 
-    /// Counts comparisons that could not be made: a fact that decides them is not known.
+    /// Counts comparisons that were impossible because a deciding fact is unknown.
     pub fn leave_unjudged(&mut self, property: Property, times: u64) {
-        self.unjudged[property as usize] += times;
+        self.counts[property as usize].unjudged += times;
     }
 
     /// Records a violation.
     pub fn add(&mut self, finding: Finding) {
         self.is_closed = true;
-        let index = finding.property as usize;
-        if !self.judged[index] {
+        let count = &mut self.counts[finding.property as usize];
+        if !count.is_judged {
             return;
         }
-        self.checks[index] += 1;
-        self.broken[index] += 1;
+        count.checks += 1;
+        count.broken += 1;
         if self.kept.len() < KEPT {
             self.kept.push(finding);
         }
     }
 
-    /// Whether the plan names the property.
-    #[must_use]
-    pub const fn judges(&self, property: Property) -> bool {
-        self.judged[property as usize]
-    }
-
-    /// Comparisons that the property could have failed.
-    #[must_use]
-    pub const fn checks(&self, property: Property) -> u64 {
-        self.checks[property as usize]
-    }
-
-    /// Comparisons that could not be made.
-    #[must_use]
-    pub const fn unjudged(&self, property: Property) -> u64 {
-        self.unjudged[property as usize]
-    }
-
     /// How often the property was violated.
     #[must_use]
     pub const fn broken(&self, property: Property) -> u64 {
-        self.broken[property as usize]
+        self.counts[property as usize].broken
     }
 
-    /// Whether a difference was found: what follows from it is not judged.
+    /// Whether a difference was found: its consequences are not judged.
     #[must_use]
     pub const fn is_closed(&self) -> bool {
         self.is_closed
+    }
+
+    /// What came of each property that the plan names.
+    #[must_use]
+    pub fn results(&self) -> BTreeMap<&'static str, PropertyResult> {
+        let counted = Property::ALL.iter().zip(&self.counts);
+        let judged = counted.filter(|(_, count)| count.is_judged);
+        let result = |(property, count): (&Property, &Count)| {
+            let held = match (count.broken, count.checks) {
+                (0, 0) => None,
+                (broken, _) => Some(broken == 0),
+            };
+            let result = PropertyResult {
+                held,
+                checks: count.checks,
+                unjudged: count.unjudged,
+                class: property.class(),
+            };
+            (property.name(), result)
+        };
+        judged.map(result).collect()
     }
 
     /// The violations as reports show them, in the order of time.
     #[must_use]
     pub fn into_violations(mut self) -> Vec<Violation> {
         self.kept.sort_by_key(|finding| finding.at);
-        let violation = |finding: Finding| Violation {
-            property: finding.property.name().to_owned(),
-            at_ms: finding.at.0 as f64 / 1_000.0,
-            users: finding.users.iter().map(ToString::to_string).collect(),
-            detail: finding.difference.to_string(),
-            seed: 0,
+        let violation = |finding: Finding| {
+            let sentence = Sentence::of(&finding.difference);
+            Violation {
+                property: finding.property.name().to_owned(),
+                at: Span(finding.at.0),
+                detail: sentence.to_string(),
+                seed: 0,
+                subject: sentence.subject(&finding.users),
+                users: finding.users,
+            }
         };
         self.kept.into_iter().map(violation).collect()
     }

@@ -1,4 +1,4 @@
-//! The judge of one run: its auditor, its counts, and what they come to.
+//! The judge of one run: its auditor, its counts, and its judgement.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use chat_types::Time;
 use sim_model::history::{Observer, Record, What, WorldRecord};
 use sim_model::outcome::{Counts, PropertyResult, Violation};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Agent, Answer, User};
+use sim_model::protocol::{Agent, User};
 use sim_model::server::ServerRecord;
 
 use crate::auditor::Auditor;
@@ -16,21 +16,21 @@ use crate::witness::Witness;
 
 /// Judges the records of one run by the plan's properties.
 ///
-/// A run of which the server's own records are known, its journal and its border, is judged by the
-/// auditor: exactly, and completely. A virtual world always has them. A live server that hands
-/// over its journal would have them too: its run needs [`Judge::new`], and a driver that observes
-/// [`ServerRecord`]s. A live run without a journal is judged by the witness, which finds only what
-/// is certain, and counts what is not.
+/// If the server's own records are known (its journal, its calls and its streams), the auditor
+/// judges the run exactly and completely. A virtual world always has these records. A live server
+/// with an accessible journal would have them too: its run would need [`Judge::new`], and a driver
+/// that observes [`ServerRecord`]s. A live run without a journal is judged by the witness, which
+/// reports only certain violations and counts what it cannot judge.
 #[derive(Clone, Debug)]
 pub struct Judge {
     method: Method,
     findings: Findings,
     messages: Messages,
-    /// Whose client each participant is.
+    /// The client of each participant.
     owners: BTreeMap<User, Agent>,
 }
 
-/// By what a run is judged.
+/// The source of the facts that a run is judged by.
 #[derive(Clone, Debug)]
 enum Method {
     /// By the server's own records.
@@ -39,46 +39,29 @@ enum Method {
     Witness(Box<Witness>),
 }
 
-/// What a run comes to.
+/// The judgement of a run.
 #[derive(Clone, Debug)]
 pub struct Judgement {
-    /// Each property that the plan names. `fairness` and `latency` are still open: they follow
-    /// from the thresholds, over all seeds.
+    /// The result of each property of the plan. `fairness` and `latency` are not decided yet: they
+    /// follow from the thresholds, over all seeds.
     pub properties: BTreeMap<&'static str, PropertyResult>,
-    /// The first hundred, in the order of time; `seed` is 0.
+    /// The first hundred violations, in the order of time; `seed` is 0.
     pub violations: Vec<Violation>,
-    /// Messages.
+    /// The counts of messages.
     pub counts: Counts,
-    /// The most times that anyone was passed over.
-    pub overtaken: Overtaken,
-    /// The most times that each virtual user was passed over, by its number.
-    pub overtaken_users: Vec<(Agent, Overtaken)>,
-}
-
-/// The most times that anyone was passed over during one wait.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Overtaken {
-    /// In the queue.
-    pub queue: u64,
-    /// Waiting for a stick.
-    pub stick: u64,
+    /// The most times that each virtual user was passed over during one wait in the line.
+    pub overtaken: BTreeMap<Agent, u64>,
 }
 
 impl Observer for Judge {
     fn observe(&mut self, record: &Record<'_>) {
         if let What::Answered {
-            outcome:
-                Ok(
-                    Answer::LoggedIn { user, .. }
-                    | Answer::Waiting { user, .. }
-                    | Answer::Matched { user, .. }
-                    | Answer::OnBreak { user, .. }
-                    | Answer::Arrived { user },
-                ),
+            outcome: Ok(answer),
             ..
         } = record.what
+            && let Some(user) = answer.caller()
         {
-            self.owners.insert(*user, record.agent);
+            self.owners.insert(user, record.agent);
         }
         self.messages.record(record);
         if let Method::Witness(witness) = &mut self.method {
@@ -109,14 +92,14 @@ impl Observer for Judge {
 }
 
 impl Judge {
-    /// A judge of a run whose server's records are observed, which has seen nothing yet. Only the
-    /// plan's properties are judged.
+    /// A judge of a run with the server's records, before the first record. Only the plan's
+    /// properties are judged.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
         Self::by(Method::Audit(Box::new(Auditor::new(plan))), plan)
     }
 
-    /// A judge of a run of which only the clients' histories are known.
+    /// A judge of a run with only the clients' histories.
     #[must_use]
     pub fn live(plan: &Plan) -> Self {
         Self::by(Method::Witness(Box::new(Witness::new(plan))), plan)
@@ -131,16 +114,16 @@ impl Judge {
         }
     }
 
-    /// Whether a difference is known: what follows from it is not judged.
+    /// Whether a difference was found: its consequences are not judged.
     #[must_use]
     pub const fn violated(&self) -> bool {
         self.findings.is_closed()
     }
 
-    /// The run is over, at this time.
+    /// Ends the judgement of a run that ended at `now`.
     #[must_use]
     pub fn finish(mut self, now: Time) -> Judgement {
-        let mut users: BTreeMap<Agent, Overtaken> = BTreeMap::new();
+        let mut overtaken: BTreeMap<Agent, u64> = BTreeMap::new();
         match &mut self.method {
             Method::Witness(witness) => witness.finish(&mut self.findings),
             Method::Audit(auditor) => {
@@ -151,7 +134,7 @@ impl Judge {
                 auditor.count(&mut self.findings);
                 for (user, times) in auditor.model().overtaken() {
                     if let Some(agent) = self.owners.get(user) {
-                        let most = &mut users.entry(*agent).or_default().queue;
+                        let most = overtaken.entry(*agent).or_default();
                         *most = (*most).max(*times);
                     }
                 }
@@ -163,15 +146,10 @@ impl Judge {
         counts.duplicated = broken(Property::NoDuplicates);
         counts.reordered = broken(Property::RoomOrder);
         counts.phantom = broken(Property::NoPhantoms);
-        let queue = users.values().map(|most| most.queue).max();
         Judgement {
-            properties: results(&self.findings),
+            properties: self.findings.results(),
             counts,
-            overtaken: Overtaken {
-                queue: queue.unwrap_or_default(),
-                stick: 0,
-            },
-            overtaken_users: users.into_iter().collect(),
+            overtaken,
             violations: self.findings.into_violations(),
         }
     }
@@ -183,29 +161,6 @@ fn take_found(auditor: &mut Auditor, findings: &mut Findings) {
     }
 }
 
-fn results(findings: &Findings) -> BTreeMap<&'static str, PropertyResult> {
-    let judged = Property::ALL.into_iter();
-    let judged = judged.filter(|&property| findings.judges(property));
-    judged
-        .map(|property| {
-            let checks = findings.checks(property);
-            let held = if findings.broken(property) > 0 {
-                Some(false)
-            } else {
-                (checks > 0).then_some(true)
-            };
-            let class = property.class();
-            let result = PropertyResult {
-                held,
-                checks,
-                unjudged: findings.unjudged(property),
-                class,
-            };
-            (property.name(), result)
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use sim_model::protocol::Answer;
@@ -214,7 +169,7 @@ mod tests {
     use super::*;
     use crate::witness::tests::story::plan;
 
-    /// The model stops at the first difference: its sizes are those of that instant.
+    /// The model stops at the first difference, so its sizes are those of that instant.
     #[test]
     fn sizes_are_not_judged_behind_a_difference() {
         let mut judge = Judge::new(&plan());

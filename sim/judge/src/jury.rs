@@ -1,4 +1,4 @@
-//! All that judge and measure one run, and what the run comes to.
+//! The judge and the metrics of one run, and the outcome of the run.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use crate::judge::Judge;
 use crate::metrics::Metrics;
 use crate::stuck::stuck;
 
-/// The judge of a run, its metrics, and one observer more. It only observes.
+/// The judge of a run, its metrics, and one further observer. None of them changes the run.
 pub struct Jury<'o> {
     judge: Judge,
     metrics: Metrics,
     also: Option<&'o mut dyn Observer>,
 }
 
-/// What one seed's run comes to.
+/// The outcome of one seed's run.
 #[derive(Clone, Debug)]
 pub struct SeedOutcome {
     /// The seed.
@@ -30,38 +30,38 @@ pub struct SeedOutcome {
     pub trace_hash: u64,
     /// Virtual time from first to last.
     pub virtual_span: Span,
-    /// Virtual users who came.
+    /// The number of virtual users that arrived.
     pub users: u64,
-    /// How many of them came as each persona, in the order of the scenario; empty for the steps
-    /// form, whose users have no personas.
+    /// The number of them for each persona, in the order of the scenario; empty for the steps form,
+    /// which has no personas.
     pub by_persona: Vec<u64>,
-    /// Events of the virtual world handled.
+    /// The number of processed events of the virtual world.
     pub steps: u64,
-    /// Each property that was judged, by name.
+    /// The result of each judged property, by name.
     pub properties: BTreeMap<&'static str, PropertyResult>,
-    /// What was violated, in the order of time. Whoever merges seeds fills in the seed.
+    /// The violations, in the order of time. The code that merges seeds sets the seed.
     pub violations: Vec<Violation>,
-    /// Messages.
+    /// The counts of messages.
     pub counts: Counts,
-    /// Metrics, as far as they can be merged with those of other seeds.
+    /// The metrics, which can be merged with those of other seeds.
     pub metrics: Metrics,
-    /// The thresholds, as this seed measured them.
+    /// The thresholds, with the values of this seed.
     pub thresholds: Vec<ThresholdResult>,
-    /// `sometimes` points.
+    /// The `sometimes` points.
     pub tally: Tally,
-    /// Users who did not get on.
+    /// The stuck users.
     pub stuck: Vec<Stuck>,
-    /// When what happened.
+    /// The times of arrivals, faults and other events.
     pub timeline: Timeline,
 }
 
 impl<'o> Jury<'o> {
-    /// The jury of a run whose server's records are observed; `also` observes beside it.
+    /// The jury of a run with the server's records; `also` is a further observer.
     pub fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
         Self::by(Judge::new(plan), also)
     }
 
-    /// The jury of a run on a live server of which no journal is known.
+    /// The jury of a run on a live server, whose journal is unknown.
     pub fn live(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
         Self::by(Judge::live(plan), also)
     }
@@ -74,7 +74,7 @@ impl<'o> Jury<'o> {
         }
     }
 
-    /// A copy that goes on from here, without the other observer.
+    /// A copy that continues from here, without the other observer.
     #[must_use]
     pub fn alone(&self) -> Jury<'static> {
         Jury {
@@ -84,16 +84,15 @@ impl<'o> Jury<'o> {
         }
     }
 
-    /// What the run comes to, which was of this plan and is over.
+    /// Ends the run of this plan, and returns its outcome.
     #[must_use]
     pub fn finish(self, plan: &Plan, ran: Ran) -> SeedOutcome {
         let mut metrics = self.metrics;
         let mut judgement = self.judge.finish(ran.ended_at);
         judgement.counts.left_out = ran.left_out;
         let stuck = stuck(&ran, &metrics);
-        metrics.add_overtaken(judgement.overtaken);
         let name = |index: usize| ran.users[index].name.to_string();
-        metrics.keep_waits(ran.seed, ran.ended_at, &judgement.overtaken_users, &name);
+        metrics.keep_waits(ran.seed, ran.ended_at, &judgement.overtaken, &name);
         SeedOutcome {
             thresholds: metrics.thresholds(plan, &judgement.counts, stuck.len() as u64),
             seed: ran.seed,

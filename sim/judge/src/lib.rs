@@ -1,11 +1,12 @@
-//! Judges what clients saw by a reference model of the protocol. It cannot see the chat core.
+//! Judges the observations of clients with a reference model of the protocol. This crate does not
+//! depend on the chat core.
 //!
-//! The [`Judge`] observes a run. Its auditor feeds the reference model with what the server
-//! committed, and compares what is owed with what the server decided and with what crossed its
-//! border. A difference belongs to the property whose rule it breaks. Of a live server without a
-//! journal, a witness judges what the clients' histories alone make certain.
+//! The [`Judge`] observes a run. Its auditor feeds the reference model with the committed entries,
+//! and compares the expected with the server's decisions and with everything that left the server.
+//! A difference is a violation of the property whose rule it breaks. For a live server without a
+//! journal, a witness judges only what the clients' histories prove.
 //!
-//! The [`Jury`] is a judge with [`Metrics`](metrics::Metrics) beside it: what both find is the run's
+//! The [`Jury`] combines a judge with [`Metrics`](metrics::Metrics): their results are the run's
 //! [`SeedOutcome`].
 
 mod auditor;
@@ -18,14 +19,14 @@ mod judge;
 mod jury;
 pub mod metrics;
 pub mod model;
-mod outcome_text;
 pub mod properties;
+mod sentence;
 mod stuck;
 mod witness;
 
 pub use difference::Difference;
 pub use fact::Fact;
 pub use findings::{Finding, Findings, Property};
-pub use judge::{Judge, Judgement, Overtaken};
+pub use judge::{Judge, Judgement};
 pub use jury::{Jury, SeedOutcome};
 pub use witness::Witness;

@@ -1,16 +1,21 @@
-//! What a run measured: durations in microseconds from the intended start, shares, and counts.
+//! The measurements of a run: durations in microseconds from the intended start, shares, and
+//! counts.
 //!
-//! - `message_latency`: send meant to start → first seen by a recipient, by any path.
-//! - `queue_wait`, `stick_wait`: asking meant to start → told of the match or the grant. A wait
-//!   that is still open when the run ends counts with the length that it has reached, and is
-//!   `unfinished`. A wait that ended otherwise does not count: the user left the line, reset its
-//!   claim, left the room, forgot its handle or vanished; the server refused it, an operator put
-//!   the claimant out or closed the room; or the user was away, which ends a claim.
-//! - `request_latency`: any call but a `check`, meant to start → answered.
+//! - `message_latency`: intended start of a send → first seen by a recipient, by any path.
+//! - `queue_wait`, `stick_wait`: intended start of the call → the user learns of the match or the
+//!   grant. A wait
+//!   that is still open when the run ends counts with its length so far, and is
+//!   `unfinished`. A wait that ended in another way does not count: the user left the queue, reset
+//!   its
+//!   claim, left the room, forgot its handle or vanished; the server refused it; an operator
+//!   removed
+//!   the claimant or closed the room; or the user was away, which ends a claim.
+//! - `request_latency`: any call but a `check`, intended start → answered.
 //! - `commit_latency`: as the world reports it.
-//! - `bytes_per_message`: what a model must read for each message delivered: its text, its line's
-//!   frame, and the answers and other events it read since the message before.
-//! - `stick_turns`, `matches`: for each user who asked, how many it had.
+//! - `bytes_per_message`: the bytes that a model must read for each delivered message: its text,
+//!   the frame of
+//!   its line, and the answers and other events that it read since the previous message.
+//! - `stick_turns`, `matches`: the number of turns or matches of each user who asked for one.
 
 mod charts;
 pub mod distribution;
@@ -25,10 +30,9 @@ mod waits;
 use chat_types::{Span, Time};
 
 use self::distribution::Distribution;
-use self::latency::InFlight;
+use self::latency::{Half, InFlight};
 use self::shares::Shares;
 use self::waits::Waits;
-use crate::Overtaken;
 use sim_model::history::{Observer, Path, Record, What, WorldRecord};
 use sim_model::outcome::{Seek, UserWaits, Worst};
 use sim_model::protocol::{
@@ -64,7 +68,8 @@ pub struct Metrics {
     merged_users: u64,
     merged_turns: Shares,
     merged_matches: Shares,
-    overtaken: Overtaken,
+    /// The most times that anyone was passed over during one wait in the line.
+    overtaken: u64,
     worst_in_line: Worst,
     worst_claim: Worst,
     queue_waits: UserWaits,
@@ -128,7 +133,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Nothing measured yet.
+    /// No measurements yet.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -143,7 +148,7 @@ impl Metrics {
             merged_users: 0,
             merged_turns: Shares::default(),
             merged_matches: Shares::default(),
-            overtaken: Overtaken::default(),
+            overtaken: 0,
             worst_in_line: Worst::default(),
             worst_claim: Worst::default(),
             queue_waits: UserWaits::default(),
@@ -154,13 +159,19 @@ impl Metrics {
         }
     }
 
-    /// How often anyone was passed over, as the judge of the same run found.
-    pub fn add_overtaken(&mut self, overtaken: Overtaken) {
-        self.overtaken.queue = self.overtaken.queue.max(overtaken.queue);
-        self.overtaken.stick = self.overtaken.stick.max(overtaken.stick);
+    /// What was measured of each duration or size, by metric, and its unit.
+    fn distributions(&self) -> [(&'static str, &Distribution, f64); 6] {
+        [
+            ("message_latency", &self.message_latency, MICROS),
+            ("request_latency", &self.request_latency, MICROS),
+            ("queue_wait", &self.queue_wait, MICROS),
+            ("stick_wait", &self.stick_wait, MICROS),
+            ("commit_latency", &self.commit_latency, MICROS),
+            ("bytes_per_message", &self.bytes_per_message, 1.0),
+        ]
     }
 
-    /// Adds what another seed's run measured. Its users count as users of their own.
+    /// Adds the measurements of another seed's run. Its users count as different users.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in [
             (&mut self.message_latency, &other.message_latency),
@@ -175,7 +186,7 @@ impl Metrics {
         self.merged_users += other.merged_users + other.users.len() as u64;
         self.merged_turns.merge(&other.turns());
         self.merged_matches.merge(&other.matches());
-        self.add_overtaken(other.overtaken);
+        self.overtaken = self.overtaken.max(other.overtaken);
         self.worst_in_line.take(other.worst_in_line);
         self.worst_claim.take(other.worst_claim);
         self.queue_waits.merge(&other.queue_waits);
@@ -187,14 +198,14 @@ impl Metrics {
         self.retries += other.retries;
     }
 
-    /// The worst wait, or passing over, of anyone.
+    /// The longest wait, or the most times overtaken, of any user.
     #[must_use]
     pub fn worst(&self, of: Seek) -> Worst {
         match of {
             Seek::QueueWait => self.worst_in_line,
             Seek::StickWait => self.worst_claim,
             Seek::Overtaking => Worst {
-                figure: self.overtaken.queue.max(self.overtaken.stick),
+                figure: self.overtaken,
                 user: None,
             },
         }
@@ -245,7 +256,7 @@ impl Metrics {
         if matches!(op, Op::Check { .. }) {
             self.waits(agent).bytes += CHECK_ANSWER;
         } else if !matches!(op, Op::Break { .. }) {
-            // The answer to a break may be held back: `breaks_rules` judges how long.
+            // The answer to a break may be delayed: `breaks_rules` judges by how long.
             self.request_latency.record(at.since(intended).0);
         }
         match outcome {
@@ -253,7 +264,7 @@ impl Metrics {
             Ok(Answer::Matched { room, .. }) => {
                 let waits = self.waits(agent);
                 waits.matches.asked += 1;
-                // The answer says that the match came of this very call.
+                // The answer says that this call led to the match.
                 waits.in_line_since.get_or_insert(intended);
                 if let Some(since) = waits.matched(*room) {
                     self.waited_in_line(agent, record.user, at.since(since));
@@ -268,7 +279,7 @@ impl Metrics {
                 if matches!(op, Op::Push { .. }) {
                     self.waits(agent).holds = false;
                 }
-                if let Some(took) = self.in_flight.sent(*room, *room_seq, intended) {
+                if let Some(took) = self.in_flight.learn(*room, *room_seq, Half::Sent(intended)) {
                     self.message_latency.record(took.0);
                 }
             }
@@ -321,7 +332,7 @@ impl Metrics {
         }
     }
 
-    /// What a gap says of one room. A wait is over when its user hears of that.
+    /// Processes the part of a gap about one room. A wait ends when its user learns of its end.
     fn missed(&mut self, record: &Record<'_>, lost: &LostRange) {
         let (at, agent) = (record.at, record.agent);
         if lost.you == Some(Membership::Matched)
@@ -350,7 +361,7 @@ impl Metrics {
             } => {
                 let bytes = std::mem::take(&mut waits.bytes) + MESSAGE_FRAME + text.len() as u64;
                 self.bytes_per_message.record(bytes);
-                if let Some(took) = self.in_flight.seen(room, room_seq, at) {
+                if let Some(took) = self.in_flight.learn(room, room_seq, Half::Seen(at)) {
                     self.message_latency.record(took.0);
                 }
                 return;

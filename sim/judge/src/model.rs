@@ -1,5 +1,5 @@
-//! The reference model: the protocol as the specification says it, entry by entry, as naively as
-//! it can be said. Comments such as `// 6.5` name the specification's sections.
+//! The reference model: a naive implementation of the specification, entry by entry. Comments such
+//! as `// 6.5` name the specification's sections.
 
 mod breaks;
 mod deadline;
@@ -28,38 +28,36 @@ use std::sync::Arc;
 
 use chat_types::{Config, Time};
 use rustc_hash::FxHashMap;
-use sim_model::protocol::{Answer, Earlier, Notice, Op, Outcome, Refusal, Room, User};
+use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, Room, User};
 use sim_model::server::{Caller, Decided, Entry, Handle};
 
 pub use deadline::Deadline;
 pub use event::{Event, What};
 pub use inbox::{Inbox, Most};
-pub use moderation::Report;
 pub use presence::State;
 pub use room::RoomState;
 
 use deadline::Deadlines;
 use keys::Remembered;
 use line::Line;
-use moderation::Kept;
+use moderation::{Kept, Report};
 use person::Person;
 use table::Table;
 
-/// All that the specification says is kept. // 4.2
+/// The whole state of the specification. // 4.2
 #[derive(Clone, Debug)]
 pub struct Model {
     config: Config,
     now: Time,
     people: Table<Person>,
     handles: FxHashMap<Handle, User>,
-    /// The participants by the keys of their display names, and of the public ids that they
-    /// chose. // 5.3, 5.4
+    /// The participants by the keys of their display names and chosen public ids. // 5.3, 5.4
     names: BTreeMap<String, User>,
     rooms: Table<RoomState>,
     /// The live named rooms by the folded forms of their names. // 5.3
     room_names: BTreeMap<String, Room>,
     line: Line,
-    /// How many participants each address registered that are still registered.
+    /// The number of registered participants of each address.
     by_address: BTreeMap<u64, u32>,
     kept: Kept,
     reports: VecDeque<Report>,
@@ -70,27 +68,23 @@ pub struct Model {
     forgotten: Vec<User>,
 }
 
-/// What is owed for one entry.
+/// The expected result of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owed {
     /// The answer or the refusal.
     pub outcome: Outcome,
-    /// The participant that called; none for an unknown handle, a refused registration, and
-    /// entries that are no calls.
+    /// The calling participant; `None` for an unknown handle, a refused registration, and entries
+    /// that are no calls.
     pub caller: Option<User>,
     /// When the answer may leave. // 10.3
     pub answer_at: Time,
-    /// Whether a remembered key gave it. // 3
+    /// Whether a remembered key gave the answer. // 3
     pub repeated: bool,
 }
 
 /// A refusal that is not retryable.
 fn refuse(code: &'static str) -> Refusal {
-    Refusal {
-        code,
-        retry_after: None,
-        earlier: Earlier::Unsaid,
-    }
+    Refusal::of(code)
 }
 
 impl Model {
@@ -139,7 +133,7 @@ impl Model {
     pub fn take_grown(&mut self) -> Vec<User> {
         let mut grown = std::mem::take(&mut self.grown);
         grown.sort_unstable();
-        // Those who were forgotten meanwhile have no inbox.
+        // Participants forgotten meanwhile have no inbox.
         grown.retain(|user| match self.people.get_mut(user.0) {
             Some(person) => std::mem::take(&mut person.grown),
             None => false,
@@ -147,20 +141,20 @@ impl Model {
         grown
     }
 
-    /// Notices left since the last call, in the order in which they were.
+    /// Notices sent since the last call, in their order.
     pub fn take_noticed(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.noticed)
     }
 
-    /// Participants forgotten since the last call, in the order in which they were.
+    /// Participants forgotten since the last call, in their order.
     pub fn take_forgotten(&mut self) -> Vec<User> {
         std::mem::take(&mut self.forgotten)
     }
 
-    /// Applies the journal's next entry, and says what is owed for it. // 2.2
+    /// Applies the journal's next entry, and returns the expected result. // 2.2
     ///
-    /// `said` is what the server decided. It counts only where the protocol leaves a choice: a
-    /// permitted choice is adopted, a forbidden one is not.
+    /// `said` is the server's decision. It matters only where the protocol allows several choices:
+    /// a permitted choice is adopted, a forbidden one is not.
     pub fn commit(&mut self, at: Time, entry: &Entry, said: &Decided) -> Owed {
         if let Entry::Resumed { config } = entry {
             self.resume(at, config); // 2.6
@@ -235,7 +229,7 @@ impl Model {
                 (user, outcome, answer_at)
             }
         };
-        // One that unregistered remembers nothing. // 9.4
+        // An unregistered participant remembers nothing. // 9.4
         if let Some(key) = key.filter(|_| self.is_registered(user)) {
             self.remember(user, key, op, outcome.clone(), answer_at);
         }
@@ -247,7 +241,7 @@ impl Model {
         }
     }
 
-    /// What is owed for a call under a remembered key; none for another key. // 3
+    /// The expected result of a call with a remembered key; `None` for another key. // 3
     #[must_use]
     pub fn repeat(&self, user: User, key: u128, op: &Op) -> Option<Owed> {
         let remembered = self.people.get(user.0)?.keys.get(key)?;

@@ -26,6 +26,9 @@ impl fmt::Display for RefusalText<'_> {
         if let Some(span) = self.0.retry_after {
             write!(f, " (retry after {span})")?;
         }
+        if let Some(rooms) = self.0.rooms {
+            write!(f, " (in {rooms} rooms)")?;
+        }
         match self.0.earlier {
             Earlier::Unsaid => Ok(()),
             Earlier::None => f.write_str(" (no earlier attempt)"),

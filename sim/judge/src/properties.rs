@@ -3,7 +3,7 @@
     reason = "a rule names the differences that break it; all others do not"
 )]
 
-//! The properties, one file each: which comparisons exercise it, and which differences break its
+//! The properties, one file each: the comparisons that check it, and the differences that break its
 //! rule. A difference belongs to the first property, in the order below, whose rule it breaks.
 
 mod admission;
@@ -30,24 +30,24 @@ mod stick_order;
 mod stick_progress;
 mod stream_continuity;
 
-use sim_model::protocol::{Op, Outcome, StickChange, User};
-use sim_model::server::{Batched, Entry};
+use sim_model::protocol::{Answer, Op, Outcome, StickChange, User};
+use sim_model::server::Entry;
 
 use crate::compared::{Compared, Tally};
-use crate::difference::Difference;
+use crate::difference::{Decision, Difference, InboxPlace, Turn, Unasked};
 use crate::findings::{Findings, Property};
 use crate::model::{Event, Model, What};
 
 /// The rule of one property.
 struct Rule {
     property: Property,
-    /// The comparisons that exercise it.
+    /// The comparisons that count as its checks.
     counts: &'static [Compared],
     /// Whether a difference breaks it.
     breaks: fn(&Difference, &Model) -> bool,
 }
 
-/// In the order in which they are asked: the more special the rule, the earlier.
+/// Rules in the order in which they are tried: more specific rules first.
 const RULES: [Rule; 24] = [
     moderation::KEPT,
     bounded::RULE,
@@ -81,20 +81,20 @@ pub(crate) fn owner(difference: &Difference, model: &Model) -> Property {
     broken.map_or(Property::Outcomes, |rule| rule.property)
 }
 
-/// Counts what was compared towards the properties that it exercised.
+/// Adds the comparisons to the checks of their properties.
 pub(crate) fn count(tally: &Tally, findings: &mut Findings) {
     for rule in &RULES {
         findings.exercise(rule.property, tally.of(rule.counts));
     }
 }
 
-/// The event that is owed and the one that was seen, of a difference between events.
+/// The expected and the observed event of a difference between events.
 fn events(difference: &Difference) -> (Option<&What>, Option<&What>) {
-    if let Difference::Event { owed, seen, .. } = difference {
-        let owed = owed.as_ref().map(|event| &event.what);
-        return (owed, seen.as_ref().map(|event| &event.what));
-    }
-    (None, None)
+    let Difference::Event(InboxPlace { owed, seen, .. }) = difference else {
+        return (None, None);
+    };
+    let owed = owed.as_ref().map(|event| &event.what);
+    (owed, seen.as_ref().map(|event| &event.what))
 }
 
 /// Whether the event grants the stick.
@@ -110,58 +110,69 @@ const fn grants(what: Option<&What>) -> bool {
 
 /// Whether one of the two events that differ is of such a kind.
 fn concerns(difference: &Difference, kind: Compared) -> bool {
-    let Difference::Event { owed, seen, .. } = difference else {
+    let Difference::Event(InboxPlace { owed, seen, .. }) = difference else {
         return false;
     };
     let is = |event: &Event| Compared::saw(&event.seen_by(User::default())) == Some(kind);
     owed.as_ref().is_some_and(|owed| is(owed)) || seen.as_ref().is_some_and(is)
 }
 
-/// The entry that was decided otherwise: what is owed, and what the server decided.
-const fn decision(difference: &Difference) -> Option<(&Entry, &Outcome, &Outcome)> {
-    if let Difference::Decision {
-        entry, owed, said, ..
-    } = difference
-    {
-        return Some((entry, owed, said));
+/// The entry that was decided otherwise.
+const fn decision(difference: &Difference) -> Option<&Decision> {
+    match difference {
+        Difference::Decision(decision) => Some(decision),
+        _ => None,
     }
-    None
 }
 
-/// The server's own entry of a batch that differs: the one that was next, or else the one that is
-/// too many.
+/// Whether two answers to one entry both have such a part, and differ in it.
+fn decided_otherwise<T: PartialEq>(
+    difference: &Difference,
+    part: impl Fn(&Answer) -> Option<T>,
+) -> bool {
+    decision(difference).is_some_and(|decision| {
+        let part = |outcome: &Outcome| outcome.as_ref().ok().and_then(&part);
+        matches!(
+            (part(&decision.owed), part(&decision.said)),
+            (Some(owed), Some(said)) if owed != said
+        )
+    })
+}
+
+/// The server's own entry of a batch that differs: the expected one, or else the unexpected one.
 fn batched(difference: &Difference) -> Option<&Entry> {
     match difference {
         Difference::Batch { owed, seen } => match owed.as_ref().or(seen.as_ref()) {
-            Some(Batched::Own(entry)) => Some(entry),
-            Some(Batched::Call(_)) | None => None,
+            Some(Turn::Own(entry)) => Some(entry),
+            Some(Turn::Call(_)) | None => None,
         },
         _ => None,
     }
 }
 
 /// The call concerned.
-const fn op(difference: &Difference) -> Option<&Op> {
+fn op(difference: &Difference) -> Option<&Op> {
     match difference {
-        Difference::Decision {
+        Difference::Decision(Decision {
             entry: Entry::Call { op, .. },
             ..
-        } => Some(op),
-        Difference::Answer { op, .. }
-        | Difference::Uncommitted { op, .. }
-        | Difference::Unasked { op, .. } => op.as_ref(),
+        }) => Some(op),
+        Difference::Answer { call, .. }
+        | Difference::Uncommitted { call, .. }
+        | Difference::Early { call, .. } => call.op(),
         _ => None,
     }
 }
 
-/// Whether one of two outcomes that differ is the refusal of this code.
+/// Whether one of the two differing outcomes is the refusal with this code.
 fn refuses(difference: &Difference, code: &str) -> bool {
     let is = |outcome: &Outcome| matches!(outcome, Err(refusal) if refusal.code == code);
     match difference {
-        Difference::Decision { owed, said, .. } | Difference::Answer { owed, said, .. } => {
-            is(owed) || is(said)
-        }
-        Difference::Uncommitted { said, .. } | Difference::Unasked { said, .. } => is(said),
+        Difference::Decision(Decision { owed, said, .. })
+        | Difference::Answer { owed, said, .. } => is(owed) || is(said),
+        Difference::Uncommitted { said, .. }
+        | Difference::Early { said, .. }
+        | Difference::Unasked(Unasked::Answer(said)) => is(said),
         Difference::Taken { owed, .. } => owed.code == code,
         _ => false,
     }

@@ -1,9 +1,8 @@
-//! Users that are not at rest when a run ends: those whose `await` ran out of time, and those that
-//! have not come to the end of their flow and of their inbox.
+//! Users that are unfinished when a run ends: users whose `await` timed out, and users that have
+//! not finished their flow and read their whole inbox.
 //!
-//! Two kinds of users are not stuck: those that are gone for good, for nobody can say what they
-//! wait for; and the odd one out, which waited for a match while no other user had been in the line
-//! for as long as a match takes.
+//! Two kinds of users are not stuck: users that disconnected permanently, and the odd one out,
+//! which waited for a match while no other user was in the queue for as long as a match takes.
 
 use crate::metrics::{Metrics, OpenWait};
 use sim_model::outcome::{Ran, RanUser, START, Stuck, Waiting};
@@ -13,7 +12,7 @@ use sim_model::protocol::Room;
 const FOUND: &str = "chatroom.found";
 const GRANTED: &str = "stick.granted";
 
-/// The stuck users of a run that is over, whose metrics have been told so.
+/// The stuck users of a finished run; its metrics must be finished too.
 pub(crate) fn stuck(ran: &Ran, metrics: &Metrics) -> Vec<Stuck> {
     let of = |(index, user): (usize, &RanUser)| {
         let waiting = user.waiting.clone()?;
@@ -32,8 +31,8 @@ pub(crate) fn stuck(ran: &Ran, metrics: &Metrics) -> Vec<Stuck> {
     ran.users.iter().enumerate().filter_map(of).collect()
 }
 
-/// What the awaited event would have told, and since when the user waits for that: longer than its
-/// `await` took.
+/// The event that the user waits for, and since when it waits for its content: longer than its
+/// `await`.
 fn in_words_of_the_protocol(waiting: Waiting, open: Option<OpenWait>) -> Waiting {
     let (waiting_for, since) = match (waiting.waiting_for.as_str(), open) {
         (FOUND, Some(OpenWait::Partner(since))) => ("a partner in the queue".to_owned(), since),

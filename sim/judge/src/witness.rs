@@ -1,15 +1,16 @@
-//! The witness: finds what excludes itself in the clients' histories alone.
+//! The witness: finds contradictions in the clients' histories alone.
 //!
-//! A live server without a journal shows nothing but answers and events. The witness compares them
-//! with each other, never with a model of the server, and finds only what is certain: two facts
-//! that no server which keeps the protocol can show. Where a fact is missing (an answer that did
-//! not come, an inbox with a gap, a participant whose client is not observed), it does not
-//! conclude: it counts the comparison as not judged.
+//! A live server without a journal shows only answers and events. The witness compares them with
+//! each other, not with a model of the server. It reports only certain violations: two facts that
+//! no correct server can show together. If a fact is missing (an answer that did not arrive, an
+//! inbox with a gap, a participant whose client is not observed), the witness counts the comparison
+//! as not judged.
 //!
-//! Nothing is compared that a live driver cannot see: it cancels an attempt before the next, so that
-//! no call has two answers, and `idempotent_requests` shows in the places of keyed messages alone.
+//! It makes no comparison whose facts a live driver cannot observe. The driver cancels an attempt
+//! before the next, so that no call has two answers; therefore `idempotent_requests` is only judged
+//! by the positions of messages with keys.
 //!
-//! `book.rs` puts the facts together. The other files hold the rules, each a function over facts.
+//! `book.rs` collects the facts. The other files hold the rules, each a function over facts.
 
 mod arrivals;
 mod book;
@@ -36,14 +37,14 @@ use crate::fact::Fact;
 use arrivals::Arrival;
 use book::Book;
 
-/// Judges one run by what its clients did and saw.
+/// Judges one run by what its clients did and observed.
 #[derive(Clone, Debug)]
 pub struct Witness {
     book: Book,
 }
 
 impl Witness {
-    /// A witness that has seen nothing yet.
+    /// A witness without any records.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
         Self {
@@ -51,7 +52,7 @@ impl Witness {
         }
     }
 
-    /// Takes in what a client did or saw.
+    /// Processes what a client did or observed.
     pub fn record(&mut self, record: &Record<'_>, findings: &mut Findings) {
         if let What::Called {
             call, op, keyed, ..
@@ -73,76 +74,64 @@ impl Witness {
 
     fn record_of(&mut self, user: User, record: &Record<'_>, findings: &mut Findings) {
         let at = record.at;
-        match record.what {
-            What::Answered {
-                call,
-                op,
-                called_at,
-                outcome,
-                ..
-            } => {
-                findings.leave_unjudged(Property::Outcomes, 1);
-                self.book.answer((record.agent, call), user, outcome, at);
-                let answered = Fact::Answered(user, op.verb(), outcome.clone());
-                if let (
-                    Op::Check {
-                        after: Some(after), ..
-                    },
-                    Ok(Answer::Read { cursor, more, .. }),
-                ) = (op, outcome)
-                {
-                    let left_at = (!more).then_some(called_at);
-                    self.page(user, (*after, *cursor), left_at, (at, answered), findings);
-                } else if let Ok(
-                    Answer::OnBreak {
-                        stress, boss_alert, ..
-                    }
-                    | Answer::Mood { stress, boss_alert },
-                ) = outcome
-                {
-                    findings.exercise(Property::BreaksRules, 1);
-                    if *stress > 100 || *boss_alert > 5 {
-                        let rule = Fact::Rule("stress is at most 100, the boss's alert at most 5");
-                        blame(findings, Property::BreaksRules, at, [rule, answered]);
-                    }
+        if let What::Answered {
+            call,
+            op,
+            called_at,
+            outcome,
+            ..
+        } = record.what
+        {
+            findings.leave_unjudged(Property::Outcomes, 1);
+            self.book.answer((record.agent, call), user, outcome, at);
+            let answered = Fact::Answered(user, op.verb(), outcome.clone());
+            if let (
+                Op::Check {
+                    after: Some(after), ..
+                },
+                Ok(Answer::Read { cursor, more, .. }),
+            ) = (op, outcome)
+            {
+                let left_at = (!more).then_some(called_at);
+                self.page(user, (*after, *cursor), left_at, (at, answered), findings);
+            } else if let Ok(
+                Answer::OnBreak {
+                    stress, boss_alert, ..
+                }
+                | Answer::Mood { stress, boss_alert },
+            ) = outcome
+            {
+                findings.exercise(Property::BreaksRules, 1);
+                if *stress > 100 || *boss_alert > 5 {
+                    let rule = Fact::Rule("stress is at most 100, the boss's alert at most 5");
+                    blame(findings, Property::BreaksRules, at, [rule, answered]);
                 }
             }
-            What::Received {
+        } else if let What::Received {
+            seq,
+            sent_at,
+            saw,
+            path,
+            ..
+        } = record.what
+        {
+            let reader = user;
+            let arrival = Arrival {
+                at,
+                reader,
                 seq,
                 sent_at,
                 saw,
-                path,
-                ..
-            } => {
-                let reader = user;
-                let arrival = Arrival {
-                    at,
-                    reader,
-                    seq,
-                    sent_at,
-                    saw,
-                };
-                if path == Path::Stream {
-                    findings.leave_unjudged(Property::StreamContinuity, 1);
-                }
-                arrival.compare(&mut self.book, findings);
+            };
+            if path == Path::Stream {
+                findings.leave_unjudged(Property::StreamContinuity, 1);
             }
-            What::Called { .. }
-            | What::StreamOpened
-            | What::StreamClosed
-            | What::Forgot
-            | What::Retried { .. }
-            | What::AnsweredAgain { .. }
-            | What::Abandoned { .. }
-            | What::Vanished
-            | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => {}
+            arrival.compare(&mut self.book, findings);
         }
     }
 
-    /// A page behind a cursor begins right behind it: all of it arrived before its answer. With
-    /// `left_at`, when the check left, nothing follows the page.
+    /// A page after a cursor begins directly after it: all of it arrived before the answer of the
+    /// check. With `left_at`, when the check was sent, nothing follows the page.
     fn page(
         &mut self,
         reader: User,
@@ -163,7 +152,7 @@ impl Witness {
         }
     }
 
-    /// The run is over: compares what needs the whole of it.
+    /// The run is over: makes the comparisons that need the whole run.
     pub fn finish(&mut self, findings: &mut Findings) {
         arrivals::judge(&self.book, findings);
         sent::judge(&self.book, findings);
@@ -190,7 +179,7 @@ impl Witness {
     }
 }
 
-/// Records that two facts exclude each other.
+/// Records that two facts contradict each other.
 fn blame(findings: &mut Findings, property: Property, at: Time, facts: [Fact; 2]) {
     let difference = Difference::Witnessed(Box::new(facts));
     let users = difference.users();

@@ -8,20 +8,20 @@ use serde::Serialize;
 use super::names::Names;
 use sim_model::protocol::{Op, Room};
 
-/// One attempt of a call, on its way to the server.
+/// One attempt of a call to the server.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
-    /// By which the server knows the caller; none when the call registers.
+    /// The caller's handle; none if the call registers.
     pub(super) handle: Option<Arc<str>>,
-    /// The request key, before the run's own salt.
+    /// The request key, before the run's salt is added.
     pub(super) key: Option<u128>,
-    /// What is asked for.
+    /// The operation.
     pub(super) op: Op,
-    /// The room that the client means where it names none, for protocols that want one.
+    /// The client's current room, for protocols that need a room where the operation names none.
     pub(super) room: Option<Room>,
 }
 
-/// What the arguments of all tools are together; each takes some of them.
+/// The union of all tools' arguments. Each tool takes some of them.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Arguments<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ pub(super) struct Arguments<'a> {
     after: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     wait_seconds: Option<u64>,
-    /// What plain HTTP calls the wait.
+    /// The wait, as plain HTTP names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     delay: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,13 +64,13 @@ pub(super) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// With the handle among them.
+    /// Adds the handle.
     pub(super) fn by(mut self, handle: Option<&'a str>) -> Self {
         self.handle = handle;
         self
     }
 
-    /// With the wait under the name that `/check_event` has for it.
+    /// Moves the wait to the name that `/check_event` has for it.
     pub(super) fn with_delay(mut self) -> Self {
         self.delay = self.wait_seconds.take();
         self
@@ -78,7 +78,7 @@ impl<'a> Arguments<'a> {
 }
 
 impl Ask {
-    /// Its arguments, but for the handle.
+    /// The operation's arguments without the handle.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "most calls have no arguments but those that are in `base`"
@@ -141,7 +141,7 @@ impl Ask {
     }
 }
 
-/// The route of plain HTTP: those of its own where there are some, for some calls.
+/// The route of plain HTTP: some calls have their own, the others that of their tool.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "most calls have the route of their tool"

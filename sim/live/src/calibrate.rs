@@ -1,12 +1,12 @@
-//! Takes a live server's measure: how long it takes for a request when nobody else asks, and how
-//! many it answers in a second when many do. What follows from that is `calibration.rs`'s.
+//! Measures a live server: its response time without load, and its throughput under load.
+//! `calibration.rs` derives the configuration of a virtual server.
 //!
-//! A few participants do all of it, and are taken away at the end, whatever happened. `guests.rs`
-//! has them say and ask things one at a time, through the same pool and the same owner's thread
-//! that a live run's users have: so what the driver takes itself is in these figures as it is in
-//! those of a run. Between two there is a pause, for a server that was just asked is awake, and
-//! one that nobody asks for a while is not. `throng.rs` has more and more of them read at once, each
-//! in a task of its own that needs no owner, so that the driver costs as little as it can.
+//! A few participants make all requests, and are unregistered at the end in any case. `guests.rs`
+//! sends messages and reads one at a time, through the pool and the owner's thread of a live run.
+//! So the driver's own time is in these figures as it is in those of a run. A pause lies between
+//! two requests, because a server that was just called is awake, and one that is idle for a while
+//! is not. `throng.rs` increases the number of concurrent readers. Each is a task of its own
+//! without an owner, so that the driver costs as little as possible.
 
 mod guests;
 mod throng;
@@ -24,17 +24,18 @@ use chat_types::Span;
 use guests::Guests;
 use sim_model::outcome::{Calibration, Trips};
 
-/// Round trips of each kind, after those that warm everything up.
+/// The number of measured round trips of each kind, and of those before them that warm up the
+/// server.
 const ROUNDS: u64 = 1_000;
 const WARM_UP: u64 = 30;
 
-/// How long the round trips may take; then there are fewer of them.
+/// The longest time for the round trips. After it, fewer are measured.
 const AT_MOST: Span = Span::secs(15);
 
-/// How long nobody asks for anything before each of them.
+/// The pause before each of them.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// How often progress is told, in rounds.
+/// The number of rounds between two updates of the progress.
 const TELL_EVERY: u64 = 100;
 
 /// Why a server could not be measured.
@@ -42,9 +43,9 @@ const TELL_EVERY: u64 = 100;
 pub(super) enum Trouble {
     /// It refused a call with this code.
     Refused(&'static str, &'static str),
-    /// No answer came, or none that makes sense.
+    /// There was no answer, or no valid one.
     Failed(String),
-    /// Somebody else waits in its line.
+    /// Another participant waits in its queue.
     Busy,
 }
 
@@ -60,7 +61,7 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// What to do about a refusal.
+/// Advice for a refusal.
 fn hint(code: &str) -> &'static str {
     if code.contains("rate_limited") {
         "\n  start it without limits on rates, as with `talking-stick --limit rate_limit=none`"
@@ -69,11 +70,11 @@ fn hint(code: &str) -> &'static str {
     }
 }
 
-/// Measures a server. `tell` is told now and then how far it is.
+/// Measures a server. `tell` receives the progress now and then.
 ///
 /// # Errors
-/// When the server is not there, does not speak the protocol, lacks what is asked for, or refuses
-/// it; when the machine has no threads for it.
+/// The server is not reachable, does not speak the protocol, lacks a tool, or refuses a call; or
+/// the machine has no threads for the run.
 pub fn calibrate(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<Calibration, LiveError> {
     most_files();
     let (mut pool, clock) = pool(options)?;
@@ -90,7 +91,7 @@ pub fn calibrate(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<Calibr
     Ok(result(&pool, options, &samples, notes))
 }
 
-/// The round trips one at a time and then the throng, and what happened on the way.
+/// Measures round trips one at a time and then under load. Returns remarks on the run.
 fn measure(
     guests: &mut Guests<'_>,
     clock: Clock,
@@ -101,11 +102,11 @@ fn measure(
     let mut until = clock.now() + AT_MOST;
     for round in 0..WARM_UP + ROUNDS {
         if round == WARM_UP {
-            // What the first connections took is in none of the figures.
+            // The first connections are not measured.
             samples = Samples::new();
             until = clock.now() + AT_MOST;
         }
-        // In turns, so that what the machine does meanwhile is in all of them.
+        // In turns, so that disturbances of the machine affect all kinds alike.
         thread::sleep(PAUSE);
         samples.floor.record(guests.least()?.0);
         thread::sleep(PAUSE);

@@ -1,41 +1,38 @@
-//! What a live server would be as a simulated one: from round trips to the `capacity` and the
-//! `network` of a scenario. There is no clock and no socket here; `live/calibrate.rs` takes the
-//! samples.
+//! Derives a simulated server from measurements of a live one: from round trips to the `capacity`
+//! and the `network` of a scenario. This module has no clock and no socket; `calibrate.rs` takes
+//! the samples.
 //!
-//! # What is to be found
+//! # What is derived
 //!
-//! In the virtual world three things take time. A packet takes its **latency** each way, whatever
-//! else is under way. A command takes its **service**, one command at a time: it is what makes
-//! lines under load. A batch of the journal takes its **commit**, one batch at a time, and what
-//! comes meanwhile shares the next one. So a read that meets nobody takes latency + service +
-//! latency there, and a command that is journalled takes a commit more.
+//! In the virtual world three things take time. A packet takes its **latency** each way,
+//! independently of other packets. A command takes its **service** time, one command at a time, so
+//! commands queue under load. A batch of the journal takes its **commit** time, one batch at a
+//! time, and commands that arrive meanwhile share the next one. So a read without load takes
+//! latency + service + latency, and a journalled command takes one commit more.
 //!
-//! # How it is found
+//! # How it is derived
 //!
-//! 1. **service**: its mean is a second over the reads that are answered in one, from as many
-//!    connections as help, for what those take one after another is all that cannot be done for
-//!    two commands at once. Its 99th percentile is as many times its median as among the reads that
-//!    met nobody. (A median of that length would make the mean longer by the tail, and the virtual
-//!    server slower than the live one.)
-//! 2. **latency**: what is left of a read that met nobody, half of it each way. So it holds the
-//!    network, and what client and server do for many at once, such as reading JSON; how much of
-//!    it is the cheapest request's is told beside it. (Half the cheapest request alone would leave
-//!    the work that is neither serial nor the network's without a place, and a read would come out
-//!    faster than it is.)
-//! 3. **commit**: what a command that is journalled takes beyond such a read.
+//! 1. **service**: its mean is the inverse of the largest throughput of reads, which is limited by
+//!    the work that cannot be done for two commands at once. The ratio of its 99th percentile to
+//!    its median is that of reads without load. (Taking the mean as the median would lengthen the
+//!    mean by the tail, and make the virtual server slower than the live one.)
+//! 2. **latency**: the rest of a read without load, half of it each way. So it includes the network
+//!    and the concurrent work of client and server, such as parsing JSON. The share of the cheapest
+//!    request is reported beside it. (Half the cheapest request alone would omit work that is
+//!    neither serial nor in the network, and make reads too fast.)
+//! 3. **commit**: the additional time of a journalled command.
 //!
-//! Medians and tails of sums are not sums of medians and tails. So 2 and 3 look for the
-//! distribution with which the whole sum has the median and the 99th percentile that were measured
-//! (`fit.rs`), of the kind that scenarios write as `{ p50, p99 }`.
+//! Medians and tails of sums are not sums of medians and tails. So 2 and 3 search for the
+//! distribution with which the whole sum has the measured median and 99th percentile (`fit.rs`). It
+//! has the form `{ p50, p99 }` of scenarios.
 //!
-//! # What it cannot say
+//! # Limits
 //!
-//! A driver on the server's own machine takes cores from it, and then the service time is that of
-//! both together. Where the driver's threads had no time left, it is no more than an upper bound,
-//! and a remark says so. One service time stands for all commands. So a command that costs more than
-//! a read is too cheap in the virtual world, above all one that everybody in a large room is told
-//! of: pushes cost nothing there, and bring the events themselves, where clients of MCP are told
-//! that an inbox grew and come to read it.
+//! A driver on the server's machine takes cores from it, and the service time then includes both.
+//! If the driver's threads were saturated, it is only an upper bound, and a remark says so. One
+//! service time represents all commands. So a command that costs more than a read is too cheap in
+//! the virtual world, in particular a message in a large room: there pushes cost nothing and
+//! contain the events, while clients of MCP are notified and then read their inboxes.
 
 mod fit;
 
@@ -46,25 +43,25 @@ use chat_types::Span;
 use fit::fit;
 use sim_judge::metrics::distribution::Distribution;
 
-/// From this share of its threads' time on, the driver may be what holds things up.
+/// From this share of its threads' time on, the driver may be the bottleneck.
 const BUSY_DRIVER: f64 = 0.9;
 
-/// Where the standard normal distribution has its 99th percentile.
+/// The 99th percentile of the standard normal distribution.
 const NORMAL_P99: f64 = 2.326_348;
 
-/// Fewer round trips than this say little about a 99th percentile.
+/// Fewer round trips than this are not enough for a 99th percentile.
 const FEW: u64 = 200;
 
-/// What was measured; durations in microseconds.
+/// The measurements; durations in microseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Samples {
-    /// Of the cheapest request, one at a time.
+    /// The cheapest request, one at a time.
     pub(crate) floor: Distribution,
-    /// Of a read, one at a time.
+    /// A read, one at a time.
     pub(crate) read: Distribution,
-    /// Of a command that is journalled, one at a time.
+    /// A journalled command, one at a time.
     pub(crate) committed: Distribution,
-    /// Reads from more and more connections.
+    /// Reads on more and more connections.
     pub(crate) stages: Vec<Stage>,
 }
 
@@ -78,7 +75,7 @@ fn spread_of(samples: &Distribution) -> Spread {
     }
 }
 
-/// Figures of at most a day in microseconds.
+/// Rounds a duration to whole microseconds.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "a rounded float, not negative and far within u64"
@@ -97,7 +94,7 @@ impl Samples {
         }
     }
 
-    /// The stage with the most reads in a second.
+    /// The stage with the highest throughput.
     fn best(&self) -> Option<&Stage> {
         let mut stages = self.stages.iter();
         let first = stages.next()?;
@@ -110,7 +107,7 @@ impl Samples {
         }))
     }
 
-    /// The part of a scenario that they come to.
+    /// The part of a scenario that follows from the measurements.
     pub(crate) fn infer(&self) -> Block {
         let (read, committed) = (spread_of(&self.read), spread_of(&self.committed));
         let service = self.service(read);
@@ -130,10 +127,11 @@ impl Samples {
             Some(_) | None => read.p50.0,
         };
         let ratio = read.p99.0 as f64 / read.p50.0 as f64;
-        // A lognormal's mean is its median times exp(σ²/2), and ln(ratio) is σ so often.
+        // The mean of a lognormal distribution is its median times exp(σ²/2), and ln(ratio) is σ
+        // times `NORMAL_P99`.
         let sigma = ratio.ln() / NORMAL_P99;
         let p50 = whole(each as f64 / (sigma * sigma / 2.0).exp());
-        // Something of a read is on its way in each direction.
+        // At least a microsecond is left for each direction.
         let p50 = p50.min(read.p50.0.saturating_sub(2)).max(1);
         Spread {
             p50: Span(p50),
@@ -141,7 +139,7 @@ impl Samples {
         }
     }
 
-    /// What a reader of the figures has to know.
+    /// Remarks for readers of the figures.
     pub(crate) fn remarks(&self, block: &Block) -> Vec<String> {
         let mut remarks = Vec::new();
         let best = self.best();

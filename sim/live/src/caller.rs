@@ -1,4 +1,4 @@
-//! One who makes requests, one after another, on one connection.
+//! A caller: makes requests one after another on one connection.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -19,20 +19,20 @@ use super::target::Protocol;
 use super::wire::{Broken, Reply as Answer, Wire};
 use sim_model::protocol::Refusal;
 
-/// What every task knows.
+/// State shared by all tasks.
 #[derive(Debug)]
 pub(super) struct Net {
     pub(super) writer: Writer,
     pub(super) clock: Clock,
-    /// To the owner of the users.
+    /// The channel to the owner of the users.
     pub(super) told: Sender<Told>,
 }
 
-/// The session of one client, in the protocol that has some.
+/// The session of one client, in the protocol version that has sessions.
 #[derive(Debug, Default)]
 pub(super) struct Session(Mutex<Option<Arc<str>>>);
 
-/// What is to be done.
+/// A request for a caller.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) ticket: u64,
@@ -47,15 +47,15 @@ pub(super) enum Want {
     Call(Ask),
     /// A page of an inbox.
     Inbox { inbox: Arc<str>, after: u64 },
-    /// The cheapest that the protocol has.
+    /// The cheapest request of the protocol.
     Least,
-    /// The end of a participant.
+    /// Unregistering a participant.
     Unregister { handle: Arc<str> },
-    /// The end of a session.
+    /// Ending a session.
     EndSession { id: Arc<str> },
 }
 
-/// What the network told.
+/// A message from the network.
 #[derive(Debug)]
 pub(super) struct Told {
     /// When it was read.
@@ -63,24 +63,24 @@ pub(super) struct Told {
     pub(super) news: News,
 }
 
-/// What happened.
+/// The kinds of messages.
 #[derive(Debug)]
 pub(super) enum News {
     /// A call was answered.
     Answered { ticket: u64, reply: Box<Reply> },
     /// A page was read.
     Read { ticket: u64, page: Option<Page> },
-    /// No answer came, nor will.
+    /// No answer came, and none will.
     Failed { ticket: u64, why: Broken },
     /// A stream is open.
     Opened { agent: u32, stream: u32 },
-    /// An event came by a stream.
+    /// A stream delivered an event.
     Pushed {
         agent: u32,
         stream: u32,
         event: Event,
     },
-    /// A stream says that the inbox grew.
+    /// A stream reported that the inbox grew.
     Grew { agent: u32, stream: u32 },
     /// A stream ended, or was refused.
     Closed {
@@ -93,7 +93,7 @@ pub(super) enum News {
 impl Net {
     pub(super) fn tell(&self, news: News) {
         let at = self.clock.now();
-        // When nobody listens any more, the run is over.
+        // If the receiver is gone, the run is over.
         let _ = self.told.send(Told { at, news });
     }
 
@@ -105,7 +105,7 @@ impl Net {
     }
 }
 
-/// Does what it is told, until nobody can tell it anything.
+/// Makes requests until the pool is gone.
 pub(super) async fn serve(net: Arc<Net>, mut jobs: UnboundedReceiver<Job>) {
     let mut wire = Wire::new();
     while let Some(job) = jobs.recv().await {
@@ -156,20 +156,20 @@ async fn perform(net: &Net, wire: &mut Wire, job: Job) -> Result<News, Broken> {
     }
 }
 
-/// One call, made again and again.
+/// The results of one repeated call.
 #[derive(Debug)]
 pub(super) struct Repeated {
-    /// How often it was answered with success.
+    /// The number of successful answers.
     pub(super) answered: u64,
-    /// From when to when.
+    /// The beginning and the end.
     pub(super) from: Time,
     pub(super) to: Time,
-    /// Why it ended before its time.
+    /// Why it ended early.
     pub(super) ended: Option<String>,
 }
 
-/// Makes one call again and again on a connection of its own, for so long after everybody at the
-/// gate has been answered once.
+/// Repeats one call on a connection of its own for this long, starting when all callers at the gate
+/// have had one answer.
 pub(super) async fn repeat(
     net: Arc<Net>,
     (session, ask): (Arc<Session>, Ask),
@@ -207,8 +207,8 @@ async fn again(net: &Net, wire: &mut Wire, session: &Session, ask: &Ask) -> Resu
     }
 }
 
-/// Makes a request, in the session of the client where the protocol has sessions. One that the
-/// server has forgotten is begun anew.
+/// Makes a request, in the client's session if the protocol has sessions. A session that the server
+/// has forgotten is opened again.
 async fn in_session(
     net: &Net,
     wire: &mut Wire,
@@ -230,7 +230,7 @@ async fn in_session(
 }
 
 impl Session {
-    /// The session's id; begins it if there is none.
+    /// The session's id. Opens the session if there is none.
     pub(super) async fn id(&self, net: &Net, wire: &mut Wire) -> Result<Arc<str>, Broken> {
         let mut id = self.0.lock().await;
         if let Some(id) = &*id {
@@ -253,12 +253,12 @@ impl Session {
         Ok(given)
     }
 
-    /// The session's id, if it has begun and nobody is about to begin it.
+    /// The session's id, if it is open and no caller is opening it.
     pub(super) fn known(&self) -> Option<Arc<str>> {
         self.0.try_lock().ok()?.clone()
     }
 
-    /// The server does not know this session any more.
+    /// Drops a session that the server has forgotten.
     async fn forget(&self, gone: &str) {
         let mut id = self.0.lock().await;
         if id.as_deref() == Some(gone) {
@@ -284,8 +284,8 @@ struct ResultJson<'a> {
 #[derive(Deserialize)]
 struct RpcError {}
 
-/// Reads an answer to a call. What makes no sense is no answer: nobody knows what became of the
-/// call.
+/// Parses the answer to a call. An invalid answer counts as none: the outcome of the call is
+/// unknown.
 fn read(net: &Net, ask: &Ask, answer: &Answer) -> Result<Reply, Broken> {
     let json = answer.json().unwrap_or_default();
     let reply = if net.writer.protocol == Protocol::Http {

@@ -1,4 +1,4 @@
-//! One virtual user's side of the network: by what the server knows it, and what is under way.
+//! A virtual user's connection state: its identities at the server, and its requests in flight.
 
 use std::sync::Arc;
 
@@ -14,25 +14,25 @@ use sim_user::VirtualUser;
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) user: VirtualUser,
-    /// When the user's clock is written down for; it may have moved later since.
+    /// The instant at which the user's timer is scheduled. The timer may have moved later since.
     pub(super) timer_at: Time,
-    /// Everybody whom it has been to the server, the present one last.
+    /// All identities that it has had at the server, the present one last.
     seats: Vec<Seat>,
     pub(super) in_flight: Vec<InFlight>,
     pub(super) stream: Option<Stream>,
     pub(super) done: bool,
 }
 
-/// One whom a client is, or was, to the server.
+/// A present or past identity of a client.
 #[derive(Debug)]
 pub(super) struct Seat {
-    /// What the user makes its handle from.
+    /// The number that determined its handle.
     secret: u64,
     pub(super) credentials: Option<Credentials>,
     pub(super) session: Arc<Session>,
 }
 
-/// One attempt of a call that is under way.
+/// An attempt of a call in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InFlight {
     pub(super) call: CallId,
@@ -47,19 +47,19 @@ pub(super) struct Stream {
     pub(super) task: AbortHandle,
     pub(super) inbox: Option<Arc<str>>,
     pub(super) session: Arc<Session>,
-    /// How far the inbox has been read for the stream.
+    /// The last event that was read for the stream.
     pub(super) cursor: u64,
     pub(super) reading: Reading,
 }
 
-/// Where a protocol does not push events themselves: the page that is being read.
+/// The page in progress, for protocols that do not push events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     /// None.
     Idle,
     /// By this request.
     Page { ticket: u64 },
-    /// The same, and the inbox has grown since.
+    /// A page is read by this request, and the inbox has grown since.
     PageAndMore { ticket: u64 },
 }
 
@@ -70,7 +70,7 @@ impl Drop for Stream {
 }
 
 impl Seat {
-    /// Nobody yet.
+    /// A new identity without credentials.
     pub(super) fn new(secret: u64) -> Self {
         Self {
             secret,
@@ -92,7 +92,7 @@ impl Client {
         }
     }
 
-    /// Whom the client is by this secret; nobody yet if it never was.
+    /// The identity with this secret, created if it is new.
     pub(super) fn seat(&mut self, secret: u64) -> &mut Seat {
         let found = self.seats.iter().position(|seat| seat.secret == secret);
         let index = found.unwrap_or_else(|| {
@@ -102,12 +102,12 @@ impl Client {
         &mut self.seats[index]
     }
 
-    /// Everybody whom it has been.
+    /// All identities that the client has had.
     pub(super) fn seats(&self) -> &[Seat] {
         &self.seats
     }
 
-    /// This attempt is over, or given up: takes its request.
+    /// Removes an attempt that ended or was cancelled. Returns its request.
     pub(super) fn take(&mut self, call: CallId, attempt: u32) -> Option<u64> {
         let same = |one: &InFlight| (one.call, one.attempt) == (call, attempt);
         let index = self.in_flight.iter().position(same)?;

@@ -1,4 +1,4 @@
-//! The one place of a live run that reads clocks.
+//! The only reader of clocks in a live run.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -6,16 +6,16 @@ use chat_types::{Span, Time};
 use chrono::DateTime;
 use cpu_time::ProcessTime;
 
-/// Real time since the beginning of a run, and what the clocks of servers say in its terms.
+/// Real time since the beginning of a run, and conversion of servers' timestamps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     began: Instant,
-    /// When that was, in microseconds since the Unix epoch.
+    /// The beginning, in microseconds since the Unix epoch.
     epoch: u64,
 }
 
 impl Clock {
-    /// The run begins now.
+    /// Starts the clock.
     pub(super) fn start() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
@@ -24,30 +24,30 @@ impl Clock {
         }
     }
 
-    /// Since the beginning.
+    /// The time since the beginning.
     pub(super) fn now(&self) -> Time {
         Time(micros(self.began.elapsed()))
     }
 
-    /// What tells this run from every other, as far as clocks can: nanoseconds since the epoch.
+    /// A number that differs between runs: nanoseconds since the epoch.
     pub(super) fn nonce() -> u64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let nanos = since.unwrap_or_default().as_nanos();
         u64::try_from(nanos & u128::from(u64::MAX)).unwrap_or_default()
     }
 
-    /// A server's timestamp, in microseconds since the epoch, as an instant of the run. Whatever
-    /// was before the beginning is at it.
+    /// A server's timestamp, in microseconds since the epoch, as an instant of the run. Instants
+    /// before the beginning count as the beginning.
     pub(super) fn of_server(&self, micros: u64) -> Time {
         Time(micros.saturating_sub(self.epoch))
     }
 
-    /// The processor time that this program has taken so far, on all cores together.
+    /// The processor time of this program so far, over all cores.
     pub(super) fn worked() -> Duration {
         ProcessTime::now().as_duration()
     }
 
-    /// How long to wait until then.
+    /// The time until `due`.
     pub(super) fn until(&self, due: Time) -> Duration {
         let Span(left) = due.since(self.now());
         Duration::from_micros(left)
@@ -58,8 +58,8 @@ fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Reads a timestamp of RFC 3339 as microseconds since the epoch: the latest instant that it can
-/// mean, since a server cuts off what is finer than it writes.
+/// Parses a timestamp of RFC 3339 as microseconds since the epoch. A server truncates digits, so
+/// the result is the latest instant that the timestamp can mean.
 pub(super) fn timestamp(text: &str) -> Option<u64> {
     let read = DateTime::parse_from_rfc3339(text).ok()?;
     let micros = u64::try_from(read.timestamp_micros()).ok()?;

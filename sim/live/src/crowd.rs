@@ -1,12 +1,12 @@
-//! The one owner of all users of a live run: it wakes them when their time has come, sends what
-//! they ask for, and hands them what came back.
+//! The load runner, which owns all users of a live run: it wakes them at their times, sends their
+//! requests, and passes them the answers.
 //!
-//! The load is open: users start when the plan says, whatever the server does. Everything here
-//! happens on one thread; the tasks that speak to the server tell it what they read, over one
-//! channel, so that what was told first comes first.
+//! The load is an open loop: users start at planned times, whatever the server does. The runner has
+//! one thread. The tasks that talk to the server send it what they read over one channel, in order
+//! of arrival.
 //!
-//! Here are the agenda and the phases of a run; `acting.rs` does what users ask for, and
-//! `hearing.rs` hands them what comes back.
+//! This file has the event queue and the phases of a run. `acting.rs` performs users' requests, and
+//! `hearing.rs` passes them the answers.
 
 mod acting;
 mod hearing;
@@ -32,31 +32,33 @@ use sim_model::protocol::{Agent, CallId};
 use sim_user::arrivals::{Arrival, arrivals};
 use sim_user::{Script, VirtualUser};
 
-/// Messages of the network that are handled before the agenda is looked at again.
+/// The number of messages from the network that are handled before the event queue is checked
+/// again.
 const BATCH: usize = 128;
 
-/// How long the owner rests at most.
+/// The longest time for which the owner sleeps.
 const REST: Duration = Duration::from_millis(100);
 
-/// Between two who are told to come to an end, and between the first and the last at most.
+/// The time between two users that are asked to drain, and the largest time between the first and
+/// the last.
 const APART: Span = Span::micros(500);
 const ALL_APART: Span = Span::secs(3);
 
-/// Columns of the timeline.
+/// The number of columns of the timeline.
 const BUCKETS: u64 = 64;
 
-/// What the agenda holds.
+/// An entry of the event queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Wake {
-    /// The next user comes.
+    /// The next user arrives.
     Arrival,
     /// A step of a script.
     Script(u32),
-    /// A user's clock.
+    /// A user's timer.
     Timer(u32),
     /// The safety phase ends.
     Heal,
-    /// This user is to come to an end.
+    /// This user is asked to drain.
     Drain(u32),
     /// The run ends.
     End,
@@ -69,7 +71,7 @@ enum Phase {
     Over,
 }
 
-/// What a request was for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug)]
 enum For {
     Call {
@@ -84,7 +86,7 @@ enum For {
     },
 }
 
-/// All users of a run, and what goes on among them.
+/// All users of a run, and their requests.
 pub(super) struct Crowd<'a, 'o> {
     plan: &'a Plan,
     seed: u64,
@@ -98,17 +100,17 @@ pub(super) struct Crowd<'a, 'o> {
     pub(super) clients: Vec<Client>,
     most_clients: usize,
     pub(super) by_persona: Vec<u64>,
-    /// What is under way.
+    /// The requests in flight.
     requests: FxHashMap<u64, For>,
     pub(super) timeline: Timeline,
     phase: Phase,
-    /// Clients that are not done, and that have not been told to come to an end in this round.
+    /// The number of clients that are not done, and of those not yet asked to drain in this round.
     busy: usize,
     untold: usize,
     rounds: u32,
     pub(super) steps: u64,
     pub(super) hash: u64,
-    /// The last thing that went wrong with a connection.
+    /// The last failure of a connection.
     pub(super) last_failure: Option<String>,
 }
 
@@ -154,8 +156,8 @@ impl<'a, 'o> Crowd<'a, 'o> {
         }
     }
 
-    /// No more users than this: each may have a stream and a request at once, and a connection for
-    /// either.
+    /// Sets the largest number of users. Each may have a stream and a request at once, and needs a
+    /// connection for each.
     pub(super) fn limit_clients(&mut self, most: usize) {
         self.most_clients = most;
     }
@@ -193,7 +195,7 @@ impl<'a, 'o> Crowd<'a, 'o> {
         self.agenda.push(Reverse((at, wake)));
     }
 
-    /// Does what is due.
+    /// Handles what is due.
     fn wake_all(&mut self) {
         for _ in 0..BATCH {
             let now = self.clock.now();
@@ -234,7 +236,7 @@ impl<'a, 'o> Crowd<'a, 'o> {
         self.steps += 1;
     }
 
-    /// Hears what the network tells, or rests until something is due.
+    /// Handles messages from the network, or sleeps until something is due.
     fn hear_all(&mut self) {
         let rest = match self.agenda.peek() {
             Some(Reverse((due, _))) => self.clock.until(*due).min(REST),
@@ -310,7 +312,7 @@ impl<'a, 'o> Crowd<'a, 'o> {
         }
     }
 
-    /// The safety phase is over: nobody comes any more, and all drain.
+    /// Ends the safety phase: arrivals stop, and all users drain.
     fn heal(&mut self, now: Time) {
         self.phase = Phase::Liveness;
         self.timeline.healed_at = Some(now.since(START));
@@ -318,8 +320,8 @@ impl<'a, 'o> Crowd<'a, 'o> {
         self.drain_all(now);
     }
 
-    /// Lets every user finish and read its inbox to the end: one after another, for a crowd that
-    /// leaves at once is a load that nobody planned.
+    /// Lets every user finish and drain its inbox, one after another: many departures at once would
+    /// be unplanned load.
     fn drain_all(&mut self, now: Time) {
         self.rounds += 1;
         self.untold = self.clients.len();
@@ -345,7 +347,7 @@ impl<'a, 'o> Crowd<'a, 'o> {
         if self.phase != Phase::Liveness || self.busy > 0 || self.untold > 0 {
             return;
         }
-        // One that drained early has not had what others said while they finished.
+        // Users that drained early have not received what others sent while they finished.
         if self.rounds < 2 {
             self.drain_all(now);
         } else {

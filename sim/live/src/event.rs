@@ -1,4 +1,4 @@
-//! Events of an inbox as servers write them, and as clients see them.
+//! Events of an inbox: from servers' JSON to clients' words.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use sim_model::protocol::{
     StickLoss, User,
 };
 
-/// An event as it is written.
+/// An event in JSON.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct EventJson<'a> {
@@ -64,24 +64,24 @@ struct LostJson<'a> {
     ended: Option<Cow<'a, str>>,
 }
 
-/// An event on its way to a client.
+/// An event for a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Event {
     /// Its place in the inbox.
     pub(super) seq: u64,
-    /// By the server's clock; none where the server says nothing.
+    /// The server's timestamp; none if there is none.
     pub(super) sent_at: Option<Time>,
-    /// All but what is borrowed.
+    /// All parts without references.
     shape: Saw<'static>,
     text: Box<str>,
     reason: Box<str>,
-    /// The participant that it names.
+    /// The named participant.
     shown: Shown<Arc<str>>,
     rooms: Box<[LostRange]>,
 }
 
 impl Event {
-    /// Reads an event. What has no place in the inbox is none: notices are said in passing.
+    /// Parses an event. Notices have no place in the inbox, and give none.
     pub(super) fn read(json: &EventJson<'_>, names: &Names, clock: &Clock) -> Option<Self> {
         let seq = json.seq?;
         let at = json.timestamp.as_deref().and_then(timestamp);
@@ -89,7 +89,7 @@ impl Event {
         Some(Self {
             seq,
             sent_at: at.map(|at| clock.of_server(at)),
-            // Of an unknown kind no more is known than its place: it is passed over, and told.
+            // Of an event of an unknown kind only the place is known: it counts as a gap.
             shape: shape(json, names).unwrap_or(Saw::Gap {
                 from: seq,
                 to: seq,
@@ -103,7 +103,7 @@ impl Event {
         })
     }
 
-    /// What the client sees.
+    /// The event as the client sees it.
     pub(super) fn saw(&self) -> Saw<'_> {
         let mut saw: Saw<'_> = self.shape;
         match &mut saw {
@@ -128,7 +128,7 @@ impl Event {
 }
 
 impl<'a> EventJson<'a> {
-    /// The participant that it names.
+    /// The named participant.
     fn who(&self) -> Option<&WhoJson<'a>> {
         self.partner
             .as_ref()
@@ -137,8 +137,8 @@ impl<'a> EventJson<'a> {
     }
 }
 
-/// A text as it was said. A server may show characters that nobody sees as escapes, such as
-/// `\u{200b}`; users here never say such an escape themselves.
+/// The text that was sent. A server may show invisible characters as escapes, such as `\u{200b}`;
+/// users here never send such an escape themselves.
 pub(super) fn said(text: &str) -> String {
     let mut parts = text.split("\\u{");
     let mut said = parts.next().unwrap_or_default().to_owned();
@@ -158,7 +158,7 @@ pub(super) fn said(text: &str) -> String {
     said
 }
 
-/// What it says besides names, texts and a gap's rooms. None if that is not complete.
+/// The event without names, texts and a gap's rooms. None if a part is missing.
 fn shape(json: &EventJson<'_>, names: &Names) -> Option<Saw<'static>> {
     if json.kind == "gap" {
         let (from, to) = (json.from_seq?, json.to_seq?);

@@ -1,5 +1,5 @@
-//! What a live run measures beside what every run does: how late the driver itself was, what
-//! latency is without the correction for that, and what was sent.
+//! The driver's metrics of a live run: its own delay, latencies without the correction for it, and
+//! the calls sent.
 
 use chat_types::{Span, Time};
 use sim_model::outcome::Tally;
@@ -14,29 +14,29 @@ use sim_model::outcome::{LiveNow, MetricResult, Requests, Starts};
 use sim_model::plan::Plan;
 use sim_model::protocol::Op;
 
-/// An arrival that started so much later than planned, in microseconds, was late.
+/// An arrival that starts this much later than planned, in microseconds, counts as late.
 const LATE: u64 = 10_000;
 
-/// Told of every record, and of every deadline that was met or missed.
+/// Receives every record, and every deadline of the driver.
 pub(super) struct Gauge<'o> {
     jury: Jury<'o>,
-    /// Points that clients themselves can see.
+    /// The points that clients can observe.
     sightings: Sightings,
-    /// The same, with calls measured from when they left.
+    /// Metrics with calls measured from when they left.
     uncorrected: Metrics,
-    /// From when the driver meant to do something, or could have, to when it did.
+    /// The delays of the driver's actions.
     delay: Distribution,
     pub(super) starts: Starts,
     pub(super) requests: Requests,
-    /// Calls that were meant to leave, and those that were answered.
+    /// The number of calls that were intended, and that were answered.
     pub(super) pace: Pace,
-    /// From the intended start to the answer, of calls that wait for nothing.
+    /// Latencies from the intended start to the answer, of calls that do not wait.
     latency: Distribution,
-    /// When progress was told last, and the calls until then.
+    /// The last update of the progress, and the calls until then.
     told: (Time, Calls),
 }
 
-/// How often progress is told.
+/// The time between two updates of the progress.
 const TELL_EVERY: Span = Span::millis(200);
 
 impl<'o> Gauge<'o> {
@@ -54,7 +54,7 @@ impl<'o> Gauge<'o> {
         }
     }
 
-    /// What the live line shows, if it is time for that.
+    /// The content of the live line, if an update is due.
     pub(super) fn progress(&mut self, now: Time) -> Option<LiveNow> {
         let (before, calls) = self.told;
         let passed = now.since(before);
@@ -72,23 +72,23 @@ impl<'o> Gauge<'o> {
         })
     }
 
-    /// The driver does now what it could have done at `due`.
+    /// Records that an action due at `due` happens now.
     pub(super) fn delayed(&mut self, due: Time, now: Time) {
         self.delay.record(now.since(due).0);
     }
 
-    /// Somebody starts now whom the plan meant to start at `due`.
+    /// Records that an arrival planned at `due` starts now.
     pub(super) fn started(&mut self, due: Time, now: Time) {
         self.starts.started += 1;
         self.starts.late += u64::from(now.since(due).0 > LATE);
     }
 
-    /// How late the driver was, in milliseconds.
+    /// The driver's delay, in milliseconds.
     pub(super) fn delay(&self) -> MetricResult {
         self.delay.result(1_000.0)
     }
 
-    /// Those that judge and measure the run, and the points that were reached in it.
+    /// The jury of the run, and the points reached.
     pub(super) fn finish(self) -> (Jury<'o>, Tally) {
         (self.jury, self.sightings.into_tally())
     }

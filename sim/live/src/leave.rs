@@ -1,4 +1,4 @@
-//! The end of a run: nobody of it is left behind at the server, in the line above all.
+//! The end of a run: unregisters all its users, so that none stays in the server's queue.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use super::pool::Pool;
 use super::target::Protocol;
 use sim_model::protocol::Op;
 
-/// How long leaving may take.
+/// The longest time for this.
 const PATIENCE: Span = Span::secs(10);
 
-/// Requests at once.
+/// The number of requests at once.
 const AT_ONCE: usize = 64;
 
-/// Takes everybody away, as far as the protocol knows a way to.
+/// Unregisters all identities of these clients, as far as the protocol can.
 pub(super) fn leave(pool: &mut Pool, clients: &mut [Client]) {
     for client in clients.iter_mut() {
         client.stream = None;
@@ -29,7 +29,7 @@ pub(super) fn leave(pool: &mut Pool, clients: &mut [Client]) {
     empty(pool, &seats);
 }
 
-/// Takes these away.
+/// Unregisters these identities.
 pub(super) fn empty(pool: &mut Pool, seats: &[&Seat]) {
     let until = pool.net.clock.now() + PATIENCE;
     let protocol = pool.net.writer.protocol;
@@ -41,7 +41,7 @@ pub(super) fn empty(pool: &mut Pool, seats: &[&Seat]) {
 
 type Wanted = (Arc<Session>, Want);
 
-/// Sends these, a few at once, and waits for them; not beyond `until`.
+/// Sends these requests, a few at once, and waits for their results until `until`.
 fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) {
     let (mut todo, mut under_way) = (wants.into_iter(), 0);
     loop {
@@ -58,7 +58,7 @@ fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) {
         let Ok(told) = pool.told().recv_timeout(left) else {
             return;
         };
-        // Whatever becomes of these requests, nobody asks for more.
+        // The results do not matter, and nothing is retried.
         if let News::Answered { ticket, .. }
         | News::Read { ticket, .. }
         | News::Failed { ticket, .. } = told.news
@@ -68,7 +68,7 @@ fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) {
     }
 }
 
-/// What takes participants away; in MCP, which has no word for that, out of the line.
+/// The requests that unregister participants. MCP has none, so there they leave the queue.
 fn participants(protocol: Protocol, seats: &[&Seat]) -> Vec<Wanted> {
     let mut wants = Vec::new();
     for seat in seats {

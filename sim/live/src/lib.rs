@@ -1,22 +1,22 @@
-//! The live world: the same users, history and properties against a real server.
+//! The live world: virtual users, their history and the properties against a real server.
 //!
-//! What differs from the virtual world is time, which is the machine's, and what carries the words.
-//! Seeds draw arrivals and choices as they do there; what the server and the network do, nobody
-//! draws, so that a run cannot be repeated.
+//! It differs from the virtual world in time, which is the machine's, and in transport. Seeds
+//! determine arrivals and choices as they do there, but not the behaviour of server and network, so
+//! a run cannot be repeated.
 //!
 //! ```text
 //!               one thread                      tasks, on all cores
-//!  agenda ──► users ──► requests ──► pool ──► callers ────────► server
+//!  queue  ──► users ──► requests ──► pool ──► callers ────────► server
 //!     ▲         ▲                             streams ◄────────
 //!     └─────────┴───── answers, events ◄── one channel ◄──┘
 //! ```
 //!
-//! `crowd.rs` owns the users and is where to begin; `pool.rs` has the tasks, `caller.rs` makes
-//! requests and `listening.rs` holds streams. `ask.rs`, `reply.rs` and `event.rs` are the border
-//! between the words of users and JSON, `request.rs` and `wire.rs` between JSON and HTTP.
-//! `survey.rs` asks what a server has, `prepare.rs` makes the scenario one that it can have,
-//! `gauge.rs` measures the driver itself, and `leave.rs` leaves nobody behind. `calibrate.rs` takes
-//! the server's own measure, without users.
+//! `crowd.rs`, the load runner, owns the users and is the place to start reading. `pool.rs` has the
+//! tasks, `caller.rs` makes requests, and `listening.rs` reads streams. `ask.rs`, `reply.rs` and
+//! `event.rs` translate between users' words and JSON, `request.rs` and `wire.rs` between JSON and
+//! HTTP. `survey.rs` probes the server's capabilities, `prepare.rs` adapts the scenario to them,
+//! `gauge.rs` measures the driver itself, and `leave.rs` unregisters all users. `calibrate.rs`
+//! measures the server without users.
 
 mod ask;
 mod calibrate;
@@ -62,26 +62,26 @@ pub use calibrate::calibrate;
 pub use prepare::{RateScale, needed_faults};
 pub use target::{Protocol, Target, Token};
 
-/// Files that this process has open besides its connections, generously.
+/// A generous number of open files other than connections.
 const OTHER_FILES: u64 = 64;
 
-/// From this delay on, in milliseconds, the driver may be what holds things up.
+/// From this delay on, in milliseconds, the driver may be the bottleneck.
 const SLOW_DRIVER_MS: f64 = 5.0;
 
-/// What is run against.
+/// The options of a live run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the server is.
+    /// The server.
     pub target: Target,
-    /// What it is spoken to in.
+    /// The protocol.
     pub protocol: Protocol,
-    /// By what arrivals are multiplied.
+    /// The factor for arrivals.
     pub scale: RateScale,
-    /// What the server is judged by.
+    /// The configuration by which the server is judged.
     pub server: Config,
 }
 
-/// Why nothing was run.
+/// Why a live run cannot start.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum LiveError {
@@ -108,26 +108,26 @@ pub enum LiveError {
     Machine(#[from] std::io::Error),
 }
 
-/// A scenario that a server can have.
+/// A scenario adapted to a server.
 #[derive(Clone, Debug)]
 pub struct Ready {
     options: Options,
     prepared: Prepared,
-    /// What is not known of the server.
+    /// Remarks on what is unknown about the server.
     remarks: Vec<String>,
 }
 
 /// One run of it.
 #[derive(Debug)]
 pub struct LiveOutcome {
-    /// What its users saw, judged.
+    /// The judged history of its users.
     pub outcome: SeedOutcome,
-    /// What there is to say besides.
+    /// The results specific to a live run.
     pub live: LiveResult,
 }
 
 impl Ready {
-    /// The scenario as it is run.
+    /// The scenario as it runs.
     #[must_use]
     pub const fn plan(&self) -> &Plan {
         &self.prepared.plan
@@ -144,10 +144,10 @@ fn pool(options: &Options) -> Result<(Pool, Clock), LiveError> {
     Ok((Pool::new(writer, clock)?, clock))
 }
 
-/// Asks the server what it has, and prepares the plan for that.
+/// Probes the server's capabilities, and adapts the plan to them.
 ///
 /// # Errors
-/// When the server is not there, does not speak the protocol, or lacks what everybody needs.
+/// The server is not reachable, does not speak the protocol, or lacks a tool that every user needs.
 pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
     let (pool, _) = pool(options)?;
     let target = options.target.to_string();
@@ -159,7 +159,7 @@ pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
         Workload::Phases { personas, .. } => personas.is_empty(),
         Workload::Steps { .. } => !lacking.is_empty(),
     };
-    // Without it nobody can tell what was lost.
+    // Without `check`, lost messages could not be detected.
     let no_check = !tools.has("check");
     if no_check && !lacking.iter().any(|tool| tool == "check") {
         lacking.push("check".to_owned());
@@ -178,15 +178,15 @@ pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
     })
 }
 
-/// As many files as may be open, once that has been asked for.
+/// Raises the limit of open files, and returns it.
 fn most_files() -> u64 {
     rlimit::increase_nofile_limit(u64::MAX).unwrap_or(1_024)
 }
 
-/// Runs one seed to its end, and takes everybody away from the server.
+/// Runs one seed to its end, and unregisters all users.
 ///
 /// # Errors
-/// When the machine has no threads for it.
+/// The machine has no threads for the run.
 pub fn run(
     ready: &Ready,
     seed: u64,
@@ -239,7 +239,7 @@ fn live_result(ready: &Ready, crowd: &Crowd<'_, '_>, suffix: String, now: Time) 
     live
 }
 
-/// What a reader of the figures has to know.
+/// Remarks for readers of the figures.
 fn remarks(live: &LiveResult, failure: Option<&str>) -> Vec<String> {
     let mut remarks = Vec::new();
     let delay = live.scheduling_delay.p99;
@@ -269,7 +269,7 @@ fn remarks(live: &LiveResult, failure: Option<&str>) -> Vec<String> {
     remarks
 }
 
-/// What the run was, and what its observers make of it.
+/// The judged results of the run.
 fn outcome(plan: &Plan, seed: u64, crowd: Crowd<'_, '_>, now: Time) -> SeedOutcome {
     let users = crowd.clients.iter().map(|client| RanUser {
         name: Arc::clone(client.user.given_name()),

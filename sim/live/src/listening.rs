@@ -1,7 +1,7 @@
-//! The event stream of one client, in the way of each protocol.
+//! The event stream of one client, in each protocol.
 //!
-//! Plain HTTP pushes the events themselves. MCP says that an inbox grew, and the client reads it:
-//! that is the way that works with every server.
+//! Plain HTTP pushes the events themselves. MCP reports that an inbox grew, and the client reads
+//! it: this works with every server.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::caller::{Net, News, Session};
 use super::names::code;
 use super::target::Protocol;
 use super::wire::{Broken, Wire, is_stream, open_stream};
-use sim_model::protocol::{Earlier, Op, Refusal};
+use sim_model::protocol::{Op, Refusal};
 
 /// One opening of a stream.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Opening {
     /// The number of the opening.
     pub(super) stream: u32,
     pub(super) handle: Arc<str>,
-    /// Where the inbox is, as a resource.
+    /// The inbox's address as a resource.
     pub(super) inbox: Option<Arc<str>>,
     pub(super) after: u64,
     pub(super) session: Arc<Session>,
@@ -38,7 +38,7 @@ struct Notification {
     method: String,
 }
 
-/// Opens the stream, and tells what comes by it until it ends.
+/// Opens the stream, and forwards its messages until it ends.
 pub(super) async fn listen(net: Arc<Net>, opening: Opening) {
     let ended = match net.writer.protocol {
         Protocol::Http => by_http(&net, &opening).await,
@@ -46,7 +46,7 @@ pub(super) async fn listen(net: Arc<Net>, opening: Opening) {
         Protocol::Mcp20251125 => by_session(&net, &opening).await,
     };
     let (agent, stream) = (opening.agent, opening.stream);
-    // Of a connection that broke there is no more to say.
+    // A broken connection gives no refusal.
     let refusal = ended.unwrap_or_default();
     net.tell(News::Closed {
         agent,
@@ -55,7 +55,7 @@ pub(super) async fn listen(net: Arc<Net>, opening: Opening) {
     });
 }
 
-/// How a stream ended: refused, if so.
+/// The end of a stream, with the refusal if there was one.
 type Ended = Result<Option<Refusal>, Broken>;
 
 impl Opening {
@@ -143,16 +143,12 @@ fn method(data: Option<&str>) -> Option<String> {
     Some(note.method)
 }
 
-/// Why a stream was refused.
+/// Reads a stream's refusal.
 async fn refusal(net: &Net, response: Response<Incoming>) -> Refusal {
     let status = response.status().as_u16();
     let body = response.into_body().collect().await;
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();
     let reply = net.reader().reply(&Op::LeaveQueue, &body);
     let refusal = reply.and_then(|reply| reply.outcome.err());
-    refusal.unwrap_or_else(|| Refusal {
-        code: code(&format!("http_{status}")),
-        retry_after: None,
-        earlier: Earlier::Unsaid,
-    })
+    refusal.unwrap_or_else(|| Refusal::of(code(&format!("http_{status}"))))
 }

@@ -1,7 +1,7 @@
-//! Ids and names as a server writes them, and what tells one run's from another's.
+//! Ids and names in a server's form, and the names that are specific to one run.
 //!
-//! Users and rooms are numbers in a history. A server that writes `user_7` means number 7; whatever
-//! else it writes gets a number of its own, from the upper half, in the order of first sight.
+//! Users and rooms are numbers in a history. `user_7` is number 7. Ids in another form are numbered
+//! from the upper half, in the order of their first appearance.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,13 +13,13 @@ use sim_model::names::REJECTS;
 
 use sim_model::protocol::{Room, Shown, User};
 
-/// From here on, numbers stand for ids that hold no number.
+/// The first number for ids without a number.
 const OTHERS: u32 = 1 << 31;
 
-/// Codes that no core knows are remembered up to so many.
+/// The largest number of unknown codes that are remembered.
 const MOST_CODES: usize = 256;
 
-/// A participant as it is written.
+/// A participant in JSON.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct WhoJson<'a> {
@@ -32,14 +32,14 @@ pub(super) struct WhoJson<'a> {
 /// The names of one run.
 #[derive(Debug)]
 pub(super) struct Names {
-    /// What room names and user names end in.
+    /// The suffix of room and user names.
     suffix: String,
     salt: u128,
     users: Ids,
     rooms: Ids,
 }
 
-/// One kind of id.
+/// The ids of one kind.
 #[derive(Debug)]
 struct Ids {
     prefix: &'static str,
@@ -78,7 +78,7 @@ impl Ids {
         number
     }
 
-    /// The number in `user_7`, if it is written as numbers are.
+    /// The number in `user_7`, if it is in canonical form.
     fn written(&self, text: &str) -> Option<u32> {
         let digits = text.strip_prefix(self.prefix)?;
         let plain = digits == "0" || !digits.starts_with(['0', '+', '-']);
@@ -96,7 +96,7 @@ impl Ids {
 }
 
 impl Names {
-    /// Those of the run that this number tells from others.
+    /// The names of the run with this nonce.
     pub(super) fn new(nonce: u64) -> Self {
         let (low, high) = (mix(1, nonce), mix(2, nonce));
         Self {
@@ -107,22 +107,22 @@ impl Names {
         }
     }
 
-    /// What names of rooms and users of this run end in, such as `-k3f9x`.
+    /// The suffix of this run's names of rooms and users, such as `-k3f9x`.
     pub(super) fn suffix(&self) -> &str {
         &self.suffix
     }
 
-    /// The name of a room as this run has it.
+    /// The room's name in this run.
     pub(super) fn room_name(&self, name: &str) -> String {
         self.of_run(name)
     }
 
-    /// An id or a name as this run has it.
+    /// An id or a name in this run.
     pub(super) fn of_run(&self, name: &str) -> String {
         format!("{name}{}", self.suffix)
     }
 
-    /// A request key as this run writes it: the same seed draws the same keys in every run.
+    /// A request key in this run. Without the salt, a seed would draw equal keys in every run.
     pub(super) fn key(&self, key: u128) -> String {
         format!("{:032x}", key ^ self.salt)
     }
@@ -131,7 +131,7 @@ impl Names {
         User(self.users.number(text))
     }
 
-    /// How a participant is shown, as the server writes it.
+    /// A participant as the server shows it.
     pub(super) fn shown(&self, who: &WhoJson<'_>) -> Shown<Arc<str>> {
         let id = &*who.user_id;
         Shown {
@@ -164,7 +164,7 @@ fn suffix(mut bits: u64) -> String {
     text
 }
 
-/// A refusal's code, for good: codes are few, and a history keeps them by reference.
+/// A refusal's code as a static string. Codes are few, and histories keep references to them.
 pub(super) fn code(text: &str) -> &'static str {
     static OTHERS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     if let Some(known) = REJECTS.iter().find(|code| **code == text) {

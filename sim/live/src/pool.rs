@@ -1,4 +1,4 @@
-//! Those who make requests, as many as are under way at once at most, and the streams.
+//! The tasks of a live run: callers, as many as requests in flight, and streams.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -15,35 +15,35 @@ use super::clock::Clock;
 use super::listening::{Opening, listen};
 use super::request::Writer;
 
-/// One who makes requests.
+/// A caller's channel and task.
 #[derive(Debug)]
 struct Caller {
     jobs: UnboundedSender<Job>,
     task: AbortHandle,
 }
 
-/// The tasks of a run. Dropped, all of them end, and their connections with them.
+/// The tasks of a run. On drop all of them and their connections end.
 #[derive(Debug)]
 pub(super) struct Pool {
     runtime: Runtime,
     pub(super) net: Arc<Net>,
     told: Receiver<Told>,
     callers: Vec<Option<Caller>>,
-    /// Those who have nothing to do, and places that nobody has.
+    /// Idle callers, and free places.
     idle: Vec<usize>,
     vacant: Vec<usize>,
-    /// Who does what is under way.
+    /// The caller of each request in flight.
     busy: FxHashMap<u64, usize>,
     tickets: u64,
 }
 
 impl Pool {
-    /// Threads for tasks to one server.
+    /// Starts the threads for tasks to one server.
     ///
     /// # Errors
-    /// When the machine gives none.
+    /// The machine has no threads.
     pub(super) fn new(writer: Writer, clock: Clock) -> std::io::Result<Self> {
-        // One core is the owner's.
+        // One core is left for the owner.
         let cores = available_parallelism().map_or(1, NonZeroUsize::get);
         let runtime = Builder::new_multi_thread()
             .worker_threads((cores - 1).max(1))
@@ -67,12 +67,12 @@ impl Pool {
         })
     }
 
-    /// What the network told.
+    /// The channel of messages from the network.
     pub(super) const fn told(&self) -> &Receiver<Told> {
         &self.told
     }
 
-    /// Has a request made, and gives its number.
+    /// Starts a request, and returns its number.
     pub(super) fn send(&mut self, session: &Arc<Session>, want: Want) -> u64 {
         self.tickets += 1;
         let ticket = self.tickets;
@@ -80,7 +80,7 @@ impl Pool {
         self.busy.insert(ticket, place);
         if let Some(caller) = &self.callers[place] {
             let session = Arc::clone(session);
-            // It listens for as long as it is not ended here.
+            // The task receives until it is aborted here.
             let _ = caller.jobs.send(Job {
                 ticket,
                 session,
@@ -105,14 +105,15 @@ impl Pool {
         self.callers.len() - 1
     }
 
-    /// The request is over: whoever made it is free. Whether anybody still waited for it.
+    /// Handles the end of a request: its caller becomes idle. Returns whether the request was still
+    /// awaited.
     pub(super) fn settled(&mut self, ticket: u64) -> bool {
         let place = self.busy.remove(&ticket);
         self.idle.extend(place);
         place.is_some()
     }
 
-    /// Nobody waits for this request any more: its connection is dropped.
+    /// Cancels a request and drops its connection.
     pub(super) fn cancel(&mut self, ticket: u64) {
         if let Some(place) = self.busy.remove(&ticket)
             && let Some(caller) = self.callers[place].take()
@@ -122,13 +123,13 @@ impl Pool {
         }
     }
 
-    /// Opens a stream, and gives what ends it.
+    /// Opens a stream. The returned handle aborts it.
     pub(super) fn listen(&self, opening: Opening) -> AbortHandle {
         let task = self.runtime.spawn(listen(Arc::clone(&self.net), opening));
         task.abort_handle()
     }
 
-    /// Runs these at once, to the end of the last; none of one that panicked.
+    /// Runs tasks concurrently until all have ended. A task that panicked gives none.
     pub(super) fn together<F>(&self, tasks: Vec<F>) -> Vec<Option<F::Output>>
     where
         F: Future<Output: Send> + Send + 'static,
@@ -143,7 +144,7 @@ impl Pool {
         })
     }
 
-    /// How many threads the tasks have.
+    /// The number of threads for tasks.
     pub(super) fn threads(&self) -> usize {
         self.runtime.metrics().num_workers()
     }

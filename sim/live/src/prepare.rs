@@ -1,4 +1,5 @@
-//! A scenario as a live server can have it: what is about the simulated one is left out, and named.
+//! Adapts a scenario to a live server: the parts that configure a simulated one are removed and
+//! listed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,11 +15,11 @@ use sim_model::plan::{
 };
 use sim_model::protocol::OpKind;
 
-/// How long a packet may take each way, as far as judging goes. With the slack that every run has,
-/// a stream or a waiting check has some five seconds to bring what came.
+/// The assumed largest latency of a packet, for judging. With the slack of every run, a stream or a
+/// waiting check has about five seconds to deliver.
 const LATENCY: Span = Span::millis(1_500);
 
-/// By what arrivals are multiplied, in thousandths.
+/// The factor for arrivals, in thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RateScale(u32);
 
@@ -29,22 +30,22 @@ impl Default for RateScale {
 }
 
 impl RateScale {
-    /// The smallest and the largest.
+    /// The smallest and the largest factor.
     const BOUNDS: std::ops::RangeInclusive<u32> = 1..=100_000_000;
 
-    /// So many thousandths.
+    /// A factor in thousandths.
     #[must_use]
     pub fn milli(milli: u32) -> Self {
         Self(milli.clamp(*Self::BOUNDS.start(), *Self::BOUNDS.end()))
     }
 
-    /// In thousandths.
+    /// The factor in thousandths.
     #[must_use]
     pub const fn as_milli(self) -> u32 {
         self.0
     }
 
-    /// As a figure for reports.
+    /// The factor as a number for reports.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / 1_000.0
@@ -80,19 +81,19 @@ impl std::str::FromStr for RateScale {
     }
 }
 
-/// The scenario for a live server, and what of it is left out.
+/// The adapted scenario, and what was removed.
 #[derive(Clone, Debug)]
 pub(super) struct Prepared {
     pub(super) plan: Plan,
-    /// What is about the simulated server alone.
+    /// Parts that concern the simulated server only.
     pub(super) ignored: Vec<String>,
-    /// Tools that the scenario asks for, and the server lacks.
+    /// Tools that the scenario uses and the server lacks.
     pub(super) lacking: Vec<String>,
-    /// Personas that need them, and did not come.
+    /// Personas that need them, and do not run.
     pub(super) left_out: Vec<String>,
 }
 
-/// The faults of a plan that a live server cannot have, and that it says it needs.
+/// The faults that a plan requires and that a live server cannot have.
 #[must_use]
 pub fn needed_faults(plan: &Plan) -> Vec<&'static str> {
     let needed = plan.faults.iter().filter(|f| f.need == Need::Required);
@@ -118,7 +119,7 @@ fn name(fault: &Fault) -> &'static str {
     }
 }
 
-/// Prepares a plan for a server with these tools.
+/// Adapts a plan to a server with these tools.
 pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Tools) -> Prepared {
     let mut plan = plan.clone();
     let ignored = ignore(&mut plan);
@@ -167,7 +168,7 @@ pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Tools) -> Prepared
     }
 }
 
-/// Takes out what a live server does not know of, and names it.
+/// Removes and lists the parts that a live server cannot have.
 fn ignore(plan: &mut Plan) -> Vec<String> {
     let mut ignored = Vec::new();
     let mut name = |what: &str| ignored.push(what.to_owned());
@@ -204,7 +205,7 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
     }
     let is_overtaken = |threshold: &Threshold| threshold.figure == Figure::Overtaken;
     if plan.thresholds.iter().any(is_overtaken) {
-        // Only the server's own records say who entered the line before whom.
+        // Only the server's own records show who entered the queue before whom.
         name("thresholds on overtaken");
     }
     plan.capacity = usual;
@@ -236,7 +237,7 @@ fn scale_phase(phase: &mut Phase, scale: RateScale) {
     phase.max_users = phase.max_users.map(count);
 }
 
-/// The tools that these steps ask for, and the server does not have.
+/// The tools that these steps use and the server lacks.
 fn lacks(steps: &[Step], tools: &Tools) -> BTreeSet<String> {
     let mut wanted = BTreeSet::new();
     want(steps, &mut wanted);
@@ -261,7 +262,7 @@ fn tools_of(verb: &Verb) -> Vec<&'static str> {
     };
     let every = || BreakKind::ALL.iter().map(|kind| kind.name()).collect();
     let mut tools = kind.map_or_else(every, |kind| vec![kind.name()]);
-    // A user on a break reads its stress level now and then.
+    // By habit, a user that takes a break reads its stress level.
     tools.push(OpKind::Mood.tool());
     tools
 }

@@ -1,4 +1,4 @@
-//! Answers as servers write them, and as clients read them.
+//! Answers: from servers' JSON to clients' words.
 
 mod lists;
 
@@ -15,7 +15,7 @@ use super::event::{Event, EventJson};
 use super::names::{Names, WhoJson, code};
 use sim_model::protocol::{Answer, Earlier, Op, Outcome, Refusal, Room};
 
-/// What the results of all tools are together; each has some of it.
+/// The union of all tools' results. Each has some of the fields.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ReplyJson<'a> {
@@ -66,7 +66,7 @@ pub(super) struct ReplyJson<'a> {
     users: Option<Vec<MemberJson<'a>>>,
 }
 
-/// A refusal as it is written.
+/// A refusal in JSON.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ErrorJson<'a> {
@@ -77,24 +77,24 @@ pub(super) struct ErrorJson<'a> {
     earlier_attempt: Option<Cow<'a, str>>,
 }
 
-/// By what the server knows a client from now on.
+/// A client's credentials from its registration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Credentials {
     pub(super) handle: Arc<str>,
-    /// Where its inbox is, as a resource.
+    /// The inbox's address as a resource.
     pub(super) inbox: Option<Arc<str>>,
 }
 
-/// An answer as a client reads it.
+/// A parsed answer.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) outcome: Outcome,
-    /// What a check brought.
+    /// The events of a check.
     pub(super) events: Vec<Event>,
     pub(super) credentials: Option<Credentials>,
 }
 
-/// A page of an inbox that was read as a resource.
+/// A page of an inbox, read as a resource.
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) events: Vec<Event>,
@@ -102,7 +102,7 @@ pub(super) struct Page {
     pub(super) more: bool,
 }
 
-/// What reading needs to know.
+/// The context for parsing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a> {
     pub(super) names: &'a Names,
@@ -110,12 +110,12 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads the answer to a call from a JSON object. None if it makes no sense.
+    /// Parses the answer to a call. None if it is invalid.
     pub(super) fn reply(&self, op: &Op, body: &[u8]) -> Option<Reply> {
         self.reply_of(op, &serde_json::from_slice(body).ok()?)
     }
 
-    /// Reads the answer to a call.
+    /// Converts the answer to a call.
     pub(super) fn reply_of(&self, op: &Op, json: &ReplyJson<'_>) -> Option<Reply> {
         if let Some(error) = &json.error {
             let retry_after = error.retry_after_ms.map(Span::millis);
@@ -137,7 +137,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads a page of an inbox.
+    /// Parses a page of an inbox.
     pub(super) fn page(&self, body: &[u8]) -> Option<Page> {
         let json: ReplyJson<'_> = serde_json::from_slice(body).ok()?;
         Some(Page {
@@ -147,7 +147,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads one event that was pushed.
+    /// Parses a pushed event.
     pub(super) fn event(&self, text: &str) -> Option<Event> {
         let json: EventJson<'_> = serde_json::from_str(text).ok()?;
         Event::read(&json, self.names, self.clock)
@@ -160,7 +160,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// The answer that the call wants; none if something is missing.
+    /// The answer of the call's kind; none if a part is missing.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "a call without an answer of its own is done"
@@ -202,13 +202,13 @@ impl Reader<'_> {
                 None => Answer::Done,
             },
             Op::Break { .. } => Answer::OnBreak {
-                // Who has a handle is not told who it is again.
+                // The answer to a registered participant does not contain its id.
                 user: user().unwrap_or_default(),
                 stress: json.stress_level?,
                 boss_alert: json.boss_alert_level?,
                 flavour: print(json.message.as_deref().unwrap_or_default()),
             },
-            // Only a newcomer's answer names the participant.
+            // Only the answer to a newcomer names the participant.
             Op::Mood => match user() {
                 Some(user) => Answer::Arrived { user },
                 None => Answer::Mood {
@@ -247,14 +247,14 @@ impl Reader<'_> {
         })
     }
 
-    /// A server's timestamp by this client's clock; the moment of reading where there is none.
+    /// A server's timestamp as an instant of the run; without one, the time of parsing.
     pub(super) fn time(&self, text: Option<&str>) -> Time {
         let at = text.and_then(timestamp);
         at.map_or_else(|| self.clock.now(), |at| self.clock.of_server(at))
     }
 }
 
-/// A number that stands for a text.
+/// A hash that represents a text.
 #[expect(clippy::cast_possible_truncation, reason = "half of a hash")]
 fn print(text: &str) -> u32 {
     mix_bytes(0, text.as_bytes()) as u32
@@ -268,13 +268,12 @@ fn earlier(attempt: Option<&str>) -> Earlier {
     }
 }
 
-/// A call was refused.
+/// A refusal.
 pub(super) fn refused(code: &'static str, retry_after: Option<Span>) -> Reply {
     Reply {
         outcome: Err(Refusal {
-            code,
             retry_after,
-            earlier: Earlier::Unsaid,
+            ..Refusal::of(code)
         }),
         events: Vec::new(),
         credentials: None,

@@ -1,4 +1,4 @@
-//! Requests as the protocols write them.
+//! Requests in the form of each protocol.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use super::ask::{Arguments, Ask, route};
 use super::names::Names;
 use super::target::{Protocol, Target};
 
-/// The header with a caller's handle.
+/// The header for a caller's handle.
 const HANDLE: &str = "chat-handle";
 
 const JSON: &str = "application/json";
 const EITHER: &str = "application/json, text/event-stream";
 const STREAM: &str = "text/event-stream";
 
-/// Who this client says that it is.
+/// The client's name in requests.
 const CLIENT: &str = "talking-stick sim";
 
 pub(super) type Written = Request<Full<Bytes>>;
 
-/// Writes requests to one server.
+/// Writes requests for one server.
 #[derive(Clone, Debug)]
 pub(super) struct Writer {
     pub(super) target: Target,
@@ -50,7 +50,7 @@ struct ToolCall<'a> {
     meta: Option<Meta>,
 }
 
-/// What every request of the newer era says of its client.
+/// The client information in every request of the newer protocol version.
 #[derive(Serialize)]
 struct Meta {
     #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
@@ -76,7 +76,8 @@ const INFO: ClientInfo = ClientInfo {
 };
 
 impl Writer {
-    /// A call of a tool. `session` is that of the older era, in which `id` is no other request's.
+    /// A call of a tool. In the older protocol version, `session` is its session, and `id` is
+    /// unique in it.
     pub(super) fn call(&self, id: u64, ask: &Ask, session: Option<&str>) -> Written {
         let arguments = ask.arguments(&self.names);
         if self.protocol == Protocol::Http {
@@ -156,7 +157,7 @@ impl Writer {
         }
     }
 
-    /// The first request of a session.
+    /// The first request of a session: `initialize`.
     pub(super) fn initialize(&self) -> Written {
         let params = json!({
             "protocolVersion": self.protocol.name(), "capabilities": {}, "clientInfo": INFO,
@@ -164,14 +165,14 @@ impl Writer {
         self.rpc((0, "initialize"), None, None, &params)
     }
 
-    /// The second, which has no answer.
+    /// The notification that follows it.
     pub(super) fn initialized(&self, session: &str) -> Written {
         let note = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         let request = self.start(self.target.mcp_path()).header(ACCEPT, EITHER);
         post(self.of_era(request, "", Some(session)), body(&note))
     }
 
-    /// The last.
+    /// The request that ends a session.
     pub(super) fn end_session(&self, session: &str) -> Written {
         let request = self.start(self.target.mcp_path()).method(Method::DELETE);
         built(self.of_era(request, "", Some(session)), Vec::new())
@@ -183,9 +184,8 @@ impl Writer {
         built(self.of_era(request, "", Some(session)), Vec::new())
     }
 
-    /// What listens for changes of an inbox, in the newer era.
-    /// It shows the handle: by the inbox's address alone the server would not take the participant to
-    /// be there.
+    /// The newer protocol version's subscription to an inbox. It passes the handle: with the
+    /// inbox's address alone, the server would not count the participant as present.
     pub(super) fn listen(&self, inbox: &str, handle: &str) -> Written {
         let params = json!({ "notifications": { "resourceSubscriptions": [inbox] } });
         let mut written = self.ask((0, "subscriptions/listen"), None, None, params);
@@ -195,7 +195,7 @@ impl Writer {
         written
     }
 
-    /// The same in the older one.
+    /// The older protocol version's subscription to an inbox.
     pub(super) fn subscribe(&self, inbox: &str, session: &str) -> Written {
         let params = json!({ "uri": inbox });
         self.ask(
@@ -218,20 +218,20 @@ impl Writer {
         self.ask((id, "resources/read"), Some(&uri), session, params)
     }
 
-    /// The stream of plain HTTP.
+    /// The event stream of plain HTTP.
     pub(super) fn events(&self, handle: &str, after: u64) -> Written {
         let path = self.target.http_path(&format!("/events?after={after}"));
         let request = self.as_handle(&path, Some(handle)).header(ACCEPT, STREAM);
         built(request, Vec::new())
     }
 
-    /// Takes a participant away, over plain HTTP.
+    /// Unregisters a participant, over plain HTTP.
     pub(super) fn unregister(&self, handle: &str) -> Written {
         let path = self.target.http_path("/unregister");
         post(self.as_handle(&path, Some(handle)), b"{}".to_vec())
     }
 
-    /// A request to a door that only who is known may pass, which changes nothing behind it.
+    /// A request that needs authentication and changes nothing.
     pub(super) fn knock(&self) -> Written {
         match self.protocol {
             Protocol::Http => self.get("/openapi.json"),
@@ -239,7 +239,7 @@ impl Writer {
         }
     }
 
-    /// The cheapest request that the protocol has; whatever the answer is, it went there and back.
+    /// The cheapest request of the protocol, whose answer does not matter.
     pub(super) fn least(&self, id: u64, session: Option<&str>) -> Written {
         match self.protocol {
             Protocol::Http => self.get("/healthz"),
@@ -249,7 +249,7 @@ impl Writer {
         }
     }
 
-    /// What that is called.
+    /// The name of that request.
     pub(super) const fn least_name(&self) -> &'static str {
         match self.protocol {
             Protocol::Http => "GET /healthz",
@@ -282,7 +282,7 @@ impl Writer {
 }
 
 fn body(value: &impl Serialize) -> Vec<u8> {
-    // What is written here has only keys that are texts, so that it cannot fail.
+    // All keys are strings, so serialising cannot fail.
     serde_json::to_vec(value).unwrap_or_default()
 }
 
@@ -293,8 +293,8 @@ fn post(request: Builder, body: Vec<u8>) -> Written {
     )
 }
 
-/// What a server gave for a handle or a session may be no header: then the request says nothing,
-/// and is refused.
+/// A handle or a session id from a server may be an invalid header. Then the request has none, and
+/// is refused.
 fn built(request: Builder, body: Vec<u8>) -> Written {
     let body = Full::new(Bytes::from(body));
     request.body(body).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What a server has, asked before anybody comes.
+//! Probes the capabilities of a server before users arrive.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,16 +11,16 @@ use super::caller::{Net, Session};
 use super::target::Protocol;
 use super::wire::{Broken, Wire, reach};
 
-/// How long the server may take over each question.
+/// The time limit for each request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Pages of a list that are read at most.
+/// The largest number of pages of a list that are read.
 const MOST_PAGES: usize = 100;
 
-/// The tools of a server.
+/// The capabilities of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tools {
-    /// None when the server does not say.
+    /// None if the server does not list its tools.
     names: Option<BTreeSet<String>>,
     streams: Streams,
 }
@@ -32,7 +32,7 @@ enum Streams {
 }
 
 impl Tools {
-    /// Nobody knows: all that is asked for is taken to be there.
+    /// Unknown capabilities: every tool is assumed to exist.
     pub(super) const fn unknown() -> Self {
         Self {
             names: None,
@@ -40,7 +40,7 @@ impl Tools {
         }
     }
 
-    /// These, and streams.
+    /// These tools, and streams.
     #[cfg(test)]
     pub(super) fn these<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         Self {
@@ -57,13 +57,13 @@ impl Tools {
         self.streams == Streams::There
     }
 
-    /// Whether the server said.
+    /// Whether the server listed its tools.
     pub(super) const fn are_known(&self) -> bool {
         self.names.is_some()
     }
 }
 
-/// Why nothing can be run against a server.
+/// Why a live run against a server is impossible.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unfit {
     #[error("nothing answers there: {0}")]
@@ -75,7 +75,7 @@ pub(super) enum Unfit {
 }
 
 impl Unfit {
-    /// The same, of the server there.
+    /// The error for the server at this address.
     pub(super) fn at(self, target: String) -> LiveError {
         match self {
             Self::Silent(why) => LiveError::Unreachable { target, why },
@@ -91,7 +91,7 @@ impl From<Broken> for Unfit {
     }
 }
 
-/// Asks what the server has.
+/// Probes the server's capabilities.
 pub(super) async fn survey(net: &Net) -> Result<Tools, Unfit> {
     let asked = async {
         reach(&net.writer.target).await?;
@@ -109,7 +109,7 @@ pub(super) async fn survey(net: &Net) -> Result<Tools, Unfit> {
                 let id = id.map_err(|why| strange(net, &why.0))?;
                 let tools = of_mcp(net, Some(&id)).await;
                 let request = net.writer.end_session(&id);
-                // A server that keeps it a while longer is none the worse for it.
+                // A session that stays open on the server does no harm.
                 let _ = wire.exchange(&net.writer.target, request).await;
                 tools
             }
@@ -129,7 +129,7 @@ fn strange(net: &Net, why: &str) -> Unfit {
     Unfit::Strange(format!("it does not speak {protocol} as it should: {why}"))
 }
 
-/// The server asks who is there, and does not know what it was told, if anything.
+/// The error of a server that requires authentication and does not accept the given token, if any.
 fn locked(net: &Net) -> Unfit {
     Unfit::Locked(match net.writer.target.authorization() {
         None => "asks for a token: put it in SIM_TOKEN",
@@ -137,7 +137,7 @@ fn locked(net: &Net) -> Unfit {
     })
 }
 
-/// From the description of its routes, where it has one.
+/// Reads the tools from the description of HTTP routes, if there is one.
 async fn of_http(net: &Net) -> Result<Tools, Unfit> {
     let mut wire = Wire::new();
     let request = net.writer.get("/openapi.json");
@@ -174,7 +174,7 @@ async fn of_http(net: &Net) -> Result<Tools, Unfit> {
     })
 }
 
-/// From `tools/list`, page by page.
+/// Reads the tools from `tools/list`, page by page.
 async fn of_mcp(net: &Net, session: Option<&str>) -> Result<Tools, Unfit> {
     let (mut wire, mut names, mut cursor) = (Wire::new(), BTreeSet::new(), None);
     for _ in 0..MOST_PAGES {

@@ -1,11 +1,11 @@
-//! Where a live server is, and in which protocol it is spoken to.
+//! The address of a live server, and the protocol.
 
 use std::fmt;
 use std::str::FromStr;
 
 use hyper::header::HeaderValue;
 
-/// What a live server is spoken to in.
+/// The protocol of a live run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
     /// MCP without sessions.
@@ -18,10 +18,10 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All of them.
+    /// All protocols.
     pub const ALL: [Self; 3] = [Self::Mcp20260728, Self::Mcp20251125, Self::Http];
 
-    /// The word for it on the command line.
+    /// The name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,18 +44,18 @@ impl FromStr for Protocol {
 /// A server: `http://host:port`, and the path of its MCP endpoint if it is not `/mcp`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// As it was written.
+    /// The given URL.
     url: String,
-    /// `host:port`, to connect to.
+    /// `host:port` for connections.
     address: String,
-    /// What the `Host` header says.
+    /// The `Host` header.
     host: String,
-    /// The path, without a slash at its end; empty if there was none.
+    /// The path without a trailing slash; empty if there was none.
     path: String,
     token: Option<Token>,
 }
 
-/// The bearer token that a server asks for (RFC 6750): `Bearer` and the token, kept out of logs.
+/// A bearer token (RFC 6750): the whole header, excluded from logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token(HeaderValue);
 
@@ -75,13 +75,13 @@ impl FromStr for Token {
 }
 
 impl Target {
-    /// The same server, which asks for this token.
+    /// Adds a token.
     #[must_use]
     pub fn with(self, token: Option<Token>) -> Self {
         Self { token, ..self }
     }
 
-    /// What the `Authorization` header says, if anything.
+    /// The `Authorization` header, if there is a token.
     #[must_use]
     pub fn authorization(&self) -> Option<&HeaderValue> {
         self.token.as_ref().map(|token| &token.0)
@@ -93,13 +93,13 @@ impl Target {
         &self.address
     }
 
-    /// What the `Host` header says.
+    /// The `Host` header.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Where MCP is.
+    /// The path of MCP.
     #[must_use]
     pub fn mcp_path(&self) -> &str {
         if self.path.is_empty() {
@@ -109,7 +109,7 @@ impl Target {
         }
     }
 
-    /// Where a route of plain HTTP is.
+    /// The path of an HTTP route.
     #[must_use]
     pub fn http_path(&self, route: &str) -> String {
         format!("{}{route}", self.path)

@@ -1,4 +1,4 @@
-//! One connection of HTTP/1.1: opened when it is needed, and again when it was closed meanwhile.
+//! One HTTP/1.1 connection: opened on demand, and again after the server closed it.
 
 use std::future::{Future as _, poll_fn};
 use std::pin::{Pin, pin};
@@ -15,10 +15,10 @@ use tokio::net::TcpStream;
 
 use super::target::Target;
 
-/// The most bytes of an answer.
+/// The largest size of an answer in bytes.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 
-/// Nothing came back.
+/// No answer was received, for this reason.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Broken(pub(super) String);
@@ -31,14 +31,14 @@ impl Broken {
 
 type Io = TokioIo<TcpStream>;
 
-/// A connection.
+/// An open connection.
 #[derive(Debug)]
 struct Line {
     sender: SendRequest<Full<Bytes>>,
     driver: Pin<Box<Connection<Io, Full<Bytes>>>>,
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) head: Parts,
@@ -46,7 +46,8 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// The body's JSON: of an answer that came as a stream, the data of the last event with any.
+    /// The body's JSON. For an answer in the form of a stream, the data of the last event that has
+    /// some.
     pub(super) fn json(&self) -> Option<&[u8]> {
         if !is_stream(&self.head.headers) {
             return Some(&self.body);
@@ -62,13 +63,13 @@ impl Reply {
     }
 }
 
-/// Whether what follows is a stream of events.
+/// Whether the content is a stream of events.
 pub(super) fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE);
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// A connection that is there when it is needed.
+/// A connection that is opened on demand.
 #[derive(Debug)]
 pub(super) struct Wire {
     line: Option<Line>,
@@ -79,10 +80,10 @@ impl Wire {
         Self { line: None }
     }
 
-    /// Sends a request, and reads its answer to the end.
+    /// Sends a request, and reads its whole answer.
     ///
     /// # Errors
-    /// When no whole answer came back. Whether the server took the request up is not known then.
+    /// No complete answer was received. Whether the server handled the request is unknown.
     pub(super) async fn exchange(
         &mut self,
         target: &Target,
@@ -99,7 +100,7 @@ impl Wire {
 }
 
 impl Wire {
-    /// The connection of the request before, if it is still open.
+    /// The connection of the previous request, if it is still open.
     async fn kept(&mut self) -> Option<Line> {
         let mut line = self.line.take()?;
         let ended = line.has_ended().await;
@@ -116,13 +117,14 @@ impl Line {
         })
     }
 
-    /// Whether the server closed it, as far as is known without waiting.
+    /// Whether the server is known to have closed it, without waiting.
     async fn has_ended(&mut self) -> bool {
         let driver = &mut self.driver;
         poll_fn(|context| Poll::Ready(driver.as_mut().poll(context).is_ready())).await
     }
 
-    /// The connection's own work is done here, too, so that no other task has to be woken.
+    /// Sends a request, and drives the connection in this task, so that no other task has to be
+    /// woken.
     async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<Reply, Broken> {
         let Self { sender, driver } = self;
         let mut work = pin!(async move {
@@ -143,10 +145,10 @@ impl Line {
     }
 }
 
-/// Whether anything listens there.
+/// Checks that a server listens there.
 ///
 /// # Errors
-/// When nothing does.
+/// No server does.
 pub(super) async fn reach(target: &Target) -> Result<(), Broken> {
     let stream = TcpStream::connect(target.address()).await;
     stream.map(drop).map_err(Broken::of)
@@ -162,10 +164,10 @@ async fn connect(
     handshake(TokioIo::new(stream)).await.map_err(Broken::of)
 }
 
-/// Sends a request whose answer is a stream, on a connection of its own that ends with it.
+/// Sends a request whose answer is a stream, on its own connection, which ends with the stream.
 ///
 /// # Errors
-/// When nothing came back.
+/// No answer was received.
 pub(super) async fn open_stream(
     target: &Target,
     request: Request<Full<Bytes>>,

@@ -1,4 +1,4 @@
-//! Chance: one generator for each actor, ratios in place of floats, and quantile tables.
+//! Randomness: one generator for each actor, ratios in place of floats, and quantile tables.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 /// A probability as a ratio of whole numbers: `1/200`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ratio {
-    /// Out of 2^32, so that a draw is one comparison; 2^32 itself is "always".
+    /// The probability in units of 2^-32, so that a draw is one comparison; 2^32 is certainty.
     threshold: u64,
     over: u32,
     under: u32,
@@ -21,14 +21,14 @@ impl Default for Ratio {
 }
 
 impl Ratio {
-    /// It never happens.
+    /// Probability 0.
     pub const NEVER: Self = Self {
         threshold: 0,
         over: 0,
         under: 1,
     };
 
-    /// `over` times in `under`, which must be at least `over` and not 0.
+    /// The ratio `over/under`. `under` must be at least `over`, and not 0.
     #[must_use]
     pub fn new(over: u32, under: u32) -> Option<Self> {
         (under > 0 && over <= under).then(|| Self {
@@ -38,27 +38,27 @@ impl Ratio {
         })
     }
 
-    /// Whether it can happen at all.
+    /// Whether the probability is above 0.
     #[must_use]
     pub const fn is_possible(self) -> bool {
         self.threshold > 0
     }
 
-    /// Whether `some` of `all` are at most this share of them.
+    /// Whether `some` of `all` is at most this share.
     #[must_use]
     pub fn covers(self, some: u64, all: u64) -> bool {
         u128::from(some) * u128::from(self.under) <= u128::from(all) * u128::from(self.over)
     }
 }
 
-/// As it was written.
+/// The written form.
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.over, self.under)
     }
 }
 
-/// A generator of one actor's own: adding an actor does not reshuffle the others.
+/// The generator of one actor. An additional actor does not change the draws of others.
 #[derive(Clone, Debug)]
 pub struct Draw(ChaCha8Rng);
 
@@ -76,41 +76,41 @@ impl Draw {
         self.0.next_u64()
     }
 
-    /// A whole number below `n`, each as likely; 0 if `n` is 0. (Lemire's multiplication; its
-    /// bias of n/2^64 is far below what any run could show.)
+    /// A uniform number below `n`; 0 if `n` is 0. (Lemire's multiplication; its bias of n/2^64 is
+    /// far below what any run could show.)
     pub fn below(&mut self, n: u64) -> u64 {
         let wide = u128::from(self.bits()) * u128::from(n);
         (wide >> 64) as u64
     }
 
-    /// Whether something of this probability happens. What cannot happen draws nothing.
+    /// Draws whether something with this probability happens. Probability 0 draws nothing.
     pub fn chance(&mut self, ratio: Ratio) -> bool {
         ratio.threshold > 0 && u64::from(self.0.next_u32()) < ratio.threshold
     }
 }
 
-/// Who draws.
+/// An actor with its own generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor {
-    /// When users arrive, and as whom.
+    /// Users' arrivals and personas.
     Arrivals,
     /// The server's service and commit times.
     Server,
-    /// Whom faults strike.
+    /// The victims of faults.
     Faults,
-    /// When the world swaps the Hub for its restored snapshot.
+    /// The world's swaps of the Hub for its restored snapshot.
     Swaps,
-    /// The same in a run's twin, so that the two swap at different steps.
+    /// The swaps in the second run of a pair, so that the two runs swap at different steps.
     TwinSwaps,
-    /// Which order a race schedule gives to what is concurrent.
+    /// The order of concurrent packets under a race schedule.
     Schedule,
-    /// What exploring changes in a scenario.
+    /// The variations of a scenario in exploring.
     Vary,
-    /// What else goes wrong behind a turn of a recipe.
+    /// Mishaps after a turn of a recipe.
     Mishap,
     /// A virtual user's own choices.
     User(u32),
-    /// What the network does to a virtual user's packets.
+    /// The network's treatment of a virtual user's packets.
     Link(u32),
 }
 
@@ -131,13 +131,14 @@ impl Actor {
     }
 }
 
-/// How many equal steps of probability the table has, and again in its last step.
+/// The number of equal steps of probability in the table, and in its last step.
 const BINS: usize = 1_024;
 
-/// A distribution as a table of its quantiles: drawing is integer work, the same on every machine.
+/// A distribution as a table of its quantiles: drawing uses integers only, with the same result on
+/// every machine.
 ///
-/// 1,024 equal steps of probability, the last of which is cut into 1,024 again, so that the tail
-/// is drawn down to one in a million. Between two entries the draw is linear.
+/// The table has 1,024 equal steps of probability. The last one is divided into 1,024 again, so
+/// that the tail is exact down to one in a million. Between two entries the draw is linear.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Quantiles {
     shape: Shape,
@@ -145,19 +146,19 @@ pub struct Quantiles {
     tail: Vec<u64>,
 }
 
-/// The tables follow from the shape, and nobody could read them.
+/// Shows the shape only: the tables follow from it.
 impl fmt::Debug for Quantiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.shape.fmt(f)
     }
 }
 
-/// What a distribution was made from.
+/// The parameters of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Always this.
+    /// Always this value.
     Fixed(u64),
-    /// Evenly from the first to the second, both possible.
+    /// Uniform from the first to the second value, both included.
     Uniform(u64, u64),
     /// Lognormal by its median and its 99th percentile, clipped at four times the latter.
     Lognormal {
@@ -169,7 +170,8 @@ pub enum Shape {
 }
 
 impl Quantiles {
-    /// Makes the table. The floats come from the `libm` crate, which computes the same everywhere.
+    /// Computes the table. The floats come from the `libm` crate, which computes the same
+    /// everywhere.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -200,7 +202,7 @@ impl Quantiles {
         Self { shape, body, tail }
     }
 
-    /// What it was made from.
+    /// The parameters.
     #[must_use]
     pub const fn shape(&self) -> Shape {
         self.shape

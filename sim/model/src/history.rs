@@ -1,4 +1,5 @@
-//! What clients saw: the only thing that properties judge by.
+//! Histories: what clients did and observed, and what the world and the network did. Properties
+//! judge by them.
 
 use chat_types::{Span, Time};
 
@@ -6,34 +7,34 @@ use crate::plan::{Delivery, Fault, Outage};
 use crate::protocol::{Agent, CallId, Op, Outcome, Saw, User};
 use crate::server::ServerRecord;
 
-/// One thing that one client did or saw.
+/// An action or an observation of one client.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// When, by the world's clock, at the client.
+    /// The instant, by the world's clock.
     pub at: Time,
-    /// Which virtual user.
+    /// The virtual user.
     pub agent: Agent,
-    /// Who the client is to the server at that moment; none before the first registration.
+    /// The client's participant at that moment; none before the first registration.
     pub user: Option<User>,
-    /// What.
+    /// The action or observation.
     pub what: What<'a>,
 }
 
-/// What a client did or saw.
+/// The kinds of actions and observations.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum What<'a> {
-    /// A call's first attempt left. `intended` is when the plan meant it to.
+    /// The first attempt of a call left. `intended` is the planned time.
     Called {
         call: CallId,
         op: &'a Op,
         intended: Time,
         keyed: bool,
     },
-    /// A later attempt of the same call left.
+    /// A later attempt of the call left.
     Retried { call: CallId, why: Retry },
-    /// The call's (first) answer arrived. `called_at` is when its first attempt left.
-    /// For a call that registered, the record's `user` is the one it registered.
+    /// The call's first answer arrived. `called_at` is the time of its first attempt. For a call
+    /// that registered, the record's `user` is the new participant.
     Answered {
         call: CallId,
         op: &'a Op,
@@ -41,16 +42,17 @@ pub enum What<'a> {
         intended: Time,
         outcome: &'a Outcome,
     },
-    /// A second answer to the same call arrived (the network doubled it, or a retry overlapped).
+    /// A second answer to the call arrived, because the network duplicated it or a retry
+    /// overlapped.
     AnsweredAgain {
         call: CallId,
         op: &'a Op,
         outcome: &'a Outcome,
     },
-    /// The client gave the call up: whether it happened is unknown.
+    /// The client gave the call up. Whether it took effect is unknown.
     Abandoned { call: CallId, op: &'a Op },
-    /// An event of the inbox arrived. `sent_at` is the server's timestamp. `first` is false when
-    /// the client has had this `seq` before: clients pass over those.
+    /// An event of the inbox arrived. `sent_at` is the server's timestamp. `first` is false if the
+    /// client has received this `seq` before; clients ignore those.
     Received {
         seq: u64,
         sent_at: Time,
@@ -60,48 +62,48 @@ pub enum What<'a> {
     },
     /// The event stream is open.
     StreamOpened,
-    /// The event stream broke, or the client closed it, or gave up one that was still being
-    /// opened: the server may have had it open, and have seen it close.
+    /// The event stream broke, or the client closed it, or gave up one that was being opened. The
+    /// server may have opened and closed that one.
     StreamClosed,
-    /// The client forgot its handle: `user` will never be heard of again from here.
+    /// The client forgot its handle: `user` does not occur in later records.
     Forgot,
-    /// The client is gone for good, in the middle of things.
+    /// The client disconnected permanently, at any point of its flow.
     Vanished,
     /// The client finished its flow. From here on it only drains its inbox.
     Finished,
-    /// The client's inbox is drained: a `check` after the heal said that nothing is left.
+    /// The client's inbox is drained: a `check` after the heal returned nothing.
     Drained,
-    /// A flow's `await` ran out of time.
+    /// A flow's `await` timed out.
     Stuck { waiting_for: &'a str },
 }
 
-/// Why a client tries a call again.
+/// Why a client retries a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// Nothing came for as long as it waits for an answer.
+    /// Its timeout passed without an answer.
     Silence,
-    /// The client had dropped its connections while it waited for an answer.
+    /// The client dropped its connections while it waited for an answer.
     Dropped,
-    /// The server told it to come again later.
+    /// The server asked it to retry later.
     PutOff,
 }
 
-/// How an event reached a client.
+/// The path of an event to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Path {
     /// Pushed on the event stream.
     Stream,
-    /// In the answer of a `check`, at the time that the answer's own record bears.
+    /// In the answer of a `check`, which has the same time.
     Check,
 }
 
-/// What the world itself tells its judges: not what a client saw, but what it was under.
+/// What the world reports to its judges: the conditions of the clients' observations.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum WorldRecord<'a> {
     /// The server went down.
     Down { at: Time, how: Outage },
-    /// The server is up again.
+    /// The server has restarted.
     Restarted { at: Time },
     /// The server's clock jumped ahead.
     ClockJumped { at: Time, by: Span },
@@ -123,12 +125,12 @@ pub enum WorldRecord<'a> {
     Ended { at: Time },
 }
 
-/// What went between clients and the server, and what was done to it on the way: for those who
-/// draw a run or write it down as steps. No property judges by it.
+/// The traffic between clients and the server, with its treatment by the network. It serves
+/// diagrams and recording as steps; no property judges by it.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum Wire<'a> {
-    /// One attempt of a call left its client; `copy` is a second one that the network made.
+    /// An attempt of a call left its client; `copy` is the network's duplicate.
     Sent {
         at: Time,
         agent: Agent,
@@ -137,7 +139,7 @@ pub enum Wire<'a> {
         fate: Delivery,
         copy: Option<Delivery>,
     },
-    /// The server took it up.
+    /// The server started to serve it.
     Served {
         at: Time,
         agent: Agent,
@@ -159,8 +161,8 @@ pub enum Wire<'a> {
         agent: Agent,
         fate: Delivery,
     },
-    /// So many inbox events from `first_seq` left the server on a stream; when lost, the stream
-    /// broke instead.
+    /// Events of the inbox from `first_seq` on left the server on a stream. If they were lost, the
+    /// stream broke instead.
     Pushed {
         at: Time,
         agent: Agent,
@@ -170,14 +172,14 @@ pub enum Wire<'a> {
     },
     /// A client's stream broke.
     StreamBroke { at: Time, agent: Agent },
-    /// A client dropped all its connections, for so long or for good.
+    /// A client dropped all its connections, for a while or permanently.
     Disconnected {
         at: Time,
         agent: Agent,
         length: Option<Span>,
     },
-    /// This fault is on its way, which the plan does not have. It is counted behind the plan's own
-    /// and those before it.
+    /// A mishap, a fault that is not in the plan, will follow. Its index follows those of the plan
+    /// and of earlier mishaps.
     Mishap { at: Time, fault: &'a Fault },
     /// A fault of the plan (an index into its faults) struck these users.
     Struck {
@@ -187,21 +189,21 @@ pub enum Wire<'a> {
     },
 }
 
-/// Somebody who is told all of it.
+/// A receiver of all records.
 pub trait Observer {
-    /// A client did or saw something.
+    /// Receives an action or observation of a client.
     fn observe(&mut self, record: &Record<'_>);
-    /// The world did something.
+    /// Receives a report of the world.
     fn observe_world(&mut self, record: &WorldRecord<'_>);
-    /// The network did something.
+    /// Receives traffic.
     fn observe_wire(&mut self, _wire: &Wire<'_>) {}
-    /// The server did something.
+    /// Receives an act of the server.
     fn observe_server(&mut self, _record: &ServerRecord<'_>) {}
-    /// A batch of the journal took so long to commit.
+    /// Receives the commit time of a batch.
     fn observe_commit(&mut self, _took: Span) {}
 }
 
-/// Nobody, or somebody who looks on beside others.
+/// An optional observer.
 impl<O: Observer + ?Sized> Observer for Option<&mut O> {
     fn observe(&mut self, record: &Record<'_>) {
         if let Some(observer) = self {

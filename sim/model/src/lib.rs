@@ -1,5 +1,5 @@
-//! The words of the simulator: what users and servers say to each other, what happened, what a
-//! scenario plans, and what judges find. It knows neither the core nor any world.
+//! The vocabulary of the simulator: the protocol between users and servers, histories, plans, and
+//! results. It depends on neither the core nor a world.
 
 pub mod draw;
 pub mod history;

@@ -1,33 +1,78 @@
 //! The closed lists of names that scenarios and results use: properties, metrics, event types, and
-//! the core's codes, timers and moves. `sim-world`, which sees the core, has a test that the last
-//! three are the core's own lists.
+//! the core's codes, timers and transitions of sticks. A test in `sim-world`, which depends on the
+//! core, compares the last three with the core's own lists.
 
-/// Every property, in the order of the table in ARCHITECTURE.md.
-pub const PROPERTIES: [&str; 23] = [
-    "no_lost_messages",
-    "no_duplicates",
-    "room_order",
-    "no_phantoms",
-    "single_match",
-    "fifo_matching",
-    "stick_exclusion",
-    "stick_order",
-    "room_lifecycle",
-    "presence",
-    "moderation",
-    "idempotent_requests",
-    "admission",
-    "durability",
-    "bounded",
-    "breaks_rules",
-    "stream_continuity",
-    "outcomes",
-    "queue_progress",
-    "stick_progress",
-    "delivery_progress",
-    "fairness",
-    "latency",
-];
+use serde::Serialize;
+
+/// Whether a property is judged in the safety or in the liveness phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// Nothing bad happens.
+    Safety,
+    /// Something good happens in time, once the faults are healed.
+    Liveness,
+    /// A figure keeps to its threshold.
+    Threshold,
+}
+
+chat_types::listed! {
+    /// A property, in the order of the table in ARCHITECTURE.md.
+    #[expect(missing_docs, reason = "each is the property of that name")]
+    Property {
+        NoLostMessages "no_lost_messages",
+        NoDuplicates "no_duplicates",
+        RoomOrder "room_order",
+        NoPhantoms "no_phantoms",
+        SingleMatch "single_match",
+        FifoMatching "fifo_matching",
+        StickExclusion "stick_exclusion",
+        StickOrder "stick_order",
+        RoomLifecycle "room_lifecycle",
+        Presence "presence",
+        Moderation "moderation",
+        IdempotentRequests "idempotent_requests",
+        Admission "admission",
+        Durability "durability",
+        Bounded "bounded",
+        BreaksRules "breaks_rules",
+        StreamContinuity "stream_continuity",
+        Outcomes "outcomes",
+        QueueProgress "queue_progress",
+        StickProgress "stick_progress",
+        DeliveryProgress "delivery_progress",
+        Fairness "fairness",
+        Latency "latency",
+    }
+}
+
+impl Property {
+    /// When it is judged.
+    #[must_use]
+    pub const fn class(self) -> Class {
+        if matches!(
+            self,
+            Self::QueueProgress | Self::StickProgress | Self::DeliveryProgress
+        ) {
+            Class::Liveness
+        } else if matches!(self, Self::Fairness | Self::Latency) {
+            Class::Threshold
+        } else {
+            Class::Safety
+        }
+    }
+}
+
+/// The names of all properties.
+pub const PROPERTIES: [&str; Property::ALL.len()] = {
+    let mut names = [""; Property::ALL.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = Property::ALL[index].name();
+        index += 1;
+    }
+    names
+};
 
 /// Every metric that a threshold may name.
 pub const METRICS: [&str; 16] = [
@@ -70,7 +115,7 @@ pub const EVENTS: [&str; 17] = [
     "gap",
 ];
 
-/// Every code with which the server refuses a call.
+/// Every code of a refusal.
 pub const REJECTS: [&str; 31] = [
     "room_not_found",
     "chat_ended",
@@ -108,7 +153,7 @@ pub const REJECTS: [&str; 31] = [
 /// Every kind of timer of the server.
 pub const TIMERS: [&str; 3] = ["presence", "lease", "patience"];
 
-/// Every way in which a stick, or a claim on one, moves.
+/// Every transition of a stick or of a claim on it.
 pub const STICK_MOVES: [&str; 15] = [
     "granted_at_once",
     "queued",

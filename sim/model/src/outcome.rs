@@ -1,7 +1,7 @@
-//! What runs come to: what judges find, and all that reports show of one run, of many, of an
-//! exploration, an exhaustive search, a failure that was shrunk, a server that was measured.
+//! Results of runs: the findings of judges, and all that reports show of one run, of many, of an
+//! exploration, of an exhaustive search, of a shrunk failure, of a measured server.
 //!
-//! All of it is data. Runs fill it in, reports show it, and neither knows the other.
+//! They are pure data: runs produce them, reports show them, and neither depends on the other.
 
 mod calibration;
 mod charts;
@@ -18,13 +18,17 @@ mod timeline;
 mod verdict;
 mod worst;
 
-use serde::Serialize;
+use chat_types::Span;
+use serde::{Serialize, Serializer};
 
+use crate::protocol::{Room, User};
+
+pub use crate::names::Class;
 pub use calibration::{Away, Block, Calibration, Spread, Stage, Takes, Trips};
 pub use charts::{Charts, Curve, UserWait, UserWaits};
 pub use coverage::{Coverage, OUT_OF_REACH};
 pub use exhausted::{
-    Action, Ask, Counterexample, Exhausted, Judged, PathStep, Searched, TinyWorld, Watched,
+    Action, Counterexample, Exhausted, Judged, PathStep, Searched, TinyCall, TinyWorld, Watched,
     user_letter,
 };
 pub use exploration::{
@@ -43,74 +47,102 @@ pub use timeline::{Mark, Timeline};
 pub use verdict::{Evidence, class_of, is_judged, is_silent, judge, unreached, worst};
 pub use worst::{Seek, Worst};
 
-/// The property of a run that broke off: what the core's own checks find.
+/// The property that a panicking run violates: the core's own checks failed.
 pub const PANIC: &str = "panic";
 
-/// Messages, counted as their senders and receivers saw them.
+/// Messages, counted by senders and receivers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Sends and pushes that clients meant to make.
+    /// Sends and pushes that clients intended.
     pub attempted: u64,
-    /// Those answered with success.
+    /// Accepted ones.
     pub accepted: u64,
-    /// Those answered with a refusal.
+    /// Refused ones.
     pub refused: u64,
-    /// Those never answered.
+    /// Ones without an answer.
     pub unanswered: u64,
-    /// Messages seen, once for each receiver.
+    /// Messages received, counted for each receiver.
     pub delivered: u64,
-    /// Accepted, owed to somebody, and never seen there.
+    /// Accepted messages that a receiver should have received and did not.
     pub lost: u64,
-    /// Not seen, but told by a `gap`.
+    /// Messages not received, but covered by a `gap`.
     pub gapped: u64,
-    /// Seen again under another `seq`.
+    /// Messages received again under another `seq`.
     pub duplicated: u64,
-    /// Seen out of their room's order.
+    /// Messages received out of their room's order.
     pub reordered: u64,
-    /// Seen, but never sent.
+    /// Messages received that were never sent.
     pub phantom: u64,
-    /// Calls, of any kind, that users without a handle passed over. A flow ends at the first.
+    /// Calls, of any kind, that were skipped because the user had no handle. A flow ends at the
+    /// first.
     pub left_out: u64,
-}
-
-/// Whether a property is judged in the safety or in the liveness phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Class {
-    /// Nothing bad happens.
-    Safety,
-    /// Something good happens in time, once the faults are healed.
-    Liveness,
-    /// A figure keeps to its threshold.
-    Threshold,
 }
 
 /// One property's verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PropertyResult {
-    /// Whether it held; none when it was never exercised or cannot be judged.
+    /// Whether it held; none if it was never exercised or cannot be judged.
     pub held: Option<bool>,
-    /// How many times something could have broken it.
+    /// The number of comparisons that could have violated it.
     pub checks: u64,
-    /// How many comparisons could not be made, since a fact that decides them is not known. Only
-    /// live runs leave any.
+    /// The number of comparisons that were not possible, because a deciding fact is unknown. Only
+    /// live runs have any.
     pub unjudged: u64,
-    /// What kind of property it is.
+    /// Its class.
     #[serde(skip)]
     pub class: Class,
 }
 
 /// A property broken.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Violation {
     /// The property's name.
     pub property: String,
-    /// When it showed, in milliseconds of virtual time.
-    pub at_ms: f64,
+    /// When it showed, in virtual time.
+    #[serde(rename = "at_ms", serialize_with = "as_milliseconds")]
+    pub at: Span,
     /// The users concerned, as `user_7`.
-    pub users: Vec<String>,
+    pub users: Vec<User>,
     /// One sentence that says what happened.
     pub detail: String,
-    /// The seed whose run showed it.
+    /// The seed of the run.
     pub seed: u64,
+    /// What the sentence is about.
+    #[serde(skip)]
+    pub subject: Subject,
+}
+
+/// What a violation is about, for those that draw it or compare it with others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Subject {
+    /// What it has in common with violations of the same cause.
+    pub cause: String,
+    /// The participants that play a part in it, beside those concerned.
+    pub others: Vec<User>,
+    /// The rooms in which it happened.
+    pub rooms: Vec<Room>,
+    /// The event that it is about, by its place in its room.
+    pub place: Option<(Room, u64)>,
+}
+
+fn as_milliseconds<S: Serializer>(at: &Span, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(at.0 as f64 / 1_000.0)
+}
+
+impl Violation {
+    /// A run that broke off with these words. Its cause is the words without the figures in them.
+    #[must_use]
+    pub fn of_panic(words: &str, seed: u64) -> Self {
+        Self {
+            property: PANIC.to_owned(),
+            at: Span::ZERO,
+            users: Vec::new(),
+            detail: format!("The run panicked: {words}"),
+            seed,
+            subject: Subject {
+                cause: words.chars().filter(|c| !c.is_ascii_digit()).collect(),
+                ..Subject::default()
+            },
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! A checked scenario: what `scenario.rs` makes of the YAML, and all that a world needs to know.
+//! A checked scenario: the result of parsing YAML, with everything that a world needs.
 
 mod network;
 mod persona;
@@ -21,42 +21,42 @@ use crate::draw::{Quantiles, Ratio};
 use crate::protocol::ReadBy;
 use crate::recipe::Recipe;
 
-/// A whole scenario, checked.
+/// A checked scenario.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The scenario's name.
     pub name: String,
-    /// What it is for, in a sentence or two.
+    /// Its purpose, in a sentence or two.
     pub about: String,
-    /// The seed it runs with unless told another.
+    /// Its default seed.
     pub seed: u64,
-    /// The safety phase: arrivals and faults.
+    /// The length of the safety phase: arrivals and faults.
     pub duration: Span,
-    /// The liveness phase lasts at most this long.
+    /// The largest length of the liveness phase.
     pub liveness: Span,
     /// The server's configuration.
     pub server: Config,
-    /// How long the server takes.
+    /// The server's processing times.
     pub capacity: Capacity,
-    /// How clients retry.
+    /// The clients' retries.
     pub client: Client,
-    /// Who comes, and when.
+    /// The users and their arrivals.
     pub workload: Workload,
-    /// What the network does.
+    /// The network's behaviour.
     pub network: Network,
-    /// In which order it delivers what is under way at once.
+    /// The order of concurrent deliveries.
     pub schedule: Schedule,
-    /// Where its runs leave the histories of their seeds.
+    /// The turns of its runs.
     pub recipe: Recipe,
-    /// What goes wrong, and when; ordered by `at`.
+    /// The faults, ordered by `at`.
     pub faults: Vec<Fault>,
-    /// Names of the properties to judge by, in the order of the table.
+    /// The names of the properties to judge, in the order of the table.
     pub properties: Vec<&'static str>,
     /// `sometimes` points that must be reached.
     pub expect_sometimes: Vec<&'static str>,
-    /// What figures must keep to.
+    /// The thresholds.
     pub thresholds: Vec<Threshold>,
-    /// Of the users of each seed, so many may be stuck when the run ends.
+    /// The share of each seed's users that may be stuck at the end.
     pub allow_stuck: Ratio,
 }
 
@@ -65,78 +65,78 @@ pub struct Plan {
 pub enum Workload {
     /// Arrivals by phase; each user is a persona drawn by weight.
     Phases {
-        /// One after another.
+        /// The phases in order.
         phases: Vec<Phase>,
-        /// Drawn by weight.
+        /// The personas, drawn by weight.
         personas: Vec<Arc<Persona>>,
     },
     /// The steps form.
     Steps {
-        /// A user's index is its `Agent`.
+        /// The users. A user's index is its `Agent`.
         users: Vec<ScriptUser>,
-        /// Ordered by `at`.
+        /// The steps, ordered by `at`.
         steps: Vec<ScriptStep>,
     },
 }
 
-/// How long the server takes for what it does.
+/// The server's processing times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
     /// For each command, one at a time.
     pub service: Arc<Quantiles>,
     /// For each journal batch.
     pub commit: Arc<Quantiles>,
-    /// Requests that may wait for service; beyond it `overloaded`.
+    /// The number of requests that may wait for service; beyond it `overloaded`.
     pub queue: u32,
-    /// After so many journal entries a snapshot takes their place.
+    /// The number of journal entries after which a snapshot replaces them.
     pub snapshot_every: u32,
 }
 
-/// How clients retry.
+/// The clients' retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// How long the first attempt waits for its answer; a check's adds its wait.
+    /// The timeout of the first attempt. That of a check is longer by its wait.
     pub timeout: Span,
-    /// By how much the pause grows from attempt to attempt.
+    /// The factor of the pause from attempt to attempt.
     pub backoff: u32,
     /// The longest pause.
     pub max: Span,
-    /// Attempts in all.
+    /// The largest number of attempts.
     pub attempts: u32,
 }
 
-/// A stretch of time in which users arrive.
+/// A period in which users arrive.
 #[derive(Clone, Debug)]
 pub struct Phase {
     /// Its name, for reports.
     pub name: String,
-    /// How long.
+    /// Its length.
     pub duration: Span,
-    /// How users arrive.
+    /// The arrivals.
     pub arrivals: Arrivals,
-    /// At most so many.
+    /// The largest number of users.
     pub max_users: Option<u32>,
 }
 
-/// How users arrive within a phase.
+/// The arrivals of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
-    /// Nobody comes.
+    /// None.
     Pause,
-    /// So many, evenly over the phase.
+    /// This number, evenly over the phase.
     Count(u32),
-    /// So many thousandths of a user each second, going evenly from the first to the second.
+    /// A rate in thousandths of a user per second, which changes linearly.
     Rate {
         /// At the start of the phase.
         from_milli: u64,
         /// At its end.
         to_milli: u64,
-        /// Evenly spaced, or as a Poisson process.
+        /// The distribution of arrivals.
         mode: ArrivalMode,
     },
 }
 
-/// How a rate becomes arrivals.
+/// The distribution of arrivals for a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrivalMode {
     /// Evenly spaced.
@@ -145,60 +145,60 @@ pub enum ArrivalMode {
     Poisson,
 }
 
-/// A text to say.
+/// The text of a message.
 #[derive(Clone, Debug)]
 pub enum Text {
-    /// These words.
+    /// This text.
     Words(Arc<str>),
-    /// So many characters.
+    /// A text of a drawn length.
     Length(Arc<Quantiles>),
-    /// So many characters of an alphabet beyond ASCII.
+    /// A text of a drawn length, in an alphabet beyond ASCII.
     Letters(Alphabet, Arc<Quantiles>),
 }
 
-/// What a drawn text is made of, beyond ASCII.
+/// The characters of a drawn text, beyond ASCII.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alphabet {
     /// Words of many scripts.
     Words,
-    /// Any characters: combining marks, emoji, directions, the astral planes, controls.
+    /// Any characters: combining marks, emoji, direction marks, the astral planes, controls.
     Unicode,
 }
 
 /// One step of a flow.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// A call, awaited (unless the `parallel` habit strikes).
+    /// A call, whose answer the flow awaits (unless the `parallel` habit strikes).
     Call(Verb),
-    /// Wait for an event of this type (`message.received`), one that came since the last step
-    /// that consumed one; 60 s unless told otherwise.
+    /// Wait for an event of this type (`message.received`) that no earlier `await` consumed; 60 s
+    /// by default.
     Await {
         /// The event's type.
         event: &'static str,
-        /// How long at most.
+        /// The longest wait.
         within: Span,
     },
-    /// Do nothing for a while (draws are microseconds).
+    /// Pause (draws are microseconds).
     Think(Arc<Quantiles>),
-    /// Do these steps so many times.
+    /// Repeat these steps.
     Loop {
-        /// How many times.
+        /// The number of repetitions.
         count: u32,
-        /// What.
+        /// The steps.
         steps: Arc<[Step]>,
     },
-    /// Do one of these, drawn by weight.
+    /// Perform one of these, drawn by weight.
     Choose(Arc<[Choice]>),
-    /// Drop all connections without a word; for so long, or for good.
+    /// Drop all connections without closing them, for a while or permanently.
     Disconnect(Option<Span>),
 }
 
 /// One branch of a `choose`.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// How often it is drawn, against the others.
+    /// Its weight against the others.
     pub weight: u32,
-    /// What is done then.
+    /// Its steps.
     pub steps: Arc<[Step]>,
 }
 
@@ -209,25 +209,25 @@ pub struct ScriptUser {
     pub name: String,
     /// Whether it holds an event stream.
     pub stream: bool,
-    /// By which secret it opens its stream.
+    /// The secret by which it opens its stream.
     pub stream_by: ReadBy,
-    /// What the network does to each opening of its stream in turn: to the request, and to the word
-    /// that it is open (the `reply`, which does not get lost).
+    /// The network's treatment of each opening of its stream in turn: of the request, and of the
+    /// answer (the `reply`, which is never lost).
     pub opens: Vec<Net>,
 }
 
-/// What a call of the steps form can go without. In a flow, chance decides.
+/// An argument that a call of the steps form can leave out. In a flow this is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// The room it is about, where the server can know it.
+    /// The room, where the server can infer it.
     Room,
-    /// The epoch of the stick's grant.
+    /// The epoch of the grant.
     Epoch,
-    /// The request key, by which a retry is known.
+    /// The request key.
     Key,
-    /// A key of its own: it takes that of the call before.
+    /// A key of its own: the call uses the key of the previous call.
     FreshKey,
-    /// The cursor of a check, which acknowledges.
+    /// The cursor of a check, which acknowledges events.
     After,
     /// Further attempts: the client gives the call up when the first one times out.
     Retries,
@@ -236,52 +236,53 @@ pub enum Argument {
 /// One step of the steps form.
 #[derive(Clone, Debug)]
 pub struct ScriptStep {
-    /// When.
+    /// The time of the step.
     pub at: Span,
-    /// Whose; an index into `users`.
+    /// The index of its user in `users`.
     pub user: u32,
-    /// What: `Step::Call`, or `Step::Disconnect`.
+    /// The action: `Step::Call` or `Step::Disconnect`.
     pub what: Step,
-    /// What the call goes without.
+    /// The arguments that the call leaves out.
     pub leave_out: Vec<Argument>,
-    /// What the network does to the request, its answer and the pushes it causes.
+    /// The network's treatment of the request, its answer and the pushes it causes.
     pub net: Net,
 }
 
-/// What the network does to one request.
+/// The network's treatment of one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Net {
-    /// To the request.
+    /// That of the request.
     pub request: Option<Delivery>,
-    /// To a second copy of it that the network makes.
+    /// That of its duplicate.
     pub duplicate: Option<Delivery>,
-    /// To its answer.
+    /// That of its answer.
     pub reply: Option<Delivery>,
-    /// To what it pushes to each user (an index into `users`).
+    /// That of its pushes to each user (an index into `users`).
     pub push: Vec<(u32, Delivery)>,
-    /// To later attempts of the same call, in their order; these have no retries of their own.
+    /// That of later attempts of the call, in order; these have no retries of their own.
     pub retries: Vec<Net>,
 }
 
-/// In which order concurrent packets are delivered, and waiting requests served.
+/// The order in which concurrent packets are delivered, and waiting requests served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// As it comes: each packet's delay is drawn for itself, and requests are served in turn.
+    /// Unperturbed: each packet's delay is drawn independently, and requests are served in order of
+    /// arrival.
     #[default]
     Plain,
-    /// Perturbed on purpose, within what the network could do by chance. Ends with the heal.
+    /// Perturbed, within what the network could do by chance. Ends with the heal.
     Race(Race),
 }
 
-/// How the order of deliveries is perturbed: by priorities of clients, as in probabilistic
-/// concurrency testing (Burckhardt et al., "A randomized scheduler with probabilistic guarantees
-/// of finding bugs", ASPLOS 2010), and by deliveries moved close to deadlines and to one another.
+/// The perturbation of the order of deliveries: by priorities of clients, as in probabilistic
+/// concurrency testing (Burckhardt et al., "A randomized scheduler with probabilistic guarantees of
+/// finding bugs", ASPLOS 2010), and by deliveries moved close to deadlines and to one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Race {
-    /// How many ordering constraints a race is expected to need: at one moment fewer than this,
-    /// whoever sends next becomes the slowest of all.
+    /// The number of ordering constraints that a race is expected to need. At one moment fewer than
+    /// this, the next sender becomes the slowest client.
     pub depth: u32,
-    /// How often a delivery is moved close to a deadline or to another delivery.
+    /// The probability that a delivery is placed next to a deadline or to another delivery.
     pub hug: Ratio,
 }
 
@@ -294,43 +295,44 @@ impl Default for Race {
     }
 }
 
-/// Something that goes wrong, as data.
+/// A fault, as data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// When; of a fault with a milestone, from when on that counts.
+    /// Its time. With a milestone, the time from which the milestone counts.
     pub at: Span,
-    /// What else must have happened.
+    /// The milestone that it waits for.
     pub milestone: Option<Milestone>,
-    /// What.
+    /// Its kind.
     pub kind: FaultKind,
-    /// Whether a run that cannot have it is worth anything.
+    /// Whether a run without it is useful.
     pub need: Need,
 }
 
-/// Something that a run reaches, for the so-and-so-many-th time: a fault that waits for it strikes
-/// at that very moment.
+/// An event of a run with a count: a fault that waits for it strikes when the event has happened
+/// that often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Milestone {
-    /// What.
+    /// The event.
     pub reached: Reached,
-    /// The how many-th time, from 1.
+    /// The count, from 1.
     pub count: u32,
 }
 
-/// What can be a milestone.
+/// The events that can be milestones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reached {
-    /// A `sometimes` point, by its name: when a client sees it, or the world.
+    /// A `sometimes` point, by its name: when a client or the world reaches it.
     Sometimes(&'static str),
-    /// A move of a stick, or of a claim on one, by its name: when it is committed, and before
-    /// anybody hears of it.
+    /// A transition of a stick or of a claim on it, by its name: when it is committed, before its
+    /// answers and events leave.
     Stick(&'static str),
-    /// A timer that fires, by its kind: when that is committed, and before anybody hears of it.
+    /// A timer that fires, by its kind: when that is committed, before its answers and events
+    /// leave.
     Timer(&'static str),
 }
 
 impl Reached {
-    /// The group of its name, as scenarios write it, and the name.
+    /// The group of its name, in the form of scenarios, and the name.
     #[must_use]
     pub const fn words(self) -> (&'static str, &'static str) {
         match self {
@@ -349,55 +351,55 @@ impl fmt::Display for Milestone {
     }
 }
 
-/// Whether a run needs a fault. The simulator can do every one; nobody can crash a live server
-/// from outside.
+/// Whether a run needs a fault. The simulator can perform every one; a live server cannot be
+/// crashed from outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Need {
-    /// Without it, the run would not show what it is for.
+    /// Without it, the run would miss its purpose.
     #[default]
     Required,
-    /// It is left out where it cannot be had.
+    /// It is left out where it is impossible.
     Optional,
 }
 
-/// Whom a fault strikes.
+/// The victims of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Victims {
-    /// Each user who is there, with this probability.
+    /// Each present user, with this probability.
     Share(Ratio),
-    /// These (indices into `users` of the steps form).
+    /// These users (indices into `users` of the steps form).
     Users(Vec<u32>),
 }
 
-/// What goes wrong.
+/// The kinds of faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum FaultKind {
-    /// The server goes down, for so long.
+    /// The server goes down for a time.
     Down { down_for: Span, how: Outage },
-    /// The server's configuration is another one from its next start on.
+    /// The server has another configuration from its next start on.
     Configure(Box<Config>),
-    /// Nothing passes between the victims and the server.
+    /// No packet passes between the victims and the server.
     Partition { victims: Victims, duration: Span },
     /// The victims read nothing from their streams.
     SlowReaders { victims: Victims, duration: Span },
     /// Each commit takes `factor` times as long.
     SlowDisk { factor: u32, duration: Span },
-    /// Each append fails; or, if `unknown`, its fate is known only when the fault ends.
+    /// Each append fails. If `unknown`, its outcome is known only when the fault ends.
     FailDisk { duration: Span, unknown: bool },
-    /// The victims' processes stop: they neither send, nor read, nor look at a clock.
+    /// The victims' processes are suspended: they neither send nor read nor handle timeouts.
     Suspend { victims: Victims, duration: Span },
     /// The server's clock jumps ahead.
     ClockJump { by: Span },
-    /// The next answers that the server sends get lost: of a milestone that is committed, all that
-    /// this commit answers.
+    /// The server's next answers are lost. With a milestone that is committed, all answers of that
+    /// commit.
     LoseReplies,
     /// An operator acts.
     Operator(OperatorAct),
 }
 
 impl FaultKind {
-    /// Whom it strikes; none if it strikes the server, or is an operator's act.
+    /// Its victims; none if it affects the server, or is an operator's act.
     pub const fn victims_mut(&mut self) -> Option<&mut Victims> {
         match self {
             Self::Partition { victims, .. }
@@ -414,19 +416,19 @@ impl FaultKind {
     }
 }
 
-/// How the server goes down.
+/// The kinds of outages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outage {
-    /// It takes nothing new, finishes what it took, and stops.
+    /// A shutdown: the server refuses new calls, and finishes admitted ones first.
     Stop,
-    /// It dies; what was being committed was just written.
+    /// A crash; an append in progress was written.
     Crash,
-    /// It dies; what was being committed is lost.
+    /// A crash; an append in progress is lost.
     CrashUnsynced,
 }
 
 impl Outage {
-    /// As reports write it.
+    /// Its name in reports.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -437,35 +439,35 @@ impl Outage {
     }
 }
 
-/// What an operator does, and to whom; without a user, to one of those who are there.
+/// An operator's act and its user; without one, any registered user is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperatorAct {
-    /// What.
+    /// The act.
     pub verb: OperatorVerb,
-    /// To whom: an index into `users` of the steps form.
+    /// The user: an index into `users` of the steps form.
     pub user: Option<u32>,
 }
 
 chat_types::listed! {
-    /// What an operator can do.
+    /// The kinds of operators' acts.
     OperatorVerb {
-        /// The user may not speak.
+        /// Mutes the user.
         Mute "mute",
-        /// The user may speak again; without a user, the one that was muted last.
+        /// Unmutes the user; without one, the user that was muted last.
         Unmute "unmute",
-        /// The user is put out of a room that it is in.
+        /// Removes the user from a room.
         Kick "kick",
-        /// A room that the user is in is closed.
+        /// Closes a room of the user.
         Close "close",
-        /// The user is put out for good, by name.
+        /// Bans the user.
         Ban "ban",
-        /// A ban is lifted; without a user, the latest.
+        /// Lifts a ban; without a user, the latest.
         Unban "unban",
-        /// Those of the user's address may not speak.
+        /// Mutes the user's address.
         MuteAddress "mute_address",
-        /// The user's address is shut out.
+        /// Bans the user's address.
         BanAddress "ban_address",
-        /// The mute or the ban of an address is lifted; without a user, the latest.
+        /// Lifts the mute or the ban of an address; without a user, the latest.
         UnbanAddress "unban_address",
     }
 }

@@ -1,7 +1,7 @@
-//! The words that virtual users and a server exchange, whatever carries them.
+//! The vocabulary of virtual users and servers, independent of transport.
 //!
-//! The virtual world translates them to and from the core's own types (`translate.rs`); a live
-//! world would translate them to and from JSON. Users, history and properties know only these.
+//! The virtual world translates it to and from the core's types (`translate.rs`), and live runs to
+//! and from JSON. Users, histories and properties depend on these types only.
 
 mod answer;
 mod event;
@@ -18,6 +18,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
+use serde::{Serialize, Serializer};
 
 /// A virtual user: its index in the order of arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +34,12 @@ impl fmt::Display for User {
     }
 }
 
+impl Serialize for User {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// A room as clients know it: the 3 of `room_3`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Room(pub u32);
@@ -43,17 +50,17 @@ impl fmt::Display for Room {
     }
 }
 
-/// The most events that a virtual user's `check` asks for.
+/// The largest number of events that a virtual user's `check` asks for.
 pub const CHECK_MAX: usize = 100;
 
-/// The most events that the world writes to a stream at once.
+/// The largest number of events that the world writes to a stream at once.
 pub const PUSH_MAX: usize = 64;
 
-/// One call of one agent, retries included: counts from 0 for each agent.
+/// A call of one agent with all its attempts, numbered from 0 for each agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub u32);
 
-/// How a participant is shown to others.
+/// A participant as others see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shown<T> {
     /// The public id, where the participant chose one; `user_7` otherwise.
@@ -74,7 +81,7 @@ impl Shown<Arc<str>> {
 }
 
 impl Shown<&str> {
-    /// Stands for a participant whose name is not known.
+    /// A participant whose name is unknown.
     pub const NAMELESS: Shown<&'static str> = Shown {
         chosen_id: None,
         name: "",
@@ -90,32 +97,32 @@ impl Shown<&str> {
     }
 }
 
-/// Something said in passing. It has no place in a room's order and none in an inbox.
+/// A transient notice. It has no place in a room's order and in inboxes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// Where.
+    /// The room.
     pub room: Room,
-    /// Who.
+    /// The sender.
     pub user: User,
-    /// How the user is shown.
+    /// The sender as others see it.
     pub shown: Shown<Arc<str>>,
-    /// What.
+    /// The kind of notice.
     pub kind: Passing,
-    /// When, by the server's clock.
+    /// The instant, by the server's clock.
     pub at: Time,
 }
 
-/// What a notice says.
+/// The kinds of notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Passing {
     /// `user.typing`.
     Typing,
-    /// `user.waiting`: waits in a `check`, for so long by now.
+    /// `user.waiting`: the sender has waited in a `check` for this long.
     Waiting(Span),
 }
 
 impl Passing {
-    /// The notice's type as the protocol writes it.
+    /// The notice's type in the protocol.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

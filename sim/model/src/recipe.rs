@@ -1,29 +1,30 @@
-//! A recipe: where a run left the history of its seed, and for which branch.
+//! A recipe: the steps at which a run branches off the history of its seed, with the numbers of the
+//! branches.
 //!
-//! A world draws all of its chance from keyed generators. At each turn of a recipe these are keyed
-//! again, from the key so far, the step and the branch's number: up to that step the run is the
-//! one without the turn, and behind it another. Seed and recipe together name one history.
+//! A world draws all randomness from keyed generators. At each turn of a recipe they are rekeyed
+//! from the key so far, the step and the branch's number. Up to that step the run equals the one
+//! without the turn; after it, it differs. Seed and recipe together identify one history.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One place where a run branches off.
+/// A branching point of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Turn {
     /// The number of the last step before it.
     pub step: u64,
-    /// Which of the branches that begin there, from 1. Branch 0 is to go on, which is no turn.
+    /// The number of the branch, from 1. Branch 0 would continue the run, and is no turn.
     pub branch: u32,
 }
 
-/// The turns of a run, at growing steps. An empty recipe is the plain run of the seed.
+/// The turns of a run, at increasing steps. An empty recipe is the plain run of the seed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Recipe(Vec<Turn>);
 
-/// What a recipe is, for messages about a text that is none.
+/// An example for error messages.
 pub const EXAMPLE: &str = "s123:2,s990:1 (after step 123 branch 2, after step 990 branch 1)";
 
-/// Turns of a recipe at most, so that a text is no way to a world that never ends.
+/// The largest number of turns, so that no text leads to a world that never ends.
 const MAX_TURNS: usize = 64;
 
 impl Recipe {
@@ -39,13 +40,13 @@ impl Recipe {
         self.0.is_empty()
     }
 
-    /// The recipe of its first turns alone.
+    /// The recipe with only its first turns.
     #[must_use]
     pub fn first(&self, turns: usize) -> Self {
         Self(self.0.iter().take(turns).copied().collect())
     }
 
-    /// The recipe with one more turn, which must lie behind the others.
+    /// The recipe with one more turn, which must come after the others.
     #[must_use]
     pub fn then(&self, turn: Turn) -> Self {
         let mut turns = self.0.clone();
@@ -53,14 +54,14 @@ impl Recipe {
         Self(turns)
     }
 
-    /// How many turns a recipe may still get.
+    /// The number of turns that may be added.
     #[must_use]
     pub const fn room_left(&self) -> usize {
         MAX_TURNS.saturating_sub(self.0.len())
     }
 }
 
-/// `s123:2,s990:1`; nothing at all for the plain run.
+/// The written form `s123:2,s990:1`; empty for the plain run.
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, Turn { step, branch }) in self.0.iter().enumerate() {
@@ -71,7 +72,7 @@ impl fmt::Display for Recipe {
     }
 }
 
-/// Why a text is no recipe.
+/// Why a text is not a recipe.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecipeError {
     /// A part that is not a turn.

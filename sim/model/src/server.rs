@@ -1,8 +1,8 @@
-//! What the server did: its journal and its border, exact and in the order in which it happened.
+//! The server's acts: its journal and its border, complete and in order.
 //!
-//! The virtual world reports these records, and so can a journal. All instants are of the server's
-//! own clock, which a fault may set ahead of the world's. A [`Ticket`] names one call, or the
-//! stream that one call opened, from when it came to the server until it is answered or over.
+//! The virtual world reports these records; a journal could, too. All instants are of the server's
+//! clock, which a fault may set ahead of the world's. A [`Ticket`] identifies one call, or the
+//! stream that it opened, from its arrival at the server to its answer or end.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use chat_types::{Config, Span, Time};
 
 use crate::protocol::{Notice, Op, Outcome, ReadBy, Room, Saw, User};
 
-/// The secret of one participant, as the server knows it: equal for all calls of one handle.
+/// The secret of one participant, as the server knows it: equal for all calls with one handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle(pub u64);
 
@@ -18,11 +18,11 @@ pub struct Handle(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
-/// One thing that the server did, or that was done to it.
+/// An act of the server, or an event at its border.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum ServerRecord<'a> {
-    /// A call came to the server, from such an address.
+    /// A call arrived at the server, from this address.
     Asked {
         at: Time,
         ticket: Ticket,
@@ -30,7 +30,7 @@ pub enum ServerRecord<'a> {
         ask: &'a Arc<Ask>,
     },
     /// An entry of the journal was committed, and took effect. `position` counts from 1. `ticket`
-    /// names the call that the entry decides, unless the server wrote it by itself.
+    /// is the call that the entry decides; none for an entry of the server itself.
     Committed {
         position: u64,
         at: Time,
@@ -38,21 +38,20 @@ pub enum ServerRecord<'a> {
         ticket: Option<Ticket>,
         said: &'a Decided,
     },
-    /// A batch was put together, and its append began.
+    /// A batch was formed, and its append began.
     Appending { at: Time, batch: &'a [Batched] },
-    /// The append of a batch failed: none of its entries took effect. The server said so to the
-    /// calls concerned.
+    /// The append of a batch failed: none of its entries took effect. Its calls were refused.
     AppendFailed { at: Time },
-    /// The fate of an append is unknown: until it is known, nothing takes effect.
+    /// The outcome of an append is unknown: until it is known, nothing takes effect.
     AppendUnknown { at: Time },
-    /// The answer to a call left the server. `page` is there for an accepted `check`.
+    /// The answer to a call left the server. `page` is given for an accepted `check`.
     Answered {
         at: Time,
         ticket: Ticket,
         outcome: &'a Outcome,
         page: Option<&'a Page<'a>>,
     },
-    /// The stream that the call asked for is open.
+    /// The requested stream is open.
     StreamOpened { at: Time, ticket: Ticket },
     /// Events left the server on a stream.
     Pushed {
@@ -66,26 +65,34 @@ pub enum ServerRecord<'a> {
         ticket: Ticket,
         notice: &'a Notice,
     },
-    /// The server looked at its timers.
+    /// The server handled its timers.
     Woken { at: Time },
-    /// Whether the stream's connection takes what the server writes.
+    /// Whether the stream's connection accepts writes from now on.
     StreamWritable {
         at: Time,
         ticket: Ticket,
         writable: bool,
     },
-    /// The server ended a stream.
+    /// The server closed a stream.
     StreamEnded { at: Time, ticket: Ticket },
-    /// The server noticed that the client of a call or of a stream is gone.
+    /// The server noticed that the client of a call or of a stream disconnected.
     Gone { at: Time, ticket: Ticket },
     /// The server went down, and every call and stream with it.
     Crashed { at: Time },
-    /// The server takes nothing new from now on, and finishes what it took.
+    /// The server replayed an entry and decided it differently than before the crash.
+    Redecided {
+        at: Time,
+        position: u64,
+        before: &'a Decided,
+        after: &'a Decided,
+    },
+    /// The server refuses new calls from now on, and finishes admitted ones.
     Stopping { at: Time },
-    /// The server has finished what it took: waiting checks and answers held back leave now, and
-    /// streams end.
+    /// The server has finished all admitted calls: waiting checks and delayed answers leave now,
+    /// and streams are closed.
     Finished { at: Time },
-    /// The server is up again, and configured so; what its journal kept was committed before this.
+    /// The server restarted with this configuration. The entries of its journal were committed
+    /// before this.
     Restarted { at: Time, config: &'a Config },
     /// The server's clock was set ahead, to `at`.
     ClockJumped { at: Time, by: Span },
@@ -109,6 +116,7 @@ impl ServerRecord<'_> {
         | Self::StreamEnded { at, .. }
         | Self::Gone { at, .. }
         | Self::Crashed { at }
+        | Self::Redecided { at, .. }
         | Self::Stopping { at }
         | Self::Finished { at }
         | Self::Restarted { at, .. }
@@ -117,26 +125,27 @@ impl ServerRecord<'_> {
     }
 }
 
-/// What the server decided of an entry.
+/// The server's decision of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decided {
     /// The answer or the refusal.
     pub outcome: Outcome,
-    /// When the answer may leave: that of a break under a fully alert boss 20 s later.
+    /// The earliest instant of the answer: that of a break at the highest alert level is 20 s
+    /// later.
     pub answer_at: Time,
 }
 
-/// What came to the server's door.
+/// A call at the server's border.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum Ask {
-    /// A call of a tool, reads among them.
+    /// A call of a tool, including reads.
     Call {
         caller: Caller,
         key: Option<u128>,
         op: Op,
     },
-    /// The opening of a stream, from behind `after`; without it, from the end of the inbox.
+    /// The opening of a stream after `after`; without it, from the end of the inbox.
     OpenStream {
         handle: Handle,
         after: Option<u64>,
@@ -146,18 +155,18 @@ pub enum Ask {
     Operate(Act),
 }
 
-/// Who calls.
+/// The caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
     /// A participant, by its handle.
     Known(Handle),
-    /// A client that registers under a new handle, from such an address. Where the handle is known
+    /// A client that registers under a new handle, from this address. If the handle is known
     /// already, the call repeats a registration.
     New(Handle, u64),
 }
 
 impl Caller {
-    /// The handle that the call is under.
+    /// The handle of the call.
     #[must_use]
     pub const fn handle(self) -> Handle {
         let (Self::Known(handle) | Self::New(handle, _)) = self;
@@ -170,7 +179,7 @@ impl Caller {
 pub enum Batched {
     /// The entry that decides a call.
     Call(Ticket),
-    /// An entry that the server wrote by itself.
+    /// An entry of the server itself.
     Own(Entry),
 }
 
@@ -188,9 +197,9 @@ pub enum Entry {
     OpenStream { user: User },
     /// An event stream of the participant closed.
     CloseStream { user: User },
-    /// The participant was heard of by reads alone; or waits in a `check`, `waiting` so long.
+    /// The participant was seen by reads alone, or has waited in a `check` for `waiting`.
     Seen { user: User, waiting: Option<Span> },
-    /// The participant has everything up to `acknowledged`, and was sent everything up to
+    /// The participant has received everything up to `acknowledged`, and was sent everything up to
     /// `delivered`.
     Read {
         user: User,
@@ -199,15 +208,15 @@ pub enum Entry {
     },
     /// An operator acted.
     Operate(Act),
-    /// Time passed.
+    /// Time passes.
     Tick,
-    /// The journal begins.
+    /// The first entry of the journal.
     Started { config: Box<Config> },
-    /// The server is back after downtime.
+    /// The server restarted after downtime.
     Resumed { config: Box<Config> },
 }
 
-/// What an operator does.
+/// An operator's act.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum Act {
@@ -246,28 +255,29 @@ pub enum Act {
     },
 }
 
-/// Events of one inbox that left the server at once.
+/// Events of one inbox that left the server together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<'a> {
-    /// What was gone before and between the events, in order.
+    /// The gaps before and between the events, in order.
     pub gaps: Vec<Gap>,
-    /// The events: place in the inbox, the server's timestamp, what the reader sees.
+    /// The events: the place in the inbox, the server's timestamp, and the event as its reader sees
+    /// it.
     pub events: Vec<(u64, Time, Saw<'a>)>,
-    /// Where the reading ended.
+    /// The place at which the page ends.
     pub cursor: u64,
-    /// Whether more follows.
+    /// Whether more events follow.
     pub more: bool,
 }
 
-/// Events that are gone from an inbox.
+/// A range of dropped events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// The first place that is gone.
+    /// The first dropped place.
     pub from: u64,
-    /// The last place that is gone.
+    /// The last dropped place.
     pub to: u64,
-    /// Where events are gone, by room.
+    /// The dropped events by room.
     pub rooms: Vec<crate::protocol::LostRange>,
-    /// Whether there are more rooms than are named.
+    /// Whether other rooms were omitted.
     pub rooms_omitted: bool,
 }

@@ -1,4 +1,4 @@
-//! The points that clients themselves can see in what they do and hear.
+//! The `sometimes` points that clients can observe.
 
 use chat_types::{Span, Time};
 
@@ -10,32 +10,32 @@ use crate::protocol::{
     StickChange, User,
 };
 
-/// Counts the points that are visible in client records.
+/// Counts the points that show in client records.
 ///
-/// The world adds those that only it can see: `stream_broken`, `slow_reader_cut`, `unsynced_lost`,
-/// `from_snapshot`, `timer_fired`, `swapped`.
+/// The world adds those that only it can observe: `stream_broken`, `slow_reader_cut`,
+/// `unsynced_lost`, `from_snapshot`, `timer_fired`, `swapped`.
 #[derive(Clone, Debug, Default)]
 pub struct Sightings {
     tally: Tally,
     clients: Vec<Client>,
-    /// The last events counted, one for each of the places: what a room's members all see counts
+    /// The last events counted, one in each place: an event that several members receive counts
     /// once.
     counted: Vec<(Room, u64)>,
     jumped: Span,
-    /// Events that clients received, by the place of their type in `EVENTS`.
+    /// Events that clients received, by the index of their type in `EVENTS`.
     received: [u64; EVENTS.len()],
 }
 
-/// Calls remembered for each client, of those that were unusual in some way.
+/// The number of unusual calls that are remembered for each client.
 const REMEMBERED: usize = 16;
 
-/// How long the answer to a break is held back under a fully alert boss.
+/// The delay of an answer to a break at the highest alert level.
 const HELD: Span = Span::secs(20);
 
-/// Places for events counted: a power of two.
+/// The number of places for counted events: a power of two.
 const PLACES: usize = 4_096;
 
-/// What one client did, as far as points ask for it.
+/// The part of one client's history that points depend on.
 #[derive(Clone, Debug, Default)]
 struct Client {
     in_flight: u32,
@@ -45,13 +45,13 @@ struct Client {
     last_partner: Option<User>,
     last_match: Option<Room>,
     forgot: bool,
-    /// The epoch under which the draft was begun, and the newest one granted.
+    /// The epoch under which the draft began, and the latest granted epoch.
     draft_epoch: Option<u64>,
     epoch: u64,
     last_check: Option<CallId>,
-    /// How alert its boss was, as it was told last.
+    /// The boss's alert level in the last answer.
     boss_alert: u8,
-    /// The timestamp of the newest event that the check being answered brought.
+    /// The timestamp of the newest event of the check that is being answered.
     checked: Option<Time>,
 }
 
@@ -117,24 +117,24 @@ impl Observer for Sightings {
 }
 
 impl Sightings {
-    /// Nothing seen yet.
+    /// Without counts.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What was reached so far, for the world to add to.
+    /// The counts so far, for additions by the world.
     pub fn tally_mut(&mut self) -> &mut Tally {
         &mut self.tally
     }
 
-    /// What was reached so far.
+    /// The counts so far.
     #[must_use]
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
 
-    /// What was reached in all.
+    /// The final counts.
     #[must_use]
     pub fn into_tally(mut self) -> Tally {
         for (event, times) in EVENTS.iter().zip(self.received) {
@@ -151,13 +151,13 @@ impl Sightings {
         &mut self.clients[index]
     }
 
-    /// Counts what all members of a room see, once.
+    /// Counts an event that all members of a room receive, once.
     fn once(&mut self, (room, seq): (Room, u64), point: Point) {
         if self.counted.is_empty() {
             self.counted = vec![(Room(0), 0); PLACES];
         }
         let mixed = (u64::from(room.0) ^ seq.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // The highest bits: at most PLACES, whatever the width of an index.
+        // The highest bits give an index below `PLACES`.
         #[expect(clippy::cast_possible_truncation, reason = "twelve bits")]
         let place = &mut self.counted[(mixed >> (64 - PLACES.trailing_zeros())) as usize];
         if *place != (room, seq) {
@@ -215,7 +215,7 @@ impl Sightings {
         }
     }
 
-    /// Somebody was told of its stress and its boss.
+    /// Counts the levels in an answer.
     fn rested(&mut self, agent: Agent, stress: u8, boss_alert: u8) {
         let client = self.client(agent);
         let before = std::mem::replace(&mut client.boss_alert, boss_alert);
@@ -239,7 +239,7 @@ impl Sightings {
             return;
         }
         match newest {
-            // What came about only after the check left has woken it.
+            // An event that is newer than the check has ended its wait.
             Some(newest) if newest > called_at + jumped => self.tally.reach(Point::CheckWoken),
             Some(_) => {}
             None if superseded && record.at < called_at + wait => {
@@ -310,8 +310,8 @@ impl Sightings {
         }
     }
 
-    /// What a client tries again without a word of it is sighted by the world: refusals that may
-    /// be retried, and answers given from memory.
+    /// Counts a refusal in a history. The world counts those that clients retry without a record,
+    /// and answers from memory.
     fn refused(&mut self, refusal: &Refusal) {
         let point = match refusal.code {
             "stick_required" => Point::StickRefused,
@@ -335,7 +335,7 @@ impl Sightings {
         client.last_match = Some(room);
         let again = client.last_partner.replace(partner) == Some(partner);
         let waited = std::mem::take(&mut client.was_told_to_wait);
-        // No event of a room stands at place 0: it serves to count the match itself.
+        // No event of a room has the place 0, which stands for the match itself.
         self.once((room, 0), Point::Match);
         if again {
             self.once((room, u64::MAX), Point::Rematch);
@@ -395,7 +395,7 @@ impl Sightings {
         }
     }
 
-    /// `mine` is the change if it is about the one who sees it.
+    /// Counts a transition; `mine` is the transition if its subject is the reader.
     fn stick_changed(
         &mut self,
         agent: Agent,
@@ -416,7 +416,7 @@ impl Sightings {
     }
 }
 
-/// Remembers a call, and forgets the one remembered longest.
+/// Remembers a call, in place of the oldest one.
 fn remember(calls: &mut Vec<CallId>, call: CallId) {
     if calls.contains(&call) {
         return;

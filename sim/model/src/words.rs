@@ -1,10 +1,10 @@
-//! Records in a few words, for a person who reads what the clients saw.
+//! Records in a few words, for people.
 
 use crate::history::{What, WorldRecord};
 use crate::protocol::{Answer, Moderated, Op, Outcome, Presence, Saw, StickChange, User};
 
-/// What a client did or saw, as its own lane shows it; none for what only fills the page: polls
-/// (what they bring shows by itself) and events that the client had before.
+/// A client's action or observation as a diagram shows it; none for those that would only fill the
+/// page: polls (their events are shown) and redelivered events.
 #[must_use]
 pub fn client(what: &What<'_>, me: Option<User>, verb: Option<&str>) -> Option<String> {
     Some(match what {
@@ -34,7 +34,7 @@ pub fn client(what: &What<'_>, me: Option<User>, verb: Option<&str>) -> Option<S
     })
 }
 
-/// What the world did, if it explains what clients saw.
+/// A report of the world, if it explains clients' observations.
 #[must_use]
 pub fn world(record: &WorldRecord<'_>) -> Option<String> {
     match record {
@@ -50,7 +50,7 @@ pub fn world(record: &WorldRecord<'_>) -> Option<String> {
     }
 }
 
-/// A call as its client made it: the verb, and what it is about.
+/// A call: its verb and its arguments.
 #[must_use]
 pub fn called(op: &Op) -> String {
     let verb = op.verb();
@@ -69,14 +69,21 @@ pub fn called(op: &Op) -> String {
     verb.to_owned()
 }
 
-/// What a call was answered; none for a read, whose events say more.
+/// A call's answer; none for a read, whose events are shown.
 #[must_use]
 pub fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
-    let answer = match outcome {
-        Ok(answer) => answer,
-        Err(refusal) => return Some(format!("{} refused: {}", op.verb(), refusal.code)),
-    };
-    Some(match *answer {
+    match outcome {
+        Err(refusal) => Some(format!("{} refused: {}", op.verb(), refusal.code)),
+        Ok(Answer::Done) => Some(format!("{} done", op.verb())),
+        Ok(Answer::Read { .. }) => None,
+        Ok(answer) => Some(answer_words(answer)),
+    }
+}
+
+/// What an answer says.
+#[must_use]
+pub fn answer_words(answer: &Answer) -> String {
+    match *answer {
         Answer::Waiting { position, .. } => format!("waiting, place {position}"),
         Answer::Matched { room, partner, .. } => {
             format!("matched with user_{}, room_{}", partner.0, room.0)
@@ -96,14 +103,14 @@ pub fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
         }
         | Answer::Mood { stress, boss_alert } => format!("stress {stress}, boss {boss_alert}"),
         Answer::Arrived { user } => format!("is user_{}", user.0),
-        Answer::Done => format!("{} done", op.verb()),
+        Answer::Done => "done".to_owned(),
         Answer::History { ref messages, .. } => format!("{} past messages", messages.len()),
         Answer::Members { ref members, .. } => format!("{} members", members.len()),
-        Answer::Read { .. } => return None,
-    })
+        Answer::Read { cursor, .. } => format!("read up to {cursor}"),
+    }
 }
 
-/// An event as its reader sees it; `me` is the reader.
+/// An event as its reader `me` sees it.
 #[must_use]
 pub fn saw_words(saw: &Saw<'_>, me: Option<User>) -> String {
     let name = |user: User| {

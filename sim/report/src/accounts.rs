@@ -1,4 +1,4 @@
-//! What a run reached, how many messages it came to, and who was stuck.
+//! Sections about reached points, counts of messages, and stuck users.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use super::numbers::{count, plural};
 use super::{Detail, FinishedRun};
 use sim_model::outcome::{Point, RunResult, Stuck};
 
-/// Stuck users that are named, and with `--verbose`.
+/// The most stuck users that are listed, and the most with `--verbose`.
 const STUCK: usize = 5;
 const STUCK_VERBOSE: usize = 50;
 
-/// What was reached, the accounts of messages, and who was stuck.
+/// The sections about reached points, messages and stuck users.
 pub(super) fn accounts(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     let mut lines = reached(run, detail);
     if detail == Detail::Verbose {
@@ -46,7 +46,7 @@ fn reached(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     lines
 }
 
-/// What of the core's behaviour was reached, group by group.
+/// The reached parts of the core's behaviour, group by group.
 fn covered(result: &RunResult) -> Vec<Line> {
     let mut lines = Vec::new();
     for (group, reached) in result.coverage.groups() {
@@ -65,7 +65,7 @@ fn covered(result: &RunResult) -> Vec<Line> {
 fn messages(result: &RunResult) -> Vec<Line> {
     let counts = result.counts;
     let refusals: u64 = result.refusals.values().sum();
-    // Refusals are of all calls; the codes are the messages' own only if no other call was refused.
+    // Refusals count all calls. The codes belong to messages only if no other call was refused.
     let are_of_messages = refusals == counts.refused && refusals > 0;
     let codes = |refusals: &BTreeMap<String, u64>| -> String {
         let codes: Vec<&str> = refusals.keys().map(String::as_str).collect();

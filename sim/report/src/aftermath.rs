@@ -1,4 +1,4 @@
-//! What else there is to say of a run that did not pass.
+//! Further lines about a run that did not pass.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,11 @@ use super::shell::{command_lines, more_seeds_command};
 use super::{FinishedRun, Rerun};
 use sim_model::outcome::{Class, FailingSeed, Point, RunResult, ThresholdResult, is_judged};
 
-/// Failing seeds that are named.
+/// The most failing seeds that are listed.
 const SEEDS: usize = 8;
 
-/// A run is repeated to see what its clients saw; that it comes to the same is worth a line.
+/// A run is repeated to record its clients' observations; this line says whether the repetition was
+/// identical.
 pub(super) fn rerun(run: &FinishedRun) -> Vec<Line> {
     if run.shrunk.is_some() {
         return Vec::new();
@@ -30,7 +31,7 @@ pub(super) fn rerun(run: &FinishedRun) -> Vec<Line> {
     }
 }
 
-/// What went wrong beside what the page is about.
+/// Failures besides the one that the page is about.
 pub(super) fn also(run: &FinishedRun) -> Vec<Line> {
     let result = run.result();
     let mut sentences = Vec::new();
@@ -74,7 +75,7 @@ pub(super) fn also(run: &FinishedRun) -> Vec<Line> {
     lines
 }
 
-/// How many violations there were of each property, without the one that the page is about.
+/// The number of violations of each property, without the one that the page is about.
 fn violations_by_property(run: &FinishedRun) -> BTreeMap<&str, u64> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for violation in &run.result().violations {
@@ -127,7 +128,7 @@ pub(super) fn held(result: &RunResult) -> Vec<Line> {
     paragraph("held", &words, INDENT)
 }
 
-/// What would reach the points that were not.
+/// Suggestions to reach the points that were not reached.
 pub(super) fn to_try(run: &FinishedRun) -> Vec<Line> {
     let mut lines = Vec::new();
     if !is_judged(&run.result().properties) {

@@ -1,4 +1,4 @@
-//! What was measured as a scenario takes it, with where it comes from beside it.
+//! The measurements as YAML for a scenario, with the origin of each in comments.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use sim_model::outcome::{Calibration, Spread, Stage, Trips};
 /// Columns of a line.
 const COLUMNS: usize = 98;
 
-/// The block, under comments that say how it came about. `version` is the program's.
+/// The YAML, below comments about its origin. `version` is the program's.
 #[must_use]
 pub fn calibration_yaml(calibration: &Calibration, version: &str) -> String {
     let mut text = String::new();
@@ -113,7 +113,7 @@ fn micros(milliseconds: f64) -> Span {
     Span(micros as u64)
 }
 
-/// The way scenarios write it.
+/// The notation of scenarios.
 fn spread(spread: Spread) -> String {
     format!("{{ p50: {}, p99: {} }}", spread.p50, spread.p99)
 }

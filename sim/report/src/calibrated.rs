@@ -1,4 +1,5 @@
-//! A measured server, and a scenario on it beside the same scenario on a virtual one like it.
+//! The measurements of a server, and a scenario that ran against it and against a virtual server
+//! with the same times.
 
 use serde::Serialize;
 
@@ -9,37 +10,37 @@ use super::numbers::{count, figure, milliseconds, short};
 use crate::sides::{AtScale, METRICS, NOT_IN_IT, Part, QUANTILES, Side, Sides, quantiles};
 use sim_model::outcome::Calibration;
 
-/// All that `sim calibrate` found.
+/// The complete result of `sim calibrate`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibrated {
     /// The server.
     #[serde(flatten)]
     pub measured: Calibration,
-    /// A scenario in both worlds, if one was asked for.
+    /// A scenario on both servers, if one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sides: Option<Sides>,
-    /// What the command exits with.
+    /// The exit code of the command.
     pub exit_code: u8,
 }
 
-/// Where the column of loads ends, and how wide a quantile's three columns are.
+/// The end of the column of loads, and the width of a quantile's three columns.
 const LOAD: usize = 6;
 const GROUP: usize = 24;
-/// Where those three end, from the group's beginning.
+/// The ends of these three columns, from the beginning of the group.
 const OF_GROUP: [usize; 3] = [9, 17, 24];
 
-/// Where the columns of rates end.
+/// The ends of the columns of rates.
 const RATES: [usize; 7] = [16, 24, 35, 43, 54, 62, 70];
 
-/// All of it for programs. Ends with a line break.
+/// The whole result as JSON, with a final line break.
 ///
 /// # Errors
-/// None that a result could cause; serialisation says so in its type.
+/// Only if serialisation fails, which no result causes.
 pub fn calibrated_json(done: &Calibrated) -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(done)? + "\n")
 }
 
-/// The page of both worlds; nothing if no scenario was run.
+/// The page about both servers; empty if no scenario was run.
 #[must_use]
 pub fn calibrated_page(done: &Calibrated, view: &View<'_>) -> String {
     let Some(sides) = &done.sides else {
@@ -122,7 +123,7 @@ fn row(scale: &AtScale, metric: &str) -> Line {
     line
 }
 
-/// To two figures behind the point, however large.
+/// A ratio with two decimals; a large one in short form.
 fn times(ratio: Option<f64>) -> String {
     match ratio {
         None => "–".to_owned(),
@@ -131,7 +132,7 @@ fn times(ratio: Option<f64>) -> String {
     }
 }
 
-/// Who came, and the calls a second that were meant and answered.
+/// The users, and the offered and answered calls per second.
 fn rates(sides: &Sides) -> Vec<Line> {
     let mut heading = Line::new().with(Style::Strong, "RATES");
     for (name, end) in [("users", 24), ("offered/s", 43), ("answered/s", 62)] {
@@ -164,7 +165,7 @@ fn rates(sides: &Sides) -> Vec<Line> {
     [heading, columns].into_iter().chain(rows).collect()
 }
 
-/// Where they part, a sentence for each metric.
+/// The differences between both servers, one sentence for each metric.
 fn parts(sides: &Sides) -> Vec<Line> {
     let sentences = sides.parts.iter().map(apart);
     sentences
@@ -172,7 +173,7 @@ fn parts(sides: &Sides) -> Vec<Line> {
         .collect()
 }
 
-/// How far apart, in words: the metric, and the sentence.
+/// The difference in words: the metric, and the sentence.
 pub(super) fn apart(part: &Part) -> (String, String) {
     let at = &part.furthest;
     let sentence = format!(
@@ -297,7 +298,7 @@ mod tests {
         last.remarks = vec!["the driver was 9ms late itself (p99)".to_owned()];
         last.violation = Some("room_order: user_7 saw message 2 before message 1.".to_owned());
         last.verdict = Verdict::Safety;
-        // What only one side has is shown, and compared with nothing.
+        // A metric of only one side is shown without a comparison.
         let mut alone = side(100.0, 4.0);
         alone.metrics.remove("message_latency");
         let scales = vec![

@@ -1,4 +1,4 @@
-//! Which properties held, and how often something could have broken them.
+//! Which properties held, and how many checks each had.
 
 use unicode_width::UnicodeWidthStr as _;
 
@@ -8,9 +8,9 @@ use super::numbers::count;
 use sim_model::names::PROPERTIES;
 use sim_model::outcome::{Class, PropertyResult, RunResult};
 
-/// Properties that fold into one line as long as they hold, unless all are asked for.
+/// Properties that share one line while they hold, unless all are requested.
 const FOLDED: [&str; 4] = ["stick_order", "room_lifecycle", "durability", "bounded"];
-/// The width of a cell; wider only if something in it is.
+/// The width of a cell; it is wider only if its content is.
 const CELL: usize = 31;
 const GAP: usize = 4;
 
@@ -27,7 +27,7 @@ impl Cell {
     }
 }
 
-/// Whether a property was put to the test, and stood it.
+/// Whether a property was checked, and held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     Held,
@@ -36,7 +36,7 @@ pub(super) enum Standing {
     NotExercised,
 }
 
-/// What never was checked did not hold, whatever is said of it.
+/// A property without checks did not hold, even if the result says so.
 pub(super) fn standing(property: PropertyResult) -> Standing {
     match (property.held, property.checks) {
         (Some(false), _) => Standing::Broken,
@@ -47,7 +47,7 @@ pub(super) fn standing(property: PropertyResult) -> Standing {
     }
 }
 
-/// The properties of a result in the order of the table, then those it does not know.
+/// The properties of a result in the order of the table, then the unknown ones.
 pub(super) fn in_order(result: &RunResult) -> Vec<(&str, PropertyResult)> {
     let known = PROPERTIES
         .iter()

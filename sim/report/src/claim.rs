@@ -1,22 +1,22 @@
-//! What a run claims: how much of it was checked, and no more.
+//! The claim of a run: how much of it was checked.
 
 use super::FinishedRun;
 use super::checks::{Standing, in_order, standing};
 use super::numbers::{count, milliseconds, plural};
 use sim_model::outcome::{Class, RestResult, RunResult, Stuck};
 
-/// How many properties of safety and liveness came to what. Thresholds are counted by themselves.
+/// The number of safety and liveness properties by standing. Thresholds are counted separately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Exercised {
     pub(super) held: u64,
-    /// The checks of those that held.
+    /// The number of checks of the properties that held.
     pub(super) checks: u64,
     pub(super) idle: u64,
     pub(super) unjudged: u64,
     pub(super) broken: u64,
 }
 
-/// How many properties of a result came to what.
+/// Counts the properties of a result by standing.
 pub(super) fn exercised(result: &RunResult) -> Exercised {
     let mut sum = Exercised::default();
     let all = in_order(result).into_iter();
@@ -34,7 +34,7 @@ pub(super) fn exercised(result: &RunResult) -> Exercised {
     sum
 }
 
-/// What a pass claims, as sentences: only what was checked.
+/// The claims of a pass, as sentences: only what was checked.
 pub(super) fn claims(run: &FinishedRun) -> Vec<String> {
     let result = run.result();
     let sum = exercised(result);

@@ -1,8 +1,8 @@
-//! Two results of `sim --json`, side by side: what differs, and whether that is for the better.
+//! Compares two results of `sim --json`: what differs, and whether it is better or worse.
 //!
-//! What virtual time decides (verdicts, counts, hashes, properties, latencies, fairness) is the same
-//! for one seed on every machine, so that it is compared exactly: any difference is one of the
-//! code. What the wall clock says is compared within a band of noise.
+//! Figures in virtual time (verdicts, counts, hashes, properties, latencies, fairness) are the same
+//! for one seed on every machine. They are compared exactly: a difference is a difference of the
+//! code. Figures in real time are compared with a tolerance.
 
 mod figures;
 mod read;
@@ -14,20 +14,20 @@ use self::figures::{Direction, Figure, figures};
 pub use self::read::{Run, Unreadable, read};
 use sim_model::outcome::Class;
 
-/// Whether something is better or worse than before.
+/// Whether a figure is better or worse than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// For the better.
+    /// Better.
     Better,
-    /// For the worse.
+    /// Worse.
     Worse,
     /// Neither better nor worse, but not the same.
     Different,
 }
 
 impl Change {
-    /// What the same difference is the other way round.
+    /// The same change in the other direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
@@ -41,11 +41,11 @@ impl Change {
 /// A figure that differs. One of the two amounts is missing where only one run has the figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
-    /// Which figure, such as `message_latency p95`.
+    /// The name of the figure, such as `message_latency p95`.
     pub figure: String,
-    /// What it was.
+    /// The value before.
     pub before: Option<Amount>,
-    /// What it is.
+    /// The value after.
     pub after: Option<Amount>,
     /// How the two compare.
     pub change: Change,
@@ -53,7 +53,7 @@ pub struct Difference {
     exit: Exit,
 }
 
-/// What a worse figure comes to, if it counts.
+/// The exit code of a worse figure, if regressions count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exit {
     Safety,
@@ -62,14 +62,14 @@ enum Exit {
     Figure,
 }
 
-/// What the wall clock said, as before over after.
+/// The speed in real time, before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Wall {
-    /// Steps a second, before.
+    /// Steps per second, before.
     pub before: f64,
-    /// Steps a second, after.
+    /// Steps per second, after.
     pub after: f64,
-    /// The change, if it is beyond the noise.
+    /// The change, if it exceeds the noise.
     pub change: Option<Change>,
 }
 
@@ -78,18 +78,18 @@ pub struct Wall {
 pub struct Compared {
     /// The scenario's name.
     pub scenario: String,
-    /// The seeds of each, first and how many.
+    /// The seeds of each result: the first, and how many.
     pub seeds: [(u64, u64); 2],
-    /// All that virtual time decides and that differs, in the order of the result's fields.
+    /// All differing figures that virtual time decides, in the order of the result's fields.
     pub differences: Vec<Difference>,
-    /// How fast it ran; none where either result does not say.
+    /// The speed; `None` if either result lacks it.
     pub wall: Option<Wall>,
 }
 
-/// Two results side by side.
+/// Two compared results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// By how much a figure of the wall clock may differ, as a part of the larger one.
+    /// The tolerance for figures in real time, as a part of the larger one.
     pub noise: f64,
     /// Scenario by scenario, in the order of the first result.
     pub scenarios: Vec<Compared>,
@@ -100,19 +100,19 @@ pub struct Comparison {
 }
 
 impl Compared {
-    /// Whether the two ran the same seeds; else only verdicts and speed can be compared.
+    /// Whether both ran the same seeds; otherwise only verdicts and speed can be compared.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.seeds[0] == self.seeds[1]
     }
 
-    /// Whether nothing differs, but within the noise.
+    /// Whether nothing differs by more than the noise.
     #[must_use]
     pub fn is_same(&self) -> bool {
         self.differences.is_empty() && self.wall.is_none_or(|wall| wall.change.is_none())
     }
 
-    /// All changes there are.
+    /// All changes.
     fn changes(&self) -> impl Iterator<Item = (Change, Exit)> {
         let wall = self.wall.and_then(|wall| wall.change);
         let differences = self.differences.iter();
@@ -123,14 +123,14 @@ impl Compared {
 }
 
 impl Comparison {
-    /// How many figures changed so.
+    /// The number of figures with this change.
     #[must_use]
     pub fn count(&self, change: Change) -> u64 {
         let all = self.scenarios.iter().flat_map(Compared::changes);
         all.filter(|(one, _)| *one == change).count() as u64
     }
 
-    /// Whether both have the same scenarios, and nothing differs but within the noise.
+    /// Whether both have the same scenarios, and nothing differs by more than the noise.
     #[must_use]
     pub fn is_same(&self) -> bool {
         !self.is_lacking() && self.scenarios.iter().all(Compared::is_same)
@@ -142,7 +142,7 @@ impl Comparison {
         !(self.only_before.is_empty() && self.only_after.is_empty())
     }
 
-    /// The exit code: 2 where a scenario is lacking; and if regressions count, 1, 3, 4 or 99.
+    /// The exit code: 2 if a scenario is missing; if regressions count, 1, 3, 4 or 99.
     #[must_use]
     pub fn exit_code(&self, regressions: Regressions) -> u8 {
         if self.is_lacking() {
@@ -169,12 +169,12 @@ impl Comparison {
     }
 }
 
-/// Whether a figure that is worse fails the command.
+/// Whether a worse figure fails the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Regressions {
-    /// It is shown.
+    /// It is only shown.
     Pass,
-    /// It is shown, and the exit code says so.
+    /// It is shown, and sets the exit code.
     Fail,
 }
 
@@ -258,7 +258,7 @@ fn difference(
     })
 }
 
-/// The speed of both, in steps a second: it does not depend on how much there was to do.
+/// The speed of both, in steps per second, which does not depend on the amount of work.
 fn wall(before: &Run, after: &Run, noise: f64) -> Option<Wall> {
     let pace = |run: &Run| (run.wall_ms > 0.0).then(|| run.steps as f64 * 1_000.0 / run.wall_ms);
     let (before, after) = (pace(before)?, pace(after)?);
@@ -275,7 +275,7 @@ fn wall(before: &Run, after: &Run, noise: f64) -> Option<Wall> {
     })
 }
 
-/// What an amount is measured in, for those who show it.
+/// The unit of a figure's amounts.
 #[must_use]
 pub fn unit(figure: &str) -> Unit {
     figures::unit(figure)

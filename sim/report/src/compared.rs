@@ -1,11 +1,11 @@
-//! What a comparison shows: the figures that differ, a line each, and which way.
+//! The output of a comparison: a line for each differing figure, with the direction.
 
 use super::View;
 use super::line::{Line, Style, fit, paragraph};
 use super::numbers::{count, figure, milliseconds, plural, short};
 use crate::compare::{Amount, Change, Compared, Comparison, Difference, Unit, Wall, unit};
 
-/// Where the columns of amounts end, and where the mark begins.
+/// The ends of the columns of amounts, and the beginning of the mark.
 const BEFORE: usize = 50;
 const AFTER: usize = 64;
 const MARK: usize = 67;
@@ -110,7 +110,7 @@ enum Way {
     Down,
 }
 
-/// A sign and a word, so that neither colour nor shape stands alone.
+/// A sign and a word, so that the meaning does not depend on colour or shape alone.
 const fn mark(change: Change, way: Option<Way>) -> (Style, &'static str) {
     match (change, way) {
         (Change::Worse, Some(Way::Up)) => (Style::Bad, "▲ worse"),
@@ -136,7 +136,7 @@ fn shown(amount: &Amount, unit: Unit) -> String {
     }
 }
 
-/// Three figures say what a length of time is, but not that it differs.
+/// Three digits would hide small differences between durations.
 fn exact_milliseconds(ms: f64) -> String {
     if ms < 10_000.0 {
         format!("{ms:.3}ms")
@@ -145,7 +145,7 @@ fn exact_milliseconds(ms: f64) -> String {
     }
 }
 
-/// The wall clock's word, with the band within which it means nothing.
+/// The speed in real time, with the tolerance.
 fn speed(wall: Wall, noise: f64) -> Line {
     let percent = (wall.after / wall.before - 1.0) * 100.0;
     let band = figure(noise * 100.0);

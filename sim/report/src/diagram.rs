@@ -1,9 +1,9 @@
-//! A violation as a space-time diagram: who sent what to whom, when, what became of it, and what
-//! was wrong with the world meanwhile.
+//! A violation as a sequence diagram: messages with their sender, recipient, time and outcome, and
+//! the active faults.
 //!
-//! The seed is run again twice. The first time tells who belongs into the picture (`cast.rs`), so
-//! that the second need only keep what those did (`recorder.rs`), of however many there were. What
-//! is shown then is a stretch of time before the violation (`window.rs`).
+//! The seed is run again twice. The first run chooses the participants of the diagram (`cast.rs`),
+//! so that the second run needs to record only these (`recorder.rs`), even among many. The diagram
+//! then shows a period before the violation (`window.rs`).
 
 mod asked;
 mod cast;
@@ -22,105 +22,105 @@ use sim_model::plan::Plan;
 use cast::CastObserver;
 use recorder::Recorder;
 
-/// A lane per participant and one for the server, and all that went between. Times are
-/// microseconds since the run began.
+/// A lane for each participant and one for the server, and everything sent between them. Times are
+/// microseconds since the start of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagram {
-    /// Which run it shows.
+    /// The run that it shows.
     pub of: Shown,
-    /// Its seed.
+    /// The seed of the run.
     pub seed: u64,
-    /// The property violated.
+    /// The violated property.
     pub property: String,
-    /// The sentence that says how.
+    /// The sentence about the violation.
     pub detail: String,
-    /// When it showed.
+    /// When the violation was found.
     pub violation_us: u64,
-    /// The stretch of time shown.
+    /// The beginning of the shown period.
     pub from_us: u64,
-    /// The end of it.
+    /// The end of the shown period.
     pub to_us: u64,
     /// From left to right.
     pub lanes: Vec<Lane>,
-    /// What was sent and what happened, ordered by when it began.
+    /// Messages and other events, ordered by their beginning.
     pub events: Vec<Event>,
-    /// What was wrong for a while.
+    /// Faults that last for a while.
     pub bands: Vec<Band>,
-    /// Instants that concern all.
+    /// Instants that affect all lanes.
     pub rules: Vec<Rule>,
-    /// What is not shown, in sentences.
+    /// What is left out, in sentences.
     pub left_out: Vec<String>,
 }
 
-/// Which run a diagram shows.
+/// The run that a diagram shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shown {
-    /// The scenario as it stands.
+    /// The whole scenario.
     Whole,
-    /// The least that still violates the same property.
+    /// The smallest scenario that still violates the same property.
     Shrunk,
 }
 
-/// Somebody whom a lane belongs to.
+/// The owner of a lane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lane {
-    /// As the protocol names them, such as `user_7`; `server` for the server.
+    /// The name in the protocol, such as `user_7`; `server` for the server.
     pub name: String,
-    /// As the scenario names them, such as `penpal#12`; empty when it is not known.
+    /// The name in the scenario, such as `penpal#12`; empty if it is unknown.
     pub persona: String,
-    /// What they have to do with it.
+    /// Its role in the violation.
     pub role: Role,
 }
 
-/// What a participant has to do with a violation.
+/// The role of a participant in a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The violation is about them.
+    /// The violation is about it.
     Concerned,
-    /// The sentence names them.
+    /// The sentence names it.
     Named,
-    /// They were in the same room.
+    /// It was in the same room.
     Roommate,
-    /// They only were active then.
+    /// It was only active at that time.
     Bystander,
     /// The server.
     Server,
 }
 
-/// Something sent, or something that happened.
+/// A message, or another event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Event {
-    /// What kind of thing.
+    /// The kind of the event.
     pub kind: Kind,
-    /// The lane: of the client, for what goes between a client and the server.
+    /// The lane; for a message between a client and the server, the client's.
     pub lane: usize,
     /// When it began.
     pub from_us: u64,
-    /// When it arrived; none if it never did.
+    /// When it arrived; `None` if it never did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_us: Option<u64>,
-    /// When the server took a request up.
+    /// When the server began to serve a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub served_us: Option<u64>,
-    /// In a few words.
+    /// A short description.
     pub label: String,
-    /// How it went.
+    /// The outcome.
     pub fate: Fate,
-    /// Whether the network made it, as the second of two.
+    /// Whether it is a duplicate made by the network.
     #[serde(skip_serializing_if = "is_false")]
     pub copy: bool,
-    /// Whether it is a poll that brought nothing.
+    /// Whether it is a poll without a new event.
     #[serde(skip_serializing_if = "is_false")]
     pub idle: bool,
-    /// Whether the violation showed here.
+    /// Whether the violation was found here.
     #[serde(skip_serializing_if = "is_false")]
     pub blamed: bool,
-    /// Whether the sentence speaks of it.
+    /// Whether the sentence is about it.
     #[serde(skip_serializing_if = "is_false")]
     pub named: bool,
-    /// What else there is to say: a word, and what it is.
+    /// Further facts, each with a name.
     pub facts: Vec<(&'static str, String)>,
 }
 
@@ -132,11 +132,11 @@ const fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-/// What kind of event.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A call on its way to the server.
+    /// A call from a client to the server.
     Request,
     /// Its answer.
     Reply,
@@ -144,55 +144,55 @@ pub enum Kind {
     Opening,
     /// Events on a stream.
     Push,
-    /// Nothing sent: something that the lane's owner did or saw by itself.
+    /// An event without a message: something that the lane's owner did or observed.
     Point,
 }
 
-/// How it went.
+/// The outcome of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// As it should.
+    /// Success.
     Fine,
     /// The answer is a refusal.
     Refused,
     /// It never arrived.
     Lost,
-    /// It arrived where nobody waited for it any more.
+    /// It arrived after its recipient had stopped waiting.
     Unheard,
-    /// Something broke here.
+    /// It broke a connection or a process.
     Broken,
 }
 
-/// Something wrong with one lane for a while.
+/// A fault that affects one lane for a while.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Band {
-    /// Whose.
+    /// The affected lane.
     pub lane: usize,
-    /// Since when.
+    /// When it began.
     pub from_us: u64,
-    /// Until when.
+    /// When it ended.
     pub to_us: u64,
-    /// What, as scenarios write it: `partition`, `crash`.
+    /// The kind, as in scenarios: `partition`, `crash`.
     pub kind: &'static str,
-    /// In a few words.
+    /// A short description.
     pub label: String,
 }
 
-/// An instant that concerns all lanes.
+/// An instant that affects all lanes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rule {
-    /// When.
+    /// The time.
     pub at_us: u64,
-    /// What.
+    /// A short description.
     pub label: String,
 }
 
-/// Runs a plan's seed again, to be observed.
+/// Runs a plan's seed again with an observer.
 pub type RunAgain<'r> = &'r dyn Fn(&Plan, u64, &mut dyn Observer);
 
-/// Draws the run of one seed of a plan in which this violation showed. `run` runs it again. None
-/// when it cannot be found again: the run has nobody who did anything.
+/// Draws the run of one seed of a plan in which this violation was found. `run` runs it again.
+/// `None` if no participant was active in the run.
 #[must_use]
 pub fn diagram(
     plan: &Plan,
@@ -214,7 +214,7 @@ pub fn diagram(
     Some(diagram)
 }
 
-/// A run that panics has told what there is to tell until then.
+/// A run that panics has observed everything up to then.
 fn run_again(plan: &Plan, seed: u64, run: RunAgain<'_>, observer: &mut dyn Observer) {
     let again = catch_unwind(AssertUnwindSafe(|| run(plan, seed, observer)));
     drop(again);

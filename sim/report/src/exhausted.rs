@@ -1,5 +1,5 @@
-//! What an exhaustive search shows: its worlds and their states, each property, and the path that
-//! breaks one.
+//! The output of an exhaustive search: its worlds and their states, each property, and the path to
+//! a violation.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{Detail, View};
 use sim_model::names::PROPERTIES;
 use sim_model::outcome::{Class, Counterexample, Exhausted, PropertyResult, Searched};
 
-/// Where the columns of the table of worlds end.
+/// The ends of the columns of the table of worlds.
 const COLUMNS: [(&str, usize); 5] = [
     ("states", 20),
     ("merged", 34),
@@ -20,10 +20,10 @@ const COLUMNS: [(&str, usize); 5] = [
     ("time", 72),
 ];
 
-/// Where the command begins that repeats it.
+/// The column of the command that repeats the search.
 const REPEAT: usize = 10;
 
-/// Where an answer begins beside its step.
+/// The column of the answers beside the steps.
 const ANSWERS: usize = 48;
 
 /// The page, or its last line.

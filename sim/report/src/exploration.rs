@@ -1,5 +1,5 @@
-//! What an exploration shows: each failure once, with what it drew and how to try it again; what
-//! was never reached; and how fast it went. As a page, and as JSON.
+//! The output of an exploration: each failure once, with its drawn configuration and the command to
+//! repeat it; points that were never reached; and the speed. As a terminal page, and as JSON.
 
 use sim_model::outcome::FLAT;
 use std::time::Duration;
@@ -17,23 +17,23 @@ use sim_model::outcome::{
     Trial, Worst, WorstTrial,
 };
 
-/// How many of the worst are shown.
+/// The most entries of the list of the worst runs.
 const WORST: usize = 5;
 
-/// An exploration that is over, and all that a report says of it.
+/// A finished exploration, with everything that its report needs.
 #[derive(Clone, Debug)]
 pub struct Exploring<'a> {
     /// The scenario files as the command line names them.
     pub files: &'a [String],
-    /// What it came to.
+    /// The result.
     pub found: &'a ExplorationResult,
-    /// For each failure, what was kept of it.
+    /// For each failure, the files and shrunk run.
     pub kept: &'a [Kept],
-    /// How long it took.
+    /// The elapsed real time.
     pub wall: Duration,
 }
 
-/// What is kept of a failure besides its words.
+/// The files and the shrunk run of a failure.
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
     /// The file of the scenario as it was drawn, if it could be written.
@@ -42,7 +42,7 @@ pub struct Kept {
     pub shrunk: Option<ShrunkRun>,
 }
 
-/// What a terminal shows while it goes on: so many seeds tried, with so many steps and failures.
+/// The progress line on a terminal: the numbers of seeds, steps and failures.
 #[must_use]
 pub fn exploring_line(tried: u64, steps: u64, failures: u64, wall: Duration) -> String {
     let seconds = wall.as_secs_f64().max(0.001);
@@ -181,7 +181,7 @@ fn worst(run: &Exploring<'_>, hunted: &HuntResult) -> Vec<Line> {
     lines
 }
 
-/// What a guided exploration covered, and whether it ended because nothing new came.
+/// The coverage of a guided exploration, and whether it ended because nothing new was reached.
 fn coverage(found: &ExplorationResult, covered: &Covered) -> Vec<Line> {
     let facets = plural(covered.facets as u64, "facet", "facets");
     let recipes = plural(covered.recipes as u64, "recipe", "recipes");
@@ -230,7 +230,7 @@ fn verdict(run: &Exploring<'_>) -> Line {
     }
 }
 
-/// The exploration for programs.
+/// The exploration as JSON.
 #[derive(Serialize)]
 struct Told<'a> {
     scenarios: &'a [String],
@@ -243,9 +243,9 @@ struct Told<'a> {
     failures: Vec<ToldFailure<'a>>,
     unreached: Vec<&'static str>,
     seek: Option<ToldHunt>,
-    /// How many runs, branches among them.
+    /// The number of runs, including branches.
     runs: u64,
-    /// What it cost up to the first failure.
+    /// The cost until the first failure.
     first_failure: Option<Effort>,
     guided: Option<Covered>,
 }
@@ -259,12 +259,12 @@ struct ToldFailure<'a> {
     scenario: &'a str,
     file: &'a str,
     seed: u64,
-    /// How many seeds were tried up to this one, itself included.
+    /// The number of seeds tried up to and including this one.
     index: u64,
-    /// How many seeds showed it.
+    /// The number of seeds with this failure.
     seeds: u64,
     trace_hash: Option<String>,
-    /// Where the run left the history of its seed; empty for the plain run.
+    /// The recipe of the run; empty for the plain run.
     recipe: String,
     drew: String,
     drawn_file: Option<&'a str>,
@@ -280,7 +280,7 @@ struct ToldHunt {
 
 #[derive(Serialize)]
 struct ToldWorst {
-    /// Milliseconds, or how many times.
+    /// Milliseconds, or the number of times overtaken.
     figure: f64,
     user: Option<String>,
     scenario: String,
@@ -291,10 +291,10 @@ struct ToldWorst {
     command: String,
 }
 
-/// The exploration as one JSON object. Ends with a line break.
+/// The exploration as one JSON object, with a final line break.
 ///
 /// # Errors
-/// None that a result could cause; serialisation says so in its type.
+/// Only if serialisation fails, which no result causes.
 pub fn exploration_json(run: &Exploring<'_>) -> serde_json::Result<String> {
     let found = run.found;
     let seconds = run.wall.as_secs_f64().max(0.001);

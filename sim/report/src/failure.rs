@@ -1,4 +1,4 @@
-//! The first lines of a run that did not pass: what failed, and the sentence that says how.
+//! The first lines about a run that did not pass: the failure, and the sentence about it.
 
 use unicode_width::UnicodeWidthStr as _;
 
@@ -9,7 +9,7 @@ use super::numbers::count;
 use super::{FinishedRun, View, figures};
 use sim_model::outcome::{Class, ThresholdResult, Verdict, is_judged, is_silent};
 
-/// `FAIL stick_exclusion · stick_contention · seed 1337 · sim 0.1.0 (3f9c1ab)`, and why.
+/// `FAIL stick_exclusion · stick_contention · seed 1337 · sim 0.1.0 (3f9c1ab)`, and the reason.
 pub(super) fn opening(run: &FinishedRun, view: &View<'_>) -> Vec<Line> {
     let what = fit(&what_failed(run), 40);
     let rest = format!(" · {} · sim {}", failing_seed(run), view.version);
@@ -27,7 +27,7 @@ pub(super) fn opening(run: &FinishedRun, view: &View<'_>) -> Vec<Line> {
     lines
 }
 
-/// What failed when more users were stuck than the scenario allows.
+/// The word for a run with more stuck users than the scenario allows.
 pub(super) const STUCK: &str = "stuck";
 
 /// A property, the metric of a threshold, `stuck`, or `unjudged`.
@@ -63,7 +63,7 @@ pub(super) fn what_failed(run: &FinishedRun) -> String {
     }
 }
 
-/// The seed that failed, and out of which; all of them if it is not one seed's fault.
+/// The failing seed, and the range of seeds; all seeds if it is not one seed's failure.
 pub(super) fn failing_seed(run: &FinishedRun) -> String {
     let result = run.result();
     match run.headline() {
@@ -74,7 +74,7 @@ pub(super) fn failing_seed(run: &FinishedRun) -> String {
     }
 }
 
-/// The sentences that say what happened; of a pass, what was checked.
+/// The sentences about the failure; for a pass, about what was checked.
 pub(super) fn sentences(run: &FinishedRun) -> Vec<String> {
     let result = run.result();
     match result.verdict {

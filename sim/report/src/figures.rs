@@ -1,4 +1,4 @@
-//! Figures of the virtual world, and the thresholds they keep to.
+//! Metrics of the virtual world, with their thresholds.
 
 use unicode_width::UnicodeWidthStr as _;
 
@@ -7,8 +7,9 @@ use super::numbers::{count, figure, milliseconds, plural, short};
 use super::{Detail, FinishedRun};
 use sim_model::names::METRICS;
 use sim_model::outcome::{FairnessResult, MetricResult, RunResult, ThresholdResult};
+use sim_model::plan::Figure;
 
-/// Shown whether or not they have a threshold.
+/// Metrics shown even without a threshold.
 const ALWAYS: [&str; 3] = ["message_latency", "queue_wait", "stick_wait"];
 const DURATIONS: [&str; 5] = [
     "message_latency",
@@ -17,7 +18,7 @@ const DURATIONS: [&str; 5] = [
     "request_latency",
     "commit_latency",
 ];
-/// Where the four columns of figures end, and where the thresholds begin.
+/// The ends of the four columns of figures, and the beginning of the thresholds.
 const COLUMNS: [usize; 4] = [25, 33, 41, 49];
 const THRESHOLDS: usize = 52;
 
@@ -42,16 +43,34 @@ pub(super) fn amount(metric: &str, value: f64) -> String {
     }
 }
 
-/// What was measured for a threshold, in its own unit.
+/// The measured value for a threshold, in its own unit.
 pub(super) fn measured(threshold: &ThresholdResult) -> String {
-    let is_plain = ["overtaken", "jain", "count", "rate"]
-        .iter()
-        .any(|figure| threshold.expression.trim_start().starts_with(figure));
-    match threshold.measured {
-        None => "not measured".to_owned(),
-        Some(value) if is_plain => figure(value),
-        Some(value) => amount(&threshold.metric, value),
+    match (threshold.measured, threshold.figure) {
+        (None, _) => "not measured".to_owned(),
+        (Some(value), Figure::Overtaken | Figure::Jain | Figure::Count | Figure::Rate) => {
+            figure(value)
+        }
+        (Some(value), Figure::Percentile(_) | Figure::Max | Figure::Mean) => {
+            amount(&threshold.metric, value)
+        }
     }
+}
+
+/// The figures of a metric: p50, p90, p95, p99, p99.9, max and mean.
+pub(super) fn of_metric(name: &str, metric: &MetricResult) -> [String; 7] {
+    [
+        metric.p50,
+        metric.p90,
+        metric.p95,
+        metric.p99,
+        metric.p999,
+        metric.max,
+        metric.mean,
+    ]
+    .map(|value| match metric.count {
+        0 => "–".to_owned(),
+        _ => amount(name, value),
+    })
 }
 
 /// The table of figures.
@@ -88,7 +107,7 @@ pub(super) fn figures(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     lines
 }
 
-/// One metric's row, and more of them if its thresholds need the room.
+/// The rows of a metric: one, or more if its thresholds need them.
 fn rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
     let thresholds: Vec<&ThresholdResult> = result
         .thresholds
@@ -124,14 +143,9 @@ fn rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
 }
 
 fn metric_columns(mut line: Line, name: &str, metric: &MetricResult) -> Line {
-    let values = [metric.p50, metric.p95, metric.p99, metric.max];
-    for (value, column) in values.into_iter().zip(COLUMNS) {
-        let value = if metric.count == 0 {
-            "–".to_owned()
-        } else {
-            amount(name, value)
-        };
-        line = line.right(Style::Plain, &value, column);
+    let [p50, _, p95, p99, _, max, _] = of_metric(name, metric);
+    for (value, column) in [p50, p95, p99, max].iter().zip(COLUMNS) {
+        line = line.right(Style::Plain, value, column);
     }
     line
 }
@@ -142,8 +156,8 @@ fn shares(fairness: &FairnessResult) -> String {
     format!("jain {jain} · max {max} · mean {mean}")
 }
 
-/// Adds the thresholds to a row. What was measured stands beside a threshold that was crossed, and
-/// beside every one whose row has no figures (`shown` is false).
+/// Adds the thresholds to a row. The measured value is shown beside a missed threshold, and beside
+/// every threshold whose row has no figures (`shown` is false).
 fn with_thresholds(line: Line, thresholds: &[&ThresholdResult], shown: bool) -> Vec<Line> {
     let mut lines = vec![line];
     for threshold in thresholds {
@@ -177,7 +191,7 @@ fn with_thresholds(line: Line, thresholds: &[&ThresholdResult], shown: bool) -> 
     lines
 }
 
-/// With `--verbose`: everything that was measured of every metric.
+/// With `--verbose`: all values of every metric.
 pub(super) fn all_metrics(result: &RunResult, detail: Detail) -> Vec<Line> {
     if detail != Detail::Verbose || result.metrics.is_empty() {
         return Vec::new();
@@ -190,23 +204,9 @@ pub(super) fn all_metrics(result: &RunResult, detail: Detail) -> Vec<Line> {
     let mut lines = vec![heading];
     for (name, metric) in &result.metrics {
         let mut line = Line::plain(&fit(&title(name), 16));
-        let values = [
-            metric.p50,
-            metric.p90,
-            metric.p95,
-            metric.p99,
-            metric.p999,
-            metric.max,
-            metric.mean,
-        ];
         line = line.right(Style::Plain, &short_count(metric.count), 24);
-        for (i, value) in values.into_iter().enumerate() {
-            let value = if metric.count == 0 {
-                "–".to_owned()
-            } else {
-                amount(name, value)
-            };
-            line = line.right(Style::Plain, &value, 32 + 8 * i);
+        for (i, value) in of_metric(name, metric).iter().enumerate() {
+            line = line.right(Style::Plain, value, 32 + 8 * i);
         }
         lines.push(line);
     }

@@ -1,4 +1,4 @@
-//! Who ran what: the first lines of a page.
+//! The first lines of a page: the scenario, its users and its network.
 
 use chat_types::config::Matching;
 use unicode_width::UnicodeWidthStr as _;
@@ -17,7 +17,7 @@ pub(super) fn title(run: &FinishedRun, view: &View<'_>) -> Line {
         .text(&rest)
 }
 
-/// The scenario's name, cut so that so many columns are left for what follows.
+/// The scenario's name, cut so that `rest` columns are left.
 pub(super) fn name(run: &FinishedRun, rest: usize) -> String {
     fit(&run.plan.name, PAGE.saturating_sub(rest).max(12))
 }
@@ -36,7 +36,7 @@ pub(super) fn range(result: &RunResult) -> String {
     format!("{}–{last}", result.seed)
 }
 
-/// What the scenario is for, who came, and what the network does.
+/// The scenario's purpose, its users, and its network.
 pub(super) fn about(run: &FinishedRun) -> Vec<Line> {
     let mut lines = Vec::new();
     if !run.plan.about.trim().is_empty() {

@@ -1,4 +1,4 @@
-//! What to try when a point that a scenario is after was never reached.
+//! Suggestions for expected points that were never reached.
 
 use sim_model::outcome::Point;
 

@@ -1,8 +1,8 @@
-//! The result as a page for a browser: one file that asks nothing of the network.
+//! The result as an HTML page: one file that loads nothing from the network.
 //!
-//! The page is a template with its style and its programs in it; what the run came to is JSON in
-//! an element of its own. The programs make all text nodes out of it, so that no name of a
-//! scenario and no word of a virtual user is ever read as HTML.
+//! The page is a template that contains its style and its programs. The result of the run is JSON
+//! in a separate element. The programs show it only as text nodes, so that no name of a scenario
+//! and no text of a virtual user is ever parsed as HTML.
 
 mod both;
 mod meaning;
@@ -14,7 +14,7 @@ use sim_model::outcome::Verdict;
 
 const PAGE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/page.css");
-/// In this order: each uses the ones before.
+/// The order matters: each program uses the earlier ones.
 const PROGRAMS: [&str; 4] = [
     include_str!("html/dom.js"),
     include_str!("html/charts.js"),
@@ -22,22 +22,22 @@ const PROGRAMS: [&str; 4] = [
     include_str!("html/page.js"),
 ];
 
-/// The same for a scenario in both worlds.
+/// The programs of the page about both servers.
 const PROGRAMS_FOR_BOTH: [&str; 3] = [PROGRAMS[0], PROGRAMS[1], include_str!("html/both.js")];
 
-/// The page of these runs. `version` is what it says of the program.
+/// The page of these runs. `version` is the program's version on the page.
 ///
 /// # Errors
-/// None that a result could cause; serialisation says so in its type.
+/// Only if serialisation fails, which no result causes.
 pub fn html(runs: &[FinishedRun], version: &str) -> serde_json::Result<String> {
     let data = serde_json::to_string(&view::page(runs, version))?;
     Ok(page(&title(runs), &data, &PROGRAMS))
 }
 
-/// The page of a measured server, and of a scenario in both worlds.
+/// The page of a measured server, and of a scenario on both servers.
 ///
 /// # Errors
-/// None that a result could cause; serialisation says so in its type.
+/// Only if serialisation fails, which no result causes.
 pub fn calibrated_html(done: &Calibrated, version: &str) -> serde_json::Result<String> {
     let data = serde_json::to_string(&both::page(done, version))?;
     Ok(page(&both::title(done), &data, &PROGRAMS_FOR_BOTH))
@@ -54,7 +54,8 @@ fn page(title: &str, data: &str, programs: &[&str]) -> String {
         ("{{data}}", &within_script(data)),
         ("{{programs}}", &programs),
     ] {
-        // Each mark is looked for behind the one before: what was filled in is not looked at.
+        // Each placeholder is searched for after the previous one, so that inserted text is never
+        // searched.
         let (before, after) = rest.split_once(mark).unwrap_or((rest, ""));
         page.push_str(before);
         page.push_str(text);
@@ -83,8 +84,8 @@ fn title(runs: &[FinishedRun]) -> String {
     }
 }
 
-/// JSON that may stand in a `script` element. Only in strings can these characters stand, and
-/// there an escape means the same: no `</script` or `<!--` is left for a browser to find.
+/// JSON that is safe in a `script` element. These characters occur only in strings, where an escape
+/// means the same: no `</script` or `<!--` is left for a browser to find.
 fn within_script(json: &str) -> String {
     json.replace('<', "\\u003c")
         .replace('\u{2028}', "\\u2028")
@@ -142,7 +143,7 @@ mod tests {
             ] {
                 assert!(!page.contains(word), "{word}");
             }
-            // The one address is the name of SVG, which nobody opens.
+            // The only URL is SVG's namespace, which is never loaded.
             assert_eq!(page.matches("http://").count(), 1);
         }
     }

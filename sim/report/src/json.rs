@@ -1,4 +1,4 @@
-//! The result for programs.
+//! The result as JSON.
 
 use serde::Serialize;
 
@@ -10,10 +10,10 @@ struct Several<'a> {
     runs: &'a [&'a RunResult],
 }
 
-/// One run as one object; several as `{exit_code, runs: […]}`. Ends with a line break.
+/// One run as one object; several as `{exit_code, runs: […]}`. With a final line break.
 ///
 /// # Errors
-/// None that a result could cause; serialisation says so in its type.
+/// Only if serialisation fails, which no result causes.
 pub fn json(runs: &[&RunResult], exit_code: u8) -> serde_json::Result<String> {
     let mut text = match runs {
         [run] => serde_json::to_string_pretty(run)?,

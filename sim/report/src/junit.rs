@@ -87,7 +87,7 @@ fn cases(run: &FinishedRun) -> Vec<Case> {
             },
         })
         .collect();
-    // A violation of what is no property (a panic) is a case of its own.
+    // A violation that belongs to no property (a panic) is a separate case.
     let mut others: Vec<&str> = result
         .violations
         .iter()
@@ -123,7 +123,7 @@ fn broken(run: &FinishedRun, name: &str) -> Outcome {
         .map_or_else(|| format!("{name} did not hold"), |v| v.detail.clone());
     let mut body = String::new();
     for violation in all().take(20) {
-        let at = violation.at_ms / 1_000.0;
+        let at = violation.at.0 as f64 / 1e6;
         let _ = writeln!(
             body,
             "seed {}, {at:.3}s: {}",

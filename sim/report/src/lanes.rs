@@ -1,4 +1,4 @@
-//! What the clients of a violation saw, side by side in virtual time.
+//! The clients' view of a violation, side by side in virtual time.
 
 use chat_types::Span;
 use unicode_width::UnicodeWidthStr as _;
@@ -7,12 +7,12 @@ use super::FinishedRun;
 use super::line::{Line, PAGE, Style, fit};
 use crate::trace::SawLine;
 
-/// Clients that have a lane; a page holds no more.
+/// The most clients with a lane; a page has no space for more.
 pub const LANES: usize = 3;
-/// Where the first lane begins.
+/// The column of the first lane.
 const FIRST: usize = 13;
 
-/// The excerpt, or nothing if there is none.
+/// The excerpt; empty if there is none.
 pub(super) fn lanes(run: &FinishedRun) -> Vec<Line> {
     let Some(story) = run.story.as_ref().filter(|story| !story.lines.is_empty()) else {
         return Vec::new();

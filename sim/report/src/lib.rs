@@ -1,4 +1,4 @@
-//! What a run shows: a page on the terminal, JSON for programs, JUnit for CI.
+//! The output of a run: a page on the terminal, JSON, JUnit for CI, and an HTML report.
 
 mod accounts;
 mod aftermath;
@@ -54,65 +54,65 @@ pub use tail::{closing, verdict_line};
 
 use line::Line;
 
-/// How much of a run is shown.
+/// The level of detail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
     /// The verdict, in one line.
     Quiet,
-    /// What one looks for first.
+    /// The most important facts.
     #[default]
     Normal,
     /// Every property, metric and point.
     Verbose,
 }
 
-/// How a page is made.
+/// The options of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// How much is shown.
+    /// The level of detail.
     pub detail: Detail,
-    /// Whether there is colour.
+    /// Whether to use colour.
     pub paint: Paint,
-    /// What the header says of the program, such as `0.1.0 (3f9c1ab)`.
+    /// The version in the header, such as `0.1.0 (3f9c1ab)`.
     pub version: &'a str,
 }
 
-/// A run that is over, and all that a report says of it.
+/// A finished run, with everything that its report needs.
 #[derive(Clone, Debug)]
 pub struct FinishedRun {
     /// The scenario file as the command line names it.
     pub file: String,
     /// The scenario.
     pub plan: Plan,
-    /// What it came to.
+    /// The result.
     pub summary: Summary,
-    /// What the clients of the first violation saw, from a second run of its seed.
+    /// What the clients of the first violation observed, from a second run of its seed.
     pub story: Option<Story>,
     /// The smallest scenario that fails like the first violation, if there is one.
     pub shrunk: Option<ShrunkRun>,
-    /// The same violation as space-time diagrams, in the order in which they are shown.
+    /// Diagrams of the same violation, in the order of display.
     pub diagrams: Vec<Diagram>,
-    /// The report that was written unasked, as a person would open it.
+    /// The report that was written automatically: its path or URL.
     pub look: Option<String>,
 }
 
-/// What the clients of a violation saw.
+/// What the clients of a violation observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Story {
     /// The clients, such as `user_7`; each has a lane.
     pub users: Vec<String>,
-    /// What they did and saw, in order.
+    /// What they did and observed, in order.
     pub lines: Vec<SawLine>,
-    /// Whether the second run was like the first.
+    /// Whether the second run was identical.
     pub rerun: Rerun,
 }
 
-/// Whether the same seed came to the same hash again.
+/// Whether the same seed gave the same hash again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rerun {
-    /// It did.
+    /// The same hash.
     Same,
-    /// It did not: the run is not deterministic, which is a bug in itself.
+    /// Another hash: the run is not deterministic, which is a bug.
     Different {
         /// The hash of the second run.
         trace_hash: u64,
@@ -120,13 +120,13 @@ pub enum Rerun {
 }
 
 impl FinishedRun {
-    /// What it came to.
+    /// The result.
     #[must_use]
     pub const fn result(&self) -> &RunResult {
         &self.summary.result
     }
 
-    /// The violation that the report tells of: the first of the class that the verdict names.
+    /// The violation that the report is about: the first of the class in the verdict.
     #[must_use]
     pub fn headline(&self) -> Option<&Violation> {
         let result = self.result();
@@ -178,7 +178,7 @@ fn passed(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
     blocks
 }
 
-/// Everything held, but it could not be judged or a figure is beyond its threshold.
+/// Everything held, but the run could not be judged, or missed a threshold.
 fn short_of(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
     let mut first = failure::opening(run, view);
     first.push(Line::new());
@@ -189,7 +189,7 @@ fn short_of(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
     blocks
 }
 
-/// A property was violated: what was seen comes first, and only then what held.
+/// A property was violated: the observations come first, then what held.
 fn violated(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
     let mut blocks = vec![
         failure::opening(run, view),

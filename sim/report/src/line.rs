@@ -1,17 +1,17 @@
-//! Lines of a report: pieces of text with a style, never wider than the page.
+//! Lines of a report: styled text, never wider than the page.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Columns of a page.
+/// The columns of a page.
 pub(super) const PAGE: usize = 80;
 
-/// Where the text after a label begins.
+/// The column of the text after a label.
 pub(super) const INDENT: usize = 10;
 
-/// How a piece is drawn where there is colour. Its text says the same without.
+/// The style of a piece of text. The text has the same meaning without colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Style {
     #[default]
@@ -23,10 +23,10 @@ pub(super) enum Style {
     Warn,
 }
 
-/// Whether there is colour.
+/// Whether to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paint {
-    /// No escape codes at all.
+    /// No escape codes.
     #[default]
     Plain,
     /// The terminal's own colours.
@@ -34,8 +34,9 @@ pub enum Paint {
 }
 
 impl Paint {
-    /// Colour on a terminal. `NO_COLOR` (no-color.org) forbids it anywhere, and `CLICOLOR_FORCE`
-    /// (bixense.com/clicolors) asks for it anywhere; an empty variable counts as unset.
+    /// Decides whether to use colour: on a terminal by default. `NO_COLOR` (no-color.org) turns it
+    /// off everywhere, and `CLICOLOR_FORCE` (bixense.com/clicolors) turns it on everywhere; an
+    /// empty variable counts as unset.
     #[must_use]
     pub fn choose(
         is_terminal: bool,
@@ -81,7 +82,7 @@ impl Line {
         Self::new().with(Style::Plain, text)
     }
 
-    /// Adds a piece. What does not fit on the page is cut, and `…` says so.
+    /// Adds a piece. A piece that does not fit on the page is cut, and ends with `…`.
     pub(super) fn with(mut self, style: Style, text: &str) -> Self {
         if text.is_empty() {
             return self;
@@ -96,14 +97,15 @@ impl Line {
         self.with(Style::Plain, text)
     }
 
-    /// Adds spaces up to a column; one at least, unless the line is empty.
+    /// Adds spaces up to a column; at least one, unless the line is empty.
     pub(super) fn pad(self, column: usize) -> Self {
         let least = usize::from(self.width > 0);
         let spaces = column.saturating_sub(self.width).max(least);
         self.text(&" ".repeat(spaces))
     }
 
-    /// Adds a piece that ends at a column (or begins after one space, if it is too wide).
+    /// Adds a right-aligned piece that ends at a column; if it is too wide, it begins after one
+    /// space.
     pub(super) fn right(self, style: Style, text: &str, column: usize) -> Self {
         let start = column.saturating_sub(text.width());
         self.pad(start).with(style, text)
@@ -134,8 +136,8 @@ impl Line {
     }
 }
 
-/// The text with everything replaced that could move a terminal's cursor or turn its text around:
-/// names and sentences come from scenarios and from virtual users.
+/// Replaces all characters that could move a terminal's cursor or reverse its text: names and
+/// sentences come from scenarios and from virtual users.
 pub(super) fn visible(text: &str) -> String {
     let harmless = |c: char| {
         let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -148,7 +150,7 @@ pub(super) fn visible(text: &str) -> String {
     text.chars().map(harmless).collect()
 }
 
-/// The text, or as much of it as fits in so many columns with `…` behind.
+/// The text; if it is wider than `columns`, cut and with `…` at the end.
 pub(super) fn fit(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -168,7 +170,7 @@ pub(super) fn fit(text: &str, columns: usize) -> String {
     shown
 }
 
-/// Words over as many lines as they need, each after `indent` columns; the first after `label`.
+/// Words on as many lines as needed, each after `indent` columns; the first after `label`.
 pub(super) fn paragraph(label: &str, text: &str, indent: usize) -> Vec<Line> {
     let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     flow(label, &words, " ", indent)

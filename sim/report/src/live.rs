@@ -1,4 +1,4 @@
-//! What a page says of a run against a live server.
+//! The parts of a page about a run against a live server.
 
 use super::FinishedRun;
 use super::checks::in_order;
@@ -6,7 +6,7 @@ use super::line::{INDENT, Line, Style, flow, paragraph};
 use super::numbers::{count, figure, milliseconds, short};
 use sim_model::outcome::{LiveResult, RunResult, StageResult, Verdict};
 
-/// Where the columns of the stages end.
+/// The ends of the columns of the stages.
 const COLUMNS: [usize; 7] = [8, 16, 26, 37, 47, 57, 66];
 const HEADS: [&str; 7] = [
     "scale",
@@ -18,7 +18,7 @@ const HEADS: [&str; 7] = [
     "driver",
 ];
 
-/// Where the server is, and what of the scenario does not concern it.
+/// The server's URL, and the parts of the scenario that were ignored.
 pub(super) fn about(live: &LiveResult) -> Vec<Line> {
     let mut where_to = format!("live at {} by {}", live.target, live.protocol);
     if (live.rate_scale - 1.0).abs() > f64::EPSILON {
@@ -38,7 +38,7 @@ pub(super) fn about(live: &LiveResult) -> Vec<Line> {
     lines
 }
 
-/// The same and the load as a browser's page lists them, each under its name.
+/// The same facts and the load as a list of names and values for the HTML page.
 pub(super) fn facts(live: &LiveResult) -> Vec<(&'static str, String)> {
     let delay = &live.scheduling_delay;
     let starts = live.starts;
@@ -80,7 +80,7 @@ pub(super) fn facts(live: &LiveResult) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// What was offered and what was achieved, how late the driver was, and the stages.
+/// The offered and achieved rates, the driver's own delay, and the stages.
 pub(super) fn figures(run: &FinishedRun) -> Vec<Line> {
     let Some(live) = &run.result().live else {
         return Vec::new();
@@ -128,7 +128,7 @@ pub(super) fn figures(run: &FinishedRun) -> Vec<Line> {
     lines
 }
 
-/// The properties of which some comparisons could not be made without the server's own records.
+/// The properties with comparisons that need the server's own records.
 fn unjudged(result: &RunResult) -> Vec<Line> {
     let all = in_order(result).into_iter();
     let some = all.filter(|(_, property)| property.checks > 0 && property.unjudged > 0);

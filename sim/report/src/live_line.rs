@@ -1,4 +1,4 @@
-//! What a terminal shows while a run goes on.
+//! The progress line on a terminal.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::line::{Line, Paint, Style};
 use super::numbers::{count, instant, milliseconds, plural, short};
 use sim_model::outcome::{ProgressNow, Watched};
 
-/// One line: the scenario, how far it is, and how fast. `wall` is how long it has been running.
+/// One line: the scenario, its progress, and its speed. `wall` is the elapsed real time.
 #[must_use]
 pub fn live_line(name: &str, seeds: u64, now: &ProgressNow, wall: Duration) -> String {
     let far = if seeds == 1 {
@@ -37,7 +37,7 @@ pub fn live_line(name: &str, seeds: u64, now: &ProgressNow, wall: Duration) -> S
     out
 }
 
-/// One line: the tiny world that is searched, how deep it is, and how many states are known.
+/// One line: the world that is searched, the depth, and the number of known states.
 #[must_use]
 pub fn exhausting(now: &Watched) -> String {
     let states = plural(now.states, "state", "states");

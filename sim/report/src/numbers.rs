@@ -1,8 +1,8 @@
-//! Numbers as people read them, and always the same way.
+//! Numbers in a consistent format for people.
 
 use chat_types::Span;
 
-/// With thousands apart: `61,204`.
+/// With separated thousands: `61,204`.
 pub(super) fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut shown = String::new();
@@ -27,10 +27,10 @@ pub(super) fn short(n: f64) -> String {
     format!("{n:.0e}")
 }
 
-/// A length of time in milliseconds, to three figures: `480us`, `58ms`, `1.20s`, `33.4s`, `211s`,
-/// then minutes, hours and days.
+/// A duration in milliseconds, with three significant digits: `480us`, `58ms`, `1.20s`, `33.4s`,
+/// `211s`, then minutes, hours and days.
 pub(super) fn milliseconds(ms: f64) -> String {
-    // The last column: up to which number the row before serves, once rounded.
+    // The last column: the number up to which the previous row applies after rounding.
     const STEPS: [(f64, usize, &str, f64); 9] = [
         (1e-3, 0, "us", 999.5),
         (1.0, 1, "ms", 9.95),
@@ -76,7 +76,7 @@ pub(super) fn times(ratio: f64) -> String {
     }
 }
 
-/// A plain figure: whole if it is, else to two decimals.
+/// A plain number: whole, or with two decimals.
 pub(super) fn figure(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e7 {
         format!("{value:.0}")

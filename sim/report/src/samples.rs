@@ -1,4 +1,4 @@
-//! Runs made by hand, for tests: every shape that a report can take, without running anything.
+//! Hand-made runs for tests: every form that a report can take.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use sim_model::plan::{
     Capacity, Client, Compare, Figure, Habits, Network, Persona, Plan, Schedule, Threshold,
     Workload,
 };
+use sim_model::protocol::User;
 use sim_model::recipe::Recipe;
 
 pub(crate) const FILE: &str = "scenarios/burst.yaml";
@@ -165,6 +166,7 @@ fn thresholds(plan: &Plan) -> Vec<ThresholdResult> {
     let result = |(threshold, measured): (&Threshold, f64)| ThresholdResult {
         seed: None,
         metric: threshold.metric.to_owned(),
+        figure: threshold.figure,
         expression: threshold.expression.clone(),
         measured: Some(measured),
         met: Some(true),
@@ -332,10 +334,11 @@ fn fail(run: &mut FinishedRun, property: &str, verdict: Verdict, seed: u64, deta
     }
     result.violations.push(Violation {
         property: property.to_owned(),
-        at_ms: 22_431.0,
-        users: vec!["user_7".to_owned(), "user_9".to_owned()],
+        at: Span::millis(22_431),
+        users: vec![User(7), User(9)],
         detail: detail.to_owned(),
         seed,
+        ..Violation::default()
     });
     result.repro = Some(Repro {
         command: repeat_command(FILE, seed, 1, &Recipe::default()),
@@ -348,7 +351,7 @@ fn fail(run: &mut FinishedRun, property: &str, verdict: Verdict, seed: u64, deta
     });
 }
 
-/// A stale push was accepted: the example of the design.
+/// A stale push was accepted.
 pub(crate) fn unsafe_run() -> FinishedRun {
     let mut run = passed();
     run.plan.name = "stick_contention".to_owned();
@@ -378,7 +381,7 @@ pub(crate) fn unsafe_run() -> FinishedRun {
     run
 }
 
-/// A liveness property was violated in 3 of 200 seeds, and more went wrong besides.
+/// A liveness property was violated in 3 of 200 seeds, with further failures.
 pub(crate) fn stalled_run() -> FinishedRun {
     let mut run = many_passed();
     let detail = "user_7 and user_9 both waited for 6.2s after all faults were healed, and were \
@@ -418,7 +421,7 @@ pub(crate) fn stuck(n: u64) -> Stuck {
     }
 }
 
-/// Nothing is violated, and two users wait on.
+/// Nothing is violated, and two users are stuck.
 pub(crate) fn stuck_run() -> FinishedRun {
     let mut run = passed();
     let result = &mut run.summary.result;
@@ -477,7 +480,7 @@ pub(crate) fn crossed() -> FinishedRun {
     run
 }
 
-/// Whatever has a name or a sentence has a very long one, and every number is large.
+/// Every name and sentence is very long, and every number is large.
 pub(crate) fn overlong(mut run: FinishedRun) -> FinishedRun {
     let long = |text: &str| format!("{text}{}漢字\u{1b}[2J", "_and_so_on".repeat(12));
     run.plan.name = long(&run.plan.name);

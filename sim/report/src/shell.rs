@@ -1,4 +1,4 @@
-//! Commands that a person can paste into a shell: whole, and never wider than the page.
+//! Commands to paste into a shell: complete, and never wider than the page.
 
 use unicode_width::UnicodeWidthStr as _;
 
@@ -8,7 +8,7 @@ use sim_model::recipe::Recipe;
 
 const PROGRAM: &str = "cargo run --release -p sim --";
 
-/// The command that runs a scenario again with these seeds, and this recipe.
+/// The command that repeats a scenario with these seeds and this recipe.
 #[must_use]
 pub fn repeat_command(file: &str, seed: u64, seeds: u64, recipe: &Recipe) -> String {
     let many = if seeds > 1 {
@@ -20,7 +20,7 @@ pub fn repeat_command(file: &str, seed: u64, seeds: u64, recipe: &Recipe) -> Str
     format!("{PROGRAM} {file} --seed {seed}{many}{}", by_recipe(recipe))
 }
 
-/// What asks for a recipe; nothing for the plain run.
+/// The option for a recipe; empty for the plain run.
 fn by_recipe(recipe: &Recipe) -> String {
     if recipe.is_plain() {
         String::new()
@@ -35,7 +35,7 @@ pub fn run_command(file: &str) -> String {
     format!("{PROGRAM} {}", quote(file))
 }
 
-/// The command that tries one seed again: as it was drawn, or as `draw` was.
+/// The command that tries one seed again: with its own drawn configuration, or with that of `draw`.
 #[must_use]
 pub(super) fn explore_command(file: &str, trial: &Trial, mix: Mix) -> String {
     let draw = if trial.draw == trial.seed {
@@ -53,7 +53,7 @@ pub(super) fn explore_command(file: &str, trial: &Trial, mix: Mix) -> String {
     format!("{PROGRAM} explore {file} --seeds 1 --seed {seed}{draw}{schedule}{recipe}")
 }
 
-/// After a pass: more seeds than were run, none of them again.
+/// After a pass: the command for further seeds.
 pub(super) fn further_command(file: &str, result: &RunResult) -> String {
     if result.seeds == 1 {
         return format!("{PROGRAM} {} --seeds 200", quote(file));
@@ -66,13 +66,14 @@ pub(super) fn further_command(file: &str, result: &RunResult) -> String {
     )
 }
 
-/// The same scenario over more seeds, from where the run began.
+/// The command for more seeds of the same scenario, from the same first seed.
 pub(super) fn more_seeds_command(file: &str, result: &RunResult) -> String {
     let seeds = result.seeds.saturating_mul(10).max(200);
     format!("{PROGRAM} {} --seeds {seeds}", quote(file))
 }
 
-/// The path as one word of a POSIX shell. Backslashes, not quotes: a line may then end anywhere.
+/// The path as one word of a POSIX shell. It uses backslashes instead of quotes, so that a line may
+/// end anywhere.
 fn quote(path: &str) -> String {
     let mut word = String::new();
     for c in super::line::visible(path).chars() {
@@ -85,15 +86,15 @@ fn quote(path: &str) -> String {
     word
 }
 
-/// The command after a label, broken where it must be so that a shell joins it again: between
-/// words if it can, and within a word that is wider than the page (then without an indent, which
-/// would become part of the command).
+/// The command after a label, broken so that a shell joins it again: between words if possible, and
+/// within a word that is wider than the page (then without an indent, which would become part of
+/// the command).
 pub(super) fn command_lines(label: &str, command: &str, indent: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut line = Line::new().with(Style::Faint, label).pad(indent);
     let words = words(command);
     for (i, word) in words.iter().enumerate() {
-        // A line that goes on ends with a backslash, after a space if a word ended there.
+        // A continued line ends with a backslash, after a space if a word ended there.
         let reserved = if i + 1 == words.len() { 0 } else { 2 };
         if i > 0 && line.width() + 1 + word.width() + reserved > PAGE {
             lines.push(line.text(" \\"));
@@ -116,7 +117,7 @@ pub(super) fn command_lines(label: &str, command: &str, indent: usize) -> Vec<Li
     lines
 }
 
-/// Words of a command; a backslash keeps the space after it.
+/// The words of a command; a backslash keeps the space after it.
 fn words(command: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = 0;
@@ -164,7 +165,7 @@ mod tests {
     use super::*;
     use crate::line::Paint;
 
-    /// What a shell makes of the lines: continued lines joined, then split into words.
+    /// Parses the lines like a shell: joins continued lines, then splits them into words.
     fn as_shell(lines: &[Line]) -> Vec<String> {
         let mut text = String::new();
         for line in lines {

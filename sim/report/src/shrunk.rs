@@ -14,24 +14,24 @@ use sim_model::plan::{
     Workload,
 };
 
-/// Steps that are shown; the file has them all.
+/// The most steps that are shown; the file has all.
 const MOST: usize = 30;
 
 /// A failure that was shrunk.
 #[derive(Clone, Debug)]
 pub struct ShrunkRun {
-    /// What it came to.
+    /// The result of shrinking.
     pub shrunk: Shrunk,
     /// The file that it was written to.
     pub file: String,
-    /// How long it took.
+    /// The elapsed real time.
     pub took: Duration,
-    /// Whether the file, read and run again, came to the same violation and hash.
+    /// Whether the file, read and run again, gave the same violation and hash.
     pub rerun: Rerun,
 }
 
 impl ShrunkRun {
-    /// The same, for programs.
+    /// The same as JSON.
     #[must_use]
     pub fn result(&self) -> ShrunkResult {
         let Size {
@@ -49,7 +49,7 @@ impl ShrunkRun {
     }
 }
 
-/// One row: when, who, what, and a word about it.
+/// One row: time, user, action, and a note.
 struct Row {
     at: Span,
     who: String,
@@ -57,7 +57,7 @@ struct Row {
     note: String,
 }
 
-/// The section of a page; nothing if nothing was shrunk.
+/// The section of a page; empty if nothing was shrunk.
 pub(super) fn section(run: &FinishedRun) -> Vec<Line> {
     run.shrunk.as_ref().map_or_else(Vec::new, lines)
 }
@@ -133,7 +133,7 @@ fn size(size: Size) -> String {
     )
 }
 
-/// Steps and faults in the order of their moments; of one moment, the fault comes first.
+/// Steps and faults ordered by time; at the same time, faults first.
 fn rows(shrunk: &Shrunk) -> Vec<Row> {
     let plan = &shrunk.plan;
     let Workload::Steps { users, steps } = &plan.workload else {
@@ -217,7 +217,7 @@ fn verb_words(verb: &Verb) -> String {
     }
 }
 
-/// What the network does, as far as it is not as usual.
+/// The network's effects that differ from the default.
 fn net_words(net: &Net, users: &[ScriptUser]) -> Vec<String> {
     let told = |what: &str, delivery: Option<Delivery>| {
         delivery.map(|delivery| match delivery {
@@ -295,7 +295,7 @@ fn fault_words(kind: &FaultKind, users: &[ScriptUser]) -> String {
     }
 }
 
-/// What a page of `sim shrink` says: the section alone.
+/// The page of `sim shrink`: only this section.
 #[must_use]
 pub fn page(run: &ShrunkRun, plan: &Plan, view: &super::View<'_>) -> String {
     let shrunk = &run.shrunk;

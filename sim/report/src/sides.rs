@@ -1,5 +1,6 @@
-//! One scenario in both worlds under rising load: what the virtual server, made as the measured
-//! one, comes to, and what the live one does. How near they come is shown; nothing is demanded.
+//! Compares one scenario on a virtual and a live server under rising load. The virtual server has
+//! the measured times of the live one. The comparison only shows the differences; it has no pass or
+//! fail.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use serde::Serialize;
 
 use sim_model::outcome::{MetricResult, RunResult, Verdict};
 
-/// The durations that both worlds measure, in the order in which they are shown.
+/// The durations measured on both servers, in the order of display.
 pub const METRICS: [&str; 4] = [
     "request_latency",
     "message_latency",
@@ -15,7 +16,7 @@ pub const METRICS: [&str; 4] = [
     "stick_wait",
 ];
 
-/// What the virtual server is not made to take, and the live one does.
+/// What the virtual server does not model.
 pub const NOT_IN_IT: &str = "The virtual server has one time for every command, and pushes cost it \
     nothing. Not in it is what a live one takes to tell everybody in a room, what clients of MCP \
     take to read an inbox that has grown, and what a driver on its machine takes from its cores.";
@@ -23,7 +24,7 @@ pub const NOT_IN_IT: &str = "The virtual server has one time for every command, 
 /// The quantiles that are compared.
 pub const QUANTILES: [&str; 3] = ["p50", "p95", "p99"];
 
-/// A scenario in both worlds.
+/// A scenario on both servers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sides {
     /// The scenario's name.
@@ -34,57 +35,58 @@ pub struct Sides {
     pub seed: u64,
     /// From the lowest load to the highest.
     pub scales: Vec<AtScale>,
-    /// Where the worlds part, for each metric that both measured.
+    /// The differences between the servers, for each metric that both measured.
     pub parts: Vec<Part>,
 }
 
-/// Both worlds under one load.
+/// Both servers under one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AtScale {
-    /// By what arrivals were multiplied.
+    /// The factor of the arrivals.
     pub rate_scale: f64,
-    /// The virtual world's side.
+    /// The virtual server's run.
     #[serde(rename = "virtual")]
     pub simulated: Side,
-    /// The live server's side.
+    /// The live server's run.
     pub live: Side,
-    /// Live over virtual, by metric, in the order of [`QUANTILES`]; none where either has nothing.
+    /// The ratios of live to virtual, by metric, in the order of [`QUANTILES`]; `None` if either is
+    /// missing.
     pub ratios: BTreeMap<&'static str, [Option<f64>; 3]>,
 }
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Side {
-    /// Users who came.
+    /// The number of users.
     pub users: u64,
-    /// Calls a second that users meant to make, until the end of arrivals.
+    /// Calls per second that users intended to make, until the end of arrivals.
     pub offered_per_second: f64,
-    /// Those that were answered.
+    /// Calls per second that were answered.
     pub achieved_per_second: f64,
-    /// What the run came to by itself.
+    /// The verdict of the run.
     pub verdict: Verdict,
-    /// What was violated first, if anything was.
+    /// The first violation, if any.
     pub violation: Option<String>,
     /// The durations, in milliseconds.
     pub metrics: BTreeMap<&'static str, MetricResult>,
-    /// What else there is to know.
+    /// Further remarks.
     pub remarks: Vec<String>,
 }
 
-/// How far apart the worlds are in one metric.
+/// The difference between the servers in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
     /// The metric.
     pub metric: &'static str,
-    /// The least and the most that live was of virtual, over all loads and quantiles.
+    /// The lowest and highest ratio of live to virtual, over all loads and quantiles.
     pub least: f64,
     /// See `least`.
     pub most: f64,
-    /// Where they are furthest apart: the load, the quantile, and both sides' milliseconds.
+    /// The largest difference: the load, the quantile, and the milliseconds of both sides.
     pub furthest: Furthest,
 }
 
-/// Where two worlds are furthest apart.
+/// The largest difference between two servers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Furthest {
@@ -95,14 +97,14 @@ pub struct Furthest {
     pub live: f64,
 }
 
-/// The quantiles that are compared, in milliseconds.
+/// The compared quantiles, in milliseconds.
 #[must_use]
 pub const fn quantiles(metric: &MetricResult) -> [f64; 3] {
     [metric.p50, metric.p95, metric.p99]
 }
 
 impl Side {
-    /// Of a run, with the calls a second that were meant and answered.
+    /// The side of a run, with its offered and answered calls per second.
     #[must_use]
     pub fn of(result: &RunResult, (offered, achieved): (f64, f64), remarks: Vec<String>) -> Self {
         let metric = |name: &'static str| {
@@ -121,8 +123,8 @@ impl Side {
         }
     }
 
-    /// The exit code that it gives. Thresholds and expected points were made for the scenario's
-    /// own load and server, and do not count here.
+    /// The exit code for this verdict. Thresholds and expected points do not count, because they
+    /// were set for the scenario's own load and server.
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self.verdict {
@@ -133,7 +135,7 @@ impl Side {
 }
 
 impl AtScale {
-    /// Both sides, with what live is of virtual.
+    /// Both sides, with their ratios.
     #[must_use]
     pub fn of(rate_scale: f64, simulated: Side, live: Side) -> Self {
         let both = METRICS.into_iter().filter_map(|name| {
@@ -197,7 +199,7 @@ fn part(metric: &'static str, scales: &[AtScale]) -> Option<Part> {
     found
 }
 
-/// Half as long is as far apart as twice as long.
+/// The distance of a ratio from 1: half as long counts like twice as long.
 fn apart(ratio: f64) -> f64 {
     ratio.max(1.0 / ratio)
 }
@@ -220,7 +222,7 @@ mod tests {
         let near = AtScale::of(1.0, side(2.0, 4.0), side(2.0, 5.0));
         assert_eq!(near.ratios["request_latency"][0], Some(1.0));
         assert_eq!(near.ratios["request_latency"][2], Some(1.25));
-        // Four times as fast is further apart than three times as slow.
+        // Four times as fast is a larger difference than three times as slow.
         let far = AtScale::of(8.0, side(2.0, 30.0), side(0.5, 90.0));
         let sides = Sides::of("s".into(), "s.yaml".into(), 7, vec![near, far]);
         let [part] = &sides.parts[..] else {

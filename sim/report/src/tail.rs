@@ -1,4 +1,4 @@
-//! The last lines of a page: the verdict, how to see it again, and what next.
+//! The last lines of a page: the verdict, the command that repeats the run, and next steps.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::shell::{command_lines, further_command};
 use super::{Detail, FinishedRun, View};
 use sim_model::outcome::{RunResult, Verdict};
 
-/// The verdict of a pass, what to do next, and the hash.
+/// The verdict of a pass, next steps, and the hash.
 pub(super) fn passed(run: &FinishedRun) -> Vec<Line> {
     let result = run.result();
     let mut lines = paragraph("checked", &sentences(run).join(" "), INDENT);
@@ -59,13 +59,13 @@ fn pace(result: &RunResult) -> String {
     format!("{took} in {} ({ratio})", milliseconds(result.wall_ms))
 }
 
-/// What is the same in every run with this seed; of a live server, nothing is.
+/// The hash, which is the same in every run with this seed; a live server has none.
 fn hash(result: &RunResult) -> Option<Line> {
     let line = Line::plain("trace hash ").with(Style::Faint, &result.trace_hash);
     result.live.is_none().then_some(line)
 }
 
-/// What else went wrong, what held, how to see it again, and the verdict.
+/// Further failures, what held, the command that repeats the run, and the verdict.
 pub(super) fn failed(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     let result = run.result();
     let mut lines = Vec::new();
@@ -97,7 +97,7 @@ pub(super) fn failed(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     lines
 }
 
-/// `look      target/sim/stick_exclusion-1337.html`: where the report lies that shows it.
+/// `look      target/sim/stick_exclusion-1337.html`: the path of the report.
 fn look(run: &FinishedRun) -> Vec<Line> {
     let written = run.look.iter();
     written
@@ -115,7 +115,7 @@ fn verdict_word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The one line of a quiet run; it names the scenario, for nothing else does.
+/// The one line of a quiet run, which includes the scenario's name.
 pub(super) fn quiet_line(run: &FinishedRun) -> Line {
     let result = run.result();
     let (style, verdict, what, rest) = if result.verdict == Verdict::Pass {
@@ -134,7 +134,7 @@ pub(super) fn quiet_line(run: &FinishedRun) -> Line {
         .text(&rest)
 }
 
-/// The line of a run among several, for the summary after them.
+/// The line of a run among several.
 #[must_use]
 pub fn verdict_line(run: &FinishedRun, view: &View<'_>) -> String {
     let mut out = String::new();

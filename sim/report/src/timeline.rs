@@ -1,31 +1,32 @@
-//! When what happened: the strip of arrivals and faults under the header.
+//! The timeline: arrivals and faults below the header.
 
 use super::line::{Line, flow};
 use super::numbers::instant;
 use sim_model::outcome::{Mark, Timeline};
 
-/// Columns that the arrivals may take.
+/// The most columns of the arrivals.
 const BLOCKS: usize = 8;
-/// Marks that the strip shows; it counts the others.
+/// The most marks of the timeline; further ones are counted.
 const MARKS: usize = 12;
 
-/// The strip: `0s ▂█▅▃ ── 10s crash ── 30s HEAL ── 33.4s quiet`.
+/// The timeline: `0s ▂█▅▃ ── 10s crash ── 30s HEAL ── 33.4s quiet`.
 pub(super) fn strip(timeline: &Timeline) -> Vec<Line> {
     let arrivals = format!("0s {}", blocks(&timeline.arrivals));
     let mut items = vec![arrivals.trim_end().to_owned()];
-    let mut marks: Vec<Mark> = Vec::new();
+    // Faults of one kind in a row are one item.
+    let mut marks: Vec<(&Mark, u64)> = Vec::new();
     for mark in &timeline.marks {
-        // Faults of one kind in a row are one item.
         match marks.last_mut() {
-            Some(last) if word(&last.label) == mark.label => {
-                let times = times(&last.label) + 1;
-                last.label = format!("{} ×{times}", mark.label);
-            }
-            Some(_) | None => marks.push(mark.clone()),
+            Some((last, times)) if last.label == mark.label => *times += 1,
+            Some(_) | None => marks.push((mark, 1)),
         }
     }
-    for mark in marks.iter().take(MARKS) {
-        items.push(format!("{} {}", instant(mark.at), mark.label));
+    for (mark, times) in marks.iter().take(MARKS) {
+        let times = match times {
+            1 => String::new(),
+            n => format!(" ×{n}"),
+        };
+        items.push(format!("{} {}{times}", instant(mark.at), mark.label));
     }
     if marks.len() > MARKS {
         items.push(format!("… {} more", marks.len() - MARKS));
@@ -39,17 +40,6 @@ pub(super) fn strip(timeline: &Timeline) -> Vec<Line> {
     });
     flow("", &items, " ── ", 0)
 }
-/// A label without its count.
-fn word(label: &str) -> &str {
-    label.split_once(" ×").map_or(label, |(word, _)| word)
-}
-
-fn times(label: &str) -> u64 {
-    label
-        .split_once(" ×")
-        .and_then(|(_, n)| n.parse().ok())
-        .unwrap_or(1)
-}
 
 /// Arrivals as a row of blocks, scaled to the highest.
 fn blocks(arrivals: &[u64]) -> String {
@@ -59,7 +49,7 @@ fn blocks(arrivals: &[u64]) -> String {
         .rposition(|n| *n > 0)
         .map_or(0, |last| last + 1);
     let count = end.min(BLOCKS);
-    // The mean of the buckets that a column stands for, in thousandths.
+    // The mean of the buckets of a column, in thousandths.
     let column = |i: usize| {
         let buckets = &arrivals[i * end / count..(i + 1) * end / count];
         buckets.iter().sum::<u64>() * 1_000 / buckets.len() as u64

@@ -1,5 +1,5 @@
-//! All that clients did and saw, one JSON object per line: a person can follow one user or room
-//! through a run with grep or jq.
+//! What clients did and observed, one JSON object per line, so that a person can follow one user or
+//! room through a run with grep or jq.
 
 mod line;
 mod recorder;
@@ -16,10 +16,10 @@ use sim_model::protocol::{Agent, CallId, Room, User};
 
 pub use recorder::{Recorder, SawLine};
 
-/// What a trace keeps of a run.
+/// The subject of a filtered trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
-    /// What this user did and saw.
+    /// What this user did and observed.
     User(User),
     /// What happened in this room.
     Room(Room),
@@ -42,7 +42,7 @@ impl FromStr for Follow {
     }
 }
 
-/// The calls that are in flight: what a retry repeats is known from its first attempt only.
+/// The calls in flight: a retry's command is known only from its first attempt.
 #[derive(Debug, Default)]
 struct Calls(FxHashMap<(Agent, CallId), (&'static str, Option<Room>)>);
 
@@ -51,26 +51,13 @@ impl Calls {
         self.0.get(&(agent, call)).copied()
     }
 
-    /// Remembers what was called, and forgets what came to its end.
+    /// Adds new calls, and removes finished ones.
     fn follow(&mut self, record: &Record<'_>) {
-        match record.what {
-            What::Called { call, op, .. } => {
-                let (verb, room) = (op.verb(), op.room().flatten());
-                self.0.insert((record.agent, call), (verb, room));
-            }
-            What::Answered { call, .. } | What::Abandoned { call, .. } => {
-                self.0.remove(&(record.agent, call));
-            }
-            What::Retried { .. }
-            | What::AnsweredAgain { .. }
-            | What::Received { .. }
-            | What::StreamOpened
-            | What::StreamClosed
-            | What::Forgot
-            | What::Vanished
-            | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => {}
+        if let What::Called { call, op, .. } = record.what {
+            let (verb, room) = (op.verb(), op.room().flatten());
+            self.0.insert((record.agent, call), (verb, room));
+        } else if let What::Answered { call, .. } | What::Abandoned { call, .. } = record.what {
+            self.0.remove(&(record.agent, call));
         }
     }
 }
@@ -86,7 +73,7 @@ pub struct TraceWriter<W> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// A trace of a run that begins at `start`, of everything or of what is to be followed.
+    /// A trace of a run that begins at `start`, of everything or of the subject to follow.
     pub fn new(out: W, start: Time, follow: Option<Follow>) -> Self {
         Self {
             out,
@@ -97,10 +84,10 @@ impl<W: Write> TraceWriter<W> {
         }
     }
 
-    /// Writes out what is still held back.
+    /// Writes all buffered lines.
     ///
     /// # Errors
-    /// The first line that could not be written; nothing was after it.
+    /// The first line that could not be written; no later line was written.
     pub fn finish(mut self) -> io::Result<W> {
         match self.failed {
             Some(error) => Err(error),
@@ -136,7 +123,7 @@ impl<W: Write> Observer for TraceWriter<W> {
         self.calls.follow(record);
     }
 
-    /// What the world does is kept whomever one follows (a crash explains much), but for sizes.
+    /// World records are always kept, because a crash explains much; sizes are not.
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
         let line = Line::of_world(record, self.start);
         let is_size = matches!(record, WorldRecord::Sizes { .. });

@@ -1,6 +1,7 @@
-//! "Did you mean": the accepted word closest to one that is not.
+//! "Did you mean": the accepted word closest to a wrong one.
 
-/// The candidate that takes the fewest slips to become `word`, if they are few: one in three letters.
+/// The candidate with the smallest edit distance to `word`, if that is at most one in three
+/// letters.
 fn closest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
     let letters = word.chars().count();
     if letters > 64 {
@@ -14,7 +15,7 @@ fn closest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
         .map(|(_, candidate)| candidate)
 }
 
-/// `; did you mean …?`, or nothing.
+/// `; did you mean …?`, or an empty text.
 pub(super) fn did_you_mean(word: &str, candidates: &[&str]) -> String {
     closest(word, candidates).map_or_else(String::new, |c| format!("; did you mean `{c}`?"))
 }

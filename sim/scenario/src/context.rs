@@ -28,13 +28,13 @@ pub(crate) struct Context {
 /// The end of a phase, a step or a fault.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
-    /// Where the part is written.
+    /// The place of the part in the file.
     pub(crate) place: Place,
-    /// When it is over, from the start.
+    /// When it ends, from the start.
     pub(crate) at: Span,
 }
 
-/// How many different lognormal distributions one scenario may have: each is a table to compute.
+/// The most different lognormal distributions of one scenario: each needs a computed table.
 const MAX_TABLES: usize = 1_000;
 
 /// The tables of one scenario; equal distributions share one.

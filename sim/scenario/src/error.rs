@@ -1,4 +1,4 @@
-//! What is wrong with a scenario: where, what is accepted there, and the lines around it.
+//! Errors in a scenario: the place, the accepted values, and the lines around the place.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,26 +10,26 @@ use annotate_snippets::{
 
 use super::node::Place;
 
-/// What reading a part of a scenario comes to.
+/// The result of reading a part of a scenario.
 pub(super) type Read<T> = Result<T, Box<Problem>>;
 
-/// Something wrong at a place, before the file is known.
+/// An error at a place, without the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
-    /// Where.
+    /// The place.
     pub(super) place: Place,
-    /// What is wrong, in one line.
+    /// The error, in one line.
     pub(super) message: String,
-    /// What to say right at the place.
+    /// The label at the place.
     pub(super) label: String,
-    /// What would be accepted there.
+    /// The accepted values.
     pub(super) accepted: String,
-    /// Another place that has to do with it, and what to say there.
+    /// A related place, with its label.
     pub(super) also: Option<(Place, String)>,
 }
 
 impl Problem {
-    /// A problem whose label says just "here".
+    /// A problem with the label "here".
     pub(super) fn new(
         place: Place,
         message: impl Into<String>,
@@ -44,13 +44,13 @@ impl Problem {
         })
     }
 
-    /// Says this at the place instead.
+    /// Replaces the label.
     pub(super) fn labelled(mut self: Box<Self>, label: impl Into<String>) -> Box<Self> {
         self.label = label.into();
         self
     }
 
-    /// Points at another place, too.
+    /// Adds a related place.
     pub(super) fn with(mut self: Box<Self>, place: Place, label: impl Into<String>) -> Box<Self> {
         self.also = Some((place, label.into()));
         self
@@ -73,7 +73,7 @@ impl Problem {
     }
 }
 
-/// A scenario that cannot be run, and why.
+/// An invalid scenario: its first error.
 ///
 /// [`ScenarioError::render`] draws it with the lines concerned.
 pub struct ScenarioError(Box<Report>);
@@ -91,7 +91,7 @@ struct Report {
 pub enum Look {
     /// With ANSI colours, for a terminal.
     Colour,
-    /// The same without them.
+    /// The same without colours.
     Plain,
 }
 
@@ -111,31 +111,31 @@ impl ScenarioError {
         }))
     }
 
-    /// The file's name as it was given.
+    /// The file's name as given by the caller.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.0.file
     }
 
-    /// Line and column, both from 1; none if the file as a whole is at fault.
+    /// Line and column, both from 1; `None` if the error is about the whole file.
     #[must_use]
     pub fn line_and_column(&self) -> Option<(usize, usize)> {
         self.0.at
     }
 
-    /// What is wrong, in one line.
+    /// The error, in one line.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What is accepted there.
+    /// The accepted values.
     #[must_use]
     pub fn accepted(&self) -> &str {
         &self.0.accepted
     }
 
-    /// File, line, column and message in one line, as compilers write them.
+    /// File, line, column and message in one line, in the format of compilers.
     #[must_use]
     pub fn one_line(&self) -> String {
         let Report { file, message, .. } = self.0.as_ref();
@@ -175,7 +175,7 @@ impl ScenarioError {
     }
 }
 
-/// What is wrong; the place is drawn, or in [`ScenarioError::one_line`].
+/// The error; the place is in the drawing, or in [`ScenarioError::one_line`].
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)
@@ -280,7 +280,7 @@ fn wrapped(text: &str, columns: usize) -> String {
 /// pictures of its own for ASCII's control characters.
 fn printable(text: &str) -> String {
     let line = |line: &str| -> String {
-        // What ends a line in files of other systems is not seen there either.
+        // A line end of another system is not shown either.
         let (line, end) = line
             .strip_suffix('\r')
             .map_or((line, ""), |line| (line, " "));
@@ -294,7 +294,7 @@ fn printable(text: &str) -> String {
 }
 
 /// A place as a span that stays on one line and is short enough to draw. A place without length
-/// (a list or a map that begins there) is the rest of its line.
+/// (the start of a list or a map) extends to the end of its line.
 fn on_its_line(text: &str, place: Place) -> Range<usize> {
     let start = floor(text, place.start);
     let line_end = end_of_line(text, start);

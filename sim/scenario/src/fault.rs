@@ -1,4 +1,4 @@
-//! What goes wrong, and when.
+//! Faults, and when they occur.
 
 use chat_types::Span;
 use serde_json::{Map, Value as Json, json};
@@ -30,26 +30,27 @@ words! {
 }
 
 form! {
-    /// One thing that goes wrong: `at` or `at_milestone`, and exactly one kind.
+    /// One fault: `at` or `at_milestone`, and exactly one kind.
     #[derive(Default)]
     struct FaultKeys("a fault", "{ at: 10s, crash: server, down_for: 1s }", "Fault") {
-        /// When, from the start; with `at_milestone`, from when on that counts, 0s by default.
+        /// The time from the start; with `at_milestone`, the time from which milestones count, 0s
+        /// by default.
         at: Option<Span>,
         at_milestone: Option<Milestone>,
-        /// The server dies.
+        /// The server crashes.
         #[one_of("kind")]
         crash: Option<Word<Server>>,
-        /// The server takes nothing new, finishes what it took, and stops.
+        /// The server shuts down: it accepts no new calls, finishes the accepted ones, and stops.
         #[one_of("kind")]
         stop: Option<Word<Server>>,
         /// With `crash` and `stop`: how long it stays down.
         #[with("crash", "stop")]
         #[needed_with("crash", "stop")]
         down_for: Option<SomeTime>,
-        /// With `crash`: whether what was not yet committed is lost.
+        /// With `crash`: whether uncommitted journal entries are lost.
         #[with("crash")]
         lose_unsynced: bool = false,
-        /// Nothing passes between these users and the server.
+        /// No packet passes between these users and the server.
         #[one_of("kind")]
         partition: Option<Struck>,
         /// These users read nothing from their streams.
@@ -65,17 +66,17 @@ form! {
         /// The server's clock jumps ahead.
         #[one_of("kind")]
         clock_jump: Option<SomeTime>,
-        /// From its next start on, the server is configured otherwise: these keys differ from `server`.
+        /// Changes these keys of `server` from the server's next start on.
         #[one_of("kind")]
         configure: Option<Changed>,
-        /// The next answers that the server sends get lost; at a milestone that is committed, all that
-        /// its commit answers.
+        /// The next replies of the server are lost; at a milestone that is committed, all replies
+        /// of its commit.
         #[one_of("kind")]
         lose: Option<Word<Replies>>,
         /// An operator acts.
         #[one_of("kind")]
         operator: Option<OperatorAct>,
-        /// Whether a live run, which cannot do every fault, may leave it out.
+        /// Whether a live run, where not every fault is possible, may leave it out.
         optional: bool = false,
     }
 }
@@ -189,18 +190,18 @@ words! {
 pub(crate) type SometimesPoint = Word<PointOf>;
 
 form! {
-    /// Strikes at the moment when the run reaches this.
+    /// The fault starts when the run reaches this.
     struct MilestoneKeys("`at_milestone`", "{ sometimes: match }") {
         /// A `sometimes` point.
         #[one_of("group")]
         sometimes: Option<SometimesPoint>,
-        /// A move of a stick, when it is committed and before anybody hears of it.
+        /// A change of a stick, when it is committed and before any client learns of it.
         #[one_of("group")]
         stick: Option<Word<Move>>,
-        /// A timer that fires, when that is committed and before anybody hears of it.
+        /// A timer that fires, when that is committed and before any client learns of it.
         #[one_of("group")]
         timer: Option<Word<Timer>>,
-        /// For the how many-th time.
+        /// The fault starts when the milestone is reached for this time.
         count: Count<1, 1_000_000> = 1,
     }
 }
@@ -242,9 +243,9 @@ pub(crate) struct Struck {
 }
 
 form! {
-    /// Whom it strikes, and for how long.
+    /// The affected users, and for how long.
     struct StruckKeys("a fault of some users", "{ share: 1/4, for: 3s }", "Victims") {
-        /// Each user who is there, with this probability.
+        /// The probability with which the fault affects each present user.
         #[one_of("victims")]
         share: Option<Share>,
         /// In the steps form: these users.
@@ -310,7 +311,7 @@ impl Form for NamedUser {
 form! {
     /// Each commit takes longer.
     SlowDisk("`slow_disk`", "{ factor: 20, for: 5s }") => FaultKind = FaultKind::SlowDisk {
-        /// So many times as long.
+        /// The factor.
         factor: Count<2, 1_000_000>,
         #[key("for")]
         duration: SomeTime,
@@ -322,7 +323,7 @@ form! {
     FailDisk("`fail_disk`", "{ for: 2s }") => FaultKind = FaultKind::FailDisk {
         #[key("for")]
         duration: SomeTime,
-        /// Whether their fate is known only when the fault ends.
+        /// Whether the outcome of the appends is known only when the fault ends.
         unknown: bool = false,
     }
 }
@@ -335,7 +336,7 @@ words! {
 
 form! {
     struct Whom("an operator's act", "{ user: a }") {
-        /// In the steps form: this user. Otherwise one of those who are there is drawn.
+        /// In the steps form: this user. Otherwise one of the present users is drawn.
         user: Option<NamedUser>,
     }
 }
@@ -402,7 +403,7 @@ narrowed! {
             let place = item.place;
             context.ends.push(End { place, at });
         }
-        // A stable sort: faults of one moment keep the order in which they are written.
+        // A stable sort: faults at the same time keep the order of the file.
         faults.sort_by_key(|fault| fault.at);
         Ok(())
     }

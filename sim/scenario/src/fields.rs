@@ -1,4 +1,4 @@
-//! A map of which only certain keys are accepted.
+//! A map that accepts only certain keys.
 
 use super::closest::did_you_mean;
 use super::error::{Problem, Read};
@@ -127,7 +127,7 @@ impl<'n> Fields<'n> {
         ))
     }
 
-    /// The value of a key, if it is there.
+    /// The value of a key, if it is present.
     pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
         debug_assert!(self.accepted.contains(&key), "{key} is asked for");
         self.entry(key).map(|entry| &entry.node)
@@ -150,7 +150,7 @@ impl<'n> Fields<'n> {
         self.get(key).map_or(self.place, |node| node.place)
     }
 
-    /// Where a key stands, if it is there.
+    /// The place of a key, if it is present.
     pub(crate) fn key_place(&self, key: &str) -> Option<Place> {
         self.entry(key).map(|entry| entry.place)
     }

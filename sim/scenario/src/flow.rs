@@ -23,12 +23,12 @@ use sim_model::names::EVENTS;
 use sim_model::plan::{self, Grant, Step, Verb};
 use sim_model::protocol::{OpKind, Plain};
 
-/// How deep loops and choices may stand in one another.
+/// The deepest nesting of loops and choices.
 const MAX_NESTING: usize = 16;
-/// How many steps one run of a flow may take at most.
+/// The most steps in one run of a flow.
 const MAX_EXPANDED: u64 = 1_000_000;
 
-/// How often something is drawn, against the others.
+/// The weight of a choice, relative to the others.
 pub(crate) type Weight = Count<1, 1_000>;
 
 /// A verb with the value that it takes.
@@ -67,11 +67,11 @@ macro_rules! rows {
 
 /// The verbs that call the server, but for those that are written as a word alone.
 const CALLS: &[Row] = rows! {
-    /// Stand in the line.
+    /// Enter the queue.
     "enter_queue": EnterQueue => Step::Call, Step::Call(verb) => verb;
     /// Register under a name and join a room; later, join another.
     "login": Login => Step::Call, Step::Call(verb) => verb;
-    /// Say something.
+    /// Send a message.
     "send": plan::Text => |text| Step::Call(Verb::Send(text)), Step::Call(Verb::Send(text)) => text;
     /// Add to the draft.
     "append": plan::Text => |text| Step::Call(Verb::Append(text)), Step::Call(Verb::Append(text)) => text;
@@ -79,15 +79,15 @@ const CALLS: &[Row] = rows! {
     "check": Check => Step::Call, Step::Call(verb) => verb;
     /// Read the room's past messages.
     "history": History => Step::Call, Step::Call(verb) => verb;
-    /// Claim the stick, or ask for one's place.
+    /// Claim the stick, or ask for the place of the claim.
     "talking_stick": Grant => |grant| Step::Call(Verb::TalkingStick(grant)), Step::Call(Verb::TalkingStick(grant)) => grant;
-    /// Take the last append back.
+    /// Remove the last append.
     "undo": Grant => |grant| Step::Call(Verb::Undo(grant)), Step::Call(Verb::Undo(grant)) => grant;
-    /// Clear the draft, and give the stick or the claim up.
+    /// Clear the draft, and give up the stick or the claim.
     "reset": Grant => |grant| Step::Call(Verb::Reset(grant)), Step::Call(Verb::Reset(grant)) => grant;
-    /// Report the partner, or the member that spoke last.
+    /// Report the partner, or the last speaker.
     "report": Report => Step::Call, Step::Call(verb) => verb;
-    /// Take a break; in a flow, now and then with a look at one's stress meanwhile.
+    /// Take a break; in a flow sometimes with a `check_stress_status` at the same time.
     "break": Rest => |rest| Step::Call(rest.0), Step::Call(verb @ (Verb::Break { .. } | Verb::Mood)) => &Rest(verb.clone());
 };
 
@@ -95,13 +95,13 @@ const CALLS: &[Row] = rows! {
 const OTHERS: &[Row] = rows! {
     /// Wait for an event that came since the last step that waited for one.
     "await": Await => |step| step, step => step;
-    /// Do nothing for a while.
+    /// Do nothing for this time.
     "think": DrawnTime => Step::Think, Step::Think(time) => time;
-    /// Do these steps so many times.
+    /// Repeat these steps `count` times.
     "loop": Loop => |step| step, step => step;
     /// Do one of these, drawn by weight.
     "choose": Choices => Step::Choose, Step::Choose(choices) => choices;
-    /// Drop all connections without a word.
+    /// Close all connections without leaving.
     "disconnect": Disconnect => |keys| Step::Disconnect(keys.length), Step::Disconnect(length) => &Disconnect { length: *length };
 };
 
@@ -113,7 +113,7 @@ form! {
     AwaitKeys("`await`", "{ event: chatroom.found }") => Step = Step::Await {
         /// The event's type.
         event: Word<Event>,
-        /// At most so long.
+        /// The longest wait.
         within: SomeTime = Span::secs(60),
     }
 }
@@ -153,7 +153,7 @@ form! {
 
 form! {
     Choice("a choice", "{ weight: 1, steps: […] }") => plan::Choice = plan::Choice {
-        /// How often it is drawn, against the others.
+        /// How often it is drawn, relative to the others.
         weight: Weight = 1,
         steps: Steps,
     }
@@ -163,7 +163,7 @@ type Choices = List<Choice, 1, Arc<[plan::Choice]>>;
 
 form! {
     struct Disconnect("`disconnect`", "{ for: 5s }") {
-        /// For so long; without it, for good.
+        /// How long; without it, permanently.
         #[key("for")]
         length: Option<SomeTime>,
     }
@@ -201,7 +201,7 @@ impl<const LEAST: usize> Form for Steps<LEAST> {
 }
 
 narrowed! {
-    /// A persona's whole flow: at least one step, an end in sight, and no step that cannot work.
+    /// The flow of a persona: at least one step, a bounded length, and no impossible step.
     Flow, Steps<1>, Step::WHAT, |steps, node, _| {
         if steps.is_empty() {
             return Err(Problem::new(
@@ -237,7 +237,7 @@ fn expanded(step: &Step) -> u64 {
     }
 }
 
-/// One verb: a word, or a key with what it takes.
+/// One verb: a word, or a key with its arguments.
 impl Form for Step {
     type Of = Self;
     const WHAT: &'static str = "a step";
@@ -288,7 +288,7 @@ impl Form for Step {
 
     fn schema(schemas: &mut Schemas) -> Json {
         let steps = steps_of(&verbs().collect::<Vec<_>>(), schemas);
-        described(steps, "One verb: a word, or a key with what it takes.")
+        described(steps, "One verb: a word, or a key with its arguments.")
     }
 }
 
@@ -330,12 +330,12 @@ impl Form for Single {
         let steps = steps_of(&Self::verbs(), schemas);
         described(
             steps,
-            "One call, or a disconnection: a word, or a key with what it takes.",
+            "One call, or a disconnection: a word, or a key with its arguments.",
         )
     }
 }
 
-/// The verbs that call the server: all but the look at one's stress, which is written as a `break`.
+/// The verbs that call the server: all but `check_stress_status`, which is written as a `break`.
 fn calls() -> impl Iterator<Item = &'static str> {
     let kinds = OpKind::ALL.iter().filter(|kind| **kind != OpKind::Mood);
     kinds.map(|kind| kind.verb())
@@ -350,7 +350,7 @@ fn accepted_verbs() -> String {
     format!("accepted steps: {}", verbs().collect::<Vec<_>>().join(", "))
 }
 
-/// The verb that never takes a value, if this is one.
+/// The kind of a verb that never takes a value.
 fn plain(verb: &str) -> Option<Plain> {
     let mut plain = OpKind::ALL.iter().filter_map(|kind| kind.plain());
     plain.find(|plain| plain.kind().verb() == verb)

@@ -16,12 +16,12 @@ use super::schemas::Schemas;
 use super::text::Text;
 use sim_model::draw::Ratio;
 
-/// The longest that a name may be, in characters.
+/// The longest name, in characters.
 const MAX_NAME: usize = 64;
 /// The longest that a written text may be, in characters.
 const MAX_WORDS: usize = 100_000;
 
-/// What is expected here is not what is here.
+/// The error about a value of the wrong kind.
 pub(crate) fn expected(node: &Node, what: &str, accepted: &str) -> Box<Problem> {
     Problem::new(
         node.place,
@@ -107,7 +107,7 @@ pub(crate) fn names(names: &[&'static str]) -> Vec<(&'static str, &'static str)>
     names.iter().map(|name| (*name, *name)).collect()
 }
 
-/// One of a closed list of words.
+/// One word of a fixed list.
 pub(crate) struct Word<W>(PhantomData<W>);
 
 impl<W: Words> Form for Word<W> {
@@ -170,7 +170,7 @@ impl Form for bool {
     }
 }
 
-/// Any text; what YAML reads as a number or a truth value needs quotes.
+/// Any text; a text that YAML reads as a number or a boolean needs quotes.
 pub(crate) fn text<'n>(node: &'n Node, what: &str) -> Read<&'n str> {
     if let Value::Text(text) = &node.value {
         return Ok(text);
@@ -241,7 +241,7 @@ impl<T: AsRef<str> + for<'a> From<&'a str>> Form for Name<T> {
     }
 }
 
-/// What is here is no number, or one that is not possible here.
+/// The error about a value that is no number, or an impossible one.
 fn wrong_number(node: &Node, what: &str, accepted: &str) -> Box<Problem> {
     if !node.is_number() {
         return expected(node, what, accepted);
@@ -355,10 +355,10 @@ fn whole_thousandths(x: f64) -> Option<u64> {
     (libm::fabs(scaled - rounded) <= 1e-6).then_some(thousandths)
 }
 
-/// How a duration is written.
+/// The notation of a duration.
 pub(crate) const DURATION: &str = "a number and a unit, as in 250us, 20ms, 1.5s, 10m, 2h or 1d";
 
-/// A length of time, `0s` included.
+/// A duration, `0s` included.
 impl Form for Span {
     type Of = Self;
     const WHAT: &'static str = "a duration";
@@ -394,7 +394,7 @@ impl Form for Span {
 }
 
 narrowed! {
-    /// A length of time of at least a millisecond and at most a year.
+    /// A duration from a millisecond to a year.
     SomeTime, Span, Span::WHAT, |value, node, _| {
         if *value >= Span::millis(1) && *value <= Span::secs(365 * 86_400) {
             return Ok(());
@@ -457,7 +457,7 @@ impl Form for Ratio {
 }
 
 narrowed! {
-    /// A probability of something that can happen.
+    /// A probability above 0.
     Share, Ratio, Ratio::WHAT, |value, node, _| {
         if value.is_possible() {
             return Ok(());

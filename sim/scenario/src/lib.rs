@@ -43,7 +43,7 @@ use node::Place;
 /// Reads a scenario file.
 ///
 /// # Errors
-/// What is wrong with the file or with what it says.
+/// The file cannot be read, or is not a valid scenario.
 pub fn load(path: &Path) -> Result<Plan, ScenarioError> {
     let file = path.display().to_string();
     let unreadable = |error: std::io::Error| {
@@ -61,10 +61,10 @@ pub fn load(path: &Path) -> Result<Plan, ScenarioError> {
     parse_bytes(&file, &bytes)
 }
 
-/// Reads a scenario from bytes that should be UTF-8; `file_name` is what errors call it.
+/// Reads a scenario from bytes that should be UTF-8; errors name `file_name`.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The text is not a valid scenario.
 pub fn parse_bytes(file_name: &str, bytes: &[u8]) -> Result<Plan, ScenarioError> {
     refuse_large(file_name, bytes.len())?;
     match std::str::from_utf8(bytes) {
@@ -85,11 +85,11 @@ pub fn parse_bytes(file_name: &str, bytes: &[u8]) -> Result<Plan, ScenarioError>
     }
 }
 
-/// Reads a scenario from text; `file_name` is what errors call it, and its stem is the scenario's
-/// name unless the text has one.
+/// Reads a scenario from text. Errors name `file_name`, whose stem is the default name of the
+/// scenario.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The text is not a valid scenario.
 pub fn parse(file_name: &str, text: &str) -> Result<Plan, ScenarioError> {
     refuse_large(file_name, text.len())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

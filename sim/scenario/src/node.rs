@@ -1,21 +1,21 @@
-//! A YAML document as a tree in which every key and value knows its place in the file.
+//! A YAML document as a tree in which every key and value has its place in the file.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, Spanned};
 
-/// A stretch of the file, in bytes.
+/// A range of the file, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Where it begins.
+    /// The first byte.
     pub(super) start: usize,
-    /// How many bytes it takes.
+    /// The number of bytes.
     pub(super) length: usize,
 }
 
 impl Place {
-    /// The place that the YAML parser speaks of; the start of the file when it knows none.
+    /// The place of a YAML parser's location; the start of the file if it is unknown.
     pub(super) fn of(location: Location) -> Self {
         let span = location.span();
         let bytes = |n: Option<u64>| n.and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
@@ -29,16 +29,16 @@ impl Place {
 /// A value and its place.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    /// Where it is used (for an alias: where the alias stands).
+    /// The place where it is used (for an alias, the place of the alias).
     pub(super) place: Place,
-    /// What it is.
+    /// The value.
     pub(super) value: Value,
 }
 
-/// What YAML can say.
+/// A YAML value.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
-    /// Nothing after the colon, `~` or `null`.
+    /// No value, `~` or `null`.
     Empty,
     /// `true` or `false`.
     Bool(bool),
@@ -50,7 +50,7 @@ pub(super) enum Value {
     Fraction(f64),
     /// Anything else that is neither a list nor a map.
     Text(String),
-    /// Values one after another.
+    /// A list of values.
     List(Vec<Node>),
     /// Keys and values, duplicates included.
     Map(Vec<Entry>),
@@ -59,16 +59,17 @@ pub(super) enum Value {
 /// One key and its value.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// Where the key stands.
+    /// The place of the key.
     pub(super) place: Place,
-    /// The key. Whatever is not a plain word is no key of a scenario, and written as it reads.
+    /// The key. Keys that are not plain words are never keys of a scenario; they are kept as text
+    /// for errors.
     pub(super) key: String,
     /// The value.
     pub(super) node: Node,
 }
 
 impl Node {
-    /// Whether a number stands here.
+    /// Whether the value is a number.
     pub(super) fn is_number(&self) -> bool {
         matches!(
             self.value,
@@ -93,7 +94,7 @@ impl Node {
         .unwrap_or((self.place, ""))
     }
 
-    /// What stands here, for "found …".
+    /// The description of the value, for "found …".
     pub(super) fn described(&self) -> String {
         match &self.value {
             Value::Empty => "nothing".into(),
@@ -128,7 +129,7 @@ impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<Value>::deserialize(deserializer)?;
         let mut place = Place::of(spanned.referenced);
-        // An error shows a list or a map as what stands on its first line.
+        // An error shows only the first line of a list or a map.
         if matches!(spanned.value, Value::List(_) | Value::Map(_)) && place.length <= 1 {
             place.length = 0;
         } else {
@@ -147,7 +148,7 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Takes whatever comes: what is expected where is decided later, where it can be said better.
+/// Accepts any value: its kind is checked later, with better errors.
 struct Anything;
 
 impl<'de> Visitor<'de> for Anything {

@@ -1,22 +1,22 @@
-//! Steps of a flow that cannot work on any path to them: `send` before anything that could put the
-//! user into a room, `leave_queue` before `enter_queue`, and so on.
+//! Finds impossible steps of a flow, which cannot work on any path to them: `send` before anything
+//! that could put the user into a room, `leave_queue` before `enter_queue`, and so on.
 //!
-//! What a step before has made possible stays possible: whether a match came, or a chat has ended,
-//! only a run can say. A step after a `choose` may rely on any of its branches, and a step of a loop
-//! with several rounds on all others of the loop. In the steps form everything is allowed: it is for
-//! what is meant to be refused, too.
+//! A possibility never ends: only a run shows whether a match happened, or a chat ended. A step
+//! after a `choose` may rely on any of its branches, and a step of a loop with several rounds on
+//! all other steps of the loop. The steps form is not checked, because it is also for calls that
+//! the server must refuse.
 
 use super::error::{Problem, Read};
 use super::node::{Node, Value};
 use sim_model::plan::{Step, Verb};
 use sim_model::protocol::OpKind;
 
-/// What a user may have at some point of its flow.
+/// What a user may have at a step of its flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Possible {
     handle: Has,
     place_in_queue: Has,
-    /// At most so many rooms.
+    /// The upper bound of its rooms.
     rooms: u32,
     claim: Has,
 }
@@ -29,7 +29,7 @@ enum Has {
     Perhaps,
 }
 
-/// What a step needs to work.
+/// The requirement of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Need {
     Nothing,
@@ -40,7 +40,7 @@ enum Need {
 }
 
 impl Possible {
-    /// What may be there after either of two paths.
+    /// The union of the possibilities of two paths.
     fn or(self, other: Self) -> Self {
         Self {
             handle: self.handle.max(other.handle),
@@ -62,7 +62,7 @@ impl Possible {
             }
     }
 
-    /// What is possible after this step.
+    /// The possibilities after this step.
     fn after(self, steps: &[Step]) -> Self {
         steps.iter().fold(self, |before, step| match step {
             Step::Call(verb) => before.after_call(verb),
@@ -98,7 +98,7 @@ impl Possible {
     }
 }
 
-/// What a call needs: most are made in a room, or about a participant met in one.
+/// The requirement of a call: most need a room, or a participant met in one.
 fn needs(verb: &Verb) -> Need {
     let kind = verb.kind();
     if kind.registers() {
@@ -112,7 +112,7 @@ fn needs(verb: &Verb) -> Need {
     }
 }
 
-/// What must have been possible for this event to come.
+/// The requirement for receiving this event.
 fn comes_after(event: &str) -> Need {
     match event {
         "chatroom.found" => Need::PlaceInQueue,
@@ -121,8 +121,7 @@ fn comes_after(event: &str) -> Need {
     }
 }
 
-/// Refuses the first step of a flow that cannot work. `node` is the list that the steps were read
-/// from.
+/// Refuses the first impossible step of a flow. `node` is the list of the steps.
 pub(super) fn refuse_impossible(node: &Node, steps: &[Step]) -> Read<()> {
     look(node, steps, Possible::default()).map(drop)
 }
@@ -136,7 +135,7 @@ fn look(node: &Node, steps: &[Step], mut before: Possible) -> Read<Possible> {
             Step::Call(verb) => needs(verb),
             Step::Await { event, .. } => comes_after(event),
             Step::Loop { count, steps } => {
-                // A later round may rely on what the rounds before it did.
+                // A later round may rely on the effects of earlier rounds.
                 let rounds_before = if *count > 1 {
                     before.after(steps)
                 } else {
@@ -175,7 +174,7 @@ fn value(item: &Node) -> Option<&Node> {
     entries.first().map(|entry| &entry.node)
 }
 
-/// The value of a key of such a step's value.
+/// The value of a key within such a step's value.
 fn child<'n>(item: &'n Node, key: &str) -> Option<&'n Node> {
     value(item).and_then(|node| entry(node, key))
 }

@@ -28,22 +28,22 @@ use sim_model::recipe::Recipe;
 
 /// The longest `about`, in characters.
 const MAX_ABOUT: usize = 2_000;
-/// A scenario that does not say how long it lasts lasts at least this long.
+/// The shortest default duration of a scenario.
 const USUAL_DURATION: Span = Span::secs(30);
-/// Columns of a line of comment.
+/// The columns of a comment line.
 const COLUMNS: usize = 98;
 
 form! {
-    /// Who comes, what they do, what goes wrong, and what must hold.
+    /// Users, their actions, faults, and expected results.
     struct ScenarioKeys("a scenario", "{ phases: […], scenarios: […] }") {
         /// The scenario's name; by default the file's.
         name: Option<Name>,
-        /// What it is for, and which races it is after.
+        /// The scenario's purpose, and the races it looks for.
         about: Option<About>,
-        /// The seed it runs with unless told another.
+        /// The default seed of a run.
         seed: Whole<0, { u64::MAX }> = 1,
-        /// The safety phase: arrivals and faults. By default 30s, or longer if what is written lasts
-        /// longer.
+        /// The safety phase: arrivals and faults. By default 30s, or longer if the phases, faults
+        /// or steps need longer.
         duration: Option<SomeTime>,
         /// The liveness phase lasts at most this long: faults are healed, users come to the end of
         /// their flows without pauses or further rounds of loops, all inboxes drain.
@@ -52,7 +52,7 @@ form! {
         server: Config = Config::default(),
         capacity: Capacity = usual_capacity(),
         client: Client = USUAL_CLIENT,
-        /// Stretches of time in which users arrive, one after another, within `duration`.
+        /// Periods in which users arrive, one after another, within `duration`.
         #[one_of("form")]
         phases: Option<Phases>,
         /// The kinds of users, drawn by weight.
@@ -69,20 +69,21 @@ form! {
         network: Network = usual_network(),
         /// In which order concurrent packets are delivered, until the scenario's duration is over.
         schedule: Schedule = Schedule::Plain,
-        /// Where runs leave the histories of their seeds: after which steps all chance is drawn anew,
-        /// and for which branch. Written by explore --guided.
+        /// The steps after which a run continues with the random numbers of a branch. Written by
+        /// explore --guided.
         recipe: Recipe = Recipe::default(),
-        /// What goes wrong, and when.
+        /// Faults, and their times.
         faults: Faults = Vec::<Fault>::new(),
-        /// What to judge the run by.
+        /// The properties to judge.
         properties: Properties = PROPERTIES.to_vec(),
-        /// Points that the run must reach: without them it proves nothing.
+        /// Points that the run must reach; otherwise it proves nothing.
         expect_sometimes: Sometimes = Vec::<&'static str>::new(),
-        /// What figures must keep to: a metric, and one or more comparisons.
+        /// Limits on metrics: a metric, and one or more comparisons.
         thresholds: Thresholds = Vec::new(),
-        /// Of the users of each seed, so many may be stuck when the run ends: an `await` ran out, or
-        /// they did not come to their end within `liveness`. Users that are gone for good are not
-        /// stuck, nor is the odd one out in the queue; 0 by default: one stuck user fails the run.
+        /// The share of each seed's users that may be stuck when the run ends: an `await` timed
+        /// out, or they did not finish within `liveness`. Users that left permanently are not
+        /// stuck, nor is a last user without a partner in the queue. 0 by default: one stuck user
+        /// fails the run.
         allow_stuck: Option<Ratio>,
     }
 }
@@ -157,7 +158,7 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
     })
 }
 
-/// The duration, within which everything must end; without one, what is written sets it.
+/// The duration, within which every part must end; the default is the end of the last part.
 fn duration(given: Option<Span>, fields: &Fields<'_>, ends: &[End]) -> Read<Span> {
     let Some(duration) = given else {
         let last = ends.iter().map(|end| end.at).max();
@@ -174,7 +175,7 @@ fn duration(given: Option<Span>, fields: &Fields<'_>, ends: &[End]) -> Read<Span
     }
 }
 
-/// The plan as a scenario, with these comments in it.
+/// The plan as a scenario, with these comments.
 #[must_use]
 pub fn annotated(plan: &Plan, notes: &Notes) -> String {
     let mut file = String::new();
@@ -264,7 +265,7 @@ fn lay_out(file: &mut String, key: &str, value: &Text, notes: &Notes) {
     };
 }
 
-/// A list of one line each, with notes in a column beside it.
+/// A list with one item per line, and notes in a column beside it.
 fn lines(items: &[String], notes: &[String]) -> String {
     let column = items.iter().map(String::len).filter(|len| *len <= 80).max();
     let column = column.unwrap_or(0);

@@ -41,7 +41,7 @@ pub(crate) struct Key {
     pub(crate) usual: fn() -> Option<String>,
 }
 
-/// The schema with a description for readers.
+/// The schema with a description.
 pub(crate) fn described(mut schema: Json, about: &str) -> Json {
     if !about.is_empty() {
         schema["description"] = json!(about.trim());

@@ -1,4 +1,4 @@
-//! The steps form: users by name, and what each does at which moment over which network.
+//! The steps form: users by name, and the time, action and network effects of each step.
 
 use chat_types::Span;
 use serde_json::{Value as Json, json};
@@ -18,7 +18,7 @@ use super::workload::Stream;
 use sim_model::plan::{Argument, Delivery, Net, ScriptStep, ScriptUser, Step};
 use sim_model::protocol::ReadBy;
 
-/// How many users a steps form may name.
+/// The most users of a steps form.
 const MAX_USERS: usize = 10_000;
 
 words! {
@@ -73,23 +73,24 @@ impl Form for User {
 }
 
 form! {
-    /// What happens to one opening of a stream.
+    /// The network's effects on one opening of a stream.
     Opening("an opening", "{ reply: 90ms }") => Net = Net {
-        /// To the request.
+        /// The delivery of the request.
         request: Option<Delivery>,
-        /// To the word that it is open.
+        /// The delivery of the reply that it is open.
         reply: Option<Arrival>,
     } ..Net::default()
 }
 
 form! {
-    /// A user by its name, and which stream it holds.
+    /// A user: its name, and the stream that it opens.
     struct UserKeys("a user", "{ name: b, stream: none }") {
         /// Its name.
         name: Name,
-        /// Which event stream it holds: none, one by its handle (events), or one by its reader id.
+        /// The event stream that it opens: none, one by its handle (events), or one by its reader
+        /// id.
         stream: Stream = Some(ReadBy::Handle),
-        /// What the network does to each opening of its stream, in turn.
+        /// The network's effects on each opening of its stream, in turn.
         opens: List<Opening> = Vec::new(),
     }
 }
@@ -151,44 +152,44 @@ narrowed! {
 }
 
 form! {
-    /// What happens to a later attempt of the call.
+    /// The delivery of a later attempt of the call.
     Retry("an attempt", "{ request: lost }") => Net = Net {
-        /// To the request.
+        /// The delivery of the request.
         request: Option<Delivery>,
-        /// To a second copy of the request.
+        /// The delivery of a second copy of the request.
         duplicate: Option<Delivery>,
-        /// To its reply.
+        /// The delivery of its reply.
         reply: Option<Delivery>,
     } ..Net::default()
 }
 
 form! {
-    /// What the network does to this call.
+    /// The network's effects on this call.
     NetForm("`net`", "{ request: lost }") => Net = Net {
-        /// To the request.
+        /// The delivery of the request.
         request: Option<Delivery>,
-        /// To a second copy of the request.
+        /// The delivery of a second copy of the request.
         duplicate: Option<Delivery>,
-        /// To its reply.
+        /// The delivery of its reply.
         reply: Option<Delivery>,
-        /// What happens to the pushes that it causes, by user.
+        /// The delivery of the pushes that it causes, by user.
         push: Pushes = Vec::new(),
-        /// What happens to later attempts of the call.
+        /// The delivery of later attempts of the call.
         retries: List<Retry> = Vec::new(),
     }
 }
 
 form! {
     StepForm("a step", "{ at: 10ms, user: a, do: enter_queue }", "ScriptStep") => ScriptStep = ScriptStep {
-        /// When, from the start.
+        /// The time from the start.
         at: Span,
-        /// Who, as listed under `users`.
+        /// A name from `users`.
         user: User,
         #[key("do")]
         what: Single,
-        /// What the call goes without.
+        /// The arguments that the call omits.
         leave_out: List<Word<ArgumentOf>> = Vec::new(),
-        /// What the network does to this call.
+        /// The network's effects on this call.
         net: NetForm = Net::default(),
     }
 }
@@ -204,7 +205,7 @@ narrowed! {
             let (place, at) = (item.place, step.at);
             context.ends.push(End { place, at });
         }
-        // A stable sort: steps of one moment keep the order in which they are written.
+        // A stable sort: steps at the same time keep the order of the file.
         steps.sort_by_key(|step| step.at);
         Ok(())
     }

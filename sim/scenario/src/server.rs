@@ -140,7 +140,7 @@ fn entries(config: &Config) -> Map<String, Json> {
     }
 }
 
-/// The keys of a configuration that are not as in another.
+/// The keys of a configuration that differ from another.
 fn differing(config: &Config, usual: &Config) -> Text {
     let (config, usual) = (entries(config), entries(usual));
     let differing = config

@@ -1,4 +1,4 @@
-//! What users meet: a server that takes time, clients that retry, and a network.
+//! The environment of users: the server's capacity, the clients' retries, and the network.
 
 use serde_json::{Value as Json, json};
 
@@ -15,7 +15,7 @@ use sim_model::plan::{self, USUAL_CLIENT, usual_capacity, usual_network};
 use sim_model::recipe::{EXAMPLE, Recipe, RecipeError};
 
 form! {
-    /// A server that takes time, so that load makes latency.
+    /// The times of the server's work, so that load causes latency.
     Capacity("`capacity`", "{ service: 20us }") => plan::Capacity = plan::Capacity {
         /// For each command, one at a time.
         service: DrawnTime = usual_capacity().service,
@@ -23,7 +23,7 @@ form! {
         commit: DrawnTime = usual_capacity().commit,
         /// Requests that may wait for service, beyond it `overloaded`.
         queue: Count<1, 10_000_000> = usual_capacity().queue,
-        /// After so many journal entries a snapshot takes their place.
+        /// The number of journal entries after which a snapshot replaces them.
         snapshot_every: Count<1, 10_000_000> = usual_capacity().snapshot_every,
     }
 }
@@ -33,17 +33,17 @@ form! {
     Client("`client`", "{ attempts: 3 }") => plan::Client = plan::Client {
         /// How long the first attempt waits for its answer, where a check's adds its wait.
         timeout: SomeTime = USUAL_CLIENT.timeout,
-        /// By how much the pause grows from attempt to attempt.
+        /// The factor by which the pause grows from attempt to attempt.
         backoff: Count<1, 100> = USUAL_CLIENT.backoff,
         /// The longest pause.
         max: SomeTime = USUAL_CLIENT.max,
-        /// Attempts in all.
+        /// The total number of attempts.
         attempts: Count<1, 1_000> = USUAL_CLIENT.attempts,
     }
 }
 
 form! {
-    /// What the network does, by chance, until the scenario's duration is over.
+    /// The network's random faults, until the scenario's duration is over.
     Network("`network`", "{ loss: 1/200 }") => plan::Network = plan::Network {
         /// Each way, for each packet.
         latency: DrawnTime = usual_network().latency,
@@ -53,15 +53,15 @@ form! {
         duplicate: Ratio = Ratio::NEVER,
         /// Pushes at which the stream breaks instead.
         stream_break: Ratio = Ratio::NEVER,
-        /// How many addresses the clients share, in turn; left out, each has its own.
+        /// The number of addresses that the clients share, in turn; without it, each has its own.
         addresses: Option<Count<1, 1_000_000>>,
     }
 }
 
 form! {
-    /// Perturbed on purpose: by clients' priorities, and by deliveries that hug deadlines.
+    /// Perturbed on purpose: by clients' priorities, and by deliveries close to deadlines.
     Race("`race`", "{ depth: 3 }") => plan::Race = plan::Race {
-        /// At one moment fewer than this, whoever sends next becomes the slowest.
+        /// At one moment fewer than this, the next client to send becomes the slowest.
         depth: Count<1, 100> = plan::Race::default().depth,
         /// How often a delivery is moved close to a deadline or to another delivery.
         hug: Ratio = plan::Race::default().hug,
@@ -82,7 +82,7 @@ words! {
     ]
 }
 
-/// In which order concurrent packets are delivered: `plain`, `race`, or a race with parameters.
+/// The order in which concurrent packets are delivered: `plain`, `race`, or a race with parameters.
 impl Form for plan::Schedule {
     type Of = Self;
     const WHAT: &'static str = Kind::WHAT;
@@ -109,7 +109,7 @@ impl Form for plan::Schedule {
     }
 }
 
-/// Where runs leave the histories of their seeds: `s123:2,s990:1`.
+/// The steps at which runs branch: `s123:2,s990:1`.
 impl Form for Recipe {
     type Of = Self;
     const WHAT: &'static str = "a recipe";

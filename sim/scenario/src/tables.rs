@@ -1,4 +1,4 @@
-//! Distributions as scenarios write them: a value, `{ min, max }` or `{ p50, p99 }`.
+//! Distributions in scenarios: a value, `{ min, max }` or `{ p50, p99 }`.
 
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -21,7 +21,7 @@ impl Text {
         Self::Plain(value.to_string())
     }
 
-    /// A text in double quotes where it needs them: JSON's are YAML's.
+    /// A text, in double quotes if necessary: JSON's quoting is valid YAML.
     pub(crate) fn quoted(text: &str) -> Self {
         let plain = text
             .bytes()
@@ -35,7 +35,7 @@ impl Text {
         }
     }
 
-    /// A text between quotes, with escapes for what a reader of YAML or a person cannot see.
+    /// A text between quotes, with escapes for invisible characters.
     pub(crate) fn in_quotes(text: &str) -> Self {
         let mut quoted = String::with_capacity(text.len() + 2);
         for c in Json::from(text).to_string().chars() {
@@ -68,7 +68,7 @@ impl Text {
     }
 }
 
-/// Words that some reader of YAML takes for something else than text.
+/// Words that some YAML parsers do not read as text.
 const RESERVED: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
 
 /// On one line.

@@ -1,4 +1,4 @@
-//! What must hold: properties, points to reach, and figures to keep to.
+//! Expected results: properties, points to reach, and thresholds.
 
 use chat_types::Span;
 use serde_json::{Map, Value as Json, json};
@@ -17,12 +17,12 @@ use super::text::Text;
 use sim_model::names::{METRICS, PROPERTIES};
 use sim_model::plan::{Compare, Figure, Threshold};
 
-/// What a metric measures, and so which figures it has.
+/// The kind of a metric, which decides its figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measure {
     /// How long something took.
     Duration,
-    /// How long somebody stood in line, where others may overtake.
+    /// The wait in a queue, where others may overtake.
     Line,
     /// How evenly something was shared.
     Share,
@@ -33,7 +33,7 @@ enum Measure {
 }
 
 impl Measure {
-    /// What this metric measures.
+    /// The kind of this metric.
     fn of(metric: &str) -> Self {
         match metric {
             "message_latency" | "request_latency" | "commit_latency" => Self::Duration,
@@ -111,7 +111,7 @@ impl Form for Properties {
 /// Points that a run must reach.
 pub(crate) type Sometimes = Distinct<Word<PointOf>>;
 
-/// A map from metrics to what their figures must keep to.
+/// A map from metrics to their thresholds.
 pub(crate) enum Thresholds {}
 
 impl Form for Thresholds {
@@ -138,7 +138,7 @@ impl Form for Thresholds {
         Ok(thresholds)
     }
 
-    /// Those of one metric stand together, as the reader has them.
+    /// Thresholds of one metric are adjacent, as the parser orders them.
     fn write(thresholds: &Vec<Threshold>, _: &Context) -> Option<Text> {
         let metrics = thresholds.chunk_by(|a, b| a.metric == b.metric);
         Some(Text::map(metrics.map(|same| {
@@ -179,7 +179,7 @@ fn threshold(node: &Node, metric: &'static str) -> Read<Threshold> {
         .ok_or_else(|| wrong(format!("`{shown}` compares nothing")))?;
     let figure = figure(figure_text.trim()).ok_or_else(|| {
         let words = ["max", "mean", "overtaken", "jain", "count", "rate"];
-        // A `p95` is too short for slips, but a common one.
+        // A `p95` is too short for the edit distance, but a common mistake.
         let guess = if figure_text.starts_with('p') {
             "; a percentile is written p(95)".to_owned()
         } else {
@@ -258,7 +258,7 @@ fn bound(measure: Measure, figure: Figure, text: &str) -> Result<f64, String> {
     Ok(value)
 }
 
-/// Digits, and perhaps a fraction.
+/// Digits, with an optional fraction.
 fn number(text: &str) -> Option<f64> {
     let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.')
         && text.starts_with(|c: char| c.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! Phases of arrivals, and the personas who arrive.
+//! Phases of arrivals, and the personas of the arriving users.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use sim_model::draw::Ratio;
 use sim_model::plan::{self, ArrivalMode, Arrivals, Manner, Naming, Persona, Phase, Reads};
 use sim_model::protocol::ReadBy;
 
-/// How many users may come in all.
+/// The most users in all.
 const MAX_USERS: u64 = 1_000_000;
 
 type Users = Count<1, 1_000_000>;
@@ -36,22 +36,22 @@ form! {
         #[with("arrival_rate", "arrival_count")]
         #[needed_with("arrival_rate", "arrival_count")]
         duration: Option<SomeTime>,
-        /// Users each second.
+        /// Users per second.
         #[one_of("kind")]
         arrival_rate: Option<Thousandths>,
-        /// Users each second at the end; the rate goes there evenly.
+        /// Users per second at the end; the rate changes evenly.
         #[with("arrival_rate")]
         ramp_to: Option<Thousandths>,
         /// Evenly spaced, or independent of one another.
         #[with("arrival_rate")]
         mode: Word<Mode> = ArrivalMode::Uniform,
-        /// So many users, evenly over the phase.
+        /// The number of users, spread evenly over the phase.
         #[one_of("kind")]
         arrival_count: Option<Users>,
-        /// At most so many users.
+        /// The most users of the phase.
         #[with("arrival_rate", "arrival_count")]
         max_users: Option<Users>,
-        /// Nobody comes for so long.
+        /// A time in which no user arrives.
         #[one_of("kind")]
         pause: Option<SomeTime>,
     }
@@ -140,7 +140,7 @@ narrowed! {
     }
 }
 
-/// How many users a phase brings; under `poisson` on average.
+/// The number of users of a phase; under `poisson` the mean.
 fn expected_users(phase: &Phase) -> u64 {
     let users = match phase.arrivals {
         Arrivals::Pause => 0,
@@ -188,13 +188,13 @@ words! {
 }
 
 form! {
-    /// What real clients do that perfect ones would not.
+    /// Mistakes of real clients.
     Habits("habits", "{ abandon: 1/20 }") => plan::Habits = plan::Habits {
         /// Never passes `after` to check; drawn once for each user.
         bare_check: Ratio = Ratio::NEVER,
         /// Forgets its handle and registers again; drawn before each step.
         forget_handle: Ratio = Ratio::NEVER,
-        /// Gives a call up early; drawn for each call.
+        /// Cancels a call early; drawn for each call.
         abandon: Ratio = Ratio::NEVER,
         /// Sends the next call without waiting for this one's answer; drawn for each call.
         parallel: Ratio = Ratio::NEVER,
@@ -211,18 +211,19 @@ form! {
     /// A kind of user.
     struct PersonaKeys("a persona", "{ name: penpal, flow: [enter_queue] }", "Persona") {
         name: Name,
-        /// How often it is drawn, against the others.
+        /// How often it is drawn, relative to the others.
         weight: Weight = 1,
         habits: Habits = plan::Habits::default(),
-        /// Which event stream it holds: none, one by its handle (events), or one by its reader id.
+        /// The event stream that it opens: none, one by its handle (events), or one by its reader
+        /// id.
         stream: Stream = Some(ReadBy::Handle),
-        /// How it reads its inbox: by the stream and by checks that fill its holes (exactly), or by
-        /// the stream alone.
+        /// How it reads its inbox: by the stream and by checks that fill its gaps (exactly), or
+        /// only by the stream.
         reads: Word<ReadsOf> = Reads::Exactly,
-        /// What it calls itself: its given name, one behind a word of some script, one of few that look
-        /// alike, an odd one, or none.
+        /// The name it registers with: its given name, one after a word of some script, one of few
+        /// that look alike, an odd one, or none.
         names: Word<Names> = Naming::Given,
-        /// What it does, step by step.
+        /// Its steps, in order.
         flow: Flow,
     }
 }

@@ -1,4 +1,4 @@
-//! From text to nodes: one YAML document within limits that no scenario needs to pass.
+//! Parses one YAML document into nodes, within limits that no scenario exceeds.
 
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 use serde_saphyr::{Error, Location, Options};
@@ -8,9 +8,9 @@ use super::node::{Node, Place};
 
 /// The largest scenario file, in bytes.
 pub(super) const MAX_BYTES: usize = 1 << 20;
-/// How deep lists and maps may stand in one another. A flow of the deepest loops takes 70.
+/// The deepest nesting of lists and maps. A flow with the deepest loops has 70.
 const MAX_DEPTH: usize = 80;
-/// How many keys, values, lists and maps there may be, aliases counted as what they stand for.
+/// The most keys, values, lists and maps, with aliases expanded.
 const MAX_NODES: usize = 250_000;
 
 /// Reads one YAML document.
@@ -19,7 +19,7 @@ pub(super) fn read(text: &str) -> Read<Node> {
     serde_saphyr::from_str_with_options(text, options()).map_err(|error| explain(text, &error))
 }
 
-/// Repeated keys pass, because `Fields` can say more of them than the YAML parser.
+/// Repeated keys are accepted here, because `Fields` gives better errors than the YAML parser.
 fn options() -> Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
@@ -36,7 +36,8 @@ fn options() -> Options {
     }
 }
 
-/// A NUL or the like is no character of YAML; found here, it is named whatever it stands in.
+/// Control characters are not allowed in YAML; they are found here, so that the error names them
+/// wherever they are.
 fn refuse_control_characters(text: &str) -> Read<()> {
     let wrong = |c: char| c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{85}');
     match text.char_indices().find(|(_, c)| wrong(*c)) {
@@ -52,7 +53,7 @@ fn refuse_control_characters(text: &str) -> Read<()> {
     }
 }
 
-/// Says what the YAML parser found, in words for who writes scenarios.
+/// Translates errors of the YAML parser into words for authors of scenarios.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "of the parser's sixty errors these need words of our own"
@@ -70,7 +71,7 @@ fn explain(text: &str, error: &Error) -> Box<Problem> {
             "a second YAML document begins here".to_owned(),
             "one scenario in each file".to_owned(),
         ),
-        // The scanner has a limit of its own, which only its words tell.
+        // The scanner's own limit can only be recognised by its message.
         Error::ExternalMessage { msg, .. } if msg.contains("recursion limit") => too_much(),
         Error::Budget { .. }
         | Error::AliasReplayLimitExceeded { .. }
@@ -111,14 +112,14 @@ fn too_much() -> (String, String) {
     )
 }
 
-/// The parser's own words, without the place that it adds.
+/// The parser's message, without the place that it appends.
 fn words_of(error: &Error) -> String {
     let words = error.to_string();
     let end = words.rfind(" at line ").unwrap_or(words.len());
     words[..end].to_owned()
 }
 
-/// Errors of the scanner know their place in characters only.
+/// Errors of the scanner have their place only in characters.
 fn place_of(text: &str, location: Location) -> Place {
     if location.span().byte_offset().is_some() {
         return Place::of(location);

@@ -1,4 +1,4 @@
-//! Panics that are expected now and then: a broken invariant of the core is one, and a finding.
+//! Catches panics that are findings: a broken invariant of the core panics.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -8,11 +8,11 @@ thread_local! {
     static EXPECTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs something that may panic, and returns the panic's words if it does. A hook that was
-/// installed by [`stay_silent`] prints nothing meanwhile.
+/// Runs a function that may panic, and returns the panic's message if it does. A hook installed by
+/// [`stay_silent`] prints nothing meanwhile.
 ///
 /// # Errors
-/// The words of the panic.
+/// The message of the panic.
 pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     let before = EXPECTED.replace(true);
     let result = catch_unwind(AssertUnwindSafe(run));
@@ -20,8 +20,8 @@ pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     result.map_err(|payload| words(payload.as_ref()))
 }
 
-/// Lets panics that [`caught`] waits for pass without a word on the standard error: whoever asked
-/// tells of them, and shrinking makes the same one happen hundreds of times.
+/// Keeps panics that [`caught`] expects from the standard error: the caller reports them, and
+/// shrinking repeats one hundreds of times.
 pub fn stay_silent() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -31,7 +31,7 @@ pub fn stay_silent() {
     }));
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn words(payload: &(dyn Any + Send)) -> String {
     let said = payload
         .downcast_ref::<&str>()

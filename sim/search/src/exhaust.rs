@@ -1,51 +1,48 @@
-//! Every interleaving of a tiny world, to a stated depth: where chance may pass a race by, this
+//! Every interleaving of a tiny world, to a given depth. Random runs may miss a race; this search
 //! cannot.
 //!
-//! Three users, one line or one room, and the operations that race there. From the beginning, all
-//! that can happen next is tried, and from each state reached all that can happen next there.
-//! Actions are whole: a call is decided, committed and told within one step, as the node does it.
-//! Answers that are lost, retries, streams that close, deadlines and crashes are steps of their
-//! own. What the server writes, and what crosses its border, goes to the simulator's auditor, which
-//! shares no code with the core; at every state all inboxes are then drained, in a copy, and all is
-//! judged.
+//! Three users, one line or one room, and the operations that race there. From the first state on,
+//! every possible action is tried in every state. Actions are atomic: a call is decided, committed
+//! and answered within one step, as the node does it. Lost answers, retries, closing streams,
+//! deadlines and crashes are steps of their own. The server's entries and all that crosses its
+//! border go to the simulator's auditor, which shares no code with the core. At every state all
+//! inboxes are drained in a copy, and the whole history is judged.
 //!
 //! # States are merged
 //!
-//! Two paths that lead to the same state have the same future, and only one of them is gone on
-//! from. A state is known by the fingerprint of
+//! Two paths to one state have the same future, so only one of them is continued. A state is
+//! identified by the fingerprint of
 //!
-//! 1. what the server holds, as far as it matters to the future (`print.rs`), and its deadlines: of
-//!    which kind, whose, in which order, and in how many seconds;
-//! 2. what each client knows: its room, its grant, its last partners, its stream, and the call
-//!    that it may repeat; whether nothing, one or more waits in its inbox, and what it will know
-//!    when it has read that;
-//! 3. the order in which those who still wait, in line or for the stick, came to wait, and of
-//!    blocks.
+//! 1. the server's state, as far as it affects the future (`print.rs`), and its deadlines: their
+//!    kinds, their owners, their order, and the seconds until each;
+//! 2. each client's knowledge: its room, its grant, its last partners, its stream, and the call
+//!    that it may repeat; whether its inbox has no, one or more unread events, and its knowledge
+//!    after reading them;
+//! 3. the order in which waiting clients joined the queue or the line of the stick, and the order
+//!    of blocks.
 //!
-//! Numbers that only grow (of rooms, of places in their order, of grants) are taken relative to
-//! where they stand: a room where two spoke goes on as one where nobody spoke.
+//! Growing numbers (of rooms, of places in their order, of grants) are taken relative to their
+//! current values: a room with two past messages has the same future as one without.
 //!
-//! That is sound for what is judged. A violation shows at some finite path, and at some last step
-//! of it. Every step of every state is judged *before* it is merged, with all inboxes read to
-//! their end in a copy of the world. What the server does next follows from (1) and from requests,
-//! and requests follow from (2). The auditor's model holds what the protocol says that the server
-//! holds: as long as the two do not differ, it follows from (1), too. So operations that commute
-//! lead to one state, and so do a claim and its withdrawal. What can be missed is a server that
-//! keeps something in what (1) leaves out, and shows it later.
+//! This is sound for the judged properties. A violation appears at the last step of some finite
+//! path. Every step from every state is judged *before* states are merged, with all inboxes drained
+//! in a copy of the world. The server's next acts follow from (1) and from requests, and requests
+//! follow from (2). The auditor's model holds the state that the protocol prescribes. As long as it
+//! does not differ from the server's, it follows from (1), too. So operations that commute lead to
+//! one state, and so do a claim and its withdrawal. The search can miss only a server that stores
+//! something in a part that (1) leaves out, and shows it later.
 //!
-//! A step after which all of that is as it was leads back to where it came from: most refusals do.
-//! And a state that is known with fewer things gone wrong is known: whatever may follow it, may
-//! follow that.
+//! A step that changes none of this leads back to its state, as most refusals do. A state that was
+//! reached before with fewer faults is not continued again: its futures include all later ones.
 //!
 //! # What it does not cover
 //!
-//! At most so many things go wrong on one path (`Options::faults`). Users are not taken for one
-//! another: a server that prefers a lower number is a bug to be found, so that there is no
-//! reduction by symmetry. Nothing happens *within* a step: calls that share a batch, packets that
-//! overtake one another, and checks that wait are the simulator's to try. What nobody asks for
-//! here, such as a room's past messages, is left out. Keys of states are 64 bits: among a million
-//! states two are taken for one with a chance of one in thirty million. And depth is what it says:
-//! a violation that needs one step more is not found.
+//! The number of faults on one path is limited (`Options::faults`). There is no reduction by
+//! symmetry of users: a server that prefers lower ids is a bug to be found. Nothing happens
+//! *within* a step: calls that share a batch, reordered packets, and waiting checks are left to
+//! random runs. Operations that are not in these worlds, such as reading history, are not covered.
+//! Keys of states have 64 bits: among a million states the probability of a collision is one in
+//! thirty million. A violation that needs more steps than the depth is not found.
 
 mod client;
 mod print;
@@ -64,22 +61,23 @@ use sim_model::outcome::{
     Watched,
 };
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Outcome};
+use sim_model::protocol::Outcome;
+use sim_model::words::answer_words;
 
-/// What to search.
+/// The options of a search.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How many users there are, from 2 to 8.
+    /// The number of users, from 2 to 8.
     pub users: u8,
-    /// How many steps a path has at most.
+    /// The largest number of steps of a path.
     pub depth: u32,
-    /// How many things may go wrong on one path: answers lost, streams closed, crashes.
+    /// The largest number of faults on one path: lost answers, closed streams, crashes.
     pub faults: u8,
-    /// On how many cores.
+    /// The number of threads.
     pub jobs: NonZeroUsize,
 }
 
-/// Puts worlds together that were searched within this time.
+/// Combines the results of worlds that were searched within this time.
 #[must_use]
 pub fn together(options: &Options, worlds: Vec<Searched>, took: Duration) -> Exhausted {
     let broken = worlds.iter().any(|world| world.counterexample.is_some());
@@ -99,7 +97,7 @@ pub fn together(options: &Options, worlds: Vec<Searched>, took: Duration) -> Exh
     }
 }
 
-/// A search that has only its first state.
+/// The result of a search that has only visited the first state.
 fn begun(world: TinyWorld, options: &Options) -> Searched {
     Searched {
         world,
@@ -117,39 +115,15 @@ fn begun(world: TinyWorld, options: &Options) -> Searched {
     }
 }
 
-/// What a client is answered, in words.
+/// A client's answer in words.
 fn words(outcome: &Outcome) -> String {
     match outcome {
-        Ok(Answer::Waiting { position, .. }) => format!("waits, position {position}"),
-        Ok(Answer::Matched { room, partner, .. }) => {
-            format!("matched with user_{} in room_{}", partner.0, room.0)
-        }
-        Ok(Answer::LeftQueue { left: true }) => "out of the line".into(),
-        Ok(Answer::LeftQueue { left: false }) => "was not in line".into(),
-        Ok(Answer::LoggedIn { room, .. }) => format!("in room_{}", room.0),
-        Ok(Answer::Sent { room_seq, .. }) => format!("accepted, room_seq {room_seq}"),
-        Ok(Answer::LeftChat) => "left".into(),
-        Ok(Answer::Stick {
-            place: 0, epoch, ..
-        }) => format!("granted, epoch {epoch}"),
-        Ok(Answer::Stick { place, epoch, .. }) => format!("place {place}, epoch {epoch}"),
-        Ok(Answer::Draft { length, .. }) => format!("draft of {length}"),
-        Ok(
-            Answer::OnBreak {
-                stress, boss_alert, ..
-            }
-            | Answer::Mood { stress, boss_alert },
-        ) => format!("stress {stress}, boss {boss_alert}"),
-        Ok(Answer::Arrived { user }) => format!("is user_{}", user.0),
-        Ok(Answer::Done) => "done".into(),
-        Ok(Answer::History { messages, .. }) => format!("{} past messages", messages.len()),
-        Ok(Answer::Members { members, .. }) => format!("{} members", members.len()),
-        Ok(Answer::Read { cursor, .. }) => format!("read up to {cursor}"),
+        Ok(answer) => answer_words(answer),
         Err(refusal) => refusal.code.to_owned(),
     }
 }
 
-/// Runs a path again, and looks at what it says.
+/// Runs a path again, and records its steps and its violation.
 fn look(root: &Tiny, path: &[Action]) -> Counterexample {
     let mut found = Counterexample {
         steps: Vec::new(),
@@ -180,8 +154,8 @@ fn look(root: &Tiny, path: &[Action]) -> Counterexample {
     found
 }
 
-/// The path as a scenario in the steps form, and what its comments say. What it comes to there
-/// is for a run to tell.
+/// The path as a scenario in the steps form, with the texts of its comments. Whether it fails in
+/// that form, only a run can show.
 #[must_use]
 pub fn to_plan(found: &Counterexample, world: TinyWorld) -> (Plan, Notes) {
     let path: Vec<Action> = found.steps.iter().map(|step| step.action).collect();
@@ -199,8 +173,8 @@ pub fn to_plan(found: &Counterexample, world: TinyWorld) -> (Plan, Notes) {
     (plan, notes)
 }
 
-/// Searches one world, and tells now and then how far it is. The counts are the same with any
-/// number of jobs.
+/// Searches one world, and reports progress now and then. The counts do not depend on the number of
+/// threads.
 #[must_use]
 pub fn search(world: TinyWorld, options: &Options, watch: &mut dyn FnMut(Watched)) -> Searched {
     search::search(world, options, watch)

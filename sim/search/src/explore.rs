@@ -1,10 +1,9 @@
-//! Many seeds over the given scenarios, with the configuration itself drawn from each seed.
+//! Exploring: many seeds over the given scenarios, each with its own drawn configuration.
 //!
 //! A *trial* is one run: a scenario, the seed that its configuration is drawn from (`vary`), and
-//! the seed of its world, which is the same one unless a search says otherwise. Trials run in
-//! parallel and are taken in their order, so that what is found depends on nothing but the seeds.
+//! the seed of its world, which is equal unless a search chooses another. Trials run in parallel,
+//! and their results are merged in order, so that the findings depend on the seeds alone.
 
-mod cause;
 mod found;
 mod guided;
 mod hunt;
@@ -23,75 +22,74 @@ use sim_model::recipe::Recipe;
 
 use crate::runner::{Ended, RunSeed, in_order};
 
-pub use cause::cause;
 pub use found::{Failure, Failures};
 pub use guided::{Corpus, Entry};
 pub use hunt::{Guide, Hunted};
 pub use vary::{EVERYDAY, Varied, blank, vary};
 
-/// Adds what else is wrong with a run, of which its recipe is known: rules beside the properties.
+/// Adds findings of rules other than the properties to a run with this recipe.
 pub type AlsoJudge<'r> = &'r (dyn Fn(&Recipe, &mut SeedOutcome) + Sync);
 
-/// What to explore.
+/// The parameters of an exploration.
 #[derive(Clone)]
 pub struct Explored<'a> {
     /// The scenarios, taken in turn.
     pub plans: &'a [Plan],
-    /// The first seed; they go on upward.
+    /// The first seed; the others follow upward.
     pub first: u64,
-    /// How many trials at most.
+    /// The largest number of trials.
     pub count: u64,
-    /// The seed that all configurations are drawn from, instead of each trial's own.
+    /// The seed of all configurations, in place of each trial's own.
     pub draw: Option<u64>,
-    /// Which schedules.
+    /// The schedules to draw from.
     pub mix: Mix,
-    /// Trials at a time.
+    /// The number of parallel trials.
     pub jobs: NonZeroUsize,
-    /// Whether the first failure ends it.
+    /// Whether the first failure ends the exploration.
     pub patience: Patience,
-    /// Only violations of these count (`panic` is one); none means all.
+    /// The properties whose violations count (`panic` is one); all if it is empty.
     pub properties: &'a [String],
-    /// What to look for besides failures, and how.
+    /// What to search for besides failures, and how.
     pub seek: Option<(Seek, Guide)>,
-    /// Where every run leaves the history of its seed.
+    /// The turns of every run.
     pub recipe: Recipe,
-    /// What is known before, if runs split where they reach something new.
+    /// Earlier knowledge, if runs split at new states.
     pub guided: Option<Corpus>,
-    /// What else every run is judged by; nothing outside of tests.
+    /// Additional rules, for tests.
     pub also_judge: Option<AlsoJudge<'a>>,
 }
 
 /// Whether a failure ends the exploration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// It does.
+    /// The first failure ends it.
     FirstFailure,
-    /// It goes on, and tells of all failures at the end.
+    /// It continues, and reports all failures at the end.
     KeepGoing,
 }
 
-/// What an exploration came to.
+/// The result of an exploration.
 #[derive(Clone, Debug, Default)]
 pub struct Exploration {
-    /// Trials taken; guided, families.
+    /// The number of trials; of families, if it was guided.
     pub tried: u64,
-    /// Runs, branches among them.
+    /// The number of runs, including branches.
     pub runs: u64,
-    /// Events of the virtual worlds handled.
+    /// The number of steps.
     pub steps: u64,
-    /// `sometimes` points reached.
+    /// The `sometimes` points that were reached.
     pub tally: Tally,
-    /// What was violated.
+    /// The failures.
     pub failures: Failures,
-    /// The worst first, if a search was asked for.
+    /// The worst trials, if a search was requested.
     pub hunted: Option<Hunted>,
-    /// What it cost up to the first failure, that trial or family included.
+    /// The effort until the first failure, including that trial or family.
     pub first_failure: Option<Effort>,
-    /// What was interesting, if it was guided.
+    /// The corpus, if it was guided.
     pub guided: Option<Corpus>,
 }
 
-/// What one trial came to, as far as it is kept.
+/// The kept part of a trial's result.
 struct Tried {
     steps: u64,
     trace_hash: u64,
@@ -100,16 +98,16 @@ struct Tried {
     worst: Worst,
 }
 
-/// Who is told while it goes on, and says whether it should.
+/// Receives progress, and decides whether to continue.
 pub trait Listener {
-    /// A trial was taken.
+    /// Called after each trial.
     fn tried(&mut self, trial: &Trial);
-    /// Now and then. `Break` ends the exploration after the trials taken so far.
+    /// Called now and then. `Break` ends the exploration after the trials so far.
     fn tick(&mut self, so_far: &Exploration) -> ControlFlow<()>;
 }
 
 impl Explored<'_> {
-    /// The scenario of a trial, as drawn.
+    /// The drawn scenario of a trial.
     #[must_use]
     pub fn varied(&self, trial: &Trial) -> Varied {
         let mut varied = vary(&self.plans[trial.scenario], trial.draw, self.mix);
@@ -117,7 +115,7 @@ impl Explored<'_> {
         varied
     }
 
-    /// The place of the scenario of this name.
+    /// The index of the scenario with this name.
     fn scenario(&self, name: &str) -> Option<usize> {
         self.plans.iter().position(|plan| plan.name == name)
     }
@@ -126,7 +124,7 @@ impl Explored<'_> {
         self.properties.is_empty() || self.properties.iter().any(|wanted| wanted == property)
     }
 
-    /// The trial of this number, if it is drawn like any other.
+    /// The trial with this number, drawn without regard to a search.
     fn fresh(&self, index: u64) -> Trial {
         let seed = self.first.wrapping_add(index);
         Trial {
@@ -138,7 +136,7 @@ impl Explored<'_> {
         }
     }
 
-    /// The scenario of a trial: one after another, and drawn flows in between.
+    /// The scenario of a trial: all in turn, and drawn flows in between.
     fn scenario_of(&self, index: u64) -> usize {
         let (turn, scenarios) = match self.plans.split_last() {
             Some((last, files)) if vary::is_blank(last) && !files.is_empty() => {
@@ -152,7 +150,7 @@ impl Explored<'_> {
         usize::try_from(turn % scenarios as u64).unwrap_or(0)
     }
 
-    /// What a run violated that counts.
+    /// The violations of a run that count.
     fn violations(&self, outcome: &SeedOutcome) -> Vec<(Class, Violation)> {
         let class_of = |violation: &Violation| {
             let property = outcome.properties.get(violation.property.as_str());
@@ -180,7 +178,7 @@ impl Explored<'_> {
     }
 }
 
-/// Explores; guided, by runs that split, and else by those of `run`.
+/// Explores: by families if it is guided, otherwise by trials of `run`.
 pub fn explore(what: &Explored<'_>, run: RunSeed<'_>, listener: &mut dyn Listener) -> Exploration {
     if let Some(corpus) = &what.guided {
         return guided::explore(what, corpus.clone(), listener);
@@ -190,7 +188,8 @@ pub fn explore(what: &Explored<'_>, run: RunSeed<'_>, listener: &mut dyn Listene
         ..Exploration::default()
     };
     while all.tried < what.count {
-        // Without a search there is one round. A search looks at each round before the next.
+        // Without a search there is one round. With one, each round depends on the results of the
+        // previous round.
         let (base, left) = (all.tried, what.count - all.tried);
         let round: Vec<Trial> = match &all.hunted {
             None => Vec::new(),
@@ -229,7 +228,7 @@ pub fn explore(what: &Explored<'_>, run: RunSeed<'_>, listener: &mut dyn Listene
 }
 
 impl Exploration {
-    /// Adds the next trial. Whether it failed.
+    /// Adds the next trial. Returns whether it failed.
     fn take(&mut self, trial: &Trial, ended: Ended<Tried>, what: &Explored<'_>) -> bool {
         self.tried += 1;
         self.runs += 1;
@@ -242,9 +241,8 @@ impl Exploration {
                     hunted.take(trial, tried.worst);
                 }
                 for (class, violation) in &tried.violations {
-                    let (name, detail) = (&violation.property, &violation.detail);
-                    self.failures
-                        .add(trial, Some(tried.trace_hash), *class, name, detail);
+                    let hash = Some(tried.trace_hash);
+                    self.failures.add(trial, hash, *class, violation);
                 }
                 !tried.violations.is_empty()
             }
@@ -255,13 +253,12 @@ impl Exploration {
         failed
     }
 
-    /// Adds a run that broke off. Whether that counts.
+    /// Adds a run that panicked. Returns whether that counts.
     fn take_panic(&mut self, trial: &Trial, words: &str, what: &Explored<'_>) -> bool {
         let wanted = what.wants(PANIC);
         if wanted {
-            let detail = format!("The run panicked: {words}");
-            let class = Class::Safety;
-            self.failures.add(trial, None, class, PANIC, &detail);
+            let violation = Violation::of_panic(words, trial.seed);
+            self.failures.add(trial, None, Class::Safety, &violation);
         }
         wanted
     }
@@ -274,7 +271,7 @@ impl Exploration {
         points.map(|point| point.name()).collect()
     }
 
-    /// What it cost so far.
+    /// The effort so far.
     const fn effort(&self) -> Effort {
         Effort {
             seeds: self.tried,
@@ -283,7 +280,7 @@ impl Exploration {
         }
     }
 
-    /// What reports show of it: of this exploration of `what`.
+    /// The result for reports.
     #[must_use]
     pub fn result(&self, what: &Explored<'_>) -> ExplorationResult {
         let drew = |trial: &Trial| what.varied(trial).drew;

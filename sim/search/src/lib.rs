@@ -1,4 +1,4 @@
-//! Runs of the virtual world, judged: one seed or many, explored, shrunk, and every interleaving of
+//! Judged runs of the virtual world: one seed or many, explored, shrunk, and every interleaving of
 //! a tiny world.
 
 pub mod caught;

@@ -1,5 +1,5 @@
-//! Runs the seeds of one scenario over several threads, and merges what they come to in the order
-//! of the seeds, so that nothing but the time it takes depends on the number of threads.
+//! Runs the seeds of one scenario on several threads, and merges their outcomes in the order of
+//! seeds, so that results do not depend on the number of threads.
 
 mod in_order;
 mod merged;
@@ -16,26 +16,26 @@ use sim_model::plan::Plan;
 pub(crate) use in_order::{Ended, in_order};
 pub use merged::Merged;
 
-/// Runs one seed of a plan to its end, and tells the observer of everything if there is one. It
-/// computes the same with or without one.
+/// Runs one seed of a plan to its end, and passes all records to the observer, if there is one. The
+/// outcome does not depend on the observer.
 pub type RunSeed<'r> =
     &'r (dyn Fn(&Plan, u64, &Progress, Option<&mut (dyn Observer + '_)>) -> SeedOutcome + Sync);
 
-/// Which seeds to run, and how many at a time.
+/// The seeds to run, and the number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seeds {
     /// The first.
     pub first: u64,
-    /// How many, upward from the first. Past the largest number they go on from 0.
+    /// The number of seeds, upward from the first. After the largest number they continue from 0.
     pub count: NonZeroU64,
-    /// At a time.
+    /// The number of threads.
     pub jobs: NonZeroUsize,
 }
 
 /// Runs all seeds and merges their outcomes in order.
 ///
 /// A seed whose run panics (the core does on a broken invariant) counts as a safety violation.
-/// `tick` is called now and then on the calling thread.
+/// `tick` is called regularly on the calling thread.
 pub fn run_seeds(
     seeds: Seeds,
     run: &(dyn Fn(u64, &Progress) -> SeedOutcome + Sync),
@@ -51,7 +51,7 @@ pub fn run_seeds(
     merged
 }
 
-/// What one seed came to, as if it had been run here: of worlds that are run elsewhere.
+/// The merged result of one seed that was run elsewhere.
 pub fn of_one_seed(outcome: SeedOutcome) -> Merged {
     let seed = outcome.seed;
     let mut merged = Merged::new(Seeds {

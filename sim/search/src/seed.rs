@@ -1,4 +1,4 @@
-//! One seed of a plan in the virtual world, judged: to its end at once, or step by step.
+//! One judged seed of a plan in the virtual world: run to its end, or step by step.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,10 +12,10 @@ use sim_model::recipe::Recipe;
 use sim_world::abstraction::Facet;
 use sim_world::{self, Onlooker, Split};
 
-/// Runs one seed of a plan to its end. `also` is told of everything, and changes nothing.
+/// Runs one seed of a plan to its end. `also` receives all records, and does not change the run.
 ///
 /// # Panics
-/// When an invariant of the core is broken, or when one seed has two histories: bugs, both, which
+/// If an invariant of the core is broken, or if one seed has two histories. Both are bugs, which
 /// the runner reports as violations.
 pub fn run_seed(
     plan: &Plan,
@@ -29,14 +29,14 @@ pub fn run_seed(
     alone(jury).finish(plan, ran)
 }
 
-/// The jury of a world that is gone.
+/// The jury of a world that was dropped.
 fn alone(jury: Rc<RefCell<Jury<'_>>>) -> Jury<'_> {
     Rc::into_inner(jury)
         .expect("a world that is over has let its observer go")
         .into_inner()
 }
 
-/// A judged run that is taken step by step, and copied while it goes on.
+/// A judged run that is stepped, and can be copied.
 pub struct JudgedSplit<'p> {
     plan: &'p Plan,
     run: Split<'p>,
@@ -44,7 +44,7 @@ pub struct JudgedSplit<'p> {
 }
 
 impl<'p> JudgedSplit<'p> {
-    /// Begins the run of a seed, as its plan's recipe has it.
+    /// Starts the run of a seed, with its plan's recipe.
     #[must_use]
     pub fn begin(plan: &'p Plan, seed: u64) -> Self {
         let jury = Rc::new(RefCell::new(Jury::new(plan, None)));
@@ -53,30 +53,29 @@ impl<'p> JudgedSplit<'p> {
         Self { plan, run, jury }
     }
 
-    /// Takes the next step. Whether there are more.
+    /// Takes the next step. Returns whether there are more.
     pub fn step(&mut self) -> bool {
         self.run.step()
     }
 
-    /// How many steps were taken.
+    /// The number of steps taken.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.run.steps()
     }
 
-    /// Where the run left the history of its seed.
+    /// The turns that the run took.
     #[must_use]
     pub fn recipe(&self) -> &Recipe {
         self.run.recipe()
     }
 
-    /// Adds the facets that the state entered since the last look.
+    /// Adds the facets that the state has entered since the last look.
     pub fn look(&mut self, entered: &mut Vec<Facet>) {
         self.run.look(entered);
     }
 
-    /// A copy of the run in which chance is drawn anew from here; of branch 0, one that goes on
-    /// like this one.
+    /// A copy of the run with new randomness from here on. Branch 0 continues like the original.
     #[must_use]
     pub fn branch(&self, branch: u32) -> Self {
         let jury = Rc::new(RefCell::new(self.jury.borrow().alone()));
@@ -88,7 +87,7 @@ impl<'p> JudgedSplit<'p> {
         }
     }
 
-    /// What the run came to. It must be over.
+    /// The outcome of the run, which must be over.
     #[must_use]
     pub fn finish(self) -> SeedOutcome {
         let ran = self.run.finish();

@@ -1,12 +1,12 @@
-//! From a run that violates a property to the smallest that a person can read: the fewest users,
-//! steps and faults, the shortest times, and everything else as usual.
+//! Shrinks a run that violates a property to one that a person can read: few users, steps and
+//! faults, short times, and defaults otherwise.
 //!
-//! First the run is written down as steps (`record`): what each client asked for and when, and
-//! what the network did. From there on everything is a change to a plan in the steps form, which
-//! is kept if a run of it still violates the same property (`lab`): things are taken away
-//! (`fewer`, by delta debugging, `ddmin`), made simpler (`simpler`), and moved closer together
-//! (`sooner`), until nothing helps any more or the time is up. The same seed, plan and number of
-//! runs always end in the same plan.
+//! First the run is recorded as steps (`record`): each client's calls with their times, and the
+//! network's treatment of them. Then every change is a change to a plan in the steps form. It is
+//! kept if a run of the plan still violates the property (`lab`). Passes remove parts (`fewer`, by
+//! delta debugging, `ddmin`), simplify them (`simpler`), and compress time (`sooner`), until no
+//! change helps or the time is up. The result depends only on the plan, the seed and the number of
+//! runs.
 
 mod ddmin;
 mod fewer;
@@ -29,47 +29,47 @@ use sim_model::outcome::{PANIC, Progress};
 use sim_model::plan::{Plan, Workload};
 use ways::TrueTo;
 
-/// How often everything is tried again at most; the second time mostly finds nothing.
+/// The largest number of rounds. The second one rarely finds anything.
 const ROUNDS: usize = 4;
 
 /// Why nothing was shrunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unshrunk {
-    /// There is nothing to shrink.
+    /// The run does not violate the property.
     #[error("the run does not violate it")]
     Holds,
-    /// Written down as steps, the run does not violate the property any more.
+    /// Recorded as steps, the run does not violate the property any more.
     #[error("the run could not be repeated step by step")]
     NotInSteps,
 }
 
-/// What to shrink.
+/// The failure to shrink.
 #[derive(Clone, Copy, Debug)]
-pub struct Failure<'a> {
+pub struct FailedRun<'a> {
     /// The plan that fails.
     pub plan: &'a Plan,
-    /// With this seed.
+    /// The seed.
     pub seed: u64,
-    /// The property that it violates; `panic` if its run breaks off.
+    /// The violated property; `panic` if the run panics.
     pub property: &'a str,
 }
 
-/// What shrinking needs of its surroundings.
+/// The environment of shrinking.
 pub struct Means<'a> {
     /// Runs one seed.
     pub run: RunSeed<'a>,
-    /// Whether there is time for more.
+    /// Whether time is left.
     pub time_left: &'a dyn Fn() -> bool,
-    /// Told how many candidates were run, and how many steps the smallest plan has.
+    /// Receives the number of candidates so far, and the steps of the smallest plan.
     pub tell: &'a mut dyn FnMut(u64, usize),
 }
 
 /// Shrinks a failure.
 ///
 /// # Errors
-/// When there is nothing to shrink, or it cannot be written down as steps.
-pub fn shrink(failure: &Failure<'_>, means: Means<'_>) -> Result<Shrunk, Unshrunk> {
-    let Failure {
+/// The run does not fail, or does not fail when it is recorded as steps.
+pub fn shrink(failure: &FailedRun<'_>, means: Means<'_>) -> Result<Shrunk, Unshrunk> {
+    let FailedRun {
         plan,
         seed,
         property,
@@ -82,7 +82,7 @@ pub fn shrink(failure: &Failure<'_>, means: Means<'_>) -> Result<Shrunk, Unshrun
         lab.property = property;
         in_steps(plan, &mut lab)
     };
-    // In a short script the core's invariants are asked so often that they may speak first.
+    // In a short script the core's invariants are checked so often that they may fail first.
     let mut smallest = in_steps_of(property)
         .or_else(|| in_steps_of(PANIC))
         .ok_or(Unshrunk::NotInSteps)?;
@@ -135,20 +135,20 @@ fn size(plan: &Plan, seen: &Seen) -> Size {
     }
 }
 
-/// A way to write a run down, and what is changed of the plan that it gives.
+/// A way to record a run, with a change to the resulting plan.
 type Variant<'a> = (TrueTo, &'a dyn Fn(&mut Plan));
 
-/// The failing run as steps; none if, written so, it does not fail.
+/// The failing run as steps; none if it does not fail in that form.
 fn in_steps(plan: &Plan, lab: &mut Lab<'_>) -> Option<Plan> {
     if matches!(plan.workload, Workload::Steps { .. }) {
         return Some(plan.clone());
     }
     let mut scribe = Scribe::new(START);
     let (run, seed) = (lab.run, lab.seed);
-    // A run that breaks off has been written down as far as it came, and that is enough.
+    // A run that panics has been recorded up to there, which is enough.
     let _ = caught(|| run(plan, seed, &Progress::default(), Some(&mut scribe)));
     let quick = Arc::new(Quantiles::new(Shape::Fixed(1_000)));
-    // Packets that nothing is written of take as long as usual, or as little as may be.
+    // Packets without a record take the usual time, or the shortest.
     let variants: [Variant<'_>; 5] = [
         (TrueTo::Packets, &|_| {}),
         (TrueTo::Packets, &|steps| {
@@ -169,8 +169,8 @@ fn in_steps(plan: &Plan, lab: &mut Lab<'_>) -> Option<Plan> {
     })
 }
 
-/// Short names, in order; and the seed to run it with.
-fn rename(plan: &mut Plan, failure: &Failure<'_>, seed: u64) {
+/// Gives the plan short names, and the seed to run it with.
+fn rename(plan: &mut Plan, failure: &FailedRun<'_>, seed: u64) {
     plan.name = format!("{}_{}", failure.property, failure.seed);
     plan.seed = seed;
     if let Workload::Steps { users, .. } = &mut plan.workload {
@@ -180,7 +180,7 @@ fn rename(plan: &mut Plan, failure: &Failure<'_>, seed: u64) {
     }
 }
 
-/// a, b, … z, a1, b1, …
+/// The names a, b, … z, a1, b1, …
 fn short_name(index: usize) -> String {
     let letter = char::from(b'a' + u8::try_from(index % 26).unwrap_or(0));
     match index / 26 {

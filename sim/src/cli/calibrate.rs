@@ -1,4 +1,4 @@
-//! The words of `sim calibrate`.
+//! The arguments of `sim calibrate`.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ Exit codes: 0 it was measured, 1 a run violated a safety property, 3 a liveness
 property, 2 the command line or the scenario is wrong, 4 no server was there or
 it could not be measured.";
 
-/// What to measure, and what to show beside it.
+/// The server to measure, and the outputs.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct CalibrateArgs {
     /// A scenario to run in both worlds
@@ -42,7 +42,7 @@ pub struct CalibrateArgs {
     /// The token of the server; better in SIM_TOKEN
     #[arg(long, value_name = "TOKEN", env = "SIM_TOKEN", hide_env = true)]
     pub token: Option<Token>,
-    /// Write the YAML there, too
+    /// Write the YAML to this file, too
     #[arg(long, value_name = "FILE.yaml")]
     pub out: Option<PathBuf>,
     /// Write all of it as JSON (- is the standard output)
@@ -62,25 +62,25 @@ pub struct CalibrateArgs {
     /// The seed of all runs, in place of the scenario's own
     #[arg(long, value_name = "N", requires = "file")]
     pub seed: Option<u64>,
-    /// What the server was told: turn_limit=none
+    /// A limit the server was started with: turn_limit=none
     #[arg(long = "limit", value_name = "KEY=VALUE", requires = "file")]
     pub limits: Vec<ServerLimit>,
 }
 
 impl CalibrateArgs {
-    /// The server, at the scenario's own load.
+    /// The server, with the scenario's own arrivals.
     #[must_use]
     pub fn options(&self) -> Options {
         Options {
             target: self.target.clone().with(self.token.clone()),
             protocol: self.protocol.unwrap_or_default(),
             scale: RateScale::default(),
-            // Each was checked when it was read, and all of them together by `check`.
+            // Each limit was checked when it was parsed, and all together by `check`.
             server: config(&self.limits).unwrap_or_default(),
         }
     }
 
-    /// The loads, from the lowest to the highest, each once.
+    /// The loads in ascending order, without duplicates.
     #[must_use]
     pub fn loads(&self) -> Vec<RateScale> {
         let mut loads = self.scales.clone();
@@ -90,13 +90,13 @@ impl CalibrateArgs {
     }
 }
 
-/// The most loads: a page shows no more of them.
+/// The largest number of loads, which a page can show.
 const MOST_LOADS: usize = 16;
 
-/// What clap's own rules cannot say.
+/// Checks rules that clap cannot express.
 ///
 /// # Errors
-/// A sentence that says what is wrong.
+/// A sentence that describes the violation.
 pub(super) fn check(arguments: &CalibrateArgs) -> Result<(), String> {
     config(&arguments.limits)?;
     if arguments.scales.len() > MOST_LOADS {

@@ -1,4 +1,4 @@
-//! The words of `sim compare`.
+//! The arguments of `sim compare`.
 
 use std::path::PathBuf;
 
@@ -21,19 +21,19 @@ the other. With --fail-on-regression also, the first that applies:
   4   the verdict can no longer be given
   99  another figure is worse";
 
-/// What to compare.
+/// The results to compare.
 #[derive(Args, Clone, Debug, PartialEq)]
 pub struct CompareArgs {
-    /// The result from before, as --json wrote it
+    /// The earlier result, written by --json
     #[arg(value_name = "A.json")]
     pub before: PathBuf,
-    /// The result from after
+    /// The later result
     #[arg(value_name = "B.json")]
     pub after: PathBuf,
-    /// Exit with a code of its own when a figure is worse
+    /// Exit with a special code if a figure is worse
     #[arg(long)]
     pub fail_on_regression: bool,
-    /// How far off wall-clock speed may be
+    /// The tolerance for wall-clock speed
     #[arg(long, value_name = "PERCENT", default_value = "20%", value_parser = percent)]
     pub noise: Percent,
     /// Write the comparison as JSON (- is standard output)
@@ -41,7 +41,7 @@ pub struct CompareArgs {
     pub json: Option<PathBuf>,
 }
 
-/// A part of a hundred.
+/// A percentage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percent(pub f64);
 

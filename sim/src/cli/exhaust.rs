@@ -1,4 +1,4 @@
-//! The words of `sim exhaust`.
+//! The arguments of `sim exhaust`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -23,22 +23,22 @@ run: if that shows the same, the command that repeats it is printed.
 Exit codes: 0 nothing is violated, 1 something is (the shortest path is shown),
 2 the command line is wrong.";
 
-/// What to search.
+/// The worlds to search.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct ExhaustArgs {
-    /// How many users
+    /// Number of users
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=5))]
     pub users: u8,
-    /// How many steps a path has at most
+    /// Largest number of steps of a path
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub depth: u32,
-    /// How many things may go wrong on one path
+    /// Largest number of faults on one path
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub faults: u8,
     /// Which tiny world
     #[arg(long, value_enum, default_value_t = Which::All)]
     pub world: Which,
-    /// On how many cores (all)
+    /// Number of threads (all cores)
     #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true)]
     pub jobs: Option<NonZeroUsize>,
     /// Write the result as JSON (- is the standard output)
@@ -55,7 +55,7 @@ pub struct ExhaustArgs {
 /// Which of the tiny worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Which {
-    /// A line for partners, and pair rooms
+    /// A queue for partners, and pair rooms
     Line,
     /// A named room with its stick
     Room,
@@ -64,7 +64,7 @@ pub enum Which {
 }
 
 impl Which {
-    /// The worlds meant.
+    /// The selected worlds.
     #[must_use]
     pub const fn worlds(self) -> &'static [TinyWorld] {
         match self {

@@ -1,4 +1,4 @@
-//! What may be written after `sim explore`.
+//! The arguments of `sim explore`.
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
@@ -40,19 +40,19 @@ in a row reach nothing new. What a branch did is a recipe: run it again by
 Exit codes: 0 nothing was violated, 1 a safety property (or a panic),
 3 a liveness property, 2 a wrong command line or scenario.";
 
-/// What to explore, and for how long.
+/// The scenarios to explore, and the duration.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExploreArgs {
     /// Scenario files, taken in turn
     #[arg(value_name = "FILE", required_unless_present = "flows")]
     pub files: Vec<PathBuf>,
-    /// Draw everyday flows as well, or with no FILE alone
+    /// Also draw everyday flows; the default without FILE
     #[arg(long)]
     pub flows: bool,
     /// How many seeds to try in all
     #[arg(long, value_name = "N", required_unless_present_any = ["time", "guided"])]
     pub seeds: Option<NonZeroU64>,
-    /// How long to go on, as in 90s or 10m
+    /// How long to explore, as in 90s or 10m
     #[arg(long = "for", id = "time", value_name = "TIME", conflicts_with = "seeds", value_parser = some_time)]
     pub time: Option<Span>,
     /// The first seed (1)
@@ -66,25 +66,25 @@ pub struct ExploreArgs {
     /// Draw every configuration from this seed
     #[arg(long, value_name = "SEED")]
     pub draw: Option<u64>,
-    /// Go on after a failure
+    /// Continue after a failure
     #[arg(long)]
     pub keep_going: bool,
     /// Split runs where they reach something new
     #[arg(long, conflicts_with_all = ["seek", "recipe"])]
     pub guided: bool,
-    /// With --guided: keep what was new there
+    /// With --guided: keep new recipes in this folder
     #[arg(long, value_name = "DIR", requires = "guided")]
     pub corpus: Option<PathBuf>,
-    /// Leave the seed's history there: s123:2,s990:1
+    /// Branch the run at these turns: s123:2,s990:1
     #[arg(long, value_name = "RECIPE", requires = "seeds")]
     pub recipe: Option<Recipe>,
-    /// Only violations of these count (properties, panic)
+    /// Count only violations of these (properties, panic)
     #[arg(long = "property", value_name = "NAME,…", value_delimiter = ',', value_parser = property)]
     pub properties: Vec<String>,
     /// Which schedules: plain, race or mixed (mixed)
     #[arg(long, value_parser = mix(), value_name = "WHICH", default_value = "mixed", hide_default_value = true, hide_possible_values = true)]
     pub schedule: Mix,
-    /// Seek the worst: queue-wait, stick-wait, overtaking
+    /// Search the worst: queue-wait, stick-wait, overtaking
     #[arg(long, value_parser = seek(), value_name = "WHAT", hide_possible_values = true)]
     pub seek: Option<Seek>,
     /// With --seek: only at random, not near the worst
@@ -93,13 +93,13 @@ pub struct ExploreArgs {
     /// How many seeds to try at a time (one each core)
     #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true)]
     pub jobs: Option<NonZeroUsize>,
-    /// Write what was found as JSON (- is standard output)
+    /// Write the findings as JSON (- is standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write what clients of the first failing seed saw
+    /// Write a trace of the first failing seed
     #[arg(long, value_name = "FILE.jsonl")]
     pub trace: Option<PathBuf>,
-    /// Do not look for a smaller scenario after a failure
+    /// Do not shrink failures
     #[arg(long, hide = true)]
     pub no_shrink: bool,
     /// Show what every seed drew
@@ -110,7 +110,7 @@ pub struct ExploreArgs {
     pub quiet: bool,
 }
 
-/// The name of a property, or of what a run that breaks off violates.
+/// Parses the name of a property, or `panic`.
 fn property(name: &str) -> Result<String, String> {
     let mut known = PROPERTIES.into_iter().chain([PANIC]);
     if known.any(|known| known == name) {

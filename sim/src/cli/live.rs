@@ -1,4 +1,4 @@
-//! What of a run's arguments is about a live server.
+//! The arguments of a run for a live server.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::RunArgs;
 use sim_live::{Options, Protocol, RateScale, Target, Token};
 
-/// A live server, and how it is loaded.
+/// A live server, and its load.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct LiveArgs {
     /// Run against the server there, in real time
@@ -43,7 +43,7 @@ pub struct LiveArgs {
     /// Find the highest rate at which it still passes
     #[arg(long, requires = "target", help_heading = "Live servers")]
     pub stages: bool,
-    /// What the server was told: turn_limit=none
+    /// A limit the server was started with: turn_limit=none
     #[arg(
         long = "limit",
         value_name = "KEY=VALUE",
@@ -53,7 +53,7 @@ pub struct LiveArgs {
     pub limits: Vec<ServerLimit>,
 }
 
-/// A limit that the server was started with, as it takes them itself.
+/// A limit of the server, in the form of its own command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerLimit {
     key: String,
@@ -90,19 +90,19 @@ pub(super) fn config(limits: &[ServerLimit]) -> Result<Config, String> {
 }
 
 impl LiveArgs {
-    /// The server, if one is named, with arrivals multiplied as told.
+    /// The options of the live run, if a server is named.
     #[must_use]
     pub fn options(&self) -> Option<Options> {
         Some(Options {
             target: self.target.clone()?.with(self.token.clone()),
             protocol: self.protocol.unwrap_or_default(),
             scale: self.rate_scale.unwrap_or_default(),
-            // Each was checked when it was read; together they can only be wrong together.
+            // Each limit was checked when it was parsed, and all together by `check`.
             server: config(&self.limits).unwrap_or_default(),
         })
     }
 
-    /// The words that name the same server again.
+    /// The arguments that name this server again.
     #[must_use]
     pub fn words(&self) -> String {
         let Some(target) = &self.target else {
@@ -122,10 +122,10 @@ impl LiveArgs {
     }
 }
 
-/// What clap's own rules cannot say.
+/// Checks rules that clap cannot express.
 ///
 /// # Errors
-/// A sentence that says what is wrong.
+/// A sentence that describes the violation.
 pub(super) fn check(run: &RunArgs) -> Result<(), String> {
     if run.live.target.is_none() {
         return Ok(());

@@ -1,4 +1,5 @@
-//! `sim calibrate`: measures a live server, and runs a scenario on it and on a virtual one like it.
+//! `sim calibrate`: measures a live server, and runs a scenario on it and on an equivalent virtual
+//! one.
 
 use sim_model::outcome::START;
 use sim_scenario::load;
@@ -51,7 +52,7 @@ pub(super) fn run(arguments: &CalibrateArgs, console: &mut Console<'_>) -> u8 {
     }
 }
 
-/// Measures the server, shows what it takes, and sets both worlds side by side.
+/// Measures the server, prints its times, and compares both worlds.
 fn all(
     arguments: &CalibrateArgs,
     plan: Option<&(&Path, Plan)>,
@@ -95,7 +96,7 @@ fn all(
     })
 }
 
-/// One load in both worlds.
+/// Runs one load in both worlds.
 fn both(
     plan: &Plan,
     seed: u64,
@@ -129,7 +130,7 @@ fn remarks(live: &LiveResult) -> Vec<String> {
     remarks
 }
 
-/// The same in the virtual world, and its calls a second.
+/// Runs the scenario in the virtual world. Returns its result and its calls per second.
 fn simulated(plan: &Plan, seed: u64, run: RunSeed<'_>) -> (RunResult, (f64, f64)) {
     let seeds = Seeds {
         first: seed,
@@ -149,7 +150,7 @@ fn simulated(plan: &Plan, seed: u64, run: RunSeed<'_>) -> (RunResult, (f64, f64)
     (summary.result, pace.each_second(ended))
 }
 
-/// Where JSON goes to the standard output, pages for people make way for it.
+/// If JSON goes to the standard output, the page goes to the standard error.
 fn show(arguments: &CalibrateArgs, console: &mut Console<'_>, page: &str) {
     if is_stdout(arguments.json.as_deref()) {
         console.complain(page);
@@ -158,7 +159,8 @@ fn show(arguments: &CalibrateArgs, console: &mut Console<'_>, page: &str) {
     }
 }
 
-/// Shows both worlds, and writes what was asked for; the exit code says if it could not be.
+/// Prints both worlds, and writes the requested files. Returns the exit code, which reports a
+/// failed write.
 fn write_all(arguments: &CalibrateArgs, done: &Calibrated, console: &mut Console<'_>) -> u8 {
     let view = View {
         detail: Detail::Normal,

@@ -14,7 +14,7 @@ use sim_report::{Detail, View};
 use sim_search::caught::caught;
 use sim_search::exhaust::{self, Options};
 
-/// Searches the worlds asked for, and returns the exit code.
+/// Searches the requested worlds, and returns the exit code.
 pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
     let json = arguments.json.as_deref();
     if let Some(path) = json.filter(|path| !is_stdout(Some(path)))
@@ -77,7 +77,8 @@ pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 
     found.exit_code
 }
 
-/// Writes the path as a scenario, if that comes to the same when it is read and run: its file.
+/// Writes the path as a scenario, if that fails in the same way when it is loaded and run. Returns
+/// its file.
 fn keep(path: &Counterexample, world: TinyWorld, console: &mut Console<'_>) -> Option<String> {
     let (plan, notes) = exhaust::to_plan(path, world);
     let file = console.unasked.join(format!("{}.yaml", plan.name));
@@ -96,7 +97,7 @@ fn keep(path: &Counterexample, world: TinyWorld, console: &mut Console<'_>) -> O
         Err(_) => path.property() == PANIC,
     };
     if !shows {
-        // A scenario that shows nothing helps nobody; that it is left is of no consequence.
+        // The scenario does not fail and is of no use. An error while removing it does not matter.
         let _ = std::fs::remove_file(&file);
     }
     shows.then(|| file.display().to_string())

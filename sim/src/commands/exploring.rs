@@ -1,4 +1,4 @@
-//! `sim explore`: tries seeds until one fails, their number is reached or time is up.
+//! `sim explore`: tries seeds until one fails, or their number or the time is reached.
 
 use sim_model::outcome::START;
 use sim_search::runner::RunSeed;
@@ -24,16 +24,16 @@ use sim_search::explore::{
 };
 use sim_search::shrink;
 
-/// How the command line asks for drawn flows: in place of a file.
+/// The flag for drawn flows, which stands for a file in messages.
 const FLOWS: &str = "--flows";
 
-/// Between two savings of the corpus, so that little is lost when exploring is killed.
+/// The time between two saves of the corpus, so that little is lost if the process is killed.
 const SAVE: Duration = Duration::from_secs(20);
 
-/// Between two looks of the live line.
+/// The time between two updates of the live line.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Does what was asked for, and returns the exit code.
+/// Explores, and returns the exit code.
 pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
     let Some(mut plans) = load_all(&arguments.files, console) else {
         return WRONG;
@@ -89,7 +89,7 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
     tell(arguments, &run, console)
 }
 
-/// What the command line asks for.
+/// The parameters of the requested exploration.
 fn asked<'p>(
     arguments: &'p ExploreArgs,
     plans: &'p [Plan],
@@ -122,7 +122,7 @@ fn asked<'p>(
     }
 }
 
-/// What is kept of each failure.
+/// Writes the files of all failures.
 fn keep_all(
     arguments: &ExploreArgs,
     what: &Explored<'_>,
@@ -131,7 +131,7 @@ fn keep_all(
 ) -> Vec<Kept> {
     let mut kept: Vec<Kept> = Vec::new();
     for failure in found.failures.iter() {
-        // One seed may violate one property in several ways; one scenario shows it.
+        // One seed may violate a property in several ways, for which one scenario is enough.
         let same =
             |other: &Failure| other.property == failure.property && other.trial == failure.trial;
         let before = found.failures.iter().take(kept.len()).position(same);
@@ -146,8 +146,8 @@ fn keep_all(
     kept
 }
 
-/// What the files of a failure are called: `stick_exclusion-1337`, and `stick_exclusion-1337-2`
-/// where another run of the same seed, a branch or one of another scenario, failed before it.
+/// The name of a failure's files: `stick_exclusion-1337`, or `stick_exclusion-1337-2` if another
+/// run of the same seed, a branch or one of another scenario, failed before it.
 fn name_of<'f>(failure: &'f Failure, before: impl Iterator<Item = &'f Failure>) -> String {
     let (property, seed) = (&failure.property, failure.trial.seed);
     let mut others: Vec<&Trial> = Vec::new();
@@ -163,13 +163,13 @@ fn name_of<'f>(failure: &'f Failure, before: impl Iterator<Item = &'f Failure>) 
     }
 }
 
-/// What was interesting before.
+/// Loads the corpus.
 fn corpus(arguments: &ExploreArgs) -> std::io::Result<Corpus> {
     let folder = arguments.corpus.as_deref();
     folder.map_or_else(|| Ok(Corpus::default()), Corpus::load)
 }
 
-/// Writes the drawn scenario of a failure, and the smallest one that fails in the same way.
+/// Writes the drawn scenario of a failure, and its shrunk form.
 fn keep(
     (arguments, what): (&ExploreArgs, &Explored<'_>),
     (failure, name): (&Failure, &str),
@@ -182,7 +182,7 @@ fn keep(
     if let Err(problem) = &written {
         cannot_write(&drawn, problem, console);
     }
-    let failed = shrink::Failure {
+    let failed = shrink::FailedRun {
         plan: &plan,
         seed: plan.seed,
         property: &failure.property,
@@ -196,7 +196,7 @@ fn keep(
     }
 }
 
-/// Tries the failure's seed again, and writes down what its clients did and saw.
+/// Repeats the failing run, and writes its trace.
 fn trace(
     path: &Path,
     what: &Explored<'_>,
@@ -206,7 +206,7 @@ fn trace(
     let file = BufWriter::new(File::create(path)?);
     let mut writer = TraceWriter::new(file, START, None);
     let plan = what.varied(&failure.trial).plan;
-    // A run that broke off leaves what it wrote until then.
+    // A run that panics leaves its trace up to the panic.
     let _ = caught(|| {
         let progress = Progress::default();
         run(&plan, failure.trial.seed, &progress, Some(&mut writer))
@@ -214,7 +214,7 @@ fn trace(
     writer.finish().map(drop)
 }
 
-/// Shows the page, writes the JSON, and returns the exit code.
+/// Prints the page, writes the JSON, and returns the exit code.
 fn tell(arguments: &ExploreArgs, run: &Exploring<'_>, console: &mut Console<'_>) -> u8 {
     let view = View {
         detail: match (arguments.quiet, arguments.verbose) {
@@ -254,7 +254,7 @@ fn cannot_write(path: &Path, problem: &std::io::Error, console: &mut Console<'_>
     WRONG
 }
 
-/// Hears how far the exploration is, and ends it when time is up.
+/// Receives the progress of the exploration, and ends it when the time is up.
 struct Ear<'a, 'c> {
     arguments: &'a ExploreArgs,
     what: &'a Explored<'a>,

@@ -15,15 +15,15 @@ use sim_model::recipe::Recipe;
 use sim_report::{FinishedRun, live_line, repeat_command};
 use sim_search::runner::of_one_seed;
 
-/// How often the live line is drawn.
+/// The time between two updates of the live line.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
 
-/// Stages at most, and how many of them halve the distance between the last rate that was good
-/// enough and the first that was not.
+/// The largest number of stages, and the number of bisections between the last passing rate and the
+/// first failing one.
 const MOST_STAGES: usize = 16;
 const BISECTIONS: usize = 3;
 
-/// An exit code, and why.
+/// An exit code with its reason.
 pub(super) type Problem = (u8, String);
 
 pub(super) fn unjudged(error: &LiveError) -> Problem {
@@ -84,7 +84,7 @@ fn once(
     })
 }
 
-/// Runs on another thread, and shows how it does on this one.
+/// Runs on another thread, and shows the progress on this one.
 pub(super) fn watched(
     ready: &Ready,
     seed: u64,
@@ -119,8 +119,8 @@ pub(super) fn watched(
     })
 }
 
-/// Finds the highest rate at which the scenario passes: doubles until it does not, or halves until
-/// it does, and then bisects. Shows the run at that rate.
+/// Finds the highest rate at which the scenario passes: doubles it until a run fails, or halves it
+/// until one passes, and then bisects. Returns the run at that rate.
 fn staged(
     arguments: &RunArgs,
     path: &Path,
@@ -145,13 +145,13 @@ fn staged(
         if let Some(live) = &result.live {
             stages.push(stage(result, live));
         }
-        // The run shown is the best; while none passes, the latest.
+        // The best passing run is shown; without one, the latest.
         let passed = verdict == Verdict::Pass;
         let none_passed = search.good.is_none();
         if passed || none_passed || verdict == Verdict::Safety {
             best = Some(run);
         }
-        // A server that breaks a rule is not measured any further.
+        // A server that violates safety is not measured further.
         let next = search.next(scale, passed);
         match next.filter(|_| verdict != Verdict::Safety && stages.len() < MOST_STAGES) {
             Some(next) => scale = next,
@@ -179,18 +179,18 @@ fn stage(result: &RunResult, live: &LiveResult) -> StageResult {
     }
 }
 
-/// What is known of rates so far.
+/// The state of the search for a rate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Search {
-    /// The highest that was good enough.
+    /// The highest passing rate.
     good: Option<u32>,
-    /// The lowest that was not.
+    /// The lowest failing rate.
     bad: Option<u32>,
     bisections: usize,
 }
 
 impl Search {
-    /// The rate to try after this one.
+    /// The next rate to try.
     fn next(&mut self, scale: RateScale, passed: bool) -> Option<RateScale> {
         let milli = scale.as_milli();
         if passed {
@@ -216,7 +216,7 @@ impl Search {
 mod tests {
     use super::*;
 
-    /// The rates that are tried where everything up to `limit` passes.
+    /// The rates that are tried if all up to `limit` pass.
     fn tried(limit: u32) -> Vec<u32> {
         let (mut search, mut scale, mut tried) = (Search::default(), RateScale::default(), vec![]);
         loop {

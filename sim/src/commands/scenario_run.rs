@@ -1,4 +1,5 @@
-//! Runs one scenario file over its seeds, and looks again at the first violation.
+//! Runs one scenario file over its seeds, and repeats the run of the first violation for its
+//! details.
 
 use sim_model::history::Observer;
 use sim_model::outcome::START;
@@ -11,8 +12,6 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use chat_types::Span;
-
 use super::{Console, shrinking};
 use crate::VERSION;
 use crate::cli::RunArgs;
@@ -24,12 +23,15 @@ use sim_report::trace::{Recorder, TraceWriter};
 use sim_report::{FinishedRun, LANES, Rerun, Story, html, live_line, repeat_command, run_command};
 use sim_search::runner::{Merged, Seeds, run_seeds};
 
-/// Lines of a story.
+/// The number of lines of a failure excerpt.
 const STORY: usize = 12;
 
 pub(super) type TraceFile = TraceWriter<BufWriter<File>>;
 
-/// Runs the scenario. The error says why its trace could not be written.
+/// Runs the scenario.
+///
+/// # Errors
+/// Its trace could not be written.
 pub(super) fn run(
     arguments: &RunArgs,
     path: &Path,
@@ -121,7 +123,7 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> String {
     format!("cannot write {}: {error}", path.display())
 }
 
-/// The command that shows the same again: the one seed that failed if it was one, else all.
+/// The command that reproduces the result: the one failing seed, otherwise all seeds.
 fn repro(run: &FinishedRun, seeds: Seeds) -> Repro {
     let (seed, count) = match run.headline() {
         Some(violation) => (violation.seed, 1),
@@ -134,7 +136,7 @@ fn repro(run: &FinishedRun, seeds: Seeds) -> Repro {
     }
 }
 
-/// Puts what was shrunk into the result.
+/// Adds the shrunk scenario to the result.
 fn tell_shrunk(run: &mut FinishedRun) {
     let (Some(shrunk), result) = (&run.shrunk, &mut run.summary.result) else {
         return;
@@ -148,7 +150,7 @@ fn tell_shrunk(run: &mut FinishedRun) {
     });
 }
 
-/// Runs the seed of the first violation again, and keeps what its clients saw.
+/// Repeats the run of the first violation, and returns an excerpt of its records.
 fn story(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<Story> {
     let violation = run.headline()?;
     let failing = run
@@ -157,12 +159,11 @@ fn story(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<Story> {
         .iter()
         .find(|failing| failing.seed == violation.seed)?;
     let first_hash = failing.trace_hash?;
-    let users: Vec<String> = violation.users.iter().take(LANES).cloned().collect();
+    let users = &violation.users[..violation.users.len().min(LANES)];
     if users.is_empty() {
         return None;
     }
-    let until = span_of(violation.at_ms);
-    let mut recorder = Recorder::new(START, until, &users, STORY);
+    let mut recorder = Recorder::new(START, violation.at, users, STORY);
     let again = catch_unwind(AssertUnwindSafe(|| {
         let progress = Progress::default();
         run_seed(&run.plan, violation.seed, &progress, Some(&mut recorder)).trace_hash
@@ -173,13 +174,13 @@ fn story(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<Story> {
         Err(_) => Rerun::Different { trace_hash: 0 },
     };
     Some(Story {
-        users,
+        users: users.iter().map(ToString::to_string).collect(),
         lines: recorder.into_lines(),
         rerun,
     })
 }
 
-/// Runs the seed of the first violation again, and draws it.
+/// Repeats the run of the first violation, and draws it.
 fn diagrams(run: &FinishedRun, run_seed: RunSeed<'_>) -> Vec<Diagram> {
     let Some(violation) = run.headline() else {
         return Vec::new();
@@ -195,7 +196,7 @@ fn diagrams(run: &FinishedRun, run_seed: RunSeed<'_>) -> Vec<Diagram> {
     shrunk.into_iter().chain(whole).collect()
 }
 
-/// Writes the report of a violation where a person finds it, and says where.
+/// Writes the report of a violation to a default file, and returns its path.
 pub(super) fn look(run: &FinishedRun, console: &mut Console<'_>) -> Option<String> {
     let violation = run.headline()?;
     let name = format!("{}-{}.html", violation.property, violation.seed);
@@ -207,18 +208,9 @@ pub(super) fn look(run: &FinishedRun, console: &mut Console<'_>) -> Option<Strin
     match written {
         Ok(()) => Some(path.display().to_string()),
         Err(problem) => {
-            // Nobody asked for it, so that the run is none the worse.
+            // The report was not requested, so an error here does not affect the run.
             console.complain(&format!("warning: {}\n", cannot_write(&path, &problem)));
             None
         }
     }
-}
-
-/// Milliseconds of virtual time, to the microsecond that they were made from.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a rounded float, far within u64"
-)]
-fn span_of(at_ms: f64) -> Span {
-    Span((at_ms.max(0.0) * 1_000.0).round() as u64)
 }

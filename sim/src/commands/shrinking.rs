@@ -1,4 +1,4 @@
-//! Shrinks a failure, writes what is left as a scenario, and runs that again from its file.
+//! Shrinks a failure, writes the result as a scenario, and runs that from its file.
 
 use sim_scenario::annotated;
 use sim_scenario::load;
@@ -14,19 +14,19 @@ use sim_model::outcome::{PANIC, Progress, Shrunk};
 use sim_model::plan::Plan;
 use sim_report::{Detail, FinishedRun, Rerun, ShrunkRun, View, shrunk_page};
 use sim_search::caught::caught;
-use sim_search::shrink::{Failure, Means, shrink as make_smaller};
+use sim_search::shrink::{FailedRun, Means, shrink as make_smaller};
 
-/// How long a run that failed is shrunk unasked.
+/// The time limit for shrinking that was not requested.
 const UNASKED: Duration = Duration::from_secs(15);
 
 /// The exit code when there is nothing to shrink.
 const UNJUDGED: u8 = 4;
 
-/// Shrinks the first violation of a run. None if there is none, or it cannot be; a run that fails
-/// has more to say than that.
+/// Shrinks the first violation of a run. None if there is none, or if it cannot be shrunk; the run
+/// itself reports the violation.
 pub(super) fn after_run(run: &FinishedRun, console: &mut Console<'_>) -> Option<ShrunkRun> {
     let violation = run.headline()?;
-    let failure = Failure {
+    let failure = FailedRun {
         plan: &run.plan,
         seed: violation.seed,
         property: &violation.property,
@@ -34,9 +34,9 @@ pub(super) fn after_run(run: &FinishedRun, console: &mut Console<'_>) -> Option<
     unasked(&failure, &usual_name(&failure), console)
 }
 
-/// Shrinks a failure that nobody asked to shrink, into a file of this name.
+/// Shrinks a failure without a request, into a file with this name.
 pub(super) fn unasked(
-    failure: &Failure<'_>,
+    failure: &FailedRun<'_>,
     name: &str,
     console: &mut Console<'_>,
 ) -> Option<ShrunkRun> {
@@ -44,12 +44,12 @@ pub(super) fn unasked(
     shrink_into(failure, &file, UNASKED, console).ok()
 }
 
-/// `stick_exclusion-1337`
-fn usual_name(failure: &Failure<'_>) -> String {
+/// The default name of a failure's files: `stick_exclusion-1337`.
+fn usual_name(failure: &FailedRun<'_>) -> String {
     format!("{}-{}", failure.property, failure.seed)
 }
 
-/// `target/sim/stick_exclusion-1337.yaml`
+/// The default path: `target/sim/stick_exclusion-1337.yaml`.
 fn unasked_file(console: &Console<'_>, name: &str) -> PathBuf {
     console.unasked.join(format!("{name}.yaml"))
 }
@@ -78,7 +78,7 @@ pub(super) fn shrink(arguments: &ShrinkArgs, console: &mut Console<'_>) -> u8 {
         ));
         return UNJUDGED;
     };
-    let failure = Failure {
+    let failure = FailedRun {
         plan: &plan,
         seed,
         property: &property,
@@ -104,7 +104,7 @@ pub(super) fn shrink(arguments: &ShrinkArgs, console: &mut Console<'_>) -> u8 {
     }
 }
 
-/// The property that a seed violates first.
+/// The first property that a seed violates.
 fn first_violation(plan: &Plan, seed: u64, run: RunSeed<'_>) -> Option<String> {
     match caught(|| run(plan, seed, &Progress::default(), None)) {
         Ok(outcome) => outcome
@@ -116,9 +116,9 @@ fn first_violation(plan: &Plan, seed: u64, run: RunSeed<'_>) -> Option<String> {
     }
 }
 
-/// Shrinks, writes the file, and runs it again.
+/// Shrinks, writes the file, and runs it.
 fn shrink_into(
-    failure: &Failure<'_>,
+    failure: &FailedRun<'_>,
     file: &Path,
     time: Duration,
     console: &mut Console<'_>,
@@ -152,7 +152,7 @@ fn shrink_into(
     })
 }
 
-/// Reads the file, as a person would run it, and compares.
+/// Loads and runs the file, and compares the outcome.
 fn run_again(shrunk: &Shrunk, file: &Path, run: RunSeed<'_>) -> Rerun {
     let Ok(plan) = load(file) else {
         return Rerun::Different { trace_hash: 0 };

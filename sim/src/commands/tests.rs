@@ -18,7 +18,8 @@ use sim_model::outcome::{
 };
 use sim_model::protocol::{Agent, User};
 
-/// A scenario of this name, whose users never do anything: its runs are made up here.
+/// A scenario with this name, whose users do nothing: the results of its runs are fabricated in
+/// these tests.
 fn scenario(name: &str) -> String {
     let flows = ["penpal", "vanisher", "speaker"]
         .map(|persona| format!("  - {{ name: {persona}, flow: [login, check] }}\n"));
@@ -29,7 +30,7 @@ fn scenario(name: &str) -> String {
     )
 }
 
-/// A world in which seed 44 of `unsafe` breaks a rule, and `panics` panics.
+/// A world in which seed 44 of `unsafe` violates a property, and `panics` panics.
 fn run_seed(
     plan: &Plan,
     seed: u64,
@@ -61,10 +62,10 @@ fn run_seed(
     };
     let violation = Violation {
         property: "room_order".to_owned(),
-        at_ms: 9.0,
-        users: vec!["user_7".to_owned()],
+        at: Span::millis(9),
+        users: vec![User(7)],
         detail: "user_7 saw message 2 before message 1.".to_owned(),
-        seed: 0,
+        ..Violation::default()
     };
     SeedOutcome {
         thresholds: Vec::new(),
@@ -84,7 +85,7 @@ fn run_seed(
     }
 }
 
-/// A folder with scenario files, and what a command printed there.
+/// A folder with scenario files, and the output of a command.
 struct Desk {
     folder: TempDir,
 }
@@ -113,7 +114,7 @@ impl Desk {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Runs a command line; words with a dot are files of the folder.
+    /// Runs a command line. Words with a dot are files of the folder.
     fn sim(&self, line: &str) -> Printed {
         let word = |word: &str| match word.contains('.') {
             true => self.path(word).into_os_string(),
@@ -306,7 +307,7 @@ fn schema_prints_the_schema() {
 #[test]
 fn exploring_tells_of_the_first_failure_and_how_to_try_it_again() {
     let desk = Desk::new();
-    // Files are taken in turn: the fifth seed goes to the first one.
+    // The files are taken in turn: the fifth seed runs on the first one.
     let both = |files| {
         desk.sim(&format!("sim explore {files} --seed 40 --seeds 20"))
             .code
@@ -367,7 +368,7 @@ fn exploring_goes_on_if_told_so_and_says_when_nothing_was_found() {
     let clean = desk.sim("sim explore burst.yaml --seeds 7 --quiet");
     assert_eq!(clean.code, 0);
     assert!(clean.out.starts_with("PASS · 7 seeds in "), "{}", clean.out);
-    // The clock of the tests moves by 10 ms whenever it is looked at.
+    // The clock of the tests advances by 10 ms at each reading.
     let timed = desk.sim("sim explore burst.yaml --for 100ms --quiet");
     assert!(timed.out.starts_with("PASS · "), "{}", timed.out);
     assert_eq!(desk.sim("sim explore wrong.yaml --seeds 7").code, 2);

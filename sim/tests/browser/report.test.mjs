@@ -1,5 +1,5 @@
-// Opens the sample reports in a real browser, at two sizes and in two schemes, and looks at what
-// a person would see. Nothing here waits for a length of time: only for what it wants to see.
+// Opens the sample reports in a real browser, in two sizes and two colour schemes, and checks what
+// a person would see. Tests wait for conditions only, never for a fixed time.
 
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
@@ -25,7 +25,7 @@ before(async () => {
 });
 after(async () => browser?.close());
 
-// A page with a report in it. Whatever it complains of or asks the network for is kept.
+// Opens a report. Console errors and network requests are recorded.
 async function open(name, viewport, colorScheme, more = {}) {
   const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce', ...more });
   const page = await context.newPage();
@@ -49,7 +49,7 @@ async function open(name, viewport, colorScheme, more = {}) {
   return { page, close };
 }
 
-// Runs a test for each size and scheme.
+// Runs a test for each size and colour scheme.
 function everywhere(title, name, look) {
   for (const size of SIZES) {
     for (const scheme of SCHEMES) {
@@ -68,7 +68,7 @@ async function fitsAcross(page) {
   assert.ok(widths[0] <= widths[1], `the page is ${widths[0]} wide in a window of ${widths[1]}`);
 }
 
-// The least contrast of all these texts with what is behind them (WCAG 2.2, 1.4.3).
+// The lowest contrast of these texts with their background (WCAG 2.2, 1.4.3).
 async function readable(page, selectors) {
   const found = await page.evaluate((all) => {
     const parse = (text) => (text.match(/[\d.]+/g) || []).map(Number);
@@ -107,7 +107,7 @@ const details = (page) => page.locator('.details').first();
 const scale = (page) => page.locator('.scroller svg.canvas').first().evaluate((svg) => [Number(svg.dataset.scale), svg.getBoundingClientRect().height]);
 const button = (page, name) => page.getByRole('button', { name, exact: true }).first();
 
-// The middle of the arrow or mark that the violation showed in, on the screen.
+// The centre of the arrow or mark of the violation, in screen coordinates.
 async function blamedAt(page) {
   await button(page, 'Go to the violation').click();
   const box = await page.locator('.event.blamed .hit').first().boundingBox();
@@ -293,7 +293,7 @@ describe('both worlds', () => {
       const sides = await chart.locator('.side').evaluateAll((all) => all.map((one) => [one.dataset.world, one.dataset.quantile, one.querySelector('polyline').points.numberOfItems]));
       assert.equal(sides.length, 6);
       assert.ok(sides.every((side) => side[2] === 4), String(sides));
-      // What is slower stands higher, and p99 above p50, in each world.
+      // Higher values are drawn higher, and p99 above p50, in each world.
       const heights = await chart.locator('.side').evaluateAll((all) => all.map((one) => [...one.querySelector('polyline').points].map((point) => point.y)));
       for (const at of [0, 3]) assert.ok(heights[at + 2].every((y, i) => y < heights[at][i]), String(heights));
       assert.ok(heights[3][3] < heights[0][3], 'live is not above virtual under the highest load');

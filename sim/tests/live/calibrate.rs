@@ -1,4 +1,4 @@
-//! A server of other people's making, measured, and set beside a virtual one like it.
+//! Tests `sim calibrate` against a small independent server.
 
 use std::fs;
 use std::net::TcpListener;
@@ -34,7 +34,7 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("it writes text")
 }
 
-/// How the pairs with this block below them would be drawn: from which distributions.
+/// The distributions that the scenario has with this block.
 fn shapes(block: &str) -> String {
     let plan = sim_scenario::parse("pairs.yaml", &format!("{PAIRS}{block}")).expect("a scenario");
     let all = [
@@ -83,7 +83,7 @@ fn a_server_is_measured_and_left_as_it_was() {
     );
     assert_eq!(result["sides"], Value::Null);
 
-    // What is shown is what was written, and a scenario takes it as it is.
+    // The printed block equals the written one, and is valid in a scenario.
     let block = fs::read_to_string(folder.path().join("block.yaml")).unwrap();
     assert_eq!(told, block);
     assert!(

@@ -1,5 +1,5 @@
-//! The simulator against live servers: one of other people's making, which keeps the rules or
-//! breaks one of them; and what it says where there is none.
+//! Tests live runs against a small independent server, correct or with one fault, and without a
+//! server.
 
 mod calibrate;
 mod pretend;
@@ -53,12 +53,12 @@ fn sim(scenario: &str, target: &str, words: &[&str]) -> Output {
     let folder = tempfile::tempdir().expect("a folder in it");
     let mut command = Command::new(env!("CARGO_BIN_EXE_sim"));
     command.arg(file.path()).args(["--target", target]);
-    // What it writes unasked goes there.
+    // Files that were not requested are written there.
     command.args(words).current_dir(folder.path());
     command.output().expect("it starts")
 }
 
-/// Runs the pairs against a server with this fault: the exit code, and the result.
+/// Runs the pairs against a server with this fault. Returns the exit code and the result.
 fn pairs(fault: Fault) -> (Option<i32>, Value) {
     let server = Pretend::start(fault);
     let target = format!("http://{}", server.address);
@@ -91,7 +91,7 @@ fn a_server_of_others_that_keeps_the_rules_passes() {
     ] {
         assert_eq!(result["properties"][property]["held"], true, "{property}");
     }
-    // What only the server's own records show is counted, and not judged.
+    // What only the server's own records show is counted as not judged.
     for property in ["fifo_matching", "outcomes", "queue_progress"] {
         let result = &result["properties"][property];
         assert_eq!(result["held"], Value::Null, "{property}");
@@ -133,7 +133,7 @@ fn a_message_that_is_doubled_is_found() {
 fn messages_that_change_places_are_found() {
     let (code, result) = pairs(Fault::Swaps);
     assert_eq!(code, Some(1));
-    // One that nothing follows is held for good, and lost.
+    // A message that no other follows is never delivered, and is lost.
     assert!(broken(&result).contains(&"room_order"), "{result:#}");
 }
 

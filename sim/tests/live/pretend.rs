@@ -1,5 +1,5 @@
-//! A small chat server of other people's making: plain HTTP, a queue of two, pair rooms, inboxes by
-//! check and by stream. It can be told to do one thing wrong.
+//! A small independent chat server: plain HTTP, a queue of two, pair rooms, inboxes by check and by
+//! stream. It can have one fault.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,25 +9,25 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// What it does wrong with every seventh message.
+/// The fault that affects every seventh message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
-    /// It is accepted, and never delivered.
+    /// Accepted and never delivered.
     Loses,
-    /// It stands in the inbox twice.
+    /// Delivered twice.
     Doubles,
-    /// It stands behind the one that came after it.
+    /// Delivered after the following message.
     Swaps,
-    /// It says something else.
+    /// Delivered with another text.
     Forges,
-    /// Nothing; but it lets in only who sends the token `sesame`.
+    /// No fault, but requests need the token `sesame`.
     Locks,
 }
 
 const EVERY: u64 = 7;
 
-/// How often a stream looks whether it is to end.
+/// The time between two checks whether a stream should end.
 const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ struct Hub {
     stopped: bool,
 }
 
-/// The server. Dropped, its streams end.
+/// The server. Its streams end on drop.
 #[derive(Debug)]
 pub(crate) struct Pretend {
     pub(crate) address: SocketAddr,
@@ -106,27 +106,27 @@ impl Pretend {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&served);
-                // Whoever hangs up in the middle of a request wants no more of it.
+                // An error of a connection does not matter.
                 thread::spawn(move || serve(&shared, &stream));
             }
         });
         Self { address, shared }
     }
 
-    /// How many ever came, and how many are still here.
+    /// The number of participants ever registered, and of those still registered.
     pub(crate) fn people(&self) -> (usize, usize) {
         let hub = self.shared.lock();
         let here = hub.people.iter().filter(|one| !one.gone).count();
         (hub.people.len(), here)
     }
 
-    /// Somebody of its own waits for a partner; by that handle.
+    /// Adds a participant that waits in the queue; returns its handle.
     pub(crate) fn wait_in_line(&self) -> String {
         let answer = self.shared.lock().enter("a key of its own", "");
         answer["handle"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// From now on it takes no message any more.
+    /// Makes the server refuse all messages from now on.
     pub(crate) fn fall_silent(&self) {
         self.shared.lock().silent = true;
     }
@@ -216,7 +216,7 @@ fn who(index: usize) -> Value {
     json!({ "user_id": format!("user_{}", index + 1), "display_name": "somebody" })
 }
 
-/// Events with their places in the inbox, from behind one.
+/// The events after a place, with their places.
 fn behind(inbox: &[Value], after: usize) -> Vec<Value> {
     let numbered = inbox.iter().zip(1_u64..).skip(after).map(|(event, seq)| {
         let mut event = event.clone();
@@ -412,7 +412,7 @@ impl Hub {
             }
             Fault::Swaps => {
                 self.tell(to, room, place, message);
-                // Whatever comes next, this comes behind it.
+                // The message is held back until the next one was delivered.
                 self.people[to].held = self.people[to].inbox.pop();
             }
         }

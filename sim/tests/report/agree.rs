@@ -1,5 +1,5 @@
-//! Every output of a run shows the same figures: terminal, JSON, JUnit and the page for a browser,
-//! for each shipped scenario.
+//! Tests that all outputs of a run show the same figures: terminal, JSON, JUnit and HTML, for each
+//! shipped scenario.
 
 use sim_search::seed::run_seed;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -14,8 +14,8 @@ use sim_search::runner::{Seeds, run_seeds};
 
 use super::data;
 
-/// Where more users a second would come than this, in thousandths, fewer come: the comparison is of
-/// outputs, and does not need ten thousand users.
+/// Higher arrival rates, in thousandths per second, are reduced: the comparison of outputs does not
+/// need ten thousand users.
 const TOO_MANY: u64 = 250_000;
 const FEWER: u64 = 50_000;
 
@@ -98,7 +98,7 @@ impl Shown {
         assert!(self.terminal.contains(what), "{what}\n{}", self.terminal);
     }
 
-    /// Whether JUnit has this case, and it passed.
+    /// Whether JUnit contains this case, and it passed.
     fn passed(&self, case: &str) -> bool {
         let escaped = case.replace('<', "&lt;").replace('>', "&gt;");
         let (_, rest) = self
@@ -119,7 +119,7 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// 12345 as `12,345`.
+/// Formats 12345 as `12,345`.
 fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();

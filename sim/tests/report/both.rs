@@ -1,4 +1,4 @@
-//! The page of a scenario in both worlds, with figures made up for it.
+//! Tests the page of a scenario in both worlds, with fabricated figures.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ fn metric(p50: f64, tail: f64) -> MetricResult {
     }
 }
 
-/// A side on which everything takes so many times as long as at the lowest load.
+/// A side on which everything takes `slower` times as long as at the lowest load.
 fn side(load: u32, slower: f64) -> Side {
     let load = f64::from(load);
     Side {

@@ -1,8 +1,8 @@
-//! Reports written by whole runs, as a browser will see them.
+//! Tests reports of whole runs, as a browser will see them.
 //!
-//! Where a report must show a violation, the world is the real one, and the judge is planted: it
-//! blames something that the run did, at the instant at which it did it. With `SIM_REPORT_SAMPLES`
-//! naming a folder, the reports are left there for the tests that open them in a browser.
+//! Where a report must show a violation, the world is real, and the judge is fabricated: it reports
+//! an event of the run as a violation, at its instant. If `SIM_REPORT_SAMPLES` names a folder, the
+//! reports are left there for the browser tests.
 
 mod agree;
 mod both;
@@ -28,7 +28,7 @@ use sim_model::protocol::{Answer, Op, User};
 use sim_report::Paint;
 use sim_search::runner::RunSeed;
 
-/// Passes everything on, and remembers the last push that was accepted.
+/// Forwards everything, and remembers the last accepted push.
 struct Tee<'a> {
     also: Option<&'a mut dyn Observer>,
     pushed: Option<(Time, User)>,
@@ -56,7 +56,7 @@ impl Observer for Tee<'_> {
     }
 }
 
-/// The real world, and a judge who blames the last push that was accepted.
+/// The real world, with a judge that reports the last accepted push as a violation.
 fn blaming(
     plan: &Plan,
     seed: u64,
@@ -69,25 +69,24 @@ fn blaming(
     };
     let mut outcome = run_seed(plan, seed, progress, Some(&mut tee));
     let Some((at, user)) = tee.pushed else {
-        // Shrinking also tries plans in which nobody pushes.
+        // Shrinking also tries plans without a push.
         return outcome;
     };
     let property = outcome.properties.get_mut("stick_exclusion");
     property.expect("it is judged").held = Some(false);
     outcome.violations.push(Violation {
         property: "stick_exclusion".to_owned(),
-        at_ms: at.since(START).0 as f64 / 1_000.0,
-        users: vec![format!("user_{}", user.0)],
+        at: at.since(START),
+        users: vec![user],
         detail: format!(
-            "user_{}'s push was accepted although its grant was over <img src=x onerror=alert(1)>",
-            user.0
+            "{user}'s push was accepted although its grant was over <img src=x onerror=alert(1)>"
         ),
-        seed: 0,
+        ..Violation::default()
     });
     outcome
 }
 
-/// Where reports go: a folder that somebody named, or one that is gone afterwards.
+/// The folder of reports: a given one, or a temporary one.
 struct Desk {
     folder: PathBuf,
     _gone_afterwards: Option<tempfile::TempDir>,
@@ -110,8 +109,8 @@ impl Desk {
         }
     }
 
-    /// Runs these scenarios with more words, writes the report, and returns the exit code, the
-    /// standard output and the report.
+    /// Runs these scenarios with additional arguments and writes the report. Returns the exit code,
+    /// the standard output and the report.
     fn sim(
         &self,
         run: RunSeed<'_>,
@@ -141,7 +140,7 @@ impl Desk {
                 error_paint: Paint::Plain,
                 error_columns: 80,
                 live: &mut |_| {},
-                // A clock that stands still: what depends on the machine is left out.
+                // A stopped clock, which excludes all that depends on the machine.
                 clock: &|| Duration::ZERO,
                 cores: NonZeroUsize::MIN,
                 unasked: &self.folder.join(format!("unasked-{name}")),
@@ -157,7 +156,7 @@ impl Desk {
     }
 }
 
-/// The data within a page.
+/// The data embedded in a page.
 fn data(page: &str) -> Value {
     let (_, rest) = page.split_once("id=\"data\">").expect("it has data");
     let (json, _) = rest.split_once("</script>").expect("they end");
@@ -290,7 +289,7 @@ fn of_many_users_those_concerned_are_drawn_and_the_others_counted() {
     assert_eq!(code, 1);
     let data = data(&page);
     let diagrams = data["runs"][0]["diagrams"].as_array().unwrap();
-    // The least that still violates it comes first: one who claims, writes and pushes.
+    // The shrunk failure comes first: a user that claims, appends and pushes.
     assert_eq!(diagrams.len(), 2);
     assert_eq!(diagrams[0]["of"], "shrunk");
     assert!(diagrams[0]["lanes"].as_array().unwrap().len() <= 3);

@@ -1,4 +1,5 @@
-//! A hundred thousand breaks in virtual worlds: values in range, and the boss as attentive as told.
+//! Tests a hundred thousand breaks in virtual worlds: values are in range, and the boss notices at
+//! the configured rate.
 
 use chat_types::Span;
 use sim_model::history::{Observer, Record, What, WorldRecord};
@@ -6,7 +7,7 @@ use sim_model::outcome::Progress;
 use sim_model::protocol::Answer;
 use sim_search::seed::run_seed;
 
-/// Agents who rest again and again, with a boss who has calmed down each time.
+/// Agents that take breaks again and again, with a boss that has calmed down each time.
 const SCENARIO: &str = "
 name: hundred_thousand
 about: As many breaks as it takes to see chance at work.
@@ -21,7 +22,7 @@ scenarios:
 properties: [breaks_rules]
 ";
 
-/// What all answers to breaks told.
+/// The content of all answers to breaks.
 #[derive(Debug, Default)]
 struct Told {
     breaks: u64,

@@ -1,4 +1,4 @@
-//! Two results side by side: what differs, which way, and the exit code that says so.
+//! Tests `sim compare`: differences, their directions, and the exit code.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -154,7 +154,7 @@ fn what_is_no_result_is_told_so() {
     assert_eq!(read(&result("burst").to_string()).unwrap().len(), 1);
 }
 
-/// A result with some of its figures drawn.
+/// A result with random figures.
 fn drawn() -> impl Strategy<Value = Value> {
     let held = prop_oneof![Just(Some(true)), Just(Some(false)), Just(None)];
     let verdict = prop_oneof![Just("pass"), Just("safety"), Just("unjudged"), Just("odd")];

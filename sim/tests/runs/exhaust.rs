@@ -1,5 +1,5 @@
-//! Every interleaving of the tiny worlds, to a small depth: enough is visited, all of it holds, and
-//! the counts depend on nothing but the question.
+//! Tests every interleaving of the tiny worlds, to a small depth: enough states are visited, all
+//! properties hold, and the counts are deterministic.
 
 use std::num::NonZeroUsize;
 
@@ -16,7 +16,7 @@ fn searched(world: TinyWorld, depth: u32, jobs: usize) -> Searched {
     search(world, &options, &mut |_| {})
 }
 
-/// Each property that the world exercises held, and was put to the test.
+/// Each exercised property held, with checks.
 fn assert_held(found: &Searched, exercised: &[&str]) {
     let broken = found.counterexample.as_ref().map(|path| path.sentence());
     assert_eq!(broken, None, "{:#?}", found.counterexample);

@@ -1,5 +1,5 @@
-//! Exploring: what is drawn is valid and repeatable, what is found is told once, and the number of
-//! threads changes nothing.
+//! Tests exploring: variations are valid and repeatable, each failure is reported once, and the
+//! number of threads changes nothing.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use sim_judge::SeedOutcome;
 use sim_model::draw::Shape;
 use sim_model::history::Observer;
-use sim_model::outcome::{Mix, Progress, Seek, Trial};
+use sim_model::outcome::{Mix, Progress, Seek, Subject, Trial, Violation};
 use sim_model::plan::{Plan, Schedule, Step, Verb, Workload};
 use sim_model::recipe::Recipe;
 use sim_scenario::load;
 use sim_search::explore::{
-    Exploration, Explored, Guide, Listener, Patience, Varied, cause, explore, vary,
+    Exploration, Explored, Guide, Listener, Patience, Varied, explore, vary,
 };
 use sim_search::seed::run_seed;
 
@@ -34,7 +34,7 @@ fn plan(name: &str) -> Plan {
     load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("a shipped scenario")
 }
 
-/// Nobody in particular: goes on until so many trials are taken.
+/// Continues until this number of trials.
 struct Until(u64);
 
 impl Listener for Until {
@@ -66,7 +66,7 @@ fn explored(plans: &[Plan], count: u64, jobs: usize) -> Explored<'_> {
     }
 }
 
-/// What a scenario file must keep to, as far as variations touch it.
+/// Checks the rules of scenario files, as far as variations touch them.
 fn check(plan: &Plan) {
     plan.server
         .check()
@@ -269,7 +269,7 @@ fn the_core_as_it_is_holds_and_the_number_of_threads_changes_nothing() {
     );
 }
 
-/// A world that breaks a rule on some seeds, and falls over on others.
+/// A world that violates a property on some seeds, and panics on others.
 fn broken(
     plan: &Plan,
     seed: u64,
@@ -279,21 +279,23 @@ fn broken(
     let mut outcome = run_seed(plan, seed, progress, observer);
     assert!(seed != 23, "index 7 is out of bounds");
     if seed % 10 == 9 {
-        outcome.violations.push(sim_model::outcome::Violation {
+        outcome.violations.push(Violation {
             property: "room_order".to_owned(),
-            at_ms: 1.0,
-            users: Vec::new(),
             detail: format!("user_{seed} heard \"{seed}\" at {seed}ms"),
             seed,
+            subject: Subject {
+                cause: "a message that nobody said".to_owned(),
+                ..Subject::default()
+            },
+            ..Violation::default()
         });
     }
     if seed == 30 {
-        outcome.violations.push(sim_model::outcome::Violation {
+        outcome.violations.push(Violation {
             property: "queue_progress".to_owned(),
-            at_ms: 1.0,
-            users: Vec::new(),
             detail: "nobody came".to_owned(),
             seed,
+            ..Violation::default()
         });
     }
     outcome
@@ -325,8 +327,8 @@ fn failures_are_told_once_for_each_property_and_cause() {
     );
     assert_eq!(found.exit_code(), 1);
     assert_eq!(
-        found.failures.iter().next().map(|one| one.cause.clone()),
-        Some(cause("user_1 heard \"x\" at 4s"))
+        found.failures.iter().next().map(|one| &*one.cause),
+        Some("a message that nobody said")
     );
 }
 

@@ -1,5 +1,5 @@
-//! Exploring by what is new: the number of threads changes nothing, a branch that fails is a recipe
-//! that fails again, a corpus goes on where it ended, and drawn flows can work.
+//! Tests guided exploring: the number of threads changes nothing, a failing branch is a recipe that
+//! fails again, a corpus is resumed, and drawn flows are possible.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
-use sim_model::outcome::{Mix, Progress, Trial, Violation};
+use sim_model::outcome::{Mix, Progress, Subject, Trial, Violation};
 use sim_model::plan::{FaultKind, Plan, Step, Verb, Workload};
 use sim_model::protocol::OpKind;
 use sim_model::recipe::Recipe;
@@ -17,7 +17,7 @@ use sim_search::explore::{
     Corpus, Exploration, Explored, Listener, Patience, blank, explore, vary,
 };
 use sim_search::seed::run_seed;
-use sim_search::shrink::{Failure, Means, shrink};
+use sim_search::shrink::{FailedRun, Means, shrink};
 
 struct Nobody;
 
@@ -101,16 +101,15 @@ fn a_corpus_goes_on_where_it_ended() {
     );
 }
 
-/// A branch that comes to a second match, and to a block, is said to be wrong.
+/// Reports a branch with a second match and a block as a failure.
 fn plant(outcome: &mut SeedOutcome) {
     use sim_model::outcome::Point;
     if outcome.tally.count(Point::Match) > 1 && outcome.tally.count(Point::Blocked) > 0 {
         outcome.violations.push(Violation {
             property: "room_lifecycle".to_owned(),
-            at_ms: 1.0,
-            users: Vec::new(),
             detail: "a second match, and a block".to_owned(),
             seed: outcome.seed,
+            ..Violation::default()
         });
     }
 }
@@ -141,7 +140,7 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
     assert_eq!(read.recipe, failure.trial.recipe);
     let reread = run_seed(&read, read.seed, &Progress::default(), None);
     assert_eq!(Some(reread.trace_hash), failure.trace_hash);
-    let failing = Failure {
+    let failing = FailedRun {
         plan: &plan,
         seed: plan.seed,
         property: "room_lifecycle",
@@ -168,7 +167,7 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
     );
 }
 
-/// Some branches are said to be wrong in one way, and others in another.
+/// Reports some branches as failures of one kind, and others of another.
 fn two_ways(recipe: &Recipe, outcome: &mut SeedOutcome) {
     if let Some(turn) = recipe.turns().last() {
         let way = if turn.branch % 2 == 0 {
@@ -178,10 +177,13 @@ fn two_ways(recipe: &Recipe, outcome: &mut SeedOutcome) {
         };
         outcome.violations.push(Violation {
             property: "room_lifecycle".to_owned(),
-            at_ms: 1.0,
-            users: Vec::new(),
             detail: format!("wrong in {way} way"),
             seed: outcome.seed,
+            subject: Subject {
+                cause: way.to_owned(),
+                ..Subject::default()
+            },
+            ..Violation::default()
         });
     }
 }
@@ -215,7 +217,7 @@ fn two_failing_branches_of_one_seed_are_kept_in_files_of_their_own() {
     assert!(page.contains("room_lifecycle-7-2-drawn.yaml"), "{page}");
 }
 
-/// What a user knows of itself while its flow goes on.
+/// A user's state while its flow proceeds.
 #[derive(Default)]
 struct Walk {
     verbs: BTreeSet<&'static str>,
@@ -275,7 +277,7 @@ fn drawn_flows_can_work_and_use_every_everyday_verb() {
         let Workload::Phases { personas, .. } = &plan.workload else {
             panic!("no personas");
         };
-        // A rambler does anything in any order.
+        // A rambler has no order of actions.
         for persona in personas.iter().filter(|one| one.name != "rambler") {
             walk.in_room = false;
             with_stream += u32::from(persona.stream);

@@ -1,4 +1,4 @@
-//! What is done with many runs: they are explored, shrunk, exhausted and compared.
+//! Tests of many runs: exploring, shrinking, exhausting and comparing.
 
 mod breaks;
 mod compare;

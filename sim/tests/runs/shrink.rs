@@ -1,8 +1,9 @@
-//! Runs that fail become scenarios of a few steps that fail in the same way.
+//! Tests shrinking: failing runs become scenarios of a few steps that fail in the same way.
 //!
-//! The core has no bug to find here, so one is planted in what the judges say: a violation is
-//! added to the outcome of a run when its clients saw something that needs several steps.
+//! The core has no bug to find here, so the outcome is changed: a violation is added to a run if
+//! its clients observed something that needs several steps.
 
+use chat_types::Span;
 use chat_types::config::{Bucket, RateLimit};
 use sim_judge::SeedOutcome;
 use sim_model::history::{Observer, Record, Retry, What, Wire, WorldRecord};
@@ -12,22 +13,19 @@ use sim_model::protocol::{Answer, Saw};
 use sim_scenario::{annotated, load, parse};
 use sim_search::runner::RunSeed;
 use sim_search::seed::run_seed;
-use sim_search::shrink::{Failure, Means, Unshrunk, shrink};
+use sim_search::shrink::{FailedRun, Means, Unshrunk, shrink};
 
-/// Looks for one thing in a run, and passes everything on.
+/// Finds one kind of record in a run, and forwards everything.
 struct Lookout<'o> {
     finds: fn(&Record<'_>) -> bool,
-    found: Option<f64>,
+    found: Option<Span>,
     also: Option<&'o mut dyn Observer>,
 }
 
 impl Observer for Lookout<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         if self.found.is_none() && (self.finds)(record) {
-            let at = record.at.since(START);
-            self.found = Some(f64::from(
-                u32::try_from(at.as_millis()).expect("a short run"),
-            ));
+            self.found = Some(record.at.since(START));
         }
         self.also.observe(record);
     }
@@ -41,7 +39,7 @@ impl Observer for Lookout<'_> {
     }
 }
 
-/// Runs a world, and adds the violation of a rule if somebody saw what it forbids.
+/// Runs a world, and adds a violation if a client observed the given record.
 fn run_by_rule(
     finds: fn(&Record<'_>) -> bool,
     plan: &Plan,
@@ -55,19 +53,19 @@ fn run_by_rule(
         also: also.map(|observer| observer as &mut dyn Observer),
     };
     let mut outcome = run_seed(plan, seed, progress, Some(&mut lookout));
-    if let Some(at_ms) = lookout.found {
+    if let Some(at) = lookout.found {
         outcome.violations.push(Violation {
             property: "planted".to_owned(),
-            at_ms,
-            users: Vec::new(),
+            at,
             detail: "It was seen.".to_owned(),
             seed,
+            ..Violation::default()
         });
     }
     outcome
 }
 
-/// A stick whose lease ran out.
+/// The lease of a stick ended.
 fn expiry(record: &Record<'_>) -> bool {
     matches!(record.what, What::Received { saw: Saw::Stick { change, .. }, .. }
         if matches!(change, sim_model::protocol::StickChange::Expired { epoch } if *epoch >= 2))
@@ -82,7 +80,7 @@ fn seen_expiry(
     run_by_rule(expiry, plan, seed, progress, also)
 }
 
-/// A message in a pair room that was sent for the second time.
+/// The second message of a pair room.
 fn second_message(record: &Record<'_>) -> bool {
     matches!(&record.what, What::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
         if op.verb() == "send")
@@ -110,7 +108,7 @@ fn yaml(shrunk: &Shrunk) -> String {
 }
 
 fn shrunk(plan: &Plan, property: &str, run: RunSeed<'_>) -> Result<Shrunk, Unshrunk> {
-    let failure = Failure {
+    let failure = FailedRun {
         plan,
         seed: plan.seed,
         property,
@@ -151,7 +149,7 @@ fn a_whole_crowd_becomes_two_claims_and_what_they_need() {
     let plan = scenario("stick_contention");
     let shrunk = shrunk(&plan, "planted", &seen_expiry).unwrap();
     assert!(shrunk.before.users >= 30 && shrunk.before.steps > 1_000);
-    // The second grant comes after a first one, and each needs a claim of its own.
+    // The second grant follows a first one, and each needs its own claim.
     let mut verbs = verbs(&shrunk.plan);
     verbs.sort_unstable();
     assert!(verbs.len() <= 5, "{}", yaml(&shrunk));
@@ -173,7 +171,7 @@ fn the_file_runs_to_the_same_violation_and_hash() {
     let outcome = seen_expiry(&again, again.seed, &Progress::default(), None);
     assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
     let violation = outcome.violations.iter().find(|v| v.property == "planted");
-    assert_eq!(violation.map(|v| v.at_ms), Some(shrunk.violation.at_ms));
+    assert_eq!(violation.map(|v| v.at), Some(shrunk.violation.at));
     assert!(yaml.starts_with("# planted: It was seen.\n"), "{yaml}");
     assert!(yaml.contains("# holds the stick, epoch 1"), "{yaml}");
 }
@@ -207,7 +205,7 @@ fn third_time(record: &Record<'_>) -> bool {
     else {
         return false;
     };
-    // Two attempts of the scenario's clients time out within this.
+    // Two attempts of the scenario's clients time out within this time.
     op.verb() == "send" && record.at.since(*called_at) > chat_types::Span::millis(450)
 }
 
@@ -223,7 +221,8 @@ fn what_the_network_did_is_kept_where_it_matters() {
     assert!(shrunk.after.steps <= 4, "{yaml}");
 }
 
-/// A boss who was as alert as can be, seen by somebody who came by a break and has no other call.
+/// The highest alert level, in an answer to a user that registered by a break and makes no other
+/// call.
 fn full_alarm(record: &Record<'_>) -> bool {
     matches!(&record.what, What::Answered { op, outcome: Ok(Answer::OnBreak { boss_alert: 5, .. }), .. }
         if op.verb() == "break")
@@ -242,7 +241,7 @@ fn breaks_of_whoever_came_by_one_are_written_as_steps() {
     assert!(yaml.contains("boss_alertness: 100"), "{yaml}");
 }
 
-/// A break that left one certain amount of stress, which one break in a hundred does.
+/// A break with one certain resulting stress level, which one break in a hundred has.
 fn one_in_a_hundred(record: &Record<'_>) -> bool {
     matches!(&record.what, What::Answered { op, outcome: Ok(Answer::OnBreak { stress: 37, .. }), .. }
         if op.verb() == "break")
@@ -272,7 +271,7 @@ fn what_hangs_on_dice_is_shrunk_under_a_seed_by_which_they_fall_so_at_once() {
     assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
 }
 
-/// A call that was put off, since there were too many.
+/// A call that was refused because of too many calls.
 fn too_many(record: &Record<'_>) -> bool {
     matches!(
         record.what,
@@ -317,7 +316,7 @@ fn what_holds_is_not_shrunk() {
 #[test]
 fn without_time_the_run_is_written_down_as_it_was() {
     let plan = scenario("stick_contention");
-    let failure = Failure {
+    let failure = FailedRun {
         plan: &plan,
         seed: plan.seed,
         property: "planted",
@@ -330,16 +329,16 @@ fn without_time_the_run_is_written_down_as_it_was() {
     let shrunk = shrink(&failure, means).unwrap();
     assert!(shrunk.cut_short);
     assert!(shrunk.after.steps > 100);
-    // Whole as it is, the file can be read again.
+    // The file can be parsed without shrinking.
     parse("whole.yaml", &yaml(&shrunk)).unwrap();
 }
 
-/// Somebody is muted who has heard a good deal before.
+/// A mute of a user that has received several events before.
 fn muted_late(record: &Record<'_>) -> bool {
     matches!(record.what, What::Received { seq, saw: Saw::Moderation { .. }, .. } if seq >= 6)
 }
 
-/// Somebody is muted at all.
+/// A mute.
 fn muted(record: &Record<'_>) -> bool {
     matches!(
         record.what,
@@ -350,7 +349,7 @@ fn muted(record: &Record<'_>) -> bool {
     )
 }
 
-/// Three who talk in turn, and an operator who mutes one at the fourth turn that is passed on.
+/// Three users that speak in turn, and an operator that mutes one at the fourth grant.
 fn muted_at_the_fourth_turn() -> Plan {
     let turn = "talking_stick, { append: { text: hello } }, push";
     let turns = format!("loop: {{ count: 5, steps: [{turn}, {{ think: 50ms }}, check] }}");

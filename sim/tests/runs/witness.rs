@@ -1,5 +1,6 @@
-//! The witness beside the auditor. It sees the clients' histories of virtual runs and nothing of the
-//! server, and never accuses a run in which the auditor, who sees all, finds nothing wrong.
+//! Compares the witness with the auditor. The witness sees only the clients' histories of virtual
+//! runs. It must never report a violation in a run in which the auditor, which sees everything,
+//! finds none.
 
 use sim_search::seed::run_seed;
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use sim_model::outcome::{Mix, Progress};
 use sim_model::plan::Plan;
 use sim_search::explore::vary;
 
-/// Hands on what clients did and saw, and nothing of the server.
+/// Forwards clients' records, and nothing of the server.
 struct Histories(Judge);
 
 impl Observer for Histories {
@@ -24,7 +25,7 @@ impl Observer for Histories {
     fn observe_world(&mut self, _record: &WorldRecord<'_>) {}
 }
 
-/// The witness's judgement of a run; none of a run that the auditor does not pass.
+/// The witness's judgement of a run; none if the auditor does not pass the run.
 fn witnessed(plan: &Plan, seed: u64) -> Option<Judgement> {
     let mut histories = Histories(Judge::live(plan));
     let outcome = run_seed(plan, seed, &Progress::default(), Some(&mut histories));
@@ -32,7 +33,7 @@ fn witnessed(plan: &Plan, seed: u64) -> Option<Judgement> {
     outcome.violations.is_empty().then_some(judged)
 }
 
-/// The shipped scenarios but the two of many thousand users.
+/// The shipped scenarios without the two with many thousand users.
 fn shipped() -> Vec<Plan> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
     let mut plans = Vec::new();
@@ -112,5 +113,5 @@ fn it_accuses_no_scenario_whose_configuration_and_flows_are_drawn() {
     assert!(passed > 0, "no run passed");
 }
 
-/// Draws of each scenario.
+/// The number of variations of each scenario.
 const SEEDS: u64 = 20;

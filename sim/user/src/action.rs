@@ -1,71 +1,71 @@
-//! What a user asks its world to do, and in whose name.
+//! The requests of a user to its world, and the identity under which it makes them.
 
 use chat_types::Span;
 
 use sim_model::protocol::{CallId, Op, ReadBy};
 
-/// What a user asks its world to do.
+/// A request of a user to its world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Send one attempt of a call. The reply comes back through `handle_answer`, or never.
     Request {
-        /// Which call.
+        /// The call.
         call: CallId,
-        /// Which attempt of it, from 0.
+        /// The number of the attempt, from 0.
         attempt: u32,
-        /// In whose name.
+        /// The identity of the caller.
         who: Credential,
-        /// The request key: the same for all attempts of a call. A check has none.
+        /// The request key, equal for all attempts of a call. A check has none.
         key: Option<u128>,
-        /// What is asked for.
+        /// The operation.
         op: Op,
     },
-    /// Nobody waits for this attempt's answer any more: its connection is dropped. (The attempt
-    /// may be lost already, with `DropAll`.)
+    /// Drop the connection of this attempt, whose answer is not awaited any more. The attempt may
+    /// be lost already, with `DropAll`.
     Cancel {
-        /// Which call.
+        /// The call.
         call: CallId,
-        /// Which attempt of it.
+        /// The number of the attempt.
         attempt: u32,
     },
     /// Open the event stream. Answered by `handle_stream_opened` or `handle_stream_closed`.
     OpenStream {
         /// The number of this opening.
         stream: u32,
-        /// In whose name.
+        /// The identity of the reader.
         who: Credential,
-        /// By which secret.
+        /// The secret by which it reads.
         by: ReadBy,
-        /// Events from behind this place.
+        /// The last event that the client has.
         after: u64,
-        /// Whether the client does not say so: the stream begins at the end then.
+        /// Whether `after` is left out: the stream then starts at the end.
         bare: bool,
     },
-    /// Drop the stream without a word.
+    /// Drop the stream's connection without closing it.
     CloseStream {
         /// The number of its opening.
         stream: u32,
     },
-    /// Drop every connection, the stream and requests in flight, without a word: for so long, or
-    /// for good, or to go on as somebody else.
+    /// Drop every connection, of the stream and of requests in flight, without closing them. The
+    /// client stays away for a while or permanently, or continues under another identity.
     DropAll {
-        /// How long it stays away, if it comes back as itself.
+        /// How long it stays away, if it comes back under its identity.
         length: Option<Span>,
     },
 }
 
-/// In whose name a request is made.
+/// The identity under which a request is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Credential {
-    /// Nobody's yet: the call registers. `secret` makes the handle, so that all attempts of one
-    /// registration make the same.
+    /// A new one: the call registers. `secret` determines the handle, so that all attempts of one
+    /// registration create the same one.
     New {
-        /// What the handle is made from.
+        /// The number that determines the handle.
         secret: u64,
     },
-    /// The one who was registered with this secret.
+    /// The participant registered with this secret.
     Handle {
-        /// What the handle was made from.
+        /// The number that determined the handle.
         secret: u64,
     },
 }

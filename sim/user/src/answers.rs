@@ -1,4 +1,4 @@
-//! What follows from an answer to a call, or from none.
+//! The consequences of an answer to a call, or of a missing one.
 
 use chat_types::Time;
 
@@ -9,7 +9,7 @@ use super::calls::{Call, Stage, waits};
 use super::{Action, Credential, Doing, VirtualUser};
 
 impl VirtualUser {
-    /// The call is answered for good.
+    /// Handles the final answer of a call.
     pub(super) fn take_answer(
         &mut self,
         now: Time,
@@ -42,7 +42,7 @@ impl VirtualUser {
         self.calls.remember(id, call.op);
     }
 
-    /// The call has been due since `since`: another attempt, or none.
+    /// Handles a call that is due since `since`: makes another attempt, or gives it up.
     pub(super) fn expire(&mut self, now: Time, id: CallId, since: Time, o: &mut impl Observer) {
         let client = self.client;
         let Some(call) = self.calls.find(id) else {
@@ -71,8 +71,7 @@ impl VirtualUser {
         self.record(now, What::Retried { call: id, why }, o);
     }
 
-    /// The client gives up a call, which is no longer among those in flight. It was meant to go
-    /// on at `meant`.
+    /// Gives up a call that is no longer in flight. The flow's intended continuation is at `meant`.
     pub(super) fn abandon(&mut self, now: Time, meant: Time, call: &Call, o: &mut impl Observer) {
         if call.stage == Stage::InFlight {
             let (call, attempt) = (call.id, call.attempt);
@@ -82,14 +81,14 @@ impl VirtualUser {
         self.record(now, What::Abandoned { call: id, op }, o);
         let registering = matches!(call.who, Credential::New { .. });
         if registering && self.user.is_none() && !self.calls.are_registering() {
-            // It may have happened. Whoever tries anew tries as somebody else: a handle is made
-            // from the call that asks for it.
+            // The registration may have taken effect. A new attempt uses another secret, and so
+            // creates another handle.
             self.secret = self.draw.bits();
         }
         self.after_call(now, meant, call, None, o);
     }
 
-    /// Whatever waited for this call goes on.
+    /// Continues what waited for this call.
     fn after_call(
         &mut self,
         now: Time,
@@ -129,7 +128,7 @@ impl VirtualUser {
         }
     }
 
-    /// What an answer says of the rooms that one is in.
+    /// Records what an answer says about the client's rooms.
     fn learn_rooms(&mut self, op: &Op, outcome: &Outcome) {
         match outcome {
             Ok(Answer::Waiting { .. }) => self.rooms.wait(),
@@ -168,7 +167,7 @@ impl VirtualUser {
         }
     }
 
-    /// One is not in the room that the call was about.
+    /// Records that the client is not in the room of the call.
     fn leave(&mut self, op: &Op) {
         if let Some(room) = op.room() {
             self.rooms.end(room);

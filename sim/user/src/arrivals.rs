@@ -1,4 +1,5 @@
-//! When users come, and as whom: decided before the run begins, so that load is open loop.
+//! Arrivals of users with their personas, drawn before the run begins, so that the load is an open
+//! loop.
 
 use std::sync::Arc;
 
@@ -7,16 +8,16 @@ use chat_types::Span;
 use sim_model::draw::Draw;
 use sim_model::plan::{ArrivalMode, Arrivals, Persona, Phase, Plan, Workload};
 
-/// Somebody comes.
+/// The arrival of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When, since the beginning.
+    /// The time since the beginning.
     pub at: Span,
-    /// Which persona, by its place in the plan.
+    /// The index of its persona in the plan.
     pub persona: usize,
 }
 
-/// All arrivals of a plan, in order. The steps form has none: its users are there from the start.
+/// All arrivals of a plan, in order. The steps form has none: its users exist from the start.
 #[must_use]
 pub fn arrivals(plan: &Plan, draw: &mut Draw) -> Vec<Arrival> {
     let Workload::Phases { phases, personas } = &plan.workload else {
@@ -37,7 +38,7 @@ pub fn arrivals(plan: &Plan, draw: &mut Draw) -> Vec<Arrival> {
     arrivals
 }
 
-/// Draws anew as whom these come. When they come stays.
+/// Draws new personas for these arrivals. Their times stay.
 pub fn recast(plan: &Plan, arrivals: &mut [Arrival], draw: &mut Draw) {
     if let Workload::Phases { personas, .. } = &plan.workload {
         for arrival in arrivals {
@@ -46,7 +47,7 @@ pub fn recast(plan: &Plan, arrivals: &mut [Arrival], draw: &mut Draw) {
     }
 }
 
-/// A persona by its weight.
+/// Draws a persona by weight.
 fn persona(personas: &[Arc<Persona>], draw: &mut Draw) -> usize {
     let weight = |persona: &Arc<Persona>| u64::from(persona.weight);
     let mut at = draw.below(personas.iter().map(weight).sum());
@@ -58,7 +59,7 @@ fn persona(personas: &[Arc<Persona>], draw: &mut Draw) -> usize {
     personas.iter().position(falls_here).unwrap_or(0)
 }
 
-/// When users come, since the beginning of the phase.
+/// The arrival times of a phase, from its beginning.
 fn within(phase: &Phase, draw: &mut Draw) -> Vec<Span> {
     let length = phase.duration.0;
     match phase.arrivals {
@@ -93,11 +94,11 @@ fn within(phase: &Phase, draw: &mut Draw) -> Vec<Span> {
     }
 }
 
-/// A rate that goes evenly from one value to another.
+/// A linearly changing rate.
 struct Ramp {
-    /// Arrivals a microsecond, at the start.
+    /// Arrivals per microsecond at the start.
     from: f64,
-    /// By how much that grows each microsecond.
+    /// The change of the rate per microsecond.
     slope: f64,
     length: f64,
 }
@@ -113,13 +114,13 @@ impl Ramp {
         }
     }
 
-    /// How many come in all.
+    /// The expected number of arrivals.
     fn total(&self) -> f64 {
         self.from * self.length + self.slope * self.length * self.length / 2.0
     }
 
-    /// When so many have come: the root of `from·t + slope·t²/2 = due`, in the form that does not
-    /// lose its digits when the slope is small.
+    /// The time at which the expected number of arrivals is `due`: the root of `from·t + slope·t²/2
+    /// = due`, in the form that keeps its precision for small slopes.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -132,7 +133,7 @@ impl Ramp {
     }
 }
 
-/// The time to the next of events that come once in a unit of time, independent of one another.
+/// The time to the next event of a Poisson process with one event per unit of time.
 fn exponential(draw: &mut Draw) -> f64 {
     let uniform = (draw.bits() >> 11) as f64 / (1u64 << 53) as f64;
     -libm::log(1.0 - uniform)

@@ -1,15 +1,16 @@
 //! Waiting for an event.
 //!
-//! An `await` ends well when an event of its type has come that no earlier `await` consumed, from
-//! whenever. It also ends well when it is moot: what only a partner could cause, when the chat is
-//! over and no other was looked for; a grant, when the claim was refused or an operator ended it, or
-//! the user is in no room any more; or, once the user is in a hurry to finish, what only the
-//! others' own will could cause, since they are finishing too. Otherwise it ends when its time
-//! runs out, and the flow with it: the user is stuck.
+//! An `await` succeeds when an event of its type arrives, or has arrived earlier and was not
+//! consumed by another `await`. It also succeeds when it is moot. An event that only a partner can
+//! cause is moot when the chat is over and the user did not queue again. A grant is moot when the
+//! claim was refused or an operator ended it, or the user is in no room. Once the user hurries to
+//! its end, an event that depends on the others' flows is moot, because they finish too. Otherwise
+//! the `await` ends when its time runs out, and the flow with it: the user is stuck.
 //!
-//! A user that waits for the stick, and hears that it was away, claims again: being away ends a claim.
+//! A user that waits for the stick and receives the event that it was away claims it again: being
+//! away ends a claim.
 //!
-//! Events come by the stream. Without one, the user makes checks, one after another.
+//! Events arrive by the stream. Without a stream the user makes checks, one after another.
 
 use chat_types::{Span, Time};
 
@@ -23,39 +24,39 @@ use super::poll::Poll;
 use super::steps::Patience;
 use super::{Doing, VirtualUser};
 
-/// How long one check waits at most for the event.
+/// The longest wait of one check.
 const LONGEST_CHECK: Span = Span::secs(20);
 
-/// How long a user in a hurry waits for a match. Two who could be matched are by then. Whether this
-/// one was the odd one out, and so is not stuck, is for those to say who see all users.
+/// How long a hurried user waits for a match: long enough for every possible match. Whether an
+/// unmatched user is the odd one out, and so not stuck, only an observer of all users can decide.
 const HURRIED_MATCH: Span = Span::secs(10);
 
 /// One `await`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Awaiting {
     pub(super) kind: Kind,
-    /// When it began.
+    /// The instant at which it began.
     pub(super) began: Time,
-    /// When its time runs out.
+    /// The instant at which its time runs out.
     ends: Time,
-    /// When a user in a hurry stops waiting.
+    /// The instant at which a hurried user stops waiting.
     cut_off: Time,
-    /// The checks in place of a stream.
+    /// The checks that replace a stream.
     pub(super) poll: Poll,
 }
 
 impl Awaiting {
-    /// When something is to be done about it.
+    /// The next instant at which it needs attention.
     pub(super) fn due(&self) -> Time {
         self.ends.min(self.cut_off).min(self.poll.due())
     }
 
-    /// When the user stops waiting, whatever comes.
+    /// The instant at which the user stops waiting in any case.
     fn due_at_last(&self) -> Time {
         self.ends.min(self.cut_off)
     }
 
-    /// The user is in a hurry from now on.
+    /// Shortens the wait of a hurried user.
     pub(super) fn hurry(&mut self, now: Time) {
         if self.kind == Kind::FOUND {
             self.cut_off = now + HURRIED_MATCH;
@@ -64,10 +65,10 @@ impl Awaiting {
 }
 
 impl VirtualUser {
-    /// From now on the user waits for an event of this type.
+    /// Starts waiting for an event of this type.
     pub(super) fn start_awaiting(&mut self, now: Time, event: &str, within: Span) {
         let Some(kind) = Kind::from_name(event) else {
-            // A checked plan names no such type: there is nothing to wait for.
+            // A checked plan contains only known types.
             return;
         };
         let mut awaiting = Awaiting {
@@ -83,7 +84,7 @@ impl VirtualUser {
         self.doing = Doing::Awaiting(awaiting);
     }
 
-    /// Whether the user stops waiting. If not, it sees to it that the event can come.
+    /// Whether the wait is over. Otherwise makes sure that the event can arrive.
     pub(super) fn look_whether_heard(
         &mut self,
         now: Time,
@@ -92,8 +93,8 @@ impl VirtualUser {
     ) -> bool {
         let kind = awaiting.kind;
         if self.user.is_none() {
-            // Nobody sends events to somebody without a handle. A flow that never asks for one
-            // before it waits is stuck from the start.
+            // A user without a handle receives no events. A flow that waits before it registers is
+            // stuck from the start.
             if self.calls.none_made() {
                 self.run_out(now, &awaiting, o);
             }
@@ -114,22 +115,21 @@ impl VirtualUser {
         true
     }
 
-    /// Whether the event has come. A grant also comes by the answer to the claim, which may say that
-    /// the user holds the stick already.
+    /// Whether the event has arrived. A grant can also arrive as the answer to the claim.
     fn comes_true(&mut self, kind: Kind) -> bool {
         let holds = kind == Kind::GRANTED && self.rooms.take_holding();
         self.heard.consume(kind) || holds
     }
 
-    /// The event did not come.
+    /// Handles a wait that timed out.
     fn run_out(&mut self, now: Time, awaiting: &Awaiting, o: &mut impl Observer) {
         let waiting_for = awaiting.kind.name();
         self.record(now, What::Stuck { waiting_for }, o);
         self.ran_out = Some((awaiting.kind, awaiting.began));
     }
 
-    /// Claims the stick anew: the user heard that it was away, which ended its claim. A claim that
-    /// stands after all keeps its place.
+    /// Claims the stick again after the user was away, which ended its claim. A claim that still
+    /// stands keeps its place.
     fn claim_again(&mut self, now: Time, o: &mut impl Observer) {
         let op = Op::TalkingStick {
             room: self.rooms.current(),

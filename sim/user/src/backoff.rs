@@ -1,15 +1,14 @@
-//! How long a client waits before it tries again.
+//! The pauses of a client between attempts.
 
 use chat_types::Span;
 
 use sim_model::plan::Client;
 
-/// No pause is shorter than this, so that a client that is told to wait no time at all still lets
-/// the clock move.
+/// The shortest pause. It makes time advance even if a server asks for no pause at all.
 const SHORTEST: Span = Span::millis(1);
 
-/// The pause after the attempt number `attempt`, counted from 0: the client's timeout, grown by
-/// its factor with each attempt, up to its longest. The first is the timeout itself, come what may.
+/// The pause after attempt number `attempt`, from 0: the client's timeout, multiplied by its factor
+/// for each attempt, up to its longest. The first pause always equals the timeout.
 pub(super) fn pause(client: &Client, attempt: u32) -> Span {
     let factor = u64::from(client.backoff.max(1)).saturating_pow(attempt);
     let longest = client.max.max(client.timeout);

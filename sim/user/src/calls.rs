@@ -9,16 +9,16 @@ use sim_model::protocol::{CallId, Op, Outcome};
 use super::Credential;
 use super::backoff::pause;
 
-/// Answered calls whose operation is kept, to tell of a second answer. Second answers come within
-/// seconds; one that comes after so many other answers is passed over.
+/// The number of answered calls whose operation is kept for the report of a second answer. Second
+/// answers follow within seconds; later ones are ignored.
 const REMEMBERED: usize = 4;
 
-/// What a call is waiting for.
+/// What a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// For the answer to its latest attempt; given up at `due`.
+    /// The answer to its latest attempt, until `due`.
     InFlight,
-    /// For the time of its next attempt, `due`.
+    /// The time of its next attempt, `due`.
     Pausing,
 }
 
@@ -34,17 +34,17 @@ pub(super) struct Call {
     pub(super) op: Op,
     pub(super) called_at: Time,
     pub(super) intended: Time,
-    /// Why its next attempt will be made.
+    /// The reason of the next attempt.
     pub(super) why: Retry,
     /// The end of the attempt, or of the pause.
     pub(super) due: Time,
-    /// When the client gives the call up, whatever happens.
+    /// The instant at which the client gives the call up in any case.
     pub(super) give_up_at: Time,
 }
 
 impl Call {
-    /// How long an attempt waits for its answer. A check that may wait for something to come is
-    /// waited for so much longer.
+    /// How long an attempt waits for its answer. The time that the server may hold the call is
+    /// added.
     fn patience(&self, client: &Client) -> Span {
         pause(client, self.attempt) + waits(&self.op)
     }
@@ -57,17 +57,17 @@ impl Call {
         self.attempt.saturating_add(1) >= client.attempts
     }
 
-    /// Whether the call is given up rather than tried again, when it is due.
+    /// Whether the call is cancelled when it is due, and not retried.
     pub(super) fn is_given_up(&self, now: Time, client: &Client) -> bool {
         now >= self.give_up_at || (self.stage == Stage::InFlight && self.is_last_attempt(client))
     }
 
-    /// The first attempt leaves.
+    /// Starts the first attempt.
     pub(super) fn start(&mut self, now: Time, client: &Client) {
         self.due = now + self.patience(client);
     }
 
-    /// The next attempt leaves.
+    /// Starts the next attempt.
     pub(super) fn retry(&mut self, now: Time, client: &Client) {
         self.attempt += 1;
         self.stage = Stage::InFlight;
@@ -75,16 +75,16 @@ impl Call {
         self.due = now + self.patience(client);
     }
 
-    /// The client gives the call up at its first timeout, or after `longest` if that is earlier.
+    /// Limits the call to one attempt, of at most `longest`.
     pub(super) fn limit_patience(&mut self, now: Time, longest: Span) {
         self.give_up_at = self.due.min(now + longest);
     }
 }
 
-/// How long the answer to a break may be held back.
+/// The longest delay of the answer to a break.
 const HELD: Span = Span::secs(20);
 
-/// How long the server may take over the call because it was asked to wait, or has to.
+/// How long the server may hold the call: the wait of a check, or the delay of a break.
 pub(super) fn waits(op: &Op) -> Span {
     if let Op::Check { wait, .. } = op {
         *wait
@@ -95,11 +95,11 @@ pub(super) fn waits(op: &Op) -> Span {
     }
 }
 
-/// All calls of one client: a handful at a time.
+/// The calls of one client: a few at a time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
     open: Vec<Call>,
-    /// A ring: the one at `oldest` is overwritten next, once it is full.
+    /// A ring: when it is full, the entry at `oldest` is overwritten next.
     answered: Vec<(CallId, Op)>,
     oldest: usize,
     made: u32,
@@ -108,22 +108,22 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// When something is to be done about one of them.
+    /// The next instant at which a call needs attention.
     pub(super) fn due(&self) -> Time {
         self.due.unwrap_or(Time::MAX)
     }
 
-    /// How many are in flight.
+    /// The number of calls in flight.
     pub(super) fn len(&self) -> usize {
         self.open.len()
     }
 
-    /// Whether none is in flight.
+    /// Whether no call is in flight.
     pub(super) fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Whether one in flight may still register the client.
+    /// Whether a call in flight may still register the client.
     pub(super) fn are_registering(&self) -> bool {
         let new = |call: &Call| matches!(call.who, Credential::New { .. });
         self.open.iter().any(new)
@@ -141,18 +141,18 @@ impl Calls {
         self.made == 0
     }
 
-    /// A call left.
+    /// Adds a call that was sent.
     pub(super) fn add(&mut self, call: Call) {
         self.due = Some(self.due().min(call.wakes_at()));
         self.open.push(call);
     }
 
-    /// The call of this number, if it is in flight.
+    /// The call with this number, if it is in flight.
     pub(super) fn find(&self, id: CallId) -> Option<&Call> {
         self.open.iter().find(|call| call.id == id)
     }
 
-    /// The call is over: takes it out.
+    /// Removes a call.
     pub(super) fn take(&mut self, id: CallId) -> Option<Call> {
         let index = self.open.iter().position(|call| call.id == id)?;
         let call = self.open.swap_remove(index);
@@ -160,18 +160,19 @@ impl Calls {
         Some(call)
     }
 
-    /// The call in flight that was made first.
+    /// The oldest call in flight.
     pub(super) fn first(&self) -> Option<&Call> {
         self.open.iter().min_by_key(|call| call.id)
     }
 
-    /// All calls are over: takes the one out that was made first.
+    /// Removes the oldest call in flight.
     pub(super) fn take_first(&mut self) -> Option<Call> {
         let first = self.first()?.id;
         self.take(first)
     }
 
-    /// A call that is due by now (the earliest; of several, the one made first), and since when.
+    /// The call that is due earliest, if it is due by `now`, with its due time. Among equals, the
+    /// oldest.
     pub(super) fn overdue(&self, now: Time) -> Option<(CallId, Time)> {
         if self.due() > now {
             return None;
@@ -180,7 +181,7 @@ impl Calls {
         due.min().map(|(since, id)| (id, since))
     }
 
-    /// Changes the call of this number.
+    /// Changes the call with this number.
     pub(super) fn change(&mut self, id: CallId, change: impl FnOnce(&mut Call)) -> Option<&Call> {
         let index = self.open.iter().position(|call| call.id == id)?;
         change(&mut self.open[index]);
@@ -188,9 +189,9 @@ impl Calls {
         self.open.get(index)
     }
 
-    /// The server asks to try again later: if another attempt is left, the call pauses. Whether
-    /// that settles the matter (then it is no answer). Word of an earlier attempt, or a second
-    /// word of the same, changes nothing.
+    /// Handles an answer that asks to retry later. If another attempt is left, the call pauses, and
+    /// the answer does not count as its result: returns whether that is so. An answer to an earlier
+    /// attempt, or a repeated answer, changes nothing.
     pub(super) fn puts_off(
         &mut self,
         id: CallId,
@@ -219,7 +220,8 @@ impl Calls {
         true
     }
 
-    /// Nothing can be sent before `until`, and what was in flight is lost: later attempts wait.
+    /// Moves later attempts behind `until`, before which nothing can be sent. Attempts in flight
+    /// are lost.
     pub(super) fn put_off_all(&mut self, until: Time, client: &Client) {
         for call in &mut self.open {
             if !call.is_last_attempt(client) && call.stage == Stage::InFlight {
@@ -232,7 +234,7 @@ impl Calls {
         self.settle_due();
     }
 
-    /// What waits for its next attempt need not wait longer than until `now`.
+    /// Ends all pauses at `now`.
     pub(super) fn hurry(&mut self, now: Time) {
         for call in &mut self.open {
             if call.stage == Stage::Pausing {
@@ -242,7 +244,7 @@ impl Calls {
         self.settle_due();
     }
 
-    /// Remembers the operation of a call that was answered.
+    /// Keeps the operation of an answered call.
     pub(super) fn remember(&mut self, id: CallId, op: Op) {
         if self.answered.len() < REMEMBERED {
             self.answered.push((id, op));
@@ -252,7 +254,7 @@ impl Calls {
         }
     }
 
-    /// The operation of a call that was answered a short while ago.
+    /// The operation of a recently answered call.
     pub(super) fn remembered(&self, id: CallId) -> Option<&Op> {
         let (_, op) = self.answered.iter().find(|(answered, _)| *answered == id)?;
         Some(op)

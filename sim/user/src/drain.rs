@@ -1,4 +1,4 @@
-//! Coming to an end: finishing the flow quickly, then reading the inbox until nothing is left.
+//! The end of a user: finishing the flow quickly, then draining the inbox.
 
 use chat_types::{Span, Time};
 
@@ -11,31 +11,31 @@ use super::poll::Poll;
 use super::steps::Patience;
 use super::{Doing, VirtualUser};
 
-/// How long a client that reads by its stream alone listens to a fresh one before it asks, by a
-/// check from behind the last event it has, whether anything is left.
+/// How long a client that reads only its stream waits for events on a fresh one. Then a check after
+/// its last event shows whether any are left.
 const LISTENS: Span = Span::secs(5);
 
-/// Reading the inbox to its end.
+/// The draining of an inbox.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Draining {
-    /// When it began.
+    /// The instant at which it began.
     pub(super) began: Time,
-    /// The checks it is read by.
+    /// Its checks.
     pub(super) poll: Poll,
 }
 
 impl Draining {
-    /// When something is to be done about it.
+    /// The next instant at which it needs attention.
     pub(super) fn due(&self) -> Time {
         self.poll.due()
     }
 }
 
 impl VirtualUser {
-    /// Faults are over, and so should this user be: it goes through the rest of its flow without
-    /// thinking, pausing or beginning another round of a loop, and then drains its inbox. One
-    /// that has drained its inbox drains it again: events may have come since from others who
-    /// were still finishing.
+    /// Makes the user finish, because faults are over: it completes its flow without thinking,
+    /// pausing or further rounds of loops, and then drains its inbox. A user that has drained its
+    /// inbox drains it again, because others that were still finishing may have caused events
+    /// since.
     pub fn begin_drain(&mut self, now: Time, o: &mut impl Observer) {
         self.suspended_until = Time(0);
         self.pace = Pace::Hurried;
@@ -59,7 +59,7 @@ impl VirtualUser {
         self.handle_timeout(now, o);
     }
 
-    /// The flow is over.
+    /// Starts draining at the end of the flow.
     pub(super) fn start_draining(&mut self, now: Time, o: &mut impl Observer) {
         if self.user.is_some() && self.manner.reads == Reads::ByStream {
             self.reopen_stream(now, o);
@@ -76,7 +76,8 @@ impl VirtualUser {
         };
     }
 
-    /// Makes the next check, if it is time. These are exact even for those who never are.
+    /// Makes the next check when it is due. These checks pass a cursor, whatever the client's
+    /// habit.
     pub(super) fn go_on_draining(
         &mut self,
         now: Time,
@@ -96,8 +97,8 @@ impl VirtualUser {
         }
     }
 
-    /// A check is over: the inbox is drained when it brought nothing, nothing came by the stream
-    /// meanwhile, nothing is left, and nothing is missing.
+    /// Handles the end of a check. The inbox is drained if the check returned nothing, no event
+    /// came by the stream meanwhile, none is left, and none is missing.
     pub(super) fn judge_drain(
         &mut self,
         now: Time,

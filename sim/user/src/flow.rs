@@ -1,4 +1,4 @@
-//! Where a client is in its flow: a cursor through nested loops and choices.
+//! A client's position in its flow: a cursor through nested loops and choices.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use sim_model::draw::Draw;
 use sim_model::plan::{Choice, Step};
 
-/// How a flow is gone through.
+/// The pace at which a flow is performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// As it is written.
+    /// As in the scenario.
     AsWritten,
-    /// To its end as quickly as can be: no thinking, and no further round of any loop.
+    /// To its end as quickly as possible: without thinking and without further rounds of loops.
     Hurried,
 }
 
-/// How one came to a list of steps.
+/// The construct that contains a list of steps.
 #[derive(Clone, Copy, Debug)]
 enum Via {
     Flow,
@@ -29,18 +29,18 @@ struct Frame {
     steps: Arc<[Step]>,
     /// Index of the next step.
     next: usize,
-    /// Rounds to do after this one.
+    /// The number of rounds after this one.
     rounds_left: u32,
 }
 
-/// The way from the top of the flow down to the next step.
+/// The path from the top of the flow to the next step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cursor {
     frames: Vec<Frame>,
 }
 
 impl Cursor {
-    /// Goes to the beginning of the flow.
+    /// Moves to the beginning of the flow.
     pub(super) fn restart(&mut self, flow: &Arc<[Step]>) {
         self.frames.clear();
         self.enter(Via::Flow, flow, 0);
@@ -81,7 +81,7 @@ impl Cursor {
         }
     }
 
-    /// The place of the step that `next` gave last, as in `flow[5].loop.steps[1]`.
+    /// The path of the step that `next` returned last, as in `flow[5].loop.steps[1]`.
     pub(super) fn place(&self) -> String {
         let mut place = String::new();
         for frame in &self.frames {
@@ -106,7 +106,7 @@ impl Cursor {
     }
 }
 
-/// One of the choices, drawn by weight; none if none has any.
+/// Draws one of the choices by weight; none if no choice has weight.
 fn choose<'a>(choices: &'a [Choice], draw: &mut Draw) -> Option<(usize, &'a Choice)> {
     let total = choices.iter().map(|choice| u64::from(choice.weight)).sum();
     let mut left = draw.below(total);

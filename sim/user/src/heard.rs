@@ -1,4 +1,4 @@
-//! What a client has heard and not yet awaited: a count for each type of event.
+//! The events that a client has received and not yet awaited: a count for each type.
 
 use sim_model::names::EVENTS;
 use sim_model::protocol::{Saw, StickChange, User};
@@ -13,12 +13,12 @@ impl Kind {
     /// `stick.granted`.
     pub(super) const GRANTED: Self = Self(10);
 
-    /// The type of this name, if there is one.
+    /// The type with this name, if it exists.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         EVENTS.iter().position(|event| *event == name).map(Self)
     }
 
-    /// As the protocol writes it.
+    /// The protocol's name.
     pub(super) fn name(self) -> &'static str {
         EVENTS[self.0]
     }
@@ -29,15 +29,14 @@ impl Kind {
     }
 }
 
-/// How many events of each type wait to be consumed by an `await`.
+/// The number of events of each type that no `await` has consumed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heard([u16; EVENTS.len()]);
 
 impl Heard {
-    /// An event came that `me` had not had before. What a client did itself is no news to it:
-    /// events about its own coming and going, its own claims and its releases count for nothing.
-    /// Matches and grants are counted by those who know whether an answer has already told of
-    /// them (see `Rooms`).
+    /// Counts an event that `me` receives for the first time. Events that a client caused itself
+    /// are not counted: its own joining and leaving, its claims and its releases. Matches and
+    /// grants are counted by `Rooms`, which knows whether an answer announced them already.
     pub(super) fn hear(&mut self, saw: &Saw<'_>, me: User) {
         match saw {
             Saw::Found { .. } => {}
@@ -59,13 +58,13 @@ impl Heard {
         }
     }
 
-    /// One more of this type.
+    /// Adds an event of this type.
     pub(super) fn add(&mut self, kind: Kind) {
         let count = &mut self.0[kind.0];
         *count = count.saturating_add(1);
     }
 
-    /// Takes one of this type away. Whether there was one.
+    /// Removes an event of this type. Returns whether there was one.
     pub(super) fn consume(&mut self, kind: Kind) -> bool {
         let count = &mut self.0[kind.0];
         let had = *count > 0;
@@ -200,9 +199,9 @@ mod tests {
             one_of_each().iter().for_each(|saw| heard.hear(saw, me));
             heard.0.iter().map(|n| usize::from(*n)).sum::<usize>()
         };
-        // Matches and grants are counted elsewhere.
+        // `Rooms` counts matches and grants.
         assert_eq!(counted(User(9)), EVENTS.len() - 2);
-        // Four of coming and going, a claim and a release.
+        // Four events of joining and leaving, a claim and a release.
         assert_eq!(counted(User(2)), EVENTS.len() - 2 - 6);
     }
 

@@ -1,40 +1,40 @@
-//! Which places of its inbox a client has had: to tell redeliveries, and to see holes.
+//! The places of its inbox that a client has received, to recognise redeliveries and holes.
 
-/// A contiguous beginning, and ranges beyond it. Streams and checks each come in order, so that
-/// there are hardly ever more than one or two ranges.
+/// A contiguous beginning, and ranges after it. Streams and checks each deliver in order, so there
+/// are rarely more than two ranges.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inbox {
-    /// All of 1 up to this has been had.
+    /// All places from 1 to this one were received.
     contiguous: u64,
-    /// First and last of what has been had beyond it: sorted, apart, none touching another.
+    /// The first and the last place of each later range: sorted, with gaps between them.
     beyond: Vec<(u64, u64)>,
-    /// How often something new came.
+    /// The number of deliveries with something new.
     arrivals: u64,
 }
 
 impl Inbox {
-    /// The cursor to read on from: everything up to it has been had.
+    /// The cursor for the next read: all places up to it were received.
     pub(super) fn cursor(&self) -> u64 {
         self.contiguous
     }
 
-    /// The last place that has been had; what is missing before it counts as had.
+    /// The last received place, whatever is missing before it.
     pub(super) fn last(&self) -> u64 {
         let beyond = self.beyond.last().map_or(0, |(_, last)| *last);
         self.contiguous.max(beyond)
     }
 
-    /// Whether something is missing before the last that has been had.
+    /// Whether a place before the last received one is missing.
     pub(super) fn has_holes(&self) -> bool {
         !self.beyond.is_empty()
     }
 
-    /// Counts how often something new came: unchanged means that nothing did.
+    /// The number of deliveries with something new. If it is unchanged, nothing new came.
     pub(super) fn arrivals(&self) -> u64 {
         self.arrivals
     }
 
-    /// Takes in `from..=to`. Whether any of it is new.
+    /// Records `from..=to` as received. Returns whether any of it is new.
     pub(super) fn take(&mut self, from: u64, to: u64) -> bool {
         if to <= self.contiguous || from > to {
             return false;
@@ -51,7 +51,7 @@ impl Inbox {
     }
 
     fn take_beyond(&mut self, from: u64, to: u64) -> bool {
-        // Those that end well before `from` stay as they are; those that touch become one.
+        // Ranges that end before `from` stay, and ranges that touch the new one are merged.
         let start = self
             .beyond
             .partition_point(|(_, last)| last.saturating_add(1) < from);
@@ -76,7 +76,7 @@ impl Inbox {
         true
     }
 
-    /// Moves ranges that the contiguous beginning has reached into it.
+    /// Merges ranges that touch the contiguous beginning into it.
     fn join_beginning(&mut self) {
         let reached = self
             .beyond
@@ -87,7 +87,7 @@ impl Inbox {
             let last = self.beyond[reached - 1].1;
             self.contiguous = self.contiguous.max(last);
             self.beyond.drain(..reached);
-            // A beginning that grew into a range may touch the one behind it.
+            // The merged beginning may touch the next range.
             self.join_beginning();
         }
     }

@@ -1,4 +1,4 @@
-//! Texts beyond ASCII: words of many scripts, and any characters at all.
+//! Texts beyond ASCII: words of many scripts, and arbitrary characters.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use chat_types::mix;
 use sim_model::plan::Alphabet;
 use sim_model::protocol::Agent;
 
-/// Words of many scripts, some from right to left, some with combining marks.
+/// Words of many scripts, some written from right to left, some with combining marks.
 pub(super) const WORDS: [&str; 24] = [
     "naïve",
     "Straße",
@@ -36,8 +36,9 @@ pub(super) const WORDS: [&str; 24] = [
     "🦀",
 ];
 
-/// Characters that somebody handles wrongly: marks without a base, emoji and their joiners,
-/// directions, spaces of no width, the ends of the planes, controls, and what JSON must escape.
+/// Characters that are easily mishandled: marks without a base, emoji and their joiners, direction
+/// marks, zero-width spaces, the ends of the planes, controls, and characters that JSON must
+/// escape.
 const ODD: [char; 40] = [
     'a',
     'Z',
@@ -81,8 +82,8 @@ const ODD: [char; 40] = [
     '\\',
 ];
 
-/// A text of exactly `length` characters, which begins with its speaker's number and its own as
-/// texts of ASCII do.
+/// A text of exactly `length` characters. Like ASCII texts, it begins with the numbers of its
+/// speaker and of the text.
 pub(super) fn text(alphabet: Alphabet, (agent, count, length): (Agent, u32, usize)) -> Arc<str> {
     let mut said = String::with_capacity(length.saturating_mul(3).min(1 << 20));
     // Writing to a string cannot fail.
@@ -109,14 +110,14 @@ pub(super) fn text(alphabet: Alphabet, (agent, count, length): (Agent, u32, usiz
     first(&said, length).into()
 }
 
-/// One of several, by these bits.
+/// An element of a list, chosen by these bits.
 pub(super) fn pick<T: Copy>(from: &[T], bits: u64) -> T {
-    // The remainder is below the length, which is an index.
+    // The remainder is below the length.
     let index = usize::try_from(bits % from.len() as u64).unwrap_or(0);
     from[index]
 }
 
-/// The first so many characters of a text.
+/// The first `length` characters of a text.
 pub(super) fn first(text: &str, length: usize) -> &str {
     let end = text.char_indices().nth(length).map(|(end, _)| end);
     &text[..end.unwrap_or(text.len())]

@@ -1,11 +1,11 @@
-//! A virtual user: a state machine that goes through a flow of calls as a client would, and does
-//! not know whether its world is virtual or real.
+//! A virtual user: a state machine that performs a flow of calls as a client would. It is
+//! independent of whether its world is virtual or real.
 //!
-//! It does no I/O and reads no clock. The world hands it inputs (`start`, the `handle_*` methods,
-//! `manual`, `begin_drain`), each with the time; after each it takes out what the user asks for
-//! with [`VirtualUser::poll_action`] until nothing is left, and calls
-//! [`VirtualUser::handle_timeout`] when the time of [`VirtualUser::poll_timeout`] has come, which
-//! every input may move. What the user did and saw goes to the [`Observer`] of the call.
+//! It does no I/O and reads no clock. The world passes it inputs (`start`, the `handle_*` methods,
+//! `manual`, `begin_drain`), each with the time. After each input the world drains the user's
+//! requests with [`VirtualUser::poll_action`]. It calls [`VirtualUser::handle_timeout`] at the time
+//! of [`VirtualUser::poll_timeout`], which every input may change. What the user did and received
+//! goes to the [`Observer`] passed with the input.
 //!
 //! ```text
 //! user.start(now, &mut history);
@@ -16,11 +16,10 @@
 //! }
 //! ```
 //!
-//! Where to look: `flow.rs` knows the place in the flow, `steps.rs` performs a step, `calls.rs`
-//! keeps attempts and deadlines, `answers.rs` says what follows from an answer, `awaiting.rs` how
-//! an `await` ends, `registration.rs` what a client is to the server, `link.rs` the event stream,
-//! `inbox.rs` which events it has had, `rooms.rs` where it is, `drain.rs` how it comes to an end, and
-//! `waiting.rs` what keeps it from that.
+//! `flow.rs` holds the position in the flow, `steps.rs` performs a step, `calls.rs` keeps attempts
+//! and deadlines, `answers.rs` handles answers, `awaiting.rs` ends an `await`, `registration.rs`
+//! holds the client's identity, `link.rs` its event stream, `inbox.rs` the received events,
+//! `rooms.rs` its rooms, `drain.rs` its end, and `waiting.rs` what keeps it from its end.
 
 mod action;
 mod answers;
@@ -64,43 +63,43 @@ use link::{Link, Opened, Was};
 use rooms::Rooms;
 use steps::Patience;
 
-/// What a user does.
+/// What a user performs.
 #[derive(Clone, Debug)]
 pub enum Script {
     /// The flow of a persona.
     Flow(Arc<Persona>),
-    /// What it is told, step by step, by [`VirtualUser::manual`]. It has no habits, and leaves
-    /// nothing to chance.
+    /// Single steps, passed by [`VirtualUser::manual`]. The user has no habits and draws nothing.
     Manual {
         /// Whether it holds an event stream.
         stream: bool,
     },
 }
 
-/// What the user is about.
+/// The user's current activity.
 #[derive(Clone, Copy, Debug)]
 enum Doing {
-    /// Nothing by itself: not started, or its script is by hand.
+    /// None of its own: it has not started, or its steps come by hand.
     Idle,
-    /// About to take the next step, which the plan meant for this time. Never left at rest.
+    /// About to take the next step, which the plan intended for this time. This state never
+    /// outlasts an input.
     Ready { meant: Time },
-    /// Doing nothing for a while.
+    /// Pausing until then.
     Thinking { until: Time },
     /// Waiting for this call's answer.
     Calling { call: CallId },
     /// Waiting for an event.
     Awaiting(Awaiting),
-    /// Without any connection for a while.
+    /// Disconnected until then.
     Away { until: Time },
-    /// The flow is over, and calls that nobody waited for are still in flight.
+    /// The flow is over, and calls without a waiting step are still in flight.
     Settling,
     /// The flow is over.
     Finished,
-    /// Reading the inbox to its end.
+    /// Draining the inbox.
     Draining(Draining),
     /// Finished and drained.
     Drained,
-    /// Gone for good.
+    /// Disconnected permanently.
     Vanished,
 }
 
@@ -108,12 +107,12 @@ enum Doing {
 #[derive(Clone, Debug)]
 pub struct VirtualUser {
     agent: Agent,
-    /// Who it is to the server; none when it has no handle.
+    /// Its participant; none while it has no handle.
     user: Option<User>,
-    /// What its handle is made from.
+    /// The number that determines its handle.
     secret: u64,
     doing: Doing,
-    /// Until then the process is stopped, and looks at no clock.
+    /// Its process is stopped until then, and handles no timeouts.
     suspended_until: Time,
     calls: Calls,
     link: Link,
@@ -127,28 +126,28 @@ pub struct VirtualUser {
     client: Client,
     habits: Habits,
     manner: Manner,
-    /// Drawn once: it never passes `after` to a check.
+    /// Drawn once: whether checks pass `after`.
     checks: Checks,
     /// Drawn once: whether its requests have keys.
     keys: Keys,
     script: Script,
-    /// The name it was given, and what it calls itself now.
+    /// Its given name, and the name that it uses now.
     given_name: Arc<str>,
     name: Arc<str>,
     renamed: u32,
     forgot: u32,
-    /// How many calls it passed over since it had no handle.
+    /// The number of calls that were skipped for lack of a handle.
     left_out: u64,
     texts: u32,
-    /// The `await` that ran out of time, and since when it waited.
+    /// The `await` that timed out, with its beginning.
     ran_out: Option<(Kind, Time)>,
-    /// What the call by hand that begins now goes without.
+    /// The arguments that the current call by hand leaves out.
     leave_out: Vec<Argument>,
-    /// The key of the call before.
+    /// The request key of the previous call.
     last_key: Option<u128>,
 }
 
-/// Whether checks acknowledge what was read before.
+/// Whether checks acknowledge earlier events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Checks {
     Exact,
@@ -163,8 +162,8 @@ enum Keys {
 }
 
 impl VirtualUser {
-    /// A user that does nothing before `start`. Its choices come from `seed` and `agent` alone;
-    /// `name` is what it calls itself until somebody else has that name.
+    /// Creates a user, which does nothing before `start`. Its choices depend on `seed` and `agent`
+    /// alone. `name` is its name until it has to choose another.
     #[must_use]
     pub fn new(agent: Agent, script: Script, client: Client, seed: u64, name: Arc<str>) -> Self {
         let mut draw = Draw::new(seed, Actor::User(agent.0));
@@ -209,23 +208,22 @@ impl VirtualUser {
         }
     }
 
-    /// By which secret it opens its streams from now on.
+    /// Sets the secret by which it opens its streams from now on.
     pub fn stream_by(&mut self, by: ReadBy) {
         self.manner.stream_by = by;
     }
 
-    /// The user's choices come from another generator from here on, that of this seed. What it
-    /// has chosen stays.
+    /// Draws later choices from the generator of this seed. Earlier choices stay.
     pub fn key_again(&mut self, seed: u64) {
         self.draw = Draw::new(seed, Actor::User(self.agent.0));
     }
 
-    /// The user arrives, and begins its flow.
+    /// Starts the flow: the user arrives.
     pub fn start(&mut self, now: Time, o: &mut impl Observer) {
         self.start_meant(now, now, o);
     }
 
-    /// The user arrives now, where the plan meant it to at `meant`.
+    /// Starts the flow now; its intended start was `meant`.
     pub fn start_meant(&mut self, now: Time, meant: Time, o: &mut impl Observer) {
         if let (Doing::Idle, Script::Flow(persona)) = (self.doing, &self.script) {
             self.cursor.restart(&persona.flow);
@@ -234,7 +232,7 @@ impl VirtualUser {
         }
     }
 
-    /// An answer arrived to one attempt of a call. The events of a check's answer are handed over
+    /// Handles an answer to one attempt of a call. The world passes the events of a check's answer
     /// one by one before it.
     pub fn handle_answer(
         &mut self,
@@ -261,8 +259,8 @@ impl VirtualUser {
         self.go_on(now, o);
     }
 
-    /// An event of the inbox arrived. A flow goes on at once when the stream brought what it
-    /// waits for; what a check brought is looked at when its answer is complete.
+    /// Handles an event of the inbox. If the stream delivered the awaited event, the flow continues
+    /// at once. Events of a check are considered when its answer is complete.
     pub fn handle_event(
         &mut self,
         now: Time,
@@ -273,14 +271,14 @@ impl VirtualUser {
         o: &mut impl Observer,
     ) {
         let Some(me) = self.user else {
-            // It is for somebody whose handle this client has forgotten.
+            // It belongs to a participant whose handle this client has forgotten.
             return;
         };
         if self.is_vanished() {
             return;
         }
         let first = match *saw {
-            // A gap stands for the places that it covers, and has none of its own.
+            // A gap stands for the places that it covers.
             Saw::Gap { from, to, .. } => self.inbox.take(from, to),
             Saw::Found { .. }
             | Saw::Message { .. }
@@ -308,7 +306,7 @@ impl VirtualUser {
         }
     }
 
-    /// The stream of this opening is open.
+    /// Handles the opening of the stream with this number.
     pub fn handle_stream_opened(&mut self, now: Time, stream: u32, o: &mut impl Observer) {
         match self.link.opened(stream) {
             Opened::No => return,
@@ -318,7 +316,7 @@ impl VirtualUser {
         self.go_on(now, o);
     }
 
-    /// The stream of this opening broke, or was refused.
+    /// Handles the end or the refusal of the stream with this number.
     pub fn handle_stream_closed(
         &mut self,
         now: Time,
@@ -330,14 +328,14 @@ impl VirtualUser {
         let had_two = self.link.first();
         let was = self.link.broke(now, stream, &self.client, retry_after);
         if let (Some(first), Was::Opening | Was::Open) = (had_two, was) {
-            // Where the second one fails, a client begins anew.
+            // If the second stream fails, the client opens a new one.
             self.actions
                 .push_back(Action::CloseStream { stream: first });
             self.record(now, What::StreamClosed, o);
         }
         match (was, refusal) {
             (Was::Closed, _) => return,
-            // The server never had it open.
+            // The server never opened it.
             (Was::Opening, Some(_)) => {}
             (Was::Opening, None) | (Was::Open, _) if had_two.is_none() => {
                 self.record(now, What::StreamClosed, o);
@@ -350,8 +348,8 @@ impl VirtualUser {
         self.go_on(now, o);
     }
 
-    /// The time of `poll_timeout` has come. Also after a suspension, when whatever arrived
-    /// meanwhile has been handed over: everything overdue is dealt with.
+    /// Handles all that is overdue at `now`. Also called after a suspension, when all that arrived
+    /// meanwhile was handled.
     pub fn handle_timeout(&mut self, now: Time, o: &mut impl Observer) {
         if now < self.suspended_until {
             return;
@@ -385,7 +383,7 @@ impl VirtualUser {
         self.go_on(now, o);
     }
 
-    /// When `handle_timeout` is to be called next, unless an input moves it.
+    /// The next instant for `handle_timeout`, unless an input changes it.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         let own = match &self.doing {
@@ -404,22 +402,22 @@ impl VirtualUser {
         (due < Time::MAX).then(|| due.max(self.suspended_until))
     }
 
-    /// What the user asks its world to do next. To be called until there is nothing.
+    /// The user's next request to its world. To be drained after every input.
     pub fn poll_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }
 
-    /// How many calls it passed over since it had no handle.
+    /// The number of calls that were skipped for lack of a handle.
     #[must_use]
     pub const fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Performs a step of a script by hand now, whatever else is in flight: a call, without what
-    /// is to be left out, or a disconnect (which, when it is for a while, those who are being
-    /// drained pass over). Other steps have no meaning there, and who has a flow takes no orders.
-    /// Returns the call that it started; none for a disconnect, for a `block` or `report` when
-    /// nobody is known, and for whatever needs a handle while there is none.
+    /// Performs a step by hand now, whatever else is in flight: a call, without the arguments to
+    /// leave out, or a disconnect. Users that drain ignore a temporary disconnect. Other steps have
+    /// no meaning here, and a user with a flow ignores all. Returns the call that it started. That
+    /// is none for a disconnect, for a `block` or `report` without a known participant, and for a
+    /// call that needs a handle while there is none.
     pub fn manual(
         &mut self,
         now: Time,
@@ -431,7 +429,7 @@ impl VirtualUser {
             return None;
         }
         match step {
-            // Without a handle one can do no more than ask for one.
+            // Without a handle only registering calls are possible.
             Step::Call(verb) if self.user.is_none() && !verb.kind().registers() => {
                 self.left_out += 1;
                 None
@@ -452,13 +450,13 @@ impl VirtualUser {
         }
     }
 
-    /// The process stops until `until`: it neither sends nor reads, nor looks at a clock. The
-    /// world keeps what arrives meanwhile, and hands it over then, before `handle_timeout`.
+    /// Stops the process until `until`: it neither sends nor reads nor handles timeouts. The world
+    /// keeps what arrives meanwhile, and passes it on before `handle_timeout`.
     pub fn suspend(&mut self, now: Time, until: Time) {
         self.suspended_until = self.suspended_until.max(until).max(now);
     }
 
-    /// Whether it is finished and drained, or gone for good.
+    /// Whether the user has drained its inbox, or is disconnected permanently.
     #[must_use]
     pub fn is_done(&self) -> bool {
         match self.doing {
@@ -476,25 +474,25 @@ impl VirtualUser {
         }
     }
 
-    /// The name it was given, whatever it calls itself now.
+    /// Its given name, whatever name it uses now.
     #[must_use]
     pub fn given_name(&self) -> &Arc<str> {
         &self.given_name
     }
 
-    /// Who it is to the server; none before it is registered.
+    /// Its participant; none before it is registered.
     #[must_use]
     pub fn identity(&self) -> Option<User> {
         self.user
     }
 
-    /// The room that it is in, the last it entered of several; else the last that it knew.
+    /// Its current room, the last one entered of several; otherwise the last one known.
     #[must_use]
     pub fn current_room(&self) -> Option<Room> {
         self.rooms.current()
     }
 
-    /// Goes on as far as it can at this moment.
+    /// Continues as far as possible at this instant.
     fn go_on(&mut self, now: Time, o: &mut impl Observer) {
         loop {
             match self.doing {

@@ -1,4 +1,4 @@
-//! The event stream of a client: opening, breaking, and opening anew.
+//! A client's event stream: opening, breaking, and opening again.
 
 use chat_types::{Span, Time};
 
@@ -8,31 +8,31 @@ use super::backoff::pause;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// There is none, and none is wanted now.
+    /// There is no stream, and none is needed now.
     Closed,
-    /// Asked for; given up and asked for anew at `due`.
+    /// Requested; cancelled and requested again at `due`.
     Opening,
-    /// Events come by it.
+    /// Open.
     Open,
-    /// It broke, or was refused; opened anew at `due`.
+    /// Broken or refused; opened again at `due`.
     Broken,
 }
 
-/// What a stream was when it ended.
+/// The state of a stream before it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Was {
     /// There was none.
     Closed,
-    /// It was not open yet.
+    /// Opening.
     Opening,
-    /// It was open.
+    /// Open.
     Open,
 }
 
-/// What word of an opening says.
+/// The meaning of a message that a stream is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opened {
-    /// Nothing: it is word of an earlier opening.
+    /// None: it belongs to an earlier opening.
     No,
     /// The client has a stream.
     First,
@@ -40,16 +40,16 @@ pub(super) enum Opened {
     Second,
 }
 
-/// One client's stream. Each opening has a number of its own (its generation), so that word of
-/// an earlier one is not taken for word of this one.
+/// One client's stream. Each opening has its own number (its generation), by which messages about
+/// earlier ones are recognised.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     state: State,
     generation: u32,
-    /// Failures since it was open last.
+    /// The number of failures since it was last open.
     failures: u32,
     due: Time,
-    /// An earlier stream that is still open, and when it is closed.
+    /// An earlier stream that is still open, and the instant at which it is closed.
     first: Option<(u32, Time)>,
 }
 
@@ -66,18 +66,18 @@ impl Default for Link {
 }
 
 impl Link {
-    /// When something is to be done about it.
+    /// The next instant at which it needs attention.
     pub(super) fn due(&self) -> Time {
         let first = self.first.map_or(Time::MAX, |(_, until)| until);
         self.due.min(first)
     }
 
-    /// When an opening is given up, or begun anew.
+    /// The instant at which an opening is cancelled, or started again.
     pub(super) fn renewal_due(&self) -> Time {
         self.due
     }
 
-    /// Whether events come by it, or will in a moment: a first opening counts as up.
+    /// Whether events arrive by it, or will in a moment: a first opening counts as up.
     pub(super) fn is_up(&self) -> bool {
         match self.state {
             State::Open => true,
@@ -91,7 +91,7 @@ impl Link {
         self.generation
     }
 
-    /// Begins an opening, and gives its number.
+    /// Starts an opening, and returns its number.
     pub(super) fn open(&mut self, now: Time, client: &Client) -> u32 {
         self.state = State::Opening;
         self.generation += 1;
@@ -99,7 +99,7 @@ impl Link {
         self.generation
     }
 
-    /// Keeps the stream that is open until then, while another one opens.
+    /// Keeps the open stream until `until`, while another one opens.
     pub(super) fn keep_first(&mut self, until: Time) {
         self.first = Some((self.generation, until));
     }
@@ -109,7 +109,7 @@ impl Link {
         self.first.map(|(stream, _)| stream)
     }
 
-    /// Lets the earlier stream go, and gives its number.
+    /// Drops the earlier stream, and returns its number.
     pub(super) fn drop_first(&mut self) -> Option<u32> {
         self.first.take().map(|(stream, _)| stream)
     }
@@ -121,7 +121,7 @@ impl Link {
             return None;
         }
         if self.state == State::Opening {
-            // The first stays until the second is open or fails.
+            // The first stays open until the second is open or fails.
             self.first = Some((stream, now + Span::millis(100)));
             return None;
         }
@@ -129,7 +129,7 @@ impl Link {
         Some(stream)
     }
 
-    /// It is open. Whether that is word of the latest opening.
+    /// Handles the message that an opening succeeded.
     pub(super) fn opened(&mut self, stream: u32) -> Opened {
         if self.state != State::Opening || stream != self.generation {
             return Opened::No;
@@ -143,7 +143,7 @@ impl Link {
         }
     }
 
-    /// It broke or was refused, and is to be opened anew after `retry_after` or a pause.
+    /// Handles a break or a refusal. The stream is opened again after `retry_after` or a pause.
     pub(super) fn broke(
         &mut self,
         now: Time,
@@ -162,7 +162,7 @@ impl Link {
         let was = self.was();
         if was != Was::Closed {
             let after = retry_after.unwrap_or(pause(client, self.failures));
-            // Even a server that says "at once" is given a moment.
+            // A server that asks for no pause still gets a short one.
             self.due = now + after.max(Span::millis(1));
             self.state = State::Broken;
             self.failures = self.failures.saturating_add(1);
@@ -170,7 +170,7 @@ impl Link {
         was
     }
 
-    /// An opening that nothing was heard of is given up. Gives its number, if that is so.
+    /// Gives up an opening without an answer. Returns its number, if that happened.
     pub(super) fn give_up_opening(&mut self, now: Time) -> Option<u32> {
         let silent = self.state == State::Opening && self.due <= now;
         silent.then(|| {
@@ -179,7 +179,7 @@ impl Link {
         })
     }
 
-    /// The client drops it, and wants none.
+    /// Closes the stream, and needs none.
     pub(super) fn close(&mut self) -> Was {
         let was = self.was();
         let generation = self.generation;
@@ -190,7 +190,7 @@ impl Link {
         was
     }
 
-    /// What is to be opened anew later is to be opened now.
+    /// Moves a later opening to now.
     pub(super) fn hurry(&mut self, now: Time) {
         if self.state == State::Broken {
             self.due = self.due.min(now);

@@ -1,4 +1,4 @@
-//! What virtual users call themselves.
+//! Names of virtual users.
 
 use std::sync::Arc;
 
@@ -7,10 +7,11 @@ use sim_model::draw::Draw;
 use sim_model::plan::Naming;
 use sim_model::protocol::Agent;
 
-/// The most characters that a server allows for a name.
+/// The largest number of characters that a server allows for a name.
 const MOST: usize = 64;
 
-/// The names that users with look-alike names share. Some of them are look-alikes as a whole: of one script, or in one case.
+/// The names that users with look-alike names share. Some of them look alike as a whole: in one
+/// script, or in one case.
 const SHARED: [&str; 10] = [
     "Ann Lee",
     "paypal",
@@ -24,7 +25,7 @@ const SHARED: [&str; 10] = [
     "Алиса Lee",
 ];
 
-/// Letters, and others that look like them or fold to them.
+/// Letters, each with others that look like it or fold to it.
 const ALIKE: [(char, &[char]); 9] = [
     ('a', &['а', 'A', 'ａ']),
     ('e', &['е', 'E', 'ｅ']),
@@ -37,7 +38,7 @@ const ALIKE: [(char, &[char]); 9] = [
     ('g', &['G', 'ｇ']),
 ];
 
-/// Names that no server lets pass, or whose like somebody forgot to refuse.
+/// Names that a server must refuse, and names close to them.
 const ODD: [&str; 38] = [
     "",
     " ",
@@ -79,7 +80,7 @@ const ODD: [&str; 38] = [
     "UѕEr_12",
 ];
 
-/// The name of a user who was given this one.
+/// The name of a user with this given name.
 pub(super) fn drawn(naming: Naming, given: &Arc<str>, draw: &mut Draw) -> Arc<str> {
     match naming {
         Naming::Given | Naming::Unnamed => given.clone(),
@@ -93,7 +94,7 @@ pub(super) fn drawn(naming: Naming, given: &Arc<str>, draw: &mut Draw) -> Arc<st
     }
 }
 
-/// The name in another spelling: each letter may be another that looks like it.
+/// The name in another spelling: each letter may be replaced by a look-alike.
 fn disguised(name: &str, draw: &mut Draw) -> Arc<str> {
     let mut letter = |plain: char| {
         let alike = ALIKE.iter().find(|(of, _)| *of == plain);
@@ -105,7 +106,7 @@ fn disguised(name: &str, draw: &mut Draw) -> Arc<str> {
     name.chars().map(&mut letter).collect::<String>().into()
 }
 
-/// A name as long as can be, one too long, one of the odd ones, or the given one.
+/// A name of the largest length, one that is too long, one of the odd ones, or the given one.
 fn odd(given: &Arc<str>, draw: &mut Draw) -> Arc<str> {
     let padded = |length: usize| {
         let end = length.saturating_sub(given.chars().count());
@@ -120,7 +121,7 @@ fn odd(given: &Arc<str>, draw: &mut Draw) -> Arc<str> {
     }
 }
 
-/// A name that every server allows, for a user whose own was not allowed.
+/// A name that every server allows, for a user whose own was refused.
 pub(super) fn plain(agent: Agent, tried: u32) -> Arc<str> {
     format!("visitor {}-{tried}", agent.0).into()
 }

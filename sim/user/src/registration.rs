@@ -1,4 +1,4 @@
-//! What a client is to the server: coming, being registered, forgetting, leaving.
+//! A client's identity: arriving, registering, forgetting its handle, leaving.
 
 use chat_types::{Span, Time};
 
@@ -15,36 +15,17 @@ use super::rooms::Rooms;
 use super::steps::Patience;
 use super::{Action, Credential, Doing, Script, VirtualUser, names, say};
 
-/// How many other names a client tries in its life when its own is taken.
+/// The number of other names that a client tries in its life.
 const MOST_NAMES: u32 = 16;
 
-/// How long a client holds two streams at most.
+/// The longest time for which a client holds two streams.
 const LONGEST_OVERLAP: Span = Span::secs(4);
 
 impl VirtualUser {
-    /// The answer may tell who one is. Whoever learns it opens the event stream.
+    /// Learns the client's participant from an answer, and then opens the event stream.
     pub(super) fn learn_identity(&mut self, now: Time, outcome: &Outcome) {
-        let user = match outcome {
-            Ok(
-                Answer::Waiting { user, .. }
-                | Answer::Matched { user, .. }
-                | Answer::LoggedIn { user, .. }
-                | Answer::OnBreak { user, .. }
-                | Answer::Arrived { user },
-            ) => *user,
-            Ok(
-                Answer::LeftQueue { .. }
-                | Answer::Sent { .. }
-                | Answer::LeftChat
-                | Answer::Stick { .. }
-                | Answer::Draft { .. }
-                | Answer::Mood { .. }
-                | Answer::Done
-                | Answer::Read { .. }
-                | Answer::History { .. }
-                | Answer::Members { .. },
-            )
-            | Err(_) => return,
+        let Some(user) = outcome.as_ref().ok().and_then(Answer::caller) else {
+            return;
         };
         if self.user.is_none() {
             self.user = Some(user);
@@ -54,8 +35,8 @@ impl VirtualUser {
         }
     }
 
-    /// Whether a refusal says that the name or the public id cannot be had. A script by hand gives
-    /// up what is not allowed; who has a flow asks for another.
+    /// Whether a refusal asks for another name or public id. A script by hand gives up on refused
+    /// names; a user with a flow tries another.
     pub(super) fn asks_under_another_name(&self, code: &str) -> bool {
         match code {
             "name_taken" => true,
@@ -66,8 +47,8 @@ impl VirtualUser {
         }
     }
 
-    /// The name or the public id cannot be had: the call again under another name and the
-    /// server's own id, as a new call, for which the flow waits in place of the old one.
+    /// Repeats the call under another name and without a chosen id, as a new call. The flow then
+    /// waits for that one.
     pub(super) fn try_another_name(
         &mut self,
         now: Time,
@@ -81,7 +62,7 @@ impl VirtualUser {
         let name = match code {
             "name_taken" => say::other_name(&self.given_name, self.renamed + 2),
             "name_not_allowed" => names::plain(self.agent, self.renamed),
-            // The id was refused, not the name.
+            // The id was refused, and not the name.
             _ => self.name.clone(),
         };
         let op = if let Op::EnterQueue {
@@ -114,13 +95,13 @@ impl VirtualUser {
         }
     }
 
-    /// The client has no handle any more: it lost it, or the server does not know it. All that
-    /// belonged to it is gone too.
+    /// Drops the client's handle, which it lost or the server does not know, and all state that
+    /// belonged to it.
     pub(super) fn forget(&mut self, now: Time, o: &mut impl Observer) {
         if self.user.is_none() {
             return;
         }
-        // With the handle go all connections: what comes on them is for somebody else.
+        // All connections end with the handle: what arrives on them belongs to another identity.
         self.drop_link(now, o);
         self.actions.push_back(Action::DropAll { length: None });
         while let Some(call) = self.calls.take_first() {
@@ -128,7 +109,7 @@ impl VirtualUser {
         }
         self.record(now, What::Forgot, o);
         self.user = None;
-        // A client that tries this and that comes back under its old handle, too.
+        // A stray client also registers again under its old handle.
         if !self.draw.chance(self.habits.stray) {
             self.secret = self.draw.bits();
         }
@@ -141,14 +122,14 @@ impl VirtualUser {
         }
     }
 
-    /// Begins the flow anew.
+    /// Restarts the flow.
     pub(super) fn restart(&mut self) {
         if let Script::Flow(persona) = &self.script {
             self.cursor.restart(&persona.flow);
         }
     }
 
-    /// Drops all connections without a word: for so long, or for good.
+    /// Drops all connections without closing them, for a while or permanently.
     pub(super) fn disconnect(&mut self, now: Time, length: Option<Span>, o: &mut impl Observer) {
         self.drop_link(now, o);
         self.actions.push_back(Action::DropAll { length });
@@ -166,7 +147,7 @@ impl VirtualUser {
         self.doing = Doing::Vanished;
     }
 
-    /// Back after a disconnect, and going on as the plan meant to at `meant`.
+    /// Continues after a disconnect, intended by the plan at `meant`.
     pub(super) fn come_back(&mut self, now: Time, meant: Time) {
         self.doing = match (&self.script, self.pace) {
             (Script::Flow(_), _) => Doing::Ready { meant },
@@ -178,7 +159,7 @@ impl VirtualUser {
         }
     }
 
-    /// A stream that broke is opened anew; so is one that was asked for and never opened.
+    /// Opens a broken stream again, or one whose opening had no answer.
     pub(super) fn renew_stream(&mut self, now: Time, o: &mut impl Observer) {
         if let Some(stream) = self.link.give_up_opening(now) {
             self.record(now, What::StreamClosed, o);
@@ -190,19 +171,19 @@ impl VirtualUser {
         self.open_stream(now, false);
     }
 
-    /// Now and then a client opens a second stream beside the one that has just opened, and
-    /// closes the first after up to `LONGEST_OVERLAP`.
+    /// By habit, opens a second stream beside a new one, and closes the first after at most
+    /// `LONGEST_OVERLAP`.
     pub(super) fn open_second(&mut self, now: Time) {
         if self.link.first().is_none() && self.draw.chance(self.habits.second_stream) {
             let overlap = Span(self.draw.below(LONGEST_OVERLAP.0));
             self.link.keep_first(now + overlap);
-            // The first stream carries what the second one may leave out.
+            // The first stream carries what the second one may skip.
             let bare = overlap.0.is_multiple_of(2);
             self.open_stream(now, bare);
         }
     }
 
-    /// Where the inbox is read on from.
+    /// The cursor for the next read.
     pub(super) fn read_from(&self) -> u64 {
         match self.manner.reads {
             Reads::Exactly => self.inbox.cursor(),
@@ -210,7 +191,7 @@ impl VirtualUser {
         }
     }
 
-    /// A client that reads by its stream alone opens a fresh one, to hear what is left.
+    /// Opens a fresh stream for a client that reads only its stream, to receive what is left.
     pub(super) fn reopen_stream(&mut self, now: Time, o: &mut impl Observer) {
         let stream = self.link.generation();
         let first = self.link.drop_first();

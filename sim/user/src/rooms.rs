@@ -1,4 +1,4 @@
-//! What a client knows of the rooms that it is or was in.
+//! A client's knowledge of its present and past rooms.
 
 use sim_model::protocol::{
     LostRange, Membership, Moderated, Presence, Room, Saw, StickChange, StickLoss, User,
@@ -7,15 +7,15 @@ use sim_model::protocol::{
 use super::heard::{Heard, Kind};
 use sim_model::draw::Draw;
 
-/// Rooms that a client remembers, ended ones among them; beyond it, the oldest ended one goes.
+/// The number of rooms that a client remembers. Beyond it, the oldest ended one is dropped.
 const REMEMBERED: usize = 6;
 
-/// What a client is to a room.
+/// A client's relation to a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// In it.
+    /// It is a member.
     In,
-    /// It ended, or one left it or was put out.
+    /// The room ended, or the client left or was removed.
     Out,
 }
 
@@ -23,105 +23,105 @@ enum Standing {
 struct Seat {
     room: Room,
     standing: Standing,
-    /// The epoch of the latest grant of its stick to oneself; 0 when there was none.
+    /// The epoch of the client's latest grant there; 0 without a grant.
     epoch: u64,
 }
 
-/// Whether there is anybody to hear from.
+/// Whether events from others can be expected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Company {
-    /// In a room, or looking for one.
+    /// The client is in a room, or waits for a match.
     #[default]
     Expected,
-    /// The last room is over, and nothing was done since to find another.
+    /// The last room is over, and the client has not looked for another.
     Gone,
 }
 
-/// The rooms of one client, the one entered last at the end.
+/// The rooms of one client, the last one entered at the end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rooms {
     seats: Vec<Seat>,
-    /// Whom the client was matched with last.
+    /// The partner of the last match.
     partner: Option<User>,
-    /// Who spoke last.
+    /// The sender of the last message.
     speaker: Option<User>,
-    /// The newest room that a match was counted for. Rooms are opened in order.
+    /// The newest room whose match was counted. Room ids are assigned in order.
     newest_match: Option<Room>,
     company: Company,
     attendance: Attendance,
     claim: Claim,
 }
 
-/// What came of the latest claim.
+/// The result of the latest claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Claim {
-    /// It waits, or its answer has not come.
+    /// It waits, or its answer has not arrived.
     #[default]
     Open,
     /// Its answer says that the client holds the stick.
     Holds,
-    /// It was refused, or an operator muted the client, which ends it.
+    /// It was refused, or ended because an operator muted the client.
     Ended,
 }
 
-/// Whether the client was away since it last looked.
+/// Whether the client was away since the last query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Attendance {
     #[default]
     There,
-    /// It heard that it came back from being away.
+    /// It received the event that it came back.
     Interrupted,
 }
 
 impl Rooms {
-    /// The room to speak in: the one entered last among those one is in, else the last known.
+    /// The room to speak in: the last one entered of those it is in, otherwise the last one known.
     pub(super) fn current(&self) -> Option<Room> {
         let within = self.seats.iter().rev().find(|s| s.standing == Standing::In);
         within.or(self.seats.last()).map(|seat| seat.room)
     }
 
-    /// Whether the client is in exactly one room, so that it need not name it.
+    /// Whether the client is in exactly one room, which it need not name.
     pub(super) fn is_in_one(&self) -> bool {
         let mut within = self.seats.iter().filter(|s| s.standing == Standing::In);
         within.next().is_some() && within.next().is_none()
     }
 
-    /// The epoch of the latest grant to oneself in the room (the current one unless named).
+    /// The epoch of the client's latest grant in the room (the current one unless named).
     pub(super) fn epoch(&self, room: Option<Room>) -> Option<u64> {
         let room = room.or(self.current())?;
         let seat = self.seats.iter().find(|seat| seat.room == room)?;
         (seat.epoch > 0).then_some(seat.epoch)
     }
 
-    /// Any room that the client remembers, ended ones among them.
+    /// Any remembered room, including ended ones.
     pub(super) fn any(&self, draw: &mut Draw) -> Option<Room> {
         let index = draw.below(self.seats.len() as u64);
         let seat = self.seats.get(usize::try_from(index).ok()?)?;
         Some(seat.room)
     }
 
-    /// Whom to block or report: the last partner, or who spoke last.
+    /// A participant to block or report: the last partner, or the last sender.
     pub(super) fn somebody(&self) -> Option<User> {
         self.partner.or(self.speaker)
     }
 
-    /// Whether nobody is left who could say anything.
+    /// Whether no other member can send anything.
     pub(super) fn is_deserted(&self) -> bool {
         self.company == Company::Gone
     }
 
-    /// Whether the client heard that it was away, since it was last asked.
+    /// Whether the client was away since the last call of this method.
     pub(super) fn take_absence(&mut self) -> bool {
         std::mem::take(&mut self.attendance) == Attendance::Interrupted
     }
 
-    /// In the line: company is to be expected again.
+    /// Records that the client waits in the queue: events can be expected again.
     pub(super) fn wait(&mut self) {
         self.company = Company::Expected;
     }
 
-    /// Matched, says an answer or an event; whichever comes first counts as `chatroom.found`.
-    /// A gap tells of the match without the partner.
+    /// Records a match. The first of its answer and its event counts as `chatroom.found`. A gap
+    /// reports a match without the partner.
     pub(super) fn find(&mut self, room: Room, partner: Option<User>, heard: &mut Heard) {
         if self.newest_match.is_some_and(|newest| room <= newest) {
             return;
@@ -136,7 +136,8 @@ impl Rooms {
         }
     }
 
-    /// Joined a named room, says an answer. One may have been in it before.
+    /// Records that an answer confirmed joining a named room, which the client may have been in
+    /// before.
     pub(super) fn join(&mut self, room: Room) {
         let epoch = self.seats.iter().position(|seat| seat.room == room);
         let epoch = epoch.map_or(0, |index| self.seats.remove(index).epoch);
@@ -144,13 +145,13 @@ impl Rooms {
         self.company = Company::Expected;
     }
 
-    /// The room (the current one unless named) is over for the client.
+    /// Records that the room (the current one unless named) is over for the client.
     pub(super) fn end(&mut self, room: Option<Room>) {
         let Some(room) = room.or(self.current()) else {
             return;
         };
         match self.seats.iter_mut().find(|seat| seat.room == room) {
-            // What was over before says nothing of today.
+            // The room was over before, so the state does not change.
             Some(seat) if seat.standing == Standing::Out => return,
             Some(seat) => seat.standing = Standing::Out,
             None => {
@@ -162,8 +163,7 @@ impl Rooms {
         }
     }
 
-    /// Granted the stick, says an answer or an event; whichever comes first counts as
-    /// `stick.granted`.
+    /// Records a grant. The first of its answer and its event counts as `stick.granted`.
     pub(super) fn grant(&mut self, room: Room, epoch: u64, heard: &mut Heard) {
         let seat = match self.seats.iter().position(|seat| seat.room == room) {
             Some(index) => &mut self.seats[index],
@@ -175,32 +175,31 @@ impl Rooms {
         }
     }
 
-    /// A new claim leaves: what is known of those before is no matter.
+    /// Records a new claim, which replaces earlier ones.
     pub(super) fn claim(&mut self) {
         self.attendance = Attendance::There;
         self.claim = Claim::Open;
     }
 
-    /// The latest claim was refused.
+    /// Records that the latest claim was refused.
     pub(super) fn refuse_claim(&mut self) {
         self.claim = Claim::Ended;
     }
 
-    /// Whether no grant is to be expected: the latest claim is over without one, or the client is in
-    /// no room any more.
+    /// Whether no grant can be expected: the latest claim ended without one, or the client is in no
+    /// room.
     pub(super) fn is_claim_over(&self) -> bool {
         self.claim == Claim::Ended || self.is_deserted()
     }
 
-    /// Holding the stick, says the answer to a claim. It may be the first word of the grant, or say
-    /// again what is known.
+    /// Records the answer to a claim that the client holds the stick. It may announce the grant, or
+    /// repeat it.
     pub(super) fn hold(&mut self, room: Room, epoch: u64, heard: &mut Heard) {
         self.grant(room, epoch, heard);
         self.claim = Claim::Holds;
     }
 
-    /// Whether the answer to the latest claim said that the client holds the stick, and nothing was
-    /// made of that yet.
+    /// Takes the information that the answer to the latest claim confirmed the stick.
     pub(super) fn take_holding(&mut self) -> bool {
         let holds = self.claim == Claim::Holds;
         if holds {
@@ -209,7 +208,7 @@ impl Rooms {
         holds
     }
 
-    /// An event came that `me` had not had before.
+    /// Records an event that `me` receives for the first time.
     pub(super) fn see(&mut self, saw: &Saw<'_>, me: User, heard: &mut Heard) {
         match *saw {
             Saw::Found { room, partner, .. } => self.find(room, Some(partner), heard),
@@ -246,7 +245,7 @@ impl Rooms {
         }
     }
 
-    /// What a gap says of one room.
+    /// Records what a gap says about one room.
     fn miss(&mut self, lost: &LostRange, heard: &mut Heard) {
         if lost.you == Some(Membership::Matched) {
             self.find(lost.room, None, heard);

@@ -1,21 +1,21 @@
-//! What virtual users say, and what they call themselves.
+//! Texts of virtual users' messages, and replacement names.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sim_model::protocol::Agent;
 
-/// What texts are filled up with; ASCII, so that a character is a byte.
+/// The filler of texts. It is ASCII, so that each character is one byte.
 const FILLER: &str = "so we went on about the weather and the wares, and who would speak next, and \
     why a queue is fair when nobody minds the order but everybody minds the wait; then somebody \
     asked whether the stick had been seen, and somebody else said that it had, in the other room, \
     where it was being held by one who had nothing to say and took a long time over it. ";
 
-/// Texts up to this many characters are put together on the stack.
+/// Texts of up to this many characters are built on the stack.
 const SHORT: usize = 512;
 
-/// A text of exactly `length` characters. It begins with a tag that no other text of the run has
-/// (who speaks, and their how manieth text it is), unless it is too short to hold one.
+/// A text of exactly `length` characters. It begins with a tag that is unique in the run (the
+/// speaker, and the number of the text), unless it is too short for one.
 pub(super) fn text(agent: Agent, count: u32, length: usize) -> Arc<str> {
     if length > SHORT {
         let mut long = String::with_capacity(length + FILLER.len());
@@ -35,14 +35,14 @@ pub(super) fn text(agent: Agent, count: u32, length: usize) -> Arc<str> {
         buffer[filled..filled + part].copy_from_slice(&FILLER.as_bytes()[..part]);
         filled += part;
     }
-    // All of it is ASCII, so the check cannot fail.
+    // All bytes are ASCII, so the check cannot fail.
     std::str::from_utf8(&buffer[..length])
         .unwrap_or_default()
         .into()
 }
 
-/// Writes `n` in decimal at `start`, and says where it ends. The formatting machinery would cost
-/// more than the rest of the text.
+/// Writes `n` in decimal at `start`, and returns the end. Formatting would cost more than the rest
+/// of the text.
 fn put_number(buffer: &mut [u8; SHORT], start: usize, n: u32) -> usize {
     let end = start + n.checked_ilog10().map_or(1, |log| log as usize + 1);
     let mut rest = n;
@@ -53,8 +53,7 @@ fn put_number(buffer: &mut [u8; SHORT], start: usize, n: u32) -> usize {
     end
 }
 
-/// Another name for somebody whose own is taken: `Ann-2`, cut so that it stays within the 64
-/// characters that a name may have.
+/// A replacement for a name that is taken: `Ann-2`, cut to the 64 characters that a name may have.
 pub(super) fn other_name(name: &str, number: u32) -> Arc<str> {
     let suffix = format!("-{number}");
     let kept = name.chars().take(64 - suffix.len());

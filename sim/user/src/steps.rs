@@ -1,4 +1,4 @@
-//! Performing one step of a flow.
+//! Performs one step of a flow.
 
 use std::sync::Arc;
 
@@ -12,30 +12,30 @@ use super::calls::{Call, Stage};
 use super::flow::Pace;
 use super::{Action, Checks, Credential, Doing, Keys, Script, VirtualUser, letters, say};
 
-/// Calls that a client has in flight at once at most: with so many, even one with the habit of
-/// not waiting waits for the latest.
+/// The largest number of calls that a client has in flight. At this number, even a client that does
+/// not wait for answers waits for the latest one.
 pub(super) const MOST_IN_FLIGHT: usize = 8;
 
-/// How far behind the end of any inbox a wrong cursor is.
+/// How far a wrong cursor lies beyond the end of any inbox.
 const BEYOND: u64 = 1_000_000;
 
-/// How many times in its life a client forgets its handle.
+/// The number of times that a client forgets its handle during a run.
 const MOST_FORGETTING: u32 = 3;
 
-/// How long a client waits that is about to give up.
+/// How long a client waits before it gives up a call by habit.
 const ABANDON_AFTER: Span = Span::secs(60);
 
 /// Whether a client may give a call up early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Patience {
-    /// As the `abandon` habit has it.
+    /// As the `abandon` habit draws.
     ByHabit,
-    /// It tries to the end.
+    /// No: it retries as long as it may.
     Lasting,
 }
 
 impl VirtualUser {
-    /// Takes the next step of the flow, which the plan meant for `meant`.
+    /// Takes the next step of the flow, intended by the plan at `meant`.
     pub(super) fn take_step(&mut self, now: Time, meant: Time, o: &mut impl Observer) {
         let Some(step) = self.cursor.next(self.pace, &mut self.draw) else {
             self.doing = Doing::Settling;
@@ -59,15 +59,15 @@ impl VirtualUser {
                     };
                 }
             }
-            // Being away for a while is a pause like another, except for those who are in a hurry.
+            // A temporary disconnect is a pause, which a hurried user skips.
             Step::Disconnect(Some(_)) if self.pace == Pace::Hurried => {}
             Step::Disconnect(length) => self.disconnect(now, length, o),
-            // The cursor goes into these, and gives the steps inside.
+            // The cursor enters these and returns the steps inside.
             Step::Loop { .. } | Step::Choose(_) => {}
         }
     }
 
-    /// Drawn before each step of somebody who has a handle to forget.
+    /// Draws whether the user forgets its handle before this step.
     fn happens_to_forget(&mut self) -> bool {
         self.user.is_some()
             && self.pace == Pace::AsWritten
@@ -79,20 +79,20 @@ impl VirtualUser {
     fn call(&mut self, now: Time, meant: Time, verb: &Verb, o: &mut impl Observer) {
         let registered = self.user.is_some();
         if !registered && !verb.kind().registers() {
-            // Without a handle there is nothing left to do.
+            // Without a handle nothing is left to do.
             self.left_out += 1;
             self.doing = Doing::Settling;
             return;
         }
         let Some(op) = self.op(verb) else {
-            // Nobody to block or report: the step is passed over.
+            // There is no participant to block or report, so the step is skipped.
             return;
         };
         let call = self.begin_call(now, meant, op, Patience::ByHabit, o);
         if registered && matches!(verb, Verb::Break { .. }) {
             self.look_meanwhile(now, o);
         }
-        // Whoever registers has no handle for another call until the answer comes.
+        // A registering user has no handle for another call before its answer.
         let goes_on = registered
             && self.calls.len() < MOST_IN_FLIGHT
             && self.draw.chance(self.habits.parallel);
@@ -101,8 +101,8 @@ impl VirtualUser {
         }
     }
 
-    /// Now and then somebody on a break looks at its stress once, or twice at once: the answer to
-    /// that waits for nothing.
+    /// By habit, a user that takes a break checks its stress once, or twice at once: the answer to
+    /// that is never delayed.
     fn look_meanwhile(&mut self, now: Time, o: &mut impl Observer) {
         if matches!(self.script, Script::Manual { .. }) {
             return;
@@ -112,7 +112,7 @@ impl VirtualUser {
         }
     }
 
-    /// The first attempt of a call leaves.
+    /// Sends the first attempt of a call.
     pub(super) fn begin_call(
         &mut self,
         now: Time,
@@ -137,7 +137,7 @@ impl VirtualUser {
         fresh
     }
 
-    /// The first attempt of a call leaves, under this request key.
+    /// Sends the first attempt of a call, under this request key.
     pub(super) fn begin_call_under(
         &mut self,
         key: Option<u128>,
@@ -193,7 +193,8 @@ impl VirtualUser {
         call
     }
 
-    /// What the verb asks for here and now. None for a `block` or `report` of nobody.
+    /// The operation of the verb in the current state. None for a `block` or `report` without a
+    /// participant.
     pub(super) fn op(&mut self, verb: &Verb) -> Option<Op> {
         Some(match verb {
             Verb::EnterQueue {
@@ -217,7 +218,7 @@ impl VirtualUser {
                 let epoch = self.epoch(room);
                 Op::Send { room, text, epoch }
             }
-            // Waiting is a pause like another, except for those who are in a hurry.
+            // A wait is a pause, which a hurried user skips.
             Verb::Check { by, .. } if self.pace == Pace::Hurried => self.check(Span::ZERO, *by),
             Verb::Check { wait, by } => self.check(*wait, *by),
             Verb::History { before, limit } => Op::History {
@@ -259,12 +260,12 @@ impl VirtualUser {
         })
     }
 
-    /// The name that a call gives: the one that its step writes, or the user's own.
+    /// The name in a call: that of its step, or the user's own.
     fn called(&self, name: &Option<Arc<str>>) -> Arc<str> {
         name.as_ref().unwrap_or(&self.name).clone()
     }
 
-    /// What it calls itself in the queue.
+    /// The display name for `enter_queue`.
     fn called_in_line(&self, name: &Option<Arc<str>>) -> Option<Arc<str>> {
         let is_named = self.manner.names != Naming::Unnamed || name.is_some();
         is_named.then(|| self.called(name))
@@ -276,8 +277,8 @@ impl VirtualUser {
         kinds[drawn]
     }
 
-    /// The arguments of a `check` step. A user with odd names passes a cursor beyond the end of
-    /// its inbox one time in eight.
+    /// The operation of a `check` step. One time in eight, a user with odd names passes a cursor
+    /// beyond the end of its inbox.
     pub(super) fn check(&mut self, wait: Span, by: ReadBy) -> Op {
         let bare = self.checks == Checks::Bare || self.leave_out.contains(&Argument::After);
         let wrong = self.manner.names == Naming::Odd && self.draw.below(8) == 0;
@@ -286,8 +287,8 @@ impl VirtualUser {
         Op::Check { after, wait, by }
     }
 
-    /// The room that a call names: the current one. In a flow now and then none, where the server
-    /// can know it, so that its defaults are put to the test.
+    /// The room named in a call: the current one. In a flow it is sometimes left out where the
+    /// server can infer it, to test the defaults.
     fn room(&mut self) -> Option<Room> {
         let left_out = match self.script {
             Script::Flow(_) => self.rooms.is_in_one() && self.draw.below(8) == 0,
@@ -296,7 +297,7 @@ impl VirtualUser {
         if left_out { None } else { self.rooms.current() }
     }
 
-    /// The epoch that speech carries: the one of the latest grant, in a flow half of the time.
+    /// The epoch in a message: that of the latest grant. In a flow it is left out half of the time.
     fn epoch(&mut self, room: Option<Room>) -> Option<u64> {
         let epoch = self.rooms.epoch(room)?;
         let given = match self.script {
@@ -306,7 +307,7 @@ impl VirtualUser {
         given.then_some(epoch)
     }
 
-    /// The room that a call names, and the epoch of the grant that it names there.
+    /// The room named in a call, and the epoch of the grant there.
     fn named(&mut self, grant: Grant) -> (Option<Room>, Option<u64>) {
         let room = self.room();
         let epoch = match grant {
@@ -334,10 +335,10 @@ impl VirtualUser {
     }
 }
 
-/// What a user has at hand where it is.
+/// The user's state for building an operation.
 struct Here<'u> {
     user: &'u mut VirtualUser,
-    /// The room that the call names.
+    /// The room named in the call.
     room: Option<Room>,
 }
 
@@ -351,7 +352,7 @@ impl AtHand for Here<'_> {
         Some(self.user.epoch(self.room))
     }
 
-    /// The last partner, or the user that spoke last.
+    /// The last partner, or the last sender.
     fn user(&mut self) -> Option<User> {
         self.user.rooms.somebody()
     }

@@ -1,7 +1,7 @@
-//! Calls that no flow has: a client that tries this and that, in any room that it knows of.
+//! Stray calls: calls outside of the flow, in any room that the client knows.
 //!
-//! None of them gives up what the flow waits for, a place in line, a claim or a room. All else may
-//! be asked at any time, and the server has to answer as its protocol says.
+//! None of them ends what the flow waits for: a place in line, a claim or a room. All other calls
+//! are allowed at any time, and the server has to answer as its protocol says.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use super::steps::{MOST_IN_FLIGHT, Patience};
 use sim_model::history::Observer;
 use sim_model::protocol::{Op, Room, User};
 
-/// The participants that stray calls are about, besides those that the client has met.
+/// The number of participants that stray calls name, besides those that the client has met.
 const STRANGERS: u64 = 6;
 
 impl VirtualUser {
-    /// Now and then makes a call that the flow does not have, and does not wait for its answer.
+    /// By habit, makes a call outside of the flow, and does not wait for its answer.
     pub(super) fn stray(&mut self, now: Time, o: &mut impl Observer) {
         let strays = self.user.is_some()
             && self.pace == Pace::AsWritten
@@ -30,8 +30,8 @@ impl VirtualUser {
         }
     }
 
-    /// A key of its own, mostly; or that of the call before, which asked for something else and may
-    /// still wait for its answer.
+    /// Mostly a key of its own; sometimes that of the previous call, which asked for something else
+    /// and may still wait for its answer.
     fn stray_key(&mut self, op: &Op) -> Option<u128> {
         let (before, own) = (self.last_key, self.key_for(op));
         if own.is_some() && self.draw.below(6) == 0 {
@@ -72,7 +72,7 @@ impl VirtualUser {
         }
     }
 
-    /// None, the latest grant there, or the one before it.
+    /// No epoch, that of the latest grant there, or the one before it.
     fn stray_epoch(&mut self, room: Option<Room>) -> Option<u64> {
         match self.draw.below(3) {
             0 => None,

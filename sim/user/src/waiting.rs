@@ -1,5 +1,4 @@
-//! What a user waits for, where it stands in its flow, and since when: for those who ask why it did
-//! not come to its end.
+//! What a user waits for, since when, and at which step: for reports on users that did not finish.
 
 use chat_types::Time;
 
@@ -8,14 +7,14 @@ use sim_model::outcome::Waiting;
 use super::{Doing, VirtualUser};
 
 impl VirtualUser {
-    /// The `await` that ran out of time, if one did.
+    /// The `await` that timed out, if any.
     #[must_use]
     pub fn stuck(&self) -> Option<Waiting> {
         let (kind, since) = self.ran_out?;
         Some(self.waiting("await", kind.name().to_owned(), since))
     }
 
-    /// What keeps the user from its end; none for one that is done or gone for good.
+    /// What the user still waits for; `None` if it is done or disconnected permanently.
     #[must_use]
     pub fn pending(&self) -> Option<Waiting> {
         if self.is_done() {

@@ -1,7 +1,7 @@
-//! The abstraction by which exploring tells states of the chat apart.
+//! The abstraction by which exploring distinguishes states of the chat.
 //!
-//! A state is seen as a set of *facets*, each a small product of coarse classes, hashed to a number.
-//! Small products, not one large one: a large one is new at every step, and says nothing.
+//! A state is represented by a set of *facets*. Each is a small product of coarse classes, hashed
+//! to a number. One large product would be new at every step.
 //!
 //! | facet | of each | what it is made of |
 //! |---|---|---|
@@ -15,8 +15,9 @@
 //! | `Point` | world | a `sometimes` point |
 //! | `Did` | world | a refusal, an event, a timer, a move of a stick |
 //!
-//! Numbers are put into classes: 0, 1, 2, 3, to 7, to 15, and more. *What is wrong* is: the server
-//! is down, the disk is slow, it fails, somebody is cut off, asleep or reads slowly, and the phase.
+//! Numbers are grouped into classes: 0, 1, 2, 3, to 7, to 15, and more. *What is wrong* is: the
+//! server is down, the disk is slow, it fails, a client is cut off, suspended or reads slowly, and
+//! the phase.
 
 use chat_core::{Hub, Muted, ParticipantOutline, PresenceView, RoomKind, RoomOutline, TimerKind};
 use chat_types::mix;
@@ -24,21 +25,21 @@ use chat_types::mix;
 use super::{Phase, World};
 use sim_model::outcome::{Point, Tally};
 
-/// How many facets are told apart; hashes fall into so many places.
+/// The number of distinct facets, to which hashes are reduced.
 pub const FACETS: usize = 1 << 16;
 
 /// Spreads small numbers over a word: the golden ratio of 2^64.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A facet of a state, as a place below [`FACETS`].
+/// A facet of a state, as a number below [`FACETS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Facet(pub u16);
 
-/// The facets of one state, each once.
+/// The facets of one state, without duplicates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FacetSet {
     facets: Vec<Facet>,
-    /// A bit for each of 256 remainders: most of those that are not there are known at once.
+    /// A bit for each of 256 remainders. It rules out most absent facets at once.
     some: [u64; 4],
 }
 
@@ -66,7 +67,7 @@ impl FacetSet {
     }
 }
 
-/// What a facet is about.
+/// The subject of a facet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum About {
     Room,
@@ -82,7 +83,7 @@ enum About {
 
 impl Facet {
     fn of(about: About, classes: &[u64]) -> Self {
-        // The classes are small, and one good mixing of all of them is enough.
+        // The classes are small, so mixing them once is enough.
         let fold = |word: u64, class: &u64| (word.rotate_left(7) ^ class).wrapping_mul(ODD);
         let hash = mix(about as u64, classes.iter().fold(0, fold));
         Self((hash >> 48) as u16)
@@ -214,7 +215,7 @@ fn line(hub: &Hub, next: u64) -> Facet {
     Facet::of(About::Line, &[class(counts.waiting), next, participants])
 }
 
-/// What is wrong at the moment, a bit for each.
+/// A bit for each kind of fault that is active.
 fn wrong(world: &World<'_, '_>) -> u64 {
     let now = world.now();
     let any = |is: &dyn Fn(&super::Client) -> bool| world.clients.iter().any(is);
@@ -231,7 +232,7 @@ fn wrong(world: &World<'_, '_>) -> u64 {
     bits.fold(0, |bits, (place, is)| bits | (u64::from(is) << place))
 }
 
-/// What the core did more often than at the last look, whose counts are brought up to date.
+/// The facets of what the core did since `before`, which is updated.
 pub(super) fn deeds(before: &mut Vec<u64>, now: &Tally, into: &mut Vec<Facet>) {
     let groups = (0..).zip(now.coverage().groups());
     let counts = groups.flat_map(|(group, (_, counts))| {
@@ -249,7 +250,7 @@ pub(super) fn deeds(before: &mut Vec<u64>, now: &Tally, into: &mut Vec<Facet>) {
     }
 }
 
-/// Which `sometimes` points were reached more often than before.
+/// The `sometimes` points that were reached since `before`.
 pub(super) fn points(before: &[u64], now: &Tally, into: &mut Vec<Facet>) {
     let reached = |point: &&Point| now.count(**point) > before[**point as usize];
     let reached = Point::ALL.iter().filter(reached);

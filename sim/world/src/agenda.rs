@@ -1,4 +1,4 @@
-//! The clock, and what is to happen when.
+//! The clock and the event queue.
 
 use std::collections::VecDeque;
 
@@ -6,53 +6,53 @@ use chat_types::Time;
 
 use super::slots::Slot;
 
-/// Something that happens.
+/// An event of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
-    /// The next user comes.
+    /// The next user arrives.
     Arrival,
-    /// A user's own clock.
+    /// A user's timer is due.
     Timer(u32),
     /// A request reaches the server.
     AtServer(Slot),
-    /// The server has given a request its time.
+    /// The server's service time of a request is over.
     Served(Slot),
     /// An answer reaches its client.
     AtClient(Slot),
-    /// The news that a stream is open reaches its client.
+    /// The message that a stream is open reaches its client.
     StreamUp(Slot),
     /// Pushed events reach their client.
     Pushed(Slot),
-    /// The news that a stream broke reaches its client.
+    /// The break of a stream becomes known to its client.
     StreamDown { agent: u32, stream: u32 },
-    /// The news that a client dropped a connection reaches the server.
+    /// A dropped connection becomes known to the server.
     GoneAtServer(Slot),
-    /// The server looks whether a slow reader has read anything.
+    /// The server checks whether a slow reader has read anything.
     Stalled(Slot),
-    /// An append is over: its number, and which life of the server began it.
+    /// An append ends: its number, and the life of the server that began it.
     Committed { life: u32, append: u32 },
-    /// The node wants to be called.
+    /// The node's timer is due.
     NodeDue,
     /// A fault of the plan begins.
     FaultBegins(u32),
-    /// And ends.
+    /// A fault of the plan ends.
     FaultEnds(u32),
-    /// A client whose process was stopped goes on.
+    /// A suspended client continues.
     Awake(u32),
-    /// The server comes back.
+    /// The server restarts.
     Restart,
     /// A step of the steps form.
     Script(u32),
-    /// Faults are over.
+    /// All faults end.
     Heal,
-    /// All read their inboxes once more.
+    /// All users drain their inboxes again.
     DrainAgain,
     /// The run is over.
     End,
 }
 
 impl Event {
-    /// What tells one event from another, for the trace hash.
+    /// The event as a number, for the trace hash.
     pub(super) fn word(self) -> u64 {
         let (tag, id) = match self {
             Self::Arrival => (0, 0),
@@ -80,35 +80,33 @@ impl Event {
     }
 }
 
-/// How many bits a digit of a time has here.
+/// The number of bits of a digit of a time.
 const DIGIT: u32 = 4;
 
-/// How many values a digit has.
+/// The number of values of a digit.
 const VALUES: usize = 1 << DIGIT;
 
-/// How many digits a time has.
+/// The number of digits of a time.
 const DIGITS: usize = (u64::BITS / DIGIT) as usize;
 
-/// What is to happen, by time and then by the order in which it was written down: a hierarchical
-/// timing wheel.
+/// The event queue, ordered by time and then by the order of scheduling: a hierarchical timing
+/// wheel.
 ///
-/// Time only moves forward. So what is far off need not be in order yet: it is put in order digit
-/// by digit as its time comes near. What has the same time stays in the order in which it was
-/// written down.
+/// Time never goes back. So events far ahead need not be ordered yet: they are sorted digit by
+/// digit as their time comes near. Events with the same time stay in the order of scheduling.
 #[derive(Clone, Debug)]
 pub(super) struct Agenda {
     now: Time,
-    /// What happens now, and what happens after all else of now.
+    /// The events of now, and those that follow all others of now.
     due: VecDeque<Event>,
     due_last: VecDeque<Event>,
-    /// What happens later, by the highest digit in which its time differs from now, and by the
-    /// value that this digit has there.
+    /// Later events, by the highest digit in which their time differs from now, and by its value.
     later: [[Vec<Entry>; VALUES]; DIGITS],
-    /// For which values something is there, by digit: a bit for each.
+    /// For each digit, a bit for each value with events.
     filled: [u16; DIGITS],
 }
 
-/// One line of the agenda.
+/// A scheduled event.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     at: Time,
@@ -116,12 +114,12 @@ struct Entry {
     event: Event,
 }
 
-/// Where an event stands among those of its time.
+/// The order among events of the same time.
 #[derive(Clone, Copy, Debug)]
 enum Turn {
-    /// In the order in which they were written down.
+    /// In the order of scheduling.
     Written,
-    /// After all of these.
+    /// After all others.
     Last,
 }
 
@@ -140,12 +138,12 @@ impl Agenda {
         self.now
     }
 
-    /// Writes an event down. What should have happened already happens now.
+    /// Schedules an event. An event of the past is scheduled for now.
     pub(super) fn at(&mut self, at: Time, event: Event) {
         self.write(at, Turn::Written, event);
     }
 
-    /// Writes an event down that comes after all others of its time.
+    /// Schedules an event after all others of its time.
     pub(super) fn last_at(&mut self, at: Time, event: Event) {
         self.write(at, Turn::Last, event);
     }
@@ -169,7 +167,7 @@ impl Agenda {
         }
     }
 
-    /// The next event; time moves to it.
+    /// Removes the next event, and advances the clock to it.
     pub(super) fn next(&mut self) -> Option<(Time, Event)> {
         if self.due.is_empty() && self.due_last.is_empty() {
             self.move_on();
@@ -178,7 +176,8 @@ impl Agenda {
         Some((self.now, event))
     }
 
-    /// Time moves to what is next: it differs from now in the lowest digit, and there the least.
+    /// Advances the clock to the next events: those that differ from now in the lowest digit, and
+    /// there by the least.
     fn move_on(&mut self) {
         let Some(digit) = self.filled.iter().position(|values| *values != 0) else {
             return;
@@ -191,7 +190,7 @@ impl Agenda {
         for entry in entries.drain(..) {
             self.put(entry);
         }
-        // Empty, it keeps its memory.
+        // The empty vector keeps its memory.
         self.later[digit][value] = entries;
     }
 }

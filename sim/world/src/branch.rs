@@ -1,12 +1,11 @@
-//! Branches: a world copied at a step, which goes on with chance of its own.
+//! Branches: a world that is copied at a step, and continues with new randomness.
 //!
-//! All chance of a world comes from generators that are keyed by one number, its key. A turn of a
-//! recipe makes a new key from the old one, the step and the branch's number, and keys all of them
-//! again: the network, the clients' own choices and thinking times, service and commit times, whom
-//! faults strike, the race schedule, and as whom later users arrive. Something more may go wrong
-//! right behind it (`mishaps`). Only the Hub's own randomness
-//! and the swaps of the Hub are as before: the first belongs to the core, the second must change
-//! nothing.
+//! All generators of a world are keyed by one number, its key. A turn of a recipe derives a new key
+//! from the old one, the step and the branch's number, and rekeys all of them: the network, the
+//! clients' choices and thinking times, service and commit times, the victims of faults, the race
+//! schedule, and the personas of later users. An additional mishap may follow (`mishaps`). The
+//! Hub's own randomness, which belongs to the core, and the swaps of the Hub, which must change
+//! nothing, keep their generators.
 
 use chat_types::mix;
 
@@ -16,14 +15,14 @@ use sim_model::draw::{Actor, Draw};
 use sim_model::recipe::{Recipe, Turn};
 use sim_user::arrivals::recast;
 
-/// What keys the generators of a world, and where that changes.
+/// The key of a world's generators, and the turns that change it.
 #[derive(Clone, Debug)]
 pub(super) struct Chance {
     key: u64,
-    /// The turns taken, and behind them those still to be taken.
+    /// The turns taken, followed by those to be taken.
     recipe: Recipe,
     taken: usize,
-    /// The step after which the next one is taken.
+    /// The step after which the next turn is taken.
     next: u64,
 }
 
@@ -39,7 +38,7 @@ impl Chance {
         chance
     }
 
-    /// The seed of generators that are made from here on.
+    /// The seed of generators that are created from here on.
     pub(super) const fn key(&self) -> u64 {
         self.key
     }
@@ -54,7 +53,7 @@ impl Chance {
         self.next = turn.map_or(u64::MAX, |turn| turn.step);
     }
 
-    /// Takes the next turn.
+    /// Takes the next turn: derives a new key.
     fn turn(&mut self) {
         if let Some(Turn { step, branch }) = self.recipe.turns().get(self.taken) {
             self.key = mix(mix(self.key, *step), u64::from(*branch));
@@ -65,7 +64,7 @@ impl Chance {
 }
 
 impl<'a> World<'a, '_> {
-    /// Draws chance anew if the recipe has a turn after this step.
+    /// Rekeys all generators if the recipe has a turn after this step.
     pub(super) fn take_turn(&mut self) {
         if self.steps < self.chance.next {
             return;
@@ -87,8 +86,8 @@ impl<'a> World<'a, '_> {
         self.perhaps_a_mishap(&mut draw(Actor::Mishap));
     }
 
-    /// A copy of the world in which chance is drawn anew from here; of branch 0, one that goes on
-    /// like this one. `observer` observes it from here.
+    /// A copy of the world with new randomness from here on. Branch 0 continues like the original.
+    /// `observer` observes the copy.
     pub(super) fn branch<'n>(&self, branch: u32, observer: Option<Onlooker<'n>>) -> World<'a, 'n> {
         let mut copy = World {
             plan: self.plan,
@@ -125,7 +124,7 @@ impl<'a> World<'a, '_> {
         copy
     }
 
-    /// Where this run left the history of its seed.
+    /// The turns that this run took.
     pub(super) const fn recipe(&self) -> &Recipe {
         &self.chance.recipe
     }
@@ -172,7 +171,7 @@ faults:
         judged
     }
 
-    /// The hash of the whole run, and all that judges and metrics said of it.
+    /// The hash of the whole run, and the findings of judges and metrics.
     fn to_the_end(mut judged: Judged<'_>) -> (u64, String) {
         while judged.world.phase != Phase::Over {
             judged.world.step();
@@ -234,7 +233,7 @@ faults:
         assert_eq!(run(&plan, 3, &Progress::default(), None).trace_hash, plain);
     }
 
-    /// Without a fault in the plan: what goes wrong does so behind turns alone.
+    /// The plan has no faults, so all that go wrong are mishaps after turns.
     #[test]
     fn behind_a_turn_something_may_go_wrong_that_the_plan_does_not_have() {
         #[derive(Default)]
@@ -275,7 +274,7 @@ faults:
         ] {
             assert!(all.contains(kind), "{kind}");
         }
-        // Nothing was kept that a server could come back from.
+        // The journal was not kept, so the server cannot crash.
         assert!(!all.contains("Crash"));
         assert_eq!(of("s500:9"), of("s500:9"));
     }

@@ -1,4 +1,4 @@
-//! The clients' side: what users ask for goes out, and what comes back is handed to them.
+//! The clients' side: sends users' requests, and passes them what arrives.
 
 use std::collections::VecDeque;
 
@@ -18,46 +18,48 @@ use sim_model::plan::{Delivery, Net};
 use sim_model::protocol::{Agent, Answer, CallId};
 use sim_user::{Action, VirtualUser};
 
-/// How many attempts given up are remembered; answers to older ones have long arrived or never will.
+/// The number of abandoned attempts that are remembered. Answers to older ones have arrived, or
+/// never will.
 const CANCELLED: usize = 32;
 
-/// Where a client is, as the world sees it.
+/// A client in the world.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     pub(super) user: VirtualUser,
-    /// What the network does to this client's packets.
+    /// Draws what the network does to this client's packets.
     pub(super) link: Draw,
-    /// When the user's clock is written down for; it may have moved later since.
+    /// The instant at which the user's timer is scheduled. The timer may have moved later since.
     timer_at: Time,
-    /// Nothing passes until then.
+    /// The client's network is cut until then.
     pub(super) cut_until: Time,
-    /// The process is stopped until then.
+    /// The client's process is stopped until then.
     pub(super) asleep_until: Time,
-    /// What arrived meanwhile, in the order in which it did.
+    /// The events that arrived meanwhile, in order.
     kept: VecDeque<Event>,
-    /// The one of these that is read now.
+    /// The one of these that is being read.
     read: Option<Event>,
-    /// It reads nothing from its stream until then.
+    /// The client reads nothing from its stream until then.
     pub(super) slow_until: Time,
-    /// The stream it believes to have, by the number of its opening.
+    /// The client's current stream, by the number of its opening.
     pub(super) stream: Option<u32>,
     /// The server's end of the stream, or of its opening.
     pub(super) stream_slot: Option<Slot>,
-    /// Streams that it opened before that one and has not closed.
+    /// Earlier streams that the client has not closed.
     pub(super) older: Vec<(u32, Slot)>,
-    /// Requests that the server has not answered.
+    /// Requests without an answer from the server.
     pub(super) in_flight: Vec<(CallId, u32, Slot)>,
-    /// Attempts that it no longer waits for: their connections are gone, and with them the answers.
+    /// Abandoned attempts, whose connections are closed.
     cancelled: VecDeque<(CallId, u32)>,
-    /// How often it dropped all connections: what was sent on earlier ones comes to nothing.
+    /// The number of times that all connections were dropped. Answers on older connections are
+    /// lost.
     drops: u32,
-    /// The network of its next request, spelled out.
+    /// The scripted network of its next request.
     pub(super) net: Option<Box<Net>>,
-    /// The same of the next openings of its stream.
+    /// The scripted network of the next openings of its stream.
     pub(super) opens: VecDeque<Net>,
-    /// The same of the later attempts of these calls.
+    /// The scripted network of later attempts of these calls.
     pub(super) retries: Vec<(CallId, VecDeque<Net>)>,
-    /// The network of the next push to it, spelled out.
+    /// The scripted network of the next push to it.
     pub(super) next_push: Option<Delivery>,
     done: bool,
 }
@@ -87,18 +89,18 @@ impl Client {
         }
     }
 
-    /// Whether the client still holds the connection on which this attempt's answer comes.
+    /// Whether the client still holds the connection for this attempt's answer.
     fn awaits(&self, call: CallId, attempt: u32, drops: u32) -> bool {
         drops == self.drops && !self.cancelled.contains(&(call, attempt))
     }
 
-    /// What the network does to the next attempt of a call, if that is spelled out.
+    /// The scripted network of the next attempt of a call, if there is one.
     fn net_of_retry(&mut self, call: CallId) -> Option<Box<Net>> {
         let (_, nets) = self.retries.iter_mut().find(|(of, _)| *of == call)?;
         nets.pop_front().map(Box::new)
     }
 
-    /// Takes note of whether the user has come to its end: whether it has not.
+    /// Updates whether the user is done. Returns whether it is not.
     pub(super) fn look_whether_done(&mut self) -> bool {
         self.done = self.user.is_done();
         !self.done
@@ -109,14 +111,14 @@ impl Client {
         self.stream == Some(stream) || self.older.iter().any(|old| old.0 == stream)
     }
 
-    /// Whether it has not come to its end.
+    /// Whether the user is not done.
     pub(super) const fn is_there(&self) -> bool {
         !self.done
     }
 }
 
 impl World<'_, '_> {
-    /// Does what the user asks for, and writes its clock down.
+    /// Performs the user's requests, and schedules its timer.
     pub(super) fn settle(&mut self, agent: u32) {
         while let Some(action) = self.clients[agent as usize].user.poll_action() {
             self.act(agent, action);
@@ -135,7 +137,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// A user's clock often moves later before it is due. It is then written down again.
+    /// Whether a user's timer has moved later since it was scheduled. If so, it is scheduled again.
     pub(super) fn timer_is_stale(&mut self, agent: u32, at: Time) -> bool {
         let client = &mut self.clients[agent as usize];
         if client.timer_at != at {
@@ -263,7 +265,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// The server will notice that the connection is gone: soon, or when the link's silence tells.
+    /// Lets the server notice a closed connection: soon, or after the silence of a cut link.
     fn drop_connection(&mut self, agent: u32, slot: Slot) {
         let latency = self.latency(agent, Toward::Server);
         let client = &self.clients[agent as usize];
@@ -277,8 +279,8 @@ impl World<'_, '_> {
             .at(now + latency + cut, Event::GoneAtServer(slot));
     }
 
-    /// Whether what arrives waits: the client's process is stopped, or has not yet read what came
-    /// before.
+    /// Whether an arriving event must wait, because the process is stopped or has not read earlier
+    /// ones yet. If so, it is kept.
     pub(super) fn defer(&mut self, agent: u32, event: Event) -> bool {
         let now = self.agenda.now();
         let client = &mut self.clients[agent as usize];
@@ -292,7 +294,7 @@ impl World<'_, '_> {
         waits
     }
 
-    /// The client's process goes on: it reads what came first of all that it kept.
+    /// Continues a suspended process: it reads the first event that was kept.
     pub(super) fn awake(&mut self, agent: u32) {
         let now = self.agenda.now();
         let client = &mut self.clients[agent as usize];
@@ -356,7 +358,7 @@ impl World<'_, '_> {
         self.settle(agent);
     }
 
-    /// Hands the events of a page to the user, one by one.
+    /// Passes the events of a page to the user, one by one.
     pub(super) fn deliver(&mut self, agent: u32, page: &Page, path: Path) {
         let now = self.now();
         let client = &mut self.clients[agent as usize];
@@ -380,7 +382,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// The client's process is stopped.
+    /// Suspends the client's process.
     pub(super) fn suspend(&mut self, agent: u32, until: Time) {
         let now = self.now();
         let client = &mut self.clients[agent as usize];
@@ -392,7 +394,7 @@ impl World<'_, '_> {
     }
 }
 
-/// What tells one outcome from another, for the trace hash.
+/// The outcome as a number, for the trace hash.
 fn outcome_word(outcome: &sim_model::protocol::Outcome) -> u64 {
     match outcome {
         Ok(Answer::Sent { room, room_seq, .. }) => (u64::from(room.0) << 32) ^ room_seq ^ 1,

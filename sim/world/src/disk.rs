@@ -1,46 +1,64 @@
-//! The simulated journal: it commits after a while, may be slow, fail, or lose in a crash what
-//! was not yet committed.
+//! The simulated journal: it commits after a delay, can be slow or fail, and can lose uncommitted
+//! entries in a crash.
+
+use std::collections::VecDeque;
 
 use chat_core::{Entry, Hub, Node, Position, Reject, Reply};
 use chat_types::{Config, Time};
 
-/// Entries that a snapshot stands for are kept in its place up to this number.
+/// The largest number of entries that are kept in place of a snapshot.
 const LONG_TAIL: usize = 1_000;
 
-/// What survives a crash.
+/// The data that survives a crash.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     keep: Keep,
-    /// After how many entries a snapshot takes the place of the tail.
+    /// The number of entries after which a snapshot replaces the tail.
     snapshot_every: usize,
-    /// A state that was written out; none before the first one.
+    /// A serialised snapshot; none before the first one.
     written: Option<Vec<u8>>,
-    /// What was committed since, each entry with the time of its commit.
-    tail: Vec<(Time, Entry)>,
-    /// How many entries of the tail the last snapshot stands for. Its bytes follow from them, so
-    /// that they are made only where a recovery reads them.
+    /// The entries committed since.
+    tail: Vec<Committed>,
+    /// The number of entries of the tail that the last snapshot covers. Its bytes follow from them,
+    /// so they are serialised only when a recovery reads them.
     covered: usize,
-    /// What is being written.
-    pending: Vec<Entry>,
-    /// How many entries are being written, kept or not.
+    /// The entries of the append in progress.
+    pending: VecDeque<Entry>,
+    /// The number of those entries, also when they are not kept.
     entries: u64,
 }
 
-/// Whether anything will ever be read back.
+/// A committed entry.
+#[derive(Clone, Debug)]
+struct Committed {
+    at: Time,
+    entry: Entry,
+    /// Its outcome; none if the server crashed before it applied the entry.
+    decided: Option<Result<Reply, Reject>>,
+}
+
+/// Whether entries are kept for a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// A crash may come.
+    /// A crash is possible.
     Entries,
-    /// None will.
+    /// No crash is possible.
     Nothing,
 }
 
-/// What becomes, in a crash, of an append that is under way.
+/// The outcomes of an entry before a crash, if it was applied, and in the recovery.
+#[derive(Clone, Copy)]
+pub(crate) struct Decisions<'d> {
+    pub(crate) before: Option<&'d Result<Reply, Reject>>,
+    pub(crate) now: &'d Result<Reply, Reject>,
+}
+
+/// The fate of an append in progress at a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsynced {
-    /// It was not written.
+    /// Not written.
     Lost,
-    /// It was just written, though nobody was told.
+    /// Written, although no one was notified.
     Written,
 }
 
@@ -52,36 +70,35 @@ impl Disk {
             written: None,
             tail: Vec::new(),
             covered: 0,
-            pending: Vec::new(),
+            pending: VecDeque::new(),
             entries: 0,
         }
     }
 
-    /// An append begins.
+    /// Starts an append.
     pub(crate) fn begin(&mut self, batch: &[Entry]) {
         if self.keep == Keep::Entries {
-            self.pending.extend_from_slice(batch);
+            self.pending.extend(batch.iter().cloned());
         }
         self.entries = batch.len() as u64;
     }
 
-    /// The append failed, and left nothing behind.
+    /// Drops an append that failed and wrote nothing.
     pub(crate) fn abandon(&mut self) {
         self.pending.clear();
         self.entries = 0;
     }
 
-    /// The append is durable. `position` is that of the last entry before it.
-    pub(crate) fn commit(&mut self, position: Position, at: Time) -> Position {
-        for entry in self.pending.drain(..) {
-            self.tail.push((at, entry));
+    /// Commits the next entry of the append, with its outcome.
+    pub(crate) fn commit(&mut self, at: Time, decided: &Result<Reply, Reject>) {
+        if let Some(entry) = self.pending.pop_front() {
+            let decided = Some(decided.clone());
+            self.tail.push(Committed { at, entry, decided });
         }
-        self.entries = 0;
-        position.next()
+        self.entries = self.entries.saturating_sub(1);
     }
 
-    /// A snapshot takes the place of the tail when that has grown long. `hub` holds exactly what
-    /// is committed.
+    /// Replaces a long tail by a snapshot. `hub` has exactly the committed state.
     pub(crate) fn compact(&mut self, hub: &Hub) {
         if self.tail.len() - self.covered < self.snapshot_every {
             return;
@@ -92,48 +109,51 @@ impl Disk {
         }
     }
 
-    /// Writes out the state that the last snapshot is of.
+    /// Serialises the state that the last snapshot covers.
     fn write(&mut self, hub: &Hub) {
         self.written = Some(hub.snapshot());
         self.tail.drain(..self.covered);
         self.covered = 0;
     }
 
-    /// Whether a crash may come.
+    /// Whether a crash is possible.
     pub(crate) fn keeps_entries(&self) -> bool {
         self.keep == Keep::Entries
     }
 
-    /// Whether a recovery begins from a snapshot.
+    /// Whether a recovery starts from a snapshot.
     pub(crate) const fn has_snapshot(&self) -> bool {
         self.written.is_some() || self.covered > 0
     }
 
-    /// How many entries are being written.
+    /// The number of entries in the append in progress.
     pub(crate) const fn unsynced(&self) -> u64 {
         self.entries
     }
 
-    /// The machine dies. `at` is when an append under way would have been written.
+    /// Crashes. `at` is the time at which an append in progress would have been written.
     pub(crate) fn crash(&mut self, unsynced: Unsynced, at: Time) {
         let pending = std::mem::take(&mut self.pending);
         self.entries = 0;
         if unsynced == Unsynced::Written {
-            self.tail
-                .extend(pending.into_iter().map(|entry| (at, entry)));
+            let written = pending.into_iter().map(|entry| Committed {
+                at,
+                entry,
+                decided: None,
+            });
+            self.tail.extend(written);
         }
     }
 
-    /// The server comes back from what is written. `look` sees each entry with its position, its
-    /// time and what it decides.
+    /// Recovers the Hub. `look` receives each entry with its position, its time and its outcomes.
     ///
     /// # Panics
-    /// When what was written cannot be read, which is a bug.
+    /// If the written data cannot be read, which is a bug.
     pub(crate) fn recover(
         &mut self,
         config: &Config,
         seed: u64,
-        mut look: impl FnMut(Position, Time, &Entry, &Result<Reply, Reject>),
+        mut look: impl FnMut((Position, Time), &Entry, Decisions<'_>),
     ) -> Node {
         if self.covered > 0 {
             let mut hub = self.last_written(config, seed);
@@ -155,13 +175,17 @@ impl Disk {
 
 fn replay(
     hub: &mut Hub,
-    entries: &[(Time, Entry)],
-    look: &mut impl FnMut(Position, Time, &Entry, &Result<Reply, Reject>),
+    entries: &[Committed],
+    look: &mut impl FnMut((Position, Time), &Entry, Decisions<'_>),
 ) {
-    for (at, entry) in entries {
-        // Outcomes reached their callers before the crash, or never will.
-        let outcome = hub.handle(*at, entry);
-        look(hub.position(), *at, entry, &outcome);
+    for Committed { at, entry, decided } in entries {
+        // The answers were sent before the crash, or never will be.
+        let now = hub.handle(*at, entry);
+        let decisions = Decisions {
+            before: decided.as_ref(),
+            now: &now,
+        };
+        look((hub.position(), *at), entry, decisions);
         while hub.poll_effect().is_some() {}
     }
 }

@@ -1,4 +1,4 @@
-//! Things go wrong, as the plan has it, and come right again.
+//! Planned faults: their beginnings and ends.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use sim_model::plan::{
 };
 use sim_model::protocol::{Room, User};
 
-/// What the operators of the simulator say.
+/// The reason that simulated operators give.
 const REASON: &str = "simulated";
-/// The rooms that an operator means by mistake have numbers up to this.
+/// The largest number of a room that an operator names by mistake.
 const STRAY_ROOMS: u64 = 8;
 
-/// What is wrong at the moment.
+/// The active faults.
 #[derive(Clone, Debug)]
 pub(super) struct Weather {
     draw: Draw,
@@ -32,11 +32,11 @@ pub(super) struct Weather {
     replies: Replies,
     slow_disk: (Time, u32),
     fail_disk: (Time, Unsynced),
-    /// Who was muted, the latest last.
+    /// The muted users, the latest last.
     muted: Vec<u32>,
-    /// Who was banned, and under which name, the latest last.
+    /// The banned users with their names at the time, the latest last.
     banned: Vec<(u32, User, Arc<str>)>,
-    /// Whose addresses were banned, the latest last.
+    /// The users whose addresses were banned, the latest last.
     shut_out: Vec<u32>,
 }
 
@@ -45,17 +45,17 @@ pub(super) struct Weather {
 struct Armed {
     fault: u32,
     milestone: Milestone,
-    /// How often it was reached before that counted.
+    /// The count of the milestone when the wait began.
     before: u64,
 }
 
-/// What becomes of answers, where a fault of the plan decides.
+/// How faults affect answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Replies {
     Arrive,
-    /// The next ones get lost.
+    /// The answers of the next turn are lost.
     GetLost,
-    /// So did one, and so do the others of its turn.
+    /// An answer of this turn was lost, and the turn's other answers are lost, too.
     Getting,
 }
 
@@ -73,12 +73,12 @@ impl Weather {
         }
     }
 
-    /// Whom faults strike is drawn from another generator from here on.
+    /// Draws victims from another generator from here on.
     pub(super) fn key_again(&mut self, draw: Draw) {
         self.draw = draw;
     }
 
-    /// What becomes of an answer that leaves now, if a fault decides.
+    /// The fate of an answer that leaves now, if a fault decides it.
     pub(super) fn reply(&mut self) -> Option<Delivery> {
         if self.replies == Replies::Arrive {
             return None;
@@ -87,20 +87,20 @@ impl Weather {
         Some(Delivery::Lost)
     }
 
-    /// All answers of a turn have left.
+    /// Marks the end of a turn's answers.
     pub(super) fn replies_left(&mut self) {
         if self.replies == Replies::Getting {
             self.replies = Replies::Arrive;
         }
     }
 
-    /// How many times as long a commit takes.
+    /// The current slowdown of commits.
     pub(super) fn disk_factor(&self, now: Time) -> u32 {
         let (until, factor) = self.slow_disk;
         if now < until { factor } else { 1 }
     }
 
-    /// Whether appends fail: with nothing written, or with nobody knowing what is.
+    /// Whether appends fail at `now`: with nothing written, or with an unknown outcome.
     pub(super) fn disk_fails(&self, now: Time) -> Option<Unsynced> {
         let (until, how) = self.fail_disk;
         (now < until).then_some(how)
@@ -108,7 +108,7 @@ impl Weather {
 }
 
 impl World<'_, '_> {
-    /// The moment of a fault has come. One with a milestone strikes when that is reached.
+    /// Starts a fault. A fault with a milestone waits for it.
     pub(super) fn fault_begins(&mut self, index: u32) {
         match self.fault(index).milestone {
             None => self.strike(index),
@@ -123,7 +123,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// Lets those faults strike whose milestones are reached.
+    /// Starts the faults whose milestones are reached.
     pub(super) fn reach_milestones(&mut self) {
         if self.weather.armed.is_empty() || self.phase != Phase::Safety {
             return;
@@ -139,7 +139,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// How often the run has reached it.
+    /// The number of times that the run has reached the milestone.
     fn reached(&self, what: Reached) -> u64 {
         let tally = self.watch.sightings.tally();
         let coverage = tally.coverage();
@@ -169,7 +169,7 @@ impl World<'_, '_> {
                 return;
             }
             FaultKind::ClockJump { by } => {
-                // What the node decided by the old clock leaves by it.
+                // Outputs that the node decided before the clock jump leave with the old time.
                 self.hand_out();
                 self.server.clock_ahead = self.server.clock_ahead + *by;
                 self.watch
@@ -224,7 +224,7 @@ impl World<'_, '_> {
         self.agenda.at(now + lasting, Event::FaultEnds(index));
     }
 
-    /// Most faults end by the clock alone; here are those at whose end something happens.
+    /// Ends a fault. Most faults end by the clock alone; here are those whose end needs an action.
     pub(super) fn fault_ends(&mut self, index: u32) {
         match self.fault(index).kind {
             FaultKind::SlowReaders { .. } => self.all_read_on(),
@@ -249,7 +249,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// Whatever is wrong comes right.
+    /// Ends all faults.
     pub(super) fn end_all_faults(&mut self) {
         let now = self.now();
         self.weather.armed.clear();
@@ -269,7 +269,7 @@ impl World<'_, '_> {
         u32::try_from(self.clients.len()).unwrap_or(u32::MAX)
     }
 
-    /// Whom the fault strikes, in order.
+    /// The victims of the fault, in order.
     fn victims(&mut self, fault: u32, victims: &Victims) -> Vec<u32> {
         let struck = match victims {
             Victims::Users(users) => users.clone(),
@@ -293,7 +293,8 @@ impl World<'_, '_> {
             .observe_wire(&Wire::Struck { at, fault, victims });
     }
 
-    /// An operator's call goes straight to the door. The user is drawn unless named.
+    /// Submits an operator's call directly, without a network. The user is drawn unless it is
+    /// named.
     fn operate(&mut self, index: u32, act: OperatorAct) {
         match act.verb {
             OperatorVerb::Unban => return self.unban(index, act.user),
@@ -363,8 +364,8 @@ impl World<'_, '_> {
         self.submit_act((act.verb.name(), Some(number), room), operate);
     }
 
-    /// The room that an act is about: one of the user's, drawn if there are several. Now and then an
-    /// act means by mistake a room that the user is not in, or that is over.
+    /// The room of an act: one of the user's, drawn if there are several. Sometimes an act names by
+    /// mistake a room that the user is not in, or that is over.
     fn room_of_act(&mut self, act: OperatorAct, rooms: &[RoomId]) -> Option<RoomId> {
         let needs_room = matches!(act.verb, OperatorVerb::Kick | OperatorVerb::Close);
         if needs_room && act.user.is_none() && self.weather.draw.below(3) == 0 {
@@ -381,7 +382,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// Lifts the ban of the user named, or the latest.
+    /// Lifts the ban of the named user, or the latest ban.
     fn unban(&mut self, index: u32, named: Option<u32>) {
         let banned = &mut self.weather.banned;
         let place = match named {
@@ -396,7 +397,7 @@ impl World<'_, '_> {
         self.submit_act(("unban", Some(number), None), Operate::Unban { name });
     }
 
-    /// Lifts what is kept of the address of the user named, or of the latest.
+    /// Lifts the measure against the address of the named user, or the latest one.
     fn unban_address(&mut self, index: u32, named: Option<u32>) {
         let Some(agent) = named.or_else(|| self.weather.shut_out.pop()) else {
             return;
@@ -424,7 +425,7 @@ impl World<'_, '_> {
         self.submit(now, slot, Address(u64::MAX), call);
     }
 
-    /// Draws one of those who are there and whom the act can strike.
+    /// Draws a registered user to whom the act can apply.
     fn one_of_those_there(&mut self, act: OperatorAct) -> Option<u32> {
         let node = self.server.node.as_ref()?;
         let needs_room = matches!(act.verb, OperatorVerb::Kick | OperatorVerb::Close);
@@ -440,7 +441,7 @@ impl World<'_, '_> {
         those.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// An operator's act whose answer a crash took along may have taken effect, or not.
+    /// Records that an operator's act may have taken effect, because a crash took its answer.
     pub(super) fn perhaps_operated(
         &mut self,
         verb: &'static str,
@@ -449,12 +450,13 @@ impl World<'_, '_> {
     ) {
         self.operated(verb, user, room);
         if verb == "mute" {
-            // Of who was muted and may speak again, nobody can say when it may not.
+            // If a user may be muted again, nothing certain can be recorded, except that it may
+            // speak.
             self.operated("unmute", user, room);
         }
     }
 
-    /// An operator's act took effect.
+    /// Records that an operator's act took effect.
     pub(super) fn operated(&mut self, verb: &'static str, user: Option<u32>, room: Option<u32>) {
         let at = self.now();
         let (user, room) = (user.map(User), room.map(Room));

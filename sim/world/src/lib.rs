@@ -1,12 +1,13 @@
-//! The virtual world: a clock, an agenda of events, a server, and clients with a network between.
+//! The virtual world: a clock, an event queue, a server, and clients with a network between.
 //!
-//! Everything that happens is an event of the agenda, ordered by time and then by the order in which
-//! events were scheduled. One event handled is one step. Nothing else moves time.
+//! Everything that happens is an event of the queue, ordered by time and then by the order of
+//! scheduling. One step handles one event. Only events advance time.
 //!
-//! `agenda.rs` is the clock and the agenda, `clients.rs` is the users' side, `network.rs` and `streams.rs` are what lies between, `race.rs` perturbs the order of what is
-//! under way, `server.rs` is the Node with its disk and the time it takes, `faults.rs` makes things
-//! go wrong, `mishaps.rs` some more behind turns of a recipe, `script.rs` performs the steps form, `watch.rs` is told of it all, and `branch.rs`
-//! draws chance anew.
+//! `agenda.rs` is the clock and the event queue, `clients.rs` the users' side, `network.rs` and
+//! `streams.rs` the network, `race.rs` perturbs the order of packets in flight, `server.rs` is the
+//! Node with its disk and its service times, `faults.rs` performs planned faults, `mishaps.rs` adds
+//! some after turns of a recipe, `script.rs` performs the steps form, `watch.rs` records
+//! everything, and `branch.rs` rekeys randomness.
 
 pub mod abstraction;
 mod agenda;
@@ -49,15 +50,15 @@ pub use split::Split;
 pub use watch::Onlooker;
 use watch::Watch;
 
-/// How many steps pass before the live line hears of them.
+/// The number of steps between two updates of the live line.
 const PROGRESS_STEPS: u64 = 8_192;
 
-/// The same in a short script, which is over before the thousandth step: what a snapshot lacks is
-/// to show in a scenario that a person can read.
+/// The number of steps between two swaps in a short script, which ends before the thousandth step.
+/// An incomplete snapshot should show in a scenario that a person can read.
 const SHORT_SWAP_STEPS: u64 = 16;
 
-/// How often the Hub is swapped at least, as long as it is small: the oftener, the oftener the plan
-/// has snapshots.
+/// The largest number of steps between two swaps of a small Hub. It is smaller for plans with more
+/// frequent snapshots.
 fn swap_every(plan: &Plan) -> u64 {
     match &plan.workload {
         Workload::Steps { .. } => SHORT_SWAP_STEPS,
@@ -68,21 +69,21 @@ fn swap_every(plan: &Plan) -> u64 {
     }
 }
 
-/// Steps for each entry of the journal, about.
+/// The approximate number of steps for each entry of the journal.
 const STEPS_OF_ENTRY: u64 = 5;
 
-/// A step of a short script for so many bytes of a snapshot: then a large state, which costs as
-/// much as many steps, does not take up all the time that shrinking has.
+/// In a short script, a swap costs one step for this many bytes of the snapshot. So swaps of a
+/// large state, each as expensive as many steps, do not use up the time for shrinking.
 const SWAP_BYTES: u64 = 32;
 
-/// A match within five seconds, or a grant two seconds after the lease before it: what is owed to
-/// those who wait has come by then.
+/// The longest time in which a waiting user must receive a match (five seconds), or a grant (two
+/// seconds after the lease before it).
 const OWED_WITHIN: Span = Span::secs(6);
 
-/// How many columns the timeline of arrivals has at most.
+/// The largest number of columns in the timeline of arrivals.
 const BUCKETS: u64 = 64;
 
-/// The least steps between two swaps of the Hub for its restored snapshot, on average.
+/// The average number of steps between two swaps of the Hub, at least.
 const SWAP_STEPS: u64 = 20_000;
 
 /// One run of one seed.
@@ -94,13 +95,13 @@ struct World<'a, 'o> {
     arrivals: std::vec::IntoIter<Arrival>,
     next_arrival: Option<Arrival>,
     clients: Vec<Client>,
-    /// Clients that are not done.
+    /// The number of clients that are not done.
     busy: u64,
     by_persona: Vec<u64>,
     server: Server,
     slots: Slots,
     weather: Weather,
-    /// Faults beside those of the plan.
+    /// Faults in addition to those of the plan.
     mishaps: Vec<Fault>,
     race: Option<Racing>,
     watch: Watch<'o>,
@@ -111,30 +112,31 @@ struct World<'a, 'o> {
     steps: u64,
     hash: u64,
     phase: Phase,
-    /// How often all users were told to drain.
+    /// The number of times that all users were asked to drain.
     drains: u32,
-    /// When the run is over at the latest.
+    /// The latest end of the run.
     ends_at: Time,
 }
 
-/// What the run is about.
+/// The phase of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Users arrive, faults strike: nothing bad may happen.
+    /// Users arrive and faults occur: safety must hold.
     Safety,
-    /// Faults have ended, users drain: good things must happen.
+    /// Faults have ended and users drain: liveness must hold.
     Liveness,
-    /// It is over.
+    /// The run is over.
     Over,
 }
 
-/// One in so many seeds is run twice at once, and compared step by step.
+/// One in this many seeds runs with a twin, and the two are compared at every step.
 const TWIN_EVERY: u64 = 16;
 
-/// Runs one seed of a plan to its end, and tells the observer of everything. It changes nothing.
+/// Runs one seed of a plan to its end, and passes all records to the observer, which does not
+/// change the run.
 ///
 /// # Panics
-/// When an invariant of the core is broken, or when one seed has two histories: bugs, both, which
+/// If an invariant of the core is broken, or if one seed has two histories. Both are bugs, which
 /// the runner reports as violations.
 pub fn run(plan: &Plan, seed: u64, progress: &Progress, observer: Option<Onlooker<'_>>) -> Ran {
     let mut world = World::new(plan, seed, Watch::new(observer), Actor::Swaps);
@@ -203,7 +205,7 @@ impl<'a, 'o> World<'a, 'o> {
         }
     }
 
-    /// Writes the first events into the agenda.
+    /// Schedules the first events.
     fn begin(&mut self) {
         for (index, fault) in self.plan.faults.iter().enumerate() {
             let index = u32::try_from(index).expect("a scenario has few faults");
@@ -217,7 +219,7 @@ impl<'a, 'o> World<'a, 'o> {
         self.take_turn();
     }
 
-    /// Takes the next event from the agenda and handles it.
+    /// Handles the next event.
     fn step(&mut self) {
         let Some((at, event)) = self.agenda.next() else {
             self.end();
@@ -261,7 +263,8 @@ impl<'a, 'o> World<'a, 'o> {
         }
     }
 
-    /// The twin swaps its Hub at other steps, and is the same in all else.
+    /// Compares this world with its twin, which swaps its Hub at other steps and must otherwise be
+    /// equal.
     ///
     /// # Panics
     /// At the first step at which it is not.
@@ -281,7 +284,7 @@ impl<'a, 'o> World<'a, 'o> {
         );
     }
 
-    /// Whether a timer was moved after it was written down: then nothing happens at it.
+    /// Whether a timer was moved after it was scheduled, so that the event is void.
     fn is_stale(&mut self, at: Time, event: Event) -> bool {
         if let Event::Timer(agent) = event {
             return self.timer_is_stale(agent, at);
@@ -332,12 +335,12 @@ impl<'a, 'o> World<'a, 'o> {
         self.settle(agent);
     }
 
-    /// Swaps the Hub for its restored snapshot: a state that lacks something shows itself soon.
-    /// The larger the state, the rarer, so that the run does not slow down as the state grows.
+    /// Swaps the Hub for its restored snapshot, so that an incomplete snapshot shows soon. Larger
+    /// states are swapped less often, so that a growing state does not slow down the run.
     ///
     /// # Panics
-    /// When the state breaks an invariant or does not survive the way: bugs, which the runner
-    /// reports as violations.
+    /// If the state breaks an invariant, or differs after the restore. Both are bugs, which the
+    /// runner reports as violations.
     fn swap(&mut self) {
         self.report_sizes();
         let mut gap = self.swap_every;
@@ -356,7 +359,7 @@ impl<'a, 'o> World<'a, 'o> {
         self.next_swap = self.steps + gap / 2 + self.swaps.below(gap);
     }
 
-    /// Shows the judges how large every collection is.
+    /// Reports the size of every collection to the judges.
     fn report_sizes(&mut self) {
         let at = self.now();
         let Some(node) = self.server.node.as_ref() else {
@@ -371,7 +374,7 @@ impl<'a, 'o> World<'a, 'o> {
             .observe_world(&WorldRecord::Sizes { at, sizes: &sizes });
     }
 
-    /// The safety phase is over: nobody comes any more, faults and losses end, all drain.
+    /// Ends the safety phase: arrivals, faults and losses stop, and all users drain.
     fn heal(&mut self) {
         let now = self.now();
         self.phase = Phase::Liveness;
@@ -381,7 +384,7 @@ impl<'a, 'o> World<'a, 'o> {
         self.drain_all();
     }
 
-    /// Lets every user finish, and read its inbox to the end.
+    /// Lets every user finish and drain its inbox.
     fn drain_all(&mut self) {
         self.drains += 1;
         let now = self.now();
@@ -402,10 +405,11 @@ impl<'a, 'o> World<'a, 'o> {
         }
         let scripted = matches!(self.plan.workload, Workload::Steps { .. });
         match self.drains {
-            // One that drained early has not had what others said while they finished.
+            // Users that drained early have not received what others sent while they finished.
             0 | 1 => self.drain_all(),
-            // In the steps form nobody waits for anything by itself: what somebody in line or with
-            // a claim is owed is given its time, and then looked for, for as long as the first time.
+            // In the steps form no user waits by itself. A user in the queue or with a claim gets
+            // the time in which it must be served. Then all drain again, for as long as the first
+            // time.
             2 if scripted && self.timeline.quiet_at.is_none() => {
                 self.timeline.quiet_at = Some(self.now().since(START));
                 let wait = self.plan.server.stick_lease + self.plan.server.interest_patience;
@@ -441,7 +445,7 @@ impl<'a, 'o> World<'a, 'o> {
         self.watch.observe_world(&WorldRecord::Ended { at: now });
     }
 
-    /// What the run was, which is over.
+    /// The results of the run, which is over.
     fn ran(self) -> Ran {
         let users = self.clients.iter().map(|client| RanUser {
             name: Arc::clone(client.user.given_name()),

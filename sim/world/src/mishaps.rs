@@ -1,9 +1,9 @@
-//! What else goes wrong behind a turn of a recipe.
+//! Mishaps: additional faults after a turn of a recipe.
 //!
-//! Exploring splits a run where its state is new or rare. A race of two steps is then half done,
-//! and what is missing is mostly no other delay, but that something goes wrong right now: somebody
-//! is muted, cut off, or not answered. Half of all turns draw such a mishap, a fault that the plan
-//! does not have. What it may be hangs on nothing but the turn, so that a recipe replays it.
+//! Exploring splits a run where its state is new or rare. At such a point a race of two steps is
+//! often half done, and what it lacks is not another delay but a fault at this moment: a mute, a
+//! cut, or a lost answer. Half of all turns draw such a mishap, which the plan does not contain. It
+//! depends on the turn alone, so a recipe replays it.
 
 use chat_types::Span;
 
@@ -13,10 +13,10 @@ use sim_model::draw::{Draw, Ratio};
 use sim_model::history::{Observer as _, Wire};
 use sim_model::plan::{Fault, FaultKind, Need, OperatorAct, OperatorVerb, Outage, Victims};
 
-/// How soon it strikes, at most: within the round trip, or while clients wait for one another.
+/// The largest delay until it strikes: within a round trip, or while clients wait for one another.
 const SOON: [Span; 3] = [Span::millis(1), Span::millis(30), Span::millis(300)];
 
-/// How long it lasts, about.
+/// Its approximate duration.
 const LONG: [Span; 4] = [
     Span::millis(50),
     Span::millis(300),
@@ -24,7 +24,7 @@ const LONG: [Span; 4] = [
     Span::secs(3),
 ];
 
-/// What operators do: mostly what takes the stick, the room or the place in line away.
+/// The operators' acts: mostly those that take away the stick, the room or the place in the queue.
 const VERBS: [OperatorVerb; 11] = [
     OperatorVerb::Kick,
     OperatorVerb::Kick,
@@ -39,11 +39,11 @@ const VERBS: [OperatorVerb; 11] = [
     OperatorVerb::UnbanAddress,
 ];
 
-/// How the server goes down.
+/// The kinds of outages.
 const OUTAGES: [Outage; 3] = [Outage::Crash, Outage::CrashUnsynced, Outage::Stop];
 
 impl World<'_, '_> {
-    /// Draws whether something goes wrong soon, and what.
+    /// Draws whether a mishap follows soon, and which.
     pub(super) fn perhaps_a_mishap(&mut self, draw: &mut Draw) {
         let end = START + self.plan.duration;
         let soon = SOON[below(draw, SOON.len())];
@@ -85,7 +85,7 @@ impl World<'_, '_> {
                 duration,
                 unknown: draw.below(2) == 0,
             },
-            // A long journal that no crash was planned for keeps nothing to come back from.
+            // A long journal is not kept if the plan has no crash, so the server cannot recover.
             9 | 10 if self.server.can_crash() => FaultKind::Down {
                 down_for: duration,
                 how: OUTAGES[below(draw, OUTAGES.len())],
@@ -95,7 +95,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// A fault of the plan, or behind those a mishap.
+    /// A fault of the plan, or a mishap; their numbers follow those of the plan.
     pub(super) fn fault(&self, index: u32) -> &Fault {
         let (index, planned) = (index as usize, &self.plan.faults);
         planned

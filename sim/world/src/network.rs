@@ -1,4 +1,4 @@
-//! The network between: it loses, doubles and delays requests and answers.
+//! The network: it loses, duplicates and delays requests and answers.
 
 use chat_core::{Reject, Response};
 use chat_types::Span;
@@ -14,7 +14,7 @@ use sim_model::plan::{Delivery, Net};
 use sim_model::protocol::Agent;
 
 impl World<'_, '_> {
-    /// How long the client's next packet takes.
+    /// The latency of the client's next packet.
     pub(super) fn latency(&mut self, agent: u32, toward: Toward) -> Span {
         if let Some(raced) = self.raced(agent, toward) {
             return raced;
@@ -27,13 +27,13 @@ impl World<'_, '_> {
         )
     }
 
-    /// Whether something of this probability happens to the client's packet. After the heal the
-    /// network only delays.
+    /// Draws whether something with this probability happens to the client's packet. After the heal
+    /// the network only delays.
     pub(super) fn strikes(&mut self, agent: u32, chance: Ratio) -> bool {
         self.phase == Phase::Safety && self.clients[agent as usize].link.chance(chance)
     }
 
-    /// What becomes of one packet, unless it is spelled out.
+    /// The fate of one packet, drawn unless it is scripted.
     pub(super) fn fate(
         &mut self,
         agent: u32,
@@ -44,7 +44,7 @@ impl World<'_, '_> {
             return Delivery::Lost;
         }
         match spelled {
-            // Nothing is lost after the heal, whatever was spelled out before.
+            // Nothing is lost after the heal, also not by script.
             Some(Delivery::Lost) if self.phase != Phase::Safety => {}
             Some(delivery) => return delivery,
             None => {}
@@ -55,7 +55,7 @@ impl World<'_, '_> {
         Delivery::After(self.latency(agent, toward))
     }
 
-    /// Sends a request, which may get lost or be doubled on the way.
+    /// Sends a request, which may be lost or duplicated.
     pub(super) fn send(&mut self, whose: Whose, call: chat_core::Call) {
         let agent = whose.agent();
         let net = self.clients[agent as usize].net.take();
@@ -103,7 +103,7 @@ impl World<'_, '_> {
         match fate {
             Delivery::Lost => {
                 if let Whose::Stream { agent, stream } = whose {
-                    // A connection that does not come about is noticed like a lost answer.
+                    // A connection that cannot be opened is noticed as late as a lost answer.
                     let at = self.now() + self.plan.client.timeout;
                     self.agenda.at(at, Event::StreamDown { agent, stream });
                 }
@@ -130,7 +130,7 @@ impl World<'_, '_> {
         fate
     }
 
-    /// The server sends its answer to a request.
+    /// Sends the server's answer to a request.
     pub(super) fn answer(&mut self, slot: Slot, outcome: Result<Response, Reject>) {
         if let (
             Some(Thing::Request {
@@ -198,7 +198,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// Clients try these again without a word in their history.
+    /// Counts a refusal that clients retry without recording it in their history.
     pub(super) fn sight_refusal(&mut self, reject: &Reject) {
         match reject.code() {
             "rate_limited" => self.watch.reach(Point::RateLimited),

@@ -1,6 +1,6 @@
-//! The server goes down, in good order or not, and comes back.
+//! Outages of the server: a shutdown or a crash, and the restart.
 
-use chat_core::{Entry, Figures, Reject, Reply};
+use chat_core::{Counters, Entry, Position};
 use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
@@ -9,13 +9,14 @@ use super::agenda::Event;
 use super::race::Toward;
 use super::server::Show;
 use super::slots::{Place, Slot, Thing, Whose};
-use crate::disk::Unsynced;
+use crate::disk::{Decisions, Unsynced};
 use sim_model::history::{Observer as _, WorldRecord};
 use sim_model::outcome::Point;
 use sim_model::plan::Outage;
 
 impl World<'_, '_> {
-    /// The server takes nothing new from now on, and goes down when it has finished.
+    /// Starts a shutdown: new calls are refused, and the server goes down when admitted ones are
+    /// finished.
     pub(super) fn stop(&mut self, down_for: Span) {
         let at = self.server_now();
         let Some(node) = self.server.node.as_mut() else {
@@ -27,7 +28,7 @@ impl World<'_, '_> {
         self.pump();
     }
 
-    /// A server that stops goes down as soon as all that it took is finished.
+    /// Goes down if a stopping server has finished all admitted calls.
     pub(super) fn finish_stopping(&mut self) {
         let Some(down_for) = self.server.stopping else {
             return;
@@ -47,7 +48,7 @@ impl World<'_, '_> {
         self.crash(Outage::Stop, down_for);
     }
 
-    /// The server dies, and every connection with it.
+    /// Crashes the server and breaks every connection.
     pub(super) fn crash(&mut self, how: Outage, down_for: Span) {
         let now = self.now();
         // The next life may have other limits.
@@ -83,7 +84,8 @@ impl World<'_, '_> {
             self.break_stream(slot);
             self.slots.take(slot);
         }
-        // Requests in the server's hands die with it; those on their way find nobody, or the next.
+        // Requests at the server are lost with it. Those in the network reach no server, or the
+        // next one.
         let held = |t: &Thing| {
             matches!(
                 t,
@@ -117,16 +119,18 @@ impl World<'_, '_> {
         if self.server.node.is_some() {
             return;
         }
-        let now = self.now();
+        let (now, server_now) = (self.now(), self.server_now());
         if self.server.disk.has_snapshot() {
             self.watch.reach(Point::FromSnapshot);
         }
         let watch = &mut self.watch;
         let mut show = Show { watch };
         let shown = self.server.shown;
-        let look = |position, at, entry: &Entry, outcome: &Result<Reply, Reject>| {
-            if position > shown {
-                show.entry((position, at), entry, None, outcome);
+        let look = |at: (Position, Time), entry: &Entry, decisions: Decisions<'_>| {
+            if at.0 > shown {
+                show.entry(at, entry, None, decisions.now);
+            } else {
+                show.entry_again(server_now, at, decisions);
             }
         };
         let config = self.server.config.as_deref();
@@ -139,9 +143,9 @@ impl World<'_, '_> {
         let config = config.unwrap_or(&self.plan.server);
         self.watch
             .observe_server(&ServerRecord::Restarted { at, config });
-        // What was done before the crash is not done again.
+        // The counters restart from zero, so that work before the crash is not counted twice.
         let node = self.server.node.as_ref();
-        self.server.figures = node.map_or_else(Figures::default, |n| n.hub().figures().clone());
+        self.server.figures = node.map_or_else(Counters::default, |n| n.hub().counters().clone());
         self.watch
             .observe_world(&WorldRecord::Restarted { at: now });
         self.pump();

@@ -1,17 +1,17 @@
-//! The race schedule: it perturbs the order of what is concurrent, so that rare orders come early.
+//! The race schedule: it perturbs the order of concurrent packets, so that rare orders come early.
 //!
-//! Each client has a priority, and its packets take a time near the network's shortest if that is
-//! high and near its longest if it is low. At a few moments whoever sends next falls behind all
-//! others. That is probabilistic concurrency testing (Burckhardt et al., ASPLOS 2010), where a
-//! packet's delay stands for a thread's turn. Besides, some deliveries hug something that they may
-//! race with: they come just before, at or just after a deadline of the server's, their client's
-//! own, or another client's delivery, if that lies within what the network could do to them.
-//! Requests that wait for service at once are served in any order.
+//! Each client has a priority. Its packets have latencies near the network's shortest if the
+//! priority is high, and near the longest if it is low. At a few moments the next sender falls
+//! behind all others. This is probabilistic concurrency testing (Burckhardt et al., ASPLOS 2010),
+//! where a packet's delay stands for a thread's turn. In addition, some deliveries are placed next
+//! to an event that they may race with: just before, at or just after a deadline of the server or
+//! of their client, or another client's delivery, if the network could do so. Requests that wait
+//! for service at the same time are served in any order.
 //!
-//! It stays within the model: no packet is faster or slower than the network's own distribution
-//! allows, and a stream keeps its order. It ends with the heal, since progress is promised of a
-//! network that is fair in the long run. Its draws come from a generator of its own, so that a
-//! plain run is what it was.
+//! The schedule stays within the network model: no packet is faster or slower than the distribution
+//! allows, and a stream keeps its order. It ends with the heal, because progress is promised for a
+//! network that is fair in the long run. It has its own generator, so it does not change the draws
+//! of a plain run.
 
 use std::collections::VecDeque;
 
@@ -21,10 +21,10 @@ use super::{Phase, START, World};
 use sim_model::draw::{Actor, Draw, Quantiles};
 use sim_model::plan::{Plan, Race, Schedule};
 
-/// Deliveries that others may hug, the latest written last.
+/// The number of latest deliveries that others may be placed next to.
 const REMEMBERED: usize = 16;
 
-/// Where a packet goes.
+/// The direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Toward {
     /// From a client to the server.
@@ -33,21 +33,22 @@ pub(super) enum Toward {
     Client,
 }
 
-/// What the race schedule remembers.
+/// The state of the race schedule.
 #[derive(Clone, Debug)]
 pub(super) struct Racing {
     draw: Draw,
     race: Race,
-    /// By client: where its packets' delays lie among all delays, from 0 (shortest) to `u64::MAX`.
+    /// For each client, the position of its packets' latencies among all, from 0 (shortest) to
+    /// `u64::MAX`.
     places: Vec<u64>,
-    /// When somebody is to fall behind, the earliest last.
+    /// The moments at which a client falls behind, the earliest last.
     changes: Vec<Time>,
-    /// Deliveries under way: whose, and when.
+    /// Deliveries in flight: the client and the time.
     under_way: VecDeque<(u32, Time)>,
 }
 
 impl Racing {
-    /// None if the plan's schedule is the plain one.
+    /// None if the plan has the plain schedule.
     pub(super) fn new(plan: &Plan, seed: u64) -> Option<Self> {
         let Schedule::Race(race) = plan.schedule else {
             return None;
@@ -55,7 +56,7 @@ impl Racing {
         let mut draw = Draw::new(seed, Actor::Schedule);
         let mut changes: Vec<Time> = (1..race.depth)
             .map(|_| {
-                // Half of them early, when most of the users arrive.
+                // Half of them lie early, when most users arrive.
                 let within = plan.duration.0 >> (2 * draw.below(2));
                 START + Span(draw.below(within))
             })
@@ -70,16 +71,16 @@ impl Racing {
         })
     }
 
-    /// Orders are drawn from another generator from here on, and so are all priorities.
+    /// Draws orders and all priorities from another generator from here on.
     pub(super) fn key_again(&mut self, draw: Draw) {
         self.draw = draw;
         self.places.clear();
     }
 
-    /// Where the delays of this client's packets lie.
+    /// The position of this client's latencies.
     fn place(&mut self, agent: u32, now: Time) -> u64 {
         while self.places.len() <= agent as usize {
-            // The upper eighth is left to those who have fallen behind.
+            // The upper eighth is reserved for clients that have fallen behind.
             self.places.push(self.draw.below(u64::MAX / 8 * 7));
         }
         if self.changes.last().is_some_and(|at| *at <= now) {
@@ -89,14 +90,15 @@ impl Racing {
         self.places[agent as usize]
     }
 
-    /// A delay near the client's place among all delays.
+    /// A latency near the client's position.
     fn by_priority(&mut self, agent: u32, now: Time, latency: &Quantiles) -> Span {
         let place = self.place(agent, now);
         let jitter = self.draw.below(u64::MAX / 16);
         Span(latency.at(place.saturating_add(jitter)))
     }
 
-    /// One of these moments, or close to it, if it lies within reach of a packet sent now.
+    /// A latency that ends at one of these moments, or close to it, if the network could deliver
+    /// then.
     fn hug(&mut self, now: Time, latency: &Quantiles, moments: &[Time], lead: u64) -> Option<Span> {
         let (least, most) = (now + Span(latency.at(0)), now + Span(latency.max()));
         let near: Vec<Time> = moments
@@ -110,20 +112,20 @@ impl Racing {
             0 => moment,
             1 => Time(moment.0 - 1),
             2 => Time(moment.0 + 1),
-            // What arrives takes a while to be served and committed.
+            // An arriving request takes a while to be served and committed.
             _ => Time(moment.0.saturating_sub(self.draw.below(lead + 1))),
         };
         Some(at.clamp(least, most).since(now))
     }
 
-    /// Which of so many that wait is next.
+    /// Draws which of the waiting requests is next.
     pub(super) fn next_of(&mut self, waiting: usize) -> usize {
         usize::try_from(self.draw.below(waiting as u64)).unwrap_or(0)
     }
 }
 
 impl World<'_, '_> {
-    /// How long the client's next packet takes by the race schedule, if there is one.
+    /// The latency of the client's next packet by the race schedule, if there is one.
     pub(super) fn raced(&mut self, agent: u32, toward: Toward) -> Option<Span> {
         if self.phase != Phase::Safety {
             return None;
@@ -146,7 +148,7 @@ impl World<'_, '_> {
                         .as_mut()
                         .and_then(|node| node.poll_timeout());
                     let ahead = self.server.clock_ahead;
-                    // A deadline counts for as much as all the deliveries together.
+                    // One deadline weighs as much as all deliveries together.
                     let due = due.map(|due| Time(due.0.saturating_sub(ahead.0)));
                     let weight = moments.len().max(1);
                     moments.extend(

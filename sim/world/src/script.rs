@@ -1,4 +1,4 @@
-//! The steps form: users and steps written out, down to what the network does to each request.
+//! The steps form: users and steps written out, with the network's treatment of each request.
 
 use super::agenda::Event;
 use super::{START, World};
@@ -6,7 +6,7 @@ use sim_model::plan::{Net, Workload};
 use sim_user::Script;
 
 impl World<'_, '_> {
-    /// The users of the steps form are there from the start, and do nothing by themselves.
+    /// Creates the users of the steps form. They do nothing by themselves.
     pub(super) fn begin_script(&mut self) {
         let Workload::Steps { users, steps } = &self.plan.workload else {
             return;
@@ -21,7 +21,7 @@ impl World<'_, '_> {
         }
         for (index, step) in steps.iter().enumerate() {
             let index = u32::try_from(index).expect("the plan limits steps");
-            // Who acts at the moment that something reaches it acts because of that.
+            // A step follows all arrivals of its instant, because it may react to them.
             self.agenda.last_at(START + step.at, Event::Script(index));
         }
     }
@@ -46,7 +46,7 @@ impl World<'_, '_> {
             client.retries.push((call, step.net.retries.clone().into()));
         }
         self.settle(step.user);
-        // What starts no request has no network either.
+        // A step that starts no request needs no scripted network.
         if call.is_none() {
             self.clients[step.user as usize].net = None;
         }

@@ -1,8 +1,9 @@
-//! The server's side: requests wait for service, the Node proposes, the disk commits after a
-//! while, and answers leave.
+//! The server's side: requests wait for service, the Node proposes, the disk commits after a delay,
+//! and answers leave.
 
 use chat_core::{
-    Address, Call, Earlier, Entry, Figures, Node, Output, Position, Reject, Reply, Response, Ticket,
+    Address, Call, Counters, Earlier, Entry, Node, Output, Position, Reject, Reply, Response,
+    Ticket,
 };
 use chat_types::{Config, Span, Time};
 use sim_model::server::ServerRecord;
@@ -12,7 +13,7 @@ use super::slots::{Flow, Place, Slot, Thing, Whose};
 use super::watch::Watch;
 use super::worked::worked;
 use super::{START, World};
-use crate::disk::{Disk, Keep, Unsynced};
+use crate::disk::{Decisions, Disk, Keep, Unsynced};
 use crate::translate::{self, judged};
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer, Wire};
@@ -20,47 +21,47 @@ use sim_model::outcome::Point;
 use sim_model::plan::{FaultKind, Plan};
 use sim_model::protocol::Agent;
 
-/// How long a stream's writes may stall before the server cuts it off.
+/// How long a stream's writes may stall before the server closes it.
 pub(super) const WRITE_STALL: Span = Span::secs(30);
 
-/// When a client should come again that found the queue for service full.
+/// The retry delay in refusals when the queue for service is full.
 const OVERLOAD_RETRY: Span = Span::millis(250);
 
-/// The one server.
+/// The server.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
     /// None while it is down.
     pub(super) node: Option<Node>,
     pub(super) disk: Disk,
     draw: Draw,
-    /// Counts its lives: what an earlier one began, no later one finishes.
+    /// The number of its life: an append of an earlier life has no effect in a later one.
     pub(super) life: u32,
-    /// When the last request in line for service is served.
+    /// When the last waiting request will be served.
     pub(super) busy_until: Time,
-    /// How many are in that line.
+    /// The number of requests that wait for service.
     pub(super) queued: u32,
-    /// Under a race schedule: who is in that line, and whose turns they would be.
+    /// Under a race schedule: the waiting requests, and the scheduled turns.
     pub(super) line: Vec<Slot>,
     pub(super) turns: Vec<Slot>,
     /// How far its clock is ahead.
     pub(super) clock_ahead: Span,
     append_began: Time,
-    /// Counts the appends of all its lives.
+    /// The number of appends in all its lives.
     appends: u32,
     pub(super) appending: bool,
-    /// When `NodeDue` is written down for.
+    /// The instant at which `NodeDue` is scheduled.
     pub(super) due_at: Time,
-    /// What the node had done when it was looked at last.
-    pub(super) figures: Figures,
-    /// The last entry that the judges were shown.
+    /// The node's counters at the last look.
+    pub(super) figures: Counters,
+    /// The last entry that was reported to the judges.
     pub(super) shown: Position,
-    /// How long it will be down, once it has finished what it took.
+    /// The downtime after a shutdown in progress.
     pub(super) stopping: Option<Span>,
-    /// How it is configured when it starts next, if not as the plan says.
+    /// The configuration of its next start, if it differs from the plan's.
     pub(super) config: Option<Box<Config>>,
 }
 
-/// Shows the judges one entry after another.
+/// Reports entries to the judges, one after another.
 pub(super) struct Show<'w, 'o> {
     pub(super) watch: &'w mut Watch<'o>,
 }
@@ -81,14 +82,32 @@ impl Show<'_, '_> {
             said: &translate::decided(at, outcome),
         });
     }
+
+    /// An entry that was shown is decided again, at `now`.
+    pub(super) fn entry_again(
+        &mut self,
+        now: Time,
+        (Position(position), at): (Position, Time),
+        decisions: Decisions<'_>,
+    ) {
+        let Some(before) = decisions.before.filter(|before| *before != decisions.now) else {
+            return;
+        };
+        self.watch.observe_server(&ServerRecord::Redecided {
+            at: now,
+            position,
+            before: &translate::decided(at, before),
+            after: &translate::decided(at, decisions.now),
+        });
+    }
 }
 
-/// A journal of fewer entries than this costs nothing to keep.
+/// A journal with fewer entries than this is always kept.
 const SHORT_JOURNAL: u32 = 1_000;
 
 impl Server {
     pub(super) fn new(plan: &Plan, seed: u64) -> Self {
-        // Where snapshots keep the journal short anyway, a mishap may be a crash.
+        // If snapshots keep the journal short anyway, a mishap may be a crash.
         let crashes = plan.capacity.snapshot_every < SHORT_JOURNAL
             || plan
                 .faults
@@ -115,29 +134,30 @@ impl Server {
             appends: 0,
             appending: false,
             due_at: Time::MAX,
-            figures: Figures::default(),
+            figures: Counters::default(),
             shown: Position(0),
             stopping: None,
             config: None,
         }
     }
 
-    /// Whether there is something to come back from.
+    /// Whether the server could recover from a crash.
     pub(super) fn can_crash(&self) -> bool {
         self.disk.keeps_entries()
     }
 
-    /// How many lives it had, as far as anyone tells them apart.
+    /// The number of its lives, capped at the classes of facets.
     pub(super) fn lives(&self) -> u64 {
         u64::from(self.life.min(3))
     }
 
-    /// Service and commit times are drawn from another generator from here on.
+    /// Draws service and commit times from another generator from here on.
     pub(super) fn key_again(&mut self, draw: Draw) {
         self.draw = draw;
     }
 
-    /// The node's timer is written down again whenever it moves earlier; an old one means nothing.
+    /// Whether the node's timer has moved since it was scheduled. It is scheduled again whenever it
+    /// moves earlier.
     pub(super) fn due_is_stale(&mut self, at: Time) -> bool {
         if self.due_at != at || self.node.is_none() {
             return true;
@@ -148,14 +168,14 @@ impl Server {
 }
 
 impl World<'_, '_> {
-    /// The server's own clock.
+    /// The time of the server's clock.
     pub(super) fn server_now(&self) -> Time {
         self.now() + self.server.clock_ahead
     }
 
     pub(super) fn request_arrives(&mut self, slot: Slot) {
         if self.server.node.is_none() {
-            // Nobody listens: the client will run out of patience.
+            // The server is down: the client will time out.
             if let Some(Thing::Request {
                 whose: Whose::Stream { agent, stream },
                 ..
@@ -167,7 +187,7 @@ impl World<'_, '_> {
             return;
         }
         if self.server.queued >= self.plan.capacity.queue {
-            // Nobody looks at the call: what came of its earlier attempts is not known.
+            // The call is refused unread, so nothing is known of its earlier attempts.
             let keyed = matches!(
                 self.slots.get_mut(slot),
                 Some(Thing::Request {
@@ -202,13 +222,13 @@ impl World<'_, '_> {
         self.agenda.at(self.server.busy_until, Event::Served(slot));
     }
 
-    /// Whose turn it is at the end of this one's: under a race schedule, anybody's who waits.
+    /// The request to serve at the end of this turn: under a race schedule, any waiting one.
     fn whose_turn(&mut self, slot: Slot) -> Option<Slot> {
         let Some(race) = &mut self.race else {
             return Some(slot);
         };
         let server = &mut self.server;
-        // A crash takes the turns of those who waited.
+        // A crash removes the turns of waiting requests.
         let turn = server.turns.iter().position(|turn| *turn == slot)?;
         server.turns.remove(turn);
         let chosen = match self.phase {
@@ -274,7 +294,7 @@ impl World<'_, '_> {
         Address(self.plan.network.address_of(agent))
     }
 
-    /// Hands a call to the node.
+    /// Submits a call to the node.
     pub(super) fn submit(&mut self, now: Time, slot: Slot, from: Address, call: Call) {
         let Some(node) = self.server.node.as_mut() else {
             return;
@@ -289,7 +309,7 @@ impl World<'_, '_> {
         self.pump();
     }
 
-    /// A client dropped a connection, and the server notices.
+    /// Handles a dropped connection at the server.
     pub(super) fn gone_at_server(&mut self, slot: Slot) {
         let ticket = slot.ticket();
         let at = self.server_now();
@@ -318,7 +338,7 @@ impl World<'_, '_> {
         self.pump();
     }
 
-    /// Whether a slow reader has read nothing for too long.
+    /// Closes the stream of a reader that has read nothing for too long.
     pub(super) fn stalled(&mut self, slot: Slot) {
         if let Some(Thing::Stream {
             state: Flow::Stalled,
@@ -330,7 +350,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// The reader reads again.
+    /// Lets a slow reader read again.
     pub(super) fn read_on(&mut self, agent: u32) {
         let client = &self.clients[agent as usize];
         let older = client.older.iter().map(|old| old.1);
@@ -346,7 +366,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// Whether a stream's connection takes what is written from now on.
+    /// Records whether a stream's connection accepts writes from now on.
     pub(super) fn writable(&mut self, slot: Slot, writable: bool) {
         let at = self.server_now();
         self.watch.observe_server(&ServerRecord::StreamWritable {
@@ -356,7 +376,7 @@ impl World<'_, '_> {
         });
     }
 
-    /// Hands out what the node has for its clients.
+    /// Sends the node's outputs to its clients.
     pub(super) fn hand_out(&mut self) {
         while let Some(output) = self
             .server
@@ -378,7 +398,7 @@ impl World<'_, '_> {
                     });
                     self.break_stream(Slot::of(ticket));
                 }
-                // Clients of the simulator do not look at what is said in passing.
+                // The simulator's clients ignore notices.
                 Output::Notice {
                     stream,
                     room,
@@ -395,7 +415,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// Carries out what the node wants, and begins the next append if there is something to.
+    /// Handles the node's timers and outputs, and starts the next append if entries wait.
     pub(super) fn pump(&mut self) {
         self.hand_out();
         self.weather.replies_left();
@@ -414,7 +434,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// Shows the judges an answer as it leaves.
+    /// Reports an answer to the judges when it leaves.
     fn show_answer(&mut self, ticket: Ticket, outcome: &Result<Response, Reject>) {
         let at = self.server_now();
         let named = judged(ticket);
@@ -479,9 +499,9 @@ impl World<'_, '_> {
         self.pump();
     }
 
-    /// The append that was under way has come to its end.
+    /// Handles the end of the append in progress.
     pub(super) fn committed(&mut self, append: u32) {
-        // A crash ended it, or the end of a fault settled it.
+        // A crash has ended it, or the end of a fault has settled it.
         if append != self.server.appends || !self.server.appending {
             return;
         }
@@ -491,7 +511,7 @@ impl World<'_, '_> {
         };
         match self.weather.disk_fails(now) {
             Some(Unsynced::Written) => {
-                // Its fate is unknown; the end of the fault will tell.
+                // The outcome is unknown until the fault ends.
                 node.append_unknown();
                 self.watch
                     .observe_server(&ServerRecord::AppendUnknown { at: server_now });
@@ -504,15 +524,16 @@ impl World<'_, '_> {
                 node.append_failed(server_now);
             }
             None => {
-                let first = self.server.disk.commit(node.hub().position(), server_now);
-                let watch = &mut self.watch;
+                let first = node.hub().position().next();
+                let (watch, disk) = (&mut self.watch, &mut self.server.disk);
                 let (mut show, mut position) = (Show { watch }, first);
                 node.committed_and(first, server_now, |entry, ticket, outcome| {
+                    disk.commit(server_now, outcome);
                     show.entry((position, server_now), entry, ticket, outcome);
                     position = position.next();
                 });
                 self.server.shown = node.hub().position();
-                let figures = node.hub().figures();
+                let figures = node.hub().counters();
                 if self.server.figures != *figures {
                     for _ in self.server.figures.recalled()..figures.recalled() {
                         self.watch.reach(Point::RetryDeduplicated);
@@ -526,12 +547,12 @@ impl World<'_, '_> {
             }
         }
         self.server.appending = false;
-        // Before anybody hears of what was committed.
+        // Milestones come before the answers to what was committed.
         self.reach_milestones();
         self.pump();
     }
 
-    /// The fate of an append that was unknown is known now.
+    /// Settles an append whose outcome was unknown.
     pub(super) fn fate_known(&mut self) {
         if self.server.appending && self.server.node.is_some() {
             self.committed(self.server.appends);

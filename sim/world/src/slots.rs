@@ -1,4 +1,4 @@
-//! What is under way between clients and server: requests, answers, pushes, streams.
+//! The in-flight table: requests, answers, pushes and streams between clients and server.
 
 use chat_core::{Call, Page, Reject, Response, Ticket, UserId};
 use chat_types::Time;
@@ -6,7 +6,7 @@ use chat_types::Time;
 use sim_model::plan::{Delivery, Net};
 use sim_model::protocol::CallId;
 
-/// The name of something under way. A slot is used again, under another generation.
+/// The id of an entry. A slot is reused under another generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Slot {
     pub(super) index: u32,
@@ -14,7 +14,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// The node's name for the same thing.
+    /// The node's ticket for it.
     pub(super) fn ticket(self) -> Ticket {
         Ticket((u64::from(self.generation) << 32) | u64::from(self.index))
     }
@@ -31,24 +31,24 @@ impl Slot {
     }
 }
 
-/// Something under way.
+/// An entry of the in-flight table.
 #[derive(Clone, Debug)]
 pub(super) enum Thing {
-    /// A request. Once it is submitted, its call is gone.
+    /// A request. Its call is taken when it is submitted.
     Request {
         whose: Whose,
         call: Option<Call>,
         net: Option<Box<Net>>,
         place: Place,
-        /// Who reads, once it is submitted: of a check.
+        /// For a submitted check, its reader.
         reader: Option<UserId>,
     },
-    /// An answer on its way back.
+    /// An answer on its way to the client.
     Answer {
         whose: Whose,
         outcome: Result<Response, Reject>,
     },
-    /// A stream, as the server holds it. `up_at` is when all that was sent has arrived.
+    /// The server's end of a stream. `up_at` is the time at which all sent events have arrived.
     Stream {
         agent: u32,
         stream: u32,
@@ -65,30 +65,30 @@ pub(super) enum Thing {
     },
 }
 
-/// Where a request is.
+/// The place of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Still in the network.
+    /// In the network.
     OnItsWay,
-    /// In the server's hands, which a crash empties.
+    /// At the server, where a crash loses it.
     AtServer,
 }
 
-/// How a stream does.
+/// The state of a stream's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// What is written is read.
+    /// The client reads.
     Going,
-    /// Its reader reads nothing.
+    /// The client does not read.
     Stalled,
-    /// It is broken, and the server has not noticed.
+    /// Broken, and not yet noticed by the server.
     Broken,
 }
 
-/// Whose request it is.
+/// The origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// One attempt of a call, made after so many drops of all connections.
+    /// An attempt of a call, with the number of times that all connections were dropped before it.
     Call {
         agent: u32,
         call: CallId,
@@ -107,12 +107,12 @@ impl Whose {
     }
 }
 
-/// How the network treats an answer whose request had its network spelled out.
+/// The scripted fate of an answer, given by its request.
 pub(super) fn spelled_reply(net: Option<&Net>) -> Option<Delivery> {
     net.and_then(|net| net.reply)
 }
 
-/// Everything under way.
+/// The in-flight table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
     things: Vec<(u32, Option<Thing>)>,
@@ -157,7 +157,7 @@ impl Slots {
         Some(thing)
     }
 
-    /// The slots whose thing is one of these, in order.
+    /// The slots whose entries match, in order.
     pub(super) fn find(&self, which: impl Fn(&Thing) -> bool) -> Vec<Slot> {
         let slots = self
             .things

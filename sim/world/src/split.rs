@@ -1,4 +1,4 @@
-//! A run that can be copied while it goes on, for those who explore by splitting.
+//! A run that can be copied while it is in progress, for exploring by splitting.
 
 use chat_core::Position;
 
@@ -11,24 +11,24 @@ use super::abstraction::{Facet, FacetSet, deeds, facets, points};
 use super::watch::{Onlooker, Watch};
 use super::{Phase, World};
 
-/// A run that is taken step by step, and copied while it goes on.
+/// A run that is stepped, and can be copied.
 pub struct Split<'a> {
     world: World<'a, 'static>,
     looked: Looked,
 }
 
-/// What was there at the last look.
+/// The state at the last look.
 #[derive(Clone)]
 struct Looked {
     position: Option<Position>,
     points: [u64; Point::ALL.len()],
-    /// How often the core did what is counted in coverage.
+    /// The counts of the core's coverage.
     deeds: Vec<u64>,
     here: FacetSet,
 }
 
 impl<'a> Split<'a> {
-    /// Begins the run of a seed, as its plan's recipe has it.
+    /// Starts the run of a seed, with its plan's recipe.
     #[must_use]
     pub fn begin(plan: &'a Plan, seed: u64, observer: Option<Onlooker<'static>>) -> Self {
         let mut world = World::new(plan, seed, Watch::new(observer), Actor::Swaps);
@@ -42,26 +42,26 @@ impl<'a> Split<'a> {
         Self { world, looked }
     }
 
-    /// Takes the next step. Whether there are more.
+    /// Takes the next step. Returns whether there are more.
     pub fn step(&mut self) -> bool {
         self.world.step();
         self.world.phase != Phase::Over
     }
 
-    /// How many steps were taken.
+    /// The number of steps taken.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.world.steps
     }
 
-    /// Where the run left the history of its seed.
+    /// The turns that the run took.
     #[must_use]
     pub fn recipe(&self) -> &Recipe {
         self.world.recipe()
     }
 
-    /// Adds the facets that the state entered since the last look. What comes after the heal is
-    /// looked at no more: nothing can go wrong there any longer.
+    /// Adds the facets that the state has entered since the last look. States after the heal are
+    /// not looked at: no faults follow there.
     pub fn look(&mut self, entered: &mut Vec<Facet>) {
         if self.world.phase != Phase::Safety {
             return;
@@ -85,8 +85,8 @@ impl<'a> Split<'a> {
         self.looked.here = here;
     }
 
-    /// A copy of the run in which chance is drawn anew from here; of branch 0, one that goes on like
-    /// this one. `observer` observes it from here.
+    /// A copy of the run with new randomness from here on. Branch 0 continues like the original.
+    /// `observer` observes the copy.
     #[must_use]
     pub fn branch(&self, branch: u32, observer: Option<Onlooker<'static>>) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl<'a> Split<'a> {
         }
     }
 
-    /// What the run was. It must be over.
+    /// The results of the run, which must be over.
     #[must_use]
     pub fn finish(self) -> Ran {
         self.world.ran()

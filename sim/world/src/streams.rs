@@ -1,4 +1,4 @@
-//! Event streams: opened, pushed on in order, broken.
+//! Event streams: opening, pushing in order, breaking.
 
 use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
@@ -14,11 +14,11 @@ use sim_model::outcome::Point;
 use sim_model::plan::Delivery;
 use sim_model::protocol::{Agent, PUSH_MAX};
 
-/// How long it takes the server to notice that a link was cut.
+/// The time after which the server notices a cut link.
 pub(super) const CUT_NOTICED: Span = Span::secs(1);
 
 impl World<'_, '_> {
-    /// The server opened a stream: it is there at once, and the client hears of it.
+    /// Handles a stream that the server opened: the client is notified.
     pub(super) fn stream_opened(
         &mut self,
         slot: Slot,
@@ -98,8 +98,8 @@ impl World<'_, '_> {
         }
     }
 
-    /// The stream's connection breaks: both ends notice after a while, and nothing sent on it
-    /// later arrives.
+    /// Breaks the stream's connection. Both ends notice after a while, and nothing that is sent on
+    /// it later arrives.
     pub(super) fn break_stream(&mut self, slot: Slot) {
         let Some(Thing::Stream {
             agent,
@@ -132,7 +132,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// The network between the client and the server is cut.
+    /// Cuts the network between a client and the server.
     pub(super) fn cut(&mut self, agent: u32, until: Time) {
         let client = &mut self.clients[agent as usize];
         client.cut_until = client.cut_until.max(until);
@@ -143,7 +143,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// What becomes of one push: it arrives, or the stream breaks instead.
+    /// The fate of one push: it arrives, or the stream breaks.
     fn fate_of_push(&mut self, agent: u32) -> Delivery {
         if self.strikes(agent, self.plan.network.stream_break) {
             return Delivery::Lost;
@@ -154,7 +154,7 @@ impl World<'_, '_> {
         }
     }
 
-    /// Sends what the stream's reader has not had, as far as it reads at all.
+    /// Sends new events to the stream's client, if it reads.
     pub(super) fn push(&mut self, slot: Slot) {
         loop {
             let Some(Thing::Stream {
@@ -210,7 +210,7 @@ impl World<'_, '_> {
                 self.break_stream(slot);
                 return;
             };
-            // A stream keeps its order: nothing overtakes what was sent before.
+            // A stream keeps its order: no push arrives before an earlier one.
             let at = (self.now() + latency).max(up_at);
             if let Some(Thing::Stream { up_at, .. }) = self.slots.get_mut(slot) {
                 *up_at = at;

@@ -1,5 +1,4 @@
-//! The world's own promises: one seed, one history, whoever looks on and whenever the Hub is
-//! swapped.
+//! Tests of the world itself: one seed has one history, with any observer and any swaps of the Hub.
 
 pub(super) mod judged;
 mod milestones;
@@ -41,7 +40,7 @@ faults:
   - { at: 5s, partition: { share: 1/3, for: 700ms } }
 ";
 
-/// Counts what it is told.
+/// Counts records.
 #[derive(Default)]
 struct Counter(u64);
 
@@ -113,7 +112,7 @@ fn the_first_step_at_which_twins_differ_is_named() {
     world.compare(&other);
 }
 
-/// Runs a world and its twin in lock step; `plant` may tamper with the twin at one step.
+/// Runs a world and its twin in lock step. `plant` may change the twin at one step.
 fn in_lock_step(plan: &Plan, seed: u64, plant_at: u64, plant: impl Fn(&mut World<'_, '_>)) {
     let mut world = World::new(plan, seed, Watch::new(None), Actor::Swaps);
     let mut twin = World::new(plan, seed, Watch::new(None), Actor::TwinSwaps);
@@ -154,7 +153,7 @@ fn a_difference_planted_in_a_raced_run_is_named_by_its_first_step() {
     assert!((301..=340).contains(&step), "{words}");
 }
 
-/// Notes how long each packet takes, and what became of a stream's order.
+/// Records the latency of each packet, and violations of a stream's order.
 #[derive(Default)]
 struct Delays {
     spans: Vec<u64>,
@@ -206,7 +205,7 @@ fn a_race_keeps_within_what_the_network_can_do() {
     let (least, most) = (delays.spans.iter().min(), delays.spans.iter().max());
     assert!(*least.unwrap() >= latency.at(0), "{least:?}");
     assert!(*most.unwrap() <= latency.max(), "{most:?}");
-    // It goes to the ends of what is possible far more often than chance would.
+    // It reaches the ends of the distribution far more often than a plain run.
     let slow = |spans: &[u64]| spans.iter().filter(|span| **span > 80_000).count();
     let mut usual = Delays::default();
     run(&storm(), 3, &Progress::default(), Some(&mut usual));
@@ -250,7 +249,7 @@ fn a_recovery_from_a_snapshot_is_like_one_from_the_whole_journal() {
     }
 }
 
-/// So many users with this flow, each with `N` in it for itself, and what those that are stuck wait
+/// Runs users with this flow, with `N` replaced by each one's number. Returns what stuck users wait
 /// for.
 fn stuck_of(users: u32, server: &str, flow: &str) -> Vec<String> {
     let text = format!(
@@ -293,7 +292,7 @@ fn who_waits_for_what_cannot_come_is_listed_as_stuck() {
     assert_eq!(alone, [""; 0], "two are matched, and one has nobody");
 }
 
-/// Keeps how rooms ended, as somebody was told.
+/// Records the reasons of `partner.disconnected`.
 #[derive(Default)]
 struct Ends(Vec<sim_model::protocol::EndReason>);
 
@@ -312,7 +311,8 @@ impl Observer for Ends {
     fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 }
 
-/// Found by exploring `crash_restart`, seed 68490: the journal had the act, its answer was lost.
+/// Found by exploring `crash_restart`, seed 68490: the journal contained the act, but its answer
+/// was lost.
 #[test]
 fn an_operator_s_act_may_take_effect_though_a_crash_takes_its_answer() {
     let plan = parse(

@@ -1,5 +1,5 @@
-//! The border between the words of virtual users and the core's own types. Each is translated
-//! once, on its way across.
+//! Translation between virtual users' words and the core's types. Each value is translated once, at
+//! the border.
 
 mod answer;
 mod command;
@@ -18,12 +18,12 @@ use command::{Crosses, command};
 use sim_model::protocol::{CHECK_MAX, Op, ReadBy, Shown};
 use sim_user::Credential;
 
-/// The hash of the handle that a virtual user makes from its secret.
+/// The hash of the handle that follows from a virtual user's secret.
 fn handle(secret: u64) -> SecretHash {
     hash(secret, 0)
 }
 
-/// The virtual users' stand-in for a cryptographic hash: it only has to be free of collisions.
+/// A stand-in for a cryptographic hash, which only needs to be free of collisions.
 fn hash(secret: u64, kind: u64) -> SecretHash {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&secret.to_le_bytes());
@@ -31,7 +31,7 @@ fn hash(secret: u64, kind: u64) -> SecretHash {
     SecretHash(bytes)
 }
 
-/// The hash of the reader id that a server mints with the handle of this secret.
+/// The hash of the reader id that is minted with the handle of this secret.
 fn reader_id(secret: u64) -> SecretHash {
     hash(secret, 1)
 }
@@ -44,10 +44,10 @@ fn reader(who: Credential, by: ReadBy) -> Reader {
     }
 }
 
-/// A request as the server's door sees it, from this address.
+/// A call to the node, from this address.
 #[must_use]
 pub fn call(who: Credential, from: Address, key: Option<u128>, op: &Op) -> Call {
-    // Who has no handle yet cannot read: one that looks at its stress arrives.
+    // A caller without a handle cannot read; its stress check becomes an `arrive`.
     let is_newcomer = matches!(who, Credential::New { .. });
     if let Some((by, read)) = as_read(op)
         && !(is_newcomer && *op == Op::Mood)
@@ -72,7 +72,7 @@ pub fn call(who: Credential, from: Address, key: Option<u128>, op: &Op) -> Call 
     }
 }
 
-/// The opening of a stream as the server's door sees it.
+/// The opening of a stream as a call to the node.
 #[must_use]
 pub fn open_stream(who: Credential, by: ReadBy, after: Option<u64>) -> Call {
     Call::OpenStream {
@@ -81,7 +81,7 @@ pub fn open_stream(who: Credential, by: ReadBy, after: Option<u64>) -> Call {
     }
 }
 
-/// What is read, and by which secret; none for a command.
+/// The read of an operation, and the secret by which it reads; none for a command.
 fn as_read(op: &Op) -> Option<(ReadBy, Read)> {
     if let Op::Check { after, wait, by } = op {
         let read = Read::Check {
@@ -122,7 +122,7 @@ fn shown(who: &Who) -> Shown<&str> {
     }
 }
 
-/// A participant as others see it, in an answer that outlives it.
+/// A participant as others see it, owned, for an answer.
 fn shown_for_good(who: &Who) -> Shown<Arc<str>> {
     shown(who).to_owned()
 }

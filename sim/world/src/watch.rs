@@ -9,11 +9,11 @@ use sim_model::outcome::{Coverage, Point, Tally};
 use sim_model::server::ServerRecord;
 use sim_model::sightings::Sightings;
 
-/// An observer of a run, which stays its owner's as well: who gave it can look at it when the run
-/// is over, or copy it when the run is copied.
+/// A shared observer of a run. Its owner can read it after the run, or copy it when the run is
+/// copied.
 pub type Onlooker<'o> = Rc<RefCell<dyn Observer + 'o>>;
 
-/// Told of every record. It changes nothing in the world.
+/// Receives every record. It does not change the world.
 pub(crate) struct Watch<'o> {
     pub(super) sightings: Sightings,
     observer: Option<Onlooker<'o>>,
@@ -27,7 +27,7 @@ impl<'o> Watch<'o> {
         }
     }
 
-    /// A copy that goes on from here, with another observer.
+    /// A copy that continues from here with another observer.
     pub(super) fn with<'n>(&self, observer: Option<Onlooker<'n>>) -> Watch<'n> {
         Watch {
             sightings: self.sightings.clone(),
@@ -39,12 +39,12 @@ impl<'o> Watch<'o> {
         self.sightings.tally_mut().reach(point);
     }
 
-    /// What of the core's behaviour was reached, to count in it.
+    /// The coverage of the core's behaviour, for counting.
     pub(crate) fn coverage(&mut self) -> &mut Coverage {
         self.sightings.tally_mut().coverage_mut()
     }
 
-    /// What was reached in all.
+    /// The tally of the whole run.
     pub(crate) fn finish(self) -> Tally {
         self.sightings.into_tally()
     }

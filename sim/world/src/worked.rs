@@ -1,11 +1,11 @@
-//! What the core did, counted in a run's coverage.
+//! Counts the core's work in a run's coverage.
 
-use chat_core::{Figures, StickMove, TimerKind};
+use chat_core::{Counters, StickMove, TimerKind};
 use sim_model::outcome::Coverage;
 
-/// Counts what the server did between these figures: mostly nothing that is counted here, and then
-/// nothing is looked up.
-pub(super) fn worked(coverage: &mut Coverage, before: &Figures, now: &Figures) {
+/// Counts the differences between these counters. Mostly there are none, and then nothing is looked
+/// up.
+pub(super) fn worked(coverage: &mut Coverage, before: &Counters, now: &Counters) {
     for kind in TimerKind::ALL {
         let fired = now.fired(*kind).saturating_sub(before.fired(*kind));
         if fired > 0 {

@@ -1,4 +1,4 @@
-//! The baseline: how many instructions everything took when it was last accepted, and where.
+//! The baseline: the accepted counts, and the machine on which they were made.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 
 use super::counting::Machine;
 
-/// Where it is, from the root.
+/// Its path from the root.
 const FILE: &str = "benches/baseline.json";
 
-/// Instructions by what was counted, and what counted them.
+/// Instructions by name, and the machine that counted them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Baseline {
     pub(crate) machine: Machine,
@@ -19,10 +19,10 @@ pub(crate) struct Baseline {
 }
 
 impl Baseline {
-    /// The one that is committed.
+    /// Reads the committed baseline.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// It cannot be read.
     pub(crate) fn read(root: &Path) -> Result<Self, String> {
         let text =
             fs::read_to_string(root.join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
@@ -53,10 +53,10 @@ impl Baseline {
         Ok(Self { machine, counts })
     }
 
-    /// Commits to this one.
+    /// Writes this baseline.
     ///
     /// # Errors
-    /// Why it cannot be written.
+    /// It cannot be written.
     pub(crate) fn write(&self, root: &Path) -> Result<(), String> {
         fs::write(root.join(FILE), self.text()).map_err(|error| format!("{FILE}: {error}"))
     }

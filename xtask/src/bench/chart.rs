@@ -1,4 +1,4 @@
-//! The page that shows how costs grow: a small chart for each, in one file that needs no other.
+//! The page of growing costs: a small chart for each operation, in one self-contained file.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ circle { fill: #2a7ab8 } .fast + circle { fill: #c43c2c } text { font-size: 10px
 const WIDTH: f64 = 200.0;
 const HEIGHT: f64 = 90.0;
 
-/// The page.
+/// Renders the page.
 pub(crate) fn page(series: &[Series]) -> String {
     let mut text = format!(
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">\n\
@@ -46,7 +46,7 @@ fn figure(series: &Series) -> String {
         .iter()
         .map(|(_, cost)| *cost)
         .fold(f64::INFINITY, f64::min);
-    // Nothing at all has no logarithm, and stands on the ground.
+    // Zero has no logarithm, and is drawn on the base line.
     let ground = if least > 0.0 && least.is_finite() {
         least
     } else {

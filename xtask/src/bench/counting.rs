@@ -10,13 +10,13 @@ use serde_json::Value;
 use crate::cargo::{Cargo, ended};
 use crate::programs::there_or_installed;
 
-/// The release of gungraun's runner; it must be that of the library in `Cargo.toml`.
+/// The version of gungraun's runner. It must equal that of the library in `Cargo.toml`.
 const RUNNER: &str = "0.20.0";
 
-/// What of a processor decides which of several ways a library takes.
+/// Processor features on which libraries choose between implementations.
 const FEATURES: [&str; 6] = ["avx2", "avx512f", "bmi2", "erms", "fsrm", "sse4_2"];
 
-/// What counts depend on beside the code.
+/// Properties of the machine on which counts depend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Machine {
     pub(crate) rustc: String,
@@ -27,10 +27,10 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// This one.
+    /// Reads the properties of this machine.
     ///
     /// # Errors
-    /// What does not say what it is.
+    /// A program or file that does not report its version.
     pub(crate) fn look() -> Result<Self, String> {
         let rustc = said(Command::new("rustc").arg("-vV"))?;
         let line = |key: &str| {
@@ -51,7 +51,7 @@ impl Machine {
     }
 }
 
-/// The features that count, of those that the system lists.
+/// Those of `FEATURES` that the system lists.
 fn features(info: &str) -> String {
     let line = info.lines().find(|line| line.starts_with("flags"));
     let there: Vec<&str> = line.unwrap_or_default().split_whitespace().collect();
@@ -59,7 +59,7 @@ fn features(info: &str) -> String {
     known.copied().collect::<Vec<_>>().join(" ")
 }
 
-/// The first words of a program, without white space at the end.
+/// The output of a program, trimmed.
 fn said(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command
@@ -71,16 +71,17 @@ fn said(command: &mut Command) -> Result<String, String> {
         .to_owned())
 }
 
-/// Sees to it that valgrind and the runner are there, in the version that the benches speak to.
+/// Checks that valgrind and the runner are installed in the right version, and installs them
+/// otherwise.
 ///
 /// # Errors
-/// Why they are not.
+/// Why they cannot be installed.
 pub(crate) fn ready(cargo: &Cargo) -> Result<(), String> {
     there_or_installed(&["valgrind"], &["valgrind"])?;
     if has_runner(cargo)? {
         return Ok(());
     }
-    // What it does takes no time, and to optimise it would.
+    // The runner does little itself, and optimising it would take longer.
     let installed = cargo.run_with(
         &[("CARGO_PROFILE_DEV_DEBUG", "false")],
         &[
@@ -110,9 +111,9 @@ fn has_runner(cargo: &Cargo) -> Result<bool, String> {
 /// Counts everything, and returns instructions by name.
 ///
 /// # Errors
-/// What did not work.
+/// Why counting failed.
 pub(crate) fn count(cargo: &Cargo) -> Result<BTreeMap<String, u64>, String> {
-    // What was counted before must not stand beside what is counted now.
+    // Counts of an earlier run must not mix with those of this one.
     let home = cargo.scratch()?.join("gungraun");
     match fs::remove_dir_all(&home) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -125,8 +126,8 @@ pub(crate) fn count(cargo: &Cargo) -> Result<BTreeMap<String, u64>, String> {
         "bench",
         "--package",
         "benches",
-        // As the simulator is built for the other steps: what it has built already is not built
-        // again, and a release would take minutes for a few percent.
+        // The profile of the other steps: it reuses their build of the simulator. A release build
+        // would take minutes and change the counts by few percent.
         "--profile",
         "quick",
         "--no-default-features",
@@ -159,7 +160,7 @@ pub(crate) fn count(cargo: &Cargo) -> Result<BTreeMap<String, u64>, String> {
     }
 }
 
-/// The name and the instructions of one bench, as the runner tells them.
+/// Reads the name and the instructions of one bench from the runner's output.
 fn read(line: &str) -> Result<(String, u64), String> {
     let all: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let function = all["function_name"].as_str().ok_or("a bench has no name")?;

@@ -1,7 +1,7 @@
-//! Flame graphs: where the time of the core, the node and the virtual world goes.
+//! Flame graphs: where the core, the node and the virtual world spend their time.
 //!
-//! `perf` looks at the benches of `cargo bench` many times a second, and inferno draws what it saw.
-//! Criterion runs each for a while without judging it, and only what it times is kept.
+//! `perf` samples the benches of `cargo bench`, and inferno draws the samples. Criterion runs each
+//! bench for a while without analysing it. Only samples below the timed function are kept.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,30 +15,30 @@ use crate::cargo::{Cargo, ended};
 use crate::outcome::Outcome;
 use crate::programs::{answers_to, run, there_or_installed};
 
-/// The release of inferno that is installed where none is.
+/// The version of inferno to install if it is missing.
 const INFERNO: &str = "0.12.8";
 
-/// What is looked at: a name, the bench of `benches/benches/times.rs`, and the call below which it
-/// is timed. The world's own call needs more stack than `perf` keeps of each sample.
+/// The profiled benches: a name, the bench of `benches/benches/times.rs`, and the function below
+/// which samples are kept. The world's own function lies deeper than the stack that `perf` records.
 const SUBJECTS: [(&str, &str, &str); 3] = [
     ("core", "mixed/100000", BENCHER),
     ("node", "node/100000", BENCHER),
     ("world", "sim/world/steps", "sim::world::run"),
 ];
 
-/// For how long each runs, in seconds.
+/// The running time of each, in seconds.
 const SECONDS: &str = "10";
 
-/// What criterion times is called by this.
+/// The function of criterion that calls the timed code.
 const BENCHER: &str = "criterion::bencher::Bencher";
 
-/// How many functions the table has of each subject.
+/// The number of functions in the table for each bench.
 const ROWS: usize = 12;
 
-/// Profiles all subjects. Returns the table, in which the pages are named.
+/// Profiles all benches. Returns the table, which names the pages.
 ///
 /// # Errors
-/// What did not work.
+/// Why profiling failed.
 pub(crate) fn draw(cargo: &Cargo) -> Result<String, String> {
     there_or_installed(&["perf"], &["linux-perf"])?;
     install(cargo)?;
@@ -59,7 +59,7 @@ pub(crate) fn draw(cargo: &Cargo) -> Result<String, String> {
     Ok(table)
 }
 
-/// Whether inferno is installed, which does not say its version.
+/// Whether inferno is installed. It does not report a version.
 fn is_there() -> bool {
     answers_to("inferno-flamegraph", "--help")
 }
@@ -79,7 +79,7 @@ fn install(cargo: &Cargo) -> Result<(), String> {
     ))
 }
 
-/// Builds the benches as `cargo bench` does, and says where they are.
+/// Builds the benches as `cargo bench` does. Returns the path of the program.
 fn build(cargo: &Cargo) -> Result<PathBuf, String> {
     let mut words = vec!["bench", "--package", "benches", "--bench", "times"];
     words.extend(["--no-run", "--message-format", "json"]);
@@ -103,7 +103,7 @@ fn build(cargo: &Cargo) -> Result<PathBuf, String> {
         .ok_or_else(|| "cargo does not say where the benches are".into())
 }
 
-/// Runs one bench under `perf`, and returns what `perf script` tells of it.
+/// Runs one bench under `perf`, and returns the output of `perf script`.
 fn record(program: &Path, bench: &str, folder: &Path) -> Result<String, String> {
     let data = folder.join("perf.data");
     run(Command::new("perf")
@@ -139,11 +139,11 @@ fn record(program: &Path, bench: &str, folder: &Path) -> Result<String, String> 
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// How often each stack was seen, from the outermost call that is timed to the innermost.
+/// The number of samples of each stack, from the outermost timed call to the innermost.
 type Stacks = BTreeMap<Vec<String>, u64>;
 
-/// Reads what `perf script` tells: for each sample a line, and below it a line for each call, the
-/// innermost first. What is not called by this one, which begins so, is left out.
+/// Reads the output of `perf script`: a line for each sample, followed by a line for each call, the
+/// innermost first. Calls outside of the function whose name begins with `below` are left out.
 fn timed(script: &str, below: &str) -> Stacks {
     let mut stacks = Stacks::new();
     for sample in script.split("\n\n") {
@@ -162,12 +162,12 @@ fn timed(script: &str, below: &str) -> Stacks {
     stacks
 }
 
-/// Has inferno draw the stacks.
+/// Draws the stacks by inferno.
 fn paint(stacks: &Stacks, title: &str, folder: &Path, page: &Path) -> Result<(), String> {
     let folded = folder.join("folded.txt");
     let mut text = String::new();
     for (stack, times) in stacks {
-        // A semicolon parts the calls.
+        // Semicolons separate the calls.
         let calls: Vec<String> = stack.iter().map(|call| call.replace(';', ":")).collect();
         let _ = writeln!(text, "{} {times}", calls.join(";"));
     }
@@ -179,7 +179,7 @@ fn paint(stacks: &Stacks, title: &str, folder: &Path, page: &Path) -> Result<(),
         .stdout(file))
 }
 
-/// The functions in which most of the time is spent, themselves and with all that they call.
+/// The functions with the most time, by themselves and with all that they call.
 fn rows(name: &str, bench: &str, stacks: &Stacks) -> String {
     let all: u64 = stacks.values().sum();
     let (mut own, mut with_calls) = (BTreeMap::new(), BTreeMap::new());

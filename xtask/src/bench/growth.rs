@@ -1,8 +1,8 @@
-//! The cost of growth: what a command, a participant, a room, a stream and a journalled call cost
-//! where there are a thousand participants, and ten times as many, until there are a million.
+//! Growing costs: the cost of a command, a participant, a room, a stream and a journalled call with
+//! a thousand participants, and with ten times as many each, up to a million.
 //!
-//! The program `growth` of the package benches measures; here it is run for each size, once by
-//! itself and once inside valgrind, and what it found is held against O(log n).
+//! The program `growth` of the package benches measures. It runs here for each size, once by itself
+//! and once inside valgrind. Its results are compared with O(log n).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::outcome::Outcome;
 /// From a thousand participants to a million.
 pub(crate) const SIZES: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
-/// What may be measured of something.
+/// The unit of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Unit {
     Instructions,
@@ -29,7 +29,7 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// All of them, as they are shown.
+    /// All units, in the order of the table.
     pub(crate) const ALL: [Self; 4] = [
         Self::Instructions,
         Self::Nanoseconds,
@@ -46,9 +46,9 @@ impl Unit {
         }
     }
 
-    /// By how much a tenfold crowd may multiply it, and still be O(log n). A logarithm doubles from
-    /// a thousand to a million, which is three times tenfold; time also pays for the caches, and
-    /// may be six times as much. A tenth is for what is rounded.
+    /// The largest factor for ten times as many participants that still counts as O(log n). A
+    /// logarithm doubles from a thousand to a million, over three factors of ten. Time also
+    /// includes cache misses, and may grow sixfold. A tenth is added for rounding.
     const fn limit(self) -> f64 {
         match self {
             Self::Instructions | Self::Bytes | Self::Allocations => 1.26 * 1.1,
@@ -57,7 +57,7 @@ impl Unit {
     }
 }
 
-/// What one thing costs at each size.
+/// The cost of one operation at each size.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Series {
     pub(crate) what: String,
@@ -67,8 +67,8 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// By how much ten times as many participants multiply the cost: the slope of the straight
-    /// line through the logarithms, by least squares.
+    /// The factor for ten times as many participants: the slope of the line through the logarithms,
+    /// by least squares.
     pub(crate) fn per_tenfold(&self) -> Option<f64> {
         let points = (self.points.iter())
             .filter(|(_, cost)| *cost > 0.0)
@@ -85,7 +85,7 @@ impl Series {
         Some(10f64.powf(both / square))
     }
 
-    /// Whether it grows faster than a logarithm.
+    /// Whether the cost grows faster than a logarithm.
     pub(crate) fn is_too_fast(&self) -> bool {
         self.per_tenfold()
             .is_some_and(|ratio| ratio > self.unit.limit())
@@ -97,10 +97,10 @@ impl Series {
     }
 }
 
-/// Measures, and returns the page that shows it, the table, and what grows too fast.
+/// Measures, and returns the page, the table, and the costs that grow too fast.
 ///
 /// # Errors
-/// What did not work.
+/// Why measuring failed.
 pub(crate) fn measure(cargo: &Cargo) -> Result<(PathBuf, String, Vec<String>), String> {
     let build = [
         "build",
@@ -151,7 +151,7 @@ fn told_too_fast(series: &Series) -> String {
     )
 }
 
-/// The figures that were promised and are not met.
+/// The promised limits that are not met.
 fn missed(series: &[Series]) -> Vec<String> {
     let find = |what: &str, unit| {
         let found = series.iter().find(|s| s.what == what && s.unit == unit);
@@ -183,11 +183,11 @@ fn missed(series: &[Series]) -> Vec<String> {
     missed
 }
 
-/// Has glibc ask for huge pages. The server's allocator does so by itself, and what a million cost
-/// is mostly a matter of pages; but it is the system's allocator that is counted here.
+/// Makes glibc use huge pages, as the server's allocator does by itself. With a million
+/// participants, page misses dominate the time; and this program counts on the system's allocator.
 const HUGE_PAGES: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
 
-/// Runs it by itself.
+/// Runs the program by itself.
 fn timed(program: &Path, size: u64) -> Result<Vec<(Unit, String, f64)>, String> {
     let (tunables, huge_pages) = HUGE_PAGES;
     let found = told(
@@ -208,9 +208,9 @@ fn timed(program: &Path, size: u64) -> Result<Vec<(Unit, String, f64)>, String> 
     Ok(all)
 }
 
-/// Runs it inside valgrind.
+/// Runs the program inside valgrind.
 fn counted(program: &Path, size: u64, folder: &Path) -> Result<Vec<(String, f64)>, String> {
-    // Profiles of a run before this one must not be read with those of this one.
+    // Removes the profiles of earlier runs.
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).map_err(|error| error.to_string())?;
     let out = folder.join("profile");
@@ -241,14 +241,14 @@ fn counted(program: &Path, size: u64, folder: &Path) -> Result<Vec<(String, f64)
     Ok(sums.into_iter().map(each).collect())
 }
 
-/// What a profile is of, and its instructions.
+/// The name and the instructions of a profile.
 fn profile(text: &str) -> Option<(String, u64)> {
     let line = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
     let what = line("desc: Trigger: dump ")?.trim().to_owned();
     Some((what, line("totals: ")?.trim().parse().ok()?))
 }
 
-/// What a program prints, as JSON.
+/// The program's output, parsed as JSON.
 fn told(command: &mut Command) -> Result<Value, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command
@@ -260,7 +260,7 @@ fn told(command: &mut Command) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|error| format!("`{name}`: {error}: {text}"))
 }
 
-/// A line for each series.
+/// One line for each series.
 fn table(series: &[Series]) -> String {
     let mut text = String::new();
     for unit in Unit::ALL {

@@ -1,18 +1,18 @@
-//! Counts beside their baseline: the table, and what must not be.
+//! Compares counts with the baseline: the table, and the violations.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::baseline::Baseline;
 
-/// By how much a count may change before somebody has to say so, in thousandths.
+/// The tolerated change of a count, in thousandths.
 const TOLERATED: u64 = 20;
 
-/// How to say so.
+/// How to accept a change.
 const ACCEPT: &str = "`cargo xtask bench --accept`, and commit benches/baseline.json with the \
                       change that it comes from";
 
-/// One that was counted, now or before.
+/// One count, with its baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Line {
     name: String,
@@ -20,32 +20,32 @@ struct Line {
     now: Option<u64>,
 }
 
-/// What a count came to beside its baseline.
+/// The change of a count against its baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// As good as none.
+    /// Within the tolerance.
     Same,
-    /// More than is tolerated.
+    /// Above the tolerance.
     More,
-    /// Fewer, by more than a change of no consequence.
+    /// Below the tolerance.
     Fewer,
     /// It has no baseline.
     New,
-    /// It was not counted any more.
+    /// It is in the baseline and was not counted.
     Gone,
 }
 
-/// Whether the two were made alike.
+/// Whether two sets of counts are comparable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Made {
     Alike,
-    /// By the same compiler for the same machine, but with other surroundings.
+    /// The same compiler and target, but another environment.
     Elsewhere(String),
-    /// Their counts have nothing to do with one another.
+    /// Not comparable.
     Otherwise(String),
 }
 
-/// All counts beside their baseline.
+/// All counts with their baseline.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
     lines: Vec<Line>,
@@ -72,7 +72,7 @@ impl Line {
         }
     }
 
-    /// The change in percent, where there is one to speak of.
+    /// The change in percent, if it is worth showing.
     fn percent(&self) -> Option<f64> {
         let (before, now) = (self.before?, self.now?);
         Some((now as f64 / before as f64 - 1.0) * 100.0)
@@ -101,7 +101,7 @@ impl Line {
 }
 
 impl Verdict {
-    /// Compares.
+    /// Compares two baselines.
     pub(crate) fn new(before: &Baseline, now: &Baseline) -> Self {
         let names: BTreeSet<&String> = before.counts.keys().chain(now.counts.keys()).collect();
         let line = |name: &String| Line {
@@ -116,7 +116,7 @@ impl Verdict {
         }
     }
 
-    /// The same when whatever it is has been accepted.
+    /// Compares two baselines, of which the new one was accepted.
     pub(crate) fn accepted(before: &Baseline, now: &Baseline) -> Self {
         let accepted = true;
         let compared = Self::new(before, now);
@@ -132,7 +132,7 @@ impl Verdict {
             .filter(move |line| line.change() == change)
     }
 
-    /// All of it, a line for each.
+    /// The table, a line for each count.
     pub(crate) fn table(&self) -> String {
         let mut text = format!(
             "{:<34} {:>14} {:>14} {:>8}\n",
@@ -144,7 +144,7 @@ impl Verdict {
         text + &self.summary()
     }
 
-    /// What is worth a line though nothing may be wrong.
+    /// Remarks that are no violations.
     pub(crate) fn summary(&self) -> String {
         let mut text = String::new();
         if let Made::Elsewhere(why) = &self.made {
@@ -168,7 +168,7 @@ impl Verdict {
         text
     }
 
-    /// What must not be, a line each.
+    /// The violations, a line each.
     pub(crate) fn findings(&self) -> Vec<String> {
         if self.accepted {
             return Vec::new();
@@ -200,7 +200,7 @@ impl Verdict {
     }
 }
 
-/// Whether both were made in the same way.
+/// Whether two baselines are comparable.
 fn made(before: &Baseline, now: &Baseline) -> Made {
     let differs = |what: &str, before: &String, now: &String| {
         (before != now).then(|| format!("{what} {before} there, {now} here"))
@@ -225,7 +225,7 @@ fn made(before: &Baseline, now: &Baseline) -> Made {
     Made::Elsewhere(elsewhere.join("; "))
 }
 
-/// 1234567 as 1,234,567.
+/// Formats 1234567 as 1,234,567.
 fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);

@@ -1,10 +1,9 @@
-//! The examples that call the server, on a real one: those of a shell, of Python and of JavaScript,
-//! page by page and in their order, as a reader would type them.
+//! Runs the examples that call the server on a real one: those in shell, Python and JavaScript,
+//! page by page in their order.
 //!
-//! A page's examples become one script. In it `talking-stick` starts the server as the example says,
-//! but on a port of its own and in the background, and `curl` fails where the server refuses. An
-//! example of a shell is left out when it calls a program that has no place in a check, such as
-//! `docker`.
+//! A page's examples become one script. In it `talking-stick` starts the server in the background
+//! with the example's flags, but on a free port, and `curl` fails if the server refuses. A shell
+//! example is left out if it calls a program that the check cannot run, such as `docker`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,7 +20,7 @@ use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::programs::{node, run, there_or_installed};
 
-/// What an example may call.
+/// The programs that an example may call.
 const CALLED: [&str; 12] = [
     "base64",
     "curl",
@@ -37,10 +36,10 @@ const CALLED: [&str; 12] = [
     "tr",
 ];
 
-/// Where examples say that the server is.
+/// The server's addresses in examples.
 const WRITTEN: [&str; 2] = ["127.0.0.1:8894", "0.0.0.0:8894"];
 
-/// What a script begins with. A server says in its first line where it is, once it is there.
+/// The beginning of a script. The server prints its address as its first line once it listens.
 const PRELUDE: &str = r#"set -Eeuo pipefail
 trap 'echo "the example failed: $BASH_COMMAND" >&2' ERR
 server=
@@ -61,7 +60,7 @@ curl() {
 talking-stick
 "#;
 
-/// How long a page's examples may take, in seconds: a guard, since one that hangs says nothing.
+/// The time limit for a page's examples, in seconds. It guards against examples that hang.
 const GUARD_S: &str = "120";
 
 /// Runs the examples of every page that calls the server.
@@ -103,12 +102,12 @@ fn failures(cargo: &Cargo, server: &Path) -> io::Result<Vec<String>> {
     Ok(failures)
 }
 
-/// An address without a listener.
+/// A free address.
 fn free_address() -> io::Result<String> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }
 
-/// The script, and beside it the programs that it starts.
+/// Writes the script and the programs that it starts.
 fn lay_out(desk: &Path, page: &Page, address: &str, script: &str) -> io::Result<()> {
     if desk.exists() {
         fs::remove_dir_all(desk)?;
@@ -123,7 +122,7 @@ fn lay_out(desk: &Path, page: &Page, address: &str, script: &str) -> io::Result<
     Ok(())
 }
 
-/// The examples of a page in one script; none if none of them calls the server.
+/// The examples of a page as one script; none if no example calls the server.
 fn script(page: &Page, address: &str) -> Option<String> {
     let mut script = String::from(PRELUDE);
     let mut calls = false;
@@ -134,14 +133,14 @@ fn script(page: &Page, address: &str) -> Option<String> {
         } else if fence.language == "sh" && is_runnable(&fence.text) {
             calls |= fence.text.contains("curl ");
             script.push_str(&at(&fence.text, address));
-            // What a server answers ends without a line end.
+            // The server's answers end without a newline.
             script.push_str("echo\n");
         }
     }
     calls.then_some(script)
 }
 
-/// What runs an example that is a whole program, and the file that it is in.
+/// The interpreter and the file of an example that is a whole program.
 fn program(fence: &Fence) -> Option<(&'static str, String)> {
     let (interpreter, ending) = match fence.language.as_str() {
         "python" => ("python3", "py"),
@@ -151,7 +150,7 @@ fn program(fence: &Fence) -> Option<(&'static str, String)> {
     Some((interpreter, format!("line-{}.{ending}", fence.line)))
 }
 
-/// Whether every program that it calls may be called, and none of them talks by stdin.
+/// Whether the check may run all programs of an example, and none of them reads stdin.
 fn is_runnable(example: &str) -> bool {
     let may = |command: &Call| {
         let second = command.words.get(1);
@@ -161,7 +160,7 @@ fn is_runnable(example: &str) -> bool {
     commands(example).is_ok_and(|all| all.iter().all(may))
 }
 
-/// The example as it calls the server at this address.
+/// The example with the server's address replaced.
 fn at(example: &str, address: &str) -> String {
     WRITTEN.iter().fold(example.to_owned(), |text, written| {
         text.replace(written, address)

@@ -1,5 +1,4 @@
-//! The pages that mdBook wrote: every link of theirs leads to a file that it wrote, and to an id
-//! that this has.
+//! The pages that mdBook wrote: every link must lead to a written file, and to an id in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +10,7 @@ use ::book::pages::resolve;
 use super::links::is_elsewhere;
 use crate::outcome::Outcome;
 
-/// Follows every link of every page below `folder`.
+/// Checks every link of every page below `folder`.
 pub(super) fn check(folder: &Path) -> Outcome {
     match read(folder, "") {
         Ok(written) => Outcome::of_findings(&findings(&written)),
@@ -19,7 +18,7 @@ pub(super) fn check(folder: &Path) -> Outcome {
     }
 }
 
-/// Every file by its path, and the text of those that are pages.
+/// Every file by its path, with the text of pages.
 type Written = BTreeMap<String, Option<String>>;
 
 fn read(root: &Path, folder: &str) -> io::Result<Written> {
@@ -68,7 +67,7 @@ fn findings(written: &Written) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// The values of an attribute. In what a page shows, quotes are escaped.
+/// The values of an attribute. Quotes in a page's text are escaped.
 fn values<'a>(html: &'a str, attribute: &str) -> impl Iterator<Item = &'a str> {
     let begin = format!(" {attribute}=\"");
     let mut rest = html;

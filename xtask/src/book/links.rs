@@ -1,5 +1,5 @@
-//! Every link of a page leads to a file that is there, and to a heading that it has; every page in
-//! `docs/` is in the table of contents.
+//! Links of the sources: every link must lead to an existing file and heading, and every page in
+//! `docs/` must be in the table of contents.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,10 +10,10 @@ use ::book::pages::{self, CONTENTS, Named, resolve};
 
 use crate::outcome::Outcome;
 
-/// Where pages must be in the table of contents.
+/// The folder whose pages must be in the table of contents.
 const PAGES: &str = "docs";
 
-/// Follows every link.
+/// Checks every link.
 pub(super) fn check(root: &Path) -> Outcome {
     let (pages, files) = match (pages::read(root), markdown_in(root)) {
         (Ok(pages), Ok(files)) => (pages, files),
@@ -32,7 +32,7 @@ pub(super) fn check(root: &Path) -> Outcome {
     Outcome::of_findings(&found)
 }
 
-/// The pages that lie in `docs/`, the table of contents aside.
+/// The pages in `docs/`, without the table of contents.
 fn markdown_in(root: &Path) -> std::io::Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root.join(PAGES))? {
@@ -54,7 +54,7 @@ fn left_out(pages: &[Named], files: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// What is where a link leads.
+/// The target of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
     File,
@@ -62,7 +62,7 @@ enum Target {
     Nothing,
 }
 
-/// The links that lead nowhere.
+/// The broken links.
 fn findings(pages: &[Named], kind: impl Fn(&str) -> Target) -> Vec<String> {
     let by_path: BTreeMap<&str, &Page> = pages
         .iter()
@@ -103,7 +103,7 @@ fn wrong_anchor(page: &Page, anchor: Option<&str>) -> Option<String> {
     (!has).then(|| format!("no heading is #{anchor}"))
 }
 
-/// Whether a link leads to another site, or is no path.
+/// Whether a link leads to another site, or is not a path.
 pub(super) fn is_elsewhere(target: &str) -> bool {
     target
         .split(['/', '#'])

@@ -1,4 +1,5 @@
-//! The pages of the book and what they link to, laid out for mdBook as they lie in the repository.
+//! Copies the pages of the book and the files that they link to into a folder for mdBook, in the
+//! layout of the repository.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,13 +11,13 @@ use ::book::pages::{self, CONTENTS, resolve};
 
 use super::links::is_elsewhere;
 
-/// The configuration for mdBook.
+/// The configuration of mdBook.
 const SETTINGS: &str = "docs/book.toml";
 
-/// Where mdBook looks for the table of contents: at the root of the sources.
+/// The path at which mdBook expects the table of contents.
 const SUMMARY: &str = "SUMMARY.md";
 
-/// Lays out everything below `stage`, which is emptied first.
+/// Copies everything to `stage`, which is emptied first.
 ///
 /// # Errors
 /// A file that cannot be read or written.
@@ -52,7 +53,7 @@ fn files(root: &Path) -> io::Result<BTreeSet<String>> {
     Ok(files)
 }
 
-/// The table of contents as it is written at the root.
+/// The table of contents with links relative to the root.
 fn from_the_root(contents: &str) -> String {
     let mut text = contents.to_owned();
     for link in Page::read(contents).links {

@@ -1,4 +1,4 @@
-//! The server's page in a real browser: people and an agent in the same rooms.
+//! Tests the server's page in a real browser: people and an agent in the same rooms.
 
 use super::Tests;
 use crate::cargo::Cargo;
@@ -11,7 +11,7 @@ const TESTS: Tests = Tests {
     left: "screenshots",
 };
 
-/// Builds the server, and has people use its page.
+/// Builds the server, and runs the tests of its page.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     let stage = match TESTS.stage(cargo) {
         Ok(stage) => stage,

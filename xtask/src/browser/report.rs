@@ -1,4 +1,4 @@
-//! The simulator's reports in a real browser, at several sizes and in both schemes.
+//! Tests the simulator's reports in a real browser, in several sizes and both colour schemes.
 
 use super::Tests;
 use crate::cargo::Cargo;
@@ -11,7 +11,7 @@ const TESTS: Tests = Tests {
     left: "reports",
 };
 
-/// Writes sample reports, and opens them.
+/// Writes sample reports, and runs the tests on them.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     let stage = match TESTS.stage(cargo) {
         Ok(stage) => stage,

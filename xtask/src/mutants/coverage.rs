@@ -1,4 +1,5 @@
-//! Every property and every file of the core has a curated mutant, or a reason to have none.
+//! Checks that every property and every file of the core has a curated mutant, or a reason to have
+//! none.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +9,7 @@ use super::patch::{Mutant, PANIC};
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
-/// Files in which no bug can be planted that a client would see, and why.
+/// Files in which no planted bug would show to a client, with the reason.
 const WITHOUT: [(&str, &str); 12] = [
     ("core/src/lib.rs", "lists the modules"),
     (
@@ -45,7 +46,7 @@ const WITHOUT: [(&str, &str); 12] = [
     ("core/src/node/call.rs", "types alone"),
 ];
 
-/// What there is to cover.
+/// The properties and files to cover.
 #[derive(Debug)]
 pub(crate) struct Ground {
     pub(crate) properties: Vec<String>,
@@ -56,7 +57,7 @@ impl Ground {
     /// The properties of the table, and the files of the core.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// A file that cannot be read.
     pub(crate) fn survey(root: &Path) -> Result<Self, String> {
         let text = fs::read_to_string(root.join(ARCHITECTURE))
             .map_err(|error| format!("cannot read {ARCHITECTURE}: {error}"))?;
@@ -70,7 +71,7 @@ impl Ground {
         Ok(Self { properties, files })
     }
 
-    /// What the mutants leave out, and what they and the lists of reasons make up.
+    /// The uncovered properties and files, and unknown names.
     pub(crate) fn check(&self, mutants: &[Mutant]) -> Vec<String> {
         let mut found = self.check_names(mutants);
         let caught: BTreeSet<&str> = mutants
@@ -141,7 +142,7 @@ fn table(markdown: &str) -> Vec<String> {
         .collect()
 }
 
-/// Every `.rs` below a folder, by its path from the root.
+/// Every `.rs` file below a folder, by its path from the root.
 fn gather(root: &Path, folder: &str, files: &mut Vec<String>) -> Result<(), String> {
     let entries = fs::read_dir(root.join(folder))
         .map_err(|error| format!("cannot read {folder}: {error}"))?;

@@ -13,22 +13,22 @@ use super::verdict::{self, Fate, Row};
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 
-/// Seeds for each mutant, unless told otherwise.
+/// The default number of seeds for each mutant.
 pub(crate) const SEEDS: u64 = 2_000;
 
-/// The mutants of the canary: quick to find, and of different parts.
+/// The mutants of the canary check: quick to find, and in different parts.
 const CANARIES: [&str; 2] = ["hub_retry_applied_twice", "speech_stale_push_accepted"];
 
-/// Seeds for each of them.
+/// The number of seeds for each of them.
 const CANARY_SEEDS: u64 = 60;
 
-/// Where the results go.
+/// The file of the results.
 const RESULTS: &str = "curated.json";
 
-/// What was asked for.
+/// The requested mutants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// Only these; all when none are named.
+    /// The names of mutants to run; all if it is empty.
     pub(crate) only: Vec<String>,
     pub(crate) seeds: u64,
     pub(crate) jobs: Option<u64>,
@@ -44,10 +44,10 @@ impl Default for Request {
     }
 }
 
-/// The curated mutants, a line each, and what they are.
+/// Lists the curated mutants, a line each.
 ///
 /// # Errors
-/// What is wrong with the patches.
+/// Invalid patches.
 pub(crate) fn list(cargo: &Cargo, out: &mut impl Write) -> Result<(), String> {
     for mutant in patch::read_all(cargo.root())? {
         let by = mutant.caught_by.join(", ");
@@ -61,10 +61,10 @@ pub(crate) fn list(cargo: &Cargo, out: &mut impl Write) -> Result<(), String> {
     Ok(())
 }
 
-/// Plants each and hunts for it. Says whether all were caught.
+/// Plants and hunts each mutant. Returns whether all were caught.
 ///
 /// # Errors
-/// What could not be done at all.
+/// Why the run could not be done.
 pub(crate) fn run(cargo: &Cargo, request: &Request, out: &mut impl Write) -> Result<bool, String> {
     let all = patch::read_all(cargo.root())?;
     let chosen = choose(&all, &request.only)?;
@@ -126,7 +126,7 @@ fn hunt_all(
     Ok(rows)
 }
 
-/// Plants one, hunts for it, and takes it out again, whatever came of it.
+/// Plants one mutant, hunts it, and removes it again in any case.
 fn try_one(tree: &Tree<'_>, mutant: &Mutant, effort: Effort) -> Result<Fate, String> {
     let hunted = tree
         .plant(&mutant.diff)
@@ -139,8 +139,8 @@ fn try_one(tree: &Tree<'_>, mutant: &Mutant, effort: Effort) -> Result<Fate, Str
     })
 }
 
-/// The must-fail check: every patch still applies, all is covered, the survivors' list reads; and
-/// the harness, as it is, sees some that are quick to find.
+/// The canary check: every patch applies, coverage is complete, the survivors' list is valid, and
+/// the simulator catches some mutants that are quick to find.
 pub(crate) fn canary(cargo: &Cargo) -> Outcome {
     let done = (|| {
         let all = patch::read_all(cargo.root())?;
@@ -172,7 +172,7 @@ pub(crate) fn canary(cargo: &Cargo) -> Outcome {
     }
 }
 
-/// Where one is, on a terminal alone.
+/// Shows the progress, on a terminal only.
 struct Progress {
     shown: bool,
 }

@@ -1,8 +1,8 @@
-//! The generated mutants: `cargo mutants` changes the core in all the ways it knows, and runs the
-//! core's own tests on each. What they let live is given to the harness. What that lets live too
-//! must be explained.
+//! Generated mutants: `cargo mutants` changes the core in all ways that it knows, and runs the
+//! core's own tests on each. The simulator runs on those that survive. Those that survive both must
+//! be explained.
 //!
-//! It takes hours, and can be stopped at any time: a second call goes on where the first one was.
+//! A run takes hours, and can be stopped at any time: the next run continues it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,29 +19,29 @@ use super::tree::Tree;
 use crate::cargo::{self, Cargo};
 use crate::outcome::Outcome;
 
-/// The release that is installed where none is.
+/// The version of cargo-mutants to install if it is missing.
 const VERSION: &str = "27.1.0";
 
 /// The package that is mutated.
 const PACKAGE: &str = "chat-core";
 
-/// Exit codes of `cargo mutants` after which its results are whole: all caught, some missed, some
-/// timed out.
+/// Exit codes of `cargo mutants` with complete results: all caught, some missed, some timed out.
 const DONE: [i32; 3] = [0, 2, 3];
 
-/// One that the core's tests let live.
+/// A mutant that survived the core's tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Missed {
     name: String,
     file: String,
-    /// Where its diff is, from the folder of the results.
+    /// The path of its diff, from the folder of the results.
     diff: String,
 }
 
-/// Makes them, has them hunted, and compares what lives with the list. Says whether all is well.
+/// Generates mutants, hunts survivors of the tests, and compares the rest with the list. Returns
+/// whether they agree.
 ///
 /// # Errors
-/// What could not be done at all.
+/// Why the run could not be done.
 pub(crate) fn run(cargo: &Cargo, request: &Request, out: &mut impl Write) -> Result<bool, String> {
     let listed = survivors::load(cargo.root())?;
     install(cargo)?;
@@ -84,7 +84,7 @@ fn install(cargo: &Cargo) -> Result<(), String> {
     ))
 }
 
-/// All that could be made, a line each.
+/// The names of all mutants, a line each.
 fn names(cargo: &Cargo) -> Result<String, String> {
     let words = [
         "mutants",
@@ -112,13 +112,13 @@ fn names(cargo: &Cargo) -> Result<String, String> {
 /// One way to run the core's tests on the mutants that were not caught before.
 struct Pass {
     environment: &'static [(&'static str, &'static str)],
-    /// What `cargo mutants` is told.
+    /// Arguments for `cargo mutants`.
     words: &'static [&'static str],
-    /// What the programs of the tests are told.
+    /// Arguments for the test programs.
     test_words: &'static [&'static str],
 }
 
-/// Nearly all are caught by a few random journals in a build that is made in half the time.
+/// A quick pass: few random journals in a build that takes half the time catch nearly all mutants.
 const QUICK: Pass = Pass {
     environment: &[
         ("CARGO_PROFILE_DEV_OPT_LEVEL", "0"),
@@ -128,21 +128,21 @@ const QUICK: Pass = Pass {
     test_words: &["--skip", "random_journals_reach"],
 };
 
-/// All that the tests have, for the rest. What hung before is not run again.
+/// The whole pass for the rest. Mutants that hung before are not run again.
 const WHOLE: Pass = Pass {
     environment: &[],
     words: &[],
     test_words: &[],
 };
 
-/// Makes each, and runs the core's tests on it; those that were caught before are left out.
+/// Runs the core's tests on each mutant that was not caught before.
 fn mutate(cargo: &Cargo, folder: &Path, request: &Request) -> Result<(), String> {
     run_pass(cargo, (folder, &[]), request, &QUICK)?;
     let hung = names_in(&folder.join("mutants.out/timeout.txt"))?;
     run_pass(cargo, (folder, &hung), request, &WHOLE)
 }
 
-/// The mutants of one of the lists that `cargo mutants` writes.
+/// The mutants in one of the lists that `cargo mutants` writes.
 fn names_in(list: &Path) -> Result<Vec<String>, String> {
     let text = fs::read_to_string(list)
         .map_err(|error| format!("cannot read {}: {error}", list.display()))?;
@@ -164,17 +164,17 @@ fn run_pass(
     words.extend(pass.words);
     let hung: Vec<String> = hung.iter().map(|name| exactly(name)).collect();
     words.extend(hung.iter().flat_map(|name| ["--exclude-re", name]));
-    // Documentation tests repeat what the tests show, and cost a link each.
+    // Documentation tests repeat other tests, and need to be linked one by one.
     words.extend(["--", "--lib", "--tests", "--"]);
     words.extend(pass.test_words);
     let status = cargo
         .command_in(cargo.root(), &words)
-        // Each build has a copy of its own, and so a folder of its own.
+        // Each build has its own copy of the workspace, so it needs its own target folder.
         .env_remove("CARGO_TARGET_DIR")
-        // A snapshot that differs is a mutant that was seen, and must not be written.
+        // A snapshot that differs means that the mutant was caught. It must not be written.
         .env("INSTA_UPDATE", "no")
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
-        // Nobody reads the smallest journal that shows it.
+        // Shrinking a failing journal would only cost time.
         .env("PROPTEST_MAX_SHRINK_ITERS", "0")
         .envs(pass.environment.iter().copied())
         .status()
@@ -189,7 +189,7 @@ fn run_pass(
     ))
 }
 
-/// A regular expression for this text alone.
+/// A regular expression that matches exactly this text.
 fn exactly(text: &str) -> String {
     let escaped = text.chars().flat_map(|c| {
         let special = r"\.+*?()|[]{}^$#&-~".contains(c);
@@ -204,7 +204,7 @@ fn read_json(file: &Path) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Those that the core's tests let live.
+/// The mutants that survived the core's tests.
 fn missed(outcomes: &Value) -> Result<Vec<Missed>, String> {
     let outcomes = outcomes["outcomes"]
         .as_array()
@@ -226,8 +226,8 @@ fn missed(outcomes: &Value) -> Result<Vec<Missed>, String> {
         .ok_or_else(|| "an outcome of cargo mutants has no name, file or diff".into())
 }
 
-/// Gives each to the harness, and returns the keys of those that live on. What was hunted before
-/// is known by its diff, and is not hunted again.
+/// Runs the simulator on each, and returns the keys of the survivors. Results of earlier hunts are
+/// recalled by the mutant's diff.
 fn hunt_all(
     cargo: &Cargo,
     (folder, missed): (&Path, &[Missed]),
@@ -269,7 +269,7 @@ fn hunt_all(
     Ok(survived)
 }
 
-/// The first thing that the harness saw; none if it saw nothing.
+/// The simulator's first finding; none if it has none.
 fn hunt_one(
     tree: &Tree<'_>,
     mutant: &Missed,
@@ -285,7 +285,7 @@ fn hunt_one(
     Ok(finds.into_iter().next().map(|find| find.property))
 }
 
-/// A diff of cargo mutants, whose second head names what was replaced and not the file.
+/// Reads a diff of cargo mutants. Its second header line names the replacement instead of the file.
 fn diff_of(path: &Path, file: &str) -> Result<String, String> {
     let text = fs::read_to_string(path)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
@@ -297,14 +297,14 @@ fn with_heads(diff: &str, file: &str) -> String {
     format!("--- a/{file}\n+++ b/{file}\n{hunks}")
 }
 
-/// What the harness has said of diffs before.
+/// Recorded results of earlier hunts, by diff.
 struct Known {
     file: PathBuf,
     by_diff: BTreeMap<String, Option<String>>,
 }
 
 impl Known {
-    /// Nothing is known where the file is missing or is none.
+    /// Reads the record; empty if the file is missing or invalid.
     fn read(file: PathBuf) -> Self {
         let json = read_json(&file).unwrap_or(Value::Null);
         let entries = json.as_object().into_iter().flatten();

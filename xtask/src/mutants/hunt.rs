@@ -1,4 +1,4 @@
-//! Sets the harness on what was planted: how many seeds pass until it sees something, and what.
+//! Hunts a planted mutant: runs the simulator until it finds something, and counts the seeds.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -11,41 +11,42 @@ use super::patch::Hunt;
 use super::tree::Tree;
 use crate::scenarios;
 
-/// Scenarios that are too large to be run over and over.
+/// Scenarios that are too large for repeated runs.
 const HEAVY: [&str; 1] = ["scenarios/scale.yaml"];
 
-/// How long one call of the simulator may take: a mutant that hangs must not hold up the rest.
+/// The time limit for one call of the simulator: a mutant that hangs must not stop the others.
 const PATIENCE: Duration = Duration::from_mins(20);
 
-/// How many more failures are looked at for one that can be shrunk.
+/// The number of further failures that are tried for one that can be shrunk.
 const MORE: usize = 8;
 
-/// How far a hunt goes.
+/// The effort of a hunt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     pub(crate) seeds: u64,
-    /// How many seeds run at a time; none leaves it to the simulator.
+    /// The number of parallel jobs; none for the simulator's default.
     pub(crate) jobs: Option<u64>,
 }
 
-/// What the harness saw.
+/// A finding of the simulator.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Find {
     pub(crate) property: String,
     pub(crate) detail: String,
     pub(crate) scenario: String,
     pub(crate) seed: u64,
-    /// Seeds tried, up to and including the one that showed it.
+    /// The number of seeds up to and including the one that failed.
     pub(crate) seeds: u64,
-    /// Steps of the shrunk scenario, or of a later one that could be shrunk, if any was.
+    /// The number of steps of the shrunk scenario, or of a later failure that could be shrunk; none
+    /// if no failure could.
     pub(crate) steps: Option<u64>,
 }
 
-/// Hunts for what was planted in the tree: everything that was seen, the first first. Goes on
-/// past what is not `wanted`, for something that is; where nothing is named, anything is.
+/// Hunts the mutant that is planted in the tree. Returns all findings in order. The hunt continues
+/// until a finding is in `wanted`; if that is empty, the first finding ends it.
 ///
 /// # Errors
-/// Why the harness could not be run.
+/// Why the simulator could not be run.
 pub(crate) fn hunt(
     tree: &Tree<'_>,
     hunt: &Hunt,
@@ -59,20 +60,20 @@ pub(crate) fn hunt(
     }
 }
 
-/// Whether this is a find that counts.
+/// Whether this finding ends the hunt.
 fn is_wanted(find: &Find, wanted: &[String]) -> bool {
     wanted.is_empty() || wanted.contains(&find.property)
 }
 
-/// Whether the simulator of the tree has the subcommand.
+/// Whether the tree's simulator has the subcommand `explore`.
 fn knows_explore(tree: &Tree<'_>) -> bool {
     let mut command = tree.sim();
     command.args(["explore", "--help"]);
     command.output().is_ok_and(|output| output.status.success())
 }
 
-/// `sim explore`, which draws the configuration from the seed: up to the first violation of what
-/// must be seen; and if there is none, up to the first of anything, so that one sees what is.
+/// Runs `sim explore`, which draws the configuration from the seed, until a wanted property is
+/// violated. If none is, runs it until the first violation of any property, for the report.
 fn explore(
     tree: &Tree<'_>,
     files: &[String],
@@ -103,8 +104,8 @@ fn explore(
     finds_of_explore(&sim_json(tree, &anything, effort)?)
 }
 
-/// The steps of the first failure after this seed that can be shrunk: not every run still fails
-/// when it is written as steps.
+/// The steps of the first later failure that can be shrunk: some runs do not fail any more when
+/// they are written as steps.
 fn shrunk_later(
     tree: &Tree<'_>,
     words: &[String],
@@ -126,7 +127,7 @@ fn shrunk_later(
     Ok(None)
 }
 
-/// `sim run`, a few seeds of each scenario at a time, and more of them each time.
+/// Runs `sim run` on a few seeds of each scenario, then on more and more.
 fn run(
     tree: &Tree<'_>,
     files: &[String],
@@ -166,7 +167,7 @@ fn run(
     Ok(finds)
 }
 
-/// Runs the simulator and returns the JSON object that it writes.
+/// Runs the simulator and parses its JSON output.
 fn sim_json(tree: &Tree<'_>, words: &[String], effort: Effort) -> Result<Value, String> {
     let said = format!("sim {}", words.join(" "));
     let [json, errors] = ["hunt.json", "hunt.err"].map(|name| tree.root().with_file_name(name));
@@ -227,7 +228,7 @@ fn finds_of_explore(result: &Value) -> Result<Vec<Find>, String> {
     Ok(finds)
 }
 
-/// What `sim run` found broken over the seeds from `first`, when `tried` were tried before.
+/// The findings of `sim run` over the seeds from `first`, after `tried` earlier seeds.
 fn finds_of_run(result: &Value, file: &str, first: u64, tried: u64) -> Vec<Find> {
     let mut finds: Vec<Find> = Vec::new();
     let violations = result["violations"]
@@ -237,7 +238,7 @@ fn finds_of_run(result: &Value, file: &str, first: u64, tried: u64) -> Vec<Find>
         let property = text(&violation["property"]);
         let seed = violation["seed"].as_u64().unwrap_or(first);
         if !finds.iter().any(|find| find.property == property) {
-            // What is shrunk is the first.
+            // The shrunk failure is the first one.
             let steps = result["shrunk"]["steps"].as_u64();
             finds.push(Find {
                 property,
@@ -284,7 +285,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The shipped scenarios, by name.
+/// The files of the shipped scenarios.
 fn shipped(root: &Path) -> Result<Vec<String>, String> {
     let mut files = scenarios::files(root, scenarios::FOLDER);
     files.retain(|file| !HEAVY.contains(&file.as_str()));

@@ -1,8 +1,8 @@
-//! A curated mutant: a patch file whose head says in plain words what the bug is and who must see
-//! it.
+//! A curated mutant: a patch file whose head describes the bug in plain words and names the
+//! properties that must catch it.
 //!
 //! ```text
-//! Who waits may be found as its own partner.
+//! A waiter may be found as its own partner.
 //! caught-by: single_match, panic
 //! explore: scenarios/churn.yaml
 //!
@@ -14,24 +14,24 @@
 use std::fs;
 use std::path::Path;
 
-/// Where the patches are.
+/// The folder of the patches.
 pub(crate) const FOLDER: &str = "mutants";
 
-/// Where the files are that they may change.
+/// The folder that patches may change.
 const CORE: &str = "core/src/";
 
-/// Lines that one may add, or take away: what is longer is not one bug.
+/// The largest number of lines that a patch may add or remove: a larger one is more than one bug.
 const LINES: usize = 12;
 
 /// The word for a panic of the core's own invariant checks, beside the properties' names.
 pub(crate) const PANIC: &str = "panic";
 
-/// How the harness looks for it.
+/// How the simulator hunts the mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Hunt {
-    /// By `sim explore` over these files; none means the shipped scenarios, and drawn flows.
+    /// By `sim explore` over these files; if none, over the shipped scenarios with drawn flows.
     Explore(Vec<String>),
-    /// By `sim run` over these files as they are written, thresholds and all.
+    /// By `sim run` over these files as written, with their thresholds.
     Run(Vec<String>),
 }
 
@@ -40,7 +40,7 @@ pub(crate) enum Hunt {
 pub(crate) struct Mutant {
     pub(crate) name: String,
     pub(crate) about: String,
-    /// The properties of which one must be what finds it.
+    /// The properties of which one must catch it.
     pub(crate) caught_by: Vec<String>,
     pub(crate) hunt: Hunt,
     pub(crate) diff: String,
@@ -51,7 +51,7 @@ pub(crate) struct Mutant {
 /// Reads every `*.patch` of the folder, by name.
 ///
 /// # Errors
-/// Every one that cannot be read, a line each.
+/// All patches that cannot be read, a line each.
 pub(crate) fn read_all(root: &Path) -> Result<Vec<Mutant>, String> {
     let folder = root.join(FOLDER);
     let entries =
@@ -83,7 +83,7 @@ pub(crate) fn read_all(root: &Path) -> Result<Vec<Mutant>, String> {
 /// Reads one patch file.
 ///
 /// # Errors
-/// What is wrong with it, and what is expected.
+/// What is wrong with it, and the expected form.
 pub(crate) fn read(name: &str, text: &str) -> Result<Mutant, String> {
     let start = if text.starts_with("--- ") {
         0
@@ -151,7 +151,7 @@ fn read_head(head: &str) -> Result<Head, String> {
     })
 }
 
-/// Whether a word at the start of a line looks like a key: prose has spaces before its colon.
+/// Whether a word at the start of a line is a key. In prose, spaces precede a colon.
 fn is_key(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')
 }
@@ -164,7 +164,7 @@ fn list(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The files that a diff changes, all of them the core's.
+/// The files that a diff changes, all of them in the core.
 fn changed_files(diff: &str) -> Result<Vec<String>, String> {
     let mut files = Vec::new();
     for line in diff.lines() {

@@ -1,22 +1,22 @@
-//! The committed list of generated mutants that neither the core's tests nor the harness sees, and
-//! why each is none to worry about.
+//! The committed list of generated mutants that survive the core's tests and the simulator, with
+//! the reason why each is harmless.
 //!
 //! ```text
 //! core/src/table.rs: replace > with >= in Table<K, V>::remove #1
-//!     only memory: when exactly a table gives its room back
+//!     only memory: when exactly a table shrinks
 //! ```
 //!
-//! Lines of the source move, so a mutant is named by its file, what it replaces, and, of those
-//! that are called the same, which it is.
+//! Lines of the source move, so a mutant is identified by its file, its replacement, and its number
+//! among equal ones.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Where the list is.
+/// The path of the list.
 const FILE: &str = "mutants/survivors.txt";
 
-/// A mutant's name without its place in the file, by its name with it.
+/// The keys of mutants, by their full names with line numbers.
 pub(crate) type Keys = BTreeMap<String, String>;
 
 /// The keys of all mutants, from the list that `cargo mutants --list` prints.
@@ -44,20 +44,20 @@ fn bare(name: &str) -> Option<String> {
     Some(format!("{file}: {what}"))
 }
 
-/// The committed list.
+/// Reads the committed list.
 ///
 /// # Errors
-/// Why it cannot be read, or the lines that are wrong.
+/// It cannot be read, or has invalid lines.
 pub(crate) fn load(root: &Path) -> Result<BTreeMap<String, String>, String> {
     let text = fs::read_to_string(root.join(FILE))
         .map_err(|error| format!("cannot read {FILE}: {error}"))?;
     read(&text)
 }
 
-/// Reads the list: each mutant's key, and why it may survive.
+/// Parses the list: the key of each mutant, with the reason.
 ///
 /// # Errors
-/// The lines that are wrong.
+/// Invalid lines.
 fn read(text: &str) -> Result<BTreeMap<String, String>, String> {
     let (mut list, mut wrong) = (BTreeMap::<String, String>::new(), Vec::new());
     let mut current: Option<String> = None;
@@ -91,7 +91,8 @@ fn read(text: &str) -> Result<BTreeMap<String, String>, String> {
     }
 }
 
-/// What the list leaves out, and what it lists that does not survive, or is not there at all.
+/// Survivors that are missing from the list, and listed mutants that do not survive or do not
+/// exist.
 pub(crate) fn compare(
     listed: &BTreeMap<String, String>,
     survived: &[String],

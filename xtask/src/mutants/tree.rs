@@ -1,4 +1,4 @@
-//! A copy of the workspace to plant bugs in, with a build folder of its own.
+//! A copy of the workspace in which bugs are planted, with its own build folder.
 
 use std::fs;
 use std::io::Write as _;
@@ -7,25 +7,25 @@ use std::process::{Command, Stdio};
 
 use crate::cargo::{self, Build, Cargo};
 
-/// The profile that the simulator is built in.
+/// The build profile of the simulator.
 const PROFILE: &str = Build::Quick.name();
 
 /// The copy.
 #[derive(Debug)]
 pub(crate) struct Tree<'a> {
     cargo: &'a Cargo,
-    /// Where the copy is.
+    /// The copy's root.
     root: PathBuf,
-    /// Where its builds go.
+    /// The copy's build folder.
     target: PathBuf,
 }
 
 impl<'a> Tree<'a> {
-    /// Brings the copy up to date. A file that is as it should be is not touched, so that Cargo
-    /// builds only what changed.
+    /// Brings the copy up to date. Unchanged files are not touched, so that Cargo builds only what
+    /// changed.
     ///
     /// # Errors
-    /// What cannot be read or written.
+    /// A file that cannot be read or written.
     pub(crate) fn refresh(cargo: &'a Cargo) -> Result<Self, String> {
         let folder = cargo.root().join("target").join("mutants");
         let tree = Self {
@@ -47,9 +47,9 @@ impl<'a> Tree<'a> {
         Ok(tree)
     }
 
-    /// Takes over what the workspace has built so far, as links, so that dependencies are not
-    /// compiled again. The copy's own packages have other names there, since they lie elsewhere.
-    /// What cannot be linked is built.
+    /// Reuses the workspace's build products by hard links, so that dependencies are not compiled
+    /// again. The copy's own packages have other names there, because their paths differ. Products
+    /// that cannot be linked are built.
     fn take_over(&self, built: &Path) {
         let to = self.target.join(PROFILE);
         if to.exists() {
@@ -60,11 +60,11 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Makes one file what it is in the workspace. What was changed gets a new time, so that Cargo
-    /// does not take what it built of the change for what is there now.
+    /// Restores one file to its state in the workspace. It gets a new modification time, so that
+    /// Cargo does not reuse the build of the mutant.
     ///
     /// # Errors
-    /// What cannot be read or written.
+    /// The file cannot be read or written.
     fn restore(&self, path: &str) -> Result<(), String> {
         let said = |error| format!("cannot copy {path}: {error}");
         let wanted = fs::read(self.cargo.root().join(path)).map_err(said)?;
@@ -78,18 +78,18 @@ impl<'a> Tree<'a> {
         fs::write(&to, wanted).map_err(said)
     }
 
-    /// Plants a bug.
+    /// Plants a mutant.
     ///
     /// # Errors
-    /// Why the patch does not apply.
+    /// The patch does not apply.
     pub(crate) fn plant(&self, diff: &str) -> Result<(), String> {
         self.apply(&[], diff)
     }
 
-    /// Whether a bug could be planted.
+    /// Checks that a mutant could be planted.
     ///
     /// # Errors
-    /// Why the patch does not apply.
+    /// The patch does not apply.
     pub(crate) fn check(&self, diff: &str) -> Result<(), String> {
         self.apply(&["--check"], diff)
     }
@@ -101,7 +101,8 @@ impl<'a> Tree<'a> {
             .args(words)
             .arg("-")
             .current_dir(&self.root)
-            // Else git finds the repository around the copy, and takes the paths for its own.
+            // Without this, git would find the repository around the copy, and resolve the paths
+            // there.
             .env("GIT_CEILING_DIRECTORIES", ceiling)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -123,18 +124,18 @@ impl<'a> Tree<'a> {
         Err(format!("the patch does not apply: {}", said.trim()))
     }
 
-    /// Takes the bug out again.
+    /// Removes the mutant from these files.
     ///
     /// # Errors
-    /// What cannot be read or written.
+    /// A file that cannot be read or written.
     pub(crate) fn heal(&self, files: &[String]) -> Result<(), String> {
         files.iter().try_for_each(|path| self.restore(path))
     }
 
-    /// Builds the simulator of the copy.
+    /// Builds the copy's simulator.
     ///
     /// # Errors
-    /// What the compiler said.
+    /// The compiler's output.
     pub(crate) fn build(&self) -> Result<(), String> {
         let words = ["build", "--quiet", "--profile", PROFILE, "--package", "sim"];
         let output = self
@@ -155,7 +156,7 @@ impl<'a> Tree<'a> {
         Err(format!("it does not build:\n{}", first.join("\n")))
     }
 
-    /// A call of the simulator that was built last, from the copy's root.
+    /// The command of the simulator that was built last, in the copy's root.
     pub(crate) fn sim(&self) -> Command {
         let name = format!("sim{}", std::env::consts::EXE_SUFFIX);
         let mut command = Command::new(self.target.join(PROFILE).join(name));
@@ -169,7 +170,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Every file that git knows, or would if it were told: the rest is nobody's source.
+/// Every file that git tracks, or that is neither tracked nor ignored. All others are no sources.
 fn files_of(root: &Path) -> Result<Vec<String>, String> {
     let words = [
         "ls-files",
@@ -192,13 +193,13 @@ fn files_of(root: &Path) -> Result<Vec<String>, String> {
     }
     Ok(String::from_utf8_lossy(&output.stdout)
         .split('\0')
-        // What was deleted and not yet committed is listed, and gone.
+        // A file that was deleted but not committed is still listed.
         .filter(|path| !path.is_empty() && root.join(path).is_file())
         .map(str::to_owned)
         .collect())
 }
 
-/// Links every file of a folder into another one.
+/// Hard-links every file of a folder into another one.
 fn link_all(from: &Path, to: &Path) {
     let _ = fs::create_dir_all(to);
     for entry in fs::read_dir(from).into_iter().flatten().flatten() {

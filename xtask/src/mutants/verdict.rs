@@ -1,4 +1,4 @@
-//! What became of the curated mutants: a line for each, the medians, and the same as JSON.
+//! The fates of the curated mutants: a line for each, the medians, and JSON.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -7,25 +7,25 @@ use serde_json::{Value, json};
 
 use super::hunt::Find;
 
-/// The steps that a shrunk failure has at most, on the median and ever.
+/// The largest number of steps of shrunk failures: of the median, and of any.
 const STEPS_MEDIAN: u64 = 8;
 const STEPS_MOST: u64 = 25;
 
-/// What became of one mutant.
+/// The fate of one mutant.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fate {
-    /// A property that it names saw it.
+    /// A property that it names caught it.
     Caught(Find),
-    /// Only something that it does not name saw it.
+    /// Only a property that it does not name caught it.
     Misread(Find),
-    /// Nothing saw it.
+    /// Not caught.
     Missed,
     /// It could not be planted, built or hunted.
     Broken(String),
 }
 
 impl Fate {
-    /// By what was seen, the first first, and by what must see it.
+    /// The fate that follows from the findings, in order, and the wanted properties.
     pub(crate) fn of(finds: Vec<Find>, wanted: &[String]) -> Self {
         let caught = finds.iter().find(|find| wanted.contains(&find.property));
         match (caught, finds.first()) {
@@ -35,7 +35,7 @@ impl Fate {
         }
     }
 
-    /// Whether the harness did what it must.
+    /// Whether the mutant was caught as required.
     pub(crate) const fn is_good(&self) -> bool {
         matches!(self, Self::Caught(_))
     }
@@ -62,7 +62,7 @@ pub(crate) fn write_head(out: &mut impl Write) -> io::Result<()> {
     )
 }
 
-/// Writes one line of it, and below it what went wrong if something did.
+/// Writes one row, and the reason below it if the mutant was not caught.
 ///
 /// # Errors
 /// When `out` cannot be written.
@@ -95,7 +95,7 @@ pub(crate) fn write_row(row: &Row, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the medians, and the last line, `N caught, N missed`. Says whether all is well.
+/// Writes the medians and the last line, `N caught, N missed`. Returns whether all were caught.
 ///
 /// # Errors
 /// When `out` cannot be written.
@@ -144,7 +144,7 @@ pub(crate) fn write_sum(rows: &[Row], out: &mut impl Write) -> io::Result<bool> 
     Ok(good)
 }
 
-/// A figure of every mutant that was caught, in order.
+/// A number of each caught mutant, sorted.
 fn figures(rows: &[Row], figure: impl Fn(&Find) -> Option<u64>) -> Vec<u64> {
     let mut all: Vec<u64> = rows
         .iter()
@@ -157,12 +157,12 @@ fn figures(rows: &[Row], figure: impl Fn(&Find) -> Option<u64>) -> Vec<u64> {
     all
 }
 
-/// The middle one; of two, the larger.
+/// The median; the larger of two middle values.
 fn median(ordered: &[u64]) -> Option<u64> {
     ordered.get(ordered.len() / 2).copied()
 }
 
-/// The whole table for other programs to read.
+/// The table as JSON.
 pub(crate) fn to_json(rows: &[Row]) -> Value {
     let rows: Vec<Value> = rows
         .iter()

@@ -1,42 +1,18 @@
-//! No circle of modules: within a crate, what a module needs does not need that module. Looked at
-//! are the modules of the first level, and the paths from `crate::` and `super::` outside of tests.
+//! No cycles of modules: within a crate, a module must not depend on a module that depends on it.
+//! The rule looks at top-level modules, and at paths from `crate::` and `super::` outside of tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, Source};
 
-/// Needs that close a circle and are known: the crate's folder, who needs, and what. Nothing is to
-/// be added here.
-const KNOWN: [(&str, &str, &str); 3] = [
-    // A result shows its facts, and renders itself as a text.
-    ("server/src/", "wire", "driver"),
-    ("server/src/", "wire", "voice"),
-    // Options of MCP's listener are settings, and the older client's names too.
-    ("server/src/", "settings", "mcp"),
-];
-
 /// Who needs what in one crate: each need with the place where it is written first.
 type Needs = BTreeMap<String, BTreeMap<String, (String, usize)>>;
 
-/// Every need within a circle, and every known one that is gone.
+/// Every need within a circle.
 pub(super) fn check(files: &[Source]) -> Vec<Finding> {
-    check_but(files, &KNOWN)
-}
-
-fn check_but(files: &[Source], known: &[(&str, &str, &str)]) -> Vec<Finding> {
     let mut found = Vec::new();
     for folder in crates(files) {
-        let mut needs = needs(files, &folder);
-        for &(_, from, to) in known.iter().filter(|(of, ..)| *of == folder) {
-            let gone = needs.get_mut(from).and_then(|needs| needs.remove(to));
-            if gone.is_none() {
-                found.push(Finding {
-                    path: format!("{folder}{from}.rs"),
-                    line: None,
-                    what: format!("does not need `{to}` any more: take it off the known circles"),
-                });
-            }
-        }
+        let needs = needs(files, &folder);
         for (from, to) in in_circles(&needs) {
             let (path, line) = needs[&from][&to].clone();
             found.push(Finding {
@@ -49,7 +25,7 @@ fn check_but(files: &[Source], known: &[(&str, &str, &str)]) -> Vec<Finding> {
     found
 }
 
-/// The folders of sources, one for each crate.
+/// The source folders, one for each crate.
 fn crates(files: &[Source]) -> BTreeSet<String> {
     let manifests = files.iter().filter_map(|file| {
         let folder = file.path.strip_suffix("Cargo.toml")?;
@@ -94,13 +70,13 @@ fn needs(files: &[Source], folder: &str) -> Needs {
     needs
 }
 
-/// The module of the first level that a file is part of.
+/// The top-level module of a file.
 fn module(path: &str) -> &str {
     let first = path.split('/').next().unwrap_or(path);
     first.strip_suffix(".rs").unwrap_or(first)
 }
 
-/// How many `super::` lead from a file to the root.
+/// The number of `super::` that lead from a file to the root.
 fn depth(path: &str) -> usize {
     path.matches('/').count() + 1
 }
@@ -111,7 +87,7 @@ fn is_of(path: &str, test: &str) -> bool {
         .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }
 
-/// The modules that only tests have, as paths without the ending.
+/// The modules that are compiled for tests only, as paths without extension.
 fn test_files(sources: &[(&str, &Source)]) -> Vec<String> {
     let mut tests = Vec::new();
     for (path, file) in sources {
@@ -133,7 +109,7 @@ fn test_files(sources: &[(&str, &Source)]) -> Vec<String> {
     tests
 }
 
-/// The text before its own module of tests, which stands at its end.
+/// The text before the inline module of tests, which comes last.
 fn outside_of_tests(text: &str) -> &str {
     let mut end = 0;
     let mut lines = text.split_inclusive('\n').peekable();
@@ -147,7 +123,7 @@ fn outside_of_tests(text: &str) -> &str {
     &text[..end]
 }
 
-/// What the root shows of its modules by another path: each name, with the module it is of.
+/// The names that the root re-exports, each with its module.
 fn shown_at_the_root(
     sources: &[(&str, &Source)],
     modules: &BTreeSet<&str>,
@@ -174,13 +150,13 @@ fn shown_at_the_root(
     shown
 }
 
-/// The names in a piece of code.
+/// The identifiers in a piece of code.
 fn words(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| !word.is_empty())
 }
 
-/// The first names of all paths from the root, with their lines.
+/// The first identifiers of all paths from the root, with their lines.
 fn paths(text: &str, depth: usize) -> Vec<(usize, String)> {
     let code: String = text.split_inclusive('\n').map(code_of).collect();
     let mut found = Vec::new();
@@ -199,8 +175,8 @@ fn paths(text: &str, depth: usize) -> Vec<(usize, String)> {
     found
 }
 
-/// A line without its comment, but with its end. That a text may hold slashes is no matter: no path
-/// stands behind them.
+/// A line without its comment, but with its newline. A `//` within a string is cut as well, which
+/// does no harm: no path follows it.
 fn code_of(line: &str) -> String {
     match line.split_once("//") {
         Some((code, _)) => format!("{code}\n"),
@@ -231,7 +207,7 @@ fn first_names(path: &str) -> Vec<String> {
     names
 }
 
-/// The needs that lie on a circle.
+/// The dependencies that lie on a cycle.
 fn in_circles(needs: &Needs) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (from, needed) in needs {
@@ -261,15 +237,15 @@ fn reaches(needs: &Needs, from: &str, to: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::files;
-    use super::check_but;
+    use super::check;
 
-    fn found(of: &[(&str, &str)], known: &[(&str, &str, &str)]) -> Vec<String> {
+    fn found(of: &[(&str, &str)]) -> Vec<String> {
         let mut all = vec![
             ("a/Cargo.toml", ""),
             ("a/src/lib.rs", "mod one;\nmod two;\n"),
         ];
         all.extend_from_slice(of);
-        let found = check_but(&files(&all), known);
+        let found = check(&files(&all));
         found.iter().map(ToString::to_string).collect()
     }
 
@@ -288,11 +264,7 @@ mod tests {
             "\nfn a(_: &crate::one::A) {}\n",
             "\nuse super::one::A;\n",
         ] {
-            assert_eq!(
-                found(&[one, ("a/src/two.rs", two)], &[]),
-                [ONE, TWO],
-                "{two}"
-            );
+            assert_eq!(found(&[one, ("a/src/two.rs", two)]), [ONE, TWO], "{two}");
         }
     }
 
@@ -304,12 +276,12 @@ mod tests {
             ("a/src/two/deep.rs", "\nuse crate::C;\n"),
         ];
         let deep = TWO.replace("two.rs", "two/deep.rs");
-        assert_eq!(found(&of, &[]), [ONE, deep.as_str()]);
+        assert_eq!(found(&of), [ONE, deep.as_str()]);
         let of = [
             of[1],
             ("a/src/two/deep.rs", "\nuse super::super::one::A;\n"),
         ];
-        assert_eq!(found(&of, &[]), [ONE, deep.as_str()]);
+        assert_eq!(found(&of), [ONE, deep.as_str()]);
     }
 
     #[test]
@@ -322,33 +294,19 @@ mod tests {
             "macro_rules! a { () => { $crate::one::A } }\n",
             "use super::one::A;\n",
         ] {
-            // A `super` of a file below leads to its own module.
+            // In a file below, `super` is its own module.
             let path = if two.starts_with("use") {
                 "a/src/two/below.rs"
             } else {
                 "a/src/two.rs"
             };
-            assert_eq!(found(&[one, (path, two)], &[]), [""; 0], "{two}");
+            assert_eq!(found(&[one, (path, two)]), [""; 0], "{two}");
         }
         let of = [
             one,
             ("a/src/two.rs", "#[cfg(test)]\nmod samples;\n"),
             ("a/src/two/samples.rs", "use crate::one::A;\n"),
         ];
-        assert_eq!(found(&of, &[]), [""; 0]);
-    }
-
-    #[test]
-    fn what_is_known_is_passed_over_and_missed_when_it_is_gone() {
-        let one = ("a/src/one.rs", "use crate::two::B;\n");
-        let known = [("a/src/", "two", "one")];
-        assert_eq!(
-            found(&[one, ("a/src/two.rs", "\nuse crate::one::A;\n")], &known),
-            [""; 0]
-        );
-        assert_eq!(
-            found(&[one, ("a/src/two.rs", "\n")], &known),
-            ["a/src/two.rs: does not need `one` any more: take it off the known circles"]
-        );
+        assert_eq!(found(&of), [""; 0]);
     }
 }

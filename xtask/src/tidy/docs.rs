@@ -1,13 +1,13 @@
-//! Rules that keep the documents true: the code map names every file and only files there are,
-//! and the book's table names every scenario and only scenarios there are. A folder's name, with
-//! the `/` at its end, stands for all that is in it.
+//! Rules on documents: the code map names every file, and the table of scenarios every scenario,
+//! and neither names a file that does not exist. A folder with a trailing `/` covers all files in
+//! it.
 
 use super::{Finding, Source};
 
 const SCENARIOS: &str = "docs/scenarios.md";
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
-/// Where the files are that the code map must name.
+/// The folders whose files the code map must name.
 const MAPPED: [&str; 15] = [
     "benches/src/",
     "book/src/",
@@ -26,7 +26,7 @@ const MAPPED: [&str; 15] = [
     "xtask/src/",
 ];
 
-/// What the documents leave out, and what they make up.
+/// Missing and unknown names in the documents.
 pub(super) fn check(files: &[Source]) -> Vec<Finding> {
     let mut found = code_map(files);
     found.extend(scenario_table(files));
@@ -70,7 +70,7 @@ fn scenario_table(files: &[Source]) -> Vec<Finding> {
     compare(files, SCENARIOS, "the scenario table", named, is_scenario)
 }
 
-/// Compares what a document names with the files that there are.
+/// Compares the names in a document with the existing files.
 fn compare(
     files: &[Source],
     document: &str,
@@ -100,12 +100,12 @@ fn compare(
     made_up.chain(left_out).collect()
 }
 
-/// Whether a document that says `name` has named the file at `path`.
+/// Whether `name` in a document covers the file at `path`.
 fn stands_for(name: &str, path: &str) -> bool {
     name == path || (name.ends_with('/') && path.starts_with(name))
 }
 
-/// What stands between backticks, with its line.
+/// The texts between backticks, with their lines.
 fn quoted(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().flat_map(|(index, line)| {
         line.split('`')
@@ -126,7 +126,7 @@ mod tests {
         "text\n| [burst](../scenarios/burst.yaml) | two hundred at once |\n",
     );
 
-    /// What is found when these files stand beside a good map and a good table.
+    /// The findings for these files beside a valid map and table.
     fn found(of: &[(&str, &str)]) -> Vec<String> {
         check(&files(of)).iter().map(ToString::to_string).collect()
     }

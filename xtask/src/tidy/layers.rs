@@ -1,10 +1,10 @@
-//! Who may depend on whom: `server → chat-core ← sim`, and nothing in the core that knows of
-//! clocks, threads, sockets or chance beyond the named generator.
+//! Allowed dependencies: `server → chat-core ← sim`, and nothing in the core that provides clocks,
+//! threads, sockets or unnamed randomness.
 
 use super::{Finding, Source};
 
-/// A manifest, and the packages that must not stand in it.
-const FORBIDDEN: [(&str, &[&str]); 13] = [
+/// A manifest, with the packages that it must not name.
+const FORBIDDEN: [(&str, &[&str]); 14] = [
     (
         "core/Cargo.toml",
         &[
@@ -21,6 +21,10 @@ const FORBIDDEN: [(&str, &[&str]); 13] = [
             "time",
             "tokio",
         ],
+    ),
+    (
+        "core/journal/Cargo.toml",
+        &["getrandom", "rusqlite", "server", "sim", "tokio"],
     ),
     ("core/types/Cargo.toml", &["chat-core", "server", "sim"]),
     ("server/Cargo.toml", &["sim"]),
@@ -54,7 +58,8 @@ const FORBIDDEN: [(&str, &[&str]); 13] = [
     ("xtask/Cargo.toml", &["chat-core", "server", "sim"]),
 ];
 
-/// A crate of the simulator, and those of them that it may be built of. Its tests may use more.
+/// A crate of the simulator, with those of its crates that it may depend on. Its tests may use
+/// more.
 const PARTS: [(&str, &[&str]); 9] = [
     ("core/types/Cargo.toml", &[]),
     ("sim/model/Cargo.toml", &[]),
@@ -79,7 +84,7 @@ const PARTS: [(&str, &[&str]); 9] = [
     ("sim/world/Cargo.toml", &["sim-model", "sim-user"]),
 ];
 
-/// Every dependency that must not be.
+/// Every forbidden dependency.
 pub(super) fn check(files: &[Source]) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in files {
@@ -117,12 +122,12 @@ struct Dependency<'m> {
     purpose: Purpose,
 }
 
-/// What a dependency is for.
+/// The kind of a dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// The package is built of it.
+    /// A dependency of the package.
     Built,
-    /// Its tests are.
+    /// A dependency of its tests.
     Tested,
 }
 
@@ -139,7 +144,7 @@ fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
             } else {
                 Purpose::Built
             };
-            // `[dependencies.sim]` is a dependency of its own; `[dev-dependencies]` holds some.
+            // `[dependencies.sim]` is itself a dependency; `[dev-dependencies]` contains some.
             if let Some((_, package)) = section.rsplit_once("dependencies.") {
                 found.push(Dependency {
                     line: line_number,

@@ -1,20 +1,20 @@
-//! Rules about one file's name and text.
+//! Rules on one file's name and text.
 
 use super::{Finding, Source};
 
-/// Lines that a source file may have.
+/// The largest number of lines of a source file.
 const MOST_LINES: usize = 600;
 
-/// Lines that the README may have: what is more belongs into the book.
+/// The largest number of lines of the README.
 const MOST_LINES_OF_README: usize = 200;
 
-/// File names that say nothing of what is inside.
+/// File names that do not describe the content.
 const NAMELESS: [&str; 8] = [
     "common", "helper", "helpers", "manager", "misc", "mod", "util", "utils",
 ];
 
-/// Marks of work left undone, and how each is told. Put together here, so that this file may
-/// speak of them.
+/// Marks of unfinished work, each with its message. Each is assembled from parts, so that this file
+/// passes its own rule.
 const UNDONE: [(&str, &str); 5] = [
     (
         concat!("TO", "DO"),
@@ -32,7 +32,7 @@ const UNDONE: [(&str, &str); 5] = [
     (concat!("unimple", "mented!"), "code left unwritten"),
 ];
 
-/// What is wrong with this file.
+/// The findings in this file.
 pub(super) fn check(file: &Source) -> Vec<Finding> {
     let mut found = Vec::new();
     name(file, &mut found);
@@ -96,7 +96,7 @@ fn ending(file: &Source, found: &mut Vec<Finding>) {
     });
 }
 
-/// What is wrong with one line.
+/// The findings in one line.
 fn in_line(line: &str) -> Vec<&'static str> {
     let mut found = Vec::new();
     if line.ends_with([' ', '\t', '\r']) {
@@ -110,7 +110,7 @@ fn in_line(line: &str) -> Vec<&'static str> {
     found
 }
 
-/// Whether `word` stands in `line` with no letter, digit or underscore against it.
+/// Whether `line` contains `word` as a whole word.
 fn has_word(line: &str, word: &str) -> bool {
     let joins = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {
@@ -126,7 +126,7 @@ mod tests {
     use super::super::tests::files;
     use super::{MOST_LINES, MOST_LINES_OF_README, check};
 
-    /// What is found in a file, a line each.
+    /// The findings in a file, a line each.
     fn found(path: &str, text: &str) -> Vec<String> {
         let files = files(&[(path, text)]);
         files

@@ -1,4 +1,4 @@
-//! What a stream says to the older client: messages, and sentences by `Server`.
+//! The older client's format: messages, and sentences by `Server`.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,13 +13,13 @@ use crate::driver::{Delivery, Ending, NodeClient};
 use crate::http::frames;
 use crate::wire::timestamp;
 
-/// Who speaks for the server. Nobody else can have this name.
+/// The sender of the server's sentences, a reserved name.
 const SERVER: &str = "Server";
 
-/// The most characters of a name that the server says.
+/// The largest number of characters of a name in these sentences.
 const MAX_WORD: usize = 24;
 
-/// How many claims are remembered so that the grant is not told as another.
+/// The largest number of claims that are remembered to recognise their grants.
 const MAX_CLAIMS: usize = 256;
 
 /// One line of the chat.
@@ -27,20 +27,21 @@ const MAX_CLAIMS: usize = 256;
 struct Line {
     sender: String,
     content: String,
-    /// The time of day in UTC, as `18:29:13`.
+    /// The time of day in UTC, such as `18:29:13`.
     timestamp: String,
 }
 
-/// How the older client's stream speaks.
+/// The format of an older client's stream.
 #[derive(Debug)]
 pub(in crate::http) struct Older {
     known: Arc<Known>,
     node: NodeClient,
-    /// What the last page leads up to, once the connection has taken it.
+    /// The end of the last page, until the connection has taken it.
     cursor: Option<u64>,
-    /// Claims that were told, of those who do not hold the stick yet.
+    /// Claims that were announced and not granted yet.
     claims: BTreeSet<(RoomId, UserId)>,
-    /// Where and when a stick was last given back: whoever is next has it in the same instant.
+    /// The room and the instant of the last release: the next in line receives the stick at the
+    /// same instant.
     freed: Option<(RoomId, Time)>,
 }
 
@@ -55,14 +56,14 @@ impl Older {
         }
     }
 
-    /// The connection asks for more: it has taken the last page.
+    /// Records that the connection has taken the last page.
     pub(in crate::http) fn taken(&mut self) {
         if let Some(cursor) = self.cursor.take() {
             self.known.sent.fetch_max(cursor, Ordering::Relaxed);
         }
     }
 
-    /// What one delivery looks like; nothing, when there is nothing in it for such a client.
+    /// The bytes of one delivery; empty if nothing in it concerns such a client.
     pub(in crate::http) fn frame(&mut self, delivery: &Delivery) -> String {
         match delivery {
             Delivery::Page { page, .. } => {
@@ -118,8 +119,8 @@ impl Older {
                 Some(claimed(called(user), event.at))
             }
             Body::StickGranted { user, .. } => {
-                // A claim that was withdrawn is told by nothing: only a grant out of the line is
-                // surely of the claim that was told.
+                // A withdrawn claim is not announced. Only a grant from the line certainly belongs
+                // to an announced claim.
                 let from_line = self.freed.take() == Some((event.room, event.at));
                 let told = self.claims.remove(&(event.room, user.id));
                 (!(told && from_line)).then(|| claimed(called(user), event.at))
@@ -145,8 +146,9 @@ impl Older {
     }
 }
 
-/// What a participant is called in a sentence of the server's: by its name if that is a word, else
-/// by its number. A name may be a sentence of its own, and the server says none that a peer wrote.
+/// The participant's name in a sentence of the server: its display name if that is a single word,
+/// otherwise its id. A display name could be a sentence, and the server must not repeat peers'
+/// sentences as its own.
 pub(super) fn called(who: &Who) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     if who.name.chars().all(is_plain) && who.name.chars().count() <= MAX_WORD {

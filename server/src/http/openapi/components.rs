@@ -1,4 +1,4 @@
-//! What the operations of the document have in common: parameters, refusals, events, people.
+//! The common parts of the document: parameters, refusals, events, participants.
 
 use chat_core::LINE_SHOWN;
 use serde_json::{Value, json};

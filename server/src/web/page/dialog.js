@@ -1,9 +1,10 @@
-// A question in the middle of the screen: a title, a field or two, and what it does.
+// A modal dialog: a title, some fields, and an action.
 
 import { Component, createRef, h } from '/preact/preact.mjs';
 import { changed, doing, state } from '/page/state.js';
 
-// Asks. `fields` are { name, label, kind?, options?, required?, value? }; `act` gets their values.
+// Opens a dialog. `fields` are { name, label, kind?, options?, required?, value? }; `act` receives
+// their values.
 export function ask({ title, text = null, fields = [], does, danger = false, act }) {
   state.dialog = { title, text, fields, does, danger, act };
   changed();
@@ -14,7 +15,7 @@ function close() {
   changed();
 }
 
-// The browser's own dialog keeps the focus inside, closes on Escape, and gives the focus back.
+// The browser's dialog element keeps the focus inside, closes on Escape, and restores the focus.
 export class Dialog extends Component {
   constructor(props) {
     super(props);

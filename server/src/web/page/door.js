@@ -1,20 +1,21 @@
-// Tokens: the page asks for one when the server does, and keeps it where no program can read it.
+// Tokens: the page asks for one when the server requires it, and stores it only as a cookie that
+// scripts cannot read.
 
 import { h } from '/preact/preact.mjs';
 import { ask } from '/page/server.js';
 import { changed, doing, state } from '/page/state.js';
 
-// Exchanges a token for the cookie that goes with every request from here on.
+// Exchanges a token for the cookie, which accompanies every later request.
 export async function giveToken(token) {
   await ask('POST', '/session', { token: token.trim() });
 }
 
-// Forgets it.
+// Deletes the cookie.
 export async function forgetToken() {
   await ask('DELETE', '/session');
 }
 
-// What stands before everything else until there is a token. `then` goes on with it.
+// The form that replaces the page until there is a token. `then` continues with it.
 export function Gate({ then }) {
   const submit = (event) => {
     event.preventDefault();

@@ -1,4 +1,4 @@
-// The first view: who is here, who waits, which rooms there are; and the ways in.
+// The first view: participants, waiters, rooms, and the ways to join.
 
 import { h } from '/preact/preact.mjs';
 import { Badge, Mood, Presence, Words, count, span } from '/page/parts.js';
@@ -18,7 +18,7 @@ export function Home() {
       : h('div', { class: 'lists' }, h(Rooms), h(People)));
 }
 
-// The seat is gone: says why, and offers a new one in the same rooms.
+// Shown when the registration ended: says why, and offers a new one in the same rooms.
 function Lost() {
   const { why, name, rooms } = state.lost;
   const again = () => doing('join', async () => {
@@ -109,7 +109,7 @@ function Row({ room }) {
   const go = () => {
     if (mine && !mine.ended) return show('room', room.room_id);
     if (state.me) return doing('join', () => join(state.me.name, room.name));
-    // Whoever has no name yet is asked for one.
+    // A visitor without a name is asked for one.
     const field = document.getElementById('room');
     field.value = room.name;
     document.getElementById('join-name').focus();

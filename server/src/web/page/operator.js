@@ -1,10 +1,10 @@
-// What an operator sees and does. The server knows one by a token, which the door keeps.
+// The operator's data and acts. The server identifies an operator by a token in the cookie.
 
 import { forgetToken, giveToken } from '/page/door.js';
 import { ask } from '/page/server.js';
 import { changed, doing, note, state } from '/page/state.js';
 
-// The lists, each with where it comes from.
+// The lists, each with its source.
 export const LISTS = {
   figures: { label: 'Figures', path: '/admin/overview' },
   people: { label: 'Participants', path: '/admin/participants?limit=200' },
@@ -13,7 +13,7 @@ export const LISTS = {
   bans: { label: 'Bans', path: '/admin/bans?limit=200' },
 };
 
-// How long to look back for the little charts, in looks.
+// The number of updates in the small charts.
 const LOOKS = 60;
 
 export function operator() {
@@ -23,15 +23,15 @@ export function operator() {
     why: null,
     list: 'figures',
     data: {},
-    // Figures of the last looks: { waiting, participants }.
+    // The figures of the last updates: { waiting, participants }.
     looks: [],
-    // Where the next part of a long list begins.
+    // The place at which the next part of a long list begins.
     after: {},
   };
   return state.operator;
 }
 
-// Looks again at what is on the screen.
+// Updates the list on the screen.
 export async function look() {
   const it = operator();
   const list = it.list;
@@ -70,7 +70,7 @@ export function signIn(token) {
       await look();
       if (it.is === 'out') it.why = 'That token is no operator’s.';
     } catch (error) {
-      // The field tells it; a gate before the whole page would be too much.
+      // The form shows the error; a gate before the whole page is not needed.
       state.gate = null;
       it.why = error.code === 'token_unknown' || error.code === 'token_required' ? 'That token is none of this server’s.' : error.message;
     }
@@ -85,7 +85,7 @@ export function signOut() {
   });
 }
 
-// Does something, and looks what came of it.
+// Performs an act, and updates the list.
 export async function act(what, body, said) {
   await ask('POST', `/admin/${what}`, { body });
   note(said);

@@ -1,4 +1,4 @@
-// The operator's view: figures, lists, and what may be done about them.
+// The operator's view: figures, lists, and acts.
 
 import { h } from '/preact/preact.mjs';
 import { ask as question } from '/page/dialog.js';
@@ -66,7 +66,7 @@ function Figures({ data, it }) {
   ];
 }
 
-// The last looks as a line. The figure beside it says the same in digits.
+// The last updates as a line. The figure beside it shows the value in digits.
 function Line({ values }) {
   if (values.length < 2) return h('svg', { class: 'line', viewBox: '0 0 100 24', 'aria-hidden': 'true' });
   const most = Math.max(1, ...values);
@@ -86,8 +86,8 @@ function Sizes({ sizes }) {
   return h(Table, { title: 'Sizes and their limits', heads: ['What', 'Most now', 'Limit'], rows, figures: true });
 }
 
-// A table with a caption. What is too wide is scrolled within it, also by keys. On a phone a list
-// is shown as cards; the roles say that it is a table all the same.
+// A table with a caption. Wide content scrolls within it, also by keys. On a phone its rows are
+// shown as cards; roles keep it a table for assistive technology.
 function Table({ title, heads, rows, figures = false, none = 'Nothing here.' }) {
   if (rows.length === 0) return h('p', { class: 'empty' }, none);
   return h('div', { class: 'table', tabindex: 0, role: 'region', 'aria-label': title },
@@ -128,7 +128,7 @@ function People({ data, it }) {
   ];
 }
 
-// A room as people call it, as far as the page knows.
+// A room's label, as far as the page knows it.
 function labelOf(id) {
   const named = state.overview?.named_rooms.find((room) => room.room_id === id);
   return named ? `${isolated(named.name)} (${id})` : `${id}, a room of two`;
@@ -187,7 +187,7 @@ function Bans({ data, it }) {
     const which = ban.address ? { address: ban.address } : { name: called(ban) };
     question({ title: `Lift the ban of ${isolated(called(ban))}`, does: 'Lift it', act: () => act('unban', which, 'Done: the ban is lifted') });
   };
-  // A handle is lifted with the name of its owner, which mostly stands there too.
+  // A handle is unbanned by its owner's name, which mostly is listed, too.
   const one = (ban) => `${ban.measure} ${called(ban)}`;
   const names = new Set(data.bans.filter((ban) => ban.name).map(one));
   const shown = data.bans.filter((ban) => !ban.handle_of || !names.has(one(ban)));

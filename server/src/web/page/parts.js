@@ -1,25 +1,25 @@
-// Small pieces that several views are made of.
+// Small parts of several views.
 
 import { h } from '/preact/preact.mjs';
 
-// A peer's name or words: text, whatever it looks like, in the direction of its own letters and
-// without a say in that of its neighbours.
+// A peer's name or words: always plain text, in its own writing direction, without effect on that
+// of its surroundings.
 export const Words = ({ children }) => h('bdi', { class: 'words' }, children);
 
 const PRESENCE = { present: 'here', reconnecting: 'reconnecting', away: 'away' };
 
-// How somebody is there: a mark, and a word, since colour alone says nothing to many.
+// A participant's presence: a mark and a word, because colour alone is not accessible.
 export const Presence = ({ is }) => h('span', { class: `presence ${is}` },
   h('span', { class: 'dot', 'aria-hidden': 'true' }),
   h('span', { class: is === 'present' ? 'hidden' : '' }, PRESENCE[is] ?? is));
 
-// How stressed somebody is, and how alert their boss. Whoever is at ease and unwatched shows nothing.
+// Stress and the boss's alert level. Nothing is shown if both are zero.
 export function Mood({ stress, boss }) {
   if (!stress && !boss) return null;
   return h('span', { class: 'mood', title: `Stress ${stress} of 100, boss alert ${boss} of 5` }, `stress ${stress} · boss ${boss}`);
 }
 
-// A letter to know somebody by at a glance; the name beside it says it all.
+// A letter to recognise a participant by.
 export function Badge({ user }) {
   const first = [...(user.display_name ?? '?').trim()][0] ?? '?';
   let hue = 0;
@@ -27,7 +27,7 @@ export function Badge({ user }) {
   return h('span', { class: `badge hue-${hue}`, 'aria-hidden': 'true' }, h('bdi', null, first.toUpperCase()));
 }
 
-// An instant, as short as it may be.
+// An instant in short form.
 export function Clock({ at }) {
   if (!at) return null;
   const date = new Date(at);
@@ -37,7 +37,7 @@ export function Clock({ at }) {
 
 export const count = (n, one, many = `${one}s`) => `${n.toLocaleString()} ${n === 1 ? one : many}`;
 
-// A length of time, in seconds.
+// A duration, from seconds.
 export function span(seconds) {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole} s`;
@@ -45,12 +45,12 @@ export function span(seconds) {
   return minutes < 60 ? `${minutes} min ${whole % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-// Names in a sentence of ours: `Ann, Ben and Cat`.
+// Names in a sentence of the page: `Ann, Ben and Cat`.
 export const named = (names) => names.flatMap((name, index) => {
   const between = index === 0 ? [] : [index === names.length - 1 ? ' and ' : ', '];
   return [...between, h(Words, { key: index }, name)];
 });
 
-// A name in a text that has no elements, as a title: between the marks FIRST STRONG ISOLATE and
-// POP DIRECTIONAL ISOLATE, which keep its letters from turning ours around.
+// A name in a text without elements, such as a title: between FIRST STRONG ISOLATE and POP
+// DIRECTIONAL ISOLATE, which limit its writing direction to itself.
 export const isolated = (name) => `\u2068${name}\u2069`;

@@ -1,9 +1,9 @@
-// A room as one sees it, and what each event changes in it. Nothing here asks the server or draws.
+// A room's state, and the changes by each event. This module neither calls the server nor draws.
 
-// The most that is shown of what was said.
+// The largest number of entries in the log.
 const LOG = 500;
 
-// For how long somebody is shown to be typing, in milliseconds.
+// How long a participant is shown as typing, in milliseconds.
 export const TYPING = 6_000;
 
 export function newRoom({ id, kind, name, partner = null, text = '', draft = [] }) {
@@ -19,23 +19,23 @@ export function newRoom({ id, kind, name, partner = null, text = '', draft = [] 
     log: [],
     // The texts on their way to the server.
     sending: [],
-    // Who holds the stick and waits for it, and when that was heard.
+    // The holder and the line of the stick, and when that was received.
     stick: { holder: null, epoch: null, until: null, line: [], heard: 0 },
-    // Who types, and who has been waiting for an answer: by public id.
+    // Members who type, and members who wait for an answer, by public id.
     typing: new Map(),
     waiting: new Map(),
-    // What is written and not sent; and what is in the draft on the server, piece by piece.
+    // The text that is not sent, and the pieces of the draft on the server.
     text,
     draft,
     unread: 0,
     turnsLeft: null,
-    // Why one may not speak, or why it is over.
+    // Why the user is muted, or why the room ended.
     muted: null,
     ended: null,
   };
 }
 
-// Puts something into the log at its place. What is there already is left alone.
+// Inserts an entry into the log at its place, unless it is there already.
 export function put(room, entry) {
   let at = room.log.length;
   while (at > 0 && room.log[at - 1].seq > entry.seq) at -= 1;
@@ -46,7 +46,7 @@ export function put(room, entry) {
   return true;
 }
 
-// What happened, in words: after the name of whoever it is about, if it is about somebody.
+// Adds an event in words, after the name of its subject, if it has one.
 const told = (room, event, who, text) => put(room, { seq: event.room_seq, at: event.timestamp, kind: 'told', who: who?.display_name, text });
 
 export function message(room, said, meId) {
@@ -84,7 +84,7 @@ const ENDINGS = {
 
 const instant = (event) => Date.parse(event.timestamp) || 0;
 
-// What each kind of event does. `me` is one's own public id.
+// The change by each kind of event. `me` is the user's public id.
 const CHANGES = {
   'message.received'(room, event, me) {
     quiet(room, event.sender);
@@ -168,12 +168,12 @@ export function free(room) {
   room.stick.until = null;
 }
 
-// An event of this room. Says whether somebody spoke.
+// Applies an event of this room. Returns whether it is a message.
 export function apply(room, event, me) {
   return CHANGES[event.type]?.(room, event, me) === true;
 }
 
-// A notice: it counts for a moment, and has no place in any order.
+// Applies a notice, which is shown for a moment.
 export function noticed(room, notice, me, now) {
   if (notice.user.user_id === me) return;
   if (notice.type === 'user.typing') {
@@ -184,7 +184,7 @@ export function noticed(room, notice, me, now) {
   }
 }
 
-// Forgets notices whose time is over. Says whether there were any.
+// Removes expired notices. Returns whether there were any.
 export function expire(room, now) {
   let any = false;
   for (const notices of [room.typing, room.waiting]) {
@@ -195,7 +195,7 @@ export function expire(room, now) {
   return any;
 }
 
-// The stick as an overview shows it, unless something newer was heard.
+// Applies the stick of an overview, unless something newer was received.
 export function seen(room, view, at) {
   const instant = Date.parse(at);
   if (!(instant >= room.stick.heard)) return;
@@ -210,5 +210,5 @@ export function seen(room, view, at) {
 
 export const holds = (room, me) => room.stick.holder?.user_id === me;
 
-// One's place in the line for the stick, from 1; 0 when one is not in it.
+// The user's place in the line for the stick, from 1; 0 if it is not in it.
 export const placeOf = (room, me) => room.stick.line.findIndex((one) => one.user_id === me) + 1;

@@ -1,4 +1,4 @@
-// A room: what is said, who is there, the stick and its line, and where one writes.
+// A room: messages, members, the stick with its line, and the text field.
 
 import { Component, createRef, h } from '/preact/preact.mjs';
 import { ask as question } from '/page/dialog.js';
@@ -43,7 +43,7 @@ function leave(room) {
   });
 }
 
-// Who holds the stick, for how long, and who is next. Changes are read out.
+// The stick's holder, lease and line. Changes are announced to screen readers.
 function Stick({ room }) {
   const { holder, until, line } = room.stick;
   const mine = holds(room, state.me.userId);
@@ -59,7 +59,7 @@ function Stick({ room }) {
     left !== null && h('span', { class: `lease ${left < 15 ? 'short' : ''}` }, h('span', { class: 'hidden' }, 'for another '), span(left)));
 }
 
-// What was said. It stays at its end while one reads there.
+// The log. It stays scrolled to its end while the user reads there.
 class Log extends Component {
   constructor(props) {
     super(props);
@@ -90,7 +90,7 @@ class Log extends Component {
   render({ room }) {
     const scrolled = (event) => {
       const box = event.currentTarget;
-      // A window that changes its size scrolls, too, and means nothing by it.
+      // A resized window also scrolls, which is no action of the user.
       if (this.size !== `${box.clientWidth} ${box.clientHeight}`) return;
       this.atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
     };
@@ -115,7 +115,7 @@ function Entry({ entry, goesOn: again }) {
     h('div', { class: 'bubble' }, h('p', { class: 'text', dir: 'auto' }, entry.text)));
 }
 
-// What passes: who types, and who has been waiting.
+// Transient notices: members who type, and members who wait.
 function Passing({ room }) {
   const typists = [...room.typing.values()].map((one) => one.name);
   const [waits] = room.waiting.values();
@@ -133,7 +133,7 @@ function Ended({ room }) {
       h('button', { class: 'quiet', onClick: () => show('home') }, 'Keep it open')));
 }
 
-// Where one writes. In a room with a stick the button first asks for it.
+// The text field. In a room with a stick, the button first claims it.
 class Composer extends Component {
   constructor(props) {
     super(props);

@@ -1,17 +1,17 @@
-// One's seat: joining, being paired, coming back after a reload, and leaving.
+// The user's registration: joining, being matched, resuming after a reload, and leaving.
 
 import { apply, message, newRoom, noticed, put } from '/page/room.js';
 import { ask, call } from '/page/server.js';
 import { changed, keep, kept, note, state } from '/page/state.js';
 import { hush, listen } from '/page/stream.js';
 
-// Whether the seat was taken a moment ago, and no stream was open since.
+// Whether the registration is new, and no stream was open since.
 let isNew = false;
 
-// How many past messages are asked for.
+// The number of past messages to request.
 const PAST = 100;
 
-// Joins a room, as somebody new unless one is here already.
+// Joins a room; registers first if needed.
 export async function join(name, room) {
   const username = state.me?.name ?? name;
   const answer = await call('login', { username, room });
@@ -25,7 +25,7 @@ export async function join(name, room) {
   return joined;
 }
 
-// Waits for a partner, or finds one at once.
+// Enters the queue, or is matched at once.
 export async function pair(name, interests) {
   const words = { interests };
   if (!state.me && name) words.display_name = name;
@@ -54,7 +54,7 @@ function found(id, partner) {
   if (!known) show('room', id);
 }
 
-// Waits no longer.
+// Leaves the queue.
 export async function stopWaiting() {
   await call('leave_queue', {});
   state.pairing = null;
@@ -62,7 +62,7 @@ export async function stopWaiting() {
   changed();
 }
 
-// Takes the seat that the answer names, if one has none yet.
+// Stores the registration in the answer, unless there is one.
 function seated(answer) {
   if (state.me) return;
   state.me = {
@@ -77,7 +77,7 @@ function seated(answer) {
   listen(EARS);
 }
 
-// The room, from now on among those one is in.
+// Adds a room to the user's rooms.
 function enter(what) {
   const known = state.rooms.get(what.id);
   if (known && !known.ended) return known;
@@ -90,20 +90,20 @@ function members(room, users) {
   room.members = new Map(users.map((user) => [user.user_id, user]));
 }
 
-// What was said before one looked.
+// Loads past messages.
 async function past(room) {
   const { messages } = await call('history', { room_id: room.id, limit: PAST });
   for (const said of messages) message(room, said, state.me.userId);
 }
 
-// Shows a view. The address says which, so that the browser's own buttons work.
+// Shows a view. The address names it, so that the browser's buttons work.
 export function show(view, roomId = null) {
   const path = { home: '/', operator: '/operator', room: `/#${roomId}` }[view];
   if (location.pathname + location.hash !== path) history.pushState(null, '', path);
   look();
 }
 
-// Shows what the address says.
+// Shows the view of the address.
 export function look() {
   const id = location.hash.slice(1);
   const before = `${state.view} ${state.roomId}`;
@@ -121,7 +121,7 @@ export function look() {
   changed();
 }
 
-// What is done with what the stream brings.
+// Handlers for the stream.
 const EARS = {
   event(event) {
     if (event.type === 'gap') return lost(event);
@@ -135,7 +135,7 @@ const EARS = {
     return undefined;
   },
   open() {
-    // Whoever has just come missed nothing.
+    // A new user has missed nothing.
     if (!isNew) refresh();
     isNew = false;
   },
@@ -144,7 +144,7 @@ const EARS = {
   },
 };
 
-// Some of an inbox is gone. What was said is asked for again; what happened besides is not.
+// Handles a gap: reloads messages; other events are not recovered.
 function lost(event) {
   for (const { room_id: id, from_room_seq: from, to_room_seq: to } of event.rooms) {
     const room = state.rooms.get(id);
@@ -154,7 +154,7 @@ function lost(event) {
   }
 }
 
-// Asks anew who is here and what was said: after a silence, either may have changed unheard.
+// Reloads members and messages: after an interruption, both may have changed.
 async function refresh() {
   const all = [...state.rooms.values()].filter((room) => !room.ended).map(recall);
   if (state.pairing) all.push(stillWaiting());
@@ -175,12 +175,13 @@ async function recall(room) {
   changed();
 }
 
-// Whoever was away for long is out of the line. It is entered again; who is still in it stays.
+// After a long absence the user is no longer in the queue: enters it again. If it is still in it,
+// nothing changes.
 async function stillWaiting() {
   try {
     waiting(await call('enter_queue', { interests: state.pairing.interests }));
   } catch (error) {
-    // Matched meanwhile: the event that says so is on its way.
+    // Matched meanwhile: the event follows.
     if (error.code === 'already_chatting') state.pairing = null;
     else if (error.code !== 'already_waiting') note(error.message, 'error');
   }
@@ -188,7 +189,7 @@ async function stillWaiting() {
   changed();
 }
 
-// Takes the seat that this tab had before it was reloaded.
+// Resumes the registration that this tab had before it was reloaded.
 export async function resume() {
   const before = kept();
   if (!before?.me) return;
@@ -203,13 +204,13 @@ export async function resume() {
       EARS.lost();
       return;
     }
-    // The stream finds out by itself when the server is back.
+    // The stream reconnects when the server is back.
   }
   look();
   if (!state.gate) listen(EARS);
 }
 
-// Opens the stream again, as after a token was given.
+// Opens the stream again, for example after a token was given.
 export function listenAgain() {
   if (state.me) listen(EARS);
 }
@@ -221,7 +222,7 @@ export async function leaveRoom(room) {
   show('home');
 }
 
-// Gives up the seat for good.
+// Ends the registration.
 export async function signOut() {
   await ask('POST', '/unregister', { body: {}, handle: state.me.handle });
   forget(null);

@@ -1,16 +1,16 @@
-// Calls of the server. A call that changes something carries a request key, so that it may be
-// repeated when no answer came: the server does it once, and answers the same.
+// Calls of the server. A call that changes state carries a request key, so that it can be repeated
+// if no answer came: the server performs it once, and repeats its answer.
 
 import { changed, state } from '/page/state.js';
 
-// How often a call is tried, and how long one waits in between, in milliseconds.
+// The number of attempts, and the pauses in between, in milliseconds.
 const TRIES = 6;
 const PAUSES = [300, 700, 1_500, 3_000, 5_000];
 
-// What the server says is only for a moment. The same key is then asked again.
+// Temporary refusals. The call is repeated with the same key.
 const PASSING = new Set(['rate_limited', 'overloaded', 'storage_unavailable', 'shutting_down']);
 
-// What the server says when it wants a token, and what the page says of it.
+// The codes that require a token, each with the page's message.
 const ASKS = new Map([
   ['token_required', null],
   ['token_unknown', 'That token is none of this server’s.'],
@@ -26,13 +26,13 @@ export class Refused extends Error {
 
 export const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
-// 128 bits and more that nobody guesses.
+// A random key of more than 128 bits.
 export function requestKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(24));
   return btoa(String.fromCharCode(...bytes));
 }
 
-// One request, once. A network that fails is a refusal, too.
+// Makes one request. A network failure counts as a refusal.
 export async function ask(method, path, { body, token, handle } = {}) {
   const headers = {};
   if (body !== undefined) headers['Content-Type'] = 'application/json';
@@ -54,7 +54,7 @@ export async function ask(method, path, { body, token, handle } = {}) {
   try {
     answer = await response.json();
   } catch {
-    // An answer that breaks off is as good as none.
+    // An incomplete answer counts as none.
     if (response.ok) throw new Refused('unreachable', 'The answer broke off.');
   }
   if (response.ok) return answer;
@@ -70,7 +70,7 @@ function asksForToken(refused) {
   changed();
 }
 
-// Calls a tool as oneself. Without a seat, `login` and `enter_queue` make one.
+// Calls a tool as the user. Without a registration, `login` and `enter_queue` register.
 export async function call(tool, body, { tries = TRIES } = {}) {
   const handle = state.me?.handle;
   const whole = reads(tool) ? body : { ...body, request_key: requestKey() };

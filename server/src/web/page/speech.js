@@ -1,24 +1,24 @@
-// Speaking: at once in a room of two, and by stick and draft in a room that has a stick.
+// Speaking: directly in a pair room, and by stick and draft in a room with a stick.
 
 import { free, holds, message } from '/page/room.js';
 import { call } from '/page/server.js';
 import { changed, keep, state } from '/page/state.js';
 
-// How much one append takes, in characters.
+// The largest length of one append, in characters.
 const PIECE = 200;
 
-// How often others are told that one types, in milliseconds.
+// The shortest time between two typing notices, in milliseconds.
 const TYPING_EVERY = 3_000;
 
 let typedAt = 0;
 
-// Whether this room asks for the stick.
+// Whether this room requires the stick.
 export const asksForStick = (room) => room.kind === 'named' && state.overview?.stick !== 'optional';
 
-// Claims the stick, or asks where in the line one is.
+// Claims the stick, or reads the user's place in line.
 export async function claim(room) {
   const answer = await call('talking_stick', { room_id: room.id });
-  // Nobody tells that one may speak again: it shows when one does.
+  // No event announces the end of a mute: it shows when a message succeeds.
   room.muted = null;
   const me = { user_id: state.me.userId, display_name: state.me.name };
   if (answer.status === 'granted') {
@@ -32,7 +32,7 @@ export async function claim(room) {
   return answer.status;
 }
 
-// Gives the stick back without a word, or waits for it no longer. The draft goes with it.
+// Releases the stick without a message, or withdraws the claim. The draft is cleared.
 export async function handBack(room) {
   await call('reset', { room_id: room.id });
   room.draft = [];
@@ -42,7 +42,7 @@ export async function handBack(room) {
   changed();
 }
 
-// Says what is written.
+// Sends the text.
 export async function say(room) {
   const text = room.text.trim();
   if (asksForStick(room)) {
@@ -61,7 +61,7 @@ export async function say(room) {
     room.turnsLeft = sent.turns_left ?? null;
     said(room, sent, text);
   } catch (error) {
-    // What was not said is there to be said again.
+    // A text that was not sent returns to the text field.
     room.text = room.text === '' ? text : `${text}\n${room.text}`;
     throw blame(room, error);
   } finally {
@@ -71,9 +71,9 @@ export async function say(room) {
   }
 }
 
-// Puts what is written into the draft, in pieces as large as the server takes.
+// Appends the text to the draft, in pieces that the server accepts.
 export async function append(room) {
-  // Pieces are put together as they are: sentences need a space between them.
+  // Pieces are joined as they are: sentences need a space between them.
   const last = room.draft.at(-1) ?? ' ';
   if (/\S$/.test(last) && /^\S/.test(room.text)) room.text = ` ${room.text}`;
   while (room.text.trim() !== '') {
@@ -92,7 +92,7 @@ export async function append(room) {
   room.text = '';
 }
 
-// Takes the last piece out of the draft, and back to where it can be changed.
+// Removes the last piece from the draft, and returns it to the text field.
 export async function undo(room) {
   const answer = await call('undo', { room_id: room.id });
   const piece = room.draft.at(-1) ?? '';
@@ -117,13 +117,13 @@ async function push(room) {
   }
 }
 
-// The server tells a message to all but its sender.
+// The server delivers a message to all but its sender, so it is added here.
 function said(room, sent, text) {
   const sender = { user_id: state.me.userId, display_name: state.me.name };
   message(room, { room_seq: sent.room_seq, timestamp: sent.timestamp, sender, message: text }, state.me.userId);
 }
 
-// What a refusal says of the room; and the refusal, in words for whoever wrote.
+// Applies a refusal to the room's state, and returns it in words for the user.
 function blame(room, error) {
   if (error.code === 'stick_required') {
     if (holds(room, state.me.userId)) free(room);
@@ -136,15 +136,15 @@ function blame(room, error) {
   return error;
 }
 
-// Tells the others that one types, now and then.
+// Notifies the others that the user types, at most every few seconds.
 export function typing(room) {
   const mayTell = !asksForStick(room) || holds(room, state.me.userId);
   const now = Date.now();
   if (!mayTell || room.ended || now - typedAt < TYPING_EVERY) return;
   typedAt = now;
-  // Nothing is lost when nobody hears of it.
+  // A failed notice does not matter.
   call('typing', { room_id: room.id }, { tries: 1 }).catch(() => {});
 }
 
-// What time it is for the server, as far as its answers tell.
+// The server's time, estimated from its answers.
 export const serverNow = () => Date.now() + (state.skew ?? 0);

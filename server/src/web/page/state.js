@@ -1,47 +1,47 @@
-// What the page knows, in one place, and how it gets onto the screen. Whatever changes it calls
-// `changed()`, and the whole page is drawn anew from it.
+// The page's state, in one place, and its drawing. All changes call `changed()`, and the whole page
+// is drawn again.
 
 const KEPT = 'talking-stick';
 
 export const state = {
-  // Which view: 'home', 'room' or 'operator'; and which room.
+  // The view, 'home', 'room' or 'operator', and the room.
   view: 'home',
   roomId: null,
   // Why the page asks for a token before anything else; null when it does not.
   gate: null,
-  // GET /overview, the latest; null before the first.
+  // The latest GET /overview; null before the first.
   overview: null,
-  // Who one is: { handle, userId, name }; null before one joins.
+  // The user: { handle, userId, name }; null before it registers.
   me: null,
-  // What became of one's seat when the server no longer knows it.
+  // Why the registration ended, if the server no longer knows it.
   lost: null,
-  // How the stream of events is: 'off', 'connecting', 'open', 'retrying' or 'closing'.
+  // The state of the event stream: 'off', 'connecting', 'open', 'retrying' or 'closing'.
   connection: 'off',
-  // The last event that was dealt with: where a stream goes on.
+  // The last event that was handled, after which a stream continues.
   cursor: null,
-  // Rooms one is in or was in, by id.
+  // The user's present and past rooms, by id.
   rooms: new Map(),
-  // While one waits for a partner: { since, position, length, estimate }.
+  // While the user waits for a partner: { since, position, length, estimate }.
   pairing: null,
-  // What is being done, so that a button is not pressed twice.
+  // Actions in progress, so that a button is not pressed twice.
   busy: new Set(),
-  // What one should know, for a while: { id, text, kind }.
+  // Temporary messages: { id, text, kind }.
   notes: [],
-  // The question on the screen, see dialog.js.
+  // The open dialog, see dialog.js.
   dialog: null,
-  // What an operator sees, see operator.js.
+  // The operator's state, see operator.js.
   operator: null,
 };
 
 let draw = () => {};
 let waits = false;
 
-// Sets what draws the page.
+// Sets the function that draws the page.
 export function drawBy(how) {
   draw = how;
 }
 
-// Has the page drawn, once for all that changes in one go.
+// Schedules a drawing, once for all changes of a task.
 export function changed() {
   if (waits) return;
   waits = true;
@@ -51,7 +51,7 @@ export function changed() {
   });
 }
 
-// Tells something that passes: an error stays longer. Screen readers read it out.
+// Shows a temporary message; errors stay longer. Screen readers announce it.
 export function note(text, kind = 'info') {
   const id = crypto.getRandomValues(new Uint32Array(1))[0];
   state.notes = [...state.notes.filter((one) => one.text !== text), { id, text, kind }].slice(-3);
@@ -64,7 +64,7 @@ export function dismiss(id) {
   changed();
 }
 
-// Does something once at a time, and shows that it is being done. What goes wrong is told.
+// Runs an action once at a time, and shows that it is in progress. Errors are shown.
 export async function doing(what, action) {
   if (state.busy.has(what)) return undefined;
   state.busy.add(what);
@@ -80,8 +80,8 @@ export async function doing(what, action) {
   }
 }
 
-// Keeps the seat for this tab alone, so that a reload goes on where it was. The handle is a
-// secret: it is in no address, and goes with the tab.
+// Stores the registration for this tab, so that a reload resumes it. The handle is a secret: it is
+// in no address, and is deleted with the tab.
 export function keep() {
   if (!state.me) {
     sessionStorage.removeItem(KEPT);
@@ -94,7 +94,7 @@ export function keep() {
   try {
     sessionStorage.setItem(KEPT, JSON.stringify(kept));
   } catch {
-    // A browser that keeps nothing still serves until the page is reloaded.
+    // Without storage the page works until it is reloaded.
   }
 }
 

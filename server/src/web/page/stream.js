@@ -1,12 +1,12 @@
-// The stream of events: opened, read, and opened again whenever it breaks, from the last event on.
+// The event stream: opened, read, and opened again after the last event whenever it breaks.
 //
-// It is opened with the handle, so that one is there as long as it is open. A browser's EventSource
-// sends no header, and an address with a reader id in it only reads.
+// It is opened with the handle, so that the user is present while it is open. A browser's
+// EventSource cannot send the header, and an address with a reader id only reads.
 
 import { Refused, ask, pause } from '/page/server.js';
 import { changed, keep, state } from '/page/state.js';
 
-// Every type of event and notice that the page deals with.
+// Every type of event and notice that the page handles.
 const TYPES = new Set([
   'chatroom.found', 'message.received', 'partner.disconnected', 'partner.away',
   'partner.reconnected', 'user.joined', 'user.left', 'user.away', 'user.back', 'stick.claimed',
@@ -14,16 +14,17 @@ const TYPES = new Set([
   'moderation.closed', 'gap', 'user.typing', 'user.waiting',
 ]);
 
-// How long to wait before the server is asked again, in milliseconds: a little longer each time.
+// The pauses before reconnecting, in milliseconds.
 const PAUSES = [500, 1_000, 2_000, 4_000];
 
-// What ends the stream that is open.
+// Ends the open stream.
 let source = null;
-// Counts streams, so that one that was given up does nothing any more.
+// The number of the current stream. Events of an earlier, abandoned stream are ignored.
 let turn = 0;
 
-// Reads the stream from here on. `on.event` gets each event and notice, `on.open` is told when the
-// stream is there, for the first time or again, and `on.lost` when the server knows us no longer.
+// Reads the stream from here on. `on.event` receives each event and notice, `on.open` is called
+// when the stream opens, for the first time or again, and `on.lost` when the server no longer knows
+// the user.
 export function listen(on) {
   hush();
   source = new AbortController();
@@ -32,7 +33,7 @@ export function listen(on) {
   read(on, turn, source.signal);
 }
 
-// Reads no more.
+// Stops reading.
 export function hush() {
   turn += 1;
   source?.abort();
@@ -47,7 +48,7 @@ async function read(on, mine, signal) {
     try {
       next = await messages.next();
     } catch {
-      // The connection broke, or the server refused: `again` asks why.
+      // The connection broke, or the server refused: `again` finds out why.
       next = { done: true };
     }
     if (mine !== turn) return;
@@ -69,8 +70,8 @@ async function read(on, mine, signal) {
   again(on, mine);
 }
 
-// The messages of a stream: first `open`, then what the server sends (HTML Living Standard, 9.2; it
-// writes each as one line of data).
+// The messages of a stream: first `open`, then those of the server (HTML Living Standard, 9.2; the
+// server writes each as one line of data).
 async function* open(signal) {
   const after = state.cursor === null ? '' : `?after=${state.cursor}`;
   const response = await fetch(`/events${after}`, {
@@ -98,7 +99,7 @@ async function* open(signal) {
 
 function receive(on, data) {
   const event = JSON.parse(data);
-  // Notices have no place of their own.
+  // Notices have no place in the inbox.
   if (event.seq !== undefined) {
     if (state.cursor !== null && event.seq <= state.cursor) return;
     state.cursor = event.seq;
@@ -108,7 +109,7 @@ function receive(on, data) {
   changed();
 }
 
-// Asks the server until it answers, and then opens a new stream.
+// Calls the server until it answers, and then opens a new stream.
 async function again(on, mine) {
   changed();
   for (let tried = 0; mine === turn; tried += 1) {

@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::config::{Bucket, RateLimit};
+use chat_types::config::RateLimit;
 use chat_types::{Config, Span, Time};
 use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy, Refusal, User};
 use sim_model::server::{Ask, Caller, Ticket};
 
 use super::border::{Stage, name_of};
 use super::by_number::ByNumber;
-use super::{Auditor, refusal, unknown_handle};
+use super::{Auditor, unknown_handle};
 use crate::compared::Compared;
 
-/// When a call that a limit refused may come again.
+/// The `retry_after` of a call that a limit refused.
 const OVERLOADED: Span = Span::millis(250);
 
-/// When a stream that found no place may be tried again.
+/// The `retry_after` of a stream that a limit refused.
 const STREAM_RETRY: Span = Span::secs(1);
 
 /// The rate limits, and the limits on what waits.
@@ -25,7 +25,7 @@ pub(super) struct Admission {
     rate_limit: RateLimit,
     address_rate_limit: RateLimit,
     users: ByNumber<Time>,
-    /// The buckets of those who read by reader ids.
+    /// The buckets of readers with reader ids.
     readers: ByNumber<Time>,
     addresses: BTreeMap<u64, Time>,
     registration_rate_limit: RateLimit,
@@ -50,41 +50,36 @@ impl Admission {
         *self.readers.get_mut(user.0) = Time(0);
     }
 
-    /// Charges the buckets of one that reads by the participant's reader id. // 13.2
+    /// Charges the buckets of a reader with the participant's reader id. // 13.2
     fn charge_reader(&mut self, at: Time, from: u64, user: User) -> Result<(), Refusal> {
         self.charge_address(at, from)?;
-        match self.rate_limit {
-            RateLimit::Bucket(bucket) => charge(self.readers.get_mut(user.0), at, bucket),
-            RateLimit::None => Ok(()),
-        }
+        charge(self.readers.get_mut(user.0), at, self.rate_limit)
     }
 
     /// Charges the buckets of a call. // 13.1 (5)
     fn charge(&mut self, at: Time, from: u64, user: Option<User>) -> Result<(), Refusal> {
         self.charge_address(at, from)?;
-        match (user, self.rate_limit, self.registration_rate_limit) {
-            (Some(user), RateLimit::Bucket(bucket), _) => {
-                charge(self.users.get_mut(user.0), at, bucket)
+        let (full, limit) = match user {
+            Some(user) => (self.users.get_mut(user.0), self.rate_limit),
+            None => {
+                let full = self.registrations.entry(from).or_default();
+                (full, self.registration_rate_limit)
             }
-            (None, _, RateLimit::Bucket(bucket)) => {
-                charge(self.registrations.entry(from).or_default(), at, bucket)
-            }
-            (Some(_), RateLimit::None, _) | (None, _, RateLimit::None) => Ok(()),
-        }
+        };
+        charge(full, at, limit)
     }
 
     fn charge_address(&mut self, at: Time, from: u64) -> Result<(), Refusal> {
-        match self.address_rate_limit {
-            RateLimit::Bucket(bucket) => {
-                charge(self.addresses.entry(from).or_default(), at, bucket)
-            }
-            RateLimit::None => Ok(()),
-        }
+        let full = self.addresses.entry(from).or_default();
+        charge(full, at, self.address_rate_limit)
     }
 }
 
 /// Takes one call out of a bucket. // 13.2
-fn charge(full: &mut Time, at: Time, bucket: Bucket) -> Result<(), Refusal> {
+fn charge(full: &mut Time, at: Time, limit: RateLimit) -> Result<(), Refusal> {
+    let RateLimit::Bucket(bucket) = limit else {
+        return Ok(());
+    };
     let interval = (1_000_000 / u64::from(bucket.per_second.max(1))).max(1);
     let next = (*full).max(at).0 + interval;
     let excess = (next - at.0).checked_sub(interval * u64::from(bucket.burst));
@@ -97,14 +92,13 @@ fn charge(full: &mut Time, at: Time, bucket: Bucket) -> Result<(), Refusal> {
 
 const fn retryable(code: &'static str, retry_after: Span) -> Refusal {
     Refusal {
-        code,
         retry_after: Some(retry_after),
-        earlier: Earlier::Unsaid,
+        ..Refusal::of(code)
     }
 }
 
 impl Auditor {
-    /// What happens first to a call that comes to the server.
+    /// Decides the first stage of a call that arrives at the server.
     pub(super) fn admit(
         &mut self,
         at: Time,
@@ -132,10 +126,10 @@ impl Auditor {
                 ..
             } => self.admit_read(at, (ticket, from), ask, user),
             Ask::Call { caller, .. } => match (user, caller) {
-                _ if self.is_welcome(from).is_err() => Err(refusal("blocked")),
+                _ if self.is_welcome(from).is_err() => Err(Refusal::of("blocked")),
                 (None, Caller::Known(_)) => Err(unknown_handle()),
                 (Some(user), Caller::New(..)) if !self.model.is_unused(user) => {
-                    Err(refusal("handle_required")) // 2.2 (2)
+                    Err(Refusal::of("handle_required")) // 2.2 (2)
                 }
                 _ => Ok(self.admit_command(at, from, ask, user)),
             },
@@ -155,7 +149,7 @@ impl Auditor {
         if let (Ok(()), Some(op)) = (&is_charged, op_of(ask))
             && let Some(code) = too_long(op, self.model.config())
         {
-            return Stage::Owed(Err(refusal(code)), at);
+            return Stage::Owed(Err(Refusal::of(code)), at);
         }
         let admitted = is_charged.and_then(|()| {
             if is_break {
@@ -169,7 +163,7 @@ impl Auditor {
         }
     }
 
-    /// A repeated call is answered from memory, before anything else refuses it.
+    /// Answers a repeated call from memory, before any other refusal.
     fn remembered(&mut self, at: Time, ask: &Ask, user: User) -> Option<Stage> {
         let Ask::Call {
             caller,
@@ -194,8 +188,8 @@ impl Auditor {
         Some(Stage::Held(owed.outcome, owed.answer_at))
     }
 
-    /// A call that would be refused joins an earlier attempt that waits for the journal, or the
-    /// refusal says what is known of earlier attempts.
+    /// A call that would be refused joins an earlier attempt that waits for the journal. Otherwise
+    /// the refusal tells what is known of earlier attempts.
     fn join(&self, at: Time, ask: &Ask, refusal: Refusal) -> Stage {
         let Some(name) = name_of(ask) else {
             return Stage::Owed(Err(refusal), at);
@@ -226,9 +220,7 @@ impl Auditor {
         user: Option<User>,
         after: Option<u64>,
     ) -> Result<Stage, Refusal> {
-        self.takes_new()?;
-        self.is_welcome(from)?;
-        let user = user.ok_or_else(unknown_handle)?;
+        let user = self.reader(from, user)?;
         self.admission.charge(at, from, Some(user))?;
         self.is_in_inbox(user, after)?;
         self.journal_takes(at)?;
@@ -238,7 +230,7 @@ impl Auditor {
         Ok(Stage::Proposed)
     }
 
-    /// A stream by the reader id: open at once, or never. // 12.7
+    /// Admits a stream by reader id: it opens at once, or is refused. // 12.7
     fn admit_peeking(
         &mut self,
         at: Time,
@@ -246,9 +238,7 @@ impl Auditor {
         user: Option<User>,
         after: Option<u64>,
     ) -> Result<Stage, Refusal> {
-        self.takes_new()?;
-        self.is_welcome(from)?;
-        let user = user.ok_or_else(unknown_handle)?;
+        let user = self.reader(from, user)?;
         self.admission.charge_reader(at, from, user)?;
         self.is_in_inbox(user, after)?;
         if self.border.peeking(user) >= self.model.config().max_streams as usize {
@@ -264,9 +254,7 @@ impl Auditor {
         ask: &Ask,
         user: Option<User>,
     ) -> Result<Stage, Refusal> {
-        self.takes_new()?;
-        self.is_welcome(from)?;
-        let user = user.ok_or_else(unknown_handle)?;
+        let user = self.reader(from, user)?;
         if let Some(Op::Check {
             after,
             by: ReadBy::ReaderId,
@@ -286,7 +274,7 @@ impl Auditor {
         })
     }
 
-    /// What a read that does not wait shows.
+    /// The answer to a read that does not wait.
     fn read(&self, at: Time, user: User, op: Option<&Op>) -> Outcome {
         match op {
             Some(Op::History {
@@ -310,23 +298,30 @@ impl Auditor {
         Ok(())
     }
 
+    /// The participant that reads, from such an address. // 13.1 (1) to (4)
+    fn reader(&self, from: u64, user: Option<User>) -> Result<User, Refusal> {
+        self.takes_new()?;
+        self.is_welcome(from)?;
+        user.ok_or_else(unknown_handle)
+    }
+
     /// Whether calls from the address are let in. // 13.1 (1)
     fn is_welcome(&self, from: u64) -> Result<(), Refusal> {
         if self.model.is_banned(from) {
-            return Err(refusal("blocked"));
+            return Err(Refusal::of("blocked"));
         }
         Ok(())
     }
 
-    /// Whether the server takes anything new. // 13.1 (4)
+    /// Whether the server accepts new calls. // 13.1 (4)
     fn takes_new(&self) -> Result<(), Refusal> {
         if self.pipeline.is_stopping() {
-            return Err(refusal("shutting_down"));
+            return Err(Refusal::of("shutting_down"));
         }
         Ok(())
     }
 
-    /// Whether one more answer to a break can be held back. // 13.1 (7)
+    /// Whether one more answer to a break can be delayed. // 13.1 (7)
     fn holds_one_more(&self) -> Result<(), Refusal> {
         if self.border.held() >= self.model.config().max_held as usize {
             return Err(retryable("overloaded", OVERLOADED));
@@ -334,7 +329,7 @@ impl Auditor {
         Ok(())
     }
 
-    /// The append of a batch failed: what its calls are owed.
+    /// The append of a batch failed: sets the answers that its calls are owed.
     pub(super) fn append_failed(&mut self, at: Time) {
         let (calls, pause) = self.pipeline.failed(at);
         for ticket in calls {
@@ -384,7 +379,7 @@ const fn op_of(ask: &Ask) -> Option<&Op> {
     }
 }
 
-/// How a call is refused of which a text is longer than any within its limit. // 13.1 (6)
+/// The refusal of a call with a text that exceeds the largest possible limit. // 13.1 (6)
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "most calls have no text of their caller's"

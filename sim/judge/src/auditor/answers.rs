@@ -1,14 +1,13 @@
-//! Answers, and the begin and end of streams, as they cross the border.
+//! Answers, and the beginning and end of streams, as they enter and leave the server.
 
 use chat_types::Time;
 use sim_model::protocol::{Answer, Op, Outcome, ReadBy};
 use sim_model::server::{Ask, Entry, Page, Ticket};
 
+use super::Auditor;
 use super::border::{Call, Stage};
-use super::{Auditor, unknown_handle};
 use crate::compared::Compared;
-use crate::difference::Difference;
-use crate::model::Inbox;
+use crate::difference::{Difference, Unasked};
 
 impl Auditor {
     pub(super) fn answered(
@@ -19,8 +18,8 @@ impl Auditor {
         page: Option<&Page<'_>>,
     ) {
         let Some(call) = self.border.take(ticket) else {
-            let (op, said) = (None, outcome.clone());
-            self.differ(at, Difference::Unasked { op, said });
+            let unasked = Unasked::Answer(outcome.clone());
+            self.differ(at, Difference::Unasked(unasked));
             return;
         };
         self.tally.add(Compared::Answer);
@@ -29,11 +28,11 @@ impl Auditor {
         }
         match call.stage {
             Stage::Proposed | Stage::Joined(_) => {
-                let (op, said) = (call.op().cloned(), outcome.clone());
-                self.differ(at, Difference::Uncommitted { op, said });
+                let (call, said) = (call.asked(), outcome.clone());
+                self.differ(at, Difference::Uncommitted { call, said });
             }
             Stage::Owed(_, from) | Stage::Held(_, from) if from > at => {
-                self.unasked(at, &call, outcome);
+                self.early(at, &call, outcome);
             }
             Stage::Owed(ref owed, _) => self.compare_answer(at, &call, owed, outcome),
             Stage::Held(ref owed, _) => {
@@ -50,7 +49,7 @@ impl Auditor {
                 }
                 self.compare_answer(at, &call, &owed, outcome);
             }
-            Stage::Reading { due_at: None, .. } => self.unasked(at, &call, outcome),
+            Stage::Reading { due_at: None, .. } => self.early(at, &call, outcome),
             Stage::Reading { start, .. } => {
                 self.tally.add(Compared::InTime);
                 self.check_answered(at, &call, start, outcome, page);
@@ -58,9 +57,9 @@ impl Auditor {
         }
     }
 
-    fn unasked(&mut self, at: Time, call: &Call, said: &Outcome) {
-        let (op, said) = (call.op().cloned(), said.clone());
-        self.differ(at, Difference::Unasked { op, said });
+    fn early(&mut self, at: Time, call: &Call, said: &Outcome) {
+        let (call, said) = (call.asked(), said.clone());
+        self.differ(at, Difference::Early { call, said });
     }
 
     pub(super) fn compare_answer(&mut self, at: Time, call: &Call, owed: &Outcome, said: &Outcome) {
@@ -71,8 +70,7 @@ impl Auditor {
             self.differ(
                 at,
                 Difference::Answer {
-                    op: call.op().cloned(),
-                    caller: call.user,
+                    call: call.asked(),
                     owed: owed.clone(),
                     said: said.clone(),
                 },
@@ -82,22 +80,21 @@ impl Auditor {
 
     pub(super) fn stream_opened(&mut self, at: Time, ticket: Ticket) {
         let Some(call) = self.border.take(ticket) else {
-            let said = Ok(Answer::Done);
-            self.differ(at, Difference::Unasked { op: None, said });
+            self.differ(at, Difference::Unasked(Unasked::Opening));
             return;
         };
         let (Ask::OpenStream { after, by, .. }, Some(user), Stage::Owed(owed, _)) =
             (call.ask.as_ref(), call.user, &call.stage)
         else {
-            let (op, said) = (call.op().cloned(), Ok(Answer::Done));
-            self.differ(at, Difference::Uncommitted { op, said });
+            let (call, said) = (call.asked(), Ok(Answer::Done));
+            self.differ(at, Difference::Uncommitted { call, said });
             return;
         };
         if owed.is_err() {
             self.compare_answer(at, &call, owed, &Ok(Answer::Done));
             return;
         }
-        let end = self.model.inbox(user).map_or(0, Inbox::end);
+        let end = self.model.inbox_end(user);
         let cursor = after.unwrap_or(call.end);
         self.border.open(at, ticket, (user, *by), (cursor, end));
     }
@@ -108,8 +105,7 @@ impl Auditor {
             && !self.border.is_finished
         {
             // The server ends a stream by itself only with its participant, or when it stops.
-            let said = Err(unknown_handle());
-            self.differ(at, Difference::Unasked { op: None, said });
+            self.differ(at, Difference::Unasked(Unasked::End(user)));
         }
     }
 

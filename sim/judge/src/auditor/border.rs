@@ -7,33 +7,33 @@ use chat_types::Time;
 use sim_model::protocol::{Notice, Op, Outcome, ReadBy, User};
 use sim_model::server::{Ask, Handle, Ticket};
 
-use crate::difference::Due;
+use crate::difference::{Asked, Due};
 
-/// One call that is not answered.
+/// One unanswered call.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) ask: Arc<Ask>,
     /// The participant, if the handle is registered.
     pub(super) user: Option<User>,
     pub(super) stage: Stage,
-    /// Whether its client is gone.
+    /// Whether its client has disconnected.
     pub(super) is_gone: bool,
-    /// The end of the inbox when the opening of a stream was applied.
+    /// The end of the inbox when the opening of the stream was applied.
     pub(super) end: u64,
 }
 
-/// How far a call is.
+/// The stage of a call.
 #[derive(Clone, Debug)]
 pub(super) enum Stage {
-    /// It waits for the journal.
+    /// The call waits for the journal.
     Proposed,
-    /// It waits for the outcome of an earlier attempt.
+    /// The call waits for the outcome of an earlier attempt.
     Joined(Ticket),
-    /// Its answer is due at this instant.
+    /// The answer is due at this instant.
     Owed(Outcome, Time),
-    /// Its answer is held back until this instant, and then shows the figures of the moment.
+    /// The answer is delayed until this instant, and then shows the current figures.
     Held(Outcome, Time),
-    /// It reads the inbox from behind `start`, and is to be answered at `due_at`; none while it
+    /// The call reads the inbox after `start`. The answer is due at `due_at`; `None` while it
     /// waits.
     Reading { start: u64, due_at: Option<Time> },
 }
@@ -46,7 +46,7 @@ impl Call {
         }
     }
 
-    /// Whether the caller knows the participant's reader id alone.
+    /// Whether the caller knows only the participant's reader id.
     pub(super) fn is_by_reader(&self) -> bool {
         let (Ask::OpenStream { by, .. }
         | Ask::Call {
@@ -59,16 +59,16 @@ impl Call {
         *by == ReadBy::ReaderId
     }
 
-    fn verb(&self) -> &'static str {
-        match self.ask.as_ref() {
-            Ask::Call { op, .. } => op.verb(),
-            Ask::OpenStream { .. } => "open stream",
-            Ask::Operate(_) => "an operator's act",
+    /// The call as differences show it.
+    pub(super) fn asked(&self) -> Asked {
+        Asked {
+            ask: Arc::clone(&self.ask),
+            caller: self.user,
         }
     }
 }
 
-/// By what the attempts of one call are known.
+/// The key that identifies all attempts of one call.
 pub(super) fn name_of(ask: &Ask) -> Option<(Handle, u128)> {
     match ask {
         Ask::Call { caller, key, .. } => Some((caller.handle(), (*key)?)),
@@ -81,32 +81,32 @@ pub(super) fn name_of(ask: &Ask) -> Option<(Handle, u128)> {
 pub(super) struct Stream {
     pub(super) user: User,
     pub(super) cursor: u64,
-    /// By which secret it was opened.
+    /// The secret that opened it.
     pub(super) by: ReadBy,
     is_writable: bool,
     is_behind: bool,
-    /// Whether its participant is forgotten: then it ends.
+    /// Whether its participant is forgotten, so that the stream must end.
     is_over: bool,
 }
 
-/// A notice for a stream, and since when it is due.
+/// A notice for a stream, and the instant since when it is due.
 type Noticed = (Time, User, Notice);
 
-/// All calls and streams of one server's life.
+/// All calls and streams since the server's start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Border {
     calls: BTreeMap<Ticket, Box<Call>>,
     streams: BTreeMap<Ticket, Stream>,
     streams_of: BTreeMap<User, Vec<Ticket>>,
-    /// What is to be served before time moves on, and some that is served already.
+    /// What must be served before time advances; some of it may be served already.
     due: VecDeque<(Time, Ticket)>,
-    /// Answers held back, by the instant at which they leave.
+    /// Delayed answers, by the instant at which they leave.
     held: BTreeSet<(Time, Ticket)>,
     /// Notices for open streams, in their order.
     noticed: BTreeMap<Ticket, VecDeque<Noticed>>,
-    /// How many calls joined others.
+    /// The number of calls that joined others.
     joined: usize,
-    /// Whether the server has finished what it took, and stops.
+    /// Whether the server has finished its accepted calls, and stops.
     pub(super) is_finished: bool,
 }
 
@@ -115,12 +115,12 @@ impl Border {
         self.calls.get(&ticket).map(Box::as_ref)
     }
 
-    /// How many calls joined others.
+    /// The number of calls that joined others.
     pub(super) const fn joined(&self) -> usize {
         self.joined
     }
 
-    /// How many answers to breaks are held back, or may have to be.
+    /// The number of answers to breaks that are delayed, or may be.
     pub(super) fn held(&self) -> usize {
         let may_be_held = |call: &&Call| {
             matches!(call.op(), Some(Op::Break { .. })) && !matches!(call.stage, Stage::Owed(..))
@@ -144,7 +144,7 @@ impl Border {
         self.calls.insert(ticket, Box::new(call));
     }
 
-    /// The waiting check is to be answered now.
+    /// The waiting check must be answered now.
     pub(super) fn end_wait(&mut self, at: Time, ticket: Ticket) {
         if let Some(call) = self.calls.get_mut(&ticket)
             && let Stage::Reading { due_at, .. } = &mut call.stage
@@ -154,7 +154,7 @@ impl Border {
         }
     }
 
-    /// The participant's streams have something to carry.
+    /// The participant's streams have new events to carry.
     pub(super) fn grew(&mut self, at: Time, user: User) {
         for ticket in self.streams_of.get(&user).into_iter().flatten() {
             if let Some(stream) = self.streams.get_mut(ticket)
@@ -183,7 +183,7 @@ impl Border {
         }
     }
 
-    /// The notice that a stream carries next, and whose stream it is.
+    /// The next notice of a stream, and the stream's participant.
     pub(super) fn take_notice(&mut self, ticket: Ticket) -> (User, Option<Notice>) {
         let reader = self.streams.get(&ticket).map(|stream| stream.user);
         let next = self.noticed.get_mut(&ticket).and_then(VecDeque::pop_front);
@@ -193,15 +193,16 @@ impl Border {
         )
     }
 
-    /// The opening of a stream was applied, when its participant's inbox ended there.
+    /// The opening of a stream was applied while the inbox ended at `end`.
     pub(super) fn begins_behind(&mut self, ticket: Ticket, end: u64) {
         if let Some(call) = self.calls.get_mut(&ticket) {
             call.end = end;
         }
     }
 
-    /// The call that waits for the journal is decided, and the calls that joined it are. The
-    /// participant whose stream is to be closed again, since its client is gone.
+    /// The call that waited for the journal is decided, together with the calls that joined it.
+    /// Returns the participant whose stream must be closed again because its client has
+    /// disconnected.
     pub(super) fn decided(
         &mut self,
         ticket: Ticket,
@@ -261,12 +262,13 @@ impl Border {
         Some(call)
     }
 
-    /// What was due on a call or a stream is done: mostly in the order in which it came to be due.
+    /// Removes what was due on a call or a stream. Most is served in the order in which it became
+    /// due.
     fn served(&mut self, ticket: Ticket) {
         self.due.pop_front_if(|(_, first)| *first == ticket);
     }
 
-    /// The server looked at its timers: answers held back until now leave.
+    /// The server looked at its timers: delayed answers up to now leave.
     pub(super) fn release(&mut self, at: Time) {
         while let Some(&(until, ticket)) = self.held.first()
             && until <= at
@@ -276,7 +278,7 @@ impl Border {
         }
     }
 
-    /// The server stops: answers held back leave now, and streams end.
+    /// The server stops: delayed answers leave now, and streams end.
     pub(super) fn finish(&mut self, at: Time) {
         self.is_finished = true;
         for (until, ticket) in std::mem::take(&mut self.held) {
@@ -289,7 +291,7 @@ impl Border {
         }
     }
 
-    /// What a server that stops must not leave behind.
+    /// What a server that stops must not leave undone.
     pub(super) fn unfinished(&self) -> Option<Due> {
         if !self.is_finished {
             return None;
@@ -300,7 +302,7 @@ impl Border {
         stream.or_else(|| calls.find_map(|ticket| self.still_owed(*ticket)))
     }
 
-    /// How many streams of the participant are open by its reader id, or about to be.
+    /// The number of the participant's streams that are open by reader id, or are being opened.
     pub(super) fn peeking(&self, user: User) -> usize {
         let is_its = |call: &&Call| {
             call.user == Some(user)
@@ -356,7 +358,7 @@ impl Border {
         }
     }
 
-    /// A stream is over: whose it was, and by which secret.
+    /// Ends a stream; returns its participant and the secret that opened it.
     pub(super) fn end(&mut self, ticket: Ticket) -> Option<(User, ReadBy)> {
         let Stream { user, by, .. } = self.streams.remove(&ticket)?;
         self.noticed.remove(&ticket);
@@ -369,8 +371,8 @@ impl Border {
         Some((user, by))
     }
 
-    /// The client of a call is gone. A check that waits, and an answer held back, go with it; what
-    /// waits for the journal is decided all the same.
+    /// The client of a call has disconnected. A waiting check and a delayed answer are dropped; a
+    /// call that waits for the journal is still decided.
     pub(super) fn gone(&mut self, ticket: Ticket) {
         if let Some(call) = self.calls.get_mut(&ticket) {
             call.is_gone = true;
@@ -380,8 +382,8 @@ impl Border {
         }
     }
 
-    /// The participant is forgotten: its waiting check and its held answers are refused now, and its
-    /// streams end.
+    /// The participant is forgotten: its waiting check and its delayed answers are refused now, and
+    /// its streams end.
     pub(super) fn forgotten(&mut self, at: Time, user: User, refusal: &Outcome) {
         for ticket in self.streams_of.get(&user).into_iter().flatten() {
             if let Some(stream) = self.streams.get_mut(ticket) {
@@ -404,7 +406,7 @@ impl Border {
         }
     }
 
-    /// What was due before `at`, and has not happened; since when.
+    /// What was due before `at` and has not happened, and since when it was due.
     pub(super) fn overdue(&mut self, at: Time, jumped_at: Time) -> Option<(Time, Due)> {
         let is_past = |since: Time| since.max(jumped_at) < at;
         if let Some(&(until, ticket)) = self.held.first()
@@ -442,13 +444,8 @@ impl Border {
                 let user = call.user.unwrap_or_default();
                 Some(Due::Check { user, after })
             }
-            Stage::Owed(..) | Stage::Held(..) => Some(Due::Answer(call.verb())),
+            Stage::Owed(..) | Stage::Held(..) => Some(Due::Answer(call.asked())),
             Stage::Proposed | Stage::Joined(_) => None,
         }
-    }
-
-    /// What a call that waits for the journal asks for.
-    pub(super) fn proposed(&self, ticket: Ticket) -> Due {
-        Due::Commit(self.calls.get(&ticket).map_or("a call", |call| call.verb()))
     }
 }

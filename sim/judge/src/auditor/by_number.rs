@@ -1,6 +1,6 @@
 //! A value for each number, such as a participant's or a room's.
 
-/// The values by number; a number that was never asked for has the default.
+/// The values by number; missing numbers have the default.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ByNumber<T>(Vec<T>);
 

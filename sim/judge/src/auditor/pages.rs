@@ -7,9 +7,9 @@ use sim_model::protocol::{Answer, CHECK_MAX, Notice, Outcome, PUSH_MAX, Refusal,
 use sim_model::server::{Page, Ticket};
 
 use super::border::{Call, Stage};
-use super::{Auditor, refusal, unknown_handle};
+use super::{Auditor, unknown_handle};
 use crate::compared::Compared;
-use crate::difference::{Channel, Difference};
+use crate::difference::{Channel, Difference, InboxPlace, Unasked};
 use crate::model::{Event, Inbox, Most};
 
 impl Auditor {
@@ -21,17 +21,15 @@ impl Auditor {
         (after, wait): (Option<u64>, Span),
     ) -> Result<Stage, Refusal> {
         self.is_in_inbox(user, after)?;
-        let committed = self.model.inbox(user).map_or(0, Inbox::delivered);
         if let Some(after) = after {
             self.pipeline.reads.acknowledge(at, user, after);
         }
-        let noted = self.pipeline.reads.delivered(user, committed);
-        let start = after.unwrap_or(noted);
+        let start = self.start(user, after);
         if let Some(earlier) = self.waits.end(user) {
             self.border.end_wait(at, earlier);
         }
         let wait = wait.min(self.model.config().max_wait);
-        let end = self.model.inbox(user).map_or(0, Inbox::end);
+        let end = self.model.inbox_end(user);
         let waits = wait > Span::ZERO && start >= end;
         if waits {
             self.waits
@@ -41,8 +39,7 @@ impl Auditor {
         Ok(Stage::Reading { start, due_at })
     }
 
-    /// Somebody reads the inbox by its reader id: the answer is due at once, and nothing follows
-    /// from it (12.7).
+    /// A read by reader id: the answer is due at once, and the read has no effect (12.7).
     pub(super) fn peeked(
         &self,
         at: Time,
@@ -50,19 +47,21 @@ impl Auditor {
         after: Option<u64>,
     ) -> Result<Stage, Refusal> {
         self.is_in_inbox(user, after)?;
+        let (start, due_at) = (self.start(user, after), Some(at));
+        Ok(Stage::Reading { start, due_at })
+    }
+
+    /// After which place a check reads.
+    fn start(&self, user: User, after: Option<u64>) -> u64 {
         let committed = self.model.inbox(user).map_or(0, Inbox::delivered);
-        let noted = self.pipeline.reads.delivered(user, committed);
-        Ok(Stage::Reading {
-            start: after.unwrap_or(noted),
-            due_at: Some(at),
-        })
+        after.unwrap_or_else(|| self.pipeline.reads.delivered(user, committed))
     }
 
     /// Whether a cursor is no further than the end of the participant's inbox.
     pub(super) fn is_in_inbox(&self, user: User, after: Option<u64>) -> Result<(), Refusal> {
-        let end = self.model.inbox(user).map_or(0, Inbox::end);
+        let end = self.model.inbox_end(user);
         if after.is_some_and(|after| after > end) {
-            return Err(refusal("invalid_cursor"));
+            return Err(Refusal::of("invalid_cursor"));
         }
         Ok(())
     }
@@ -108,7 +107,7 @@ impl Auditor {
             (room, notice.user)
         };
         seen.sort_by_key(order);
-        let end = self.model.inbox(user).map_or(0, Inbox::end);
+        let end = self.model.inbox_end(user);
         let owed = (end - (*cursor).min(end), self.model.notices_for(user, at));
         if (*unread, seen) != owed {
             let (unread, notices) = owed;
@@ -125,8 +124,7 @@ impl Auditor {
     /// Events leave on a stream.
     pub(super) fn pushed(&mut self, at: Time, ticket: Ticket, page: &Page<'_>) {
         let Some(stream) = self.border.stream(ticket) else {
-            let said = Ok(Answer::Done);
-            self.differ(at, Difference::Unasked { op: None, said });
+            self.differ(at, Difference::Unasked(Unasked::Page));
             return;
         };
         let (user, cursor) = (stream.user, stream.cursor);
@@ -134,7 +132,7 @@ impl Auditor {
         self.tally.add(Compared::InTime);
         let most = self.most(PUSH_MAX);
         self.compare_page(at, (user, Channel::Stream), (cursor, most), page);
-        let end = self.model.inbox(user).map_or(0, Inbox::end);
+        let end = self.model.inbox_end(user);
         self.border.moved(ticket, page.cursor, end);
     }
 
@@ -149,7 +147,7 @@ impl Auditor {
         }
     }
 
-    /// How much a page holds for which so many events were asked.
+    /// The limits of a page for which so many events were requested.
     fn most(&self, events: usize) -> Most {
         let config = self.model.config();
         Most {
@@ -166,8 +164,7 @@ impl Auditor {
         seen: &Page<'_>,
     ) {
         let Some(inbox) = self.model.inbox(reader) else {
-            let said = Ok(Answer::Done);
-            self.differ(at, Difference::Unasked { op: None, said });
+            self.differ(at, Difference::Unasked(Unasked::Page));
             return;
         };
         if !inbox.is_page(reader, after, most, seen) {
@@ -253,12 +250,12 @@ fn event_differs(inbox: &Inbox, reader: User, seq: u64, seen: Option<Event>) -> 
         let before = (1..seq).rev().filter_map(|seq| inbox.event(seq));
         before.into_iter().any(|event| alike(event, seen))
     });
-    Difference::Event {
+    Difference::Event(InboxPlace {
         reader,
         seq,
         owed,
         seen,
         skipped,
         repeated,
-    }
+    })
 }

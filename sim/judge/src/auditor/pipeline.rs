@@ -1,5 +1,5 @@
-//! The way of entries into the journal (docs/protocol.md, 9.5 and 13): what waits, what the next
-//! batch holds, and when it must be put together.
+//! The path of entries into the journal (docs/protocol.md, 9.5 and 13): waiting entries, the
+//! content of the next batch, and the time by which it must be formed.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use sim_model::server::{Batched, Entry, Ticket};
 
 use super::reads::Reads;
 
-/// The pause after the first of several appends that fail, and the longest one.
+/// The pause after the first failed append, and the longest pause after several.
 const FIRST_PAUSE: Span = Span::millis(100);
 const LONGEST_PAUSE: Span = Span::secs(1);
 
@@ -24,23 +24,23 @@ enum Journal {
     Pauses { until: Time, pause: Span },
 }
 
-/// What waits for the journal, and the batch in flight.
+/// Entries that wait for the journal, and the batch in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Pipeline {
     proposed: VecDeque<(Time, Batched)>,
     in_flight: VecDeque<Batched>,
     pub(super) reads: Reads,
     journal: Journal,
-    /// Whether the fate of the batch in flight is unknown.
+    /// Whether the outcome of the batch in flight is unknown.
     is_halted: bool,
-    /// Whether nothing new is taken.
+    /// Whether the server accepts no new calls.
     is_stopping: bool,
-    /// Since when no batch is in flight.
+    /// The instant since when no batch is in flight.
     free_since: Time,
 }
 
 impl Pipeline {
-    /// The journal is empty, and begins with the configuration.
+    /// A new journal, which begins with the configuration.
     pub(super) fn new(config: &Config) -> Self {
         let started = Entry::Started {
             config: Box::new(config.clone()),
@@ -48,7 +48,7 @@ impl Pipeline {
         Self::with_first(Time(0), started)
     }
 
-    /// The server is back after downtime.
+    /// The server has restarted after downtime.
     pub(super) fn resumed(config: &Config, at: Time) -> Self {
         let resumed = Entry::Resumed {
             config: Box::new(config.clone()),
@@ -87,12 +87,12 @@ impl Pipeline {
         self.proposed.push_back((at, Batched::Call(ticket)));
     }
 
-    /// The server writes an entry by itself.
+    /// The server adds an entry of its own.
     pub(super) fn imply(&mut self, at: Time, entry: Entry) {
         self.proposed.push_back((at, Batched::Own(entry)));
     }
 
-    /// A sign of life of a check that waits, unless one of its participant waits already.
+    /// Adds a *seen* entry of a waiting check, unless one of its participant already waits.
     pub(super) fn beat(&mut self, at: Time, user: User, waiting: Option<Span>) {
         let is_seen = |entry: &Batched| matches!(entry, Batched::Own(Entry::Seen { user: of, .. }) if *of == user);
         if !self.proposed.iter().any(|(_, entry)| is_seen(entry)) {
@@ -100,12 +100,12 @@ impl Pipeline {
         }
     }
 
-    /// How many entries wait to be put in a batch.
+    /// The number of entries that wait for a batch.
     pub(super) fn waiting(&self) -> usize {
         self.proposed.len()
     }
 
-    /// The calls that wait to be put in a batch, or for the batch in flight, the latest first.
+    /// The calls that wait for a batch or are in flight, latest first.
     pub(super) fn calls(&self) -> impl Iterator<Item = Ticket> {
         let proposed = self.proposed.iter().rev().map(|(_, entry)| entry);
         let call = |entry: &Batched| match entry {
@@ -115,7 +115,7 @@ impl Pipeline {
         proposed.chain(self.in_flight.iter().rev()).filter_map(call)
     }
 
-    /// When a call that needs the journal may come again; none if it can be taken now.
+    /// The time until a call that needs the journal may retry; `None` if it can be accepted now.
     pub(super) fn closed_for(&self, at: Time) -> Option<Span> {
         match self.journal {
             Journal::Pauses { until, .. } if at < until => Some(until.since(at)),
@@ -125,8 +125,8 @@ impl Pipeline {
         }
     }
 
-    /// A batch is put together, and its append begins: what it must hold is in flight, but for
-    /// entries that only let time pass. At which place it begins there.
+    /// Forms a batch, whose append begins. The entries that it must hold are in flight now, except
+    /// ticks. Returns the index of the first of them.
     pub(super) fn form(&mut self, at: Time, max_batch: usize) -> usize {
         let first = self.in_flight.len();
         if first > 0 || self.closed_for(at).is_some() {
@@ -140,17 +140,17 @@ impl Pipeline {
         first
     }
 
-    /// The entry at this place of what is in flight.
+    /// The entry at this index of the batch in flight.
     pub(super) fn in_flight(&self, place: usize) -> Option<&Batched> {
         self.in_flight.get(place)
     }
 
-    /// An entry that only lets time pass is in flight at this place.
+    /// A tick is in flight at this index.
     pub(super) fn tick(&mut self, place: usize) {
         self.in_flight.insert(place, Batched::Own(Entry::Tick));
     }
 
-    /// One entry was committed; the entry that is next of the batch in flight.
+    /// One entry was committed; returns the next entry of the batch in flight.
     pub(super) fn committed(&mut self, at: Time) -> Option<Batched> {
         self.is_halted = false;
         self.journal = Journal::Works;
@@ -161,13 +161,13 @@ impl Pipeline {
         entry
     }
 
-    /// Whether no entry of a batch is left to be committed.
+    /// Whether all entries of the batch are committed.
     pub(super) fn is_batch_whole(&self) -> bool {
         self.in_flight.is_empty()
     }
 
-    /// The append failed: the calls of the batch, and the pause. What the server writes by itself
-    /// comes again, before the rest.
+    /// The append failed: returns the calls of the batch, and the pause. The server's own entries
+    /// are queued again, before the others.
     pub(super) fn failed(&mut self, at: Time) -> (Vec<Ticket>, Span) {
         let pause = match self.journal {
             Journal::Works | Journal::Down => FIRST_PAUSE,
@@ -187,7 +187,7 @@ impl Pipeline {
         (calls, pause)
     }
 
-    /// The server takes nothing new from now on.
+    /// The server accepts no new calls from now on.
     pub(super) const fn stop(&mut self) {
         self.is_stopping = true;
     }
@@ -196,13 +196,13 @@ impl Pipeline {
         self.is_stopping
     }
 
-    /// The fate of the append is unknown.
+    /// The outcome of the append is unknown.
     pub(super) const fn halt(&mut self) {
         self.is_halted = true;
     }
 
-    /// When a batch must be put together at the latest, given the next deadline of the state; and
-    /// the entry that waits longest. None while none can be.
+    /// When a batch must be formed at the latest, given the next deadline of the state, and the
+    /// entry that waits longest. `None` while no batch can be formed.
     pub(super) fn due(&self, deadline: Option<Time>) -> Option<(Time, Option<&Batched>)> {
         if !self.in_flight.is_empty() || self.is_halted {
             return None;
@@ -214,20 +214,20 @@ impl Pipeline {
         };
         let first = self.proposed.front();
         let since = first.map(|(since, _)| *since);
-        // A server that stops waits for no other entries.
+        // A server that stops does not wait for further entries.
         let read = self.reads.due(self.is_stopping);
         let since = since.into_iter().chain(deadline).chain(read);
         let since = since.min()?;
         Some((since.max(able_since), first.map(|(_, entry)| entry)))
     }
 
-    /// What a server that has finished left undone.
+    /// An entry that a finished server has not written.
     pub(super) fn unfinished(&self) -> Option<Batched> {
         let proposed = self.proposed.front().map(|(_, entry)| entry);
         proposed.or(self.in_flight.front()).cloned()
     }
 
-    /// The participant whose reading waits longest, and whether it was heard of by that.
+    /// The participant whose acknowledgement waits longest, and whether it also has a *seen* entry.
     pub(super) fn oldest_reader(&self) -> Option<(User, bool)> {
         self.reads.oldest()
     }

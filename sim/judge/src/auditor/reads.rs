@@ -1,4 +1,4 @@
-//! What reads imply (docs/protocol.md, 9.5), until a batch takes it along.
+//! The entries that reads imply (docs/protocol.md, 9.5), until a batch includes them.
 
 use std::collections::VecDeque;
 
@@ -8,41 +8,41 @@ use sim_model::server::Entry;
 
 use super::by_number::ByNumber;
 
-/// How long what reads imply may wait for other entries.
+/// The longest time that entries implied by reads may wait for other entries.
 const DELAY: Span = Span::millis(250);
 
-/// What one participant has read since the server started.
+/// How far one participant has read since the server started.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     acknowledged: u64,
     delivered: u64,
-    /// Whether it has read on, and that is not in a batch.
+    /// Whether an acknowledgement is not in a batch yet.
     has_read: bool,
-    /// Whether it was heard of, and that is not in a batch.
+    /// Whether a *seen* entry is not in a batch yet.
     is_heard: bool,
 }
 
-/// What all participants have read since the server started.
+/// How far all participants have read since the server started.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reads {
     marks: ByNumber<Mark>,
-    /// Those of whom something is not in a batch, in the order in which it came up.
+    /// Participants with implied entries that are not in a batch, in the order in which they arose.
     waiting: VecDeque<User>,
     due: Option<Time>,
 }
 
 impl Reads {
-    /// Where a check without a cursor begins; `committed` is what the inbox knows.
+    /// The position after which a check without a cursor reads; `committed` is the inbox's own.
     pub(super) fn delivered(&self, user: User, committed: u64) -> u64 {
         committed.max(self.marks.get(user.0).delivered)
     }
 
-    /// The participant was heard of.
+    /// The participant made a sign of life.
     pub(super) fn hear(&mut self, at: Time, user: User) {
         self.note(at, user, |mark| mark.is_heard = true);
     }
 
-    /// The participant says that it has everything up to `after`.
+    /// The participant acknowledges everything up to `after`.
     pub(super) fn acknowledge(&mut self, at: Time, user: User, after: u64) {
         self.note(at, user, |mark| {
             mark.has_read |= after > mark.acknowledged;
@@ -51,7 +51,7 @@ impl Reads {
         });
     }
 
-    /// An answer up to `cursor` left for the participant.
+    /// An answer with events up to `cursor` left for the participant.
     pub(super) fn deliver(&mut self, at: Time, user: User, cursor: u64) {
         self.note(at, user, |mark| {
             mark.has_read |= cursor > mark.delivered;
@@ -77,19 +77,19 @@ impl Reads {
         }
     }
 
-    /// When a batch must take it along at the latest.
+    /// The instant by which a batch must include the implied entries.
     pub(super) fn due(&self, at_once: bool) -> Option<Time> {
         let since = |due: Time| Time(due.0.saturating_sub(DELAY.0));
         self.due.map(|due| if at_once { since(due) } else { due })
     }
 
-    /// Who has waited longest, and whether it was heard of.
+    /// The participant that waits longest, and whether it also has a *seen* entry.
     pub(super) fn oldest(&self) -> Option<(User, bool)> {
         let user = *self.waiting.front()?;
         Some((user, self.marks.get(user.0).is_heard))
     }
 
-    /// Gives the entries of a batch, of at most so many participants.
+    /// Passes the implied entries of at most so many participants to `give`.
     pub(super) fn take(&mut self, participants: usize, mut give: impl FnMut(Entry)) {
         for _ in 0..participants.min(self.waiting.len()) {
             let user = self.waiting.pop_front().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Checks that wait, one for each participant at most, and their signs of life
-//! (docs/protocol.md, 9.5 and 12.5).
+//! Waiting checks, at most one for each participant, and their *seen* entries (docs/protocol.md,
+//! 9.5 and 12.5).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use chat_types::{Config, Span, Time};
 use sim_model::protocol::User;
 use sim_model::server::Ticket;
 
-/// The longest span between two signs of life of a check that waits; and the shortest one from its
-/// beginning to the first notice that its rooms are given, and between two such notices.
+/// The longest time between two *seen* entries of a waiting check. Also the shortest time from the
+/// beginning of its wait to the first notice for its rooms, and between two such notices.
 const LONGEST_BEAT: Span = Span::secs(10);
 
 /// A check that waits.
@@ -17,18 +17,19 @@ struct Wait {
     ticket: Ticket,
     since: Time,
     until: Time,
-    /// When the server looks at it next.
+    /// When the server next examines it.
     next: Time,
-    /// When its rooms were last given a notice, or `since`.
+    /// When its rooms last received a notice, or `since`.
     noticed: Time,
 }
 
-/// What is due of a waiting check.
+/// What is due for a waiting check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ripe {
-    /// Its time is over.
+    /// Its wait has ended.
     Over(Ticket),
-    /// A sign of life: whose; and how long the check has waited, where the rooms are given a notice.
+    /// A *seen* entry of this participant; and how long the check has waited, if the rooms receive
+    /// a notice.
     Beat(User, Option<Span>),
 }
 
@@ -60,20 +61,20 @@ impl Waits {
         self.waits.insert(user, wait);
     }
 
-    /// The participant's check waits no more.
+    /// Ends the participant's wait.
     pub(super) fn end(&mut self, user: User) -> Option<Ticket> {
         let wait = self.waits.remove(&user)?;
         self.by_next.remove(&(wait.next, user));
         Some(wait.ticket)
     }
 
-    /// No check waits any more.
+    /// Ends all waits.
     pub(super) fn end_all(&mut self) -> Vec<Ticket> {
         let waits = std::mem::take(self).waits;
         waits.into_values().map(|wait| wait.ticket).collect()
     }
 
-    /// This call of the participant waits no more; another one may.
+    /// Ends the wait of this call of the participant, if it is the one that waits.
     pub(super) fn end_call(&mut self, user: User, ticket: Ticket) {
         if self
             .waits
@@ -84,12 +85,12 @@ impl Waits {
         }
     }
 
-    /// When the server must look at a waiting check, and whose it is.
+    /// When the server must next examine a waiting check, and whose it is.
     pub(super) fn next(&self) -> Option<(Time, User)> {
         self.by_next.first().copied()
     }
 
-    /// The server looks at its timers: what is due by now, one after another.
+    /// The server examines its timers: returns what is due by `at`, one item for each call.
     pub(super) fn pop(&mut self, config: &Config, at: Time) -> Option<Ripe> {
         let (next, user) = self.next().filter(|(next, _)| *next <= at)?;
         let wait = self.waits.get_mut(&user)?;
@@ -108,7 +109,7 @@ impl Waits {
     }
 }
 
-/// The span between two signs of life of a check that waits.
+/// The time between two *seen* entries of a waiting check.
 fn beat(config: &Config) -> Span {
     LONGEST_BEAT.min(Span(config.idle_timeout.0 / 4))
 }

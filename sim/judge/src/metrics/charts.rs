@@ -1,35 +1,37 @@
-//! What a run's measurements look like drawn: percentile curves, and waits by user.
+//! The data of a run's charts: percentile curves, and waits by user.
+
+use std::collections::BTreeMap;
 
 use chat_types::{Span, Time};
 
 use super::distribution::Distribution;
 use super::waits::{Waited, Waits};
 use super::{MICROS, Metrics};
-use crate::Overtaken;
 use sim_model::outcome::{Charts, Curve, UserWait, UserWaits};
 use sim_model::protocol::Agent;
 
-/// Percentiles of a curve: denser where fewer values are left above, as on an axis that is
-/// logarithmic in what is left. Written out, so that every machine draws the same.
+/// Percentiles of a curve: denser towards 100, as on an axis that is logarithmic in the part above
+/// the percentile. They are literals, so that every machine draws the same curve.
 const PERCENTILES: [f64; 29] = [
     0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 92.5, 95.0, 96.0, 97.0,
     98.0, 98.5, 99.0, 99.25, 99.5, 99.7, 99.8, 99.9, 99.95, 99.97, 99.99, 99.995, 99.999,
 ];
 
 impl Metrics {
-    /// The run is over: keeps how long each of its users waited. `name` is a user's own name;
-    /// `overtaken` says who was passed over, as the judge of the same run found.
+    /// Stores how long each user waited until the end of the run. `name` is a user's own name;
+    /// `overtaken` says who was overtaken, as the judge of the same run found.
     pub fn keep_waits(
         &mut self,
         seed: u64,
         now: Time,
-        overtaken: &[(Agent, Overtaken)],
+        overtaken: &BTreeMap<Agent, u64>,
         name: &dyn Fn(usize) -> String,
     ) {
-        let passed = |index: usize| {
-            let of = |entry: &&(Agent, Overtaken)| entry.0.0 as usize == index;
-            overtaken.iter().find(of).map(|entry| entry.1)
-        };
+        self.overtaken = overtaken.values().copied().max().unwrap_or(0);
+        let passed: BTreeMap<usize, u64> = overtaken
+            .iter()
+            .map(|(agent, times)| (agent.0 as usize, *times))
+            .collect();
         let wait = |index: usize, waited: Waited, since: Option<Time>, overtaken: u64| {
             let open = since.map_or(Span::ZERO, |since| now.since(since)).0;
             let waits = waited.times + u32::from(since.is_some());
@@ -47,32 +49,25 @@ impl Metrics {
             UserWaits::of(users.filter_map(|(index, user)| one(index, user)).collect())
         };
         let queue = of(&|index, user| {
-            let overtaken = passed(index).map_or(0, |passed| passed.queue);
+            let overtaken = passed.get(&index).copied().unwrap_or(0);
             wait(index, user.queue, user.in_line_since, overtaken)
         });
         let stick = of(&|index, user| {
-            let overtaken = passed(index).map_or(0, |passed| passed.stick);
             let since = user.open_claim().map(|claim| claim.1);
-            wait(index, user.stick, since, overtaken)
+            wait(index, user.stick, since, 0)
         });
         (self.queue_waits, self.stick_waits) = (queue, stick);
     }
 
-    /// What there is to draw.
+    /// The data to draw.
     #[must_use]
     pub fn charts(&self) -> Charts {
-        let curves = [
-            ("message_latency", &self.message_latency),
-            ("request_latency", &self.request_latency),
-            ("queue_wait", &self.queue_wait),
-            ("stick_wait", &self.stick_wait),
-            ("commit_latency", &self.commit_latency),
-        ];
+        // All but the bytes.
+        let durations = self.distributions().into_iter().take(5);
+        let measured = durations.filter(|(_, distribution, _)| distribution.count() > 0);
         Charts {
-            curves: curves
-                .into_iter()
-                .filter(|(_, distribution)| distribution.count() > 0)
-                .map(|(metric, distribution)| curve(metric, distribution))
+            curves: measured
+                .map(|(metric, distribution, _)| curve(metric, distribution))
                 .collect(),
             queue: self.queue_waits.clone(),
             stick: self.stick_waits.clone(),

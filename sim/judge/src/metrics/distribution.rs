@@ -1,14 +1,14 @@
-//! How something was distributed: quantiles from a histogram, maximum and mean exactly.
+//! A distribution: approximate quantiles from a histogram, and exact maximum and mean.
 
 use hdrhistogram::Histogram;
 
 use sim_model::outcome::MetricResult;
 
-/// The largest value that the histogram tells apart: a day in microseconds.
+/// The largest value of the histogram: a day in microseconds.
 const LARGEST: u64 = 24 * 3_600 * 1_000_000;
 
-/// Significant decimal digits of a quantile. Two keep the table within a processor's cache, and
-/// err by less than one in a hundred.
+/// Significant decimal digits of a quantile. Two keep the table within the processor's cache, with
+/// an error below one percent.
 const DIGITS: u8 = 2;
 
 /// A distribution of whole numbers.
@@ -27,7 +27,7 @@ impl Default for Distribution {
 }
 
 impl Distribution {
-    /// Nothing recorded yet.
+    /// No values yet.
     pub fn new() -> Self {
         #[expect(
             clippy::expect_used,
@@ -49,15 +49,15 @@ impl Distribution {
         self.max = self.max.max(value);
     }
 
-    /// Something that began has reached this length, and has not come to its end.
+    /// Records the length so far of something that has begun and not ended.
     pub fn record_unfinished(&mut self, value: u64) {
         self.record(value);
         self.unfinished += 1;
     }
 
-    /// Adds what another one recorded.
+    /// Adds the values of another distribution.
     pub fn merge(&mut self, other: &Self) {
-        // Both have the same bounds, so that nothing can be out of range.
+        // Both have the same bounds, so no value is out of range.
         let added = self.histogram.add(&other.histogram);
         debug_assert!(added.is_ok());
         self.sum = self.sum.saturating_add(other.sum);
@@ -65,12 +65,12 @@ impl Distribution {
         self.unfinished += other.unfinished;
     }
 
-    /// How many values were recorded.
+    /// The number of recorded values.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// The value below which `percent` of all lie, never more than the largest.
+    /// The value below which `percent` of all values lie, never more than the largest.
     pub fn percentile(&self, percent: f64) -> f64 {
         self.histogram.value_at_percentile(percent).min(self.max) as f64
     }
@@ -89,7 +89,7 @@ impl Distribution {
         }
     }
 
-    /// The figures, each divided by `unit`.
+    /// The results, each divided by `unit`.
     pub fn result(&self, unit: f64) -> MetricResult {
         let percentile = |percent| self.percentile(percent) / unit;
         MetricResult {

@@ -1,4 +1,4 @@
-//! What a run's measurements come to, by name.
+//! The results of a run's measurements, by name.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{MICROS, Metrics};
 use sim_model::outcome::{FairnessResult, MetricResult};
 
 impl Metrics {
-    /// All metrics, and those that tell how evenly something was shared.
+    /// All metrics, and those about fairness.
     #[must_use]
     pub fn results(
         &self,
@@ -16,14 +16,6 @@ impl Metrics {
         BTreeMap<String, MetricResult>,
         BTreeMap<String, FairnessResult>,
     ) {
-        let metrics = [
-            ("message_latency", self.message_latency.result(MICROS)),
-            ("queue_wait", self.queue_wait.result(MICROS)),
-            ("stick_wait", self.stick_wait.result(MICROS)),
-            ("request_latency", self.request_latency.result(MICROS)),
-            ("commit_latency", self.commit_latency.result(MICROS)),
-            ("bytes_per_message", self.bytes_per_message.result(1.0)),
-        ];
         let shared = |shares: &Shares| FairnessResult {
             jain: shares.jain(),
             max: shares.max().unwrap_or(0.0),
@@ -39,13 +31,13 @@ impl Metrics {
         let fairness = [
             ("stick_turns", shared(&self.turns())),
             ("matches", shared(&self.matches())),
-            ("queue_wait", waited(&self.queue_wait, self.overtaken.queue)),
-            ("stick_wait", waited(&self.stick_wait, self.overtaken.stick)),
+            ("queue_wait", waited(&self.queue_wait, self.overtaken)),
+            ("stick_wait", waited(&self.stick_wait, 0)),
         ];
         (
-            metrics
+            self.distributions()
                 .into_iter()
-                .map(|(name, m)| (name.to_owned(), m))
+                .map(|(name, distribution, unit)| (name.to_owned(), distribution.result(unit)))
                 .collect(),
             fairness
                 .into_iter()

@@ -1,31 +1,31 @@
-//! How long a message takes: from the sender's intended start to the first sight of it by anyone
-//! else, by any path.
+//! The latency of messages: from the sender's intended start until any other participant first sees
+//! the message, by any path.
 //!
-//! The sender's answer says which message a call made, and may come before or after that sight.
-//! Both are met in a table of fixed size: a message that falls out of it, since another takes its
-//! place before both have come, is not measured.
+//! The sender's answer tells which message a call created, and may arrive before or after that.
+//! Both times are matched in a table of fixed size. A message is not measured if another one takes
+//! its place in the table before both times are known.
 
 use chat_types::{Span, Time};
 
 use sim_model::protocol::Room;
 
-/// Places in the table: a power of two.
+/// The number of places in the table: a power of two.
 const PLACES: usize = 1 << 15;
 
-/// What is known of one message so far.
+/// What is known about one message so far.
 #[derive(Clone, Copy, Debug)]
-enum Half {
+pub(super) enum Half {
     /// Nothing yet.
     Empty,
-    /// Its sender meant to start then.
+    /// The sender's intended start.
     Sent(Time),
-    /// Somebody saw it then.
+    /// The first time that any recipient saw it.
     Seen(Time),
-    /// It was measured.
+    /// The latency was measured.
     Done,
 }
 
-/// Messages of which one half is known.
+/// Messages of which only one half is known.
 #[derive(Clone, Debug)]
 pub(super) struct InFlight(Vec<(Room, u64, Half)>);
 
@@ -36,7 +36,7 @@ impl InFlight {
 
     fn place(&mut self, room: Room, seq: u64) -> &mut Half {
         let mixed = (u64::from(room.0) ^ seq.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // The highest bits: at most PLACES, whatever the width of an index.
+        // The highest bits give an index below PLACES, whatever the width of `usize`.
         #[expect(clippy::cast_possible_truncation, reason = "fifteen bits")]
         let index = (mixed >> (64 - PLACES.trailing_zeros())) as usize;
         let place = &mut self.0[index];
@@ -46,36 +46,19 @@ impl InFlight {
         &mut place.2
     }
 
-    /// The sender has its answer. The latency, if the message was seen already.
-    pub(super) fn sent(&mut self, room: Room, seq: u64, intended: Time) -> Option<Span> {
-        let half = self.place(room, seq);
-        match *half {
-            Half::Empty => {
-                *half = Half::Sent(intended);
+    /// One half of a message is known. The latency, if that completes it.
+    pub(super) fn learn(&mut self, room: Room, seq: u64, half: Half) -> Option<Span> {
+        let known = self.place(room, seq);
+        match (*known, half) {
+            (Half::Empty, half) => {
+                *known = half;
                 None
             }
-            Half::Seen(at) => {
-                *half = Half::Done;
+            (Half::Sent(intended), Half::Seen(at)) | (Half::Seen(at), Half::Sent(intended)) => {
+                *known = Half::Done;
                 Some(at.since(intended))
             }
-            Half::Sent(_) | Half::Done => None,
-        }
-    }
-
-    /// Somebody saw the message. The latency, if this is the first sight and the sender has its
-    /// answer already.
-    pub(super) fn seen(&mut self, room: Room, seq: u64, at: Time) -> Option<Span> {
-        let half = self.place(room, seq);
-        match *half {
-            Half::Empty => {
-                *half = Half::Seen(at);
-                None
-            }
-            Half::Sent(intended) => {
-                *half = Half::Done;
-                Some(at.since(intended))
-            }
-            Half::Seen(_) | Half::Done => None,
+            (Half::Sent(_) | Half::Seen(_) | Half::Done, _) => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is still open when a run ends: waits, and calls whose attempts had no answer.
+//! What is unfinished at the end of a run: waits, and calls with unanswered attempts.
 
 use chat_types::{Span, Time};
 
@@ -6,9 +6,9 @@ use super::Metrics;
 use sim_model::history::{Record, Retry};
 use sim_model::protocol::{Agent, CallId, Op, Room};
 
-/// Two users in the line who may be matched are matched within this time, as `queue_progress` has
-/// it. That others may not be matched, since their interests differ or one blocks the other, does
-/// not make one the odd one out: both wait.
+/// Two users in the queue who can be matched are matched within this time, as `queue_progress`
+/// requires. A user is not the odd one out if another user waits but cannot be matched with it,
+/// because of interests or a block: then both wait.
 const MATCH_WITHIN: Span = Span::secs(5);
 
 /// The event that ends a wait in the line.
@@ -24,7 +24,7 @@ pub(crate) enum OpenWait {
 }
 
 impl Metrics {
-    /// The run is over: each open wait counts with the length that it has reached.
+    /// The run is over: each open wait counts with its length so far.
     pub(super) fn end_waits(&mut self, now: Time) {
         for user in &self.users {
             if let Some(since) = user.in_line_since {
@@ -36,16 +36,16 @@ impl Metrics {
         }
     }
 
-    /// An `await` of this user ran out of time.
+    /// An `await` of this user timed out.
     pub(super) fn ran_out(&mut self, agent: Agent, at: Time, waiting_for: &str) {
         if waiting_for == FOUND {
             self.waits(agent).unmatched_at = Some(at);
         }
     }
 
-    /// Whether this user's `await` of a match ran out while no other user had been in the line for
-    /// as long as a match takes: there was nobody to be matched with. To be asked when the run is over, since
-    /// other users may hear late that they were matched.
+    /// Whether this user's `await` of a match timed out while no other user was in the queue for as
+    /// long as a match takes, so that there was no possible partner. Valid only at the end of the
+    /// run, since other users may learn late that they were matched.
     pub(crate) fn is_odd_one_out(&self, agent: usize) -> bool {
         let Some(at) = self.users.get(agent).and_then(|user| user.unmatched_at) else {
             return false;
@@ -72,7 +72,7 @@ impl Metrics {
         }
     }
 
-    /// The client gave the call up. Nobody waits in the line who was never registered.
+    /// The client cancelled the call. A user that was never registered does not wait in the queue.
     pub(super) fn abandoned(&mut self, record: &Record<'_>, call: CallId, op: &Op) {
         let waits = self.waits(record.agent);
         waits.take_unsure(call);

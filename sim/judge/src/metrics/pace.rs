@@ -1,21 +1,21 @@
-//! Calls a second: those that users meant to make, and those that were answered.
+//! Calls per second: offered and answered ones.
 
 use chat_types::Time;
 
 use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
 use sim_model::outcome::START;
 
-/// Counts calls while users arrive, which is until everything is healed.
+/// Counts calls while users arrive, which is until the heal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pace {
     calls: Calls,
     until_heal: Option<(Time, Calls)>,
 }
 
-/// Calls, retries not counted.
+/// Numbers of calls, without retries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
-    /// Calls that users meant to make.
+    /// Calls that users intended to make.
     pub offered: u64,
     /// Calls that were answered.
     pub answered: u64,
@@ -27,8 +27,8 @@ impl Pace {
         self.calls
     }
 
-    /// Calls a second while users arrived, offered and answered; of the whole run, which has come
-    /// to `now`, if nothing was healed.
+    /// Offered and answered calls per second while users arrived; over the whole run until `now` if
+    /// it never healed.
     pub fn each_second(&self, now: Time) -> (f64, f64) {
         let (ended, calls) = self.until_heal.unwrap_or((now, self.calls));
         let each_second = |n: u64| n as f64 * 1e6 / ended.since(START).0.max(1) as f64;
@@ -38,20 +38,10 @@ impl Pace {
 
 impl Observer for Pace {
     fn observe(&mut self, record: &Record<'_>) {
-        match record.what {
-            What::Called { .. } => self.calls.offered += 1,
-            What::Answered { .. } => self.calls.answered += 1,
-            What::Received { .. }
-            | What::Retried { .. }
-            | What::AnsweredAgain { .. }
-            | What::Abandoned { .. }
-            | What::StreamOpened
-            | What::StreamClosed
-            | What::Forgot
-            | What::Vanished
-            | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => {}
+        if let What::Called { .. } = record.what {
+            self.calls.offered += 1;
+        } else if let What::Answered { .. } = record.what {
+            self.calls.answered += 1;
         }
     }
 

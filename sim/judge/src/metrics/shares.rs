@@ -1,8 +1,8 @@
-//! How evenly something was shared among those who asked for it equally often.
+//! How evenly something was shared among users who asked for it equally often.
 
 use std::collections::BTreeMap;
 
-/// What one user asked for, and had.
+/// How often one user asked, and how often it was served.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Share {
     pub(super) asked: u32,
@@ -25,7 +25,7 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// One user's share. Who never asked does not count.
+    /// Adds one user's share. A user that never asked does not count.
     pub(super) fn add(&mut self, share: Share) {
         if share.asked == 0 {
             return;
@@ -48,9 +48,9 @@ impl Shares {
         self.max = self.max.max(other.max);
     }
 
-    /// Jain's index, (Σx)² / (n Σx²), over the largest group of those who asked equally often
-    /// (of groups of one size, those who asked more). None if it has fewer than two users, or
-    /// nobody had anything. See Jain, Chiu, Hawe: "A Quantitative Measure of Fairness" (1984).
+    /// Jain's index, (Σx)² / (n Σx²), over the largest group of users that asked equally often (of
+    /// groups of one size, the one that asked more). `None` if it has fewer than two users, or no
+    /// user had a turn. See Jain, Chiu, Hawe: "A Quantitative Measure of Fairness" (1984).
     pub(super) fn jain(&self) -> Option<f64> {
         let largest = self.groups.values().max_by_key(|group| group.users)?;
         if largest.users < 2 || largest.squares == 0 {
@@ -60,19 +60,19 @@ impl Shares {
         Some(sum * sum / (largest.users as f64 * largest.squares as f64))
     }
 
-    /// The most that anyone had; none if nobody asked.
+    /// The most that any user had; `None` if no user asked.
     pub(super) fn max(&self) -> Option<f64> {
         (!self.groups.is_empty()).then_some(f64::from(self.max))
     }
 
-    /// What users had on average; none if nobody asked.
+    /// The mean over all users that asked; `None` if no user asked.
     pub(super) fn mean(&self) -> Option<f64> {
         let users: u64 = self.groups.values().map(|group| group.users).sum();
         let sum: u64 = self.groups.values().map(|group| group.sum).sum();
         (users > 0).then(|| sum as f64 / users as f64)
     }
 
-    /// How many asked.
+    /// The number of users that asked.
     pub(super) fn users(&self) -> u64 {
         self.groups.values().map(|group| group.users).sum()
     }

@@ -1,18 +1,18 @@
 use std::sync::Arc;
 
 use super::*;
-use sim_model::protocol::{Earlier, Presence, Refusal, Room};
+use sim_model::protocol::{Presence, Refusal, Room};
 
 const ANN: Agent = Agent(0);
 const BOB: Agent = Agent(1);
 const LOBBY: Room = Room(1);
 
-/// A second of the story.
+/// A second of the test's story.
 fn second(n: u64) -> Time {
     Time(n * 1_000_000)
 }
 
-/// User 10 is behind client 0, and so on.
+/// Client 0 is user 10, and so on.
 fn tell(metrics: &mut Metrics, at: u64, agent: Agent, what: What<'_>) {
     metrics.observe(&Record {
         at: second(at),
@@ -102,7 +102,7 @@ fn a_wait_that_never_ends_counts_with_the_length_it_has_reached() {
     assert_eq!((waits.count, waits.unfinished), (6, 2));
 }
 
-/// Ann claims; then something ends her claim, or nothing does.
+/// Ann claims the stick; then her claim ends in another way, or stays open.
 #[test]
 fn a_claim_that_ended_otherwise_is_no_wait() {
     type Then = fn(&mut Metrics);
@@ -174,8 +174,8 @@ fn a_claim_that_ended_otherwise_is_no_wait() {
     assert_eq!(metrics.open_wait(0), open, "claimed again");
 }
 
-/// A send is refused in the end, after an attempt that had no answer: it may have been said. After
-/// an attempt that was put off, it was not.
+/// A send is refused after an unanswered attempt, which may have been accepted. After a refused
+/// retryable attempt it was not accepted.
 #[test]
 fn a_refusal_after_an_attempt_without_an_answer_is_no_refusal() {
     use sim_model::history::Retry;
@@ -201,9 +201,8 @@ fn a_refusal_after_an_attempt_without_an_answer_is_no_refusal() {
             ANN,
             &send,
             &Err(Refusal {
-                code,
                 retry_after,
-                earlier: Earlier::Unsaid,
+                ..Refusal::of(code)
             }),
         );
         let counted: u64 = metrics.refusals().values().sum();
@@ -216,7 +215,7 @@ fn only_a_user_with_nobody_else_in_the_queue_is_the_odd_one_out() {
     let stuck = What::Stuck {
         waiting_for: "chatroom.found",
     };
-    // Bob enters at the first instant, or waits for no longer than a match takes.
+    // Bob enters at the first instant, or waits no longer than a match takes.
     for (bob_enters, alone) in [(None, true), (Some(1), false), (Some(18), true)] {
         let mut metrics = Metrics::new();
         call(&mut metrics, 2, ANN, &enter());

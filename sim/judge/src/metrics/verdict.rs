@@ -1,17 +1,17 @@
-//! Whether a run's figures keep to the plan's thresholds.
+//! Compares a run's metrics with the plan's thresholds.
 
 use std::collections::BTreeMap;
 
+use super::Metrics;
 use super::distribution::Distribution;
 use super::shares::Shares;
-use super::{MICROS, Metrics};
 use crate::properties::{fairness, latency};
 use sim_model::outcome::{Class, Counts, PropertyResult, ThresholdResult};
 use sim_model::plan::{Compare, Figure, Plan, Threshold};
 
 impl Metrics {
-    /// Each threshold of the plan, in its order, and whether it was met. `stuck` users count
-    /// against all users; messages against those attempted; retries against calls.
+    /// Each threshold of the plan, in its order, and whether it was met. The rate of `stuck` is
+    /// relative to all users, that of messages to all attempts, that of retries to all calls.
     #[must_use]
     pub fn thresholds(&self, plan: &Plan, counts: &Counts, stuck: u64) -> Vec<ThresholdResult> {
         plan.thresholds
@@ -21,6 +21,7 @@ impl Metrics {
                 ThresholdResult {
                     seed: None,
                     metric: threshold.metric.to_owned(),
+                    figure: threshold.figure,
                     expression: threshold.expression.clone(),
                     measured,
                     met: measured.map(|measured| is_met(measured, threshold)),
@@ -33,13 +34,16 @@ impl Metrics {
         let figure = threshold.figure;
         let share = |count: u64, of: u64| of_all(figure, count, of);
         let attempted = counts.attempted;
+        let of_metric = |(name, ..): &(&str, &Distribution, f64)| *name == threshold.metric;
+        if let Some((name, distribution, unit)) = self.distributions().into_iter().find(of_metric) {
+            return match (figure, name) {
+                (Figure::Overtaken, _) if distribution.count() == 0 => None,
+                (Figure::Overtaken, "queue_wait") => Some(self.overtaken as f64),
+                (Figure::Overtaken, "stick_wait") => Some(0.0), // `stick_order` sees to it.
+                _ => of_distribution(distribution, figure, unit),
+            };
+        }
         match threshold.metric {
-            "message_latency" => of_distribution(&self.message_latency, figure, MICROS),
-            "request_latency" => of_distribution(&self.request_latency, figure, MICROS),
-            "commit_latency" => of_distribution(&self.commit_latency, figure, MICROS),
-            "bytes_per_message" => of_distribution(&self.bytes_per_message, figure, 1.0),
-            "queue_wait" => of_wait(&self.queue_wait, figure, self.overtaken.queue),
-            "stick_wait" => of_wait(&self.stick_wait, figure, self.overtaken.stick),
             "stick_turns" => of_shares(&self.turns(), figure),
             "matches" => of_shares(&self.matches(), figure),
             "lost" => share(counts.lost, attempted),
@@ -65,18 +69,6 @@ fn of_distribution(distribution: &Distribution, figure: Figure, unit: f64) -> Op
         Figure::Mean => Some(distribution.mean() / unit),
         Figure::Count => Some(distribution.count() as f64),
         Figure::Overtaken | Figure::Jain | Figure::Rate => None,
-    }
-}
-
-fn of_wait(distribution: &Distribution, figure: Figure, overtaken: u64) -> Option<f64> {
-    match figure {
-        Figure::Overtaken => (distribution.count() > 0).then_some(overtaken as f64),
-        Figure::Percentile(_)
-        | Figure::Max
-        | Figure::Mean
-        | Figure::Count
-        | Figure::Jain
-        | Figure::Rate => of_distribution(distribution, figure, MICROS),
     }
 }
 
@@ -111,9 +103,8 @@ fn is_met(measured: f64, threshold: &Threshold) -> bool {
     }
 }
 
-/// The properties `fairness` and `latency`, as far as the plan names them: each holds if every
-/// threshold of its kind that could be measured was met. `results` are those of
-/// `Metrics::thresholds` for the same plan.
+/// The properties `fairness` and `latency`, if the plan names them: each holds if every measured
+/// threshold of its kind was met. `results` are those of `Metrics::thresholds` for the same plan.
 #[must_use]
 pub fn judged_by_thresholds(
     plan: &Plan,

@@ -1,11 +1,11 @@
-//! How long one virtual user waits, in line and for a stick.
+//! The waits of one virtual user in the queue and for a stick.
 
 use chat_types::{Span, Time};
 
 use super::shares::Share;
 use sim_model::protocol::{CallId, Moderated, Presence, Room};
 
-/// The waits of one kind that came to their end.
+/// The ended waits of one kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Waited {
     pub(super) times: u32,
@@ -23,38 +23,39 @@ impl Waited {
 /// One virtual user's waits and shares.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits {
-    /// When the call was meant to start that is not answered by a match yet.
+    /// The intended start of the queue call that no match has answered yet.
     pub(super) in_line_since: Option<Time>,
-    /// The room of the last match, since an answer and an event may both tell it.
+    /// The room of the last match, because both an answer and an event may report it.
     pub(super) matched_in: Option<Room>,
-    /// The stick waited for, and when the claim was meant to start.
+    /// The room of the awaited stick, and the intended start of the claim.
     pub(super) claim: Option<(Room, Time)>,
-    /// Whether the user was away since it claimed: that ends the claim.
+    /// Whether the user was away since its claim, which ends the claim.
     pub(super) claim_lost: bool,
-    /// The last wait in line that a match ended: its beginning, and when the match was made. The
-    /// user may have heard of that much later.
+    /// The last wait in the queue that a match ended: its beginning, and the time of the match. The
+    /// user may have learned of it much later.
     pub(super) last_in_line: Option<(Time, Time)>,
-    /// When its `await` of a match ran out.
+    /// When its `await` of a match timed out.
     pub(super) unmatched_at: Option<Time>,
-    /// Calls in flight of which an earlier attempt had no answer: it may have taken effect.
+    /// Calls in flight with an unanswered earlier attempt, which may have taken effect.
     pub(super) unsure: Vec<CallId>,
-    /// The last grant, since an answer and an event may both tell it.
+    /// The last grant, because both an answer and an event may report it.
     pub(super) granted: Option<(Room, u64)>,
-    /// Whether the last grant still holds, so that a claim only asks for one's place.
+    /// Whether the last grant still holds; then a claim only asks for the place.
     pub(super) holds: bool,
     /// Whether the open claim was counted as asking.
     pub(super) asked: bool,
-    /// Waits in line, and for a stick, that ended in a match or a grant.
+    /// Waits in the queue, and for a stick, that ended in a match or a grant.
     pub(super) queue: Waited,
     pub(super) stick: Waited,
     pub(super) turns: Share,
     pub(super) matches: Share,
-    /// What was read since the last message.
+    /// Bytes read since the last message.
     pub(super) bytes: u64,
 }
 
 impl Waits {
-    /// A match was told: when the wait for it began, if it is news and one waited.
+    /// A match was reported: returns when the wait for it began, if the match is new and the user
+    /// waited.
     pub(super) fn matched(&mut self, room: Room) -> Option<Time> {
         if self.matched_in == Some(room) {
             return None;
@@ -64,7 +65,8 @@ impl Waits {
         self.in_line_since.take()
     }
 
-    /// A grant was told: when the wait for it began, if it is news and one waited.
+    /// A grant was reported: returns when the wait for it began, if the grant is new and the user
+    /// waited.
     pub(super) fn granted(&mut self, room: Room, epoch: u64) -> Option<Time> {
         if self.granted == Some((room, epoch)) {
             return None;
@@ -77,19 +79,19 @@ impl Waits {
         Some(claim.1)
     }
 
-    /// The stick that the user still waits for, and when the claim was meant to start.
+    /// The stick that the user still waits for, and the intended start of the claim.
     pub(super) fn open_claim(&self) -> Option<(Room, Time)> {
         self.claim.filter(|_| !self.claim_lost)
     }
 
-    /// Whether the user was in the line all the time between these two instants.
+    /// Whether the user was in the queue all the time between these two instants.
     pub(super) fn is_in_line(&self, from: Time, until: Time) -> bool {
         let open = self.in_line_since.is_some_and(|since| since <= from);
         let ended = |(since, matched_at): (Time, Time)| since <= from && matched_at > until;
         open || self.last_in_line.is_some_and(ended)
     }
 
-    /// The user heard of its own coming or going.
+    /// The user learned of its own change of presence or membership.
     pub(super) fn came_or_went(&mut self, room: Room, change: Presence) {
         match change {
             Presence::Away | Presence::Back => {
@@ -99,7 +101,7 @@ impl Waits {
         }
     }
 
-    /// An operator acted in a room; `on_me`: on this user.
+    /// An operator acted in a room; `on_me`: against this user.
     pub(super) fn moderated(&mut self, room: Room, act: Moderated, on_me: bool) {
         let ends_claim = match act {
             Moderated::Closed => true,
@@ -110,14 +112,14 @@ impl Waits {
         }
     }
 
-    /// An attempt of this call had no answer.
+    /// An attempt of this call was not answered.
     pub(super) fn unsure_of(&mut self, call: CallId) {
         if !self.unsure.contains(&call) {
             self.unsure.push(call);
         }
     }
 
-    /// The call is over. Whether an attempt of it had no answer.
+    /// The call is over. Returns whether one of its attempts was not answered.
     pub(super) fn take_unsure(&mut self, call: CallId) -> bool {
         let index = self.unsure.iter().position(|of| *of == call);
         index.map(|index| self.unsure.swap_remove(index)).is_some()

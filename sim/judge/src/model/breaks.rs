@@ -1,4 +1,4 @@
-//! Breaks: stress, the boss's alertness, and answers that are held. // 10
+//! Breaks: stress, the boss's alertness, and delayed answers. // 10
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use super::speech::count;
 use super::{Model, refuse};
 
 const MINUTE: Span = Span::secs(60);
-/// The boss is fully alert.
+/// The level of a fully alert boss.
 const FULL: u8 = 5;
-/// An answer under a fully alert boss is held for so long. // 10.3 (3)
+/// The delay of an answer under a fully alert boss. // 10.3 (3)
 const HELD: Span = Span::secs(20);
 
 /// A participant's stress and the boss's alertness, each with its instant. // 10.1
@@ -25,7 +25,7 @@ pub(super) struct Feelings {
     alert_at: Time,
 }
 
-/// How many whole `unit`s a span has, at most 255.
+/// The number of whole `unit`s in a span, at most 255.
 fn whole(span: Span, unit: Span) -> u8 {
     u8::try_from(span.0 / unit.0).unwrap_or(u8::MAX)
 }
@@ -50,8 +50,8 @@ impl Feelings {
         )
     }
 
-    /// The alert value becomes the level at `now`, under the cooldown that was valid. The begun
-    /// cooldown lasts as long as the one that is valid from here on. // 10.4
+    /// Recomputes the alert value as the level at `now` under the previous cooldown. The current
+    /// level then lasts for a whole new cooldown. // 10.4
     pub(super) fn settle(&mut self, now: Time, was: Span, is: Span) {
         let (_, level) = self.at(now, was);
         let fallen = self.alert - level;
@@ -63,24 +63,24 @@ impl Feelings {
     }
 }
 
-/// One way in which a break can go.
+/// One possible course of a break.
 #[derive(Clone, Copy)]
 struct Course {
     feelings: Feelings,
     answer_at: Time,
-    /// The figures that the answer shows.
+    /// The levels in the answer.
     shown: (u8, u8),
 }
 
 impl Model {
-    /// Stress and the boss's alertness at an instant; reading changes nothing. // 10.2
+    /// Stress and alert level at an instant; reading changes nothing. // 10.2
     #[must_use]
     pub fn mood(&self, user: User, at: Time) -> Option<(u8, u8)> {
         let person = self.people.get(user.0)?;
         Some(person.feelings.at(at, self.cooldown()))
     }
 
-    /// Whether an excuse may be made. // 10.5
+    /// Whether the excuse is allowed. // 10.5
     pub(super) fn check_excuse(&self, excuse: Option<&Arc<str>>) -> Result<(), Refusal> {
         let Some(excuse) = excuse else { return Ok(()) };
         let plain = |c: char| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}');
@@ -114,8 +114,8 @@ impl Model {
             Ok(_) | Err(_) => None,
         };
         let (stress, _) = self.person(user).feelings.at(self.now, self.cooldown());
-        // Any relief from 1 to 100. A held answer leaves before a minute is over, so it shows the
-        // stress right after the break. // 10.3 (1), 15
+        // Any relief from 1 to 100 is allowed. A delayed answer leaves within a minute, so it shows
+        // the stress right after the break. // 10.3 (1), 15
         let least = stress.saturating_sub(1);
         let relieved = wish.map_or(least, |(stress, ..)| stress.min(least));
         let courses = [
@@ -123,7 +123,8 @@ impl Model {
             (self.config.boss_alertness < 100).then(|| self.course(user, relieved, 0)),
         ];
         // With a cooldown above 10 s and up to 20 s both courses from level 4 can show 4: one at
-        // once, one after the wait. When the answer may leave tells which it is. // 15
+        // once, one after the delay. The time at which the answer may leave distinguishes them. //
+        // 15
         let possible = || courses.into_iter().flatten();
         let shows = |course: &Course| Some(course.shown.1) == wish.map(|wish| wish.1);
         let course = possible()
@@ -143,7 +144,7 @@ impl Model {
         (Ok(answer), course.answer_at)
     }
 
-    /// How a break goes, if the boss becomes more alert by `noticed` levels. // 10.3
+    /// The course of a break if the boss's alertness rises by `noticed` levels. // 10.3
     fn course(&self, user: User, stress: u8, noticed: u8) -> Course {
         let (now, cooldown) = (self.now, self.cooldown());
         let mut feelings = self.person(user).feelings;
@@ -163,8 +164,8 @@ impl Model {
         }
     }
 
-    /// The remembered figures of breaks that may not have left yet are made those at their
-    /// instants, as of now. // 10.5
+    /// Updates the remembered levels of breaks whose answers may not have left yet: to those at
+    /// their instants, as known now. // 10.5
     fn renew_held(&mut self, user: User) {
         let (now, cooldown) = (self.now, self.cooldown());
         let person = self.person_mut(user);

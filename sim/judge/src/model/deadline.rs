@@ -8,7 +8,7 @@ use sim_model::protocol::{Room, User};
 use super::Model;
 use super::presence::Presence;
 
-/// What is due at an instant. At the same instant they fire in this order. // 2.3
+/// A kind of deadline. Deadlines at the same instant fire in this order. // 2.3
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deadline {
     /// A participant goes away, or is forgotten.
@@ -55,7 +55,7 @@ impl Model {
         self.now = until;
     }
 
-    /// Deadlines up to `until` fire; after each the next is determined anew. // 2.3
+    /// Fires deadlines up to `until`; after each the next is determined again. // 2.3
     fn fire(&mut self, until: Time) {
         while let Some((at, deadline)) = self.deadlines.next() {
             if at > until {
@@ -70,7 +70,7 @@ impl Model {
         }
     }
 
-    /// The server is back after downtime. // 2.6
+    /// The server has restarted after downtime. // 2.6
     pub(super) fn resume(&mut self, at: Time, config: &Config) {
         let down = at.since(self.now);
         self.now = self.now.max(at); // 2.6 (1)
@@ -96,7 +96,7 @@ impl Model {
         self.fire(self.now); // 2.6 (5)
     }
 
-    /// How long until an alert boss calms down by one level. // 10.2
+    /// The time until an alert boss calms down by one level. // 10.2
     pub(super) fn cooldown(&self) -> Span {
         match self.config.boss_alertness_cooldown {
             Span::ZERO => Span::secs(1),

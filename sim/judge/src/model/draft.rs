@@ -7,7 +7,7 @@ use sim_model::protocol::{Answer, Outcome, Room, User};
 use super::speech::count;
 use super::{Model, refuse};
 
-/// The characters of a draft's end that an append is answered when it was cut. // 7.7
+/// The number of characters of a draft's end in the answer to a cut append. // 7.7
 const SUFFIX: usize = 50;
 
 /// A member's draft: a sequence of appends.
@@ -19,6 +19,10 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    pub(super) const fn length(&self) -> u32 {
+        self.length
+    }
+
     /// The last characters. // 7.7
     fn suffix(&self) -> Arc<str> {
         let text = self.text();
@@ -114,7 +118,7 @@ impl Model {
         self.check_message(&text)?;
         *self.draft_mut(room, user) = Draft::default();
         let answer = self.say(room, user, text);
-        // A caller that does not hold keeps its claim. // 7.7
+        // A caller that does not hold the stick keeps its claim. // 7.7
         if self.grant_of(room, user).is_some() {
             self.give_up_stick(room, user);
         }

@@ -5,22 +5,22 @@ use std::sync::Arc;
 use chat_types::Time;
 use sim_model::protocol::{EndReason, Moderated, Presence, Room, Saw, Shown, StickChange, User};
 
-/// An event of a room. All inboxes that have it share one.
+/// An event of a room, shared by all inboxes that contain it.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// The room.
     pub room: Room,
-    /// The place in the room's order, from 1.
+    /// The position in the room's order, from 1.
     pub room_seq: u64,
     /// The timestamp.
     pub at: Time,
     /// What happened.
     pub what: What,
-    /// Those whom it names, and how each was shown when it was posted. // 5.3
+    /// The participants that it names, and how each was shown when it was posted. // 5.3
     pub named: Named,
 }
 
-/// The participants that an event names: the two of a match, or the one it is about.
+/// The participants that an event names: both of a match, or the one it is about.
 pub(super) type Named = [Option<(User, Shown<Arc<str>>)>; 2];
 
 /// What happened in a room. // 4.4
@@ -53,20 +53,22 @@ pub enum What {
     },
 }
 
+impl What {
+    /// The sender and the text of a message.
+    #[must_use]
+    pub const fn message(&self) -> Option<(User, &Arc<str>)> {
+        if let Self::Message { sender, text, .. } = self {
+            return Some((*sender, text));
+        }
+        None
+    }
+}
+
 impl Event {
-    /// How many bytes of an answer its text takes, in UTF-8. // 12.4
+    /// The number of bytes of its text in an answer, in UTF-8. // 12.4
     #[must_use]
     pub fn text_bytes(&self) -> usize {
-        match &self.what {
-            What::Message { text, .. } => text.len(),
-            What::Found { .. }
-            | What::Ended { .. }
-            | What::PartnerAway
-            | What::PartnerBack
-            | What::Member { .. }
-            | What::Stick { .. }
-            | What::Moderation { .. } => 0,
-        }
+        self.what.message().map_or(0, |(_, text)| text.len())
     }
 
     /// The event as a reader sees it.
@@ -142,7 +144,7 @@ impl Event {
         }
     }
 
-    /// One of those whom it names.
+    /// One of the participants that it names.
     fn name(&self, index: usize) -> (User, Shown<&str>) {
         let named = self.named[index].as_ref();
         named.map_or((User::default(), Shown::NAMELESS), |(user, shown)| {
@@ -150,8 +152,7 @@ impl Event {
         })
     }
 
-    /// The owned form of what a reader saw: seen by that reader, or by any other, it is the same
-    /// again. None for a gap, which is no event.
+    /// The owned form of an event that a reader saw. `None` for a gap, which is no event.
     #[must_use]
     pub fn of(saw: &Saw<'_>, at: Time) -> Option<Self> {
         let (room, room_seq) = saw.place()?;

@@ -1,4 +1,4 @@
-//! What a gap says of the events that are gone, room by room. // 12.4
+//! The content of a gap: what is lost, room by room. // 12.4
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use sim_model::server::Gap;
 
 use super::{Event, What};
 
-/// A gap names at most so many rooms. // 1
+/// The most rooms that a gap names. // 1
 const MAX_ROOMS: usize = 256;
 
-/// One lost event, with its place in the inbox.
+/// One lost event, with its position in the inbox.
 type Lost = (u64, Arc<Event>);
 
-/// What an inbox lost, by room: L. // 12.6
+/// The losses of an inbox, by room: L. // 12.6
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
     /// In the order in which the first event of each was lost.
     rooms: Vec<(Room, Vec<Lost>)>,
-    /// The last place of a room that L no longer has.
+    /// The last position of a room that is no longer in L.
     omitted: u64,
 }
 
@@ -39,7 +39,7 @@ impl Losses {
         }
     }
 
-    /// The room whose last event has the lowest place is no longer named.
+    /// Removes the room whose last event has the lowest position.
     fn drop_oldest(&mut self) {
         let oldest = self.rooms.iter().map(|(_, events)| last(events)).min();
         self.rooms
@@ -47,7 +47,7 @@ impl Losses {
         self.omitted = self.omitted.max(oldest.unwrap_or(0));
     }
 
-    /// The rooms whose last event is acknowledged go. // 12.3
+    /// Removes the rooms whose last event is acknowledged. // 12.3
     pub(super) fn acknowledge(&mut self, known: u64) {
         self.rooms.retain(|(_, events)| last(events) > known);
         if self.omitted <= known {
@@ -73,8 +73,8 @@ fn last(events: &[Lost]) -> u64 {
     events.last().map_or(0, |one| one.0)
 }
 
-/// What the gap says of a room that lost these events: of each kind, what came last, if that is in
-/// the gap. None if nothing of it is.
+/// The part of the gap about a room that lost these events: the last event of each kind, if it is
+/// in the gap. `None` if none is.
 fn range(
     room: Room,
     events: &[Lost],
@@ -88,7 +88,7 @@ fn range(
         to: newest(events.last()),
         ..LostRange::default()
     };
-    let is_message = |what: &What| matches!(what, What::Message { .. }).then_some(());
+    let is_message = |what: &What| what.message().map(drop);
     let mut is_named = gap.contains(&last(events));
     if told(events, gap, is_message).is_some() {
         range.messages = events
@@ -113,7 +113,7 @@ fn range(
     is_named.then_some(range)
 }
 
-/// What the last event of a kind says, if that event is in the gap.
+/// The value from the last event of a kind, if that event is in the gap.
 fn told<T>(
     events: &[Lost],
     gap: &RangeInclusive<u64>,
@@ -127,7 +127,7 @@ fn told<T>(
     gap.contains(&seq).then_some(said)
 }
 
-/// The reader's own coming or going.
+/// The reader's own change of membership or presence.
 fn membership(what: &What, reader: User) -> Option<Membership> {
     match what {
         What::Found { .. } => Some(Membership::Matched),
@@ -151,7 +151,7 @@ fn membership(what: &What, reader: User) -> Option<Membership> {
     }
 }
 
-/// Whether another member came, went, went away or came back.
+/// Whether another member's membership or presence changed.
 fn changes_others(what: &What, reader: User) -> bool {
     match what {
         What::Member { user, .. }
@@ -169,7 +169,7 @@ fn changes_others(what: &What, reader: User) -> bool {
     }
 }
 
-/// How the stick changed hands; with an owner, that owner's stick alone.
+/// How the stick changed hands; with an owner, only that owner's stick.
 fn stick(what: &What, owner: Option<User>) -> Option<StickLoss> {
     let What::Stick { user, change } = what else {
         return None;

@@ -1,4 +1,4 @@
-//! The inbox: events under `seq`, what is gone from it, and pages. // 12
+//! The inbox: events under `seq`, losses, and pages. // 12
 
 use std::collections::vec_deque::Iter;
 use std::collections::{BTreeMap, VecDeque};
@@ -15,18 +15,18 @@ use super::gap::Losses;
 pub struct Inbox {
     end: u64,
     delivered: u64,
-    /// In the order of their places.
+    /// In the order of their positions.
     kept: VecDeque<(u64, Arc<Event>)>,
-    /// What the limit took.
+    /// The events removed by the limit.
     lost: Losses,
 }
 
-/// How much a page holds. // 12.4
+/// The limits of a page. // 12.4
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Most {
-    /// Events; at most `max_answer`: the caller sees to it.
+    /// The number of events, at most `max_answer`; the caller ensures this.
     pub events: usize,
-    /// Bytes of texts, but for a first event of any length.
+    /// The bytes of texts; a first event of any length is allowed.
     pub bytes: usize,
 }
 
@@ -37,12 +37,12 @@ impl Inbox {
         self.end
     }
 
-    /// How many events are kept.
+    /// The number of kept events.
     pub(super) fn len(&self) -> usize {
         self.kept.len()
     }
 
-    /// How far events were delivered, as far as the journal knows.
+    /// The position up to which events were delivered, as far as the journal knows.
     #[must_use]
     pub const fn delivered(&self) -> u64 {
         self.delivered
@@ -55,13 +55,13 @@ impl Inbox {
         self.kept.get(index).map(|(_, event)| event)
     }
 
-    /// The events that are kept behind a place.
+    /// The kept events after a position.
     fn behind(&self, after: u64) -> Iter<'_, (u64, Arc<Event>)> {
         let first = self.kept.partition_point(|one| one.0 <= after);
         self.kept.range(first..)
     }
 
-    /// How many of these events a page holds. // 12.4
+    /// The number of these events that fit into a page. // 12.4
     fn count(events: Iter<'_, (u64, Arc<Event>)>, most: Most) -> usize {
         let (mut count, mut bytes) = (0, 0);
         for (_, event) in events.take(most.events) {
@@ -74,7 +74,7 @@ impl Inbox {
         count
     }
 
-    /// The page behind `after`. // 12.4
+    /// The page after `after`. // 12.4
     #[must_use]
     pub fn page(&self, reader: User, after: u64, most: Most) -> Page<'_> {
         let mut page = Page {
@@ -99,13 +99,13 @@ impl Inbox {
         page
     }
 
-    /// The gap between two places, if there is one between them. // 12.6
+    /// The gap between two positions, if there is one. // 12.6
     fn gap(&self, reader: User, before: u64, behind: u64) -> Option<Gap> {
         let (from, to) = (before + 1, behind - 1);
         (from <= to).then(|| self.lost.gap(reader, from, to))
     }
 
-    /// Whether a page without a gap is the one behind `after`.
+    /// Whether a page without a gap is the one after `after`.
     #[must_use]
     pub fn is_page(&self, reader: User, after: u64, most: Most, page: &Page<'_>) -> bool {
         let behind = self.behind(after);
@@ -122,7 +122,7 @@ impl Inbox {
             })
     }
 
-    /// Appends an event; beyond the limit one goes, until it is kept. // 12.2
+    /// Appends an event, and removes events beyond the limit. // 12.2
     pub(super) fn append(&mut self, event: Arc<Event>, limit: u32) {
         self.end += 1;
         self.kept.push_back((self.end, event));
@@ -134,8 +134,8 @@ impl Inbox {
         }
     }
 
-    /// The index of the event that goes: the oldest that was delivered, else the oldest of the
-    /// room with most events. // 12.2
+    /// The index of the event to remove: the oldest delivered one, else the oldest of the room with
+    /// most events. // 12.2
     fn next_to_go(&self) -> usize {
         if self.kept.front().is_some_and(|one| one.0 <= self.delivered) {
             return 0;

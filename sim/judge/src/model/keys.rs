@@ -1,4 +1,4 @@
-//! Request keys: each participant remembers the outcomes of its last calls that had one. // 3
+//! Request keys: each participant remembers the outcomes of its last calls with a key. // 3
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use chat_types::Time;
 use rustc_hash::FxHashMap;
 use sim_model::protocol::{Op, Outcome};
 
-/// What one participant remembers.
+/// The remembered keys of one participant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keys {
     /// The keys, oldest first.
@@ -19,17 +19,17 @@ pub(super) struct Keys {
 pub(super) struct Remembered {
     pub(super) op: Op,
     pub(super) outcome: Outcome,
-    /// When the answer may leave: later than the call only for a held break. // 10.5
+    /// When the answer may leave: later than the call only for a delayed break. // 10.5
     pub(super) answer_at: Time,
 }
 
 impl Keys {
-    /// How many are remembered.
+    /// The number of remembered keys.
     pub(super) fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Looks a key up, which does not make it younger.
+    /// Looks up a key, without changing its age.
     pub(super) fn get(&self, key: u128) -> Option<&Remembered> {
         self.remembered.get(&key).map(Box::as_ref)
     }
@@ -38,7 +38,8 @@ impl Keys {
         self.remembered.get_mut(&key).map(Box::as_mut)
     }
 
-    /// Remembers the outcome of a call under a key that is not remembered. The oldest go first.
+    /// Remembers the outcome of a call under a new key, and removes the oldest keys beyond the
+    /// limit.
     pub(super) fn remember(&mut self, key: u128, remembered: Remembered, limit: u32) {
         self.order.push_back(key);
         self.remembered.insert(key, Box::new(remembered));

@@ -1,4 +1,4 @@
-//! The line: entering, the choice of a partner, pairing, patience. // 6
+//! The queue: entering, the choice of a partner, matching, patience. // 6
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::presence::State;
 use super::room::{Kind, RoomState};
 use super::{Model, What, refuse};
 
-/// The estimate of the wait uses so many waits. // 1
+/// The number of waits in the estimate of the wait. // 1
 const MEASURED: usize = 32;
 
 /// Interests in lower case, each once. // 6.2
@@ -34,7 +34,7 @@ struct Waiter {
     user: User,
     since: Time,
     interests: Interests,
-    /// When its patience is over; none for a waiter that does not insist.
+    /// When its patience ends; `None` for a waiter that does not insist.
     patience: Option<Time>,
     /// How often it was overtaken during this wait.
     overtaken: u64,
@@ -56,27 +56,27 @@ impl Line {
 /// The participant that a partner is chosen for.
 #[derive(Clone, Copy)]
 struct Seeker<'a> {
-    /// None while it registers.
+    /// `None` while it registers.
     user: Option<User>,
     interests: &'a Interests,
     insists: Insists,
 }
 
-/// Whether a waiter accepts only those who share an interest. // 6.1
+/// Whether a waiter accepts only partners with a shared interest. // 6.1
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Insists {
     Yes,
     No,
 }
 
-/// How a possible candidate stands to the seeker. // 6.5
+/// The standing of a possible candidate towards the seeker. // 6.5
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Good,
     LastPartner,
 }
 
-/// The tickets of those who may be chosen, in the order of the rule.
+/// The tickets of the possible partners, in the order of the rule.
 struct Candidates(Vec<(u64, Standing)>);
 
 impl Candidates {
@@ -86,7 +86,7 @@ impl Candidates {
             .map(|(ticket, _)| *ticket)
     }
 
-    /// A good candidate is preferred to a last partner, whatever else holds. // 6.5
+    /// A good candidate is always preferred to a last partner. // 6.5
     fn first(&self) -> Option<(u64, Standing)> {
         let standings = [Standing::Good, Standing::LastPartner];
         standings
@@ -97,29 +97,23 @@ impl Candidates {
 
 impl Model {
     /// The participants in the line, in the order of entering.
-    pub fn line(&self) -> impl Iterator<Item = User> {
+    #[cfg(test)]
+    pub(super) fn line(&self) -> impl Iterator<Item = User> {
         self.line.waiters.values().map(|waiter| waiter.user)
     }
 
     /// The mean of the last recorded waits, rounded down to a microsecond. // 6.3
-    #[must_use]
-    pub fn estimated_wait(&self) -> Option<Span> {
+    pub(super) fn estimated_wait(&self) -> Option<Span> {
         let waits = &self.line.waits;
         let sum: u64 = waits.iter().map(|wait| wait.0).sum();
         sum.checked_div(waits.len() as u64).map(Span)
     }
 
-    /// How often anyone was overtaken during one wait in the line, at most, by participant: a
-    /// candidate was passed over by one that entered later.
+    /// The most times that each participant was overtaken during one wait in the queue: a later
+    /// candidate was chosen before it.
     #[must_use]
     pub fn overtaken(&self) -> &BTreeMap<User, u64> {
         &self.overtaken
-    }
-
-    /// The greatest of `overtaken`.
-    #[must_use]
-    pub fn most_overtaken(&self) -> u64 {
-        self.overtaken.values().copied().max().unwrap_or(0)
     }
 
     /// Reads interests. // 6.2
@@ -149,7 +143,7 @@ impl Model {
         }
     }
 
-    /// Space in the line, for a known caller or one that registers. // 6.3 (6)
+    /// Whether the queue has space for a known caller or one that registers. // 6.3 (6)
     pub(super) fn check_space_in_line(
         &self,
         user: Option<User>,
@@ -241,7 +235,7 @@ impl Model {
             .replace(Deadline::Patience(user), None, patience);
     }
 
-    /// The participant leaves the line, if it is there; says since when it waited. // 6.1
+    /// Removes the participant from the queue, if it is there; returns since when it waited. // 6.1
     pub(super) fn leave_line(&mut self, user: User) -> Option<Time> {
         let ticket = self.person_mut(user).ticket.take()?;
         let waiter = self.line.waiters.remove(&ticket)?;
@@ -256,7 +250,7 @@ impl Model {
         Ok(Answer::LeftQueue { left })
     }
 
-    /// How a waiter stands to the seeker; none if the two are never possible. // 6.5
+    /// The standing of a waiter towards the seeker; `None` if the two can never be matched. // 6.5
     fn standing(&self, seeker: Option<User>, waiter: User) -> Option<Standing> {
         let Some(seeker) = seeker else {
             return Some(Standing::Good); // A newcomer has met and blocked none.
@@ -272,7 +266,7 @@ impl Model {
         }
     }
 
-    /// Those who may be chosen for a seeker, in the order of the rule. // 6.5
+    /// The possible partners of a seeker, in the order of the rule. // 6.5
     fn candidates(&self, seeker: Seeker<'_>) -> Candidates {
         let waiters = self.line.waiters.iter();
         let ordered: Vec<(u64, User)> = match self.config.matching {
@@ -289,7 +283,7 @@ impl Model {
                         shared => sharing.push((shared, (*ticket, waiter.user))),
                     }
                 }
-                // Of equals, the one that entered first: the sort is stable.
+                // The sort is stable: of equals, the one that entered first.
                 sharing.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
                 if seeker.insists == Insists::Yes {
                     accepting.clear();
@@ -309,11 +303,11 @@ impl Model {
         )
     }
 
-    /// Chooses a partner for a seeker, and counts whom this passes over. // 6.5
+    /// Chooses a partner for a seeker, and counts the waiters that this overtakes. // 6.5
     fn choose(&mut self, seeker: Seeker<'_>, said: &Outcome) -> Option<u64> {
         let candidates = self.candidates(seeker);
         let (mut chosen, standing) = candidates.first()?;
-        // Under `random` each good candidate may be a caller's. // 6.5, 15
+        // Under `random` the server may choose any good candidate. // 6.5, 15
         if self.config.matching == Matching::Random
             && let Ok(Answer::Matched { partner, .. }) = said
             && let Some(person) = self.people.get(partner.0)
@@ -335,7 +329,7 @@ impl Model {
         Some(chosen)
     }
 
-    /// Pairs a newcomer, or a waiter whose patience is over, with a waiter. // 6.6
+    /// Matches a newcomer, or a waiter whose patience has ended, with a waiter. // 6.6
     fn pair(&mut self, user: User, ticket: u64) -> (Room, User) {
         let partner = self.line.waiters[&ticket].user;
         for each in [partner, user] {
@@ -363,7 +357,7 @@ impl Model {
         (room, partner)
     }
 
-    /// A waiter stops insisting, for good; then the line is looked at for it. // 6.4
+    /// The waiter no longer insists; then the queue is examined for it. // 6.4
     pub(super) fn patience_is_over(&mut self, user: User) {
         let Some(ticket) = self.person(user).ticket else {
             return;
@@ -385,7 +379,7 @@ impl Model {
         }
     }
 
-    /// "Since when" moves later by the downtime, and patience follows. // 2.6 (4), 2.3
+    /// Moves the time of entering later by the downtime, and patience with it. // 2.6 (4), 2.3
     pub(super) fn shift_line(&mut self, down: Span) {
         let patience = self.config.interest_patience;
         for waiter in self.line.waiters.values_mut() {

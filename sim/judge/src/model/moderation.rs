@@ -1,9 +1,8 @@
-//! Blocks, reports, and acts of operators. // 11
+//! Blocks, reports, and actions of operators. // 11
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use chat_types::Time;
 use sim_model::protocol::{Answer, EndReason, Moderated, Outcome, Refusal, Room, User};
 use sim_model::server::{Act, Handle};
 
@@ -11,35 +10,31 @@ use super::names::{fold, is_line, keys};
 use super::room::Kind;
 use super::{Model, What, refuse};
 
-/// A reason has at most so many characters. // 1
+/// The most characters of a reason. // 1
 const MAX_REASON: usize = 500;
 
-/// A report, kept for the operators.
+/// A stored report.
 #[derive(Clone, Debug)]
-pub struct Report {
-    /// When it was made.
-    pub at: Time,
+pub(super) struct Report {
     /// Who reported.
-    pub by: User,
+    by: User,
     /// Who was reported.
-    pub about: User,
-    /// Why.
-    pub reason: Arc<str>,
+    about: User,
     /// The address that the reporter was registered from.
-    pub from: u64,
+    pub(super) from: u64,
 }
 
-/// What operators keep of participants and addresses, so that they do not come back. // 11.4
+/// Muted and banned names, handles and addresses, which apply to later registrations. // 11.4
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept {
     /// By folded name, with the name's keys.
     names: BTreeMap<String, (BTreeSet<String>, Measure)>,
-    /// By handle, with the folded name that its participant had, and then its folded public id.
+    /// By handle, with the folded name of its participant, and then its folded public id.
     pub(super) handles: BTreeMap<Handle, (String, Option<String>, Measure)>,
     addresses: BTreeMap<u64, Measure>,
 }
 
-/// As what it is kept.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Measure {
     /// Muted.
@@ -48,7 +43,7 @@ pub(super) enum Measure {
     Banned,
 }
 
-/// Whether the public id is kept beside the name.
+/// Whether the public id is stored beside the name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WithId {
     Yes,
@@ -56,29 +51,24 @@ enum WithId {
 }
 
 impl Kept {
-    /// As what a look-alike of the name with these keys is kept: banned before muted.
+    /// The measure that applies to a look-alike of the name with these keys: a ban before a mute.
     pub(super) fn of_name(&self, keys: &BTreeSet<String>) -> Option<Measure> {
         let alike = self.names.values().filter(|(of, _)| !of.is_disjoint(keys));
         alike.map(|(_, measure)| *measure).max()
     }
 
-    /// As what a handle is kept.
+    /// The measure that applies to a handle.
     pub(super) fn of_handle(&self, handle: Handle) -> Option<Measure> {
         self.handles.get(&handle).map(|(.., measure)| *measure)
     }
 
-    /// How many names, handles and addresses are kept. // 11.4
+    /// The number of stored names, handles and addresses. // 11.4
     pub(super) fn len(&self) -> usize {
         self.names.len() + self.handles.len() + self.addresses.len()
     }
 }
 
 impl Model {
-    /// The reports that are kept, oldest first.
-    pub fn reports(&self) -> impl Iterator<Item = &Report> {
-        self.reports.iter()
-    }
-
     /// Whether calls from this address are refused at admission. // 13.1 (2)
     #[must_use]
     pub fn is_banned(&self, address: u64) -> bool {
@@ -118,7 +108,7 @@ impl Model {
     }
 
     /// `report_user`. // 11.2
-    pub(super) fn report(&mut self, caller: User, user: User, reason: &Arc<str>) -> Outcome {
+    pub(super) fn report(&mut self, caller: User, user: User, reason: &str) -> Outcome {
         if user == caller {
             return Err(refuse("invalid_arguments"));
         }
@@ -136,10 +126,8 @@ impl Model {
             return Err(refuse("invalid_arguments"));
         }
         self.reports.push_back(Report {
-            at: self.now,
             by: caller,
             about: user,
-            reason: Arc::clone(reason),
             from,
         });
         while self.reports.len() > self.config.max_reports as usize {
@@ -156,7 +144,7 @@ impl Model {
         }
     }
 
-    /// An operator's act. // 11.3
+    /// An operator's action. // 11.3
     pub(super) fn operate(&mut self, act: &Act) -> Outcome {
         match act {
             Act::Mute { user, reason } => self.mute(*user, reason)?,
@@ -204,7 +192,7 @@ impl Model {
         Ok(Answer::Done)
     }
 
-    /// Names, handles and addresses count together. // 1
+    /// Whether so many further names, handles and addresses have space; they count together. // 1
     fn check_space_for(&self, more: usize) -> Result<(), Refusal> {
         if more == 0 || self.kept.len() + more <= self.config.max_bans as usize {
             Ok(())
@@ -213,14 +201,14 @@ impl Model {
         }
     }
 
-    /// Keeps the participant's handle, and what it chose to be called: its name, and if `with_id`
-    /// says so its public id. // 11.4
+    /// Stores the participant's handle and its chosen name, and if `with_id` says so its public id.
+    /// // 11.4
     fn keep(&mut self, user: User, measure: Measure, with_id: WithId) -> Result<(), Refusal> {
         let person = self.person(user);
         let (handle, folded) = (person.handle, fold(&person.name));
         let id = person.public_id.as_deref();
         let name = person.chosen.then_some(&*person.name);
-        // Those with one folded form are one, with the keys of both.
+        // Names with the same folded form are one entry, with the keys of both.
         let mut chosen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let id_too = id.filter(|_| with_id == WithId::Yes);
         for called in name.into_iter().chain(id_too) {
@@ -240,14 +228,14 @@ impl Model {
         Ok(())
     }
 
-    /// The participant took a name. // 11.4
+    /// Applies mutes to a participant that took a name. // 11.4
     pub(super) fn took_name(&mut self, user: User) {
         let person = self.person(user);
         if person.muted {
             let kept = self.kept.handles.get(&person.handle);
             let is_nameless = |with| !self.kept.names.contains_key(with);
             if kept.is_some_and(|(with, _, what)| *what == Measure::Muted && is_nameless(with)) {
-                // Without space it is not kept.
+                // Without space the mute is not stored.
                 let _ = self.keep(user, Measure::Muted, WithId::No);
             }
         } else if self.kept.of_name(&keys(&person.name)) == Some(Measure::Muted) {
@@ -283,7 +271,7 @@ impl Model {
         })
     }
 
-    /// Tells the rooms of one that may not speak. // 11.3
+    /// Informs the rooms of a muted participant. // 11.3
     fn silence(&mut self, user: User, reason: &Arc<str>) {
         for room in self.person(user).live.clone() {
             let muted = What::Moderation {

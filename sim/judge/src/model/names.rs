@@ -1,4 +1,4 @@
-//! Lines of text, look-alikes, and who may have which name. // 5.2, 5.3, 5.4
+//! Rules for lines of text, look-alikes, and the ownership of names. // 5.2, 5.3, 5.4
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use unicode_security::{GeneralSecurityProfile as _, RestrictionLevel, Restrictio
 use super::moderation::Measure;
 use super::{Model, refuse};
 
-/// Names, names of rooms and interests have at most so many characters. // 1
+/// The most characters of names, room names and interests. // 1
 pub(super) const MAX_NAME: usize = 64;
 
-/// Whether a character is visible; U+0020 is. // 5.2
+/// Whether a character is visible; U+0020 counts as visible. // 5.2
 fn is_visible(c: char) -> bool {
     if c.is_ascii() {
         return !c.is_ascii_control();
@@ -44,12 +44,12 @@ pub(super) fn is_line(text: &str, most: usize) -> bool {
     count <= most && before != ' '
 }
 
-/// Whether a text says something. // 5.2
+/// Whether a text has a visible character other than a space. // 5.2
 pub(super) fn says_something(text: &str) -> bool {
     text.chars().any(|c| is_visible(c) && c != ' ')
 }
 
-/// The folded form, in which names of rooms are compared. // 5.3
+/// The folded form, by which room names are compared. // 5.3
 pub(super) fn fold(name: &str) -> String {
     bare(&folded(name, Case::Lower))
 }
@@ -109,13 +109,13 @@ pub(super) fn keys(text: &str) -> BTreeSet<String> {
     CASES.map(|case| bare(&folded(text, case))).into()
 }
 
-/// Whether a key is of the form that the server gives. // 5.3
+/// Whether a key has the form of a name that the server gives. // 5.3
 fn is_servers_form(key: &str) -> bool {
     key.strip_prefix("user_")
         .is_some_and(|n| !n.is_empty() && n.chars().all(|c| "ol23456789".contains(c)))
 }
 
-/// The keys of the server's words. // 5.3
+/// The keys of the reserved words. // 5.3
 const SERVERS_KEYS: [&str; 10] = [
     "server",
     "systern",
@@ -140,14 +140,14 @@ fn is_spelt(c: char) -> bool {
     )
 }
 
-/// Whether a text has a piece that is one of the server's words. // 5.3
+/// Whether a part of the text is a reserved word. // 5.3
 fn is_reserved(text: &str) -> bool {
     let is_word = |piece: &str| {
         let spelt: String = piece.chars().filter(|c| is_spelt(*c)).collect();
         SERVERS_KEYS.contains(&&*spelt)
     };
     let mut spellings = CASES.map(|case| folded(text, case)).to_vec();
-    // Most texts fold alike in all cases.
+    // Most texts have the same folded form in all cases.
     spellings.dedup();
     spellings.iter().any(|folded| {
         is_word(folded)
@@ -156,7 +156,7 @@ fn is_reserved(text: &str) -> bool {
     })
 }
 
-/// Whether a line is well made as a name. // 5.3
+/// Whether a line is well formed as a name. // 5.3
 fn is_well_made(name: &str) -> bool {
     let mut has_base = false;
     let mut marks_left = 0_u32;
@@ -175,7 +175,7 @@ fn is_well_made(name: &str) -> bool {
         }
     }
     has_base
-        // A word of ASCII is of one script.
+        // A word of ASCII has only one script.
         && name.split(' ').filter(|word| !word.is_ascii()).all(|word| {
             let told: String = word.chars().filter(|c| c.identifier_allowed()).collect();
             told.check_restriction_level(RestrictionLevel::HighlyRestrictive) // (d)
@@ -201,11 +201,11 @@ fn shows_as_emoji(c: char) -> bool {
     )
 }
 
-/// What an accepted display name does.
+/// The effect of an accepted display name.
 pub(super) enum Naming {
-    /// The participant has it.
+    /// The participant already has it.
     Keep,
-    /// It is the participant's from now on; these are its keys.
+    /// The participant takes the name with these keys.
     Take(BTreeSet<String>),
 }
 
@@ -234,8 +234,8 @@ impl Model {
         Ok(Naming::Take(keys))
     }
 
-    /// Whether keys are of no other participant's name or id, nor of the server's form without
-    /// being the participant's own. // 5.3 (5), 5.4
+    /// Whether no other participant's name or id has these keys, and none has the server's form
+    /// without being the participant's own. // 5.3 (5), 5.4
     fn are_free(&self, keys: &BTreeSet<String>, who: Option<User>) -> bool {
         keys.iter().all(|key| match self.names.get(key) {
             Some(owner) => Some(*owner) == who,
@@ -243,7 +243,7 @@ impl Model {
         })
     }
 
-    /// Whether one that registers may have this public id. // 5.4
+    /// Whether a registering participant may have this public id. // 5.4
     pub(super) fn check_public_id(&self, id: &str) -> Result<(), Refusal> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         if !(1..=MAX_NAME).contains(&id.chars().count()) || !id.chars().all(plain) {
@@ -257,12 +257,12 @@ impl Model {
         Ok(())
     }
 
-    /// A participant is found by these keys. // 5.3, 5.4
+    /// Adds keys of the participant's name or id. // 5.3, 5.4
     pub(super) fn add_keys(&mut self, user: User, keys: BTreeSet<String>) {
         self.names.extend(keys.into_iter().map(|key| (key, user)));
     }
 
-    /// A name that passed its check is the participant's. // 5.3
+    /// Gives the participant a name that passed its check. // 5.3
     pub(super) fn name(&mut self, user: User, name: &Arc<str>, naming: Naming) {
         let Naming::Take(taken) = naming else { return };
         let person = self.person_mut(user);
@@ -273,7 +273,7 @@ impl Model {
         self.took_name(user);
     }
 
-    /// A name or an id is nobody's any more. // 5.3, 5.4
+    /// Frees a name or an id. // 5.3, 5.4
     pub(super) fn drop_keys(&mut self, text: &str) {
         for key in keys(text) {
             self.names.remove(&key);

@@ -1,4 +1,4 @@
-//! What is kept of a participant. // 4.2
+//! The state of a participant. // 4.2
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use super::{Inbox, Model};
 #[derive(Clone, Debug)]
 pub(super) struct Person {
     pub(super) handle: Handle,
-    /// Where it was registered from. // 5.1
+    /// The address that it registered from. // 5.1
     pub(super) address: u64,
     pub(super) name: Arc<str>,
     /// The public id, if the participant chose one. // 5.4
     pub(super) public_id: Option<Arc<str>>,
-    /// Whether the name was chosen, and not given by the server.
+    /// Whether the name was chosen by the participant, not given by the server.
     pub(super) chosen: bool,
     pub(super) presence: Presence,
     /// Live rooms in the order of joining.
@@ -41,12 +41,12 @@ pub(super) struct Person {
     pub(super) held: Vec<(u128, Time)>,
     /// The place in the order of entering the line, while in it.
     pub(super) ticket: Option<u64>,
-    /// Whether the inbox grew since the grown ones were last taken.
+    /// Whether the inbox grew since `take_grown` was last called.
     pub(super) grown: bool,
 }
 
 impl Person {
-    /// A participant that registers. // 5.1, 2.4
+    /// A new participant. // 5.1, 2.4
     pub(super) fn new(
         (handle, address): (Handle, u64),
         number: User,
@@ -76,7 +76,7 @@ impl Person {
         }
     }
 
-    /// How others see the participant from now on.
+    /// How new events show the participant.
     pub(super) fn shown(&self) -> Shown<Arc<str>> {
         Shown {
             chosen_id: self.public_id.clone(),
@@ -117,9 +117,15 @@ impl Model {
         Some(&self.people.get(user.0)?.inbox)
     }
 
-    /// The display name, and whether the participant chose it.
+    /// The `seq` of the last event of the participant's inbox; 0 for one that is not registered.
     #[must_use]
-    pub fn display_name(&self, user: User) -> Option<(&str, bool)> {
+    pub fn inbox_end(&self, user: User) -> u64 {
+        self.inbox(user).map_or(0, Inbox::end)
+    }
+
+    /// The display name, and whether the participant chose it.
+    #[cfg(test)]
+    pub(super) fn display_name(&self, user: User) -> Option<(&str, bool)> {
         let person = self.people.get(user.0)?;
         Some((&person.name, person.chosen))
     }

@@ -1,4 +1,4 @@
-//! Presence: there, in grace, away, forgotten. // 2.4, 2.5, 9
+//! Presence: present, in grace, away, forgotten. // 2.4, 2.5, 9
 
 use chat_types::{Span, Time};
 use sim_model::protocol::{Answer, EndReason, Outcome, Presence as Change, Refusal, User};
@@ -7,16 +7,16 @@ use super::deadline::Deadline;
 use super::room::Kind;
 use super::{Model, What, refuse};
 
-/// Whether a participant is there. // 2.4
+/// The state of a participant's presence. // 2.4
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// There, and its handle was never used.
+    /// Present, and its handle was never used.
     Unused,
-    /// There.
+    /// Present.
     Present,
-    /// The last stream closed, no call since.
+    /// Its last stream closed, and no call came since.
     Grace,
-    /// Not there.
+    /// Away.
     Away,
 }
 
@@ -37,7 +37,7 @@ impl Presence {
         }
     }
 
-    /// None while a stream is open. // 2.3
+    /// `None` while a stream is open. // 2.3
     pub(super) const fn deadline(&self) -> Option<Time> {
         if self.streams > 0 {
             None
@@ -48,7 +48,7 @@ impl Presence {
 }
 
 impl Model {
-    /// Whether the participant is there.
+    /// The state of the participant's presence.
     #[must_use]
     pub fn presence(&self, user: User) -> Option<State> {
         Some(self.people.get(user.0)?.presence.state)
@@ -61,13 +61,13 @@ impl Model {
     }
 
     /// How many streams of the participant are open, as far as the journal knows.
-    #[must_use]
-    pub fn streams(&self, user: User) -> u32 {
+    #[cfg(test)]
+    pub(super) fn streams(&self, user: User) -> u32 {
         let person = self.people.get(user.0);
         person.map_or(0, |person| person.presence.streams)
     }
 
-    /// Whether a read at `at` is to be followed by an implied *seen*. // 9.5
+    /// Whether a read at `at` implies a *seen* entry. // 9.5
     #[must_use]
     pub fn wants_seen(&self, user: User, at: Time) -> bool {
         let Some(person) = self.people.get(user.0) else {
@@ -94,7 +94,7 @@ impl Model {
             .replace(Deadline::Presence(user), before, after);
     }
 
-    /// Presence is renewed. // 2.5
+    /// Renews presence. // 2.5
     pub(super) fn seen(&mut self, user: User) {
         let before = self.person(user).presence.state;
         let until = self.now + self.config.idle_timeout;
@@ -118,7 +118,7 @@ impl Model {
         }
     }
 
-    /// An open-stream call, after its envelope. // 9.1
+    /// An open-stream call, after the steps of the envelope. // 9.1
     pub(super) fn open_stream(&mut self, user: User) -> Outcome {
         if self.person(user).presence.streams >= self.config.max_streams {
             return Err(Refusal {
@@ -139,7 +139,7 @@ impl Model {
         }
     }
 
-    /// The last stream closed, or the server went down with it. // 9.2, 2.6
+    /// The last stream closed, or the server went down while it was open. // 9.2, 2.6
     pub(super) fn lose_last_stream(&mut self, user: User) {
         let until = self.now + self.config.reconnect_grace;
         self.change_presence(user, |presence| {
@@ -154,7 +154,7 @@ impl Model {
         }
     }
 
-    /// The presence deadline. // 2.4
+    /// The presence deadline fires. // 2.4
     pub(super) fn presence_is_over(&mut self, user: User) {
         match self.person(user).presence.state {
             State::Unused => {
@@ -185,7 +185,7 @@ impl Model {
         }
     }
 
-    /// Of these participants the one that is longest away; none if none is away. // 5.1
+    /// The participant among these that has been away longest; `None` if none is away. // 5.1
     pub(super) fn longest_away(&self, users: impl Iterator<Item = User>) -> Option<User> {
         let away = users.filter(|user| self.presence(*user) == Some(State::Away));
         away.min_by_key(|user| (self.person(*user).presence.until, *user))

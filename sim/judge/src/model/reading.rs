@@ -1,4 +1,4 @@
-//! What reads show: members, past messages, notices. // 8.5, 8.6, 12.5
+//! The results of reads: members, past messages, notices. // 8.5, 8.6, 12.5
 
 use chat_types::Time;
 use sim_model::protocol::{Answer, Attendance, Member, Notice, Outcome, PastMessage, Room, User};
@@ -43,8 +43,8 @@ impl Model {
         })
     }
 
-    /// The notices that come with the answer to a check: by room in the order of joining, and
-    /// within a room by sender. // 12.5
+    /// The notices in the answer to a check: by room in the order of joining, and within a room by
+    /// sender. // 12.5
     #[must_use]
     pub fn notices_for(&self, reader: User, at: Time) -> Vec<Notice> {
         let rooms = self.rooms_of(reader).iter();
@@ -53,7 +53,7 @@ impl Model {
     }
 }
 
-/// A message as `history` lists it; none for another event.
+/// A message for `history`; `None` for another event.
 fn past(event: &Event) -> Option<PastMessage> {
     let What::Message {
         sender,

@@ -1,4 +1,4 @@
-//! Registration: which calls of a newcomer make a participant. // 5.1
+//! Registration: the calls of a new caller that create a participant. // 5.1
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use super::person::Person;
 use super::{Model, refuse};
 
 impl Model {
-    /// A call by a new caller: the participant, if there is one now, the outcome, and when the
-    /// answer may leave.
+    /// A call by a new caller: returns the participant if one was created, the outcome, and when
+    /// the answer may leave.
     pub(super) fn register(
         &mut self,
         (handle, from): (Handle, u64),
@@ -53,7 +53,8 @@ impl Model {
         Ok((number, outcome, answer_at))
     }
 
-    /// Whether one more participant has space, and the participant that makes place for it. // 5.1
+    /// Whether there is space for one more participant, and the participant that is forgotten for
+    /// it. // 5.1
     fn check_space_for_participant(&self, from: u64) -> Result<Option<User>, Refusal> {
         let of_address = self.by_address.get(&from).copied().unwrap_or_default();
         let all = self.people.numbers().into_iter().map(User);
@@ -71,7 +72,7 @@ impl Model {
         Ok(None)
     }
 
-    /// What is checked before there is a participant. // 5.1
+    /// The checks before a participant is created. // 5.1
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "calls register nobody unless the specification says so"

@@ -1,4 +1,4 @@
-//! Rooms: posting, which room a call means, joining, leaving, ending. // 4, 8.1 to 8.3
+//! Rooms: posting, the room of a call, joining, leaving, ending. // 4, 8.1 to 8.3
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use super::person::either_blocked;
 use super::stick::Stick;
 use super::{Event, Model, What, refuse};
 
-/// What is kept of a room. // 4.2
+/// The state of a room. // 4.2
 #[derive(Clone, Debug)]
 pub struct RoomState {
     pub(super) kind: Kind,
     pub(super) members: BTreeMap<User, Member>,
     pub(super) last_seq: u64,
-    /// What the last event was.
+    /// The last event.
     pub(super) last: Option<What>,
     /// The last messages, oldest first.
     pub(super) history: VecDeque<Arc<Event>>,
@@ -26,23 +26,15 @@ pub struct RoomState {
     pub(super) notices: BTreeMap<User, Notice>,
 }
 
-/// What kind of room it is, and what only that kind has.
+/// The kind of a room, with the state of that kind.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    Pair {
-        turns: u32,
-    },
-    Named {
-        name: Arc<str>,
-        folded: String,
-        stick: Stick,
-    },
-    Ended {
-        remembered_by: BTreeSet<User>,
-    },
+    Pair { turns: u32 },
+    Named { folded: String, stick: Stick },
+    Ended { remembered_by: BTreeSet<User> },
 }
 
-/// What a room keeps of a member.
+/// The state of a member in its room.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub(super) since: Time,
@@ -66,27 +58,6 @@ impl RoomState {
         self.members.insert(user, Member { since, draft });
     }
 
-    /// The `room_seq` of the last event.
-    #[must_use]
-    pub const fn last_seq(&self) -> u64 {
-        self.last_seq
-    }
-
-    /// The name, in the spelling of the opener; none for a pair room.
-    #[must_use]
-    pub fn name(&self) -> Option<&str> {
-        match &self.kind {
-            Kind::Named { name, .. } => Some(name),
-            Kind::Pair { .. } | Kind::Ended { .. } => None,
-        }
-    }
-
-    /// Whether the room is over and only remembered.
-    #[must_use]
-    pub const fn is_ended(&self) -> bool {
-        matches!(self.kind, Kind::Ended { .. })
-    }
-
     /// The members in ascending number, each with the time of joining.
     pub fn members(&self) -> impl Iterator<Item = (User, Time)> {
         self.members
@@ -97,8 +68,8 @@ impl RoomState {
 
 impl Model {
     /// What is known of a room; none if no room has this number any more.
-    #[must_use]
-    pub fn room(&self, room: Room) -> Option<&RoomState> {
+    #[cfg(test)]
+    pub(super) fn room(&self, room: Room) -> Option<&RoomState> {
         self.rooms.get(room.0)
     }
 
@@ -117,7 +88,7 @@ impl Model {
         place.is_some_and(|place| place.members.contains_key(&user))
     }
 
-    /// The live room of this name, or of one that looks like it.
+    /// The live room of this name, or of a name with the same folded form.
     #[must_use]
     pub fn room_named(&self, name: &str) -> Option<Room> {
         self.room_names.get(&fold(name)).copied()
@@ -178,14 +149,14 @@ impl Model {
         event
     }
 
-    /// Which room a call means. // 4.5
+    /// The room that a call means. // 4.5
     pub(super) fn resolve(&self, caller: User, room: Option<Room>) -> Result<Room, Refusal> {
         let person = self.person(caller);
         let Some(room) = room else {
             return match person.live.as_slice() {
                 [only] => Ok(*only),
                 [] if !person.ended.is_empty() => Err(refuse("chat_ended")),
-                [..] => Err(refuse("room_ambiguous")),
+                live => Err(ambiguous(live)),
             };
         };
         let Some(place) = self.rooms.get(room.0) else {
@@ -203,7 +174,7 @@ impl Model {
         }
     }
 
-    /// Whether another room has space. // 8.1
+    /// Whether there is space for another room. // 8.1
     pub(super) fn check_space_for_room(&self) -> Result<(), Refusal> {
         if self.rooms.len() + self.line.len() / 2 < self.config.max_rooms as usize {
             Ok(())
@@ -212,7 +183,7 @@ impl Model {
         }
     }
 
-    /// Whether a participant, or one that registers, may join the room of this name. // 8.1
+    /// Whether a known or a registering participant may join the room of this name. // 8.1
     pub(super) fn check_join(&self, who: Option<User>, name: &str) -> Result<(), Refusal> {
         if !is_line(name, MAX_NAME) {
             return Err(refuse("invalid_arguments")); // 8.1 (1)
@@ -243,13 +214,12 @@ impl Model {
     }
 
     /// The participant joins the room of this name, which opens if there is none. // 8.1
-    pub(super) fn join(&mut self, user: User, name: &Arc<str>) -> Room {
+    pub(super) fn join(&mut self, user: User, name: &str) -> Room {
         let folded = fold(name);
         let room = match self.room_names.get(&folded) {
             Some(room) => *room,
             None => {
                 let room = Room(self.rooms.add(RoomState::new(Kind::Named {
-                    name: Arc::clone(name),
                     folded: folded.clone(),
                     stick: Stick::default(),
                 })));
@@ -278,7 +248,7 @@ impl Model {
             None => match self.person(caller).live.as_slice() {
                 [] => return Ok(Answer::LeftChat),
                 [only] => *only,
-                [..] => return Err(refuse("room_ambiguous")),
+                live => return Err(ambiguous(live)),
             },
             Some(room) if !self.rooms.was_given(room.0) => return Err(refuse("room_not_found")),
             Some(room) if !self.is_member(caller, room) => return Ok(Answer::LeftChat),
@@ -300,7 +270,7 @@ impl Model {
         self.remove_member(room, user);
     }
 
-    /// A member is none any more; an empty room disappears. // 8.1
+    /// Removes a member; an empty room disappears. // 8.1
     pub(super) fn remove_member(&mut self, room: Room, user: User) {
         self.person_mut(user).live.retain(|other| *other != room);
         let place = self.place_mut(room);
@@ -311,7 +281,7 @@ impl Model {
         }
     }
 
-    /// A named room disappears. // 8.1
+    /// Removes a named room. // 8.1
     fn drop_named(&mut self, room: Room) {
         self.drop_stick(room);
         if let Some(place) = self.rooms.remove(room.0)
@@ -321,7 +291,7 @@ impl Model {
         }
     }
 
-    /// A pair room ends. // 8.3
+    /// Ends a pair room. // 8.3
     pub(super) fn end_pair(&mut self, room: Room, reason: EndReason, actor: Option<User>) {
         self.post(room, What::Ended { reason }, actor);
         let place = self.place_mut(room);
@@ -345,7 +315,7 @@ impl Model {
         }
     }
 
-    /// A participant forgets an ended room; one that nobody remembers disappears. // 4.6
+    /// A participant forgets an ended room; a room that no participant remembers is removed. // 4.6
     pub(super) fn forget_ended(&mut self, room: Room, user: User) {
         if let Kind::Ended { remembered_by } = &mut self.place_mut(room).kind {
             remembered_by.remove(&user);
@@ -353,5 +323,13 @@ impl Model {
                 self.rooms.remove(room.0);
             }
         }
+    }
+}
+
+/// Without a room, in none or in several. // 4.5
+fn ambiguous(live: &[Room]) -> Refusal {
+    Refusal {
+        rooms: u32::try_from(live.len()).ok(),
+        ..refuse("room_ambiguous")
     }
 }

@@ -1,4 +1,4 @@
-//! How much the server keeps of each kind. // 1
+//! The sizes of the server's collections. // 1
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use super::person::Person;
 use super::room::{Kind, RoomState};
 
 impl Model {
-    /// The size of a collection; of those that each participant or room has, of the largest. None
-    /// for one that the model does not keep.
+    /// The size of a collection; of collections of each participant or room, the largest. `None`
+    /// for a collection that the model does not have.
     #[must_use]
     pub fn size_of(&self, what: &str) -> Option<u64> {
         let each_person = |size: fn(&Person) -> usize| {
@@ -44,6 +44,11 @@ impl Model {
             "stick_line" => each_room(|room| match &room.kind {
                 Kind::Named { stick, .. } => stick.claims(),
                 Kind::Pair { .. } | Kind::Ended { .. } => 0,
+            }),
+            "history" => each_room(|room| room.history.len()),
+            "draft" => each_room(|room| {
+                let drafts = room.members.values().map(|member| member.draft.length());
+                drafts.max().unwrap_or_default() as usize
             }),
             "reports" => self.reports.len(),
             "reports_per_address" => {

@@ -10,10 +10,10 @@ use super::names::says_something;
 use super::room::Kind;
 use super::{Event, Model, What, refuse};
 
-/// `turns_left` is shown from here on. // 1
+/// `turns_left` is shown from this number on. // 1
 const FEW_TURNS: u32 = 10;
 
-/// A notice is fresh for so long, the last instant included. // 1
+/// The age up to which a notice is fresh, inclusive. // 1
 const FRESH: Span = Span::secs(10);
 
 /// The number of characters of a text. // 0
@@ -21,13 +21,13 @@ pub(super) fn count(text: &str) -> u32 {
     u32::try_from(text.chars().count()).expect("a text has fewer than 2^32 characters")
 }
 
-/// Whether a text has more characters than `most`: never, where it has no more bytes.
+/// Whether a text has more than `most` characters. A text with at most `most` bytes never has.
 fn is_longer(text: &str, most: u32) -> bool {
     text.len() > most as usize && count(text) > most
 }
 
 impl Model {
-    /// Whether the caller has the floor. // 7.6
+    /// Whether the caller may speak. // 7.6
     pub(super) fn check_floor(
         &self,
         room: Room,
@@ -45,7 +45,7 @@ impl Model {
         Ok(())
     }
 
-    /// Whether a text can be said. // 8.4
+    /// Whether a text is a valid message. // 8.4
     pub(super) fn check_message(&self, text: &str) -> Result<(), Refusal> {
         if !says_something(text) {
             return Err(refuse("message_empty"));
@@ -70,7 +70,7 @@ impl Model {
         Ok(self.say(room, user, Arc::clone(text)))
     }
 
-    /// Says a text. // 8.4
+    /// Posts a message. // 8.4
     pub(super) fn say(&mut self, room: Room, sender: User, text: Arc<str>) -> Answer {
         let limit = self.config.turn_limit;
         let mut left = None;
@@ -130,15 +130,15 @@ impl Model {
         self.place_mut(room).notices.insert(user, notice);
     }
 
-    /// The notices of a room that are shown to a reader at an instant, by sender. // 8.6
+    /// The fresh notices of a room for a reader at an instant, by sender. // 8.6
     pub fn notices(&self, room: Room, reader: User, at: Time) -> impl Iterator<Item = &Notice> {
         let place = self.rooms.get(room.0);
         let notices = place.into_iter().flat_map(|place| place.notices.values());
         notices.filter(move |notice| notice.user != reader && at.since(notice.at) <= FRESH)
     }
 
-    /// What `history` shows a reader: oldest first, the newest `limit` below `before`, as far as one
-    /// answer holds them; and whether there are older ones. // 8.5
+    /// The messages that `history` shows a reader: oldest first, the newest `limit` below `before`
+    /// that fit into one answer; and whether there are older ones. // 8.5
     #[must_use]
     pub fn history(
         &self,
@@ -154,15 +154,9 @@ impl Model {
             .into_iter()
             .flat_map(|place| place.history.iter().rev())
             .filter(|event| before.is_none_or(|before| event.room_seq < before))
-            .filter(|event| match event.what {
-                What::Message { sender, .. } => !self.blocks(sender, reader),
-                What::Found { .. }
-                | What::Ended { .. }
-                | What::PartnerAway
-                | What::PartnerBack
-                | What::Member { .. }
-                | What::Stick { .. }
-                | What::Moderation { .. } => false,
+            .filter(|event| {
+                let message = event.what.message();
+                message.is_some_and(|(sender, _)| !self.blocks(sender, reader))
             })
             .collect();
         let (mut count, mut bytes) = (0, 0);

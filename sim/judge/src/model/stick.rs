@@ -14,7 +14,7 @@ use super::{Model, What, refuse};
 pub(super) struct Stick {
     epoch: u64,
     holder: Option<Hold>,
-    /// The claim line; empty while there is no holder.
+    /// The queue of claims; empty while there is no holder.
     claims: VecDeque<User>,
 }
 
@@ -25,7 +25,7 @@ struct Hold {
 }
 
 impl Stick {
-    /// How many wait in the claim line.
+    /// The number of waiting claims.
     pub(super) fn claims(&self) -> usize {
         self.claims.len()
     }
@@ -150,7 +150,7 @@ impl Model {
         self.post(room, What::Stick { user, change }, None);
     }
 
-    /// The holder is removed; says who held, and under which epoch.
+    /// Removes the holder; returns it with its epoch.
     fn take_from_holder(&mut self, room: Room) -> Option<(User, u64)> {
         let stick = self.stick_mut(room)?;
         let hold = stick.holder.take()?;
@@ -160,7 +160,7 @@ impl Model {
         Some((hold.user, epoch))
     }
 
-    /// The front of the claim line, if there is one, receives a grant. // 7.3, 7.4
+    /// Grants the stick to the first waiting claimant, if there is one. // 7.3, 7.4
     fn grant_next(&mut self, room: Room) {
         let front = self
             .stick_mut(room)
@@ -186,7 +186,7 @@ impl Model {
         }
     }
 
-    /// The lease's end. // 7.4
+    /// The lease ends. // 7.4
     pub(super) fn expire_stick(&mut self, room: Room) {
         if let Some((user, epoch)) = self.take_from_holder(room) {
             let change = StickChange::Expired { epoch };
@@ -195,7 +195,7 @@ impl Model {
         }
     }
 
-    /// The stick goes with its room, without an event. // 7.1, 11.3
+    /// The stick disappears with its room, without an event. // 7.1, 11.3
     pub(super) fn drop_stick(&mut self, room: Room) {
         self.take_from_holder(room);
     }

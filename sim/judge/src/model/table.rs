@@ -1,6 +1,6 @@
-//! Things under numbers from 1. A number is never given twice. // 4.1
+//! Values with numbers from 1. A number is never reused. // 4.1
 
-/// A table of what is still there, by number.
+/// A table of the remaining values, by number.
 #[derive(Clone, Debug)]
 pub(super) struct Table<T> {
     slots: Vec<Option<Box<T>>>,
@@ -15,12 +15,12 @@ impl<T> Table<T> {
         }
     }
 
-    /// The number that the next thing will have.
+    /// The number of the next value.
     pub(super) fn next_number(&self) -> u32 {
         u32::try_from(self.slots.len() + 1).expect("fewer than 2^32 numbers are given in one run")
     }
 
-    /// Puts a thing under the next number.
+    /// Adds a value with the next number.
     pub(super) fn add(&mut self, thing: T) -> u32 {
         let number = self.next_number();
         self.slots.push(Some(Box::new(thing)));
@@ -50,12 +50,12 @@ impl<T> Table<T> {
         Some(thing)
     }
 
-    /// How many are there.
+    /// The number of remaining values.
     pub(super) const fn len(&self) -> usize {
         self.live
     }
 
-    /// The numbers of those that are there, ascending.
+    /// The numbers of the remaining values, ascending.
     pub(super) fn numbers(&self) -> Vec<u32> {
         (1..self.next_number())
             .filter(|number| self.get(*number).is_some())

@@ -1,4 +1,5 @@
-//! Scripts for the hard rules. `a`, `b`, … are handles; `user_1` is the first to register.
+//! Test scripts for the complicated rules. `a`, `b`, … are handles; `user_1` is the first to
+//! register.
 
 mod breaks;
 mod moderation;
@@ -15,7 +16,7 @@ use super::{Deadline, Model, Most, Owed, State};
 
 const DONE: Outcome = Ok(Answer::Done);
 
-/// A model and an easy way to write its journal.
+/// A model, with helpers to write its journal.
 struct Script {
     model: Model,
     key: Option<u128>,
@@ -25,7 +26,7 @@ fn secs(n: u64) -> Time {
     Time(n * 1_000_000)
 }
 
-/// What the server decided, if its answer leaves at once.
+/// The server's decision with an answer that leaves at once.
 fn at_once(at: u64, outcome: Outcome) -> Decided {
     Decided {
         outcome,
@@ -122,7 +123,7 @@ impl Script {
         self.owed(at, handle, op, DONE)
     }
 
-    /// The events of an inbox behind a cursor: instant in seconds, room seq, kind.
+    /// The events of an inbox after a cursor: instant in seconds, room seq, kind.
     fn events(&self, user: u32, after: u64) -> Vec<(u64, u64, &'static str)> {
         let user = User(user);
         let page = self.model.inbox(user).unwrap().page(user, after, most(100));
@@ -133,7 +134,7 @@ impl Script {
     }
 }
 
-/// So many events, of texts of any length.
+/// Limits of so many events, with texts of any length.
 fn most(events: usize) -> Most {
     Most {
         events,
@@ -141,7 +142,7 @@ fn most(events: usize) -> Most {
     }
 }
 
-/// In a room of two, four messages: of three bytes each, and one of ten.
+/// A room of two with four messages: three of three bytes each, and one of ten.
 fn texts(config: impl FnOnce(&mut Config)) -> Script {
     let mut s = Script::new(config);
     s.call(0, 'a', line(&[])).unwrap();
@@ -209,7 +210,7 @@ fn at_one_instant_a_holder_goes_away_before_its_lease_ends() {
             (130, 7, "user.away")
         ]
     );
-    // A call at exactly the deadline first finds its caller gone, and then back.
+    // A call at exactly the deadline: its caller first goes away, and then comes back.
     assert_eq!(s.call(140, 'b', Op::Typing { room: None }), DONE);
     assert_eq!(
         s.events(2, 6),
@@ -286,7 +287,7 @@ fn the_claim_line_shifts_and_a_grant_makes_no_claim() {
         .map(|handle| place(&mut s, handle))
         .collect();
     assert_eq!(places, [(0, 1), (1, 1), (2, 1), (3, 1), (0, 1), (2, 1)]);
-    // One that waits leaves the claim line without an event of the stick.
+    // A waiting claimant leaves the queue of claims without an event of the stick.
     s.call(
         2,
         'b',
@@ -297,7 +298,7 @@ fn the_claim_line_shifts_and_a_grant_makes_no_claim() {
     )
     .unwrap();
     assert_eq!(place(&mut s, 'c'), (1, 1));
-    // A muted holder gives up, and the next in line holds.
+    // A muted holder releases the stick, and the next claimant gets it.
     let mute = Entry::Operate(Act::Mute {
         reason: text("because"),
         user: User(1),
@@ -338,7 +339,7 @@ fn a_key_gives_the_first_outcome_and_renews_presence() {
     assert_eq!(refused.clone().unwrap_err().code, "already_waiting");
     s.call(53, 'a', Op::LeaveQueue).unwrap();
     assert_eq!(s.keyed(54, 2, 'a', line(&[])).outcome, refused);
-    // A third key makes the oldest go: its call is decided anew.
+    // A third key removes the oldest: its call is decided again.
     s.keyed(55, 3, 'a', Op::LeaveQueue);
     assert_eq!(s.keyed(56, 1, 'a', line(&[])).outcome, first.outcome);
     assert!(s.model.line().eq([User(1)]));
@@ -347,7 +348,7 @@ fn a_key_gives_the_first_outcome_and_renews_presence() {
     assert_eq!(nobody.outcome.unwrap_err().code, "handle_required");
     assert_eq!(nobody.caller, None);
     assert!(s.keyed(58, 9, 'b', login("bob")).outcome.is_ok());
-    // One that is gone remembers nothing. // 9.4
+    // An unregistered participant remembers nothing. // 9.4
     assert!(s.model.repeat(User(2), 9, &login("bob")).is_some());
     s.call(59, 'b', Op::Unregister).unwrap();
     assert_eq!(s.model.repeat(User(2), 9, &login("bob")), None);
@@ -356,7 +357,7 @@ fn a_key_gives_the_first_outcome_and_renews_presence() {
 #[test]
 fn a_random_choice_is_adopted_if_it_is_permitted() {
     let mut s = Script::new(|c| c.matching = Matching::Random);
-    // The first two cannot meet.
+    // The first two cannot be matched.
     s.call(0, 'a', rest()).unwrap();
     s.call(0, 'b', line(&[])).unwrap();
     s.call(0, 'a', Op::Block { user: User(2) }).unwrap();
@@ -376,9 +377,8 @@ fn a_random_choice_is_adopted_if_it_is_permitted() {
     let mut copy = s.model.clone();
     let owed = s.owed(1, 'c', line(&[]), matched(3, 1, 1));
     assert_eq!(owed.outcome, matched(3, 1, 1));
-    assert_eq!(s.model.most_overtaken(), 1);
     assert_eq!(s.model.overtaken().get(&User(2)), Some(&1));
-    // One that does not wait is no choice.
+    // A participant that does not wait cannot be chosen.
     let entry = Entry::Call {
         caller: Caller::New(Handle('c' as u64), 0),
         key: None,
@@ -386,7 +386,7 @@ fn a_random_choice_is_adopted_if_it_is_permitted() {
     };
     let owed = copy.commit(secs(1), &entry, &at_once(1, matched(3, 1, 3)));
     assert_eq!(owed.outcome, matched(3, 1, 2));
-    assert_eq!(copy.most_overtaken(), 0);
+    assert!(copy.overtaken().is_empty());
 }
 
 #[test]
@@ -396,18 +396,18 @@ fn who_shares_most_interests_is_first_and_patience_ends_in_place() {
     s.call(1, 'b', line(&["tea"])).unwrap();
     s.call(2, 'c', line(&[])).unwrap();
     assert!(s.model.line().eq([User(1), User(2), User(3)]));
-    // At 10 s the first accepts anyone: the one that never insisted.
+    // At 10 s the first accepts anyone, including the one that never insisted.
     s.entry(30, &Entry::Tick);
     assert_eq!(s.events(1, 0), [(10, 1, "chatroom.found")]);
     assert_eq!(s.events(3, 0), [(10, 1, "chatroom.found")]);
-    // The second found nobody at 11 s, and stands where it stood.
+    // The second found no partner at 11 s, and keeps its place.
     assert!(s.model.line().eq([User(2)]));
     assert_eq!(s.model.estimated_wait(), Some(Span::secs(9)));
     let Ok(Answer::Matched { partner, .. }) = s.call(31, 'd', line(&[])) else {
         panic!("the second accepts anyone");
     };
     assert_eq!(partner, User(2));
-    // One that shares two interests is before one that entered earlier and shares one.
+    // A waiter with two shared interests is preferred to an earlier one with only one.
     s.call(40, 'e', line(&["art"])).unwrap();
     s.call(40, 'f', line(&["Go", "tea"])).unwrap();
     let Ok(Answer::Matched { partner, .. }) = s.call(41, 'g', line(&["GO", "art", "tea"])) else {
@@ -449,7 +449,8 @@ fn a_gap_names_the_rooms_in_the_order_of_their_first_loss() {
         text: text(words),
         epoch: None,
     };
-    // Joined, joined, found: the first is lost. Then a message in each room: two more go.
+    // Joined, joined, found: the first event is lost. Then a message in each room: two more are
+    // lost.
     s.call(1, 'b', say_in(1, "one")).unwrap();
     s.call(2, 'b', say_in(2, "two")).unwrap();
     s.call(3, 'b', say_in(1, "three")).unwrap();
@@ -457,7 +458,7 @@ fn a_gap_names_the_rooms_in_the_order_of_their_first_loss() {
     let page = inbox.page(User(1), 1, most(1));
     let gap = &page.gaps[0];
     assert_eq!((gap.from, gap.to), (2, 4));
-    // Her own joining lies before the gap; another's, and a message, lie in it.
+    // Her own joining is before the gap; another member's, and a message, are in it.
     let lobby = LostRange {
         room: Room(1),
         from: 1,
@@ -522,7 +523,7 @@ fn downtime_moves_deadlines_and_closes_streams() {
         s.model.next_deadline(),
         Some((secs(1_010), Deadline::Patience(User(4))))
     );
-    // A shorter patience is over at once, at the instant of the return.
+    // A shorter patience ends at once, at the instant of the restart.
     let mut config = s.model.config().clone();
     config.interest_patience = Span::ZERO;
     let config = Box::new(config);
@@ -553,7 +554,7 @@ fn the_last_turn_ends_a_pair_room_and_it_is_remembered_for_a_while() {
     );
     assert_eq!(s.refused(3, 'a', say("three")), "chat_ended");
     assert_eq!(s.refused(3, 'c', LEAVE), "handle_required");
-    // A second ended room makes each forget the first, and then it is nowhere.
+    // A second ended room makes both participants forget the first, which is then removed.
     s.call(4, 'a', line(&[])).unwrap();
     s.call(4, 'b', line(&[])).unwrap();
     s.call(5, 'b', LEAVE).unwrap();

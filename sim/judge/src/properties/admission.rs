@@ -1,6 +1,6 @@
-//! `admission`: calls are refused before the journal when the protocol says so, for rate limits,
-//! overload, a journal that cannot be written, a server that stops and texts that are far too long;
-//! no other call is, and the refusal says when to come again.
+//! `admission`: calls are refused before the journal as the protocol prescribes: for rate limits,
+//! overload, a journal that cannot be written, a server that stops, and texts that are far too
+//! long. No other call is refused there, and the refusal has the time until a retry.
 
 use super::{Rule, refuses};
 use crate::compared::Compared;
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     },
 };
 
-/// The refusals that ask the client to come again.
+/// The refusals that allow a retry.
 const RETRYABLE: [&str; 4] = [
     "rate_limited",
     "overloaded",

@@ -1,9 +1,9 @@
-//! `bounded`: no collection passes its limit or holds another number than the protocol says, and a
-//! gap or a refusal names every overflow.
+//! `bounded`: no collection exceeds its limit or has another size than the protocol prescribes, and
+//! a gap or a refusal reports every overflow.
 
 use sim_model::protocol::Answer;
 
-use super::{Rule, decision, refuses};
+use super::{Rule, decided_otherwise, refuses};
 use crate::compared::Compared;
 use crate::difference::Difference;
 use crate::findings::Property;
@@ -16,11 +16,11 @@ pub(super) const RULE: Rule = Rule {
             difference,
             Difference::Size { .. } | Difference::Kept { .. } | Difference::Gap { .. }
         ) || LIMITS.iter().any(|code| refuses(difference, code))
-            || cuts_differ(difference)
+            || decided_otherwise(difference, cut)
     },
 };
 
-/// The refusals that name a limit.
+/// The refusals because of a limit.
 const LIMITS: [&str; 6] = [
     "queue_full",
     "room_full",
@@ -30,13 +30,10 @@ const LIMITS: [&str; 6] = [
     "message_too_long",
 ];
 
-/// Whether the two decisions differ in how much of an append was cut.
-fn cuts_differ(difference: &Difference) -> bool {
-    decision(difference).is_some_and(|(_, owed, said)| {
-        matches!(
-            (owed, said),
-            (Ok(Answer::Draft { truncated: owed, .. }), Ok(Answer::Draft { truncated: said, .. }))
-                if owed != said
-        )
-    })
+/// How much of an append was cut.
+const fn cut(answer: &Answer) -> Option<u32> {
+    match answer {
+        Answer::Draft { truncated, .. } => Some(*truncated),
+        _ => None,
+    }
 }

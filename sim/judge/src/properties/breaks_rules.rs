@@ -15,10 +15,8 @@ pub(super) const RULE: Rule = Rule {
         matches!(op(difference), Some(Op::Break { .. } | Op::Mood))
             || matches!(
                 difference,
-                Difference::Late {
-                    due: Due::Answer("break"),
-                    ..
-                }
+                Difference::Late { due: Due::Answer(call), .. }
+                    if matches!(call.op(), Some(Op::Break { .. }))
             )
     },
 };

@@ -1,5 +1,6 @@
-//! `delivery_progress`: every call is answered, a waiting check as soon as its inbox grows or its wait
-//! is over, an open stream carries new events at once, and what reads imply is committed in time.
+//! `delivery_progress`: every call is answered, a waiting check as soon as its inbox grows or its
+//! wait is over, an open stream carries new events at once, and the entries implied by reads are
+//! committed in time.
 
 use super::Rule;
 use crate::compared::Compared;
@@ -12,7 +13,10 @@ pub(super) const RULE: Rule = Rule {
     breaks: |difference, _| {
         matches!(
             difference,
-            Difference::Late { .. } | Difference::Unasked { .. } | Difference::Batch { .. }
+            Difference::Late { .. }
+                | Difference::Early { .. }
+                | Difference::Unasked(_)
+                | Difference::Batch { .. }
         )
     },
 };

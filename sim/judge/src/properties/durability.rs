@@ -1,5 +1,5 @@
-//! `durability`: an answer leaves after its entry is committed, and what was committed before a
-//! crash is there after it.
+//! `durability`: an answer leaves after its entry is committed, and committed entries survive a
+//! crash.
 
 use super::Rule;
 use crate::compared::Compared;
@@ -12,7 +12,9 @@ pub(super) const RULE: Rule = Rule {
     breaks: |difference, _| {
         matches!(
             difference,
-            Difference::Uncommitted { said: Ok(_), .. } | Difference::Position { .. }
+            Difference::Uncommitted { said: Ok(_), .. }
+                | Difference::Position { .. }
+                | Difference::Redecided { .. }
         ) || matches!(
             difference,
             Difference::Answer { owed: Err(owed), said: Ok(_), .. }

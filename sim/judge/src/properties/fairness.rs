@@ -3,7 +3,7 @@
 
 use sim_model::plan::{Figure, Threshold};
 
-/// Whether a threshold is about fairness.
+/// Whether a threshold belongs to `fairness`.
 #[must_use]
 pub fn is_meant(threshold: &Threshold) -> bool {
     match threshold.figure {

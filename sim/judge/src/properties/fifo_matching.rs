@@ -1,10 +1,10 @@
-//! `fifo_matching`: under `fifo` the participant that waits longest, of those possible, is matched
-//! first, and the answer says its true place.
+//! `fifo_matching`: under `fifo` the possible participant that has waited longest is matched first,
+//! and the answer has its true place.
 
 use chat_types::config::Matching;
-use sim_model::protocol::{Answer, Outcome};
+use sim_model::protocol::Answer;
 
-use super::{Rule, decision, events};
+use super::{Rule, decided_otherwise, events};
 use crate::compared::Compared;
 use crate::difference::Difference;
 use crate::findings::Property;
@@ -15,41 +15,27 @@ pub(super) const RULE: Rule = Rule {
     counts: &[Compared::Queue, Compared::Found],
     breaks: |difference, model| {
         model.config().matching == Matching::Fifo
-            && (partners_differ(difference) || places_differ(difference))
+            && (partners_differ(difference) || decided_otherwise(difference, place))
     },
 };
 
-/// Whether both facts are a match, with another partner each.
+/// Whether both outcomes are a match, with different partners.
 fn partners_differ(difference: &Difference) -> bool {
-    let partner = |outcome: &Outcome| match outcome {
-        Ok(Answer::Matched { partner, .. }) => Some(*partner),
+    let partner = |answer: &Answer| match answer {
+        Answer::Matched { partner, .. } => Some(*partner),
         _ => None,
     };
-    let pair = |what: Option<&What>| match what {
-        Some(What::Found { pair }) => Some(*pair),
-        _ => None,
-    };
-    let (owed, seen) = events(difference);
-    let found = pair(owed)
-        .zip(pair(seen))
-        .is_some_and(|(owed, seen)| owed != seen);
-    let matched = decision(difference).is_some_and(|(_, owed, said)| {
-        partner(owed)
-            .zip(partner(said))
-            .is_some_and(|(owed, said)| owed != said)
-    });
-    found || matched
+    decided_otherwise(difference, partner)
+        || matches!(
+            events(difference),
+            (Some(What::Found { pair: owed }), Some(What::Found { pair: seen })) if owed != seen
+        )
 }
 
-/// Whether both decisions put the caller in the line, at another place each.
-fn places_differ(difference: &Difference) -> bool {
-    let place = |outcome: &Outcome| match outcome {
-        Ok(Answer::Waiting { position, .. }) => Some(*position),
+/// The place in the line.
+const fn place(answer: &Answer) -> Option<u32> {
+    match answer {
+        Answer::Waiting { position, .. } => Some(*position),
         _ => None,
-    };
-    decision(difference).is_some_and(|(_, owed, said)| {
-        place(owed)
-            .zip(place(said))
-            .is_some_and(|(owed, said)| owed != said)
-    })
+    }
 }

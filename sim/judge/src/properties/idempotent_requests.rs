@@ -1,7 +1,7 @@
-//! `idempotent_requests`: a repeated request key has one effect and one answer, and a
-//! refusal says what is known of earlier attempts.
+//! `idempotent_requests`: a repeated request key has one effect and one answer, and a refusal tells
+//! what is known of earlier attempts.
 
-use super::{Rule, refuses};
+use super::{Rule, decision, refuses};
 use crate::compared::Compared;
 use crate::difference::Difference;
 use crate::findings::Property;
@@ -10,23 +10,23 @@ pub(super) const RULE: Rule = Rule {
     property: Property::IdempotentRequests,
     counts: &[Compared::Repeat],
     breaks: |difference, _| {
-        matches!(difference, Difference::Decision { repeated: true, .. })
+        decision(difference).is_some_and(|decision| decision.repeated)
             || refuses(difference, "request_key_reused")
             || earlier_attempts_differ(difference)
             || denies(difference)
     },
 };
 
-/// Whether a call that was decided is refused as if it could be tried again.
+/// Whether a decided call is refused as retryable.
 fn denies(difference: &Difference) -> bool {
     matches!(
         difference,
-        Difference::Answer { owed: Ok(_), said: Err(said), op: Some(op), .. }
-            if said.is_retryable() && !op.is_read()
+        Difference::Answer { owed: Ok(_), said: Err(said), call }
+            if said.is_retryable() && call.op().is_some_and(|op| !op.is_read())
     )
 }
 
-/// Whether both refuse alike, and differ in what they say of earlier attempts.
+/// Whether both are the same refusal, except for what they tell about earlier attempts.
 fn earlier_attempts_differ(difference: &Difference) -> bool {
     matches!(
         difference,

@@ -1,9 +1,9 @@
-//! Quantiles of how long things take, from the intended start.
+//! Quantiles of durations, from the intended start.
 
 use super::fairness;
 use sim_model::plan::{Figure, Threshold};
 
-/// Whether a threshold is about latency.
+/// Whether a threshold belongs to `latency`.
 #[must_use]
 pub fn is_meant(threshold: &Threshold) -> bool {
     let of_duration = matches!(

@@ -1,5 +1,5 @@
-//! `moderation`: blocks, reports, mutes, kicks, closings and bans do what they say, and members
-//! receive the events of it.
+//! `moderation`: blocks, reports, mutes, kicks, closings and bans have the prescribed effects, and
+//! members receive their events.
 
 use sim_model::protocol::Op;
 use sim_model::server::Entry;
@@ -9,7 +9,7 @@ use crate::compared::Compared;
 use crate::difference::Difference;
 use crate::findings::Property;
 
-/// What is kept of blocks, reports, bans and mutes.
+/// The stored blocks, reports, bans and mutes.
 pub(super) const KEPT: Rule = Rule {
     property: Property::Moderation,
     counts: &[],
@@ -35,6 +35,7 @@ pub(super) const RULE: Rule = Rule {
                 op(difference),
                 Some(Op::Block { .. } | Op::Unblock { .. } | Op::Report { .. })
             )
-            || decision(difference).is_some_and(|(entry, _, _)| matches!(entry, Entry::Operate(_)))
+            || decision(difference)
+                .is_some_and(|decision| matches!(decision.entry, Entry::Operate(_)))
     },
 };

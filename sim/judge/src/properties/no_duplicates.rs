@@ -2,7 +2,7 @@
 
 use super::{Rule, concerns};
 use crate::compared::Compared;
-use crate::difference::{Channel, Difference};
+use crate::difference::{Channel, Difference, InboxPlace};
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,11 +10,11 @@ pub(super) const RULE: Rule = Rule {
     counts: &[Compared::Message],
     breaks: |difference, _| match difference {
         // A message that the inbox has already, while the one owed here comes later.
-        Difference::Event {
+        Difference::Event(InboxPlace {
             repeated: true,
             skipped: false,
             ..
-        } => concerns(difference, Compared::Message),
+        }) => concerns(difference, Compared::Message),
         // A check without a cursor that begins before the place where the last answer ended.
         Difference::Reach {
             channel: Channel::Check,

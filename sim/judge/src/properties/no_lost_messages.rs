@@ -1,12 +1,12 @@
 //! `no_lost_messages`: an accepted message is in the inbox of each member to whom it is owed; a
-//! check without a cursor goes on where the answer before it ended; only a cursor acknowledges.
+//! check without a cursor continues after the last answer; only a cursor acknowledges.
 
 use sim_model::protocol::Answer;
 use sim_model::server::Entry;
 
 use super::{Rule, batched, events, refuses};
 use crate::compared::Compared;
-use crate::difference::{Channel, Difference};
+use crate::difference::{Channel, Decision, Difference};
 use crate::findings::Property;
 use crate::model::What;
 
@@ -14,9 +14,9 @@ pub(super) const RULE: Rule = Rule {
     property: Property::NoLostMessages,
     counts: &[Compared::Message, Compared::Page],
     breaks: |difference, _| match difference {
-        Difference::Event { skipped, seen, .. } => {
+        Difference::Event(place) => {
             let (owed, _) = events(difference);
-            matches!(owed, Some(What::Message { .. })) && (*skipped || seen.is_none())
+            matches!(owed, Some(What::Message { .. })) && (place.skipped || place.seen.is_none())
         }
         Difference::Reach {
             channel: Channel::Check,
@@ -24,10 +24,10 @@ pub(super) const RULE: Rule = Rule {
         } => true,
         Difference::Batch { .. } => matches!(batched(difference), Some(Entry::Read { .. })),
         // A draft is gone that the caller had.
-        Difference::Decision {
+        Difference::Decision(Decision {
             owed: Ok(Answer::Sent { .. }),
             ..
-        } => refuses(difference, "draft_empty"),
+        }) => refuses(difference, "draft_empty"),
         _ => false,
     },
 };

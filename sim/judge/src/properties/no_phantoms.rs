@@ -1,5 +1,5 @@
-//! `no_phantoms`: an inbox holds no message that was not said, or was refused, or was said in a room
-//! of which the reader is no member, or under another name, or by a participant that is blocked.
+//! `no_phantoms`: an inbox holds no message that was never sent, was refused, was sent to a room of
+//! which the reader is no member, has another sender's name, or is from a blocked participant.
 
 use sim_model::protocol::Op;
 
@@ -13,12 +13,8 @@ pub(super) const RULE: Rule = Rule {
     counts: &[Compared::Message, Compared::Speech],
     breaks: |difference, _| {
         let (owed, seen) = events(difference);
-        let said = |what: Option<&What>| match what {
-            Some(What::Message { sender, text, .. }) => Some((*sender, text.clone())),
-            _ => None,
-        };
-        let seen = said(seen);
-        seen.is_some() && seen != said(owed)
+        let seen = seen.and_then(What::message);
+        seen.is_some() && seen != owed.and_then(What::message)
             || refuses(difference, "not_in_room")
             || refuses(difference, "message_empty")
             || refuses(difference, "draft_empty")

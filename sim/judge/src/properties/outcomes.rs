@@ -1,8 +1,11 @@
-//! `outcomes`: each call has the answer or the refusal that the protocol prescribes, where no other
-//! property has the rule.
+//! `outcomes`: each call has the prescribed answer or refusal, unless another property has the
+//! rule.
 
-use super::{Rule, refuses};
+use sim_model::protocol::{Answer, Outcome};
+
+use super::{Rule, decision, refuses};
 use crate::compared::Compared;
+use crate::difference::Difference;
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
@@ -17,14 +20,26 @@ pub(super) const RULE: Rule = Rule {
     breaks: |_, _| true,
 };
 
-/// What no state of a room, a line or a stick decides: names, and other arguments.
+/// Decisions that do not depend on a room, the queue or a stick: names and other arguments.
 pub(super) const ARGUMENTS: Rule = Rule {
     property: Property::Outcomes,
     counts: &[],
-    breaks: |difference, _| CODES.iter().any(|code| refuses(difference, code)),
+    breaks: |difference, _| {
+        CODES.iter().any(|code| refuses(difference, code)) || names_differ(difference)
+    },
 };
 
-/// The refusals of arguments.
+/// Whether two decisions make the same match, but show the partner differently.
+fn names_differ(difference: &Difference) -> bool {
+    let pair = |outcome: &Outcome| match outcome {
+        Ok(Answer::Matched { room, partner, .. }) => Some((*room, *partner)),
+        Ok(_) | Err(_) => None,
+    };
+    decision(difference)
+        .is_some_and(|of| pair(&of.owed).is_some() && pair(&of.owed) == pair(&of.said))
+}
+
+/// The refusals because of arguments.
 const CODES: [&str; 7] = [
     "invalid_arguments",
     "invalid_cursor",

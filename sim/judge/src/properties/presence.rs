@@ -5,7 +5,7 @@ use sim_model::server::Entry;
 
 use super::{Rule, batched, concerns, decision, refuses};
 use crate::compared::Compared;
-use crate::difference::{Difference, Due};
+use crate::difference::{Difference, Due, Unasked};
 use crate::findings::Property;
 use crate::model::Deadline;
 
@@ -30,9 +30,10 @@ pub(super) const RULE: Rule = Rule {
                     ..
                 }
             )
-            || decision(difference).is_some_and(|(entry, _, _)| {
+            || matches!(difference, Difference::Unasked(Unasked::End(_)))
+            || decision(difference).is_some_and(|decision| {
                 matches!(
-                    entry,
+                    decision.entry,
                     Entry::OpenStream { .. } | Entry::CloseStream { .. } | Entry::Seen { .. }
                 )
             })

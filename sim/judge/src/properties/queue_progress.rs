@@ -1,5 +1,5 @@
-//! `queue_progress`: two participants that can be matched are matched as soon as the protocol looks
-//! at the line.
+//! `queue_progress`: two participants that can be matched are matched the next time the protocol
+//! examines the queue.
 
 use sim_model::protocol::Op;
 

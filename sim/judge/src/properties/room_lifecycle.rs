@@ -1,11 +1,10 @@
-//! `room_lifecycle`: rooms open, fill and end as the protocol says: one ending per pair room and
-//! member, with the right reason, and nothing after it; a join and a leave for each stay.
+//! `room_lifecycle`: rooms open, fill and end as the protocol prescribes: one ending per pair room
+//! and member, with the right reason, and nothing after it; a join and a leave for each membership.
 
-use sim_model::protocol::{Answer, Op, Outcome};
+use sim_model::protocol::{Answer, Op};
 
-use super::{Rule, concerns, decision, op, refuses};
+use super::{Rule, concerns, decided_otherwise, op, refuses};
 use crate::compared::Compared;
-use crate::difference::Difference;
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
@@ -20,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
         concerns(difference, Compared::Ended)
             || concerns(difference, Compared::Member)
             || refuses(difference, "no_stick")
-            || turns_differ(difference)
+            || decided_otherwise(difference, turns_left)
             || matches!(
                 op(difference),
                 Some(Op::Login { .. } | Op::LeaveChat { .. })
@@ -28,19 +27,15 @@ pub(super) const RULE: Rule = Rule {
     },
 };
 
-/// Whether the two decisions take a message, and differ in the turns that are left.
-fn turns_differ(difference: &Difference) -> bool {
-    let left = |outcome: &Outcome| match outcome {
-        Ok(Answer::Sent { turns_left, .. }) => Some(*turns_left),
+/// The turns that are left after a message.
+const fn turns_left(answer: &Answer) -> Option<Option<u32>> {
+    match answer {
+        Answer::Sent { turns_left, .. } => Some(*turns_left),
         _ => None,
-    };
-    decision(difference).is_some_and(|(_, owed, said)| {
-        let turns = left(owed).zip(left(said));
-        turns.is_some_and(|(owed, said)| owed != said)
-    })
+    }
 }
 
-/// Which room a call means, and whether it is over.
+/// The room of a call, and whether it has ended.
 pub(super) const ROOMS: Rule = Rule {
     property: Property::RoomLifecycle,
     counts: &[],

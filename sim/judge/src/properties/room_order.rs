@@ -1,33 +1,40 @@
-//! `room_order`: all members see one order of a room's events, without holes, and its instants never
+//! `room_order`: all members see one order of a room's events, without gaps, and its instants never
 //! go back.
 
-use sim_model::protocol::{Answer, Outcome};
+use chat_types::Time;
+use sim_model::protocol::{Answer, Room};
 
-use super::{Rule, concerns, decision};
+use super::{Rule, concerns, decided_otherwise};
 use crate::compared::Compared;
-use crate::difference::Difference;
+use crate::difference::{Difference, InboxPlace};
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::RoomOrder,
     counts: &[Compared::Message, Compared::Member, Compared::Speech],
     breaks: |difference, _| {
-        let numbers = matches!(
-            difference,
-            Difference::Event { owed: Some(owed), seen: Some(seen), .. }
-                if owed.what == seen.what
-                    && (owed.room, owed.room_seq, owed.at) != (seen.room, seen.room_seq, seen.at)
-        );
-        let place = |outcome: &Outcome| match outcome {
-            Ok(Answer::Sent {
-                room, room_seq, at, ..
-            }) => Some((*room, *room_seq, *at)),
-            _ => None,
-        };
-        let sent = decision(difference).is_some_and(|(_, owed, said)| {
-            let places = place(owed).zip(place(said));
-            places.is_some_and(|(owed, said)| owed != said)
-        });
-        numbers || sent || concerns(difference, Compared::Message)
+        numbers_differ(difference)
+            || decided_otherwise(difference, place)
+            || concerns(difference, Compared::Message)
     },
 };
+
+/// Whether one event was received under another number, or of another instant.
+fn numbers_differ(difference: &Difference) -> bool {
+    matches!(
+        difference,
+        Difference::Event(InboxPlace { owed: Some(owed), seen: Some(seen), .. })
+            if owed.what == seen.what
+                && (owed.room, owed.room_seq, owed.at) != (seen.room, seen.room_seq, seen.at)
+    )
+}
+
+/// Where a message stands, and since when.
+const fn place(answer: &Answer) -> Option<(Room, u64, Time)> {
+    match answer {
+        Answer::Sent {
+            room, room_seq, at, ..
+        } => Some((*room, *room_seq, *at)),
+        _ => None,
+    }
+}

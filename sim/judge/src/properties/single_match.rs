@@ -5,6 +5,7 @@ use sim_model::protocol::{Answer, Outcome};
 
 use super::{Rule, decision, events, refuses};
 use crate::compared::Compared;
+use crate::difference::Decision;
 use crate::findings::Property;
 use crate::model::What;
 
@@ -16,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         let found = |what: Option<&What>| matches!(what, Some(What::Found { .. }));
         let matched = |outcome: &Outcome| matches!(outcome, Ok(Answer::Matched { .. }));
         (found(seen) && !(found(owed) && owed == seen))
-            || decision(difference).is_some_and(|(_, owed, said)| {
+            || decision(difference).is_some_and(|Decision { owed, said, .. }| {
                 matched(said)
                     || matches!(
                         (owed, said),

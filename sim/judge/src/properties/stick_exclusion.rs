@@ -22,8 +22,7 @@ pub(super) const RULE: Rule = Rule {
     },
 };
 
-/// Whether one of the two decisions gives the stick where the other does not, or under another
-/// epoch or lease.
+/// Whether only one of the two decisions grants the stick, or both with different epochs or leases.
 fn holds_wrongly(difference: &Difference) -> bool {
     let grant = |outcome: &Outcome| match outcome {
         Ok(Answer::Stick {
@@ -34,11 +33,11 @@ fn holds_wrongly(difference: &Difference) -> bool {
         }) => Some((*place == 0, *epoch, *lease_until)),
         _ => None,
     };
-    decision(difference).is_some_and(|(_, owed, said)| grant(owed) != grant(said))
+    decision(difference).is_some_and(|decision| grant(&decision.owed) != grant(&decision.said))
 }
 
-/// Whether a grant was seen that is not owed: of another epoch or lease, or at another moment. The
-/// right grant to another member is a matter of order.
+/// Whether an unexpected grant was observed: with another epoch or lease, or at another time. The
+/// right grant to another member is a violation of the order.
 fn grants_differ(difference: &Difference) -> bool {
     let grant = |what: Option<&What>| match what {
         Some(What::Stick {

@@ -1,4 +1,4 @@
-//! `stick_order`: claims are granted in the order in which they were made.
+//! `stick_order`: claims are granted in their order.
 
 use sim_model::protocol::Op;
 
@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     },
 };
 
-/// Whether both events are grants: to another member each.
+/// Whether both events are grants, to different members.
 fn both_grant(difference: &Difference) -> bool {
     let (owed, seen) = events(difference);
     grants(owed) && grants(seen)

@@ -1,6 +1,6 @@
-//! One place of an inbox, or of a room, shows one event: to one reader again (`no_duplicates`), and
-//! to all readers (`room_order`). Within an inbox the places of a room ascend, and no timestamp of
-//! a room goes back.
+//! One position of an inbox, or of a room, has one event: for one reader at any time
+//! (`no_duplicates`), and for all readers (`room_order`). Within an inbox the positions of a room
+//! ascend, and no timestamp of a room goes back.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -25,22 +25,15 @@ pub(super) struct Arrival<'a> {
 }
 
 impl Arrival<'_> {
-    /// The places of the inbox for which it stands.
+    /// The positions of the inbox that it covers.
     const fn places(&self) -> (u64, u64) {
-        match *self.saw {
-            Saw::Gap { from, to, .. } => (from, to),
-            Saw::Found { .. }
-            | Saw::Message { .. }
-            | Saw::Ended { .. }
-            | Saw::PartnerAway { .. }
-            | Saw::PartnerBack { .. }
-            | Saw::Member { .. }
-            | Saw::Stick { .. }
-            | Saw::Moderation { .. } => (self.seq, self.seq),
+        if let Saw::Gap { from, to, .. } = *self.saw {
+            return (from, to);
         }
+        (self.seq, self.seq)
     }
 
-    /// Compares it with what arrived before, and takes it in.
+    /// Compares it with earlier arrivals, and adds it.
     pub(super) fn compare(&self, book: &mut Book, findings: &mut Findings) {
         let (at, reader, seq) = (self.at, self.reader, self.seq);
         let person = book.people.entry(reader).or_default();
@@ -83,7 +76,7 @@ impl Arrival<'_> {
     }
 }
 
-/// Whether two readers received one event. Of a match each is shown the other alone.
+/// Whether two readers received the same event. Each partner of a match sees only the other.
 fn is_same(first: &Seen, reader: User, saw: &Saw<'_>) -> bool {
     if let (What::Found { pair: [one, other] }, Saw::Found { partner, .. }) =
         (&first.event.what, saw)
@@ -93,13 +86,13 @@ fn is_same(first: &Seen, reader: User, saw: &Saw<'_>) -> bool {
     first.event.seen_by(reader) == *saw
 }
 
-/// The order of the rooms' places in every inbox, and of each room's timestamps.
+/// Judges the order of the rooms' positions in every inbox, and of each room's timestamps.
 pub(super) fn judge(book: &Book, findings: &mut Findings) {
     for reader in book.people.keys() {
         ascend(book, *reader, findings);
     }
     for of_room in book.rooms.values() {
-        // Without a timestamp the instant of the arrival stands in its place.
+        // Without a timestamp, the instant of the arrival is used.
         let stamped = of_room.values().filter(|seen| seen.event.at != seen.at);
         for (before, seen) in stamped.clone().zip(stamped.skip(1)) {
             findings.exercise(Property::RoomOrder, 1);

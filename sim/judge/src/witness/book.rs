@@ -1,4 +1,4 @@
-//! What the clients of one run did and saw, put together by participant, room and text.
+//! What the clients of one run did and observed, by participant, room and text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,42 +9,42 @@ use sim_model::plan::{Argument, Persona, Plan, ScriptStep, Workload};
 use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Room, User};
 
 use crate::fact::Fact;
-use crate::model::{Event, What};
+use crate::model::Event;
 
 /// The facts that rules compare at the end of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Book {
     /// The participants whose clients are observed. All others are strangers.
     pub(super) people: BTreeMap<User, Person>,
-    /// Each room's events by their places, as far as a client received them.
+    /// Each room's events by position, as far as a client received them.
     pub(super) rooms: BTreeMap<Room, BTreeMap<u64, Seen>>,
-    /// Each room's places that the answers to sends and pushes name.
+    /// Each room's positions from the answers to sends and pushes.
     pub(super) accepted: BTreeMap<Room, BTreeMap<u64, Accepted>>,
-    /// All calls that carry a text, by that text.
+    /// All calls with a text, by that text.
     pub(super) texts: BTreeMap<Arc<str>, Vec<Spoken>>,
-    /// Who called for a block of whom, whatever was answered.
+    /// Attempted blocks, whatever their answers.
     pub(super) blocks: BTreeSet<(User, User)>,
-    /// Where an unanswered call stands in `texts`.
+    /// The index of an unanswered call in `texts`.
     open: BTreeMap<(Agent, CallId), (Arc<str>, usize)>,
-    /// Calls with a request key, by client.
+    /// The number of calls with a request key, by client.
     keyed: BTreeMap<Agent, u64>,
     remembered_keys: u64,
     /// Whether no call of the plan reuses the key of another call.
     has_own_keys: bool,
 }
 
-/// A participant, as its own client knows it.
+/// A participant, as known to its own client.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Person {
-    /// The events of its inbox: the room, and the place there.
+    /// The events of its inbox: the room, and the position there.
     pub(super) inbox: BTreeMap<u64, (Room, u64)>,
-    /// The first and the last place of each gap.
+    /// The first and the last position of each gap.
     gaps: BTreeSet<(u64, u64)>,
-    /// All places up to this one arrived, as events or in gaps.
+    /// All positions up to this one arrived, as events or in gaps.
     pub(super) complete: u64,
-    /// When the latest check left that found nothing behind `complete`.
+    /// When the latest check that found nothing after `complete` was sent.
     pub(super) drained: Option<Time>,
-    /// Its calls that give something up, and for which room, if they name one.
+    /// Its calls that may release the stick or end a membership, with their room if they name one.
     given_up: BTreeSet<(&'static str, Option<Room>)>,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Seen {
     pub(super) at: Time,
 }
 
-/// A place of a room that the answer to a send names; without a text, to a push.
+/// A position of a room from the answer to a send; or to a push, if there is no text.
 #[derive(Clone, Debug)]
 pub(super) struct Accepted {
     pub(super) sender: User,
@@ -65,7 +65,7 @@ pub(super) struct Accepted {
     pub(super) at: Time,
 }
 
-/// A call that carries a text.
+/// A call with a text.
 #[derive(Clone, Debug)]
 pub(super) struct Spoken {
     pub(super) agent: Agent,
@@ -83,10 +83,7 @@ impl Seen {
 
     /// The sender and the text of a message.
     pub(super) const fn message(&self) -> Option<(User, &Arc<str>)> {
-        if let What::Message { sender, text, .. } = &self.event.what {
-            return Some((*sender, text));
-        }
-        None
+        self.event.what.message()
     }
 }
 
@@ -101,7 +98,7 @@ impl Person {
         !self.gaps.is_empty()
     }
 
-    /// An event arrived, or a gap.
+    /// An event or a gap arrived.
     pub(super) fn receive(&mut self, (from, to): (u64, u64), place: Option<(Room, u64)>) {
         match place {
             Some(place) => drop(self.inbox.insert(from, place)),
@@ -114,7 +111,8 @@ impl Person {
         }
     }
 
-    /// The last place of the gap that covers this place, or the place itself if it has an event.
+    /// The last position of the gap that covers this position, or the position itself if it has an
+    /// event.
     fn end_of(&self, seq: u64) -> Option<u64> {
         let gap = self
             .gaps
@@ -124,7 +122,7 @@ impl Person {
         gap.map(|(_, to)| *to).or(event)
     }
 
-    /// Whether it ever made such a call that may concern the room.
+    /// Whether it ever made a call of this kind that may affect the room.
     pub(super) fn may_have_called(&self, verb: &'static str, room: Room) -> bool {
         let calls = [None, Some(room)];
         calls
@@ -139,7 +137,7 @@ impl Spoken {
         matches!(self.outcome, Some(Err(refusal)) if is_remembered(refusal.code))
     }
 
-    /// Whether it is a send of which nothing certain says if it took effect.
+    /// Whether it is a send whose effect is uncertain.
     pub(super) fn is_open(&self) -> bool {
         self.verb == "send" && !matches!(self.outcome, Some(Ok(_))) && !self.is_refused()
     }
@@ -148,7 +146,7 @@ impl Spoken {
 impl Book {
     pub(super) fn new(plan: &Plan) -> Self {
         let reuses = |step: &ScriptStep| step.leave_out.contains(&Argument::FreshKey);
-        // A stray call has the key of the call before now and then.
+        // A stray call sometimes has the key of the call before.
         let strays = |persona: &Arc<Persona>| persona.habits.stray != Ratio::NEVER;
         let reused = match &plan.workload {
             Workload::Steps { steps, .. } => steps.iter().any(reuses),
@@ -161,7 +159,7 @@ impl Book {
         }
     }
 
-    /// Takes in a call. `is_keyed`: it has a request key.
+    /// Processes a call. `is_keyed`: it has a request key.
     pub(super) fn call(
         &mut self,
         id: (Agent, CallId),
@@ -193,7 +191,7 @@ impl Book {
         }
     }
 
-    /// Takes in the answer to a call.
+    /// Processes the answer to a call.
     pub(super) fn answer(&mut self, id: (Agent, CallId), user: User, outcome: &Outcome, at: Time) {
         let open = self.open.remove(&id);
         if let Some((text, index)) = &open
@@ -210,12 +208,12 @@ impl Book {
         }
     }
 
-    /// The event of this place, if a client received it.
+    /// The event at this position, if a client received it.
     pub(super) fn seen(&self, (room, room_seq): (Room, u64)) -> Option<&Seen> {
         self.rooms.get(&room)?.get(&room_seq)
     }
 
-    /// What this reader received at this place of its inbox.
+    /// The event that this reader received at this position of its inbox.
     pub(super) fn received(&self, reader: User, seq: u64) -> Option<Fact> {
         let place = self.people.get(&reader)?.inbox.get(&seq)?;
         Some(Fact::Received(
@@ -225,7 +223,7 @@ impl Book {
         ))
     }
 
-    /// Whether every key of the client is its call's own, and still remembered by the server.
+    /// Whether every key of the client belongs to one call only, and the server still remembers it.
     pub(super) fn remembers_keys(&self, agent: Agent) -> bool {
         let keys = self.keyed.get(&agent).copied().unwrap_or(0);
         self.has_own_keys && keys <= self.remembered_keys

@@ -1,9 +1,10 @@
-//! `no_lost_messages`: a member whose client read past a message's place received the message.
+//! `no_lost_messages`: a member whose client read past a message's position received the message.
 //!
-//! Certain is: the message exists (a sender's answer names it, or another member received it); the
-//! reader was a member at its place, by its own inbox, which has no hole and no gap; the reader
-//! received a later event of the room, or its inbox was read to the end by a check that left
-//! after the message was known to exist; and neither of the two ever called for a block.
+//! A violation is certain under these conditions. The message exists: a sender's answer names it,
+//! or another member received it. The reader was a member at its position, by its own inbox, which
+//! has no missing position and no gap. The reader received a later event of the room, or its inbox
+//! was read to the end by a check that was sent after the message was known to exist. Neither of
+//! the two ever tried to block the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,7 @@ use crate::model::What;
 
 const LOST: Property = Property::NoLostMessages;
 
-/// Messages that exist: the sender, since when that is known, and by which fact.
+/// Known messages: the sender, since when the message is known, and the fact that proves it.
 type Messages = BTreeMap<(Room, u64), (User, Time, Fact)>;
 
 /// Compares every known message with the inboxes of all members.
@@ -84,16 +85,16 @@ fn messages(book: &Book) -> Messages {
     messages
 }
 
-/// One room, as one reader's inbox shows it.
+/// One room, as seen in one reader's inbox.
 #[derive(Default)]
 struct View {
-    /// By place of the room, what the event says of the reader's own stay.
+    /// By position of the room: how the event changes the reader's membership.
     events: BTreeMap<u64, Option<Stay>>,
-    /// The last place in the complete beginning of the inbox.
+    /// The last position within the complete part of the inbox.
     reached: u64,
 }
 
-/// A stay of the reader in the room.
+/// A change of the reader's membership in the room.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stay {
     Begins,
@@ -101,7 +102,7 @@ enum Stay {
 }
 
 impl View {
-    /// Whether the reader was a member at this place, as far as it knows, or received its event.
+    /// Whether the reader was a member at this position, as far as known, or received its event.
     fn is_owed(&self, room_seq: u64) -> bool {
         let before = self.events.range(..room_seq).rev();
         let stay = before.filter_map(|(_, stay)| *stay).next();

@@ -1,5 +1,6 @@
-//! Pair rooms. `single_match`: a room is found by two different participants, and nobody finds one
-//! while in another. `room_lifecycle`: a room is found at its first place, and ends at its last.
+//! Pair rooms. `single_match`: a room's `chatroom.found` goes to two different participants, and to
+//! none that is in another pair room. `room_lifecycle`: `chatroom.found` is the first event of a
+//! room, and the end is its last.
 
 use std::ops::Bound;
 
@@ -14,7 +15,7 @@ use crate::model::What;
 const MATCH: Property = Property::SingleMatch;
 const LIFE: Property = Property::RoomLifecycle;
 
-/// Compares what is known of every pair room.
+/// Compares the known facts about every pair room.
 pub(super) fn judge(book: &Book, findings: &mut Findings) {
     for reader in book.people.keys() {
         one_after_another(book, *reader, findings);
@@ -26,7 +27,7 @@ pub(super) fn judge(book: &Book, findings: &mut Findings) {
     }
 }
 
-/// Goes through one inbox: each room that is found, and whether the one before was over.
+/// Walks through one inbox: whether the previous room was over at each new match.
 fn one_after_another(book: &Book, reader: User, findings: &mut Findings) {
     let person = &book.people[&reader];
     let (mut current, mut last): (Option<(Room, User, u64)>, u64) = (None, 0);
@@ -53,7 +54,7 @@ fn one_after_another(book: &Book, reader: User, findings: &mut Findings) {
             blame(findings, MATCH, seen.at, [rule, found]);
         }
         if let Some((room, partner, before)) = current {
-            // Who ends a room by an own call receives no event of that.
+            // A participant that ends a room by its own call receives no event about it.
             if person.may_have_called("leave_chat", room)
                 || book.blocks.contains(&(reader, partner))
             {

@@ -1,7 +1,6 @@
-//! `no_phantoms`: a message received is the text of a call by its sender in that room, no call that
-//! was refused for good, and nothing of the reader's own. `no_duplicates`: the text of one keyed
-//! call stands at one place. `room_order`: the place that a sender's answer names shows the
-//! sender's text.
+//! `no_phantoms`: a received message has the text of a call by its sender in that room, which was
+//! not finally refused, and is not the reader's own. `no_duplicates`: the text of one call with a
+//! key is at one position. `room_order`: the position in a sender's answer has the sender's text.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use super::book::{Book, Seen, Spoken};
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
 
-/// Compares every message received with the calls that carry texts.
+/// Compares every received message with the calls that have texts.
 pub(super) fn judge(book: &Book, findings: &mut Findings) {
     let mut places: BTreeMap<&Arc<str>, Vec<&Seen>> = BTreeMap::new();
     for seen in book.rooms.values().flat_map(BTreeMap::values) {
@@ -56,8 +55,8 @@ pub(super) fn judge(book: &Book, findings: &mut Findings) {
     }
 }
 
-/// Whether all that says the text is one effect of this call: it is keyed, and no stranger and no
-/// push, which says what its appends said, comes into question.
+/// Whether all messages with the text must be one effect of this call: the call has a key, and
+/// neither a stranger nor a push can have sent the text.
 fn is_once(book: &Book, call: &Spoken, seen: &[&Seen]) -> bool {
     let is_own = |seen: &&Seen| {
         let person = call.user.and_then(|user| book.people.get(&user));
@@ -87,7 +86,7 @@ fn is_phantom(
         findings.exercise(Property::NoPhantoms, 1);
         return false;
     }
-    // What a push says is not known for certain, and nothing of what a stranger says.
+    // The text of a push is uncertain, and that of a stranger is unknown.
     let sender_book = book.people.get(&sender);
     if sender_book.is_none_or(|person| person.may_have_called("push", room)) {
         findings.leave_unjudged(Property::NoPhantoms, 1);

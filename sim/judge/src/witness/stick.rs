@@ -1,10 +1,10 @@
 //! The stick of each room, from the merged order of its events. `stick_exclusion`: epochs count
-//! grants; no grant while another holds; what ends is the holder's grant; a message shows the
-//! epoch of its sender's grant, or none; the holder's push releases. `stick_order`: no claim is
-//! passed over.
+//! grants; no grant while another participant holds the stick; only the holder's grant ends; a
+//! message has the epoch of its sender's grant, or none; the holder's push releases the stick.
+//! `stick_order`: no claim is overtaken.
 //!
-//! A place that no client knows makes the holder unknown until the next grant, and the claim line
-//! for good, but for claims that are seen later.
+//! After a position that no client knows, the holder is unknown until the next grant. The queue of
+//! claims stays unknown, except for claims that are observed later.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::model::What;
 const HELD: Property = Property::StickExclusion;
 const ORDER: Property = Property::StickOrder;
 
-/// Goes through the events of every room whose stick is in use.
+/// Walks through the events of every room with a stick.
 pub(super) fn judge(book: &Book, findings: &mut Findings) {
     for (room, of_room) in &book.rooms {
         let uses_stick = |seen: &Seen| matches!(seen.event.what, What::Stick { .. });
@@ -37,24 +37,24 @@ pub(super) fn judge(book: &Book, findings: &mut Findings) {
     }
 }
 
-/// The holder and the epoch of the grant; none while nobody holds the stick.
+/// The holder and the epoch of the grant; `None` while there is no holder.
 type Holder = Option<(User, u64)>;
 
 struct Walk<'a> {
     book: &'a Book,
     room: Room,
-    /// The place before.
+    /// The previous position.
     last: u64,
-    /// Unknown behind a place that no client knows.
+    /// Unknown after a position that no client knows.
     holder: Option<Holder>,
-    /// The latest grant, its epoch, and the unknown places since then.
+    /// The latest grant, its epoch, and the number of unknown positions since then.
     grant: Option<&'a Seen>,
     epoch: u64,
     holes: u64,
-    /// The claims that wait, in their order, and whether no earlier one is unknown.
+    /// The waiting claims in their order, and whether no earlier one is unknown.
     claims: Vec<(User, &'a Seen)>,
     is_whole: bool,
-    /// The holder's push, if it is the place before.
+    /// The holder's push, if it is at the previous position.
     push: Option<(Fact, What)>,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether an event fits what the latest grant left behind; not judged where that is unknown.
+    /// Whether an event is consistent with the latest grant; not judged where the state is unknown.
     fn compare(&self, fits: Option<bool>, seen: &Seen, findings: &mut Findings) {
         match fits {
             None => findings.leave_unjudged(HELD, 1),

@@ -1,10 +1,10 @@
-//! What a witness may conclude from hand-written histories, and what not.
+//! What a witness may and may not conclude, on hand-written histories.
 
 pub(crate) mod story;
 
 use chat_types::{Span, Time};
 use sim_model::protocol::{
-    Answer, Earlier, EndReason, LostRange, Op, Presence, Refusal, Saw, StickChange, User,
+    Answer, EndReason, LostRange, Op, Presence, Refusal, Saw, StickChange, User,
 };
 
 use story::*;
@@ -128,7 +128,7 @@ fn two_calls_with_one_text_may_stand_at_two_places() {
         story.sends(ANN, "hi", (PAIR, place));
         story.sees(BEN, message(PAIR, place, ANN, "hi"));
     }
-    // Places of the inbox that ascend are no duplicates either.
+    // Ascending positions of the inbox are no duplicates either.
     story.keeps("no_duplicates", (2, 1));
 }
 
@@ -189,11 +189,7 @@ fn a_message_that_no_call_says_is_a_phantom() {
 fn a_message_that_was_refused_is_a_phantom_unless_an_attempt_may_have_passed() {
     let told = |code| {
         let mut story = Story::of_a_pair();
-        let refusal = Refusal {
-            code,
-            retry_after: None,
-            earlier: Earlier::Unsaid,
-        };
+        let refusal = Refusal::of(code);
         story.asks(ANN, &send(PAIR, "one"), Err(refusal));
         story.sees(BEN, message(PAIR, 2, ANN, "one"));
         story
@@ -241,7 +237,7 @@ fn a_grant_is_the_next_and_its_holder_the_only_one() {
     story.all_see(&ALL, stick(5, BEN, granted(2)));
     story.breaks("stick_exclusion");
 
-    // One place is not known: the grant between may have stood there.
+    // One position is unknown: it may have been the grant.
     let mut story = Story::in_the_lobby();
     story.all_see(&ALL, stick(5, ANN, granted(2)));
     story.keeps("stick_exclusion", (1, 0));

@@ -1,4 +1,4 @@
-//! Those who ask a server things in order to measure it.
+//! The participants that measure a server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,16 +15,16 @@ use crate::reply::Reply;
 use crate::survey::Tools;
 use sim_model::protocol::{Answer, Op, ReadBy, Refusal, Room};
 
-/// How long an answer may take.
+/// The longest time for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is said: about as long as people's lines are.
+/// A message of usual length.
 const WORDS: &str = "the kettle is on, and the seven o'clock train was nearly on time today";
 
-/// How often a place to talk in may end before that is no end of a room any more.
+/// How many times in a row a new room may be needed before the measurement fails.
 const MOVES: usize = 3;
 
-/// Participants of the server, and the first two of them in a room.
+/// Participants of the server, of whom the first two share a room.
 pub(super) struct Guests<'p> {
     pub(super) pool: &'p mut Pool,
     tools: Tools,
@@ -44,21 +44,21 @@ impl<'p> Guests<'p> {
         }
     }
 
-    /// The cheapest request that there is.
+    /// Makes the cheapest request of the protocol.
     pub(super) fn least(&mut self) -> Result<Span, Trouble> {
         let session = Arc::clone(&self.seats[0].session);
         let (_, took) = self.exchange(&session, Want::Least)?;
         Ok(took)
     }
 
-    /// A read.
+    /// Makes a read.
     pub(super) fn read(&mut self) -> Result<Span, Trouble> {
         let (answer, took) = self.ask(0, read())?;
         answer.map_err(|refusal| Trouble::Refused("check", refusal.code))?;
         Ok(took)
     }
 
-    /// A message, which is journalled; somewhere else when the room has ended meanwhile.
+    /// Sends a message, which is journalled. If the room has ended, sends it in a new one.
     pub(super) fn say(&mut self) -> Result<Span, Trouble> {
         let mut refused = "room_not_found";
         for _ in 0..MOVES {
@@ -70,7 +70,7 @@ impl<'p> Guests<'p> {
                 Err(refusal) => refused = refusal.code,
             }
             match refused {
-                // A pair's room takes so many messages, and a grant of a stick so much time.
+                // A pair room has a limit of messages, and a grant of the stick has a lease.
                 "chat_ended" => self.pair()?,
                 "stick_required" => self.claim()?,
                 _ => break,
@@ -79,8 +79,8 @@ impl<'p> Guests<'p> {
         Err(Trouble::Refused("send_message", refused))
     }
 
-    /// Brings the first guests where they can talk: two to a room for pairs; where the server has
-    /// none, one alone to a table.
+    /// Puts the first guests into a room: two into a pair room. If the server has none, one into a
+    /// named room.
     pub(super) fn meet(&mut self) -> Result<(), Trouble> {
         let needed = ["check", "send_message"];
         let lacking: Vec<&str> = needed
@@ -109,7 +109,7 @@ impl<'p> Guests<'p> {
         (partner == first).then_some(()).ok_or(Trouble::Busy)
     }
 
-    /// Takes the stick of the table, where there is one.
+    /// Takes the stick of the named room, if the server has sticks.
     fn claim(&mut self) -> Result<(), Trouble> {
         if self.tools.has("talking_stick") {
             let (answer, _) = self.ask(
@@ -130,7 +130,7 @@ impl<'p> Guests<'p> {
         Ok(())
     }
 
-    /// Sees to it that there are so many guests.
+    /// Registers guests until there are this many.
     pub(super) fn invite(&mut self, many: usize) -> Result<(), Trouble> {
         while self.seats.len() < many {
             let who = self.seats.len();
@@ -155,7 +155,7 @@ impl<'p> Guests<'p> {
         Ok(())
     }
 
-    /// What a guest needs to read by itself.
+    /// The session and the request with which a guest reads on its own.
     pub(super) fn reader(&self, who: usize) -> (Arc<Session>, Ask) {
         let seat = &self.seats[who];
         let ask = Ask {
@@ -172,7 +172,7 @@ impl<'p> Guests<'p> {
     }
 
     fn enter(&mut self, who: usize) -> Result<Answer, Trouble> {
-        // Nobody else shares it, where interests count.
+        // An interest that no other participant has.
         let interest = self.pool.net.writer.names.suffix().trim_start_matches('-');
         let op = Op::EnterQueue {
             interests: [interest.into()].into(),
@@ -182,7 +182,7 @@ impl<'p> Guests<'p> {
         self.granted(who, op)
     }
 
-    /// Asks for what may not be refused.
+    /// Makes a call that must be accepted.
     fn granted(&mut self, who: usize, op: Op) -> Result<Answer, Trouble> {
         let name = op.tool();
         let (answer, _) = self.ask(who, op)?;
@@ -215,8 +215,8 @@ impl<'p> Guests<'p> {
         Ok((outcome, took))
     }
 
-    /// Makes one request, and waits for what comes of it: from when it was sent to when its answer
-    /// was heard on this thread, as a run measures it.
+    /// Makes one request and waits for its result. Measures from the send until this thread
+    /// received the answer, as a run does.
     fn exchange(&mut self, session: &Arc<Session>, want: Want) -> Result<(News, Span), Trouble> {
         let clock = self.pool.net.clock;
         let began = clock.now();
@@ -251,10 +251,10 @@ impl<'p> Guests<'p> {
         }
     }
 
-    /// Takes everybody away again, as far as the protocol knows a way to.
+    /// Unregisters all guests, as far as the protocol can.
     pub(super) fn leave(mut self) {
         if let Some(room) = self.room.take() {
-            // Whoever does not get out of the room is taken away with it.
+            // A guest that cannot leave the room is removed by unregistering.
             let _ = self.ask(0, Op::LeaveChat { room: Some(room) });
         }
         let seats: Vec<&Seat> = self.seats.iter().collect();
@@ -267,7 +267,7 @@ fn handle(seat: &Seat) -> Option<Arc<str>> {
     Some(Arc::clone(&credentials.handle))
 }
 
-/// Nothing in it waits, acknowledges or writes.
+/// A check that does not wait, acknowledge or cause a journal entry.
 fn read() -> Op {
     Op::Check {
         after: None,

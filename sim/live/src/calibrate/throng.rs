@@ -1,4 +1,4 @@
-//! Reads from more and more connections at once, until more of them bring no more reads.
+//! Reads on more and more connections at once, until more of them do not increase the throughput.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use crate::caller::{Repeated, repeat};
 use crate::clock::Clock;
 use sim_model::outcome::Stage;
 
-/// Connections of each stage.
+/// The number of connections of each stage.
 const CONNECTIONS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-/// How long a stage lasts, and how much longer an answer may take than that.
+/// The length of a stage, and how much longer an answer may take.
 const STAGE: Span = Span::millis(500);
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A stage brings more when it brings so many times the most so far; after so many that did not,
-/// nothing more is to be had.
+/// A stage counts as better if its throughput is higher by this factor. After `IN_VAIN` stages that
+/// are not, the measurement ends.
 const MORE: f64 = 1.03;
 const IN_VAIN: usize = 2;
 
-/// Adds the stages to the samples, and returns what happened on the way.
+/// Adds the stages to the samples. Returns remarks.
 pub(super) fn crowd(
     guests: &mut Guests<'_>,
     samples: &mut Samples,
@@ -40,7 +40,7 @@ pub(super) fn crowd(
             .and_then(|()| read_all(guests, connections));
         let stage = match stage {
             Ok(stage) => stage,
-            // Enough is known without those who do not fit.
+            // The stages so far are enough.
             Err(why) if !samples.stages.is_empty() => {
                 let why = format!("{connections} connections were too many: {why}");
                 return Ok(vec![why]);
@@ -67,7 +67,7 @@ fn read_all(guests: &Guests<'_>, connections: u32) -> Result<Stage, Trouble> {
     let tasks = (0..connections as usize).map(|who| {
         let (net, gate) = (Arc::clone(&pool.net), Arc::clone(&gate));
         let reading = repeat(net, guests.reader(who), gate, STAGE);
-        // The timer belongs to the thread that the task will run on.
+        // The timer must be created on the thread that runs the task.
         async move { timeout(PATIENCE, reading).await }
     });
     let (began, worked) = (pool.net.clock.now(), Clock::worked());

@@ -1,22 +1,23 @@
-//! One part of a sum, from the other parts and the quantiles of the whole.
+//! Derives one part of a sum from the other parts and the quantiles of the whole.
 
 use chat_types::Span;
 
 use sim_model::draw::Quantiles;
 use sim_model::outcome::Spread;
 
-/// Points at which a sum is looked at.
+/// The number of points at which a sum is evaluated.
 const POINTS: u64 = 1 << 14;
 
-/// The most parts of a sum.
+/// The largest number of parts of a sum.
 const PARTS: usize = 4;
 
-/// Rounds of closing in; it takes about ten.
+/// The largest number of iterations; about ten are needed.
 const ROUNDS: usize = 60;
 
 /// Steps of an additive sequence that fills four dimensions evenly: the powers of 1/1.16730…, the
 /// root of x⁵ = x + 1, as fractions of 2^64 (Martin Roberts, "The unreasonable effectiveness of
-/// quasirandom sequences", 2018). The same points each time, and no generator's luck.
+/// quasirandom sequences", 2018). The points are fixed, so the result does not depend on random
+/// draws.
 const STEPS: [u64; PARTS] = [
     0xdb4f_0b91_75ae_2000,
     0xbbe0_5633_03a4_6000,
@@ -43,8 +44,9 @@ fn sum(parts: &[&Quantiles]) -> Spread {
     }
 }
 
-/// The distribution of which `times` draws, with one from each of the `known`, have these
-/// quantiles; or the nearest to that, for nothing takes less than a microsecond.
+/// The distribution of a part that occurs `times` times beside one draw from each of the `known`,
+/// so that the whole has these quantiles. If no such distribution exists, because nothing takes
+/// less than a microsecond, the nearest one.
 pub(super) fn fit(known: &[&Quantiles], times: usize, whole: Spread) -> Spread {
     let share = |span: Span| Span((span.0 / times.max(1) as u64).max(1));
     let mut part = Spread {
@@ -67,7 +69,7 @@ pub(super) fn fit(known: &[&Quantiles], times: usize, whole: Spread) -> Spread {
     part
 }
 
-/// A quantile of the part, moved by its share of what the sum's is off.
+/// A quantile of the part, moved by its share of the deviation of the sum.
 fn closer(part: Span, wanted: Span, got: Span, times: usize) -> Span {
     let times = times.max(1) as u64;
     let moved = if wanted >= got {
@@ -112,7 +114,7 @@ mod tests {
             let again = sum(&again);
             assert!(near(again.p50, whole.p50), "{again:?} for {whole:?}");
             assert!(near(again.p99, whole.p99), "{again:?} for {whole:?}");
-            // Of a part that hardly shows, the whole says little.
+            // The whole says little about a part that hardly contributes.
             if other.p50 > one.p50 {
                 assert!(near(found.p50, other.p50), "{found:?} for {other:?}");
                 assert!(near(found.p99, other.p99), "{found:?} for {other:?}");

@@ -3,7 +3,7 @@ use sim_model::draw::{Actor, Draw, Quantiles};
 use sim_model::outcome::{Calibration, Trips};
 use sim_report::calibration_yaml;
 
-/// Draws from these parts, added up, so many times.
+/// A number of draws of the sum of these parts.
 fn trips(parts: &[Spread], times: u64) -> Distribution {
     let tables: Vec<Quantiles> = parts.iter().map(|part| part.quantiles()).collect();
     let mut draw = Draw::new(7, Actor::Server);
@@ -29,7 +29,7 @@ fn stage(connections: u32, per_second: f64) -> Stage {
     }
 }
 
-/// What a server with these times would show, that answers so many reads a second at most.
+/// The measurements of a server with these times and this largest throughput.
 fn server(latency: Spread, service: Spread, commit: Spread, most: f64) -> Samples {
     Samples {
         floor: trips(&[latency, latency], 1_000),
@@ -202,7 +202,7 @@ fn a_scenario_takes_the_block_as_it_is() {
         applied.network.latency.shape(),
         plan.network.latency.shape()
     );
-    // So does a program, from JSON.
+    // A program reads the same from JSON.
     let json = serde_json::to_value(&measured).unwrap();
     let lines = format!(
         "capacity: {}\nnetwork: {}\n",

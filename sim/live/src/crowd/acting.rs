@@ -1,4 +1,4 @@
-//! What users ask for: requests, streams, and an end of either.
+//! Performs users' requests: calls, streams, and their ends.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use sim_model::protocol::Agent;
 use sim_user::{Action, Credential};
 
 impl Crowd<'_, '_> {
-    /// Does what the user asks for, and writes its clock down.
+    /// Performs the user's requests, and schedules its timer.
     pub(super) fn settle(&mut self, agent: u32) {
         while let Some(action) = self.clients[agent as usize].user.poll_action() {
             self.act(agent, action);
@@ -35,7 +35,7 @@ impl Crowd<'_, '_> {
         }
     }
 
-    /// A user's clock often moves later before it is due. It is then written down again.
+    /// Whether a user's timer has moved later since it was scheduled. If so, it is scheduled again.
     pub(super) fn timer_is_stale(&mut self, agent: u32, at: Time) -> bool {
         let client = &mut self.clients[agent as usize];
         if client.timer_at != at {
@@ -64,8 +64,8 @@ impl Crowd<'_, '_> {
                 op,
             } => {
                 let (secret, key, handle) = match who {
-                    // A handle is made from the key of the call that asks for it: all attempts
-                    // have one, whatever their habits.
+                    // The handle follows from the key of the registering call, so all attempts have
+                    // one, whatever the user's habits.
                     Credential::New { secret } => {
                         let key = key.unwrap_or(u128::from(mix(3, secret)) << 64);
                         (secret, Some(key), None)
@@ -102,7 +102,7 @@ impl Crowd<'_, '_> {
                 let ticket = client.take(call, attempt);
                 self.forget(ticket);
             }
-            // The streams of a live server are all by the handle.
+            // All streams of a live server are opened by handle.
             Action::OpenStream {
                 stream, who, after, ..
             } => self.open(agent, stream, who, after),
@@ -127,7 +127,7 @@ impl Crowd<'_, '_> {
         }
     }
 
-    /// Nobody waits for this request any more.
+    /// Cancels a request that is not awaited any more.
     pub(super) fn forget(&mut self, ticket: Option<u64>) {
         if let Some(ticket) = ticket {
             self.requests.remove(&ticket);

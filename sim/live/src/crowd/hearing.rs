@@ -1,4 +1,4 @@
-//! What comes back: answers, events, and the ends of streams.
+//! Handles what returns: answers, events, and the ends of streams.
 
 use chat_types::Time;
 
@@ -24,7 +24,7 @@ impl Crowd<'_, '_> {
                     if let Some(credentials) = reply.credentials.take() {
                         client.seat(secret).credentials = Some(credentials);
                     }
-                    // Who has a handle is not told by a break who it is.
+                    // The answer to a break of a registered participant does not contain its id.
                     if let Ok(Answer::OnBreak { user, .. }) = &mut reply.outcome
                         && let Some(me) = client.user.identity()
                     {
@@ -45,7 +45,8 @@ impl Crowd<'_, '_> {
                     self.pool.settled(ticket);
                     self.closed(agent, stream, None, now);
                 } else {
-                    // For all that the client knows, the answer is on its way: it waits its time.
+                    // To the client, a failed attempt looks like a slow one: it waits for its
+                    // timeout.
                     self.settled(ticket);
                 }
             }
@@ -76,7 +77,7 @@ impl Crowd<'_, '_> {
         }
     }
 
-    /// A request for a call is over. Whose it was, unless nobody waits for it any more.
+    /// Removes a finished request for a call. Returns its call; none if it is not awaited any more.
     fn settled(&mut self, ticket: u64) -> Option<(u32, CallId, u32, u64)> {
         self.pool.settled(ticket);
         let Some(For::Call {
@@ -106,7 +107,7 @@ impl Crowd<'_, '_> {
         }
     }
 
-    /// The inbox grew, says a stream that carries no events itself: it is read.
+    /// Reads an inbox whose stream reported that it grew.
     fn grew(&mut self, agent: u32, number: u32) {
         if self.pool.net.writer.protocol == Protocol::Http || !self.has_stream(agent, number) {
             return;
@@ -134,7 +135,7 @@ impl Crowd<'_, '_> {
         };
     }
 
-    /// A page of an inbox was read for a stream.
+    /// Handles a page of an inbox that was read for a stream.
     fn read(&mut self, ticket: u64, page: Option<Page>, now: Time) {
         self.pool.settled(ticket);
         let Some(For::Stream { agent, stream }) = self.requests.remove(&ticket) else {
@@ -161,7 +162,7 @@ impl Crowd<'_, '_> {
         self.settle(agent);
     }
 
-    /// Hands events to the user, one by one.
+    /// Passes events to the user, one by one.
     fn deliver(&mut self, agent: u32, events: &[Event], path: Path, now: Time) {
         let user = &mut self.clients[agent as usize].user;
         for event in events {

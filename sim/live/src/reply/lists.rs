@@ -1,4 +1,4 @@
-//! Lists in answers: past messages, members, and what was said in passing.
+//! Lists in answers: past messages, members, and notices.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::event::said;
 use crate::names::WhoJson;
 use sim_model::protocol::{Attendance, Member, Notice, Passing, PastMessage};
 
-/// A message of a room's history as it is written.
+/// A message of a room's history in JSON.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct PastJson<'a> {
@@ -25,7 +25,7 @@ pub(super) struct PastJson<'a> {
     epoch: Option<u64>,
 }
 
-/// A member of a room as it is written.
+/// A member of a room in JSON.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct MemberJson<'a> {
@@ -39,7 +39,7 @@ pub(super) struct MemberJson<'a> {
     since: Option<Cow<'a, str>>,
 }
 
-/// A notice as it is written.
+/// A notice in JSON.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct NoticeJson<'a> {
@@ -55,7 +55,7 @@ pub(super) struct NoticeJson<'a> {
 }
 
 impl Reader<'_> {
-    /// The messages of a history. One without a place or a sender is passed over.
+    /// The messages of a history. Messages without a place or a sender are skipped.
     pub(super) fn messages(&self, json: &ReplyJson<'_>) -> Arc<[PastMessage]> {
         let message = |past: &PastJson<'_>| {
             let sender = past.sender.as_ref()?;
@@ -71,7 +71,7 @@ impl Reader<'_> {
         json.messages.iter().flatten().filter_map(message).collect()
     }
 
-    /// The members of a room. One whose presence is an unknown word is passed over.
+    /// The members of a room. Members with an unknown presence are skipped.
     pub(super) fn members(&self, json: &ReplyJson<'_>) -> Arc<[Member]> {
         let member = |member: &MemberJson<'_>| {
             let who = WhoJson {
@@ -88,7 +88,7 @@ impl Reader<'_> {
         json.users.iter().flatten().filter_map(member).collect()
     }
 
-    /// What was said in passing. A notice of an unknown kind is passed over.
+    /// The notices. Notices of an unknown kind are skipped.
     pub(super) fn notices(&self, json: &ReplyJson<'_>) -> Box<[Notice]> {
         let notice = |notice: &NoticeJson<'_>| {
             Some(Notice {

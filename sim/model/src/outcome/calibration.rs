@@ -1,4 +1,5 @@
-//! A live server's measure: what of a scenario it would be, and the round trips that say so.
+//! The measurement of a live server: the equivalent part of a scenario, and the round trips that it
+//! was derived from.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub struct Spread {
     pub p99: Span,
 }
 
-/// How long the server takes.
+/// The server's processing times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Takes {
     /// For each command, one at a time.
@@ -27,14 +28,14 @@ pub struct Takes {
     pub commit: Spread,
 }
 
-/// How far away it is.
+/// The network's distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Away {
     /// Each way, for each packet.
     pub latency: Spread,
 }
 
-/// The part of a scenario that was measured.
+/// The measured part of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "these are the scenario's keys")]
 pub struct Block {
@@ -42,23 +43,23 @@ pub struct Block {
     pub network: Away,
 }
 
-/// How many reads there were in a second, from so many connections.
+/// The throughput of reads with a number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Stage {
     /// Each with one read at a time.
     pub connections: u32,
     /// Reads that were answered.
     pub per_second: f64,
-    /// The share of its threads' time that the driver worked, from 0 to 1.
+    /// The share of its threads' time that the driver used, from 0 to 1.
     pub driver_busy: f64,
 }
 
 /// Round trips of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trips {
-    /// What was asked for.
+    /// The request.
     pub request: &'static str,
-    /// How long it took, in milliseconds.
+    /// Its times in milliseconds.
     pub took: MetricResult,
 }
 
@@ -67,25 +68,25 @@ pub struct Trips {
 pub struct Calibration {
     /// The server, as the command line named it.
     pub target: String,
-    /// The protocol that it was spoken to in.
+    /// The protocol.
     pub protocol: &'static str,
-    /// What a scenario takes.
+    /// The part for a scenario.
     #[serde(flatten)]
     pub block: Block,
     /// The cheapest request, one at a time on one connection.
     pub floor: Trips,
-    /// The same for a read.
+    /// A read, one at a time on one connection.
     pub read: Trips,
-    /// The same for a command that is journalled.
+    /// A journalled command, one at a time on one connection.
     pub committed: Trips,
     /// Reads from more and more connections.
     pub stages: Vec<Stage>,
-    /// What a reader of the figures has to know.
+    /// Remarks for readers of the figures.
     pub remarks: Vec<String>,
 }
 
 impl Spread {
-    /// As the simulator draws from it.
+    /// The distribution for the simulator.
     #[must_use]
     pub fn quantiles(self) -> Quantiles {
         Quantiles::new(Shape::Lognormal {
@@ -96,7 +97,7 @@ impl Spread {
 }
 
 impl Block {
-    /// Has the plan's server and network take as long as the measured ones.
+    /// Sets the plan's server and network to the measured times.
     pub fn apply(&self, plan: &mut Plan) {
         plan.capacity.service = Arc::new(self.capacity.service.quantiles());
         plan.capacity.commit = Arc::new(self.capacity.commit.quantiles());

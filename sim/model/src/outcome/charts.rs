@@ -1,20 +1,20 @@
-//! What a report draws of a run beside its result: percentile curves, and how long each user
-//! waited. It merges over seeds like the figures it is made of.
+//! The charts of a report: percentile curves, and each user's waits. They merge over seeds like the
+//! metrics.
 
 use serde::Serialize;
 
-/// Users whose waits are kept, the longest first. The worst of many seeds are among the worst of
-/// each, so that merging leaves nobody out who belongs to them.
+/// The number of users whose waits are kept, the longest first. The worst of many seeds are among
+/// the worst of each, so merging is exact.
 const WORST: usize = 240;
 
 /// The curves of a run, and its longest waits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Charts {
-    /// One for each metric of which anything was measured.
+    /// A curve for each metric with values.
     pub curves: Vec<Curve>,
-    /// In line.
+    /// Waits in the queue.
     pub queue: UserWaits,
-    /// For a stick.
+    /// Waits for a stick.
     pub stick: UserWaits,
 }
 
@@ -23,41 +23,41 @@ pub struct Charts {
 pub struct Curve {
     /// The metric's name.
     pub metric: &'static str,
-    /// How many values it is of.
+    /// The number of values.
     pub count: u64,
-    /// Percent of all values, and the milliseconds that so many of them do not exceed. It ends
-    /// with the largest value, at the percentile from which on there is only that one.
+    /// Points of a percentage and the milliseconds that this share of the values does not exceed.
+    /// The curve ends with the largest value, at the percentile above which there is only that one.
     pub points: Vec<(f64, f64)>,
 }
 
 /// The longest waits of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct UserWaits {
-    /// How many users waited at all.
+    /// The number of users that waited.
     pub users: u64,
-    /// Those who waited longest, the longest first.
+    /// The users with the longest waits, the longest first.
     pub worst: Vec<UserWait>,
 }
 
-/// How one user waited.
+/// The waits of one user.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UserWait {
     /// The virtual user, such as `penpal#12`.
     pub user: String,
-    /// The seed whose run it was in.
+    /// The seed of its run.
     pub seed: u64,
     /// The longest of its waits, in milliseconds.
     pub longest_ms: f64,
-    /// How many waits it had.
+    /// The number of its waits.
     pub waits: u32,
-    /// How often it was overtaken during one wait, at most.
+    /// The largest number of times that it was bypassed during one wait.
     pub overtaken: u64,
-    /// Whether the longest had not ended when the run did.
+    /// Whether the longest wait had not ended at the end of the run.
     pub open: bool,
 }
 
 impl UserWaits {
-    /// Of these users, in the order of their arrival.
+    /// The waits of these users, in the order of their arrival.
     #[must_use]
     pub fn of(all: Vec<UserWait>) -> Self {
         let mut waits = Self {

@@ -1,5 +1,5 @@
-//! What of the core's behaviour a run reached: every way to refuse, every type of event, every kind
-//! of timer, every way in which a stick changes hands; from 0 for what it never reached.
+//! Coverage of the core's behaviour: every code of a refusal, every type of event, every kind of
+//! timer, every transition of a stick; 0 for what a run never reached.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::names::{EVENTS, REJECTS, STICK_MOVES, TIMERS};
 
-/// Codes that no scenario can reach, and why. They are not counted; the core's own tests give each
-/// but the first.
+/// Codes that no scenario can reach, with the reason. They are not counted. The core's own tests
+/// reach all but the first.
 pub const OUT_OF_REACH: [(&str, &str); 3] = [
     (
         "handle_required",
@@ -24,16 +24,16 @@ pub const OUT_OF_REACH: [(&str, &str); 3] = [
     ),
 ];
 
-/// How often each was reached.
+/// The counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Coverage {
-    /// Refusals by code, those that clients retry without a word among them.
+    /// Refusals by code, including those that clients retry without a record.
     pub rejects: BTreeMap<&'static str, u64>,
-    /// Events by type, as clients received them.
+    /// Events by type, counted at clients.
     pub events: BTreeMap<&'static str, u64>,
     /// Timers that fired, by kind.
     pub timers: BTreeMap<&'static str, u64>,
-    /// Moves of sticks and of claims on them.
+    /// Transitions of sticks and of claims on them.
     pub stick: BTreeMap<&'static str, u64>,
 }
 
@@ -55,17 +55,17 @@ impl Default for Coverage {
 }
 
 impl Coverage {
-    /// The server refused something.
+    /// Counts a refusal.
     pub fn refused(&mut self, code: &'static str) {
         *self.rejects.entry(code).or_default() += 1;
     }
 
-    /// Clients received events of this type.
+    /// Counts received events of this type.
     pub fn received(&mut self, event: &'static str, times: u64) {
         *self.events.entry(event).or_default() += times;
     }
 
-    /// Adds what another run reached.
+    /// Adds the coverage of another run.
     pub fn add(&mut self, other: &Self) {
         for (mine, theirs) in [
             (&mut self.rejects, &other.rejects),
@@ -79,7 +79,7 @@ impl Coverage {
         }
     }
 
-    /// Each group by its name, and what was reached in it.
+    /// Each group by its name, with its counts.
     #[must_use]
     pub fn groups(&self) -> [(&'static str, &BTreeMap<&'static str, u64>); 4] {
         [

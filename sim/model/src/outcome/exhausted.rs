@@ -1,4 +1,4 @@
-//! What an exhaustive search came to: each tiny world with its states, and the path that breaks a
+//! The result of an exhaustive search: the states of each tiny world, and the path that violates a
 //! property, if there is one.
 
 mod action;
@@ -10,34 +10,34 @@ use serde::{Serialize, Serializer};
 
 use super::{Class, PANIC, PropertyResult, Verdict, Violation};
 
-pub use self::action::{Action, Ask, user_letter};
+pub use self::action::{Action, TinyCall, user_letter};
 
-/// How far a search is.
+/// The progress of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Watched {
-    /// Which world.
+    /// The world.
     pub world: TinyWorld,
-    /// Steps of the paths that are gone on from.
+    /// The length of the paths being continued.
     pub depth: u32,
-    /// States known.
+    /// The number of known states.
     pub states: u64,
 }
 
-/// A tiny world that is searched.
+/// A tiny world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TinyWorld {
-    /// All are registered and nobody waits: they enter the line, are paired, talk and part.
+    /// All users are registered and idle: they enter the queue, are matched, talk and part.
     Line,
-    /// All are in one named room, whose stick they claim, speak under, and lose.
+    /// All users are in one named room: they claim its stick, speak under it, and lose it.
     Room,
 }
 
 impl TinyWorld {
-    /// All of them.
+    /// All tiny worlds.
     pub const ALL: [Self; 2] = [Self::Line, Self::Room];
 
-    /// Its name, as options and results write it.
+    /// Its name in options and results.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,76 +53,76 @@ impl fmt::Display for TinyWorld {
     }
 }
 
-/// What the search of one world came to.
+/// The result of one world's search.
 #[derive(Clone, Debug, Serialize)]
 pub struct Searched {
-    /// Which world.
+    /// The world.
     pub world: TinyWorld,
-    /// With how many users.
+    /// The number of users.
     pub users: u8,
-    /// To which depth.
+    /// The depth.
     pub depth: u32,
-    /// With how many things gone wrong at most.
+    /// The largest number of faults on a path.
     pub faults: u8,
-    /// Different states.
+    /// The number of distinct states.
     pub states: u64,
-    /// Of them, those first reached by so many steps.
+    /// The number of states first reached at each depth.
     pub by_depth: Vec<u64>,
-    /// Steps tried.
+    /// The number of steps tried.
     pub transitions: u64,
-    /// Steps that led to a state that was known.
+    /// The number of steps to a known state.
     pub merged: u64,
-    /// Steps that changed nothing.
+    /// The number of steps that changed nothing.
     pub unchanged: u64,
-    /// How often each property was judged, and whether it held.
+    /// The checks of each property, and whether it held.
     pub tally: Judged,
-    /// The first violation, by one of the shortest paths.
+    /// The first violation, with a shortest path.
     pub counterexample: Option<Counterexample>,
     /// Real time, in milliseconds.
     pub wall_ms: f64,
 }
 
-/// What the searches of one command came to: the object that its JSON file shows.
+/// The result of one command, as its JSON file shows it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Exhausted {
-    /// How many users each world had.
+    /// The number of users in each world.
     pub users: u8,
-    /// To which depth.
+    /// The depth.
     pub depth: u32,
-    /// With how many things gone wrong at most.
+    /// The largest number of faults on a path.
     pub faults: u8,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The exit code that says so.
+    /// Its exit code.
     pub exit_code: u8,
     /// Real time, in milliseconds.
     pub wall_ms: f64,
-    /// World by world.
+    /// The results of the worlds.
     pub worlds: Vec<Searched>,
 }
 
-/// A path that breaks a property.
+/// A path that violates a property.
 #[derive(Clone, Debug, Serialize)]
 pub struct Counterexample {
-    /// What happens, step by step.
+    /// Its steps.
     pub steps: Vec<PathStep>,
-    /// What is violated, the first first; empty when the server panicked instead.
+    /// The violations, the first first; empty if the server panicked.
     pub violations: Vec<Violation>,
-    /// Who each user is to the server, in the order of their letters: `user_1`, or nobody.
+    /// The participant of each user, in the order of their letters: `user_1`, or none.
     pub users: Vec<Option<String>>,
-    /// Whether all is well until the inboxes are drained at the end.
+    /// Whether the violation shows only when the inboxes are drained at the end.
     pub shows_at_drain: bool,
-    /// The file in which the path is written as a scenario, if the simulator then shows the same.
+    /// The file with the path as a scenario, if a run of it fails in the same way.
     pub scenario: Option<String>,
 }
 
 /// One step of a path.
 #[derive(Clone, Debug, Serialize)]
 pub struct PathStep {
-    /// What happens.
+    /// The action.
     #[serde(serialize_with = "as_words")]
     pub action: Action,
-    /// What its client is answered, in words; none when it is not a call that is answered.
+    /// The client's answer in words; none if there is none.
     pub answer: Option<String>,
 }
 
@@ -131,7 +131,7 @@ fn as_words<S: Serializer>(action: &Action, serializer: S) -> Result<S::Ok, S::E
 }
 
 impl Counterexample {
-    /// The property that is violated.
+    /// The violated property.
     #[must_use]
     pub fn property(&self) -> &str {
         self.violations
@@ -139,7 +139,7 @@ impl Counterexample {
             .map_or(PANIC, |violation| &violation.property)
     }
 
-    /// The sentence that says what is wrong.
+    /// The sentence of the violation.
     #[must_use]
     pub fn sentence(&self) -> &str {
         self.violations
@@ -148,18 +148,18 @@ impl Counterexample {
     }
 }
 
-/// How often each property was judged, over all paths. A path's checks count once for each state at
-/// which it was judged, which is what its prefixes were judged at too.
+/// The checks of each property over all paths. A path's checks count once for each judged state,
+/// including its prefixes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Judged(BTreeMap<&'static str, PropertyResult>);
 
 impl Judged {
-    /// Each property by name, and what came of it.
+    /// Each property by name, with its result.
     pub fn properties(&self) -> impl Iterator<Item = (&'static str, &PropertyResult)> {
         self.0.iter().map(|(name, result)| (*name, result))
     }
 
-    /// A path was judged by this property.
+    /// Adds the result of one path.
     pub fn add(&mut self, name: &'static str, result: &PropertyResult) {
         let known = self.0.entry(name).or_insert(PropertyResult {
             held: None,
@@ -175,14 +175,14 @@ impl Judged {
         };
     }
 
-    /// Adds what other paths were judged to be.
+    /// Adds the results of other paths.
     pub fn merge(&mut self, other: &Self) {
         for (name, result) in &other.0 {
             self.add(name, result);
         }
     }
 
-    /// A path was found broken.
+    /// Adds a violation.
     pub fn broken(&mut self, found: &Counterexample) {
         for (name, result) in &mut self.0 {
             if found.violations.iter().any(|one| one.property == *name) {

@@ -1,28 +1,28 @@
-//! What an exploration came to: each failure once, the worst that was found, what was covered.
+//! The result of an exploration: each failure once, the worst trials, and the coverage.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Class, Seek, Worst};
 use crate::recipe::Recipe;
 
-/// Which schedules are explored.
+/// The schedules to explore.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mix {
-    /// The plain one only.
+    /// The plain one.
     Plain,
-    /// Races only.
+    /// Race schedules.
     Race,
-    /// Now one, now the other.
+    /// Both in turn.
     #[default]
     Mixed,
 }
 
 impl Mix {
-    /// All of them.
+    /// All mixes.
     pub const ALL: [Self; 3] = [Self::Plain, Self::Race, Self::Mixed];
 
-    /// As the command line writes it.
+    /// Its name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,111 +36,111 @@ impl Mix {
 /// One run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// How many came before it.
+    /// Its number, from 0.
     pub index: u64,
-    /// Which scenario.
+    /// The index of its scenario.
     pub scenario: usize,
-    /// What its configuration is drawn from.
+    /// The seed of its configuration.
     pub draw: u64,
-    /// What all else is drawn from.
+    /// The seed of everything else.
     pub seed: u64,
-    /// Where it leaves the history of its seed.
+    /// Its turns.
     pub recipe: Recipe,
 }
 
-/// What exploring cost up to some moment.
+/// The effort of exploring up to some point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Effort {
-    /// Trials, or families.
+    /// The number of trials, or of families.
     pub seeds: u64,
-    /// Runs, branches among them.
+    /// The number of runs, including branches.
     pub runs: u64,
-    /// Events of the virtual worlds handled.
+    /// The number of steps.
     pub steps: u64,
 }
 
-/// What an exploration came to, as reports show it.
+/// The result of an exploration, as reports show it.
 #[derive(Clone, Debug)]
 pub struct ExplorationResult {
     /// The first seed.
     pub first: u64,
-    /// Which schedules were drawn from.
+    /// The schedules that were drawn from.
     pub mix: Mix,
     /// The names of the scenarios, in the order in which trials number them.
     pub scenarios: Vec<String>,
-    /// Trials taken; guided, families.
+    /// The number of trials; of families, if it was guided.
     pub tried: u64,
-    /// Runs, branches among them.
+    /// The number of runs, including branches.
     pub runs: u64,
-    /// Events of the virtual worlds handled.
+    /// The number of steps.
     pub steps: u64,
-    /// What was violated, once for each property and cause.
+    /// The failures, one for each property and cause.
     pub failures: Vec<FailureResult>,
-    /// The worst, if a search was asked for.
+    /// The worst trials, if a search was requested.
     pub hunt: Option<HuntResult>,
     /// The `sometimes` points that no trial reached.
     pub unreached: Vec<&'static str>,
-    /// What it cost up to the first failure, that trial or family included.
+    /// The effort until the first failure, including that trial or family.
     pub first_failure: Option<Effort>,
-    /// What was covered, if it was guided.
+    /// The coverage, if it was guided.
     pub covered: Option<Covered>,
     /// 1 if a safety property was violated, else 3 if a liveness property was, else 0.
     pub exit_code: u8,
 }
 
-/// A violation, and all others of the same property and cause.
+/// A violation, with the count of all with the same property and cause.
 #[derive(Clone, Debug)]
 pub struct FailureResult {
     /// The property's name, or `panic`.
     pub property: String,
-    /// Its kind.
+    /// The property's class.
     pub class: Class,
-    /// What all of them have in common.
+    /// The cause.
     pub cause: String,
-    /// The first one's sentence.
+    /// The sentence of the first violation.
     pub detail: String,
-    /// The first trial that showed it.
+    /// The first trial with it.
     pub trial: Trial,
-    /// What that trial's configuration drew, a few words each.
+    /// The drawn values of that trial's configuration, a few words each.
     pub drew: Vec<String>,
-    /// That trial's trace hash; none if it broke off.
+    /// The trace hash of that trial; none if it panicked.
     pub trace_hash: Option<u64>,
-    /// How many trials showed it.
+    /// The number of trials with it.
     pub trials: u64,
 }
 
-/// What a search for the worst came to.
+/// The result of a search for the worst.
 #[derive(Clone, Debug)]
 pub struct HuntResult {
-    /// What was sought.
+    /// The searched quantity.
     pub seek: Seek,
     /// The worst of each configuration, the worst first.
     pub worst: Vec<WorstTrial>,
 }
 
-/// The worst that one configuration showed.
+/// The worst result of one configuration.
 #[derive(Clone, Debug)]
 pub struct WorstTrial {
-    /// The trial that showed it.
+    /// The trial.
     pub trial: Trial,
-    /// What its configuration drew, a few words each.
+    /// The drawn values of its configuration, a few words each.
     pub drew: Vec<String>,
-    /// What it showed.
+    /// Its result.
     pub worst: Worst,
 }
 
-/// What a guided exploration covered, in all sessions of its corpus.
+/// The coverage of a guided exploration, over all sessions of its corpus.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Covered {
-    /// How many families there were.
+    /// The number of families.
     pub families: u64,
-    /// How many facets of the chat's state were entered.
+    /// The number of facets of the chat's state that were entered.
     pub facets: usize,
-    /// How many recipes the corpus holds.
+    /// The number of recipes in the corpus.
     pub recipes: usize,
     /// Whether nothing new was entered for [`FLAT`] families in a row.
     pub flat: bool,
 }
 
-/// Coverage is flat when so many families in a row enter nothing new.
+/// Coverage is flat after this many consecutive families without anything new.
 pub const FLAT: u64 = 1_000;

@@ -1,39 +1,40 @@
-//! What a run came to: the one object that the terminal, the JSON file and the exit code show.
+//! The result of a run. The terminal, the JSON file and the exit code derive from it.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::{Counts, Coverage, PropertyResult, Violation};
+use crate::plan::Figure;
 
-/// Everything there is to say of one run (of one scenario, over one or more seeds).
+/// The result of a run of one scenario, over one or more seeds.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunResult {
     /// The scenario's name.
     pub scenario: String,
     /// The first seed.
     pub seed: u64,
-    /// How many seeds were run, upward from `seed`.
+    /// The number of seeds, upward from `seed`.
     pub seeds: u64,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The exit code that says so.
+    /// Its exit code.
     pub exit_code: u8,
     /// The hash of every step, as 16 hexadecimal digits; over several seeds, of their hashes.
     pub trace_hash: String,
-    /// Virtual time from first to last, in milliseconds, over all seeds.
+    /// Virtual time from the first to the last event, in milliseconds, over all seeds.
     pub virtual_ms: f64,
     /// Real time, in milliseconds.
     pub wall_ms: f64,
-    /// Virtual users who came, over all seeds.
+    /// The number of virtual users, over all seeds.
     pub users: u64,
-    /// Events of the virtual world handled, over all seeds.
+    /// The number of steps, over all seeds.
     pub steps: u64,
-    /// Messages.
+    /// Counts of messages.
     pub counts: Counts,
     /// Each property by name.
     pub properties: BTreeMap<String, PropertyResult>,
-    /// Each `sometimes` point, and how often it was reached; 0 for those never reached.
+    /// The count of each `sometimes` point; 0 for those never reached.
     pub sometimes: BTreeMap<String, u64>,
     /// Each metric by name.
     pub metrics: BTreeMap<String, MetricResult>,
@@ -43,86 +44,88 @@ pub struct RunResult {
     pub thresholds: Vec<ThresholdResult>,
     /// Refusals by code.
     pub refusals: BTreeMap<String, u64>,
-    /// What of the core's behaviour was reached, and how often; 0 for what never was.
+    /// Coverage of the core's behaviour; 0 for what was never reached.
     pub coverage: Coverage,
     /// Whether users were at rest when the run ended.
     pub rest: RestResult,
-    /// Users whose `await` ran out, or who never came to an end.
+    /// Users whose `await` timed out, or that did not finish.
     pub stuck: Vec<Stuck>,
-    /// How many more were stuck than `stuck` lists.
+    /// The number of stuck users that `stuck` does not list.
     pub stuck_left_out: u64,
-    /// What was violated, the first first.
+    /// The violations, the first first.
     pub violations: Vec<Violation>,
-    /// How many more violations there were than `violations` lists.
+    /// The number of violations that `violations` does not list.
     pub violations_left_out: u64,
-    /// How to run the same again.
+    /// The command that repeats the run.
     pub repro: Option<Repro>,
-    /// The smallest scenario that fails in the same way, if one was looked for and found.
+    /// The shrunk scenario, if shrinking was requested and succeeded.
     pub shrunk: Option<ShrunkResult>,
-    /// What there is to say of a run against a live server besides.
+    /// The results specific to a live run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live: Option<LiveResult>,
 }
 
-/// What is only said of a run against a live server.
+/// The results specific to a run against a live server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LiveResult {
     /// The server, as the command line named it.
     pub target: String,
-    /// The protocol that it was spoken to in.
+    /// The protocol.
     pub protocol: &'static str,
-    /// By what arrivals were multiplied.
+    /// The factor for arrivals.
     pub rate_scale: f64,
-    /// What names of rooms and users of this run end in.
+    /// The suffix of this run's names of rooms and users.
     pub suffix: String,
-    /// Users who were to come, who came, who came later than planned, and who never did.
+    /// The number of users that were planned, that started, that started late, and that never
+    /// started.
     pub starts: Starts,
-    /// Requests that were sent, answered, and came to nothing; retries and reads included.
+    /// The number of requests that were sent, that were answered, and that failed, including
+    /// retries and reads.
     pub requests: Requests,
-    /// Calls a second until the heal: those that users meant to make, and those answered.
+    /// The rate of calls that users intended, per second until the heal.
     pub offered_per_second: f64,
-    /// See `offered_per_second`.
+    /// The rate of answered calls, per second until the heal.
     pub achieved_per_second: f64,
-    /// How late the driver itself was, in milliseconds: from when it meant to act, or had an
-    /// answer before it, to when it did.
+    /// The driver's own delay, in milliseconds: from the intended time of an action, or from the
+    /// answer before it, to the action.
     pub scheduling_delay: MetricResult,
-    /// Latencies from when calls left, not from when they were meant to.
+    /// Latencies from when calls left, instead of their intended times.
     pub uncorrected: BTreeMap<&'static str, MetricResult>,
-    /// What of the scenario is about the simulated server alone.
+    /// Parts of the scenario that concern the simulated server only.
     pub ignored: Vec<String>,
-    /// What the scenario asks for and the server lacks.
+    /// Tools that the scenario uses and the server lacks.
     pub lacking: Vec<String>,
-    /// Personas that did not come because of that.
+    /// Personas that did not run because of that.
     pub left_out: Vec<String>,
-    /// What else there is to know, such as that the driver was the bottleneck.
+    /// Remarks, such as that the driver was the bottleneck.
     pub remarks: Vec<String>,
-    /// Every stage that was run to find the highest rate, in the order of their runs.
+    /// The stages of the search for the highest rate, in the order of their runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageResult>,
 }
 
-/// A run at one rate, among several.
+/// A run at one rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StageResult {
-    /// By what arrivals were multiplied.
+    /// The factor for arrivals.
     pub rate_scale: f64,
-    /// Users who came.
+    /// The number of users.
     pub users: u64,
-    /// Calls a second that users meant to make.
+    /// The rate of calls that users intended, per second.
     pub offered_per_second: f64,
-    /// Calls a second that were answered.
+    /// The rate of answered calls, per second.
     pub achieved_per_second: f64,
-    /// The 99th percentiles, in milliseconds.
+    /// The 99th percentile of message latencies, in milliseconds.
     pub message_p99: f64,
-    /// See `message_p99`.
+    /// The 99th percentile of request latencies, in milliseconds.
     pub request_p99: f64,
-    /// How late the driver itself was, the 99th percentile in milliseconds.
+    /// The 99th percentile of the driver's own delay, in milliseconds.
     pub delay_p99: f64,
-    /// What it came to.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// Users who came, or did not.
+/// The numbers of users that were planned and that started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Starts {
@@ -141,7 +144,7 @@ pub struct Requests {
     pub failed: u64,
 }
 
-/// What a failure was shrunk to.
+/// The size of a shrunk scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ShrunkResult {
     /// Its users.
@@ -150,24 +153,25 @@ pub struct ShrunkResult {
     pub steps: u64,
     /// Its faults.
     pub faults: u64,
-    /// The file it is in.
+    /// Its file.
     pub file: String,
-    /// How long it took, in milliseconds of real time.
+    /// The duration of shrinking, in milliseconds of real time.
     pub wall_ms: f64,
 }
 
-/// What a run comes to.
+/// The verdict of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Something was judged, and held; all thresholds were met, all points reached: exit 0.
+    /// A property was exercised and all held, all thresholds were met, and all expected points were
+    /// reached: exit 0.
     Pass,
     /// A safety property was violated: exit 1.
     Safety,
     /// A liveness property was violated, or more users were stuck than allowed: exit 3.
     Liveness,
-    /// It could not be judged (no property was exercised, an `expect_sometimes` was not reached,
-    /// nothing was measured for a threshold): exit 4.
+    /// The run could not be judged: no property was exercised, an `expect_sometimes` point was not
+    /// reached, or a threshold had no values. Exit 4.
     Unjudged,
     /// Only a threshold was crossed: exit 99.
     Threshold,
@@ -185,21 +189,21 @@ pub struct MetricResult {
     pub p999: f64,
     pub max: f64,
     pub mean: f64,
-    /// Waits that were open when the run ended. They count in all figures above, each with the
-    /// length that it had reached.
+    /// The number of waits that were open at the end of the run. They count in all figures above
+    /// with the length they had reached.
     pub unfinished: u64,
 }
 
-/// How evenly something was shared.
+/// How evenly a resource was shared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FairnessResult {
-    /// Jain's index over those who asked equally often (1 is even); none with fewer than two.
+    /// Jain's index over users with equally many requests (1 is even); none with fewer than two.
     pub jain: Option<f64>,
-    /// The most that anyone had.
+    /// The largest share of a user.
     pub max: f64,
     /// The mean.
     pub mean: f64,
-    /// The most times that anyone was overtaken.
+    /// The largest number of times that a user was bypassed.
     pub overtaken: u64,
 }
 
@@ -208,53 +212,56 @@ pub struct FairnessResult {
 pub struct ThresholdResult {
     /// The metric's name.
     pub metric: String,
+    /// Which figure of the metric.
+    #[serde(skip)]
+    pub figure: Figure,
     /// The expression as the scenario has it, such as `p(95)<2s`.
     pub expression: String,
-    /// What was measured; none if nothing was.
+    /// The measured value; none if there is none.
     pub measured: Option<f64>,
-    /// Whether it was met, in each seed; none if nothing was measured.
+    /// Whether each seed met it; none if nothing was measured.
     pub met: Option<bool>,
-    /// Of several seeds, the first in which it was crossed, and whose figure this is.
+    /// With several seeds, the first one that crossed it, whose value this is.
     pub seed: Option<u64>,
 }
 
 /// Whether users were at rest when the run ended: at most the allowed share of them was stuck.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RestResult {
-    /// Whether each seed kept to what is allowed.
+    /// Whether each seed stayed within the allowed share.
     pub held: bool,
     /// Stuck users, over all seeds.
     pub stuck: u64,
-    /// The share of users that the scenario allows to be stuck, as it writes it; none if it allows
-    /// no one.
+    /// The share of users that the scenario allows to be stuck, in the scenario's notation; none if it allows
+    /// none.
     pub allowed: Option<String>,
-    /// Of several seeds, the one that had the largest share, if that was more than allowed.
+    /// With several seeds, the one with the largest share, if that was more than allowed.
     pub seed: Option<u64>,
 }
 
-/// A user who did not get on.
+/// A user that did not finish.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stuck {
     /// The virtual user, such as `penpal#12`.
     pub user: String,
     /// The step of its flow at which it stopped, such as `flow[1] await`.
     pub at: String,
-    /// What it waits for, in words of the protocol: `a partner in the queue`, `the stick of room_3`,
+    /// What it waits for, in the protocol's terms: `a partner in the queue`, `the stick of room_3`,
     /// `message.received`, `the answer to push`.
     pub waiting_for: String,
-    /// Since when, in milliseconds of virtual time: for a partner or the stick, since it was meant
-    /// to ask.
+    /// The beginning of the wait, in milliseconds of virtual time. For a partner or the stick, the
+    /// intended time of the request.
     pub since_ms: u64,
-    /// The seed whose run showed it.
+    /// The seed of the run.
     pub seed: u64,
 }
 
-/// How to see it again.
+/// The command that reproduces a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Repro {
-    /// The whole command; of a run that was shrunk, that of the smallest scenario.
+    /// The whole command. After shrinking, that of the shrunk scenario.
     pub command: String,
-    /// The command that shows all that it was shrunk from.
+    /// The command that reproduces the run before shrinking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
     /// The scenario file.

@@ -1,9 +1,9 @@
-//! What shrinking came to.
+//! The result of shrinking.
 
 use super::Violation;
 use crate::plan::Plan;
 
-/// A run's size.
+/// The size of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
     /// Users who came.
@@ -14,34 +14,34 @@ pub struct Size {
     pub faults: u64,
 }
 
-/// What shrinking came to.
+/// The result of shrinking.
 #[derive(Clone, Debug)]
 pub struct Shrunk {
-    /// The smallest plan found, in the steps form; run with its own seed.
+    /// The smallest plan, in the steps form, which runs with its own seed.
     pub plan: Plan,
-    /// What its file says in comments.
+    /// The comments in its file.
     pub notes: Notes,
-    /// What it violates.
+    /// Its violation.
     pub violation: Violation,
-    /// Its hash; none if its run breaks off.
+    /// Its trace hash; none if its run panics.
     pub trace_hash: Option<u64>,
-    /// The size of what was shrunk.
+    /// The size before shrinking.
     pub before: Size,
-    /// The size of what is left.
+    /// The size after shrinking.
     pub after: Size,
-    /// How many candidates were run.
+    /// The number of candidates that were run.
     pub runs: u64,
-    /// Whether the time was up before nothing helped any more.
+    /// Whether the time was up before all passes were done.
     pub cut_short: bool,
 }
 
-/// What is said about a plan in comments of its scenario.
+/// The comments in a scenario's file.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     /// Sentences at the top.
     pub head: Vec<String>,
-    /// To each step of the steps form; empty where there is nothing to say.
+    /// The comment for each step; empty if there is none.
     pub steps: Vec<String>,
-    /// To each fault.
+    /// The comment for each fault.
     pub faults: Vec<String>,
 }

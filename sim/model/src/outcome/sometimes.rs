@@ -1,11 +1,11 @@
-//! Points that a run should reach now and then: a scenario that never reaches what it is after
-//! proves nothing, so `expect_sometimes` makes that a failure.
+//! `sometimes` points: interesting events that a scenario should reach. A scenario that misses its
+//! purpose proves nothing, so `expect_sometimes` makes that a failure.
 
 use super::Coverage;
 
 macro_rules! points {
     ($($(#[$doc:meta])* $variant:ident $name:literal,)*) => {
-        /// Something that happens only in interesting runs.
+        /// An event that only interesting runs reach.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Point { $($(#[$doc])* $variant,)* }
 
@@ -13,7 +13,7 @@ macro_rules! points {
             /// Every point, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The name that scenarios and reports write.
+            /// The name in scenarios and reports.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
@@ -23,35 +23,35 @@ macro_rules! points {
 }
 
 points! {
-    /// Two were matched.
+    /// Two users were matched.
     Match "match",
-    /// Two were matched who had been partners just before.
+    /// Two users were matched that had been partners before.
     Rematch "rematch",
-    /// Somebody who was already waiting was matched.
+    /// A waiting user was matched.
     MatchAfterWait "match_after_wait",
-    /// Somebody left the line before a match.
+    /// A user left the queue before a match.
     QueueLeft "queue_left",
-    /// A stick was granted to somebody who had waited for it.
+    /// A stick was granted to a waiting user.
     StickWaited "stick_waited",
-    /// A lease ran out.
+    /// A lease ended.
     StickExpired "stick_expired",
-    /// Speech was refused for want of the stick.
+    /// A message was refused because its sender did not hold the stick.
     StickRefused "stick_refused",
-    /// A draft outlived the stick it was written under, and was pushed later.
+    /// A draft was pushed after the stick under which it was written was lost.
     DraftOutlivedStick "draft_outlived_stick",
     /// Part of an append was cut.
     AppendCut "append_cut",
-    /// Somebody went away from a named room.
+    /// A user went away from a named room.
     Away "away",
-    /// And came back.
+    /// A user that was away came back.
     Back "back",
     /// A partner's last stream closed.
     PartnerAway "partner_away",
-    /// A partner was back within the grace.
+    /// A partner came back within the grace period.
     ReconnectInGrace "reconnect_in_grace",
-    /// A pair room ended because a partner stayed away.
+    /// A pair room ended because a partner went away.
     PartnerTimeout "partner_timeout",
-    /// A pair room's turns ran out.
+    /// A pair room reached its limit of turns.
     TurnLimit "turn_limit",
     /// A pair room ended by a block.
     Blocked "blocked",
@@ -63,13 +63,13 @@ points! {
     RetrySucceeded "retry_succeeded",
     /// A second answer to one call arrived.
     AnsweredTwice "answered_twice",
-    /// A call was given up without an answer.
+    /// A client cancelled a call without an answer.
     Abandoned "abandoned",
     /// A client had several calls in flight at once.
     Parallel "parallel",
-    /// An event reached a client that had it already.
+    /// A client received an event that it had received before.
     Redelivered "redelivered",
-    /// An event reached its client by a check before any stream brought it.
+    /// A client received an event by a check before any stream delivered it.
     ByCheck "by_check",
     /// A waiting check was answered by an event.
     CheckWoken "check_woken",
@@ -81,23 +81,23 @@ points! {
     StreamBroken "stream_broken",
     /// A slow reader's stream was cut.
     SlowReaderCut "slow_reader_cut",
-    /// A handle was forgotten by its client, who registered again.
+    /// A client forgot its handle and registered again.
     HandleForgotten "handle_forgotten",
     /// A server did not know a handle.
     UnknownHandle "unknown_handle",
-    /// A name was refused because somebody has it.
+    /// A name was refused because it is taken.
     NameTaken "name_taken",
     /// A call was refused as too fast.
     RateLimited "rate_limited",
-    /// A call was refused because the server had too much to do.
+    /// A call was refused because the server was overloaded.
     Overloaded "overloaded",
     /// A call was refused because the journal could not be written.
     StorageUnavailable "storage_unavailable",
     /// The server crashed.
     Crash "crash",
-    /// A crash lost entries that were not yet committed.
+    /// A crash lost uncommitted entries.
     UnsyncedLost "unsynced_lost",
-    /// The server came back from a snapshot.
+    /// The server recovered from a snapshot.
     FromSnapshot "from_snapshot",
     /// Timers fired between two commands.
     TimerFired "timer_fired",
@@ -105,19 +105,19 @@ points! {
     Swapped "swapped",
     /// A room was full.
     RoomFull "room_full",
-    /// Somebody was muted.
+    /// A user was muted.
     Muted "muted",
-    /// Somebody was kicked.
+    /// A user was removed from a room.
     Kicked "kicked",
     /// A room was closed.
     RoomClosed "room_closed",
-    /// Somebody's boss became fully alert.
+    /// A boss reached its highest alert level.
     BossAlarmed "boss_alarmed",
-    /// Somebody's boss calmed down.
+    /// A boss calmed down.
     BossCalmed "boss_calmed",
-    /// The answer to a break was held back.
+    /// The answer to a break was delayed.
     BreakHeld "break_held",
-    /// Somebody was as stressed as can be.
+    /// A user reached the highest stress level.
     StressFull "stress_full",
     /// A newcomer registered by `check_stress_status`.
     Arrived "arrived",
@@ -133,31 +133,31 @@ points! {
     TwoStreams "two_streams",
     /// A name was refused as not allowed.
     NameRefused "name_refused",
-    /// A public id was refused because somebody has it.
+    /// A public id was refused because it is taken.
     IdTaken "user_id_taken",
     /// A message was refused as too long.
     MessageTooLong "message_too_long",
-    /// A message beyond ASCII arrived.
+    /// A message with characters beyond ASCII arrived.
     BeyondAscii "beyond_ascii",
-    /// Somebody unregistered.
+    /// A user unregistered.
     Unregistered "unregistered",
-    /// Somebody reported somebody.
+    /// A user reported another.
     Reported "reported",
-    /// Somebody was banned.
+    /// A user was banned.
     Banned "banned",
     /// A ban was lifted.
     Unbanned "unbanned",
 }
 
 impl Point {
-    /// The point of this name.
+    /// The point with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|point| point.name() == name)
     }
 }
 
-/// How often each point was reached, and what else of the core's behaviour.
+/// The count of each point, and the coverage of the core's behaviour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     points: [u64; Point::ALL.len()],
@@ -174,35 +174,35 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// The point was reached.
+    /// Counts a point.
     pub fn reach(&mut self, point: Point) {
         self.points[point as usize] += 1;
     }
 
-    /// How often the point was reached.
+    /// The count of a point.
     #[must_use]
     pub fn count(&self, point: Point) -> u64 {
         self.points[point as usize]
     }
 
-    /// What of the core's behaviour was reached.
+    /// The coverage of the core's behaviour.
     #[must_use]
     pub const fn coverage(&self) -> &Coverage {
         &self.coverage
     }
 
-    /// What of the core's behaviour was reached, to count in it.
+    /// The coverage of the core's behaviour, for counting.
     pub const fn coverage_mut(&mut self) -> &mut Coverage {
         &mut self.coverage
     }
 
-    /// How often each point was reached, in the order of [`Point::ALL`].
+    /// The counts of all points, in the order of [`Point::ALL`].
     #[must_use]
     pub const fn points(&self) -> &[u64; Point::ALL.len()] {
         &self.points
     }
 
-    /// Adds what another run reached.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Self) {
         for (mine, theirs) in self.points.iter_mut().zip(other.points) {
             *mine += theirs;

@@ -1,35 +1,35 @@
-//! When what happened in a run: arrivals and faults.
+//! The timeline of a run: arrivals and faults.
 
 use chat_types::Span;
 
 /// Arrivals and faults of a run, in spans since its beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// How long each entry of `arrivals` is.
+    /// The length of a bucket.
     pub bucket: Span,
-    /// How many users arrived in each bucket.
+    /// The number of arrivals in each bucket.
     pub arrivals: Vec<u64>,
     /// Faults, ordered by time.
     pub marks: Vec<Mark>,
     /// When all faults ended.
     pub healed_at: Option<Span>,
-    /// When everything came to its end; none if the run ended before that.
+    /// When all users had come to their end; none if the run ended before.
     pub quiet_at: Option<Span>,
     /// When the run ended.
     pub ended_at: Span,
 }
 
-/// Something that the strip names.
+/// A labelled event of the timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// When.
+    /// Its time.
     pub at: Span,
-    /// What, in a word: `crash`, `partition`.
+    /// Its label: `crash`, `partition`.
     pub label: String,
 }
 
 impl Timeline {
-    /// A timeline whose arrivals are counted by buckets of this length.
+    /// A timeline with buckets of this length.
     #[must_use]
     pub fn new(bucket: Span) -> Self {
         Self {
@@ -38,10 +38,10 @@ impl Timeline {
         }
     }
 
-    /// Somebody arrived.
+    /// Adds an arrival.
     pub fn arrive(&mut self, at: Span) {
         let index = usize::try_from(at.0 / self.bucket.0.max(1)).unwrap_or(usize::MAX);
-        // A world far longer than its bucket foresaw puts the rest into the last one.
+        // In a very long run, all later arrivals count in the last bucket.
         let index = index.min(9_999);
         if self.arrivals.len() <= index {
             self.arrivals.resize(index + 1, 0);
@@ -49,7 +49,7 @@ impl Timeline {
         self.arrivals[index] += 1;
     }
 
-    /// Something began.
+    /// Adds a labelled event.
     pub fn mark(&mut self, at: Span, label: &str) {
         self.marks.push(Mark {
             at,
@@ -57,8 +57,8 @@ impl Timeline {
         });
     }
 
-    /// Adds another seed's timeline of the same plan: arrivals add up, the faults are the same, and
-    /// the latest end counts.
+    /// Adds another seed's timeline of the plan: arrivals are summed, the faults are equal, and the
+    /// latest end counts.
     pub fn merge(&mut self, other: Self) {
         if self.bucket == Span::ZERO {
             *self = other;

@@ -1,4 +1,4 @@
-//! What a run comes to, and the exit code that says so.
+//! Verdicts, and their exit codes.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::{Class, Counts, PropertyResult, RestResult, ThresholdResult, Verdict,
 use crate::plan::{Plan, Step, Verb, Workload};
 use crate::protocol::Plain;
 
-/// Exit codes from the gravest on: 2 before 1 before 3 before 4 before 99.
+/// Exit codes, the gravest first.
 const GRAVEST_FIRST: [u8; 5] = [2, 1, 3, 4, 99];
 
 /// The graver of two exit codes.
@@ -19,7 +19,7 @@ pub fn worst(one: u8, other: u8) -> u8 {
 }
 
 impl Verdict {
-    /// The exit code of a run that comes to this.
+    /// The exit code of a verdict.
     #[must_use]
     pub const fn exit_code(self) -> u8 {
         match self {
@@ -32,27 +32,27 @@ impl Verdict {
     }
 }
 
-/// What makes up a verdict.
+/// The facts that determine a verdict.
 pub struct Evidence<'a> {
     /// Each property by name.
     pub properties: &'a BTreeMap<String, PropertyResult>,
-    /// What was violated.
+    /// The violations.
     pub violations: &'a [Violation],
-    /// Each threshold, as measured.
+    /// Each threshold with its measured value.
     pub thresholds: &'a [ThresholdResult],
     /// Points of `expect_sometimes` that were never reached.
     pub unreached: &'a [&'a str],
-    /// Whether users send, and no message was accepted.
+    /// Whether users send messages, and none was accepted.
     pub silent: bool,
     /// Whether users were at rest in the end.
     pub rest: &'a RestResult,
 }
 
-/// Properties that a run exercises whether or not a user does anything: the server reports its
+/// Properties that a run exercises even if no user does anything, because the server reports its
 /// sizes.
 const OF_THE_SERVER_ALONE: [&str; 1] = ["bounded"];
 
-/// Whether what users did was judged: at least one property was exercised by at least one check.
+/// Whether the users' actions were judged: at least one check exercised at least one property.
 #[must_use]
 pub fn is_judged(properties: &BTreeMap<String, PropertyResult>) -> bool {
     let judged = |property: &PropertyResult| property.checks > 0 && property.held.is_some();
@@ -61,8 +61,7 @@ pub fn is_judged(properties: &BTreeMap<String, PropertyResult>) -> bool {
         .any(|(name, property)| judged(property) && !OF_THE_SERVER_ALONE.contains(&name.as_str()))
 }
 
-/// The class that a violation of this property belongs to. What is no property (a panic) is
-/// as grave as a safety property.
+/// The class of this property. A panic, which is no property, is as grave as a safety violation.
 #[must_use]
 pub fn class_of(properties: &BTreeMap<String, PropertyResult>, name: &str) -> Class {
     properties
@@ -70,8 +69,8 @@ pub fn class_of(properties: &BTreeMap<String, PropertyResult>, name: &str) -> Cl
         .map_or(Class::Safety, |property| property.class)
 }
 
-/// The gravest thing that can be said. A threshold of which nothing was measured could not be
-/// judged, nor could a run that exercised no property, or one whose users send in vain.
+/// The gravest verdict that applies. A run is unjudged if a threshold has no values, if no property
+/// was exercised, or if none of its messages was accepted.
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     let violated = |class: Class| {
@@ -102,14 +101,14 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     }
 }
 
-/// Whether the users of a plan send, and no message was accepted: then nothing of its delivery was
-/// judged. A scenario that is after refusals says so in `expect_sometimes`.
+/// Whether a plan's users send messages and none was accepted, so that no delivery was judged. A
+/// scenario that aims at refusals states so in `expect_sometimes`.
 #[must_use]
 pub fn is_silent(plan: &Plan, counts: &Counts) -> bool {
     counts.accepted == 0 && plan.expect_sometimes.is_empty() && sends(&plan.workload)
 }
 
-/// Whether any user says something: by a message, or by a push.
+/// Whether any user sends a message, directly or by a push.
 fn sends(workload: &Workload) -> bool {
     match workload {
         Workload::Phases { personas, .. } => {

@@ -1,23 +1,24 @@
-//! Who waited longest, or was passed over most: what a search for starvation compares.
+//! The longest wait or the largest number of times bypassed, which a search for starvation
+//! compares.
 
 use crate::protocol::User;
 
-/// What may starve somebody.
+/// A kind of starvation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seek {
-    /// Waiting in line for a match, from asking to being told.
+    /// A wait for a match, from the request to its answer or event.
     QueueWait,
-    /// Waiting for a stick, from asking to being told.
+    /// A wait for a stick, from the request to its answer or event.
     StickWait,
-    /// Being passed over, in line or for a stick.
+    /// Being bypassed in the queue or in the line of a stick.
     Overtaking,
 }
 
 impl Seek {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::QueueWait, Self::StickWait, Self::Overtaking];
 
-    /// As the command line writes it.
+    /// Its name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -28,17 +29,17 @@ impl Seek {
     }
 }
 
-/// The worst that happened to anyone in a run.
+/// The worst case of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Worst {
-    /// Microseconds waited until it ended well, or how many times passed over.
+    /// The wait in microseconds until it ended well, or the number of times bypassed.
     pub figure: u64,
-    /// To whom, where that is known.
+    /// The user, if it is known.
     pub user: Option<User>,
 }
 
 impl Worst {
-    /// The worse of the two; the earlier one if they are alike.
+    /// Keeps the worse of the two; of equal ones, the earlier.
     pub fn take(&mut self, other: Self) {
         if other.figure > self.figure {
             *self = other;

@@ -1,4 +1,4 @@
-//! What the network does to packets, and from which addresses clients call.
+//! The network's treatment of packets, and the clients' addresses.
 
 use std::sync::Arc;
 
@@ -6,27 +6,27 @@ use chat_types::Span;
 
 use crate::draw::{Quantiles, Ratio};
 
-/// What the network does to one packet.
+/// The network's treatment of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// It arrives after so long.
+    /// It arrives after this time.
     After(Span),
     /// It never arrives.
     Lost,
 }
 
-/// What the network does, by chance.
+/// The network's random behaviour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Each way, for each packet, in microseconds.
+    /// The latency of each packet in each direction, in microseconds.
     pub latency: Arc<Quantiles>,
-    /// Requests and replies that never arrive.
+    /// The share of requests and replies that are lost.
     pub loss: Ratio,
-    /// Requests that arrive twice.
+    /// The share of requests that are duplicated.
     pub duplicate: Ratio,
-    /// Pushes at which the stream breaks instead.
+    /// The share of pushes at which the stream breaks instead.
     pub stream_break: Ratio,
-    /// How many addresses the clients share; none: each has its own.
+    /// The number of addresses that the clients share; without one, each has its own.
     pub addresses: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Kinds of users: what they do, how, and what a perfect client would not do.
+//! Personas: their flows, manners, and habits.
 
 use std::sync::Arc;
 
@@ -6,62 +6,63 @@ use super::Step;
 use crate::draw::Ratio;
 use crate::protocol::ReadBy;
 
-/// A kind of user.
+/// A persona: a kind of user.
 #[derive(Clone, Debug)]
 pub struct Persona {
     /// Its name.
     pub name: String,
-    /// How often it is drawn, against the others.
+    /// Its weight against the others.
     pub weight: u32,
-    /// What it does that a perfect client would not.
+    /// Its deviations from a perfect client.
     pub habits: Habits,
     /// Whether it holds an event stream.
     pub stream: bool,
-    /// How it goes about its flow.
+    /// Its manner of performing the flow.
     pub manner: Manner,
-    /// What it does.
+    /// Its flow.
     pub flow: Arc<[Step]>,
 }
 
-/// How a user goes about its flow.
+/// A persona's manner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Manner {
-    /// By which secret it opens its stream.
+    /// The secret by which it opens its stream.
     pub stream_by: ReadBy,
-    /// How it reads its inbox.
+    /// Its way of reading the inbox.
     pub reads: Reads,
-    /// What it calls itself.
+    /// Its names.
     pub names: Naming,
 }
 
-/// How a user reads its inbox.
+/// A user's way of reading its inbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reads {
-    /// By its stream, and by checks where the stream leaves a hole or is down.
+    /// By its stream, and by checks if the stream has a hole or is down.
     #[default]
     Exactly,
-    /// By its stream alone, which it trusts to skip nothing: each opening begins behind the last
-    /// event it has, and what is missing before that it never asks for.
+    /// By its stream alone: each opening starts after the last event it has, and missing events
+    /// before that are never requested.
     ByStream,
 }
 
-/// What a user calls itself.
+/// The names of users.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
-    /// The name of its persona and its number.
+    /// The persona's name and the user's number.
     #[default]
     Given,
-    /// The same behind a word of some script.
+    /// That name after a word in some script.
     Scripts,
-    /// One of few names in some spelling: most look like another user's.
+    /// One of a few names in some spelling: most look like another user's.
     Alike,
-    /// A name at the limits of what a server allows, or beyond them; and such cursors.
+    /// Names and cursors at the limits of what a server allows, or beyond.
     Odd,
-    /// None in the queue, unless the flow gives one; the given one in a room.
+    /// No name in the queue, unless the flow gives one; the usual name in a room.
     Unnamed,
 }
 
-/// What real clients do. Drawn per call, but `bare_check` and `no_key` once per user.
+/// Habits of real clients. Each is drawn for every call, but `bare_check` and `no_key` once for
+/// each user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Habits {
     /// Never passes `after` to `check`.
@@ -76,6 +77,6 @@ pub struct Habits {
     pub no_key: Ratio,
     /// Opens a second stream beside one that just opened, and closes the first after a while.
     pub second_stream: Ratio,
-    /// Makes a call that its flow does not have, in any room it knows of (drawn before each step).
+    /// Makes calls outside of its flow, in any room it knows (drawn before each step).
     pub stray: Ratio,
 }

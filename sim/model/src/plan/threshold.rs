@@ -1,17 +1,17 @@
-//! What the figures of a run must keep to.
+//! Thresholds on a run's metrics.
 
-/// What a figure must keep to.
+/// A threshold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threshold {
     /// The metric's name.
     pub metric: &'static str,
     /// The expression as written, such as `p(95)<2s`.
     pub expression: String,
-    /// Which figure of the metric.
+    /// The figure of the metric.
     pub figure: Figure,
-    /// How it is compared.
+    /// The comparison.
     pub compare: Compare,
-    /// With what: milliseconds for durations, else the plain number.
+    /// The bound: in milliseconds for durations, otherwise a plain number.
     pub bound: f64,
 }
 
@@ -24,17 +24,17 @@ pub enum Figure {
     Max,
     /// The mean.
     Mean,
-    /// How often anyone was overtaken, at most.
+    /// The largest number of times that a user was bypassed.
     Overtaken,
     /// Jain's index.
     Jain,
-    /// How many.
+    /// The number of values.
     Count,
-    /// How many of those attempted, from 0 to 1.
+    /// The share of attempts that succeeded, from 0 to 1.
     Rate,
 }
 
-/// How a figure is compared.
+/// A comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compare {
     /// `<`

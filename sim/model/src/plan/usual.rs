@@ -1,4 +1,4 @@
-//! What a plan has that says nothing of its surroundings.
+//! The defaults of a plan's surroundings.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use chat_types::Span;
 use super::{Capacity, Client, Network};
 use crate::draw::{Quantiles, Ratio, Shape};
 
-/// As long as a small machine with a local disk takes. A journal stays small however long the run
-/// is.
+/// The times of a small machine with a local disk. Snapshots keep the journal small in runs of any
+/// length.
 #[must_use]
 pub fn usual_capacity() -> Capacity {
     Capacity {
@@ -19,7 +19,7 @@ pub fn usual_capacity() -> Capacity {
     }
 }
 
-/// How clients retry that are told nothing else.
+/// The clients' default retries.
 pub const USUAL_CLIENT: Client = Client {
     timeout: Span::millis(500),
     backoff: 2,
@@ -27,7 +27,7 @@ pub const USUAL_CLIENT: Client = Client {
     attempts: 8,
 };
 
-/// Nothing happens by chance, and a packet takes a millisecond.
+/// The default network: no random faults, and a latency of a millisecond.
 #[must_use]
 pub fn usual_network() -> Network {
     Network {

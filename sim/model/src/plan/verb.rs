@@ -1,4 +1,4 @@
-//! Calls as flows write them.
+//! Calls in the form of flows.
 
 use std::sync::Arc;
 
@@ -7,23 +7,23 @@ use chat_types::{BreakKind, Span};
 use super::Text;
 use crate::protocol::{OpKind, Plain, ReadBy};
 
-/// A call as a flow writes it. Rooms are the user's current room unless named.
+/// A call in the form of flows. Its room is the user's current room unless it is named.
 #[derive(Clone, Debug)]
 pub enum Verb {
     /// `enter_queue: { interests: [rust, chess], name: Ann, user_id: ann }`
     EnterQueue {
         /// The display name; the user's own unless given.
         name: Option<Arc<str>>,
-        /// The public id to be known by; only a registration carries one.
+        /// The public id; used only by a registration.
         user_id: Option<Arc<str>>,
-        /// What one would talk about.
+        /// The topics that the user wants to talk about.
         interests: Arc<[Arc<str>]>,
     },
     /// `login: { room: lobby }`, or `login: { room: hall, rooms: 500 }`
     Login {
         /// The room's name.
         room: Arc<str>,
-        /// 1: that very room. More: the user draws one of so many, `hall-0` to `hall-499`.
+        /// 1: this room. More: the user draws one of this many, `hall-0` to `hall-499`.
         rooms: u32,
         /// The display name; the user's own unless given.
         name: Option<Arc<str>>,
@@ -32,16 +32,16 @@ pub enum Verb {
     Send(Text),
     /// `check: { wait: 5s, as: reader }`
     Check {
-        /// How long to wait for something to come.
+        /// The time to wait for events.
         wait: Span,
-        /// By which secret.
+        /// The secret by which it reads.
         by: ReadBy,
     },
     /// `history: { before: 12, limit: 20 }`
     History {
         /// Only messages before this place of the room.
         before: Option<u64>,
-        /// At most so many.
+        /// The largest number of messages.
         limit: u32,
     },
     /// `talking_stick`, or `talking_stick: { epoch: latest }`
@@ -52,27 +52,27 @@ pub enum Verb {
     Undo(Grant),
     /// `reset`, or `reset: { epoch: latest }`
     Reset(Grant),
-    /// `report: { reason: "spam" }`: reports the partner, or the member that spoke last.
+    /// `report: { reason: "spam" }`: reports the partner, or the last sender.
     Report {
         /// The reason that operators read.
         reason: Arc<str>,
     },
     /// `break`, or `break: { kind: chimaek, excuse: "the chicken was getting cold" }`. In a flow a
-    /// user looks at its stress meanwhile, now and then.
+    /// user sometimes checks its stress meanwhile.
     Break {
-        /// Which; drawn among all unless given.
+        /// The kind; drawn unless it is given.
         kind: Option<BreakKind>,
-        /// What to say of it.
+        /// The user's own text for the break.
         excuse: Option<Arc<str>>,
     },
-    /// `break: { kind: check_stress_status }`: just a look, which registers a newcomer.
+    /// `break: { kind: check_stress_status }`: only reads, but registers a newcomer.
     Mood,
-    /// `typing`, and all others that are written as a word alone.
+    /// `typing`, and all others that are written as a single word.
     Plain(Plain),
 }
 
 impl Verb {
-    /// What is asked for.
+    /// The kind of operation.
     #[must_use]
     pub const fn kind(&self) -> OpKind {
         match self {
@@ -93,12 +93,12 @@ impl Verb {
     }
 }
 
-/// Which grant of the stick a call names that can do without one.
+/// The grant that a call names, for calls where it is optional.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grant {
     /// The call names no grant.
     #[default]
     Unnamed,
-    /// The latest that the user heard of, which may be over by now.
+    /// The latest grant that the user knows, which may be over.
     Latest,
 }

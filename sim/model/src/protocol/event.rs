@@ -1,4 +1,4 @@
-//! What inboxes hold.
+//! Events of inboxes.
 
 use chat_types::Span;
 
@@ -14,14 +14,14 @@ pub enum EndReason {
     Timeout,
     /// One of the two blocked the other.
     Blocked,
-    /// The room's turns are used up.
+    /// The room reached its limit of turns.
     TurnLimit,
     /// An operator closed it.
     Closed,
 }
 
 impl EndReason {
-    /// Its word, as servers write it.
+    /// The name in the protocol.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,102 +34,102 @@ impl EndReason {
     }
 }
 
-/// How the stick changed hands, or is about to.
+/// Transitions of a stick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum StickChange {
-    /// Somebody stands in line for it, at this place.
+    /// A member waits for it at this place.
     Claimed { place: u32 },
-    /// Somebody holds it from now on, for `lease`.
+    /// A member holds it from now on, for `lease`.
     Granted { epoch: u64, lease: Span },
-    /// The holder gave it back.
+    /// The holder released it.
     Released { epoch: u64 },
-    /// The holder's lease ran out.
+    /// The holder's lease ended.
     Expired { epoch: u64 },
 }
 
-/// How somebody's presence in a room changed.
+/// Changes of a member's presence in a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Presence {
-    /// Joined the room.
+    /// The member joined the room.
     Joined,
-    /// Left the room.
+    /// The member left the room.
     Left,
-    /// Went away; still a member.
+    /// The member went away.
     Away,
-    /// Came back.
+    /// The member came back.
     Back,
 }
 
-/// What an operator did.
+/// Operators' acts in a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Moderated {
-    /// Somebody may not speak.
+    /// A member was muted.
     Muted,
-    /// Somebody was put out of the room.
+    /// A member was removed from the room.
     Kicked,
     /// The room was closed.
     Closed,
 }
 
-/// One room's share of a gap.
+/// The part of a gap that concerns one room.
 ///
-/// `from` and `messages` also count events that the reader has read and not acknowledged; all else
-/// is of the gap alone.
+/// `from` and `messages` also count events that the reader has read and not acknowledged; the other
+/// fields concern the gap alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LostRange {
     /// The room.
     pub room: Room,
-    /// None of its events before this room seq is missing.
+    /// A lower bound: no event before this room seq is missing.
     pub from: u64,
     /// The last room seq that is missing.
     pub to: u64,
-    /// At most so many of the events were messages.
+    /// An upper bound of the number of missing messages.
     pub messages: u64,
-    /// The last of the reader's own comings and goings that is missing.
+    /// The last missing change of the reader's own membership.
     pub you: Option<Membership>,
-    /// Whether others came, went, went away or came back.
+    /// Whether another member joined, left, went away or came back.
     pub members_changed: bool,
-    /// The last of the reader's own grants, releases and expiries that is missing.
+    /// The last missing grant, release or expiry of the reader's own stick.
     pub stick: Option<StickLoss>,
-    /// Whether others' grants, releases or expiries are missing.
+    /// Whether grants, releases or expiries of others are missing.
     pub stick_changed: bool,
-    /// Why the room ended, if that is missing.
+    /// Why the room ended, if that event is missing.
     pub ended: Option<EndReason>,
 }
 
-/// How the reader's own membership of a room changed within a gap.
+/// A change of the reader's own membership within a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Membership {
-    /// It was matched.
+    /// The reader was matched.
     Matched,
-    /// It joined.
+    /// The reader joined.
     Joined,
-    /// It left.
+    /// The reader left.
     Left,
-    /// An operator put it out.
+    /// An operator removed the reader.
     Kicked,
 }
 
-/// What became of the reader's own stick within a gap. Each names the grant.
+/// The last change of the reader's own stick within a gap, with its epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StickLoss {
-    /// The reader held it when the gap ended.
+    /// The reader held it at the end of the gap.
     Granted(u64),
-    /// The reader gave it back.
+    /// The reader released it.
     Released(u64),
-    /// Its lease ran out.
+    /// Its lease ended.
     Expired(u64),
 }
 
-/// An event that a client sees, from its inbox by a stream or by `check`.
+/// An event as a client receives it from its inbox, by a stream or by `check`.
 ///
-/// All but `Gap` have a room and a place in its order (`room_seq`, from 1, without holes).
-/// Where it names a participant, `shown` says how it is shown. A room's event reaches every
-/// member, the one it is about among them, with these exceptions:
-/// a message skips its sender (who has its `room_seq` from the reply), `PartnerAway` and
-/// `PartnerBack` skip the one they are about, `Ended` skips the member whose own call ended the
-/// room, and a message skips those who blocked its sender or whom its sender blocked.
+/// All but `Gap` have a room and a place in its order (`room_seq`, from 1, without holes). If it
+/// names a participant, `shown` is that participant as others see it. A room's event is delivered
+/// to every member, including its subject, with these exceptions: a message skips its sender (which
+/// has its `room_seq` from the reply), `PartnerAway` and `PartnerBack` skip their subject, `Ended`
+/// skips the member whose own call ended the room, and a message skips members that blocked its
+/// sender or that its sender blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum Saw<'a> {
@@ -155,14 +155,14 @@ pub enum Saw<'a> {
         room_seq: u64,
         reason: EndReason,
     },
-    /// `partner.away`: the partner's last stream closed, and the grace runs.
+    /// `partner.away`: the partner's last stream closed, and the grace period runs.
     PartnerAway {
         room: Room,
         room_seq: u64,
         partner: User,
         shown: Shown<&'a str>,
     },
-    /// `partner.reconnected`, within the grace.
+    /// `partner.reconnected`: the partner is back within the grace period.
     PartnerBack {
         room: Room,
         room_seq: u64,
@@ -185,7 +185,7 @@ pub enum Saw<'a> {
         shown: Shown<&'a str>,
         change: StickChange,
     },
-    /// `moderation.muted`, `.kicked`, `.closed`, which names nobody.
+    /// `moderation.muted`, `.kicked`, and `.closed`, which names no participant.
     Moderation {
         room: Room,
         room_seq: u64,
@@ -194,7 +194,7 @@ pub enum Saw<'a> {
         reason: &'a str,
         act: Moderated,
     },
-    /// `gap`: the inbox events `from..=to` are gone, `lost` of them.
+    /// `gap`: the events `from..=to` of the inbox were dropped, `lost` of them.
     Gap {
         from: u64,
         to: u64,
@@ -204,13 +204,13 @@ pub enum Saw<'a> {
 }
 
 impl Saw<'_> {
-    /// The event's type as the protocol writes it, such as `message.received`.
+    /// The event's type in the protocol, such as `message.received`.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         EVENTS[self.number()]
     }
 
-    /// The place of the event's type in [`EVENTS`].
+    /// The index of the event's type in [`EVENTS`].
     #[must_use]
     pub const fn number(&self) -> usize {
         match self {
@@ -240,8 +240,7 @@ impl Saw<'_> {
         }
     }
 
-    /// The participant that it names, and how it is shown; none for an end, a closed room and a
-    /// gap.
+    /// The named participant as others see it; none for an end, a closed room and a gap.
     #[must_use]
     pub fn about(&self) -> Option<(User, Shown<&str>)> {
         match *self {

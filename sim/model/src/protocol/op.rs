@@ -1,4 +1,4 @@
-//! What clients ask for: what follows from the table of verbs.
+//! Operations of clients, generated from the table of verbs.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use chat_types::{BreakKind, Span};
 
 use super::{Room, User};
 
-/// Makes the types of the table.
+/// Generates the types from the table.
 macro_rules! types {
     (commands { $($commands:tt)* } reads { $($reads:tt)* }) => {
         types! { $($commands)* $($reads)* }
@@ -18,30 +18,30 @@ macro_rules! types {
         $(in $room:ident)? $(under $epoch:ident)? $(about $user:ident)?
         $(=> $command:ident $(($inner:ident))?)?;
     )*) => {
-        /// What a client asks for.
+        /// An operation of a client.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[expect(missing_docs, reason = "the variant says what its fields are")]
         pub enum Op {
             $($(#[$doc])* $variant $({ $($(#[$said])* $field: $type),* })?,)*
         }
 
-        /// What a client asks for, without its arguments.
+        /// An operation without its arguments.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum OpKind {
             $($(#[$doc])* $variant,)*
         }
 
-        /// A verb that scenarios write as a word alone.
+        /// A verb that scenarios write as a single word.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Plain {
             $($(#[doc = $plain] $variant = OpKind::$variant as isize,)?)*
         }
 
         impl OpKind {
-            /// Every one there is.
+            /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The verb as scenarios and traces write it.
+            /// The verb in scenarios and traces.
             #[must_use]
             pub const fn verb(self) -> &'static str {
                 match self {
@@ -49,7 +49,7 @@ macro_rules! types {
                 }
             }
 
-            /// The verb as a scenario's word that takes nothing, if it is one.
+            /// The verb as a single word of scenarios, if it is one.
             #[must_use]
             pub const fn plain(self) -> Option<Plain> {
                 match self {
@@ -57,7 +57,7 @@ macro_rules! types {
                 }
             }
 
-            /// The name of the server's tool; of breaks, the word for all of them.
+            /// The name of the server's tool; for breaks, the common word.
             #[must_use]
             pub const fn tool(self) -> &'static str {
                 match self {
@@ -65,7 +65,7 @@ macro_rules! types {
                 }
             }
 
-            /// The call with what its caller has at hand; none of a verb that takes more.
+            /// The operation with the caller's values; none for a verb that takes more.
             fn filled(self, at_hand: &mut impl AtHand) -> Option<Op> {
                 match self {
                     $(Self::$variant => of_plain!([$($plain)?] Op::$variant {
@@ -76,7 +76,7 @@ macro_rules! types {
         }
 
         impl Op {
-            /// What is asked for, without its arguments.
+            /// The kind of operation.
             #[must_use]
             pub const fn kind(&self) -> OpKind {
                 match self {
@@ -84,8 +84,8 @@ macro_rules! types {
                 }
             }
 
-            /// The room that the call names, if it is one that is made in a room; inside, none
-            /// where it leaves the room to the server.
+            /// The room of an operation in a room. The inner value is none if the room is left to
+            /// the server.
             #[must_use]
             pub const fn room(&self) -> Option<Option<Room>> {
                 match self {
@@ -93,7 +93,7 @@ macro_rules! types {
                 }
             }
 
-            /// The grant of the stick that the call names.
+            /// The epoch that the operation names.
             #[must_use]
             pub const fn epoch(&self) -> Option<u64> {
                 match self {
@@ -101,7 +101,7 @@ macro_rules! types {
                 }
             }
 
-            /// The participant that the call is about.
+            /// The participant that the operation concerns.
             #[must_use]
             pub const fn about(&self) -> Option<User> {
                 match self {
@@ -112,7 +112,7 @@ macro_rules! types {
     };
 }
 
-/// A value for a row with `plain`, and nothing for others.
+/// A value for a row with `plain`; nothing for other rows.
 macro_rules! of_plain {
     ([] $($value:tt)*) => { None };
     ([$plain:literal] $($value:tt)*) => { Some($($value)*) };
@@ -120,15 +120,15 @@ macro_rules! of_plain {
 
 crate::verbs!(types);
 
-/// What the user of a plain verb has at hand for its fields. Rows name the fields as here.
+/// A user's values for the fields of a plain verb. Rows use these names of fields.
 pub trait AtHand {
-    /// The room that it would name, or none; asked for before the epoch.
+    /// The room to name, or none; requested before the epoch.
     fn room(&mut self) -> Option<Option<Room>>;
 
-    /// The grant of the stick that it would name in that room, or none.
+    /// The epoch to name in that room, or none.
     fn epoch(&mut self) -> Option<Option<u64>>;
 
-    /// The participant that it would be about; none where it knows of nobody.
+    /// The participant to name; none if the user knows none.
     fn user(&mut self) -> Option<User>;
 }
 
@@ -139,14 +139,14 @@ impl Plain {
         OpKind::ALL[self as usize]
     }
 
-    /// The call with what its user has at hand; none where it lacks something.
+    /// The operation with its user's values; none if one is missing.
     pub fn op(self, at_hand: &mut impl AtHand) -> Option<Op> {
         self.kind().filled(at_hand)
     }
 }
 
 impl OpKind {
-    /// Whether the call reads and changes nothing: such a call takes no request key.
+    /// Whether the operation only reads. Reads take no request key.
     #[must_use]
     pub const fn is_read(self) -> bool {
         matches!(
@@ -155,7 +155,7 @@ impl OpKind {
         )
     }
 
-    /// Whether the call gives a handle to a client without one.
+    /// Whether the operation registers a client without a handle.
     #[must_use]
     pub const fn registers(self) -> bool {
         matches!(
@@ -166,7 +166,7 @@ impl OpKind {
 }
 
 impl Op {
-    /// The verb as scenarios and traces write it.
+    /// The verb in scenarios and traces.
     #[must_use]
     pub const fn verb(&self) -> &'static str {
         self.kind().verb()
@@ -181,13 +181,13 @@ impl Op {
         self.kind().tool()
     }
 
-    /// Whether the call reads and changes nothing: such a call takes no request key.
+    /// Whether the operation only reads. Reads take no request key.
     #[must_use]
     pub const fn is_read(&self) -> bool {
         self.kind().is_read()
     }
 
-    /// What is said, or added to a draft.
+    /// The text that is sent, or appended to a draft.
     #[must_use]
     pub const fn text(&self) -> Option<&Arc<str>> {
         if let Self::Send { text, .. } | Self::Append { text, .. } = self {
@@ -203,7 +203,7 @@ pub enum ReadBy {
     /// Its handle.
     #[default]
     Handle,
-    /// Its reader id, which reads the inbox and does nothing else.
+    /// Its reader id, which gives access to the inbox alone.
     ReaderId,
 }
 
@@ -213,7 +213,7 @@ mod tests {
 
     use super::*;
 
-    /// In room 3 with an old grant, and alone.
+    /// A user in room 3 with an old grant, which knows no other participant.
     struct Alone;
 
     impl AtHand for Alone {

@@ -1,12 +1,12 @@
-//! The table of verbs: what clients ask for, each declared once.
+//! The table of verbs: all operations of clients, each declared once.
 
-/// Hands the table to the macro `$then`, which makes of it what its crate needs: `Op` in this one,
+/// Passes the table to the macro `$then`, which generates what its crate needs: `Op` in this one,
 /// translations in others.
 ///
-/// A row is a variant of `Op` with its fields, and then, in this order:
-/// - `verb "…"`: the word for it in scenarios and traces; or `plain "…"`, where a scenario writes
-///   that word alone, and the user has all fields at hand (`AtHand`).
-/// - `tool "…"`: the name of the server's tool, where that is another word.
+/// A row is a variant of `Op` with its fields, followed in this order by:
+/// - `verb "…"`: its name in scenarios and traces; or `plain "…"`, if a scenario writes it as a
+///   single word, and the user has values for all fields (`AtHand`).
+/// - `tool "…"`: the name of the server's tool, if it differs.
 /// - `in`, `under` and `about`: the fields that name the room, the grant of the stick and another
 ///   participant.
 /// - `=> …`: the variant of the core's `Command`, with fields of the same names. Reads have none.
@@ -15,27 +15,28 @@ macro_rules! verbs {
     ($then:ident) => {
         $then! {
             commands {
-                /// Stand in the line; registers when the agent has no handle yet.
+                /// Enter the queue; registers an agent without a handle.
                 EnterQueue {
-                    /// The public id to be known by; only a registration may carry one.
+                    /// The public id; allowed only in a registration.
                     user_id: Option<Arc<str>>,
                     display_name: Option<Arc<str>>,
                     interests: Arc<[Arc<str>]>,
                 } verb "enter_queue" => EnterQueue(EnterQueue);
-                /// Leave the line.
+                /// Leave the queue.
                 LeaveQueue plain "leave_queue" => LeaveQueue;
-                /// Register under a name, or with a handle just join a room.
+                /// Without a handle: register under a name and join a room. With one: join the
+                /// room.
                 Login { username: Arc<str>, room: Arc<str> } verb "login" => Login;
-                /// Say something.
+                /// Send a message.
                 Send { room: Option<Room>, text: Arc<str>, epoch: Option<u64> }
                     verb "send" tool "send_message" in room under epoch => SendMessage;
-                /// Claim the stick, or ask for one's place.
+                /// Claim the stick, or read the place in its line.
                 TalkingStick { room: Option<Room>, epoch: Option<u64> }
                     verb "talking_stick" in room under epoch => TalkingStick;
                 /// Add to the draft.
                 Append { room: Option<Room>, text: Arc<str>, epoch: Option<u64> }
                     verb "append" in room under epoch => Append;
-                /// Take the last append back.
+                /// Undo the last append.
                 Undo { room: Option<Room>, epoch: Option<u64> }
                     verb "undo" in room under epoch => Undo;
                 /// Clear the draft and release the stick, or withdraw the claim.
@@ -46,32 +47,32 @@ macro_rules! verbs {
                     plain "push" in room under epoch => Push;
                 /// Leave a room.
                 LeaveChat { room: Option<Room> } plain "leave_chat" in room => LeaveChat;
-                /// Tell the room that one is typing.
+                /// Notify the room that the user is typing.
                 Typing { room: Option<Room> } plain "typing" in room => Typing;
-                /// Never meet or hear a participant again.
+                /// Block a participant.
                 Block { user: User } plain "block" tool "block_user" about user => BlockUser;
-                /// Meet and hear a participant again.
+                /// Remove a block.
                 Unblock { user: User }
                     plain "unblock" tool "unblock_user" about user => UnblockUser;
                 /// Report a participant to the operators.
                 Report { user: User, reason: Arc<str> }
                     verb "report" tool "report_user" about user => ReportUser;
-                /// Take a break; registers when the agent has no handle yet. Its kind is its tool.
+                /// Take a break; registers an agent without a handle. Each kind has its own tool.
                 Break { kind: BreakKind, excuse: Option<Arc<str>> } verb "break" => TakeBreak;
-                /// Look at one's stress, and at how alert the boss is. A read, but for a client
-                /// without a handle, which registers.
+                /// Read the stress level and the boss's alert level. A read, except that it
+                /// registers a client without a handle.
                 Mood verb "check_stress_status" => Arrive;
-                /// Leave everything, and be forgotten.
+                /// Leave everything, and end the registration.
                 Unregister plain "unregister" => Unregister;
             }
             reads {
-                /// Read the inbox, waiting up to `wait` for something to come.
+                /// Read the inbox, waiting up to `wait` for events.
                 Check { after: Option<u64>, wait: Span, by: ReadBy } verb "check";
                 /// Read a room's past messages: the newest `limit` of those before the place
                 /// `before`.
                 History { room: Option<Room>, before: Option<u64>, limit: u32 }
                     verb "history" in room;
-                /// Read who is in a room.
+                /// Read a room's members.
                 ListUsers { room: Option<Room> } plain "list_users" in room;
             }
         }

@@ -1,11 +1,12 @@
-//! A run as a list of figures, each with its name, and which way is worse.
+//! A run as a list of figures, each with its name and the worse direction.
 
 use serde::Serialize;
 
 use super::read::Run;
+use sim_model::names::Property;
 use sim_model::outcome::Class;
 
-/// What a figure amounts to.
+/// The amount of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Amount {
@@ -13,29 +14,29 @@ pub enum Amount {
     Number(f64),
     /// A word, or a hash.
     Word(String),
-    /// Whether a property held; none when it was not exercised.
+    /// Whether a property held; `None` if it was not exercised.
     Held(Option<bool>),
 }
 
-/// What numbers are measured in.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// They count, or have no unit.
+    /// A count, or a number without a unit.
     Plain,
     /// Milliseconds.
     Milliseconds,
 }
 
-/// Which way is worse.
+/// The worse direction of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// Neither.
+    /// Neither is worse.
     Neutral,
     MoreIsWorse,
     LessIsWorse,
-    /// None at all is worse than any.
+    /// Zero is worse than any other number.
     NoneIsWorse,
-    /// Violated is worse than held, or not exercised.
+    /// Violated is worse than held or not exercised.
     Held(Class),
     /// The word of a verdict.
     Verdict,
@@ -47,14 +48,14 @@ pub(super) struct Figure {
     pub(super) name: String,
     pub(super) amount: Amount,
     pub(super) direction: Direction,
-    /// Whether it says something of runs over other seeds too.
+    /// Whether it can be compared between runs with different seeds.
     pub(super) of_verdict: bool,
 }
 
 /// Verdicts from the best to the worst.
 const VERDICTS: [&str; 5] = ["pass", "threshold", "unjudged", "liveness", "safety"];
 
-/// Messages that should not be, and calls without an answer.
+/// Messages that must not occur, and unanswered calls.
 const BAD_COUNTS: [&str; 7] = [
     "unanswered",
     "lost",
@@ -66,7 +67,7 @@ const BAD_COUNTS: [&str; 7] = [
 ];
 
 impl Direction {
-    /// How bad an amount is, against others of the same figure; none when nobody can say.
+    /// How bad an amount is, relative to others of the same figure; `None` if that is undefined.
     pub(super) fn badness(self, amount: &Amount) -> Option<f64> {
         match (self, amount) {
             (Self::MoreIsWorse, Amount::Number(n)) => Some(*n),
@@ -146,7 +147,7 @@ pub(super) fn figures(run: &Run) -> Vec<Figure> {
     all
 }
 
-/// The verdict, and what says how much was run.
+/// The verdict, and the figures about the length of the run.
 fn heads(run: &Run) -> Vec<Figure> {
     let word = |name: &str, word: &str, direction| Figure {
         name: name.to_owned(),
@@ -164,7 +165,7 @@ fn heads(run: &Run) -> Vec<Figure> {
     ]
 }
 
-/// Thresholds, refusals, and how many were stuck or violated something.
+/// Thresholds, refusals, and the numbers of stuck users and violations.
 fn tails(run: &Run) -> Vec<Figure> {
     let mut all = Vec::new();
     for threshold in &run.thresholds {
@@ -199,16 +200,13 @@ fn number(name: String, n: f64, direction: Direction) -> Figure {
     }
 }
 
-/// What kind of property it is: a result does not say.
+/// The class of a property, which a result does not contain.
 fn class(property: &str) -> Class {
-    match property {
-        "fairness" | "latency" => Class::Threshold,
-        name if name.ends_with("_progress") => Class::Liveness,
-        _ => Class::Safety,
-    }
+    let known = Property::ALL.iter().find(|known| known.name() == property);
+    known.map_or(Class::Safety, |known| known.class())
 }
 
-/// What a figure is measured in: quantiles of durations, and virtual time.
+/// The unit of a figure: quantiles of durations, and virtual time.
 pub(super) fn unit(figure: &str) -> Unit {
     let durations = [
         "message_latency",

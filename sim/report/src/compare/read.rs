@@ -1,12 +1,11 @@
-//! Reading a result of `sim --json` back: as much of it as is compared.
+//! Reads a result of `sim --json`: only the compared fields.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One run, as its JSON has it. Fields that are not compared are passed over, and so are those
-/// that a later version adds.
+/// One run from its JSON. Other fields are ignored, including those that a later version adds.
 #[derive(Clone, Debug, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of the result")]
 pub struct Run {
@@ -39,14 +38,14 @@ pub struct Run {
     pub violations_left_out: u64,
 }
 
-/// What came of a property.
+/// The result of a property.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Property {
     pub held: Option<bool>,
     pub checks: u64,
 }
 
-/// What came of a threshold.
+/// The result of a threshold.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Threshold {
     pub metric: String,
@@ -59,24 +58,24 @@ struct Several {
     runs: Vec<Run>,
 }
 
-/// Why a text is no result.
+/// Why a text is not a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// It is no JSON at all.
+    /// It is not JSON.
     #[error("not JSON: {0}")]
     NotJson(String),
-    /// It is JSON, but of something else.
+    /// It is JSON, but not a result.
     #[error("not a result of `sim --json`: {0}")]
     NotAResult(String),
-    /// One scenario is there more than once, so that nobody can say which is meant.
+    /// A scenario occurs more than once.
     #[error("the scenario `{0}` is in it twice")]
     Twice(String),
 }
 
-/// The runs of a result: of one scenario, or of several.
+/// The runs of a result with one or several scenarios.
 ///
 /// # Errors
-/// Why it is none.
+/// The text is not a result.
 pub fn read(text: &str) -> Result<Vec<Run>, Unreadable> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| Unreadable::NotJson(error.to_string()))?;

@@ -1,8 +1,7 @@
-//! What was asked, in words and facts, and where an answer says that it stands.
+//! Descriptions of calls, and the position that an answer contains.
 
+use sim_model::protocol::Op;
 use sim_model::words;
-
-use sim_model::protocol::{Answer, Op, Room};
 
 /// A call as its first attempt was made.
 #[derive(Debug)]
@@ -12,7 +11,7 @@ pub(super) struct Asked {
     pub(super) facts: Vec<(&'static str, String)>,
 }
 
-/// What there is to say of a call.
+/// The description of a call.
 pub(super) fn asked(op: &Op, keyed: bool) -> Asked {
     let mut facts = Vec::new();
     if let Some(room) = op.room().flatten() {
@@ -36,27 +35,6 @@ pub(super) fn asked(op: &Op, keyed: bool) -> Asked {
         words: words::called(op),
         verb: op.verb(),
         facts,
-    }
-}
-
-/// Where a message stands, as its sender was told.
-pub(super) fn place_of(answer: &Answer) -> Option<(Room, u64)> {
-    match *answer {
-        Answer::Sent { room, room_seq, .. } => Some((room, room_seq)),
-        Answer::Waiting { .. }
-        | Answer::Matched { .. }
-        | Answer::LeftQueue { .. }
-        | Answer::LoggedIn { .. }
-        | Answer::LeftChat
-        | Answer::Stick { .. }
-        | Answer::Draft { .. }
-        | Answer::OnBreak { .. }
-        | Answer::Mood { .. }
-        | Answer::Arrived { .. }
-        | Answer::Done
-        | Answer::Read { .. }
-        | Answer::History { .. }
-        | Answer::Members { .. } => None,
     }
 }
 

@@ -1,5 +1,5 @@
-//! Who belongs into the picture of a violation: those it is about, those its sentence names, and
-//! others of their rooms, as far as there is room.
+//! The choice of a diagram's participants: those the violation is about, those its sentence names,
+//! and others of their rooms, as far as lanes allow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,46 +7,46 @@ use chat_types::{Span, Time};
 
 use super::{Lane, Role};
 use sim_model::history::{Observer, Record, What, WorldRecord};
-use sim_model::outcome::Violation;
+use sim_model::outcome::{PANIC, Violation};
 use sim_model::plan::{Plan, Workload};
-use sim_model::protocol::{Agent, Answer, Op, Room, User};
+use sim_model::protocol::{Agent, Op, Room, User};
 
-/// Lanes of participants: more do not fit side by side.
+/// The most lanes of participants: more do not fit side by side.
 const LANES: usize = 7;
 
-/// Lanes for those who are neither concerned nor named, unless nobody is.
+/// The lanes of participants that are neither affected nor named, unless there are none of those.
 const OTHERS: usize = 3;
 
-/// Who was heard of in a room so long ago is no company any more.
+/// A participant that was inactive in a room for this long is not shown as a roommate.
 const COMPANY: Span = Span::secs(60);
 
-/// Who is shown, and what the picture is about.
+/// The participants of the diagram, and its subject.
 #[derive(Debug)]
 pub(super) struct Cast {
     /// From left to right, without the server.
     pub(super) lanes: Vec<(Agent, Lane)>,
-    /// Others of the same rooms who have no lane.
+    /// The number of others of the same rooms without a lane.
     pub(super) left_out: u64,
-    /// When the violation showed.
+    /// When the violation was found.
     pub(super) violation: Span,
-    /// When what it is about was seen, if that was another time.
+    /// When the subject of the violation was observed, if that was earlier.
     pub(super) subject: Option<Span>,
-    /// The event that the sentence names.
+    /// The event that the violation is about.
     pub(super) place: Option<(Room, u64)>,
 }
 
-/// Learns who is who while the seed runs.
+/// Observes a run to choose the participants.
 #[derive(Debug)]
 pub(super) struct CastObserver {
     start: Time,
-    /// None for a panic, which comes at the end of all there is.
+    /// `None` for a panic, which ends the run.
     until: Option<Span>,
     last: Span,
     concerned: Vec<User>,
-    named: Vec<User>,
+    others: Vec<User>,
     rooms: Vec<Room>,
     place: Option<(Room, u64)>,
-    /// When that event was first seen or accepted.
+    /// When the named event was first observed or accepted.
     subject: Option<Span>,
     agents: BTreeMap<User, Agent>,
     names: BTreeMap<Agent, String>,
@@ -56,23 +56,15 @@ pub(super) struct CastObserver {
 
 impl CastObserver {
     pub(super) fn new(start: Time, violation: &Violation) -> Self {
-        let detail = &violation.detail;
-        let concerned: Vec<User> = violation
-            .users
-            .iter()
-            .flat_map(|user| ids(user, "user_"))
-            .map(User)
-            .collect();
-        let named = ids(detail, "user_").into_iter().map(User);
-        let rooms: Vec<Room> = ids(detail, "room_").into_iter().map(Room).collect();
+        let subject = &violation.subject;
         Self {
             start,
-            until: (violation.property != "panic").then(|| micros(violation.at_ms)),
+            until: (violation.property != PANIC).then_some(violation.at),
             last: Span::ZERO,
-            named: named.filter(|user| !concerned.contains(user)).collect(),
-            place: place(detail, &rooms),
-            concerned,
-            rooms,
+            others: subject.others.clone(),
+            place: subject.place,
+            concerned: violation.users.clone(),
+            rooms: subject.rooms.clone(),
             subject: None,
             agents: BTreeMap::new(),
             names: BTreeMap::new(),
@@ -81,7 +73,7 @@ impl CastObserver {
         }
     }
 
-    /// Who is shown; none if nobody did anything.
+    /// The participants to show; `None` if there was no activity.
     pub(super) fn choose(self, plan: &Plan) -> Option<Cast> {
         let of = |users: &[User]| -> Vec<(Agent, Option<User>)> {
             let known = |user: &User| Some((*self.agents.get(user)?, Some(*user)));
@@ -97,7 +89,7 @@ impl CastObserver {
             chosen.len()
         };
         add(of(&self.concerned), Role::Concerned, LANES);
-        let main = add(of(&self.named), Role::Named, LANES);
+        let main = add(of(&self.others), Role::Named, LANES);
         let company = self.company();
         let seats = if main == 0 {
             LANES
@@ -128,7 +120,7 @@ impl CastObserver {
         })
     }
 
-    /// Those lately heard of in the rooms concerned, the latest first.
+    /// Recently active participants of the affected rooms, latest first.
     fn company(&self) -> Vec<Agent> {
         let until = self.until.unwrap_or(self.last);
         let mut rooms = self.rooms.clone();
@@ -151,7 +143,7 @@ impl CastObserver {
         by_time(latest)
     }
 
-    /// The room in which somebody was heard of last.
+    /// The room in which the participant was last active.
     fn room_of(&self, agent: Agent) -> Option<Room> {
         let seen =
             |(room, members): (&Room, &BTreeMap<Agent, Span>)| Some((*members.get(&agent)?, *room));
@@ -214,133 +206,39 @@ impl Observer for CastObserver {
         if let Some(user) = record.user {
             self.agents.entry(user).or_insert(agent);
         }
-        match record.what {
-            What::Called {
-                op:
-                    Op::EnterQueue {
-                        display_name: Some(name),
-                        ..
-                    }
-                    | Op::Login { username: name, .. },
-                ..
-            } => {
-                self.names.entry(agent).or_insert_with(|| name.to_string());
-            }
-            What::Answered {
-                outcome: Ok(answer),
-                ..
-            } => match *answer {
-                Answer::Matched { room, .. }
-                | Answer::LoggedIn { room, .. }
-                | Answer::Stick { room, .. } => {
-                    self.heard_of(agent, at, (room, None));
+        if let What::Called {
+            op:
+                Op::EnterQueue {
+                    display_name: Some(name),
+                    ..
                 }
-                Answer::Sent { room, room_seq, .. } => {
-                    self.heard_of(agent, at, (room, Some(room_seq)))
-                }
-                Answer::Waiting { .. }
-                | Answer::LeftQueue { .. }
-                | Answer::LeftChat
-                | Answer::Draft { .. }
-                | Answer::OnBreak { .. }
-                | Answer::Mood { .. }
-                | Answer::Arrived { .. }
-                | Answer::Done
-                | Answer::Read { .. }
-                | Answer::History { .. }
-                | Answer::Members { .. } => {}
-            },
-            What::Received { saw, .. } => {
-                if let Some((room, seq)) = saw.place() {
-                    self.heard_of(agent, at, (room, Some(seq)));
-                }
+                | Op::Login { username: name, .. },
+            ..
+        } = record.what
+        {
+            self.names.entry(agent).or_insert_with(|| name.to_string());
+        } else if let What::Answered {
+            outcome: Ok(answer),
+            ..
+        } = record.what
+        {
+            if let Some(room) = answer.room() {
+                let seq = answer.place().map(|(_, seq)| seq);
+                self.heard_of(agent, at, (room, seq));
             }
-            What::Called { .. }
-            | What::Retried { .. }
-            | What::Answered {
-                outcome: Err(_), ..
-            }
-            | What::AnsweredAgain { .. }
-            | What::Abandoned { .. }
-            | What::StreamOpened
-            | What::StreamClosed
-            | What::Forgot
-            | What::Vanished
-            | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => {}
+        } else if let What::Received { saw, .. } = record.what
+            && let Some((room, seq)) = saw.place()
+        {
+            self.heard_of(agent, at, (room, Some(seq)));
         }
     }
 
     fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 }
 
-/// The latest first.
+/// Latest first.
 fn by_time(latest: BTreeMap<Agent, Span>) -> Vec<Agent> {
     let mut agents: Vec<(Agent, Span)> = latest.into_iter().collect();
     agents.sort_by_key(|(agent, at)| (std::cmp::Reverse(*at), *agent));
     agents.into_iter().map(|(agent, _)| agent).collect()
-}
-
-/// The numbers that stand behind a prefix in a text, each once.
-fn ids(text: &str, prefix: &str) -> Vec<u32> {
-    let mut found = Vec::new();
-    for (at, _) in text.match_indices(prefix) {
-        let rest = &text[at + prefix.len()..];
-        if let Some(id) = number(rest)
-            && !found.contains(&id)
-        {
-            found.push(id);
-        }
-    }
-    found
-}
-
-fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    text[..end].parse().ok()
-}
-
-/// The event that a sentence is about: a message, event or place by its number, in the first room
-/// that it names.
-fn place(detail: &str, rooms: &[Room]) -> Option<(Room, u64)> {
-    let room = *rooms.first()?;
-    let of = |word: &str| {
-        detail
-            .match_indices(word)
-            .find_map(|(at, _)| number::<u64>(&detail[at + word.len()..]))
-    };
-    ["message ", "event ", "place "]
-        .into_iter()
-        .find_map(of)
-        .map(|seq| (room, seq))
-}
-
-/// Milliseconds of virtual time, to the microsecond that they were made from.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a rounded float, far within u64"
-)]
-fn micros(at_ms: f64) -> Span {
-    Span((at_ms.max(0.0) * 1_000.0).round() as u64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sentence_says_whom_and_what_it_is_about() {
-        let detail =
-            "user_12 never received message 7 of room_3 from user_9, nor did user_12's room_3";
-        assert_eq!(ids(detail, "user_"), [12, 9]);
-        assert_eq!(ids("user_ user_x", "user_"), [0_u32; 0]);
-        let rooms: Vec<Room> = ids(detail, "room_").into_iter().map(Room).collect();
-        assert_eq!(rooms, [Room(3)]);
-        assert_eq!(place(detail, &rooms), Some((Room(3), 7)));
-        assert_eq!(place("user_1 and user_2 both waited", &[]), None);
-        assert_eq!(place("room_3 ended", &[Room(3)]), None);
-    }
 }

@@ -1,11 +1,11 @@
-//! Keeps what those in the picture sent, received and went through.
+//! Records what the participants of a diagram sent, received and experienced.
 
 use std::collections::VecDeque;
 
 use chat_types::{Span, Time};
 use rustc_hash::FxHashMap;
 
-use super::asked::{Asked, asked, place_of, several};
+use super::asked::{Asked, asked, several};
 use super::cast::Cast;
 use super::window::{self, Window};
 use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, Shown};
@@ -14,15 +14,17 @@ use sim_model::plan::{Delivery, Plan};
 use sim_model::protocol::{Agent, CallId, Op, Outcome, Room, Saw};
 use sim_model::words;
 
-/// Events kept of a run, however long it is.
+/// The most recorded events of a run.
 const KEPT: usize = 200_000;
 
-/// A push on its way: what it brings is known when it arrives.
+/// A push in transit; its content is known when it arrives.
 #[derive(Debug)]
 struct OnItsWay {
     first_seq: u64,
     events: u32,
     index: usize,
+    /// What it brought so far, in words.
+    brought: Vec<String>,
 }
 
 /// The observer.
@@ -40,12 +42,12 @@ pub(super) struct Recorder<'a> {
     rules: Vec<Rule>,
     asked: FxHashMap<(Agent, CallId), Asked>,
     requests: FxHashMap<(Agent, CallId, u32), usize>,
-    /// Answers that their clients have not heard yet.
+    /// Answers that have not reached their clients.
     replies: FxHashMap<(Agent, CallId), Vec<usize>>,
     pushes: FxHashMap<Agent, VecDeque<OnItsWay>>,
-    /// The latest opening of each one's stream, until it is open.
+    /// The latest opening of each client's stream, until it is open.
     openings: FxHashMap<Agent, usize>,
-    /// What a check brought, until its answer is heard.
+    /// The page of a check, until its answer arrives.
     pages: FxHashMap<Agent, Page>,
     down_since: Option<Span>,
     healed: Option<Span>,
@@ -61,8 +63,8 @@ struct Page {
 
 impl<'a> Recorder<'a> {
     pub(super) fn new(plan: &'a Plan, start: Time, cast: &Cast) -> Self {
-        // The server stands in the middle and the most concerned beside it, so that arrows are
-        // short: the first to the left, the second to the right, and so on outward.
+        // The server's lane is in the middle, and the most affected participants are beside it, so
+        // that arrows are short: the first to the left, the second to the right, and so on outward.
         let server = cast.lanes.len().div_ceil(2);
         let lane = |index: usize| match index % 2 {
             0 => server - 1 - index / 2,
@@ -97,7 +99,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The picture, once the run is over.
+    /// The diagram of the finished run.
     pub(super) fn into_diagram(mut self, cast: &Cast) -> Diagram {
         if let Some(since) = self.down_since.take() {
             self.band(self.server, since, self.last, "crash", "server down");
@@ -117,7 +119,7 @@ impl<'a> Recorder<'a> {
             label: "violation".to_owned(),
         });
         let window = Window {
-            // What is judged in the end is about what happened long before.
+            // A violation found at the end of the run may be about a much earlier event.
             about: cast
                 .subject
                 .filter(|_| !seen_there)
@@ -287,12 +289,12 @@ impl<'a> Recorder<'a> {
         event.named = page.named
             || outcome
                 .as_ref()
-                .is_ok_and(|answer| place.is_some() && place_of(answer) == place);
+                .is_ok_and(|answer| place.is_some() && answer.place() == place);
         event.facts.extend(page.facts);
         if event.idle {
             return;
         }
-        // A poll that brought something is as good as any other call.
+        // A poll with new events is shown like any other call.
         for attempt in 0.. {
             let Some(&index) = self.requests.get(&(agent, call, attempt)) else {
                 break;
@@ -311,7 +313,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Whether somebody answered is known when the stream is open.
+    /// The answer is known when the stream is open.
     fn opening(&mut self, at: Span, agent: Agent, fate: Delivery) {
         let Some(&lane) = self.lanes.get(&agent) else {
             return;
@@ -351,6 +353,7 @@ impl<'a> Recorder<'a> {
                 first_seq,
                 events,
                 index,
+                brought: Vec::new(),
             });
         }
     }
@@ -373,28 +376,17 @@ impl<'a> Recorder<'a> {
         }
         let blamed = at == self.violation && self.concerned.contains(&lane);
         let waiting = self.pushes.entry(record.agent).or_default();
-        // A stream keeps its order: what was pushed before and did not come never will.
+        // A stream keeps its order: an earlier push that has not arrived never will.
         while waiting.len() > 1 && waiting[0].first_seq + u64::from(waiting[0].events) <= seq {
             waiting.pop_front();
         }
-        let Some(front) = waiting.front() else {
+        let Some(front) = waiting.front_mut() else {
             return;
         };
+        front.brought.push(text);
         let event = &mut self.events[front.index];
-        if event.fate == Fate::Fine {
-            if let Some((_, more)) = event.label.rsplit_once(" +")
-                && let Ok(more) = more.parse::<u32>()
-            {
-                let cut = event.label.len() - more.to_string().len();
-                event.label.truncate(cut);
-                event.label.push_str(&(more + 1).to_string());
-            } else {
-                event.label.push_str(" +1");
-            }
-        } else {
-            event.label = text;
-            event.fate = Fate::Fine;
-        }
+        event.label = several(&front.brought);
+        event.fate = Fate::Fine;
         event.to_us = Some(at.0);
         event.blamed |= blamed;
         event.named |= named;
@@ -435,7 +427,7 @@ impl Observer for Recorder<'_> {
             What::Stuck { waiting_for } => {
                 self.point(lane, at, format!("stuck, no {waiting_for}"), Fate::Broken);
             }
-            // The attempt itself is told by the wire.
+            // The attempt itself is recorded at the network.
             What::Retried { .. } => {}
         }
     }
@@ -547,7 +539,7 @@ impl Observer for Recorder<'_> {
                 let at = self.since_start(at);
                 self.disconnected(at, agent, length);
             }
-            // What it does is seen at those whom it strikes.
+            // Its effect is recorded at the affected users.
             Wire::Mishap { .. } => {}
             Wire::Struck { at, fault, victims } => {
                 let at = self.since_start(at);
@@ -581,7 +573,7 @@ fn event(
     }
 }
 
-/// When a packet arrives, and how it went: `until_heard` as long as nobody has said more.
+/// When a packet arrives, and its outcome: `until_heard` until more is known.
 fn arrival(at: Span, fate: Delivery, until_heard: Fate) -> (Option<Span>, Fate) {
     match fate {
         Delivery::After(latency) => (Some(at + latency), until_heard),

@@ -1,4 +1,4 @@
-//! What was wrong with a lane for a while, as bands.
+//! The faults of a lane, as bands.
 
 use chat_types::Span;
 
@@ -25,7 +25,7 @@ impl Recorder<'_> {
         });
     }
 
-    /// Somebody dropped all connections, for so long or for good.
+    /// A user closed all connections, for some time or permanently.
     pub(super) fn disconnected(&mut self, at: Span, agent: Agent, length: Option<Span>) {
         if let Some(&lane) = self.lanes.get(&agent) {
             let until = length.map_or(Span(u64::MAX), |length| at + length);
@@ -33,7 +33,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// A fault of the plan struck these users.
+    /// A fault of the plan affects these users.
     pub(super) fn struck(&mut self, at: Span, fault: usize, victims: &[u32]) {
         let Some(fault) = self.plan.faults.get(fault) else {
             return;
@@ -57,8 +57,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// What is wrong with the disk is told by nobody, and known from the plan; but not when a
-    /// milestone was reached.
+    /// Disk faults are not observed; they are taken from the plan, if they start at a fixed time.
     pub(super) fn disk_bands(&mut self) {
         let at_times = |fault: &&Fault| fault.milestone.is_none();
         for fault in self.plan.faults.iter().filter(at_times) {

@@ -1,38 +1,38 @@
-//! The stretch of a run that a diagram shows: as much of what came before as a person can follow.
+//! The period of a run that a diagram shows: as much before the violation as a person can follow.
 
 use chat_types::Span;
 
 use super::{Diagram, Event};
 
-/// Events of those concerned that are shown before the violation.
+/// The most events of affected participants before the violation.
 const BEFORE: usize = 90;
-/// Events of all lanes.
+/// The most events of all lanes before the violation.
 const ALL: usize = 240;
-/// What follows shows what came of it.
+/// The events after the violation show its consequences.
 const AFTER: usize = 24;
 const AFTERMATH: Span = Span::secs(2);
-/// Polls that brought nothing; they are folded away unless asked for.
+/// The most polls without new events; the page hides them by default.
 const IDLE: usize = 120;
-/// Time before the first event and after the last, so that nothing lies on the edge.
+/// The margin before the first and after the last event.
 const MARGIN: u64 = 1_000;
 
-/// What decides the stretch.
+/// The input for choosing the period.
 pub(super) struct Window<'a> {
-    /// The instant that it is about.
+    /// The instant of the subject.
     pub(super) about: Span,
-    /// Lanes of those concerned.
+    /// Lanes of the affected participants.
     pub(super) concerned: &'a [usize],
     /// The end of the run.
     pub(super) last: Span,
 }
 
-/// Cuts the diagram down to the stretch, and says what is gone.
+/// Cuts the diagram to the period, and adds what was left out.
 pub(super) fn cut(diagram: &mut Diagram, window: &Window<'_>) {
     let mut events = std::mem::take(&mut diagram.events);
     events.sort_by_key(|event| event.from_us);
     let about = window.about.0;
     let counts = |event: &&Event| !event.idle && event.from_us <= about;
-    // Where there are no more than that, the run is shown from its beginning.
+    // If there are fewer events, the run is shown from its beginning.
     let mut before = events.iter().rev().filter(counts);
     let by_all = before.nth(ALL).map(|event| event.from_us + 1);
     let is_concerned = |event: &&Event| window.concerned.contains(&event.lane);
@@ -78,7 +78,7 @@ pub(super) fn cut(diagram: &mut Diagram, window: &Window<'_>) {
     }
 }
 
-/// Drops what lies outside of the stretch, and the polls that are too many; says how much.
+/// Removes events outside of the period, and superfluous polls; returns sentences about them.
 fn thin_out(events: &mut Vec<Event>, from: u64, to: u64) -> Vec<String> {
     let (mut earlier, mut later, mut idle): (u64, u64, u64) = (0, 0, 0);
     let is_poll = |event: &&Event| event.idle && (from..=to).contains(&event.from_us);

@@ -1,4 +1,5 @@
-// The page of `sim calibrate`: one scenario on a live server, and on a virtual one made like it.
+// The page of `sim calibrate`: one scenario on a live server, and on a virtual server with the same
+// times.
 
 const COLOURS = [1, 2, 4]; // of p50, p95 and p99
 const DASH = '5 4'; // of the virtual side
@@ -12,7 +13,7 @@ function part(id, title, ...children) {
   return h('section', { class: id, 'aria-labelledby': heading }, h('h2', { id: heading }, title), children);
 }
 
-// A metric's quantiles of one side, at one load: none where it measured nothing.
+// The quantiles of a metric on one side, at one load; none if it has no measurements.
 function values(data, side, metric) {
   const measured = side.metrics[metric];
   return measured ? data.quantiles.map((name) => measured[name]) : null;
@@ -38,7 +39,8 @@ function key(data) {
     h('li', {}, line(at, false), ` ${name} live`), h('li', {}, line(at, true), ` ${name} virtual`)]));
 }
 
-// Live is a full circle, virtual an open square: colour never stands alone.
+// Live is a filled circle, virtual an open square, so that the meaning does not depend on colour
+// alone.
 const dot = (x, y, at, virtual) => (virtual
   ? s('rect', { class: `open-mark series-${COLOURS[at]}`, x: round(x - 3.4), y: round(y - 3.4), width: 6.8, height: 6.8 })
   : s('circle', { class: `end series-${COLOURS[at]}`, cx: round(x), cy: round(y), r: 3.6 }));

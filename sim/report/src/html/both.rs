@@ -1,4 +1,4 @@
-//! What the page of both worlds shows: all that was measured, and a few words beside it.
+//! The data of the page about both servers: all measurements, and a few sentences.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ pub(super) struct Page<'a> {
     version: &'a str,
     done: &'a Calibrated,
     yaml: String,
-    /// In the order in which they are shown.
+    /// In the order of display.
     metrics: [&'static str; METRICS.len()],
     quantiles: [&'static str; 3],
     titles: BTreeMap<&'static str, String>,
-    /// Where the worlds part: a metric, and a sentence.
+    /// The differences between the servers: a metric, and a sentence.
     parts: Vec<(String, String)>,
     not_in_it: &'static str,
 }
 
-/// What the programs of the page read.
+/// The data that the page's programs read.
 pub(super) fn page<'a>(done: &'a Calibrated, version: &'a str) -> Page<'a> {
     let parts = done.sides.iter().flat_map(|sides| &sides.parts);
     Page {

@@ -1,19 +1,19 @@
-// The charts of a run: percentiles, waits by user, and what happened when.
+// The charts of a run: percentiles, waits by user, and events over time.
 
 const SERIES = { message_latency: 1, request_latency: 2, queue_wait: 3, stick_wait: 4, commit_latency: 5 };
 const DASHES = { 1: null, 2: '7 3', 3: '2 3', 4: '10 3 2 3', 5: '14 4' };
 
-// Where a percentile stands on an axis that is logarithmic in what is left above it.
+// The position of a percentile on an axis that is logarithmic in the part above it.
 const nines = (percent) => -Math.log10(1 - percent / 100);
 
-// Powers of ten between two values, and the places for them.
+// Powers of ten between two values, and their positions.
 function decades(low, high) {
   const all = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) all.push(10 ** power);
   return all;
 }
 
-// Steps that a person counts by, about so many of them.
+// About `about` axis steps of a round size.
 function steps(end, about) {
   const raw = end / about;
   const scale = 10 ** Math.floor(Math.log10(raw));
@@ -29,7 +29,7 @@ const clock = (ms) => {
   return `${Math.floor(seconds / 60)}m${String(Math.round(seconds % 60)).padStart(2, '0')}`;
 };
 
-// The bound of a threshold such as p(90)<1s, as a place in the plot.
+// The bound of a threshold such as p(90)<1s, as a position in the plot.
 function bound(threshold) {
   const found = /^\s*p\(([\d.]+)\)\s*<=?\s*([\d.]+)\s*(us|ms|s|m|h)\s*$/.exec(threshold.expression);
   if (!found) return null;
@@ -181,7 +181,7 @@ function timelinePlot(run) {
     h('details', {}, h('summary', {}, `The ${events.length} marks as a table`), table('What happened when', ['When', 'What', 'In words'], events, 'tight')));
 }
 
-// Faults that overlap lie in rows of their own; a short one still needs room for its name.
+// Overlapping faults are in separate rows; a short one still needs space for its name.
 function packRows(faults, end) {
   const rows = [];
   return faults.map((fault) => {
@@ -216,7 +216,7 @@ function drawTimeline(line, end, rows, words, width) {
       s('rect', { x: round(at), y, width: round(wide), height: rowHeight - 7, rx: 2 }),
       s('text', { class: 'tick', x: round(fits ? at + wide + 5 : at - 5), y: y + 12, 'text-anchor': fits ? 'start' : 'end' }, fault.kind));
   });
-  // At the right edge a name stands before its line, else behind it.
+  // At the right edge a name is before its line, otherwise after it.
   let free = -Infinity;
   const instants = [[line.healed_ms, 'heal', 'heal'], [line.quiet_ms, 'quiet', 'quiet']].filter((one) => one[0] !== null).map(([ms, name, kind]) => {
     const at = x(ms), before = at > width - 60;

@@ -1,5 +1,5 @@
-// The space-time diagram: a lane for each participant, time downward, and an arrow for all that
-// went between a participant and the server.
+// The sequence diagram: a lane for each participant, time downward, and an arrow for every message
+// between a participant and the server.
 
 const LANE = { least: 164, narrow: 118, axis: 74, head: 46 };
 const ZOOM = { least: 0.08, most: 12, step: 1.35 };
@@ -8,8 +8,9 @@ const LINE = 13;
 const KINDS = { request: 'request', reply: 'answer', opening: 'stream opening', push: 'push', point: 'event' };
 const FATES = { fine: 'arrived', refused: 'refused', lost: 'lost on the way', unheard: 'arrived where nobody took it', broken: 'went wrong' };
 
-// Time to height. Packed: the longer nothing happens, the less height each moment of it gets, so
-// that a lease of seconds and an exchange of milliseconds fit into one picture. Even: as it was.
+// Maps time to height. Packed: the longer a period without events, the less height it gets per
+// second, so that a lease of seconds and an exchange of milliseconds fit into one diagram. Even:
+// height is proportional to time.
 function timeScale(diagram, events, mode, zoom) {
   if (mode === 'even') {
     const whole = Math.max(1, diagram.to_us - diagram.from_us);
@@ -126,7 +127,7 @@ function diagramView(diagram) {
     details.replaceChildren(...detailsOf(diagram, shown[i], server));
   };
 
-  // The instant under `anchor` (a height in the window of the scroller) stays where it is.
+  // Zooms around `anchor` (a height in the window of the scroller), whose instant keeps its place.
   const zoomTo = (zoom, anchor) => {
     const next = clamp(zoom, ZOOM.least, ZOOM.most);
     const at = anchor === undefined ? scroller.clientHeight / 2 : anchor;
@@ -145,7 +146,7 @@ function diagramView(diagram) {
     const y = shown.some((event) => event.blamed) ? scale.y(shown[i].from_us) : scale.y(diagram.violation_us);
     scroller.scrollTop = y - scroller.clientHeight / 2 + LANE.head;
     if (groups[i]) {
-      // Both ends of it in sight, if there is room; else its participant's.
+      // Shows both ends of the arrow if they fit; otherwise its participant's end.
       const half = (scroller.clientWidth - LANE.axis) / 2;
       const x = Number(groups[i].dataset.x);
       const middle = (Number(canvas.dataset.server) - x) / 2;
@@ -253,7 +254,7 @@ function laneLines(diagram, place, pad) {
   return diagram.lanes.map((lane, i) => s('line', { class: `lane ${lane.role}`, x1: place.x(i), x2: place.x(i), y1: 0, y2: place.height - pad + 10 }));
 }
 
-// Labels of instants at which something began, as many as there is height for.
+// Labels of instants at which an event began, as many as fit.
 function axisMarks(diagram, shown, scale, place, pad) {
   const all = [...shown.map((event) => event.from_us), ...diagram.rules.map((rule) => rule.at_us)].sort((a, b) => a - b);
   const marks = [];
@@ -295,18 +296,18 @@ function bandGroup(diagram, band, place) {
     bandLabel(band.label, x, top, bottom, outward * (half + 5)));
 }
 
-// What leaves a participant slopes down and away from its name above the line; what comes in slopes
-// down to it, and has its name below.
+// Arrows from a participant slope down and away, with the name above the line; arrows to a
+// participant slope down to it, with the name below.
 const besides = (event) => (event.kind === 'point' ? 4 : event.kind === 'reply' || event.kind === 'push' ? 12 : -3);
 
-// Along the band where it is long enough, else beside its end: most things happen at its beginning.
+// Along the band if it is long enough, otherwise beside its end: most events are at its beginning.
 function bandLabel(label, x, top, bottom, aside) {
   if (bottom - top > label.length * 6.2 + 14) return s('text', { class: 'along', transform: `translate(${x - 4},${round(top + 8)}) rotate(90)` }, label);
   return s('text', { x: x + aside, y: round(bottom - 3), 'text-anchor': aside < 0 ? 'end' : 'start' }, label);
 }
 
-// Where each label stands: beside its participant's end, below the one before in the same lane.
-// What finds no place near enough has none; the details say it.
+// The position of each label: beside its participant's end, below the previous one in the same
+// lane. A label without space nearby is left out; the details contain it.
 function labelPlaces(shown, place) {
   const order = shown.map((event, i) => ({ i, lane: `${event.lane} ${event.kind === 'point'}`, y: place.y(event.kind === 'reply' || event.kind === 'push' ? event.to_us ?? event.from_us : event.from_us), strong: event.blamed || event.named }))
     .map((one) => ({ ...one, y: one.y + besides(shown[one.i]) }))
@@ -373,7 +374,7 @@ function nextInLane(shown, at, by) {
   return at;
 }
 
-// Drags with a mouse or a pen move the window; two fingers zoom. One finger scrolls as ever.
+// Dragging with a mouse or a pen scrolls; two fingers zoom. One finger scrolls as usual.
 function panAndPinch(scroller, zoom, zoomTo) {
   let drag = null;
   const fingers = new Map();
@@ -399,7 +400,7 @@ function panAndPinch(scroller, zoom, zoomTo) {
         zoomTo((pinch.zoom * apart()) / Math.max(1, pinch.apart), (a.y + b.y) / 2 - box.top);
       }
     } else if (drag && (event.buttons & 1) === 1) {
-      // From here on it is a drag, wherever the pointer goes, and no click.
+      // From here on it is a drag and no click, wherever the pointer moves.
       if (Math.hypot(event.clientX - drag.x, event.clientY - drag.y) > 3) scroller.setPointerCapture(event.pointerId);
       scroller.scrollLeft = drag.left - (event.clientX - drag.x);
       scroller.scrollTop = drag.top - (event.clientY - drag.y);
@@ -413,8 +414,8 @@ function panAndPinch(scroller, zoom, zoomTo) {
     drag = null;
   };
   for (const name of ['pointerup', 'pointercancel']) scroller.addEventListener(name, end);
-  // Two fingers are ours; the browser would zoom the whole page. A scroll that it has begun by then
-  // cannot be taken back, and asking for that is a complaint in the console.
+  // Two fingers zoom the diagram; by default the browser would zoom the whole page. A scroll that
+  // has begun cannot be cancelled, and trying to would log an error to the console.
   scroller.addEventListener('touchmove', (event) => {
     if (event.cancelable && event.touches.length > 1) event.preventDefault();
   }, { passive: false });

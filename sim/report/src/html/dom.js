@@ -1,6 +1,7 @@
 'use strict';
 
-// Elements from plain data. Text is always a text node: nothing that a run brought is markup.
+// Creates elements from plain data. Text is always a text node, so that no data of a run becomes
+// markup.
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -31,7 +32,7 @@ const clamp = (n, low, high) => Math.min(Math.max(n, low), high);
 const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 const grouped = (n) => String(n).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 
-// A length of time to three figures, as the terminal writes it.
+// A duration with three significant digits, as on the terminal.
 function span(ms) {
   if (ms <= 0) return '0ms';
   const steps = [
@@ -44,13 +45,13 @@ function span(ms) {
   return `${(ms / 8.64e7).toFixed(1)}d`;
 }
 
-// An instant of a run to the microsecond, without zeros that say nothing.
+// An instant of a run to the microsecond, without trailing zeros.
 function instant(us) {
   const text = (us / 1e6).toFixed(6);
   return `${text.replace(/(\.\d{3}\d*?)0+$/, '$1')}s`;
 }
 
-// Draws again whenever the width changes, and knows no other moment.
+// Redraws when the width changes, and only then.
 function drawn(draw, className) {
   const box = h('div', { class: className });
   let last = 0;
@@ -67,7 +68,7 @@ function drawn(draw, className) {
   return box;
 }
 
-// A table in a box of its own, so that a wide one scrolls by itself.
+// A table in its own box, so that a wide one scrolls by itself.
 function table(caption, heads, rows, className) {
   const head = heads.map((text) => h('th', { scope: 'col', class: text.startsWith('#') ? 'number' : null }, text.replace('#', '')));
   const body = rows.map((cells) => h('tr', {}, cells.map((cell, i) => {

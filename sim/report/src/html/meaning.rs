@@ -1,6 +1,6 @@
-//! What a property says, in a sentence, for those who do not know it by name.
+//! The meaning of a property, in one sentence.
 
-/// When the property holds; empty for what is no property.
+/// When the property holds; empty for other names.
 pub(super) fn meaning(property: &str) -> &'static str {
     match property {
         "no_lost_messages" => {

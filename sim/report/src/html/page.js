@@ -1,4 +1,4 @@
-// The page: what the run came to, from the verdict down.
+// The page: the result of the run, with the verdict first.
 
 const STANDINGS = { held: '✓', violated: '✗', 'not judged': '?', 'not exercised': '–' };
 const CLASSES = [['safety', 'Safety', 'nothing bad happens'], ['liveness', 'Liveness', 'something good happens in time, once the faults are healed'], ['threshold', 'Thresholds', 'figures keep to their bounds']];
@@ -129,8 +129,8 @@ function runPage(run, id) {
     messagesSection(run), reachedSection(run), stuckSection(run));
 }
 
-// One run fills the page. Of several, a list leads to each, and one is shown at a time; on paper
-// all of them are.
+// A single run fills the page. With several, a list links to each, and one is shown at a time;
+// printing shows all.
 function start() {
   const data = JSON.parse(document.getElementById('data').textContent);
   const app = document.getElementById('app');

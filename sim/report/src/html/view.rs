@@ -1,5 +1,5 @@
-//! What the page shows, as its programs read it: figures as the terminal writes them, and plain
-//! numbers where something is drawn.
+//! The data of the page, as its programs read it: figures as on the terminal, and plain numbers for
+//! charts.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::checks::{Standing, in_order, standing};
 use crate::claim::rest;
 use crate::diagram::Diagram;
 use crate::failure::{failing_seed, sentences, what_failed};
-use crate::figures::{amount, measured, title};
+use crate::figures::{measured, of_metric, title};
 use crate::header::{network, server};
 use crate::numbers::{count, figure, milliseconds};
 use crate::tail::speed;
@@ -19,7 +19,7 @@ use sim_model::names::METRICS;
 use sim_model::outcome::{Charts, Class, Point, RunResult, Stuck, Verdict, Violation};
 use sim_model::plan::{Fault, FaultKind, Plan, Workload};
 
-/// Violations and stuck users that are listed; the others are counted.
+/// The most listed violations and stuck users; further ones are counted.
 const LISTED: usize = 50;
 
 #[derive(Serialize)]
@@ -46,10 +46,10 @@ struct Run<'a> {
     network: Vec<String>,
     virtual_time: String,
     steps: String,
-    /// All that depends on the machine; nothing else on the page does.
+    /// Everything on the page that depends on the machine.
     wall: String,
     trace_hash: &'a str,
-    /// Of a live run, in place of what is about the simulated server.
+    /// For a live run, in place of the parts about the simulated server.
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<Vec<(&'static str, String)>>,
     rerun: Option<String>,
@@ -259,22 +259,7 @@ fn metrics(result: &RunResult) -> Vec<Metric<'_>> {
         .map(|(name, metric)| Metric {
             title: title(name),
             count: count(metric.count),
-            figures: [
-                metric.p50,
-                metric.p90,
-                metric.p95,
-                metric.p99,
-                metric.p999,
-                metric.max,
-                metric.mean,
-            ]
-            .map(|value| {
-                if metric.count == 0 {
-                    "–".to_owned()
-                } else {
-                    amount(name, value)
-                }
-            }),
+            figures: of_metric(name, metric),
             unfinished: metric.unfinished,
             name,
         })
@@ -310,7 +295,7 @@ fn timeline(run: &FinishedRun) -> Timeline {
         .result()
         .violations
         .iter()
-        .map(|violation| violation.at_ms)
+        .map(|violation| violation.at.0 as f64 / 1_000.0)
         .collect();
     violations.sort_by(f64::total_cmp);
     violations.dedup();

@@ -10,10 +10,10 @@ use sim_model::history::{Path, Record, What, WorldRecord};
 use sim_model::plan::Outage;
 use sim_model::protocol::{Answer, CallId, Op, Outcome, Room, Saw, StickChange, User};
 
-/// Characters of a text that a trace shows.
+/// The most characters of a text in a trace.
 const TEXT_LIMIT: usize = 80;
 
-/// What a line says; fields that do not apply are left out.
+/// The fields of a line; fields that do not apply are omitted.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Line<'a> {
     t_ms: f64,
@@ -38,7 +38,7 @@ pub(super) struct Line<'a> {
     outcome: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
-    /// Whom it is about: the sender, the partner, the holder, the name to be known by.
+    /// The participant it is about: the sender, the partner, the holder, or the new name.
     #[serde(skip_serializing_if = "Option::is_none")]
     who: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ pub(super) struct Line<'a> {
     text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'static str>,
-    /// Written only when it is false: the client had this event before.
+    /// Written only if false: the client already had this event.
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,7 +88,7 @@ fn cut(text: &str) -> String {
 }
 
 impl<'a> Line<'a> {
-    /// What a client did or saw.
+    /// What a client did or observed.
     pub(super) fn of(record: &Record<'a>, start: Time, calls: &Calls) -> Self {
         let mut line = Self {
             t_ms: milliseconds(record.at.since(start)),
@@ -185,7 +185,7 @@ impl<'a> Line<'a> {
         line
     }
 
-    /// Whether it is what this user did or saw.
+    /// Whether this user did or observed it.
     pub(super) fn is_of(&self, user: User) -> bool {
         self.user.as_deref() == Some(show_user(user).as_str())
     }

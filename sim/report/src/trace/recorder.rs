@@ -1,4 +1,4 @@
-//! Keeps the last that some users did and saw, for the report of a violation.
+//! Keeps the last actions and observations of some users, for the report of a violation.
 
 use std::collections::VecDeque;
 
@@ -9,16 +9,16 @@ use sim_model::history::{Observer, Record, What, WorldRecord};
 use sim_model::protocol::User;
 use sim_model::words;
 
-/// One line of what the clients saw.
+/// One line of the clients' observations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SawLine {
-    /// When, since the run began.
+    /// The time since the start of the run.
     pub at: Span,
-    /// In whose lane, such as `user_7`; empty for what concerns all, such as a crash.
+    /// The user, such as `user_7`; empty for what affects all, such as a crash.
     pub user: String,
-    /// What, in a few words.
+    /// A short description.
     pub text: String,
-    /// Whether the violation showed here.
+    /// Whether the violation was found here.
     pub blamed: bool,
 }
 
@@ -29,7 +29,7 @@ struct Lane {
     lines: VecDeque<(u64, SawLine)>,
 }
 
-/// An observer that keeps the last lines of the users of a violation, up to where it showed.
+/// An observer that keeps the last lines of the users of a violation, up to the violation.
 #[derive(Debug)]
 pub struct Recorder {
     start: Time,
@@ -42,22 +42,20 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Keeps at most `keep` lines in all of `users` (named `user_7`; others are passed over),
-    /// none of them later than `until`. The run begins at `start`.
+    /// Keeps at most `keep` lines in all of `users` (named `user_7`; others are ignored), none of
+    /// them later than `until`. The run begins at `start`.
     #[must_use]
-    pub fn new(start: Time, until: Span, users: &[String], keep: usize) -> Self {
-        let lane = |name: &String| {
-            Some(Lane {
-                name: name.clone(),
-                user: User(name.strip_prefix("user_")?.parse().ok()?),
-                lines: VecDeque::new(),
-            })
+    pub fn new(start: Time, until: Span, users: &[User], keep: usize) -> Self {
+        let lane = |user: &User| Lane {
+            name: user.to_string(),
+            user: *user,
+            lines: VecDeque::new(),
         };
         Self {
             start,
             until,
             keep,
-            lanes: users.iter().filter_map(lane).collect(),
+            lanes: users.iter().map(lane).collect(),
             world: Vec::new(),
             calls: Calls::default(),
             count: 0,
@@ -65,7 +63,7 @@ impl Recorder {
     }
 
     /// The lines in the order they happened. Every user has a fair share of them, so that a busy
-    /// one does not push the others off the page; what the world did in between comes on top.
+    /// user does not displace the others; the world's records in between are added.
     #[must_use]
     pub fn into_lines(self) -> Vec<SawLine> {
         let shares = shares(self.keep, &self.lanes);
@@ -76,7 +74,7 @@ impl Recorder {
             kept.extend(lane.lines.into_iter().skip(skip));
         }
         kept.sort_by_key(|(order, _)| *order);
-        // It showed in what the first of the users named did or saw last, if that was then.
+        // The violation is at the last line of the first named user, if that was at the same time.
         let shows = |entry: &&mut (u64, SawLine)| entry.1.at == self.until;
         let mine = |entry: &&mut (u64, SawLine)| Some(&entry.1.user) == first_user.as_ref();
         if let Some((_, line)) = kept.iter_mut().rev().filter(shows).find(mine) {
@@ -91,14 +89,14 @@ impl Recorder {
         kept.into_iter().map(|(_, line)| line).collect()
     }
 
-    /// Since the run began; none for what is later than the violation.
+    /// The time since the start of the run; `None` after the violation.
     fn since_start(&self, at: Time) -> Option<Span> {
         let at = at.since(self.start);
         (at <= self.until).then_some(at)
     }
 }
 
-/// How many lines of each lane are shown: as even as they go.
+/// The number of lines of each lane: as equal as possible.
 fn shares(keep: usize, lanes: &[Lane]) -> Vec<usize> {
     let mut shares = vec![0; lanes.len()];
     let mut left = keep;

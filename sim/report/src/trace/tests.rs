@@ -6,7 +6,7 @@ use super::*;
 use sim_model::history::{Path, Retry};
 use sim_model::plan::Outage;
 use sim_model::protocol::Op;
-use sim_model::protocol::{Answer, Earlier, LostRange, Outcome, Refusal, Saw, Shown, StickChange};
+use sim_model::protocol::{Answer, LostRange, Outcome, Refusal, Saw, Shown, StickChange};
 
 const START: Time = Time(1_000_000_000);
 
@@ -14,8 +14,8 @@ fn at(ms: u64) -> Time {
     START + Span::millis(ms)
 }
 
-/// Tells an observer what two users did in a small run: one is granted the stick, the other
-/// speaks too late, a crash and a gap in between.
+/// Plays a small run to an observer: one user is granted the stick, the other speaks too late, with
+/// a crash and a gap in between.
 fn play(observer: &mut dyn Observer) {
     let login = Op::Login {
         username: Arc::from("ann"),
@@ -29,11 +29,7 @@ fn play(observer: &mut dyn Observer) {
         user: User(7),
         room: Room(3),
     });
-    let refused = Err(Refusal {
-        code: "stick_required",
-        retry_after: None,
-        earlier: Earlier::Unsaid,
-    });
+    let refused = Err(Refusal::of("stick_required"));
     let mut ann = |ms, user: Option<u32>, what| tell(observer, ms, 0, user, what);
     ann(0, None, called(0, &login));
     ann(20, Some(7), answered(0, &login, &logged_in));
@@ -78,7 +74,7 @@ fn crash(observer: &mut dyn Observer) {
     });
 }
 
-/// The other user sees a long message, and a gap.
+/// The other user receives a long message, and a gap.
 fn hear(observer: &mut dyn Observer) {
     let message = Saw::Message {
         shown: Shown::NAMELESS,
@@ -165,7 +161,7 @@ fn a_room_can_be_followed() {
             .all(|line| line.contains("\"room_3\"") || line.contains("\"world\""))
     );
     let lines = |word: &str| text.lines().filter(|line| line.contains(word)).count();
-    // The registering call does not know its room yet; its answer does.
+    // The registering call does not know its room yet, but its answer does.
     assert_eq!(
         (
             lines("\"called\""),
@@ -206,9 +202,8 @@ fn a_full_disk_is_told_at_the_end() {
     );
 }
 
-fn recorded(until_ms: u64, users: &[&str], keep: usize) -> String {
-    let users: Vec<String> = users.iter().map(|user| (*user).to_owned()).collect();
-    let mut recorder = Recorder::new(START, Span::millis(until_ms), &users, keep);
+fn recorded(until_ms: u64, users: &[User], keep: usize) -> String {
+    let mut recorder = Recorder::new(START, Span::millis(until_ms), users, keep);
     play(&mut recorder);
     let mut text = String::new();
     for line in recorder.into_lines() {
@@ -220,27 +215,22 @@ fn recorded(until_ms: u64, users: &[&str], keep: usize) -> String {
 
 #[test]
 fn a_story_is_told_up_to_the_violation() {
-    insta::assert_snapshot!(recorded(28, &["user_7", "user_9"], 12));
+    insta::assert_snapshot!(recorded(28, &[User(7), User(9)], 12));
 }
 
 #[test]
 fn a_busy_user_does_not_push_the_others_off_the_page() {
-    let text = recorded(100, &["user_7", "user_9"], 4);
+    let text = recorded(100, &[User(7), User(9)], 4);
     let of = |user: &str| {
         text.lines()
             .filter(|line| line.contains(&format!(" {user} ")))
             .count()
     };
     assert_eq!((of("user_7"), of("user_9")), (2, 2), "{text}");
-    let text = recorded(100, &["user_7"], 4);
+    let text = recorded(100, &[User(7)], 4);
     assert_eq!(
         text.lines().filter(|line| line.contains("user_7 ")).count(),
         4,
         "{text}"
     );
-}
-
-#[test]
-fn unknown_names_have_no_lane() {
-    assert_eq!(recorded(100, &["somebody"], 4), "");
 }

@@ -15,12 +15,11 @@ use sim_model::protocol::ReadBy;
 
 form! {
     EnterQueue("`enter_queue`", "{ interests: [rust] }") => Verb = Verb::EnterQueue {
-        /// What one would talk about.
+        /// The user's interests.
         interests: Interests = Arc::default(),
         /// The display name; by default the user's own.
         name: Option<Arc<str>>,
-        /// The public id to be known by; `user_7` and the like by default. Only a registration may
-        /// carry one.
+        /// The public id; by default one like `user_7`. Only a registration may have one.
         user_id: Option<Arc<str>>,
     }
 }
@@ -48,13 +47,13 @@ words! {
 
 form! {
     struct TextKeys("a text", "{ text: \"hello\" }") {
-        /// These words.
+        /// The text.
         #[one_of("kind")]
         text: Option<Arc<str>>,
-        /// So many characters.
+        /// The number of characters.
         #[one_of("kind")]
         length: Option<Drawn<Length>>,
-        /// What they are drawn from.
+        /// The alphabet of random texts.
         #[with("length")]
         alphabet: Word<AlphabetOf> = None,
     }
@@ -109,9 +108,9 @@ words! {
 
 form! {
     Check("`check`", "{ wait: 5s }") => Verb = Verb::Check {
-        /// How long to wait for something to come, at most server.max_wait.
+        /// How long to wait for an event, at most server.max_wait.
         wait: Wait = Span::ZERO,
-        /// By which secret: the handle, or the reader id, which can do nothing else.
+        /// The secret: the handle, or the reader id, which can only read.
         #[key("as")]
         by: Word<Secret> = ReadBy::Handle,
     }
@@ -119,9 +118,9 @@ form! {
 
 form! {
     History("`history`", "{ limit: 20 }") => Verb = Verb::History {
-        /// Only messages before this place of the room; the newest by default.
+        /// Only messages before this position of the room; the newest by default.
         before: Option<Whole<1, 1_000_000_000>>,
-        /// At most so many.
+        /// The most messages.
         limit: Count<1, 500> = 50,
     }
 }
@@ -135,8 +134,8 @@ words! {
 
 form! {
     struct GrantKeys("a call under a grant", "{ epoch: latest }") {
-        /// Which grant of the stick the call names: none, or the latest that the user heard of, which
-        /// may be over.
+        /// The grant of the stick that the call names: none, or the latest that the user knows of,
+        /// which may be over.
         epoch: Word<GrantOf> = Grant::Unnamed,
     }
 }
@@ -155,12 +154,12 @@ impl ByKeys for Grant {
 
 form! {
     Report("`report`", "{ reason: spam }") => Verb = Verb::Report {
-        /// Why.
+        /// The reason.
         reason: Arc<str> = Arc::from("spam"),
     }
 }
 
-/// The one of the breaks' tools that is no break.
+/// The only tool of the break tools that is no break.
 const STATUS: &str = "check_stress_status";
 
 words! {
@@ -172,9 +171,9 @@ words! {
 
 form! {
     struct BreakKeys("`break`", "{ kind: chimaek }") {
-        /// Which; any by default. `check_stress_status` is none, but a look alone.
+        /// The kind; any by default. `check_stress_status` is no break, and only shows the stress.
         kind: Option<Word<BreakOf>>,
-        /// What to say of it; the server's own words by default.
+        /// The text of the answer; the server's own by default.
         excuse: Option<Arc<str>>,
     }
 }

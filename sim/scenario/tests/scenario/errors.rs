@@ -1,4 +1,4 @@
-//! Every bad scenario ends in an error that shows the place and says what is accepted there.
+//! Every bad scenario gives an error with the place and the accepted values.
 
 use sim_scenario::{Look, ScenarioError, load, parse, parse_bytes};
 

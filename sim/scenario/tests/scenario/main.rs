@@ -1,4 +1,4 @@
-//! Scenario files as people write them: what is read, what is refused, and what is written back.
+//! Scenario files: what is accepted, what is refused, and what is written back.
 
 mod errors;
 mod mutations;
@@ -8,7 +8,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-/// The scenarios of a folder, which is named from this package.
+/// The scenarios of a folder, relative to this package.
 fn yaml_files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
@@ -20,7 +20,7 @@ fn yaml_files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Those that are shipped, the regressions among them.
+/// The shipped scenarios, including the regressions.
 fn shipped() -> Vec<PathBuf> {
     [
         yaml_files("../../scenarios"),

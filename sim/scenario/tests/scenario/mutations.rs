@@ -13,7 +13,7 @@ fn good() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// One way to damage a file. Places are fractions of its length, out of 65,536.
+/// A way to damage a file. Places are fractions of its length, out of 65,536.
 #[derive(Clone, Debug)]
 enum Damage {
     Set { at: u16, byte: u8 },

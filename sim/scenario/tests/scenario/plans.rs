@@ -1,4 +1,4 @@
-//! What a good scenario becomes.
+//! The plans of good scenarios.
 
 use std::path::Path;
 
@@ -71,7 +71,7 @@ fn phases_and_personas_are_as_written() {
     insta::assert_snapshot!(flow_in_words(&everybody.flow));
 }
 
-/// A flow, and whether it is accepted: each step works on one path to it at least.
+/// A flow, and whether it is accepted: each step must work on at least one path to it.
 #[test]
 fn a_step_that_works_on_one_path_is_accepted() {
     let read = |flow: &str| {
@@ -294,7 +294,7 @@ fn faults_are_in_order() {
             ..
         }
     ));
-    // A fault with a milestone and no moment may strike from the start on.
+    // A fault with a milestone and no time may start at once.
     let milestone = |reached, count| Some(Milestone { reached, count });
     let waits: Vec<_> = plan.faults.iter().map(|fault| fault.milestone).collect();
     let of_match = milestone(Reached::Sometimes("match"), 3);

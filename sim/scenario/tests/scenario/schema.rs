@@ -1,4 +1,4 @@
-//! The committed schema is the one that the code makes, and agrees with the reader.
+//! The committed schema is the generated one, and agrees with the parser.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ fn as_json(path: &Path) -> Option<Value> {
     serde_saphyr::from_str(&std::fs::read_to_string(path).ok()?).ok()
 }
 
-/// Run with `UPDATE_SCHEMA=1` to write the file anew.
+/// Run with `UPDATE_SCHEMA=1` to rewrite the file.
 #[test]
 fn the_committed_schema_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/schema.json");
@@ -77,7 +77,8 @@ fn shipped_scenarios_say_what_they_are_after() {
     }
 }
 
-/// What a schema cannot say: sums, comparisons, references between parts, the words of YAML.
+/// What a schema cannot express: sums, comparisons, references between parts, special words of
+/// YAML.
 const BEYOND_A_SCHEMA: [&str; 43] = [
     "await_grant_before_claim",
     "await_match_before_enter",
@@ -151,7 +152,7 @@ fn bad_scenarios_are_invalid_as_far_as_a_schema_can_say() {
     assert!(stale.is_empty(), "the schema refuses {stale:#?} after all");
 }
 
-/// Everything that a scenario may name is in the schema, word for word.
+/// Every name that a scenario may use is in the schema, literally.
 #[test]
 fn the_schema_names_everything() {
     let text = schema().to_string();

@@ -1,4 +1,4 @@
-//! A plan that is written as a scenario reads back as the same plan.
+//! A plan written as a scenario parses to the same plan.
 
 use sim_model::outcome::Notes;
 use sim_model::plan::{Step, Text, Verb, Workload};

@@ -1,4 +1,4 @@
-//! A client of a tiny world, and what it knows.
+//! A client of a tiny world, and its knowledge.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use chat_core::Ticket;
 use chat_types::Time;
 
 use super::print::{Base, Reader, print_shown};
-use sim_model::outcome::Ask;
+use sim_model::outcome::TinyCall;
 use sim_model::protocol::{Answer, CallId, Op, Outcome, ReadBy, Room, Saw, StickChange, User};
 
 /// A call whose answer was lost.
@@ -21,21 +21,21 @@ pub(super) struct Unanswered {
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     pub(super) number: u8,
-    /// Who it is to the server; none before it is registered, and once it is forgotten there.
+    /// Its participant; none before it is registered, and after its registration ended.
     pub(super) user: Option<User>,
-    /// The last event of its inbox that it has.
+    /// The last event of its inbox that it has received.
     pub(super) cursor: u64,
     pub(super) stream: Option<Ticket>,
-    /// The room it is in, or was in last.
+    /// Its room, or its last room.
     pub(super) room: Option<Room>,
     pub(super) in_room: bool,
-    /// The newest grant of the stick that it was told it has.
+    /// The epoch of its latest grant of the stick.
     pub(super) epoch: Option<u64>,
     pub(super) calls: u32,
     pub(super) unanswered: Option<Unanswered>,
-    /// Whether it was told to wait, for a partner or for the stick, and of no end of it since.
+    /// Whether it waits for a partner or for the stick, as far as it knows.
     pub(super) waits: bool,
-    /// The last two it was matched with, the last first.
+    /// The partners of its last two matches, the last first.
     partners: [Option<User>; 2],
 }
 
@@ -56,7 +56,7 @@ impl Client {
         }
     }
 
-    /// What its handle is made from.
+    /// The number that determines its handle.
     pub(super) fn secret(&self) -> u64 {
         1 + u64::from(self.number)
     }
@@ -68,41 +68,41 @@ impl Client {
         call
     }
 
-    /// The call in the words of the protocol. `other` is whom the client would block.
-    pub(super) fn op(&self, ask: Ask, other: Option<User>) -> Op {
+    /// The operation of a call. `other` is the user that the client would block.
+    pub(super) fn op(&self, ask: TinyCall, other: Option<User>) -> Op {
         let room = self.room;
         match ask {
-            Ask::Enter => Op::EnterQueue {
+            TinyCall::Enter => Op::EnterQueue {
                 user_id: None,
                 display_name: Some(given_name(self.number)),
                 interests: Arc::from([]),
             },
-            Ask::LeaveQueue => Op::LeaveQueue,
-            Ask::Login => Op::Login {
+            TinyCall::LeaveQueue => Op::LeaveQueue,
+            TinyCall::Login => Op::Login {
                 username: given_name(self.number),
                 room: "lobby".into(),
             },
-            Ask::Leave => Op::LeaveChat { room },
-            Ask::Claim => Op::TalkingStick { room, epoch: None },
-            Ask::Append => Op::Append {
+            TinyCall::Leave => Op::LeaveChat { room },
+            TinyCall::Claim => Op::TalkingStick { room, epoch: None },
+            TinyCall::Append => Op::Append {
                 room,
                 text: "x".into(),
                 epoch: None,
             },
-            Ask::Push => Op::Push {
+            TinyCall::Push => Op::Push {
                 room,
                 epoch: self.epoch,
             },
-            Ask::Reset => Op::Reset { room, epoch: None },
-            Ask::Send => Op::Send {
+            TinyCall::Reset => Op::Reset { room, epoch: None },
+            TinyCall::Send => Op::Send {
                 room,
                 text: "hi".into(),
                 epoch: None,
             },
-            Ask::Block => Op::Block {
+            TinyCall::Block => Op::Block {
                 user: other.unwrap_or_default(),
             },
-            Ask::Check => Op::Check {
+            TinyCall::Check => Op::Check {
                 after: Some(self.cursor),
                 wait: chat_types::Span::ZERO,
                 by: ReadBy::Handle,
@@ -110,49 +110,35 @@ impl Client {
         }
     }
 
-    /// Learns from an answer.
+    /// Updates its knowledge from an answer.
     pub(super) fn learn(&mut self, outcome: &Outcome) {
-        match outcome {
-            Ok(Answer::Waiting { user, .. }) => {
-                self.user = Some(*user);
-                self.waits = true;
-            }
-            Ok(Answer::Matched {
-                user,
-                room,
-                partner,
-                ..
-            }) => {
-                self.user = Some(*user);
-                self.meet(*room, *partner);
-            }
-            Ok(Answer::LoggedIn { user, room }) => {
-                self.user = Some(*user);
-                self.enter(*room);
-            }
-            Ok(Answer::LeftQueue { .. }) => self.waits = false,
-            Ok(Answer::LeftChat) => self.leave(),
-            Ok(Answer::Stick { place, epoch, .. }) => {
+        let Ok(answer) = outcome else { return };
+        self.user = answer.caller().or(self.user);
+        match answer {
+            Answer::Waiting { .. } => self.waits = true,
+            Answer::Matched { room, partner, .. } => self.meet(*room, *partner),
+            Answer::LoggedIn { room, .. } => self.enter(*room),
+            Answer::LeftQueue { .. } => self.waits = false,
+            Answer::LeftChat => self.leave(),
+            Answer::Stick { place, epoch, .. } => {
                 self.waits = *place > 0;
                 if *place == 0 {
                     self.epoch = Some(*epoch);
                 }
             }
-            Ok(Answer::OnBreak { user, .. } | Answer::Arrived { user }) => self.user = Some(*user),
-            Ok(
-                Answer::Draft { .. }
-                | Answer::Sent { .. }
-                | Answer::Mood { .. }
-                | Answer::Done
-                | Answer::Read { .. }
-                | Answer::History { .. }
-                | Answer::Members { .. },
-            )
-            | Err(_) => {}
+            Answer::OnBreak { .. }
+            | Answer::Arrived { .. }
+            | Answer::Draft { .. }
+            | Answer::Sent { .. }
+            | Answer::Mood { .. }
+            | Answer::Done
+            | Answer::Read { .. }
+            | Answer::History { .. }
+            | Answer::Members { .. } => {}
         }
     }
 
-    /// Learns from an event that it has not had before.
+    /// Updates its knowledge from a new event.
     pub(super) fn see(&mut self, saw: &Saw<'_>) {
         match *saw {
             Saw::Found { room, partner, .. } => self.meet(room, partner),
@@ -197,10 +183,10 @@ impl Client {
         self.waits = false;
     }
 
-    /// What it knows, as far as it matters to what it will ask.
+    /// The fingerprint of its knowledge, as far as it affects its requests.
     pub(super) fn print(&self, state: u64, base: &Base) -> u64 {
         let room = self.room.map(|room| base.room_behind(room.0));
-        // A grant that is over stays over; how long ago it was makes no difference from two on.
+        // A past grant stays past. Differences of two and more are equivalent.
         let epoch = self
             .epoch
             .map(|epoch| base.epoch.saturating_sub(epoch).min(2));
@@ -217,7 +203,7 @@ impl Client {
         print_shown(state, format_args!("{known:?} {has_stream} {unanswered:?}"))
     }
 
-    /// What it is to the server's state.
+    /// The part of the client that the fingerprint of the server's state needs.
     pub(super) fn reader(&self) -> Option<Reader> {
         let user = self.user?;
         Some(Reader {
@@ -227,12 +213,12 @@ impl Client {
     }
 }
 
-/// The name of a user to the server.
+/// The name of a user.
 fn given_name(number: u8) -> Arc<str> {
     sim_model::outcome::user_letter(number).to_string().into()
 }
 
-/// A call: its verb, the room, the grant it names, or whom it is about.
+/// A call: its verb, its room, and its epoch or its target.
 fn asked(op: &Op, base: &Base) -> (&'static str, Option<u32>, Option<u64>) {
     let room = op.room().flatten().map(|room| base.room_behind(room.0));
     let later = op.epoch().map(|epoch| base.later(epoch));

@@ -1,12 +1,12 @@
-//! Fingerprints by which the search knows that it has been somewhere before.
+//! Fingerprints by which the search recognises known states.
 //!
-//! The server's is taken of its serialised form, for what matters to the future. Left out is what
-//! only counts entries, what no client of these worlds can be told (estimates, a room's past
-//! messages), what stands in inboxes (`exhaust.rs` says what stands for it), and remembered
-//! requests that will not be repeated. Times are left out too: what they decide is when and in which order deadlines fire,
-//! and `Hub::deadlines` tells that. And numbers that only ever grow (of rooms, of places in a
-//! room's order, of grants) are taken relative to a `Base`: a room where two spoke and all is
-//! settled goes on exactly as one where nobody spoke.
+//! The server's fingerprint is computed from its serialised form, as far as it affects the future.
+//! It leaves out counters of entries, data that no client of these worlds can read (estimates, a
+//! room's past messages), the contents of inboxes (`exhaust.rs` describes their replacement), and
+//! remembered requests that will not be repeated. It leaves out times: they only decide when and in
+//! which order deadlines fire, which `Hub::deadlines` returns. Growing numbers (of rooms, of places
+//! in a room's order, of grants) are taken relative to a `Base`: a room with two past messages has
+//! the same future as one without.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Write};
@@ -14,7 +14,7 @@ use std::fmt::{self, Display, Write};
 use chat_types::{mix, mix_bytes};
 use serde::ser::{self, Serialize};
 
-/// Fields of the server's state that are left out, wherever they are.
+/// Fields of the server's state that are left out at any depth.
 const LEFT_OUT: [&str; 8] = [
     "position",
     "config",
@@ -26,11 +26,12 @@ const LEFT_OUT: [&str; 8] = [
     "delivered",
 ];
 
-/// Numbers that grow with every step and say nothing but in which order things came, which the
-/// order of their keepers says too.
+/// Types of numbers that grow with every step. They only express an order, which their containers
+/// express, too.
 const UNNUMBERED: [&str; 3] = ["Time", "Ticket", "Seq"];
 
-/// What numbers are relative to: where they stood when all that had happened was known to all.
+/// The reference for growing numbers: their values when all clients had learned all that had
+/// happened.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Base {
     /// The newest room.
@@ -42,35 +43,35 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// How far a room is behind the newest.
+    /// The distance of a room from the newest.
     pub(super) const fn room_behind(&self, room: u32) -> u32 {
         self.room.wrapping_sub(room)
     }
 
-    /// How far a place of a room's order is beyond the end.
+    /// The distance of a place in a room's order from the end.
     pub(super) fn beyond(&self, room: u32, room_seq: u64) -> u64 {
         room_seq.wrapping_sub(self.ends.get(&room).copied().unwrap_or_default())
     }
 
-    /// How far a grant is beyond the newest.
+    /// The distance of a grant from the newest.
     pub(super) const fn later(&self, epoch: u64) -> u64 {
         epoch.wrapping_sub(self.epoch)
     }
 }
 
-/// What a client is to the server's state.
+/// A client, for the fingerprint of the server's state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader {
-    /// The number of its participant.
+    /// Its participant.
     pub(super) user: u32,
     /// Whether it may repeat a request.
     pub(super) may_retry: bool,
 }
 
-/// The fingerprint of the server's state, as said above.
+/// The fingerprint of the server's state, as described above.
 ///
 /// # Panics
-/// When the state cannot be serialised, which is a bug: all of the core's state can.
+/// If the state cannot be serialised, which is a bug.
 pub(super) fn print(state: &impl Serialize, base: &Base, readers: &[Reader]) -> u64 {
     let mut fold = Fold {
         state: 0,
@@ -87,10 +88,10 @@ pub(super) fn print(state: &impl Serialize, base: &Base, readers: &[Reader]) -> 
     fold.state
 }
 
-/// The fingerprint of what a value shows of itself.
+/// The fingerprint of a formatted value.
 pub(super) fn print_shown(state: u64, value: fmt::Arguments<'_>) -> u64 {
     let mut text = Text(state);
-    // Folding never fails.
+    // Folding cannot fail.
     let _ = text.write_fmt(value);
     mix(text.0, 0xff)
 }
@@ -104,20 +105,20 @@ impl Write for Text {
     }
 }
 
-/// Folds all that is serialised into one word.
+/// Folds all serialised data into one word.
 struct Fold<'a> {
     state: u64,
     base: &'a Base,
     readers: &'a [Reader],
-    /// The last number that was met, and the last room and participant.
+    /// The last number, and the last room and participant.
     last: u64,
     room: u32,
     user: u32,
-    /// Whose participant is being folded.
+    /// The reader whose participant is being folded.
     reader: Option<Reader>,
 }
 
-/// Serialising into a word fails only when a type says so itself.
+/// Serialising into a word fails only if a type reports an error itself.
 #[derive(Debug)]
 struct Failure(String);
 
@@ -147,7 +148,7 @@ impl Fold<'_> {
     }
 }
 
-/// Numbers, as the words they are.
+/// Numbers are folded as words.
 macro_rules! words {
     ($($name:ident: $type:ty),*) => {
         $(fn $name(self, value: $type) -> Result<(), Failure> { self.word(u64::from(value)) })*
@@ -225,7 +226,8 @@ impl ser::Serializer for &mut Fold<'_> {
         if UNNUMBERED.contains(&name) {
             return Ok(());
         }
-        // What a number means is known once it is folded; then it is folded again as such.
+        // The meaning of a number is known only after it was folded. Then it is folded again with
+        // its meaning.
         let before = self.state;
         value.serialize(&mut *self)?;
         let Ok(small) = u32::try_from(self.last) else {
@@ -298,7 +300,7 @@ impl ser::Serializer for &mut Fold<'_> {
     }
 }
 
-/// The parts of something composed, one after another.
+/// The parts of a composite value are folded one after another.
 macro_rules! parts {
     ($($kind:ident $method:ident),*) => {
         $(impl ser::$kind for &mut Fold<'_> {
@@ -368,7 +370,7 @@ impl ser::SerializeStructVariant for &mut Fold<'_> {
         name: &'static str,
         value: &T,
     ) -> Result<(), Failure> {
-        // How many messages a pair room has seen; in these worlds none ends of it.
+        // The number of messages in a pair room, which has no limit in these worlds.
         if name == "turns" {
             return Ok(());
         }

@@ -1,14 +1,14 @@
 //! A path of a tiny world as a scenario in the steps form, which the simulator runs like any other.
 //!
-//! What a path says in whole steps takes time there: each of them has ten milliseconds, in which
-//! a call is answered and told. Where a path waits for a deadline, so do the steps. A stream that
-//! closed stays closed until the path opens it again, a lost answer makes its client ask again
-//! when the path has it do so, and a crash closes all streams.
+//! A step of a path takes ten milliseconds there, in which a call is answered and its events are
+//! delivered. Where a path waits for a deadline, so do the steps. A closed stream stays closed
+//! until the path opens it again, a call whose answer was lost is repeated where the path repeats
+//! it, and a crash closes all streams.
 //!
-//! Three things cannot be said. Clients of a path block whoever comes next, and users of a scenario
-//! only their partner or whoever spoke last; a client that has left a room does not name it any
-//! more; and one that lost its stream after an answer asks again only when it has a stream again.
-//! A path that needs one of them comes to something else as a scenario.
+//! Three things cannot be expressed. Clients of a path block the next client, but users of a
+//! scenario only their partner or the last sender. A user of a scenario does not name a room that
+//! it has left. And a user that lost its stream after an answer repeats the call only after it has
+//! a stream again. A path that needs one of these gives another history as a scenario.
 
 use std::sync::Arc;
 
@@ -17,40 +17,40 @@ use chat_types::Span;
 use super::tiny::Tiny;
 use super::worlds::{begin, plan};
 use crate::caught::caught;
-use sim_model::outcome::{Action, Ask, TinyWorld, user_letter};
+use sim_model::outcome::{Action, TinyCall, TinyWorld, user_letter};
 use sim_model::plan::{
     Argument, Client, Delivery, Fault, FaultKind, Grant, Need, Net, Outage, Plan, ScriptStep,
     ScriptUser, Step, Text, Verb, Workload,
 };
 use sim_model::protocol::{Plain, ReadBy};
 
-/// How long each step of a path takes.
+/// The duration of a step.
 const STEP: Span = Span::millis(10);
 
-/// How much later than a path a scenario waits for a deadline: its calls took longer until then.
+/// How much later than a path a scenario waits for a deadline, because its calls take longer.
 /// Deadlines of the tiny worlds are a second apart or more.
 const LATER: Span = Span::millis(200);
 
-/// How long the server is down that comes back at once.
+/// The downtime of a crash.
 const DOWN: Span = Span::millis(1);
 
-/// The path as a scenario of this name, as far as it can be said.
+/// The path as a scenario with this name, as far as it can be expressed.
 pub(super) fn script(world: TinyWorld, users: u8, path: &[Action], called: &str) -> Plan {
     let mut writer = Writer::new(users);
     for user in 0..users {
         match world {
             TinyWorld::Line => {
-                writer.call(user, Ask::Enter);
-                writer.call(user, Ask::LeaveQueue);
+                writer.call(user, TinyCall::Enter);
+                writer.call(user, TinyCall::LeaveQueue);
             }
-            TinyWorld::Room => writer.call(user, Ask::Login),
+            TinyWorld::Room => writer.call(user, TinyCall::Login),
         }
     }
     let base = plan();
     let mut tiny = begin(world, &base, users);
     for action in path {
         let before = tiny.now();
-        // The last step of a path may be one at which the server panics.
+        // At its last step the server may panic.
         let passed =
             caught(|| apply(&mut tiny, *action)).map_or(Span::ZERO, |now| now.since(before));
         writer.act(*action, passed);
@@ -63,17 +63,17 @@ fn apply(tiny: &mut Tiny, action: Action) -> chat_types::Time {
     tiny.now()
 }
 
-/// Writes one step after another.
+/// Writes the steps.
 struct Writer {
     at: Span,
     users: Vec<ScriptUser>,
     steps: Vec<ScriptStep>,
     faults: Vec<Fault>,
-    /// Who has no stream, and the step since which that is so.
+    /// For each user without a stream, the step since which it has none.
     away: Vec<Option<usize>>,
-    /// Whose answer was lost, and the step that it was to.
+    /// For each user whose answer was lost, the step of the call.
     lost: Vec<Option<usize>>,
-    /// After how long clients ask again.
+    /// The timeout after which clients retry.
     timeout: Option<Span>,
 }
 
@@ -136,17 +136,17 @@ impl Writer {
         self.at = self.at + STEP;
     }
 
-    fn call(&mut self, user: u8, ask: Ask) {
+    fn call(&mut self, user: u8, ask: TinyCall) {
         let index = self.write(user, Step::Call(verb(ask)));
         self.steps[index].leave_out = left_out(ask);
         // Calls of a path have a key only if they may be repeated.
-        if ask != Ask::Check {
+        if ask != TinyCall::Check {
             self.steps[index].leave_out.push(Argument::Key);
         }
         self.at = self.at + STEP;
     }
 
-    /// The stream is gone from now on, until it is said to be opened again.
+    /// Records that the stream is closed until the path opens it again.
     fn go_away(&mut self, user: u8) {
         if self.away[usize::from(user)].is_none() {
             let index = self.write(user, Step::Disconnect(Some(Span::ZERO)));
@@ -192,27 +192,27 @@ impl Writer {
     }
 }
 
-fn verb(ask: Ask) -> Verb {
+fn verb(ask: TinyCall) -> Verb {
     match ask {
-        Ask::Enter => Verb::EnterQueue {
+        TinyCall::Enter => Verb::EnterQueue {
             name: None,
             user_id: None,
             interests: Arc::default(),
         },
-        Ask::LeaveQueue => Verb::Plain(Plain::LeaveQueue),
-        Ask::Login => Verb::Login {
+        TinyCall::LeaveQueue => Verb::Plain(Plain::LeaveQueue),
+        TinyCall::Login => Verb::Login {
             name: None,
             room: "lobby".into(),
             rooms: 1,
         },
-        Ask::Leave => Verb::Plain(Plain::LeaveChat),
-        Ask::Claim => Verb::TalkingStick(Grant::Unnamed),
-        Ask::Append => Verb::Append(Text::Words("x".into())),
-        Ask::Push => Verb::Plain(Plain::Push),
-        Ask::Reset => Verb::Reset(Grant::Unnamed),
-        Ask::Send => Verb::Send(Text::Words("hi".into())),
-        Ask::Block => Verb::Plain(Plain::Block),
-        Ask::Check => Verb::Check {
+        TinyCall::Leave => Verb::Plain(Plain::LeaveChat),
+        TinyCall::Claim => Verb::TalkingStick(Grant::Unnamed),
+        TinyCall::Append => Verb::Append(Text::Words("x".into())),
+        TinyCall::Push => Verb::Plain(Plain::Push),
+        TinyCall::Reset => Verb::Reset(Grant::Unnamed),
+        TinyCall::Send => Verb::Send(Text::Words("hi".into())),
+        TinyCall::Block => Verb::Plain(Plain::Block),
+        TinyCall::Check => Verb::Check {
             wait: Span::ZERO,
             by: ReadBy::Handle,
         },
@@ -220,17 +220,17 @@ fn verb(ask: Ask) -> Verb {
 }
 
 /// Only a push names a grant.
-fn left_out(ask: Ask) -> Vec<Argument> {
+fn left_out(ask: TinyCall) -> Vec<Argument> {
     match ask {
-        Ask::Append | Ask::Send => vec![Argument::Epoch],
-        Ask::Enter
-        | Ask::LeaveQueue
-        | Ask::Login
-        | Ask::Leave
-        | Ask::Claim
-        | Ask::Push
-        | Ask::Reset
-        | Ask::Block
-        | Ask::Check => Vec::new(),
+        TinyCall::Append | TinyCall::Send => vec![Argument::Epoch],
+        TinyCall::Enter
+        | TinyCall::LeaveQueue
+        | TinyCall::Login
+        | TinyCall::Leave
+        | TinyCall::Claim
+        | TinyCall::Push
+        | TinyCall::Reset
+        | TinyCall::Block
+        | TinyCall::Check => Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
-//! The search: breadth first, so that the first violation found is one of the shortest.
+//! The search: breadth first, so that the first violation has a shortest path.
 //!
-//! States are kept as the action that led to them and the state it came from; to go on from one,
-//! its path is run again from the beginning, which costs far less memory than keeping worlds.
+//! A state is stored as its last action and its predecessor. To continue from it, its path is run
+//! again from the beginning, which needs far less memory than storing worlds.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,17 +16,17 @@ use super::{Options, begun, look};
 use sim_judge::Judgement;
 use sim_model::outcome::{Action, Class, Judged, Searched, TinyWorld, Watched};
 
-/// How many states are gone on from before what was found is put together.
+/// The number of states that are expanded before their results are merged.
 const BATCH: usize = 2_048;
 
-/// A state: where it came from, and by what.
+/// A state: its predecessor and its last action.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     from: u32,
     action: Action,
 }
 
-/// A state that one action leads to.
+/// A successor state.
 #[derive(Clone, Copy, Debug)]
 struct Child {
     action: Action,
@@ -34,19 +34,20 @@ struct Child {
     faults: u8,
 }
 
-/// What came of going on from one state.
+/// The result of expanding one state.
 #[derive(Debug, Default)]
 struct Expansion {
-    /// Where actions led.
+    /// The successor states.
     children: Vec<Child>,
-    /// Actions that changed nothing.
+    /// The number of actions that changed nothing.
     unchanged: u64,
     tally: Judged,
-    /// The path's last action, none if the path as it stands shows it once it is drained.
+    /// A violation after this last action; without an action, if the path itself shows it once it
+    /// is drained.
     broken: Option<Option<Action>>,
 }
 
-/// Counts what a path was judged to be. It has no thresholds.
+/// Adds the judgement of a path to the tally. It has no thresholds.
 fn tell(tally: &mut Judged, judgement: &Judgement) {
     let judged = judgement.properties.iter();
     for (name, result) in judged.filter(|(_, result)| result.class != Class::Threshold) {
@@ -105,13 +106,13 @@ struct Search<'o> {
     options: &'o Options,
     root: Tiny,
     links: Vec<Link>,
-    /// The keys of states, and with how few things gone wrong each was reached.
+    /// The keys of known states, each with its smallest number of faults.
     known: FxHashMap<u64, u8>,
     found: Searched,
 }
 
 impl Search<'_> {
-    /// Goes on from all states of a layer; returns those that are new.
+    /// Expands all states of a layer; returns the new ones.
     fn go_on(&mut self, depth: u32, layer: &Layer, watch: &mut dyn FnMut(Watched)) -> Range<usize> {
         let first_new = self.links.len();
         let states: Vec<Option<usize>> = match layer {
@@ -134,7 +135,7 @@ impl Search<'_> {
         first_new..self.links.len()
     }
 
-    /// Goes on from each of these states, on every core; the results are in their order.
+    /// Expands each of these states, on all threads; the results are in the order of the states.
     fn expand_all(&self, depth: u32, states: &[Option<usize>]) -> Vec<Expansion> {
         let next = AtomicUsize::new(0);
         let work = || {
@@ -212,7 +213,7 @@ impl Search<'_> {
         }
     }
 
-    /// Puts together what came of one state: in their order, whoever found it.
+    /// Merges the result of one state, in the order of states.
     fn take_in(&mut self, state: Option<usize>, expansion: Expansion) {
         let found = &mut self.found;
         found.transitions += expansion.unchanged + expansion.children.len() as u64;
@@ -224,7 +225,7 @@ impl Search<'_> {
                 key,
                 faults,
             } = child;
-            // Whatever can follow after more has gone wrong can follow after less.
+            // The futures after more faults are included in those after fewer.
             let known = self.known.get(&key).is_some_and(|fewest| *fewest <= faults);
             if !known {
                 self.known.insert(key, faults);

@@ -7,7 +7,7 @@ use super::worlds::{actions, begin, plan};
 use super::*;
 use crate::seed::run_seed;
 use sim_model::history::{Observer, Record, What, WorldRecord};
-use sim_model::outcome::{Action, Ask, Progress};
+use sim_model::outcome::{Action, Progress, TinyCall};
 use sim_scenario::{parse, to_yaml};
 
 fn options(depth: u32) -> Options {
@@ -29,7 +29,7 @@ fn after(world: TinyWorld, path: &[Action]) -> Tiny {
 
 #[test]
 fn a_message_that_the_server_never_had_is_found_at_once() {
-    // The judge sees an answer that accepts a message, and the journal has no entry for it.
+    // The judge receives an answer that accepts a message, and the journal has no entry for it.
     let mut tampered = begin(TinyWorld::Room, &plan(), 3);
     tampered.pretend_accepted(0);
     let found = search_from(TinyWorld::Room, tampered, &options(2), &mut |_| {});
@@ -52,7 +52,7 @@ fn a_message_that_the_server_never_had_is_found_at_once() {
 #[test]
 fn a_message_that_is_told_twice_is_found_at_the_step_that_tells_it() {
     let mut tampered = begin(TinyWorld::Room, &plan(), 3);
-    for ask in [Ask::Claim, Ask::Send] {
+    for ask in [TinyCall::Claim, TinyCall::Send] {
         tampered.apply(Action::Call(0, ask));
     }
     tampered.pretend_received_again(1);
@@ -63,28 +63,37 @@ fn a_message_that_is_told_twice_is_found_at_the_step_that_tells_it() {
 fn what_is_over_and_known_to_all_makes_no_difference() {
     let fresh = after(TinyWorld::Room, &[]);
     let spoken = [
-        Action::Call(1, Ask::Claim),
-        Action::Call(1, Ask::Send),
-        Action::Call(1, Ask::Reset),
+        Action::Call(1, TinyCall::Claim),
+        Action::Call(1, TinyCall::Send),
+        Action::Call(1, TinyCall::Reset),
     ];
     let spoken = after(TinyWorld::Room, &spoken);
     assert_ne!(key(&fresh), key(&spoken), "b knows a grant that is over");
-    let again = [Action::Call(1, Ask::Claim), Action::Call(1, Ask::Reset)];
+    let again = [
+        Action::Call(1, TinyCall::Claim),
+        Action::Call(1, TinyCall::Reset),
+    ];
     assert_eq!(key(&spoken), key(&after(TinyWorld::Room, &again)));
 }
 
 #[test]
 fn what_commutes_leads_to_one_state_and_what_does_not_to_two() {
-    let one = [Action::Disconnect(0), Action::Call(1, Ask::Claim)];
-    let other = [Action::Call(1, Ask::Claim), Action::Disconnect(0)];
+    let one = [Action::Disconnect(0), Action::Call(1, TinyCall::Claim)];
+    let other = [Action::Call(1, TinyCall::Claim), Action::Disconnect(0)];
     let (one, other) = (after(TinyWorld::Room, &one), after(TinyWorld::Room, &other));
     assert_ne!(
         key(&one),
         key(&other),
         "a has not read of the grant in one of them"
     );
-    let one = [Action::Call(1, Ask::Append), Action::Call(0, Ask::Claim)];
-    let other = [Action::Call(0, Ask::Claim), Action::Call(1, Ask::Append)];
+    let one = [
+        Action::Call(1, TinyCall::Append),
+        Action::Call(0, TinyCall::Claim),
+    ];
+    let other = [
+        Action::Call(0, TinyCall::Claim),
+        Action::Call(1, TinyCall::Append),
+    ];
     assert_eq!(
         key(&after(TinyWorld::Room, &one)),
         key(&after(TinyWorld::Room, &other)),
@@ -92,46 +101,46 @@ fn what_commutes_leads_to_one_state_and_what_does_not_to_two() {
     );
     let claims = |first, second| {
         let path = [
-            Action::Call(0, Ask::Claim),
-            Action::Call(first, Ask::Claim),
-            Action::Call(second, Ask::Claim),
+            Action::Call(0, TinyCall::Claim),
+            Action::Call(first, TinyCall::Claim),
+            Action::Call(second, TinyCall::Claim),
         ];
         key(&after(TinyWorld::Room, &path))
     };
     assert_ne!(claims(1, 2), claims(2, 1), "who waits longer matters");
 }
 
-/// Paths on which a judge once raised a false alarm, each found by the search.
+/// Paths on which a judge once reported a false violation, each found by the search.
 #[test]
 fn what_is_right_is_not_blamed() {
     let call = Action::Call;
     let left_and_back_before_reading_of_it = [
         Action::Disconnect(0),
-        call(0, Ask::Leave),
-        call(0, Ask::Login),
+        call(0, TinyCall::Leave),
+        call(0, TinyCall::Login),
     ];
     let read_of_the_first_stay_in_the_second = [
-        call(0, Ask::Claim),
+        call(0, TinyCall::Claim),
         Action::Crash,
-        call(0, Ask::Leave),
-        call(1, Ask::Check),
-        call(0, Ask::Login),
+        call(0, TinyCall::Leave),
+        call(1, TinyCall::Check),
+        call(0, TinyCall::Login),
     ];
     let refused_from_memory_after_a_crash = [
-        call(0, Ask::Leave),
-        Action::Lost(0, Ask::Claim),
-        call(0, Ask::Login),
+        call(0, TinyCall::Leave),
+        Action::Lost(0, TinyCall::Claim),
+        call(0, TinyCall::Login),
         Action::Crash,
         Action::Retry(0),
     ];
     let away_in_line_and_back_by_a_stream = [
         Action::Disconnect(0),
-        call(2, Ask::Block),
-        call(0, Ask::Enter),
-        call(2, Ask::Enter),
+        call(2, TinyCall::Block),
+        call(0, TinyCall::Enter),
+        call(2, TinyCall::Enter),
         Action::Deadline,
         Action::Reconnect(0),
-        call(1, Ask::Enter),
+        call(1, TinyCall::Enter),
     ];
     for (world, path) in [
         (TinyWorld::Room, &left_and_back_before_reading_of_it[..]),
@@ -146,10 +155,10 @@ fn what_is_right_is_not_blamed() {
 
 #[test]
 fn time_passes_by_a_step_of_its_own() {
-    let claimed = after(TinyWorld::Room, &[Action::Call(0, Ask::Claim)]);
+    let claimed = after(TinyWorld::Room, &[Action::Call(0, TinyCall::Claim)]);
     let expired = after(
         TinyWorld::Room,
-        &[Action::Call(0, Ask::Claim), Action::Deadline],
+        &[Action::Call(0, TinyCall::Claim), Action::Deadline],
     );
     assert_ne!(key(&claimed), key(&expired));
     assert!(claimed.now() < Time(2_000_000) && expired.now() > Time(4_000_000));
@@ -158,8 +167,8 @@ fn time_passes_by_a_step_of_its_own() {
 #[test]
 fn steps_are_written_as_they_are_read() {
     let lines: Vec<String> = [
-        Action::Call(0, Ask::Claim),
-        Action::Lost(1, Ask::Push),
+        Action::Call(0, TinyCall::Claim),
+        Action::Lost(1, TinyCall::Push),
         Action::Retry(1),
         Action::Crash,
     ]
@@ -177,7 +186,7 @@ fn steps_are_written_as_they_are_read() {
     );
 }
 
-/// What each client was answered, step by step.
+/// The answers of each client, step by step.
 #[derive(Default)]
 struct Answers(Vec<(u8, String)>);
 
@@ -192,8 +201,8 @@ impl Observer for Answers {
     fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 }
 
-/// What the clients of a path are answered, and what those of its scenario are; of these the first,
-/// since all read their inboxes in the end.
+/// The answers to the clients of a path, and to the users of its scenario. Of the latter only the
+/// first ones, because all users drain their inboxes at the end.
 fn answers(world: TinyWorld, path: &[Action]) -> [Vec<(u8, String)>; 2] {
     let mut tiny = begin(world, &plan(), 3);
     let mut told = Vec::new();
@@ -215,7 +224,7 @@ fn answers(world: TinyWorld, path: &[Action]) -> [Vec<(u8, String)>; 2] {
     [told, seen]
 }
 
-/// Whether the path can be said as a scenario: see the head of `script.rs`.
+/// Whether the path can be expressed as a scenario: see the head of `script.rs`.
 fn can_be_said(here: &Tiny, action: Action) -> bool {
     let lost_an_answer = |user: u8| here.clients()[usize::from(user)].unanswered.is_some();
     let (user, ask) = match action {
@@ -226,11 +235,14 @@ fn can_be_said(here: &Tiny, action: Action) -> bool {
     };
     let client = &here.clients()[usize::from(user)];
     match ask {
-        Ask::Block => false,
-        Ask::Leave | Ask::Claim | Ask::Append | Ask::Push | Ask::Reset | Ask::Send => {
-            client.in_room
-        }
-        Ask::Enter | Ask::LeaveQueue | Ask::Login | Ask::Check => true,
+        TinyCall::Block => false,
+        TinyCall::Leave
+        | TinyCall::Claim
+        | TinyCall::Append
+        | TinyCall::Push
+        | TinyCall::Reset
+        | TinyCall::Send => client.in_room,
+        TinyCall::Enter | TinyCall::LeaveQueue | TinyCall::Login | TinyCall::Check => true,
     }
 }
 
@@ -244,7 +256,7 @@ fn clients_of_a_path_s_scenario_are_answered_as_those_of_the_path() {
                 let here = after(world, path);
                 let actions = actions(world, &here, 2);
                 let possible = actions.iter().filter(|action| can_be_said(&here, **action));
-                // Of the longer ones, some of all kinds.
+                // Of the longer paths, a sample of all kinds.
                 let every = [1, 2, 7][depth - 1];
                 let chosen = possible.skip(index % every).step_by(every);
                 longer.extend(chosen.map(|action| [path.as_slice(), &[*action]].concat()));
@@ -262,9 +274,9 @@ fn clients_of_a_path_s_scenario_are_answered_as_those_of_the_path() {
 #[test]
 fn a_path_s_scenario_waits_for_deadlines_and_asks_again_as_the_path_does() {
     let path = [
-        Action::Call(0, Ask::Claim),
-        Action::Call(1, Ask::Claim),
-        Action::Lost(0, Ask::Append),
+        Action::Call(0, TinyCall::Claim),
+        Action::Call(1, TinyCall::Claim),
+        Action::Lost(0, TinyCall::Append),
         Action::Disconnect(2),
         Action::Deadline,
         Action::Retry(0),

@@ -1,7 +1,7 @@
 //! A tiny world: a node, its clients, their judge, and one action after another.
 //!
-//! Nothing in it waits: a call is submitted, committed, applied and answered within its step.
-//! Whatever can come between two of these steps is a step of its own.
+//! Actions are atomic: a call is submitted, committed, applied and answered within one step. All
+//! that can happen in between is a step of its own.
 
 mod border;
 #[cfg(test)]
@@ -14,40 +14,40 @@ use super::client::{Client, Unanswered};
 use super::print::{Base, Reader, print, print_shown};
 use sim_judge::{Judge, Judgement};
 use sim_model::history::{Observer as _, Path, Record, Retry, What, WorldRecord};
-use sim_model::outcome::{Action, Ask};
+use sim_model::outcome::{Action, TinyCall};
 use sim_model::plan::{Outage, Plan};
 use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, ReadBy, Saw, StickChange, User};
 use sim_model::server::ServerRecord;
 use sim_user::Credential;
 use sim_world::translate::{self, judged};
 
-/// Each step takes this long, so that what came before is before by the clock too.
+/// The duration of a step, so that the clock reflects the order of steps.
 const STEP: Span = Span(1);
 
-/// Asked for a batch as of this much later, the node proposes at once what reads imply.
+/// At a time this much later, the node proposes at once what reads imply.
 const SOON: Span = Span::millis(300);
 
-/// A node that goes on proposing after so many batches has run wild.
+/// A node that proposes more batches than this does not terminate.
 const MOST_BATCHES: u32 = 32;
 
-/// The grain of time in which deadlines lie; see `print.rs`.
+/// The resolution of deadlines; see `print.rs`.
 const GRAIN: u64 = 1_000_000;
 
-/// What one call came to, and what to.
+/// The ticket of a call with its outcome.
 type Told = (Ticket, Result<Response, chat_core::Reject>);
 
-/// A world at its end.
+/// A world after all inboxes were drained.
 #[derive(Debug)]
 pub(super) struct End {
-    /// What all of it comes to.
+    /// The judgement of the whole history.
     pub(super) judgement: Judgement,
-    /// Where the numbers that only grow stand.
+    /// The values of growing numbers.
     base: Base,
-    /// The clients, who know all by now.
+    /// The clients, which know everything by now.
     clients: Vec<Client>,
 }
 
-/// The world.
+/// A tiny world.
 #[derive(Clone, Debug)]
 pub(super) struct Tiny {
     node: Node,
@@ -55,20 +55,20 @@ pub(super) struct Tiny {
     clients: Vec<Client>,
     now: Time,
     tickets: u64,
-    /// Calls whose order among different clients a judge may compare: waits that go on, and
-    /// blocks; the first first.
-    order: Vec<(u8, Ask)>,
-    /// Where the numbers that only grow stand, as far as any client knows.
+    /// Calls whose order among different clients a judge may compare, the first first: waits that
+    /// continue, and blocks.
+    order: Vec<(u8, TinyCall)>,
+    /// The values of growing numbers, as far as any client knows.
     highest: Base,
-    /// How many things went wrong so far.
+    /// The number of faults so far.
     faults: u8,
     answers: Vec<Told>,
-    /// Who reads, of the call in hand.
+    /// The reader of the call in progress.
     reader: Option<UserId>,
 }
 
 impl Tiny {
-    /// Nobody is there yet.
+    /// A world without registered clients.
     pub(super) fn new(plan: &Plan, users: u8) -> Self {
         let mut tiny = Self {
             node: Node::start(plan.server.clone(), plan.seed),
@@ -82,19 +82,19 @@ impl Tiny {
             answers: Vec::new(),
             reader: None,
         };
-        // The clock begins where no span is cut short.
+        // The clock starts at a value that truncates no span.
         let (at, by) = (tiny.now, Span(GRAIN));
         tiny.show(&ServerRecord::ClockJumped { at, by });
         tiny.settle();
         tiny
     }
 
-    /// Whether a property is known to be violated.
+    /// Whether a violation is known.
     pub(super) fn violated(&self) -> bool {
         self.judge.violated()
     }
 
-    /// What the future of this world follows from, as one word. `end` is this world at its end.
+    /// The key of the state: all that the future depends on. `end` is this world after draining.
     pub(super) fn key(&self, end: &End) -> u64 {
         let base = &end.base;
         let readers: Vec<Reader> = self.clients.iter().filter_map(Client::reader).collect();
@@ -124,12 +124,12 @@ impl Tiny {
         print_shown(state, format_args!("{:?}", self.order))
     }
 
-    /// How many things went wrong on the way here.
+    /// The number of faults on the path to this state.
     pub(super) const fn faults(&self) -> u8 {
         self.faults
     }
 
-    /// Whether time could pass until something is due.
+    /// Whether a deadline exists.
     pub(super) fn has_deadline(&self) -> bool {
         !self.node.hub().deadlines().is_empty()
     }
@@ -138,7 +138,7 @@ impl Tiny {
         &self.clients
     }
 
-    /// Does it. What the clients are told of it comes back when it was a call that is answered.
+    /// Performs an action. Returns the client's answer, if it was a call with one.
     pub(super) fn apply(&mut self, action: Action) -> Option<Outcome> {
         self.now += STEP;
         self.faults += u8::from(action.is_fault());
@@ -170,19 +170,19 @@ impl Tiny {
         outcome
     }
 
-    /// A call that registers or sets the world up, before anything is counted.
-    pub(super) fn set_up(&mut self, user: u8, ask: Ask) {
+    /// Makes a call that sets up the world, before steps are counted.
+    pub(super) fn set_up(&mut self, user: u8, ask: TinyCall) {
         self.apply(Action::Call(user, ask));
     }
 
-    fn call(&mut self, user: u8, ask: Ask) -> Option<Outcome> {
+    fn call(&mut self, user: u8, ask: TinyCall) -> Option<Outcome> {
         let (call, op) = self.begin(user, ask, false);
         let called_at = self.now;
         let response = self.request(user, None, &op)?;
         Some(self.answered(user, (call, called_at), &op, response))
     }
 
-    fn call_unanswered(&mut self, user: u8, ask: Ask) {
+    fn call_unanswered(&mut self, user: u8, ask: TinyCall) {
         let (call, op) = self.begin(user, ask, true);
         let called_at = self.now;
         self.request(user, Some(call), &op);
@@ -210,8 +210,8 @@ impl Tiny {
         Some(self.answered(user, (call, called_at), &op, response))
     }
 
-    /// A call's first attempt leaves.
-    fn begin(&mut self, user: u8, ask: Ask, keyed: bool) -> (CallId, Op) {
+    /// Starts a call.
+    fn begin(&mut self, user: u8, ask: TinyCall, keyed: bool) -> (CallId, Op) {
         let next = (usize::from(user) + 1) % self.clients.len();
         let other = self.clients[next].user;
         let client = &mut self.clients[usize::from(user)];
@@ -229,7 +229,7 @@ impl Tiny {
         (call, op)
     }
 
-    /// Hands a request to the server and takes what it answers, if it does.
+    /// Submits a request to the server, and returns its answer, if there is one.
     fn request(
         &mut self,
         user: u8,
@@ -282,7 +282,7 @@ impl Tiny {
         outcome
     }
 
-    /// The server does not know the client any more, who will not come again.
+    /// Handles the end of a client's registration. The client does not register again.
     fn forget(&mut self, user: u8) {
         self.record(user, What::Forgot);
         let client = &mut self.clients[usize::from(user)];
@@ -316,7 +316,7 @@ impl Tiny {
         }
     }
 
-    /// Time passes until the next deadline; whatever is due within the same second goes with it.
+    /// Advances the clock to the next deadline, and to all others within the same second.
     fn pass_time(&mut self) {
         let Some((due, ..)) = self.node.hub().deadlines().first().copied() else {
             return;
@@ -331,7 +331,7 @@ impl Tiny {
         self.settle();
     }
 
-    /// The server dies, and comes back at once from the snapshot of what was committed.
+    /// Crashes the server, and restarts it at once from a snapshot of the committed state.
     fn crash(&mut self) {
         let at = self.now;
         self.judge.observe_world(&WorldRecord::Down {
@@ -367,7 +367,7 @@ impl Tiny {
         self.clients.iter().find(holder).map(|client| client.number)
     }
 
-    /// Hands the events of a page to a client, one by one.
+    /// Passes the events of a page to a client, one by one.
     fn deliver(&mut self, user: u8, page: &chat_core::Page, path: Path) {
         let place = usize::from(user);
         let reader = UserId(self.clients[place].user.unwrap_or_default().0);
@@ -417,35 +417,25 @@ impl Tiny {
         self.judge.observe(&record);
     }
 
-    /// Takes note of how far numbers have grown.
+    /// Updates the values of growing numbers.
     fn look_up(&mut self, what: &What<'_>) {
-        let place = match what {
-            What::Received { saw, .. } => {
-                if let Saw::Stick {
-                    change: StickChange::Granted { epoch, .. },
-                    ..
-                } = saw
-                {
-                    self.highest.epoch = self.highest.epoch.max(*epoch);
-                }
-                saw.place()
-            }
-            What::Answered {
-                outcome: Ok(Answer::Sent { room, room_seq, .. }),
+        let place = if let What::Received { saw, .. } = what {
+            if let Saw::Stick {
+                change: StickChange::Granted { epoch, .. },
                 ..
-            } => Some((*room, *room_seq)),
-            What::Answered { .. }
-            | What::Called { .. }
-            | What::Retried { .. }
-            | What::AnsweredAgain { .. }
-            | What::Abandoned { .. }
-            | What::StreamOpened
-            | What::StreamClosed
-            | What::Forgot
-            | What::Vanished
-            | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => None,
+            } = saw
+            {
+                self.highest.epoch = self.highest.epoch.max(*epoch);
+            }
+            saw.place()
+        } else if let What::Answered {
+            outcome: Ok(answer),
+            ..
+        } = what
+        {
+            answer.place()
+        } else {
+            None
         };
         if let Some((room, room_seq)) = place {
             self.highest.room = self.highest.room.max(room.0);
@@ -454,26 +444,26 @@ impl Tiny {
         }
     }
 
-    /// Keeps the order of what judges compare across clients: see the head of `exhaust.rs`.
+    /// Updates the order that judges compare across clients: see the head of `exhaust.rs`.
     fn keep_order(&mut self, action: Action) {
         let clients = &self.clients;
         self.order
-            .retain(|&(user, ask)| ask == Ask::Block || clients[usize::from(user)].waits);
+            .retain(|&(user, ask)| ask == TinyCall::Block || clients[usize::from(user)].waits);
         if let Action::Call(user, ask) | Action::Lost(user, ask) = action {
-            let waits = self.clients[usize::from(user)].waits && ask != Ask::Block;
-            let known = |entry: &(u8, Ask)| entry.0 == user && (entry.1 == ask || waits);
-            if (waits || ask == Ask::Block) && !self.order.iter().any(known) {
+            let waits = self.clients[usize::from(user)].waits && ask != TinyCall::Block;
+            let known = |entry: &(u8, TinyCall)| entry.0 == user && (entry.1 == ask || waits);
+            if (waits || ask == TinyCall::Block) && !self.order.iter().any(known) {
                 self.order.push((user, ask));
             }
         }
     }
 
-    /// Whether the world knows this client.
+    /// Whether this client is registered.
     pub(super) fn is_registered(&self, user: u8) -> bool {
         self.clients[usize::from(user)].user.is_some()
     }
 
-    /// The end of a path: every inbox is read to its end, and all is judged.
+    /// Ends a path: drains every inbox, and judges the whole history.
     pub(super) fn finish(mut self) -> End {
         self.now += STEP;
         let at = self.now;
@@ -496,13 +486,13 @@ impl Tiny {
     }
 
     fn drain(&mut self, user: u8) {
-        // What was read shows in the next answer; the one after that finds nothing.
+        // The first answer contains all that was unread; the one after it is empty.
         for _ in 0..MOST_BATCHES {
             self.now += STEP;
             let before = self.clients[usize::from(user)].cursor;
             let outcome = self
                 .is_registered(user)
-                .then(|| self.call(user, Ask::Check));
+                .then(|| self.call(user, TinyCall::Check));
             match outcome.flatten() {
                 Some(Ok(Answer::Read { cursor, more, .. })) if more || cursor > before => {}
                 Some(Ok(_)) => {
@@ -515,12 +505,12 @@ impl Tiny {
         panic!("an inbox has no end");
     }
 
-    /// What time it is.
+    /// The current time.
     pub(super) const fn now(&self) -> Time {
         self.now
     }
 
-    /// Who the clients are to the server.
+    /// The participants of the clients.
     pub(super) fn users(&self) -> Vec<Option<User>> {
         self.clients.iter().map(|client| client.user).collect()
     }

@@ -1,13 +1,13 @@
-//! The tiny worlds: how each is set up, and what may happen in it next.
+//! The tiny worlds: their set-up, and the actions that are possible in a state.
 
-use sim_model::outcome::{Action, Ask, TinyWorld};
+use sim_model::outcome::{Action, TinyCall, TinyWorld};
 
 use super::client::Client;
 use super::tiny::Tiny;
 use sim_model::plan::Plan;
 
-/// The server of both worlds. Spans are whole seconds, apart from one another, so that lease,
-/// grace, idle timeout and being forgotten come in an order of their own.
+/// The server of both worlds. Spans are whole seconds and differ from one another, so that lease,
+/// grace period, idle timeout and the end of a registration are distinct.
 const SERVER: &str = "\
 name: exhaust
 about: A tiny world whose every interleaving is tried.
@@ -26,64 +26,64 @@ users: [a]
 steps: [{ at: 0s, user: a, do: check }]
 ";
 
-/// What clients ask for here.
-const fn asks(world: TinyWorld) -> &'static [Ask] {
+/// The calls of a world.
+const fn asks(world: TinyWorld) -> &'static [TinyCall] {
     match world {
         TinyWorld::Line => &[
-            Ask::Enter,
-            Ask::LeaveQueue,
-            Ask::Send,
-            Ask::Leave,
-            Ask::Block,
-            Ask::Check,
+            TinyCall::Enter,
+            TinyCall::LeaveQueue,
+            TinyCall::Send,
+            TinyCall::Leave,
+            TinyCall::Block,
+            TinyCall::Check,
         ],
         TinyWorld::Room => &[
-            Ask::Claim,
-            Ask::Append,
-            Ask::Push,
-            Ask::Send,
-            Ask::Reset,
-            Ask::Leave,
-            Ask::Login,
-            Ask::Check,
+            TinyCall::Claim,
+            TinyCall::Append,
+            TinyCall::Push,
+            TinyCall::Send,
+            TinyCall::Reset,
+            TinyCall::Leave,
+            TinyCall::Login,
+            TinyCall::Check,
         ],
     }
 }
 
-/// The calls whose answer may be lost here: those whose repetition would show.
-const fn losable(world: TinyWorld) -> &'static [Ask] {
+/// The calls whose answers may be lost: those whose repetition could show an error.
+const fn losable(world: TinyWorld) -> &'static [TinyCall] {
     match world {
-        TinyWorld::Line => &[Ask::Enter, Ask::Send, Ask::Leave],
-        TinyWorld::Room => &[Ask::Claim, Ask::Append, Ask::Push],
+        TinyWorld::Line => &[TinyCall::Enter, TinyCall::Send, TinyCall::Leave],
+        TinyWorld::Room => &[TinyCall::Claim, TinyCall::Append, TinyCall::Push],
     }
 }
 
-/// The world before its first step: everybody is registered, holds a stream and has read all.
+/// The world before its first step: all clients are registered, have a stream and have read all
+/// events.
 pub(super) fn begin(world: TinyWorld, plan: &Plan, users: u8) -> Tiny {
     let mut tiny = Tiny::new(plan, users);
     for user in 0..users {
         match world {
             TinyWorld::Line => {
-                tiny.set_up(user, Ask::Enter);
-                tiny.set_up(user, Ask::LeaveQueue);
+                tiny.set_up(user, TinyCall::Enter);
+                tiny.set_up(user, TinyCall::LeaveQueue);
             }
-            TinyWorld::Room => tiny.set_up(user, Ask::Login),
+            TinyWorld::Room => tiny.set_up(user, TinyCall::Login),
         }
         tiny.apply(Action::Reconnect(user));
     }
     for user in 0..users {
-        tiny.set_up(user, Ask::Check);
+        tiny.set_up(user, TinyCall::Check);
     }
     tiny
 }
 
-/// What may happen next, in an order that never changes.
-/// `faults` is how many things may go wrong on one path.
+/// The possible actions, in a fixed order. `faults` is the largest number of faults on one path.
 pub(super) fn actions(world: TinyWorld, tiny: &Tiny, faults: u8) -> Vec<Action> {
     let mut actions = Vec::new();
     for client in tiny.clients().iter().filter(|client| client.user.is_some()) {
         let user = client.number;
-        let may = |ask: &&Ask| may_ask(client, **ask);
+        let may = |ask: &&TinyCall| may_ask(client, **ask);
         actions.extend(
             asks(world)
                 .iter()
@@ -109,24 +109,27 @@ pub(super) fn actions(world: TinyWorld, tiny: &Tiny, faults: u8) -> Vec<Action> 
     actions
 }
 
-/// Whether a client that knows what this one knows can ask this: a room must be known by its id.
-/// What is likely to be refused is asked all the same.
-fn may_ask(client: &Client, ask: Ask) -> bool {
+/// Whether a client with this knowledge can make this call, which needs the id of a room. A call
+/// that will probably be refused is possible.
+fn may_ask(client: &Client, ask: TinyCall) -> bool {
     match ask {
-        Ask::Enter | Ask::LeaveQueue | Ask::Block => true,
-        // Who has a stream has had all that a check could bring.
-        Ask::Check => client.stream.is_none(),
-        Ask::Login => !client.in_room,
-        Ask::Leave | Ask::Claim | Ask::Append | Ask::Push | Ask::Reset | Ask::Send => {
-            client.room.is_some()
-        }
+        TinyCall::Enter | TinyCall::LeaveQueue | TinyCall::Block => true,
+        // A client with a stream has received all that a check could return.
+        TinyCall::Check => client.stream.is_none(),
+        TinyCall::Login => !client.in_room,
+        TinyCall::Leave
+        | TinyCall::Claim
+        | TinyCall::Append
+        | TinyCall::Push
+        | TinyCall::Reset
+        | TinyCall::Send => client.room.is_some(),
     }
 }
 
 /// The plan by which both worlds are judged.
 ///
 /// # Panics
-/// When the text above is no scenario, which a test would show.
+/// If the text above is not a valid scenario, which a test would show.
 pub(super) fn plan() -> Plan {
     sim_scenario::parse("exhaust", SERVER).expect("the tiny worlds' server is a scenario")
 }

@@ -1,32 +1,29 @@
-//! What was violated: once for each property and cause.
+//! The failures of an exploration: one for each property and cause.
 
-use sim_model::outcome::Class;
+use sim_model::outcome::{Class, Trial, Violation};
 
-use super::cause;
-use sim_model::outcome::Trial;
-
-/// A violation, and all others like it.
+/// A violation, with the count of its repetitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The property's name, or `panic`.
     pub property: String,
-    /// Its kind.
+    /// The property's class.
     pub class: Class,
-    /// What all of them have in common.
+    /// The cause.
     pub cause: String,
-    /// The first one's sentence.
+    /// The sentence of the first violation.
     pub detail: String,
-    /// The first trial that showed it.
+    /// The first trial with it.
     pub trial: Trial,
-    /// That trial's trace hash; none if it broke off.
+    /// The trace hash of that trial; none if it panicked.
     pub trace_hash: Option<u64>,
-    /// How many trials showed it.
+    /// The number of trials with it.
     pub trials: u64,
-    /// The last of them, so that none counts twice.
+    /// The last of them, so that each trial counts once.
     last: u64,
 }
 
-/// All failures, in the order in which they were found.
+/// All failures, in order of discovery.
 #[derive(Clone, Debug, Default)]
 pub struct Failures(Vec<Failure>);
 
@@ -36,11 +33,10 @@ impl Failures {
         trial: &Trial,
         trace_hash: Option<u64>,
         class: Class,
-        property: &str,
-        detail: &str,
+        violation: &Violation,
     ) {
-        let cause = cause(detail);
-        let same = |one: &&mut Failure| one.property == property && one.cause == cause;
+        let (property, cause) = (&violation.property, &violation.subject.cause);
+        let same = |one: &&mut Failure| one.property == *property && one.cause == *cause;
         if let Some(known) = self.0.iter_mut().find(same) {
             if known.last != trial.index {
                 known.last = trial.index;
@@ -49,10 +45,10 @@ impl Failures {
             return;
         }
         self.0.push(Failure {
-            property: property.to_owned(),
+            property: property.clone(),
             class,
-            cause,
-            detail: detail.to_owned(),
+            cause: cause.clone(),
+            detail: violation.detail.clone(),
             trial: trial.clone(),
             trace_hash,
             trials: 1,
@@ -60,12 +56,12 @@ impl Failures {
         });
     }
 
-    /// One after another.
+    /// The failures in order.
     pub fn iter(&self) -> impl Iterator<Item = &Failure> {
         self.0.iter()
     }
 
-    /// How many there are.
+    /// The number of failures.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.len()

@@ -1,13 +1,13 @@
-//! Exploring by what is new: families of runs that split where they reach it.
+//! Guided exploring: families of runs that split at new states.
 //!
 //! Coverage is a bitmap of facets of the chat's state (`world::abstraction`), with a class for how
-//! often one run enters each. A family is a run and the branches that leave it where it reaches
-//! what is new or rare (`family`). What enters something new is kept as a recipe in the corpus
-//! (`corpus`): half of the families begin there, with more energy for those that found more, and
-//! the others with fresh seeds.
+//! often one run enters each. A family is a run with branches at new or rare states (`family`). A
+//! run that enters something new is kept as a recipe in the corpus (`corpus`). Half of the families
+//! start from the corpus, with more energy for recipes that found more, and the others from fresh
+//! seeds.
 //!
-//! Families go in rounds. A round is decided before it begins, and its families look at the bitmap
-//! as it was then, so that what is found does not depend on the number of threads. It is over when
+//! Families run in rounds. A round is planned before it starts, and its families see the bitmap of
+//! that time, so that findings do not depend on the number of threads. The exploration ends when
 //! nothing new is entered for [`FLAT`](sim_model::outcome::FLAT) families.
 
 mod corpus;
@@ -17,7 +17,7 @@ mod known;
 use std::ops::ControlFlow;
 
 use sim_judge::SeedOutcome;
-use sim_model::outcome::{Class, PANIC, Progress, Tally, Trial, Violation};
+use sim_model::outcome::{Class, Progress, Tally, Trial, Violation};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 
@@ -29,20 +29,20 @@ use known::Known;
 
 use super::{Exploration, Explored, Listener, Patience};
 
-/// Families in a round.
+/// The number of families in a round.
 const ROUND: u64 = 32;
 
-/// Numbers of branches that one family may use.
+/// The number of branch numbers that one family may use.
 const BRANCHES: u32 = 64;
 
-/// What is kept of one member of a family.
+/// The kept part of a family member's result.
 struct Member {
     trace_hash: u64,
     violations: Vec<(Class, Violation)>,
     tally: Tally,
 }
 
-/// Explores by families, from what the corpus has.
+/// Explores by families, starting from the corpus.
 pub(super) fn explore(
     what: &Explored<'_>,
     corpus: Corpus,
@@ -115,7 +115,7 @@ impl Explored<'_> {
 }
 
 impl Exploration {
-    /// Adds the next family. Whether one of it failed.
+    /// Adds the next family. Returns whether a member failed.
     fn take_family(
         &mut self,
         trial: &Trial,
@@ -127,9 +127,9 @@ impl Exploration {
             Ok(family) => family,
             Err(words) => {
                 // Members are caught one by one; this is the exploring itself.
-                let detail = format!("The exploring of the family panicked: {words}");
-                self.failures
-                    .add(trial, None, Class::Safety, PANIC, &detail);
+                let words = format!("in exploring the family: {words}");
+                let violation = Violation::of_panic(&words, trial.seed);
+                self.failures.add(trial, None, Class::Safety, &violation);
                 return true;
             }
         };
@@ -162,9 +162,8 @@ impl Exploration {
         };
         self.tally.add(&member.tally);
         for (class, violation) in &member.violations {
-            let (name, detail) = (&violation.property, &violation.detail);
-            self.failures
-                .add(trial, Some(member.trace_hash), *class, name, detail);
+            let hash = Some(member.trace_hash);
+            self.failures.add(trial, hash, *class, violation);
         }
         !member.violations.is_empty()
     }

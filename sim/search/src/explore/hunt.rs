@@ -1,31 +1,31 @@
-//! A search for the worst: the longest wait, or the most overtaking.
+//! A search for the worst: the longest wait, or the largest number of times that one user was
+//! bypassed.
 //!
-//! Half of the trials are drawn at random. The other half are tried near the worst ones so far:
-//! the same configuration, with another world and another schedule. Trials go in rounds, and a
-//! round is decided before it begins, so that what is found does not depend on the number of
-//! threads.
+//! Half of the trials are drawn at random. The other half lie near the worst ones so far: their
+//! configuration, with another seed of the world and another schedule. Trials run in rounds, and a
+//! round is planned before it starts, so that findings do not depend on the number of threads.
 
 use sim_model::outcome::{Seek, Trial, Worst};
 
-/// Trials in a round.
+/// The number of trials in a round.
 const ROUND: u64 = 64;
 
-/// How many configurations are held on to.
+/// The number of configurations that are kept.
 const HELD: usize = 8;
 
-/// Where trials are made.
+/// How trials are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guide {
-    /// Half of them near the worst so far.
+    /// Half of them lie near the worst so far.
     NearWorst,
-    /// All at random, for comparison.
+    /// All are random, for comparison.
     Nowhere,
 }
 
 /// The worst of each configuration, the worst first.
 #[derive(Clone, Debug)]
 pub struct Hunted {
-    /// What was sought.
+    /// The searched quantity.
     pub seek: Seek,
     guide: Guide,
     worst: Vec<(Trial, Worst)>,
@@ -43,10 +43,10 @@ impl Hunted {
         &self.worst
     }
 
-    /// The next trials, `left` at most, from number `base` on.
+    /// The next trials, at most `left`, with numbers from `base` on.
     pub(super) fn round(&self, left: u64, base: u64, fresh: &dyn Fn(u64) -> Trial) -> Vec<Trial> {
         let near = |index: u64| {
-            // The worst come first, and have more trials than the others.
+            // The worst ones get more trials than the others.
             let turn = usize::try_from(index / 2 % ROUND).unwrap_or(0);
             let held = self.worst.len();
             let place = (turn % held).min(turn / held % held);

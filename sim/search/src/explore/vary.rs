@@ -1,10 +1,9 @@
-//! Draws a configuration from a seed: what a scenario is, and what it might as well have been.
+//! Draws a configuration from a seed: a variation of a scenario.
 //!
-//! Each seed switches a random subset of features wholly off and others up, which finds more than
-//! having everything on in the same measure: features that mask one another get their runs alone.
-//! (Groce, Zhang, Eide, Chen, Regehr: "Swarm Testing", ISSTA 2012.) Limits are drawn so small that
-//! they are met, as are the lengths of time that races are about. One seed in sixteen runs the
-//! scenario in its own form.
+//! Each seed switches a random subset of features off and others up. This finds more than enabling
+//! everything equally: features that mask one another get runs of their own. (Groce, Zhang, Eide,
+//! Chen, Regehr: "Swarm Testing", ISSTA 2012.) Limits are drawn so small that runs reach them, and
+//! durations so short that races occur. One seed in sixteen runs the scenario in its own form.
 
 mod dice;
 mod everyday;
@@ -27,28 +26,28 @@ use sim_model::outcome::Mix;
 
 use sim_model::plan::{Plan, Race, Schedule, Workload};
 
-/// Users of a scenario that is explored in its own form, at most.
+/// The largest number of users of a scenario that is explored in its own form.
 const OWN_USERS: u32 = 120;
 
-/// A scenario as drawn.
+/// A drawn scenario.
 #[derive(Clone, Debug)]
 pub struct Varied {
     /// The scenario.
     pub plan: Plan,
-    /// What was drawn, a few words each.
+    /// The drawn values, a few words each.
     pub drew: Vec<String>,
 }
 
 impl Varied {
-    /// What was drawn, on one line.
+    /// The drawn values on one line.
     #[must_use]
     pub fn drew(&self) -> String {
         self.drew.join(" · ")
     }
 }
 
-/// Draws a configuration: the same one for the same plan, seed and mix, on every machine. Its
-/// thresholds and expectations are gone, for they were made for the plan as it was.
+/// Draws a configuration, deterministically from plan, seed and mix. Thresholds and expectations
+/// are removed: they apply to the original plan only.
 #[must_use]
 pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
     let mut dice = Dice::new(seed);
@@ -57,7 +56,7 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
         expect_sometimes: Vec::new(),
         ..plan.clone()
     };
-    // Drawn first, so that the same seed under another mix differs in nothing else.
+    // Drawn first, so that another mix with the same seed changes nothing else.
     schedule(&mut plan, mix, &mut dice);
     if matches!(plan.workload, Workload::Steps { .. }) {
         dice.say("own steps");
@@ -66,8 +65,10 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
         everyday::draw(&mut plan, &mut dice);
         let arrivals = people::arrivals_end(&plan);
         plan.duration = arrivals + Span::secs(u64::from(dice.pick(&[4_u32, 10, 30])));
-        if dice.one_in(3) {
+        // A theme with faults of its own is mostly about them.
+        if dice.one_in(if plan.faults.is_empty() { 2 } else { 8 }) {
             plan.faults.clear();
+            dice.say("no faults");
         } else {
             faults::draw(&mut plan, &mut dice);
         }
@@ -85,7 +86,12 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
         surroundings::draw(&mut plan, &mut dice);
         let arrivals = people::arrivals_end(&plan);
         plan.duration = arrivals + Span::secs(u64::from(dice.pick(&[2_u32, 4, 8])));
-        faults::draw(&mut plan, &mut dice);
+        if dice.one_in(3) {
+            plan.faults.clear();
+            dice.say("no faults");
+        } else {
+            faults::draw(&mut plan, &mut dice);
+        }
         plan.liveness = plan.liveness.max(Span::secs(120));
     }
     Varied {

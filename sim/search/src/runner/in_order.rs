@@ -1,4 +1,4 @@
-//! Work done by several threads at once, and taken in its order by one.
+//! Work of several threads, with results taken in order by one.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -9,20 +9,20 @@ use std::time::Duration;
 use super::Progress;
 use crate::caught::caught;
 
-/// How often the caller hears of progress while it waits.
+/// The time between two reports of progress.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What became of one piece of work: what it came to, or the words with which it broke off.
+/// The result of one piece of work, or the message of its panic.
 pub(crate) type Ended<T> = Result<T, String>;
 
-/// Takes a result by its number, and says whether to go on.
+/// Takes a result by its number, and returns whether to continue.
 pub(crate) type Take<'a, T> = dyn FnMut(u64, Ended<T>) -> ControlFlow<()> + 'a;
 
-/// Between the workers and the caller, who takes.
+/// State shared by the workers and the caller.
 struct Shared<T> {
     next_to_start: u64,
     next_to_take: u64,
-    /// How many there are; fewer once the caller has had enough.
+    /// The number of pieces; reduced when the caller stops early.
     count: u64,
     ready: BTreeMap<u64, Ended<T>>,
 }
@@ -33,18 +33,18 @@ struct Board<T> {
 }
 
 impl<T> Board<T> {
-    /// A worker that panics does so outside of the lock, so what the lock guards is whole.
+    /// A panicking worker does not hold the lock, so the guarded state is consistent.
     fn lock(&self) -> MutexGuard<'_, Shared<T>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Runs pieces 0 to `count` and hands each to `take` in order, until that breaks off. At most a
-/// few results per thread are held at once: a thread that is far ahead of the slowest waits. What
-/// was begun when `take` breaks off is finished and forgotten, so that what it has taken does not
+/// Runs pieces 0 to `count` and passes each result to `take` in order, until it returns `Break`.
+/// Each thread stores at most a few results: a thread that is far ahead of the slowest waits.
+/// Pieces in progress at a `Break` are finished and dropped, so that the taken results do not
 /// depend on the number of threads.
 ///
-/// `tick` is called now and then on the calling thread.
+/// `tick` is called regularly on the calling thread.
 pub(crate) fn in_order<T: Send>(
     count: u64,
     jobs: NonZeroUsize,
@@ -80,7 +80,7 @@ pub(crate) fn in_order<T: Send>(
     });
 }
 
-/// Takes one piece after another until none is left.
+/// Runs one piece after another until none is left.
 fn work<T: Send>(
     window: u64,
     board: &Board<T>,
@@ -111,7 +111,7 @@ fn work<T: Send>(
     }
 }
 
-/// Waits for the result of one piece, and lets the workers know that it is taken.
+/// Waits for the result of one piece, and tells the workers that it is taken.
 fn wait_for<T>(
     index: u64,
     board: &Board<T>,

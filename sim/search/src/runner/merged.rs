@@ -1,4 +1,4 @@
-//! What several seeds come to together.
+//! The merged result of several seeds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_judge::metrics::{Metrics, judged_by_thresholds};
 use sim_model::outcome::{
-    Counts, Evidence, FailingSeed, PANIC, Point, PropertyResult, RunResult, Stuck, Summary, Tally,
+    Counts, Evidence, FailingSeed, Point, PropertyResult, RunResult, Stuck, Summary, Tally,
     ThresholdResult, Timeline, Violation, is_silent, judge, unreached,
 };
 use sim_model::plan::Plan;
@@ -16,10 +16,10 @@ use super::Seeds;
 use super::in_order::Ended;
 use super::rest::Rest;
 
-/// Violations and stuck users that a result lists; it counts the others.
+/// The largest number of violations and stuck users that a result lists. It counts the others.
 const LIST_LIMIT: usize = 1_000;
 
-/// The outcomes of seeds, added one by one in order.
+/// The outcomes of seeds, added in order.
 #[derive(Clone, Debug)]
 pub struct Merged {
     seeds: Seeds,
@@ -33,7 +33,7 @@ pub struct Merged {
     failing: Listed<FailingSeed>,
     counts: Counts,
     metrics: Option<Metrics>,
-    /// By threshold: the first seed that crossed it, or else the first that measured it.
+    /// For each threshold, the first seed that crossed it, otherwise the first that measured it.
     thresholds: Vec<ThresholdResult>,
     tally: Tally,
     stuck: Listed<Stuck>,
@@ -41,7 +41,7 @@ pub struct Merged {
     timeline: Timeline,
 }
 
-/// A list that stays short, and counts what it left out.
+/// A list of limited length that counts omitted items.
 #[derive(Clone, Debug)]
 struct Listed<T> {
     items: Vec<T>,
@@ -103,13 +103,7 @@ impl Merged {
                     seed,
                     trace_hash: None,
                 });
-                self.violations.push(Violation {
-                    property: PANIC.to_owned(),
-                    at_ms: 0.0,
-                    users: Vec::new(),
-                    detail: format!("The run panicked: {words}"),
-                    seed,
-                });
+                self.violations.push(Violation::of_panic(&words, seed));
             }
         }
     }
@@ -154,31 +148,27 @@ impl Merged {
         self.timeline.merge(outcome.timeline);
     }
 
-    /// A threshold holds in each seed by itself: one that crosses it counts.
+    /// A threshold applies to each seed by itself: one seed that crosses it counts.
     fn add_thresholds(&mut self, seed: u64, thresholds: Vec<ThresholdResult>) {
         let several = self.seeds.count.get() > 1;
-        self.thresholds
-            .resize_with(thresholds.len(), || ThresholdResult {
-                metric: String::new(),
-                expression: String::new(),
-                measured: None,
-                met: None,
-                seed: None,
-            });
-        for (mine, theirs) in self.thresholds.iter_mut().zip(thresholds) {
+        for (index, theirs) in thresholds.into_iter().enumerate() {
             let crossed = theirs.met == Some(false);
-            let graver = crossed && mine.met != Some(false);
-            if mine.metric.is_empty() || mine.met.is_none() || graver {
-                *mine = ThresholdResult {
-                    seed: (crossed && several).then_some(seed),
-                    ..theirs
-                };
+            let theirs = ThresholdResult {
+                seed: (crossed && several).then_some(seed),
+                ..theirs
+            };
+            match self.thresholds.get_mut(index) {
+                None => self.thresholds.push(theirs),
+                Some(mine) if mine.met.is_none() || (crossed && mine.met != Some(false)) => {
+                    *mine = theirs;
+                }
+                Some(_) => {}
             }
         }
     }
 
-    /// The thresholds over all seeds. One that every seed met shows the figure of all together,
-    /// where that says the same.
+    /// The thresholds over all seeds. If every seed met a threshold, the common figure is shown
+    /// where it means the same.
     fn judged_thresholds(&mut self, plan: &Plan) -> Vec<ThresholdResult> {
         let together = match &self.metrics {
             Some(metrics) => metrics.thresholds(plan, &self.counts, self.stuck.count()),
@@ -193,7 +183,8 @@ impl Merged {
         judged
     }
 
-    /// One seed's hash is the run's; of several, the run's is FNV-1a over theirs in order.
+    /// The hash of a run with one seed is that of the seed. With several seeds, it is FNV-1a over
+    /// their hashes in order.
     fn add_hash(&mut self, hash: u64) {
         if self.seeds.count.get() == 1 {
             self.hash = hash;
@@ -204,13 +195,13 @@ impl Merged {
         }
     }
 
-    /// The metrics of the seeds so far; none if every one of them broke off.
+    /// The metrics of the seeds so far; none if all of them panicked.
     #[must_use]
     pub const fn metrics(&self) -> Option<&Metrics> {
         self.metrics.as_ref()
     }
 
-    /// The whole of it, judged. How to run it again is for the caller to say, who knows the file.
+    /// The judged result of all seeds. The caller adds the command that repeats it.
     #[must_use]
     pub fn finish(mut self, plan: &Plan, wall: Duration) -> Summary {
         let sometimes: BTreeMap<String, u64> = Point::ALL
@@ -302,7 +293,7 @@ fn both(one: PropertyResult, other: PropertyResult) -> PropertyResult {
 }
 
 fn add_counts(mine: &mut Counts, theirs: &Counts) {
-    // Taken apart so that a count added to the struct is not forgotten here.
+    // Destructured, so that a new count cannot be forgotten here.
     let Counts {
         attempted,
         accepted,

@@ -1,4 +1,4 @@
-//! Whether users were at rest when their runs ended, over all seeds.
+//! Whether users were at rest at the end of their runs, over all seeds.
 
 use sim_model::draw::Ratio;
 use sim_model::outcome::RestResult;
@@ -7,11 +7,11 @@ use sim_model::outcome::RestResult;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rest {
     stuck: u64,
-    /// The seed with the largest share of stuck users, and those numbers; the first of several.
+    /// The seed with the largest share of stuck users, and that share; the first of several.
     worst: Option<(u64, Share)>,
 }
 
-/// So many of so many users.
+/// A number of stuck users among all.
 #[derive(Clone, Copy, Debug)]
 struct Share {
     stuck: u64,
@@ -26,7 +26,7 @@ impl Share {
 }
 
 impl Rest {
-    /// Adds the next seed: so many of its users were stuck.
+    /// Adds the next seed.
     pub(super) fn add(&mut self, seed: u64, stuck: u64, users: u64) {
         self.stuck += stuck;
         let share = Share { stuck, users };
@@ -38,7 +38,7 @@ impl Rest {
         }
     }
 
-    /// Whether each seed kept to what is allowed; `seeds` says how many there were.
+    /// Whether each seed stayed within the allowed share; `seeds` is their number.
     pub(super) fn result(self, allowed: Ratio, seeds: u64) -> RestResult {
         let too_many = |(_, share): &(u64, Share)| !allowed.covers(share.stuck, share.users);
         let broken = self.worst.filter(too_many);

@@ -10,12 +10,13 @@ use sim_model::outcome::{
     Class, Counts, Point, PropertyResult, START, Summary, Tally, ThresholdResult, Timeline,
     Verdict, Violation,
 };
-use sim_model::protocol::{Agent, CallId, Op};
+use sim_model::plan::Figure;
+use sim_model::protocol::{Agent, CallId, Op, User};
 
 use super::*;
 use sim_scenario::parse;
 
-/// The metrics of a run whose only user waits in line from the start to the end.
+/// The metrics of a run whose only user waits in the queue from start to end.
 fn metrics(seed: u64) -> Metrics {
     let mut metrics = Metrics::new();
     let op = Op::EnterQueue {
@@ -34,11 +35,13 @@ fn metrics(seed: u64) -> Metrics {
             keyed: true,
         },
     });
-    metrics.keep_waits(seed, START + Span::secs(1), &[], &|_| "a#0".to_owned());
+    metrics.keep_waits(seed, START + Span::secs(1), &BTreeMap::new(), &|_| {
+        "a#0".to_owned()
+    });
     metrics
 }
 
-/// The seeds whose users waited, in the order in which they were merged: all waited equally long.
+/// The seeds whose users waited, in the order of merging. All waited equally long.
 fn merged_seeds(merged: &Merged) -> Vec<u64> {
     let charts = merged.metrics().map(Metrics::charts).unwrap_or_default();
     charts.queue.worst.iter().map(|wait| wait.seed).collect()
@@ -59,10 +62,10 @@ fn outcome(seed: u64) -> SeedOutcome {
     };
     let violation = |detail: &str| Violation {
         property: "room_order".to_owned(),
-        at_ms: 1.5,
-        users: vec!["user_1".to_owned()],
+        at: Span::micros(1_500),
+        users: vec![User(1)],
         detail: detail.to_owned(),
-        seed: 0,
+        ..Violation::default()
     };
     SeedOutcome {
         thresholds: Vec::new(),
@@ -174,7 +177,7 @@ fn few_outcomes_are_held_at_once() {
     let run = |seed: u64, _: &Progress| {
         STARTED.fetch_add(1, Ordering::SeqCst);
         if seed == 0 {
-            // The first seed is slow: it waits until nobody may run ahead any further.
+            // The first seed is slow: it waits until no other thread can run ahead.
             while STARTED.load(Ordering::SeqCst) < 4 {
                 std::thread::yield_now();
             }
@@ -214,6 +217,7 @@ fn the_last_seed_of_all_is_followed_by_the_first() {
 fn a_threshold_that_one_seed_crosses_counts() {
     let measured = |met| ThresholdResult {
         metric: "stuck".to_owned(),
+        figure: Figure::Count,
         expression: "count<=1".to_owned(),
         measured: Some(if met { 1.0 } else { 2.0 }),
         met: Some(met),

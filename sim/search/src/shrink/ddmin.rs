@@ -1,15 +1,14 @@
-//! Delta debugging: the fewest of some things that still show what all of them show.
+//! Delta debugging: finds a minimal part of a list that still shows what the whole list shows.
 
-/// Takes things away, first many at once and then one by one, as long as what is left still
-/// shows it (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002,
-/// with complements only: a part alone seldom makes sense in a conversation). At the end no single
-/// one can be taken away. `shows` is asked for each smaller list; it has been asked for all.
+/// Removes elements, first many at once and then one by one, while the rest still shows it (Zeller
+/// and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002, with complements
+/// only: a part alone seldom makes sense in a conversation). At the end no single element can be
+/// removed. `shows` is called for each smaller list; for the whole list it has been.
 pub(super) fn ddmin<T: Clone>(things: &[T], shows: &mut dyn FnMut(&[T]) -> bool) -> Vec<T> {
     ddmin_by(1, things, shows)
 }
 
-/// The same, but so many are taken away at once at least, as long as there are more: a rough and
-/// quick beginning.
+/// `ddmin` that removes at least `least` elements at once while more are left: a quick first pass.
 pub(super) fn ddmin_by<T: Clone>(
     least: usize,
     things: &[T],
@@ -22,7 +21,7 @@ pub(super) fn ddmin_by<T: Clone>(
     let mut size = kept.len().div_ceil(2);
     loop {
         let mut fewer = false;
-        // From the end: what comes late depends on what came early.
+        // From the end: late elements depend on early ones.
         let mut end = kept.len();
         while end > 0 {
             let begin = end.saturating_sub(size);
@@ -40,7 +39,8 @@ pub(super) fn ddmin_by<T: Clone>(
     }
 }
 
-/// Takes pairs away where no single one can be: a claim and its release, a login and a leave.
+/// Removes pairs where no single element can be removed: a claim with its release, a login with a
+/// leave.
 pub(super) fn without_pairs<T: Clone>(things: &[T], shows: &mut dyn FnMut(&[T]) -> bool) -> Vec<T> {
     let mut kept = things.to_vec();
     loop {
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn no_single_one_can_be_taken_away_at_the_end() {
-        // Any three in a row of even numbers will do.
+        // Any three even numbers suffice.
         let things: Vec<u32> = (0..100).collect();
         let shows = |some: &[u32]| some.iter().filter(|n| *n % 2 == 0).count() >= 3;
         let kept = ddmin(&things, &mut |some| shows(some));
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn pairs_go_together() {
-        // 1 and 2 are there both or not at all.
+        // 1 and 2 can only be removed together.
         let shows = |some: &[u32]| some.contains(&1) == some.contains(&2) && some.contains(&9);
         let mut ask = |some: &[u32]| shows(some);
         let kept = ddmin(&[0, 1, 2, 3, 9], &mut ask);

@@ -1,4 +1,4 @@
-//! Fewer users, steps and faults.
+//! A pass that removes users, steps and faults.
 
 use std::collections::BTreeSet;
 
@@ -10,23 +10,23 @@ use super::sooner::{earlier_from, long_pauses};
 use super::ways::at_once;
 use sim_model::plan::{Fault, FaultKind, Plan, ScriptStep, Step, Verb, Victims, Workload};
 
-/// Up to so many steps, pairs of them are tried too.
+/// Up to this number of steps, pairs of them are tried, too.
 const PAIRS: usize = 24;
 
-/// So many users are few.
+/// A number of users that counts as few.
 const FEW_USERS: usize = 8;
 
-/// How many of the last steps are tried under other seeds.
+/// The numbers of last steps that are tried with other seeds.
 const LAST: [usize; 4] = [2, 4, 8, 16];
 
-/// How many other seeds are tried.
+/// The number of other seeds that are tried.
 const OTHER_SEEDS: u64 = 128;
 
-/// How much of a run may be early, the most first.
+/// The fractions of a run that may be cut at its beginning, the largest first.
 const EARLY: [(usize, usize); 6] = [(15, 16), (7, 8), (3, 4), (1, 2), (1, 4), (1, 8)];
 
 impl Lab<'_> {
-    /// Takes away whatever is not needed, until nothing more can be.
+    /// Removes all that is not needed.
     pub(super) fn fewer(&mut self, plan: &mut Plan) {
         self.fewer_users(plan);
         self.fewer_faults(plan);
@@ -36,8 +36,8 @@ impl Lab<'_> {
         self.fewer_faults(plan);
     }
 
-    /// Without a claim that others wait for: what comes after a long pause then comes a turn earlier.
-    /// Without that, a line of many who each hold the stick for a while could not be shortened.
+    /// Removes a claim that others wait behind. All that follows a long pause then comes a turn
+    /// earlier. Otherwise a line of many holders could not be shortened.
     fn fewer_in_line(&mut self, plan: &mut Plan) {
         let lease = plan.server.stick_lease;
         for index in (0..steps(plan)).rev() {
@@ -60,12 +60,12 @@ impl Lab<'_> {
         }
     }
 
-    /// A rough and quick cut at the beginning: only a few of many users, where the others do not
-    /// matter; and else only what comes late.
+    /// A quick first cut: keeps only a few of many users if the others do not matter, otherwise
+    /// only late steps.
     pub(super) fn rough_cut(&mut self, plan: &mut Plan) {
-        // Else one request less changes how long all later ones take.
+        // Otherwise removing a request changes the service times of all later ones.
         self.attempt(plan, |plan| plan.capacity = at_once(&plan.capacity));
-        // Else one entry less changes how the dice fall for all later ones.
+        // Otherwise removing an entry changes the random draws of all later ones.
         if (1..100).contains(&plan.server.boss_alertness) {
             self.attempt(plan, |plan| plan.server.boss_alertness = 100);
         }
@@ -79,14 +79,14 @@ impl Lab<'_> {
         self.users_less(&mut few, users.len().div_ceil(8));
         match &few.workload {
             Workload::Steps { users, .. } if users.len() <= FEW_USERS => *plan = few,
-            // A chain of many who each had their part, which is hard to cut once it has holes.
+            // A long chain of steps is hard to cut once it has holes.
             Workload::Steps { .. } | Workload::Phases { .. } => {}
         }
         self.late_start(plan);
     }
 
-    /// Only the last few steps, each user's first one, and the seed under which the server's dice fall so that they are
-    /// enough. Under its own seed, what happens once in a hundred throws takes a hundred steps.
+    /// Keeps only the last steps and each user's first one, under a seed whose random draws make
+    /// them fail. Under the original seed, an event of one in a hundred needs a hundred steps.
     fn other_dice(&mut self, plan: &mut Plan) -> bool {
         let own = self.seed;
         let Workload::Steps { steps: whole, .. } = &plan.workload else {
@@ -109,8 +109,8 @@ impl Lab<'_> {
         false
     }
 
-    /// Of all that comes early no more than each user's first step, by which it is there at all. In
-    /// a long run most of what was said and done has nothing to do with what happens at its end.
+    /// Removes early steps except each user's first, which registers it. In a long run most early
+    /// steps do not affect its end.
     fn late_start(&mut self, plan: &mut Plan) {
         while let Workload::Steps { steps: written, .. } = &plan.workload {
             let whole = written.clone();
@@ -129,7 +129,7 @@ impl Lab<'_> {
         self.users_less(plan, 1);
     }
 
-    /// Takes users away, so many at once at least.
+    /// Removes users, at least `least` at once.
     fn users_less(&mut self, plan: &mut Plan, least: usize) {
         let Workload::Steps { users, .. } = &plan.workload else {
             return;
@@ -172,7 +172,7 @@ impl Lab<'_> {
         }
     }
 
-    /// Whether any eighth of the steps is not needed.
+    /// Whether any eighth of the steps can be removed.
     pub(super) fn can_lose_a_part(&mut self, plan: &Plan) -> bool {
         let Workload::Steps { steps: all, .. } = &plan.workload else {
             return false;
@@ -186,7 +186,7 @@ impl Lab<'_> {
         })
     }
 
-    /// Whether the smaller plan shows the same; if so, that is how far it is.
+    /// Whether the smaller plan still fails. If so, reports progress.
     fn is_better(&mut self, plan: &Plan) -> bool {
         let better = self.shows(plan);
         if better {
@@ -196,7 +196,7 @@ impl Lab<'_> {
     }
 }
 
-/// The steps from this one on, and before it each user's first.
+/// The steps from this one on, and each user's first before it.
 fn from(steps: &[ScriptStep], cut: usize) -> Vec<ScriptStep> {
     let mut there = BTreeSet::new();
     let kept = steps.iter().enumerate().filter(|(index, step)| {
@@ -214,7 +214,7 @@ pub(super) fn with_steps(plan: &Plan, steps: Vec<ScriptStep>) -> Plan {
     smaller
 }
 
-/// Whether the server throws dice for anything in the plan.
+/// Whether the plan depends on the server's random draws.
 fn hangs_on_dice(plan: &Plan) -> bool {
     let Workload::Steps { steps, .. } = &plan.workload else {
         return false;
@@ -225,7 +225,7 @@ fn hangs_on_dice(plan: &Plan) -> bool {
             .any(|step| matches!(step.what, Step::Call(Verb::Break { .. })))
 }
 
-/// The plan with only these users in it, and what concerns them.
+/// The plan with only these users.
 fn only_users(plan: &Plan, kept: &[u32]) -> Plan {
     let mut smaller = plan.clone();
     let place = |user: u32| {
@@ -255,7 +255,7 @@ fn only_users(plan: &Plan, kept: &[u32]) -> Plan {
     smaller
 }
 
-/// Whether there is anybody left whom the fault strikes.
+/// Whether the fault still has a victim.
 fn keep_fault(fault: &mut Fault, place: &dyn Fn(u32) -> Option<u32>) -> bool {
     if let Some(Victims::Users(those)) = fault.kind.victims_mut() {
         *those = those.iter().filter_map(|user| place(*user)).collect();

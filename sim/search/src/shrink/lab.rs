@@ -1,35 +1,33 @@
-//! Where candidates are tried: does this plan still violate the same property?
-
-use chat_types::Span;
+//! Checks candidates: whether a plan still violates the property.
 
 use crate::caught::caught;
 use crate::runner::RunSeed;
 use sim_model::outcome::{PANIC, Progress, Violation};
 use sim_model::plan::{Plan, Workload};
 
-/// What a run of a candidate showed.
+/// The result of a candidate's run.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// The first violation of the property that is looked for.
+    /// The first violation of the property.
     pub(super) violation: Violation,
-    /// The run's hash; none if it broke off.
+    /// The trace hash; none if the run panicked.
     pub(super) trace_hash: Option<u64>,
-    /// Users who came, and events of the virtual world.
+    /// The numbers of users and steps.
     pub(super) users: u64,
     pub(super) steps: u64,
 }
 
-/// Tries candidates until the time is up.
+/// Checks candidates until the time is up.
 pub(super) struct Lab<'a> {
     pub(super) run: RunSeed<'a>,
     pub(super) seed: u64,
     /// The property that must be violated.
     pub(super) property: &'a str,
-    /// For a panic, what it said, without figures: another panic is another bug.
+    /// For a panic, its message without digits: another message is another bug.
     panic: Option<String>,
-    /// Whether there is time for more.
+    /// Whether time is left.
     pub(super) time_left: &'a dyn Fn() -> bool,
-    /// Told now and then how far it is: runs so far, and steps of the smallest plan.
+    /// Receives the progress: the number of runs, and the steps of the smallest plan.
     pub(super) tell: &'a mut dyn FnMut(u64, usize),
     pub(super) runs: u64,
 }
@@ -53,7 +51,7 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// Runs a plan once: what it shows of the property.
+    /// Runs a plan once, and returns its violation of the property.
     pub(super) fn look(&mut self, plan: &Plan) -> Option<Seen> {
         self.runs += 1;
         let (run, seed) = (self.run, self.seed);
@@ -69,10 +67,11 @@ impl<'a> Lab<'a> {
                 })
             }
             Err(words) if self.property == PANIC => {
-                let kind = without_figures(&words);
-                let same = self.panic.get_or_insert_with(|| kind.clone()) == &kind;
-                same.then(|| Seen {
-                    violation: panicked(&words),
+                let violation = Violation::of_panic(&words, 0);
+                let cause = &violation.subject.cause;
+                let same = self.panic.get_or_insert_with(|| cause.clone()) == cause;
+                same.then_some(Seen {
+                    violation,
                     trace_hash: None,
                     users: 0,
                     steps: 0,
@@ -82,7 +81,7 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// Whether a candidate still violates the property. Not asked any more once the time is up.
+    /// Whether a candidate still violates the property. Always false once the time is up.
     pub(super) fn shows(&mut self, plan: &Plan) -> bool {
         (self.time_left)() && plan.server.check().is_ok() && self.look(plan).is_some()
     }
@@ -100,25 +99,10 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// How many steps a plan in the steps form has.
+/// The number of steps of a plan in the steps form.
 pub(super) fn steps(plan: &Plan) -> usize {
     match &plan.workload {
         Workload::Steps { steps, .. } => steps.len(),
         Workload::Phases { .. } => 0,
     }
-}
-
-fn panicked(words: &str) -> Violation {
-    Violation {
-        property: PANIC.to_owned(),
-        at_ms: Span::ZERO.as_millis() as f64,
-        users: Vec::new(),
-        detail: format!("The run panicked: {words}"),
-        seed: 0,
-    }
-}
-
-/// What a panic said, without the figures in it.
-fn without_figures(words: &str) -> String {
-    words.chars().filter(|c| !c.is_ascii_digit()).collect()
 }

@@ -1,5 +1,6 @@
-//! What the file of a shrunk scenario says beside its steps: how each call was answered, and what
-//! goes wrong.
+//! The comments in the file of a shrunk scenario: the answer of each call, and the violation.
+
+use chat_types::Span;
 
 use crate::caught::caught;
 use crate::runner::RunSeed;
@@ -10,9 +11,9 @@ use sim_model::protocol::{Agent, CallId};
 use sim_model::words::answered;
 
 /// How long after its step a violation shows.
-const SOON_MS: f64 = 500.0;
+const SOON: Span = Span::millis(500);
 
-/// The notes to a plan, from a run of it.
+/// The comments for a plan, from a run of it.
 pub(super) fn of(plan: &Plan, violation: &Violation, run: RunSeed<'_>) -> Notes {
     let Workload::Steps { steps, .. } = &plan.workload else {
         return Notes::default();
@@ -30,10 +31,9 @@ pub(super) fn of(plan: &Plan, violation: &Violation, run: RunSeed<'_>) -> Notes 
         .map(|(answer, step)| answer.unwrap_or_else(|| unanswered(step)))
         .collect();
     // It shows soon after what caused it, or else no step is to blame.
-    let ago = |step: &ScriptStep| violation.at_ms - step.at.as_millis() as f64;
     let shown = steps
         .iter()
-        .rposition(|step| (0.0..=SOON_MS).contains(&ago(step)));
+        .rposition(|step| (step.at..=step.at + SOON).contains(&violation.at));
     if let Some(note) = shown.and_then(|index| notes.get_mut(index)) {
         let dash = if note.is_empty() { "" } else { " " };
         note.push_str(&format!("{dash}← {}", violation.property));
@@ -59,10 +59,10 @@ fn unanswered(step: &ScriptStep) -> String {
     }
 }
 
-/// Reads how each step was answered.
+/// Records the answer of each step.
 struct Reader<'a> {
     steps: &'a [ScriptStep],
-    /// Which step began which call.
+    /// The step of each call.
     calls: Vec<(Agent, CallId, usize)>,
     answers: Vec<Option<String>>,
 }
@@ -80,7 +80,7 @@ impl Observer for Reader<'_> {
                 });
                 if let Some(step) = step {
                     self.calls.push((record.agent, call, step));
-                    // A read is answered by what it brings.
+                    // The answer of a read is its content.
                     if op.verb() == "check" {
                         self.answers[step] = Some(String::new());
                     }

@@ -1,5 +1,5 @@
-//! A run as it happened, written down as steps: who called what and when, and what the network
-//! did to each request, its answer and the pushes after it.
+//! Records a run as steps: the calls with their times, and the network's treatment of each request,
+//! its answer and the pushes after it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use sim_model::plan::{
 use sim_model::protocol::{Agent, CallId, Op, ReadBy};
 use sim_model::recipe::Recipe;
 
-/// How long a packet takes that is not spelled out: the median of the scenario's network.
+/// The latency of a packet without a record: the median of the scenario's network.
 fn usual_latency(latency: &Quantiles) -> u64 {
     match latency.shape() {
         Shape::Fixed(value) => value,
@@ -25,34 +25,34 @@ fn usual_latency(latency: &Quantiles) -> u64 {
     }
 }
 
-/// An observer who writes a run down.
+/// An observer that records a run as steps.
 #[derive(Clone, Debug)]
 pub(super) struct Scribe {
     start: Time,
     users: Vec<ScriptUser>,
     clients: Vec<Client>,
     steps: Vec<ScriptStep>,
-    /// What the network did to each attempt of each step.
+    /// The network's treatment of each attempt of each step.
     ways: BTreeMap<(usize, u32), Way>,
-    /// Which step began a call.
+    /// The step of a call.
     calls: BTreeMap<(Agent, CallId), usize>,
-    /// The step whose request the server took up last.
+    /// The step whose request the server handled last.
     served: Option<usize>,
-    /// Faults that the plan does not have.
+    /// Faults that are not in the plan.
     mishaps: Vec<Fault>,
-    /// Whom each fault struck.
+    /// The victims of each fault.
     struck: BTreeMap<usize, Vec<u32>>,
-    /// Texts said, and the first step that said each.
+    /// The texts sent, each with its first step.
     said: BTreeMap<Arc<str>, usize>,
 }
 
-/// One virtual user. It may be several users one after another, when it forgets who it was.
+/// One virtual user. If it forgets its handle, it is recorded as several users, one after another.
 #[derive(Clone, Copy, Debug)]
 struct Client {
     user: u32,
     /// It only drains its inbox from here on.
     finished: bool,
-    /// When its asking for a stream reaches the server, while it waits for that to open.
+    /// While a stream opens, the time at which its request reaches the server.
     opening: Option<Time>,
 }
 
@@ -72,7 +72,7 @@ impl Scribe {
         }
     }
 
-    /// The run as a plan in the steps form, as like the plan that it came from as it can be.
+    /// The run as a plan in the steps form, as close to the original plan as possible.
     pub(super) fn into_plan(mut self, plan: &Plan, to: TrueTo) -> Plan {
         self.write_ways(to);
         self.steps.sort_by_key(|step| step.at);
@@ -91,7 +91,7 @@ impl Scribe {
         let last = self.steps.last().map_or(Span::ZERO, |step| step.at);
         let latency = Shape::Fixed(usual_latency(&plan.network.latency));
         Plan {
-            // Nobody takes a step once the rest is waited for.
+            // No step is taken in the waiting time at the end.
             duration: plan.duration.max(last + Span::millis(1)),
             workload: Workload::Steps {
                 users: self.users,
@@ -105,7 +105,7 @@ impl Scribe {
                 addresses: plan.network.addresses,
             },
             schedule: Schedule::Plain,
-            // What chance decided behind its turns is spelled out.
+            // Random decisions after its turns are recorded as steps.
             recipe: Recipe::default(),
             capacity: match to {
                 TrueTo::Packets => plan.capacity.clone(),
@@ -165,8 +165,8 @@ impl Scribe {
         }
         self.calls.insert((agent, call), index);
         let Some(text) = op.text() else { return };
-        // Drawn texts are all different, and their length says enough of them. What is said twice
-        // was written, and its words may matter.
+        // Drawn texts are all different, so only their length matters. A text that occurs twice was
+        // written in the scenario, and may matter.
         match self.said.get(text) {
             Some(first) => {
                 let first = *first;
@@ -184,7 +184,7 @@ impl Scribe {
         }
     }
 
-    /// A stream is asked for. One that was asked for before and did not open until now was given up.
+    /// Records the request for a stream. An earlier request that has not succeeded was given up.
     fn opening(&mut self, at: Time, agent: Agent, fate: Delivery) {
         self.opened(at, agent, Span::millis(1));
         let client = self.client(agent);
@@ -200,7 +200,7 @@ impl Scribe {
         });
     }
 
-    /// The stream that was asked for last opened now, or `later` than now.
+    /// Records that the stream requested last opened now, or `later` than now.
     fn opened(&mut self, at: Time, agent: Agent, later: Span) {
         let client = self.client(agent);
         let Some(asked_at) = client.opening.take() else {
@@ -212,15 +212,15 @@ impl Scribe {
         }
     }
 
-    /// The attempt of a call, if it is one of a step.
+    /// The attempt of a call, if it belongs to a step.
     fn way(&mut self, agent: Agent, call: CallId, attempt: u32) -> Option<&mut Way> {
         let step = *self.calls.get(&(agent, call))?;
         self.ways.get_mut(&(step, attempt))
     }
 
-    /// Writes what the network did into the steps.
+    /// Writes the network's treatment into the steps.
     fn write_ways(&mut self, to: TrueTo) {
-        // A step's attempts come in their order, and what is pushed stays with the first.
+        // A step's attempts are in order, and pushes belong to the first.
         for ((step, attempt), way) in std::mem::take(&mut self.ways) {
             let step = &mut self.steps[step];
             let waits = matches!(step.what, Step::Call(Verb::Check { .. }));
@@ -228,7 +228,7 @@ impl Scribe {
             if attempt == 0 {
                 let push = match to {
                     TrueTo::Packets => std::mem::take(&mut step.net.push),
-                    // Who is told sooner does the same, for it is written what everybody does.
+                    // An earlier push changes nothing, because all users' steps are fixed.
                     TrueTo::Service => {
                         step.net.push.retain(|(_, fate)| *fate == Delivery::Lost);
                         std::mem::take(&mut step.net.push)
@@ -242,7 +242,7 @@ impl Scribe {
     }
 }
 
-/// What the call asked for, as a step writes it.
+/// The operation as a step.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "what is not written with a value is a word alone"
@@ -295,7 +295,7 @@ fn verb(op: &Op) -> Verb {
     }
 }
 
-/// Which grant a call named.
+/// The grant that a call named.
 const fn grant(epoch: Option<u64>) -> Grant {
     match epoch {
         None => Grant::Unnamed,
@@ -303,15 +303,15 @@ const fn grant(epoch: Option<u64>) -> Grant {
     }
 }
 
-/// The name, if it may matter: not one that the world gave (`penpal#7`), nor a plain word, which
-/// is what users of the steps form are called.
+/// The name, if it may matter: neither one that the world assigned (`penpal#7`), nor a plain word,
+/// as users of the steps form have.
 fn telling(name: &Arc<str>) -> Option<Arc<str>> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'#' | b'-' | b'_');
     let given = !name.is_empty() && name.bytes().all(plain);
     (!given).then(|| name.clone())
 }
 
-/// What the call went without. That a claim names no grant is in its verb.
+/// The arguments that the call left out. A claim without a grant is a verb of its own.
 fn left_out(op: &Op) -> Vec<Argument> {
     let speaks = op.text().is_some() || matches!(op, Op::Push { .. });
     let without = [
@@ -323,7 +323,7 @@ fn left_out(op: &Op) -> Vec<Argument> {
     those.map(|(_, argument)| argument).collect()
 }
 
-/// The fault with its victims by name; none if it struck nobody.
+/// The fault with named victims; none if it had none.
 fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
     let of = |_: &Victims| {
         let those = struck.clone().filter(|those| !those.is_empty());
@@ -347,7 +347,7 @@ fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
             let user = Some(one()?);
             FaultKind::Operator(OperatorAct { user, ..*act })
         }
-        // Each answer that got lost is spelled out.
+        // Each lost answer is recorded as such.
         FaultKind::LoseReplies => return None,
         FaultKind::Down { .. }
         | FaultKind::Configure(_)
@@ -363,8 +363,7 @@ fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
     })
 }
 
-/// The fault as long as it lasted: until the heal, if that came before its end. The steps go on
-/// after that, and so does the safety phase of the steps form.
+/// The fault, cut off at the heal. In the steps form, the safety phase continues after that time.
 fn until_healed(mut fault: Fault, healed: Span) -> Fault {
     let left = healed - fault.at;
     match &mut fault.kind {

@@ -1,4 +1,4 @@
-//! Simpler steps over a simpler network and a server that is configured as usual.
+//! A pass that simplifies steps, the network and the server's configuration.
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ use sim_model::plan::{
 };
 use sim_model::protocol::ReadBy;
 
-/// What a limit is lowered to, so that it is reached in fewer steps.
+/// The values to which limits are lowered, so that fewer steps reach them.
 const LOWER: [u64; 6] = [1, 2, 3, 4, 6, 8];
 
-/// From so many steps on, and with so many counts, a milestone is tried.
+/// The largest number of moments, and of counts, for which a milestone is tried.
 const MOST_MOMENTS: usize = 64;
 const MOST_COUNTS: usize = 8;
 
-/// Limits are lowered only for the sake of plans with more steps than this.
+/// Limits are lowered only for plans with more steps than this.
 const MANY_STEPS: usize = 6;
 
-/// One simplification of a step; whether it changed anything.
+/// A simplification of a step. Returns whether it changed anything.
 type Simplify = fn(&mut ScriptStep) -> bool;
 
-/// The simplest first: what one of them makes of a step, none of the others makes worse.
+/// The simplest first. None undoes the effect of an earlier one.
 const SIMPLER: [Simplify; 12] = [
     |step| replace(&mut step.net, Net::default()),
     |step| replace(&mut step.net.retries, Vec::new()),
@@ -62,7 +62,7 @@ fn one_push_less(net: &mut Net) -> bool {
     net.push.pop().is_some()
 }
 
-/// Other words, unless they are those already.
+/// Replaces the text, unless it is equal.
 fn reword(step: &mut ScriptStep, words: &Text) -> bool {
     let Step::Call(Verb::Send(text) | Verb::Append(text)) = &mut step.what else {
         return false;
@@ -78,7 +78,7 @@ fn reword(step: &mut ScriptStep, words: &Text) -> bool {
     longer
 }
 
-/// No interests, no chosen name or id, no waiting, no epoch, and the handle to read by.
+/// Removes interests, chosen names and ids, waits and epochs, and reads by handle.
 fn plain_verb(step: &mut ScriptStep) -> bool {
     if let Step::Call(Verb::EnterQueue {
         name,
@@ -104,7 +104,7 @@ impl Lab<'_> {
     pub(super) fn simpler(&mut self, plan: &mut Plan) {
         self.usual_surroundings(plan);
         for simplify in SIMPLER {
-            // All at once often works, and saves asking one by one.
+            // Changing all steps at once often works, and saves trying them one by one.
             if self.all_simpler(plan, simplify) {
                 continue;
             }
@@ -118,7 +118,7 @@ impl Lab<'_> {
         self.sooner_milestones(plan);
     }
 
-    /// Simplifies every step at once; whether there is nothing left to simplify.
+    /// Simplifies every step at once. Returns whether nothing is left to simplify.
     fn all_simpler(&mut self, plan: &mut Plan, simplify: Simplify) -> bool {
         let mut probe = plan.clone();
         if simplified(&mut probe, simplify) == 0 {
@@ -132,7 +132,7 @@ impl Lab<'_> {
     }
 
     fn simpler_step(&mut self, plan: &mut Plan, index: usize, simplify: Simplify) {
-        // Some take one thing away at a time.
+        // Some simplifications remove one part at a time.
         loop {
             let mut probe = plan.clone();
             let changed = step_mut(&mut probe, index).is_some_and(simplify);
@@ -143,7 +143,7 @@ impl Lab<'_> {
         }
     }
 
-    /// The network, the clients, the disk and the server as they are unless told otherwise.
+    /// Sets the network, the clients, the disk and the server to their defaults.
     fn usual_surroundings(&mut self, plan: &mut Plan) {
         self.attempt(plan, |plan| plan.schedule = Schedule::Plain);
         self.attempt(plan, |plan| plan.network = usual_network());
@@ -169,7 +169,7 @@ impl Lab<'_> {
         }
     }
 
-    /// Limits so low that fewer steps reach them.
+    /// Lowers limits, so that fewer steps reach them.
     pub(super) fn lower_limits(&mut self, plan: &mut Plan) {
         for (key, usual) in entries(&Config::default()) {
             if steps(plan) <= MANY_STEPS {
@@ -185,7 +185,7 @@ impl Lab<'_> {
                 if lowered.server == plan.server || !self.shows(&lowered) {
                     continue;
                 }
-                // Most limits have nothing to do with it, and to find that out is to be cheap.
+                // Most limits are irrelevant, which must be cheap to find out.
                 if !self.can_lose_a_part(&lowered) {
                     break;
                 }
@@ -198,7 +198,7 @@ impl Lab<'_> {
         }
     }
 
-    /// Everybody in the same room, if it need not be several.
+    /// Moves all users into one room.
     fn one_room(&mut self, plan: &mut Plan) {
         let lobby = |step: &mut ScriptStep| {
             let Step::Call(Verb::Login { room, .. }) = &mut step.what else {
@@ -209,7 +209,7 @@ impl Lab<'_> {
         self.all_simpler(plan, lobby);
     }
 
-    /// Every user with a stream.
+    /// Gives every user a stream.
     fn usual_users(&mut self, plan: &mut Plan) {
         let Workload::Steps { users, .. } = &plan.workload else {
             return;
@@ -224,7 +224,7 @@ impl Lab<'_> {
         }
     }
 
-    /// Nothing written of how a user's stream opens, or as little as will do.
+    /// Removes the recorded openings of a user's stream, or as many as possible.
     fn fewer_openings(&mut self, plan: &mut Plan, user: usize) {
         if self.attempt_openings(plan, user, Vec::clear) {
             return;
@@ -258,11 +258,10 @@ impl Lab<'_> {
             })
     }
 
-    /// Faults that wait for their milestones the first time, or as few times as will do: what only
-    /// counts up to the moment can then go. The fifth time from the beginning is the first time
-    /// from some later step on.
+    /// Lowers the counts of milestones, so that steps which only add to the count can be removed.
+    /// The fifth time from the beginning is the first time from some later step on.
     fn sooner_milestones(&mut self, plan: &mut Plan) {
-        // From the last on: a fault that begins to wait later comes after those that were looked at.
+        // From the last on: a fault that is moved to a later time is then not tried again.
         for index in (0..plan.faults.len()).rev() {
             let Some(count) = plan.faults[index]
                 .milestone
@@ -297,7 +296,7 @@ impl Lab<'_> {
         }
     }
 
-    /// Each fault with as few victims as will do.
+    /// Removes victims of faults.
     fn fewer_victims(&mut self, plan: &mut Plan) {
         for index in 0..plan.faults.len() {
             let mut victim = 0;
@@ -330,8 +329,8 @@ fn victims_mut(plan: &mut Plan, fault: usize) -> Option<&mut Vec<u32>> {
     }
 }
 
-/// The value of a limit, lowered; none if it is no limit, or as low already. A limit may be of any
-/// size by default, and "none" is one too; a rate is limited by its burst.
+/// A lowered value of a limit; none if it is no limit, or not higher. The default may be any number
+/// or "none". A rate is lowered by its burst.
 fn lowered_to(lower: u64, now: &Json, usual: &Json) -> Option<Json> {
     if let Some(burst) = now.get("burst").and_then(Json::as_u64) {
         let mut bucket = now.clone();
@@ -343,7 +342,7 @@ fn lowered_to(lower: u64, now: &Json, usual: &Json) -> Option<Json> {
     (number && !lower_now).then(|| Json::from(lower))
 }
 
-/// Simplifies every step, and counts those that changed.
+/// Simplifies every step. Returns the number of those that changed.
 fn simplified(plan: &mut Plan, simplify: Simplify) -> usize {
     match &mut plan.workload {
         Workload::Steps { steps, .. } => steps
@@ -369,7 +368,7 @@ pub(super) fn entries(config: &Config) -> Map<String, Json> {
     }
 }
 
-/// Sets one key, if the configuration takes it.
+/// Sets one key, if the configuration accepts it.
 pub(super) fn set(config: &mut Config, key: &str, value: Json) {
     let mut all = entries(config);
     all.insert(key.to_owned(), value);

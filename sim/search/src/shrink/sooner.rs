@@ -1,4 +1,4 @@
-//! The shortest times, and round ones.
+//! A pass that shortens and rounds times.
 
 use chat_types::Span;
 use serde_json::Value as Json;
@@ -7,22 +7,22 @@ use super::lab::{Lab, steps};
 use super::simpler::{entries, set, step_mut};
 use sim_model::plan::{Delivery, FaultKind, Plan, Step, Workload};
 
-/// Times that read well, the shortest first; a pause of no time at all is no pause.
+/// Round times, the shortest first. A pause of zero would be no pause.
 const ROUND_MS: [u64; 15] = [
     10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000,
     300_000,
 ];
 
-/// A plan with so few steps is as good as it gets.
+/// A plan with this few steps needs no further passes.
 const FEW_STEPS: usize = 4;
 
-/// The longest that anything lasts for the sake of fewer steps.
+/// The longest duration that is tried to make other steps unnecessary.
 const LONG: Span = Span::secs(60);
 
-/// A liveness phase that is long enough for what has already gone wrong.
+/// The liveness phase for a violation that has already occurred.
 const SOON: Span = Span::secs(2);
 
-/// How long after its last event the safety phase ends.
+/// The time between the last event and the end of the safety phase.
 const REST: Span = Span::millis(100);
 
 impl Lab<'_> {
@@ -35,19 +35,14 @@ impl Lab<'_> {
         self.shorter_phases(plan);
     }
 
-    /// Nothing that comes after what is to be shown, and no longer a run than that takes: whatever
-    /// is tried next is over sooner.
+    /// Removes all that follows the violation, and shortens the run to it: later candidates then
+    /// run faster.
     pub(super) fn cut_off(&mut self, plan: &mut Plan) {
         let Some(seen) = self.look(plan) else {
             return;
         };
         // A whole number of milliseconds after it, since that is how exactly it is told.
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "not negative, and far below 2^53"
-        )]
-        let shown = Span::millis(seen.violation.at_ms.max(0.0) as u64 + 1);
+        let shown = Span::millis(seen.violation.at.as_millis() + 1);
         self.attempt(plan, |plan| {
             if let Workload::Steps { steps, .. } = &mut plan.workload {
                 steps.retain(|step| step.at <= shown);
@@ -58,8 +53,8 @@ impl Lab<'_> {
         self.attempt(plan, |plan| plan.liveness = SOON);
     }
 
-    /// Faults and absences that last longer, where that makes other steps needless: what was to
-    /// fall into them then does so without help.
+    /// Lengthens faults and absences where that makes other steps unnecessary, which had to fall
+    /// into them.
     pub(super) fn looser(&mut self, plan: &mut Plan) {
         for index in 0..plan.faults.len() + steps(plan) {
             if steps(plan) <= FEW_STEPS {
@@ -80,7 +75,7 @@ impl Lab<'_> {
         }
     }
 
-    /// A step every ten milliseconds, if the pauses do not matter at all.
+    /// Tries steps every ten milliseconds, in case the pauses do not matter.
     fn evenly(&mut self, plan: &mut Plan) {
         let moments = moments(plan);
         self.attempt(plan, |plan| {
@@ -92,7 +87,7 @@ impl Lab<'_> {
         });
     }
 
-    /// Each pause between two moments as short as may be, and otherwise round.
+    /// Shortens or rounds each pause between two moments.
     fn shorter_pauses(&mut self, plan: &mut Plan) {
         for index in 0..moments(plan).len() {
             let all = moments(plan);
@@ -121,7 +116,7 @@ impl Lab<'_> {
         }
     }
 
-    /// How long faults last, and clients stay away or wait.
+    /// Shortens faults, absences and waits.
     fn shorter_lengths(&mut self, plan: &mut Plan) {
         for index in 0..plan.faults.len() {
             let Some(length) = length_of(&mut plan.faults[index].kind).copied() else {
@@ -157,7 +152,7 @@ impl Lab<'_> {
         }
     }
 
-    /// What the network still does to packets.
+    /// Shortens recorded deliveries.
     fn shorter_deliveries(&mut self, plan: &mut Plan) {
         for index in 0..steps(plan) {
             for which in 0..3 {
@@ -178,7 +173,7 @@ impl Lab<'_> {
         }
     }
 
-    /// Leases and patience that are not as usual, so that less time passes.
+    /// Shortens unusual leases and patience.
     fn shorter_server_times(&mut self, plan: &mut Plan) {
         let usual = entries(&chat_types::Config::default());
         for (key, value) in entries(&plan.server) {
@@ -197,7 +192,7 @@ impl Lab<'_> {
         }
     }
 
-    /// The two phases no longer than they must be.
+    /// Shortens the two phases.
     fn shorter_phases(&mut self, plan: &mut Plan) {
         let last = end(plan) + REST;
         let round = ROUND_MS.map(Span::millis);
@@ -215,7 +210,7 @@ impl Lab<'_> {
     }
 }
 
-/// Round times below this one, the shortest first, and then this one to the millisecond.
+/// Round times below this one, the shortest first, and then this one in milliseconds.
 fn shorter(length: Span) -> Vec<Span> {
     let round = ROUND_MS.map(Span::millis).into_iter();
     let mut shorter: Vec<Span> = round.filter(|round| *round < length).collect();
@@ -233,7 +228,7 @@ fn shorter(length: Span) -> Vec<Span> {
     shorter
 }
 
-/// When anything is meant to happen, in order.
+/// All times of steps and faults, in order.
 pub(super) fn moments(plan: &Plan) -> Vec<Span> {
     let mut moments: Vec<Span> = plan.faults.iter().map(|fault| fault.at).collect();
     if let Workload::Steps { steps, .. } = &plan.workload {
@@ -244,7 +239,7 @@ pub(super) fn moments(plan: &Plan) -> Vec<Span> {
     moments
 }
 
-/// Moves every step and fault; their order stays.
+/// Moves every step and fault, without changing their order.
 fn move_to(plan: &mut Plan, to: &dyn Fn(Span) -> Span) {
     for fault in &mut plan.faults {
         fault.at = to(fault.at);
@@ -256,7 +251,7 @@ fn move_to(plan: &mut Plan, to: &dyn Fn(Span) -> Span) {
     }
 }
 
-/// The ends of the longest pauses after this moment that last so long at least, the longest first.
+/// The ends of the longest pauses after this moment with at least this length, the longest first.
 pub(super) fn long_pauses(plan: &Plan, after: Span, least: Span) -> Vec<Span> {
     let moments = moments(plan);
     let pauses = moments.windows(2).map(|two| (two[1] - two[0], two[1]));
@@ -267,14 +262,14 @@ pub(super) fn long_pauses(plan: &Plan, after: Span, least: Span) -> Vec<Span> {
     long.into_iter().rev().take(3).map(|(_, end)| end).collect()
 }
 
-/// The plan with all that comes from this moment on so much earlier.
+/// The plan with all that follows this moment moved earlier.
 pub(super) fn earlier_from(plan: &Plan, moment: Span, by: Span) -> Plan {
     let mut sooner = plan.clone();
     move_to(&mut sooner, &|at| if at >= moment { at - by } else { at });
     sooner
 }
 
-/// How long a fault lasts, or, counted on from the last of them, a step.
+/// The duration of a fault, or, counted on from the last fault, of a step.
 fn lasting_mut(plan: &mut Plan, index: usize) -> Option<&mut Span> {
     let faults = plan.faults.len();
     if index < faults {
@@ -283,7 +278,7 @@ fn lasting_mut(plan: &mut Plan, index: usize) -> Option<&mut Span> {
     step_mut(plan, index - faults).and_then(|step| step_length(&mut step.what))
 }
 
-/// When the last step is made, and the last fault is over.
+/// The time of the last step or the end of the last fault.
 fn end(plan: &Plan) -> Span {
     let faults = plan.faults.iter().map(|fault| {
         let length = length_of(&mut fault.kind.clone()).copied();
@@ -318,7 +313,7 @@ fn step_length(step: &mut Step) -> Option<&mut Span> {
     }
 }
 
-/// How long the step's request, its copy or its answer is on its way.
+/// The delivery time of the step's request, its copy or its answer.
 fn delivery_mut(plan: &mut Plan, step: usize, which: usize) -> Option<&mut Span> {
     let net = &mut step_mut(plan, step)?.net;
     let delivery = [&mut net.request, &mut net.duplicate, &mut net.reply]

@@ -1,4 +1,4 @@
-//! What the network did to the attempts of a call, and how that is written in the steps form.
+//! The network's treatment of the attempts of a call, and its form in steps.
 
 use std::sync::Arc;
 
@@ -7,11 +7,10 @@ use chat_types::{Span, Time};
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{Capacity, Delivery, Net};
 
-/// How long the server takes for a request, and the disk for a batch, where all that they took is
-/// written as time on the way.
+/// The service and commit times, where all of them are recorded as delivery times.
 const AT_ONCE: Span = Span::micros(1);
 
-/// A server and a disk that take no time.
+/// A server and a disk without delays.
 pub(super) fn at_once(capacity: &Capacity) -> Capacity {
     let no_time = Arc::new(Quantiles::new(Shape::Fixed(AT_ONCE.0)));
     Capacity {
@@ -22,26 +21,26 @@ pub(super) fn at_once(capacity: &Capacity) -> Capacity {
     }
 }
 
-/// Which moments a run written as steps is true to.
+/// The moments that a recorded run reproduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TrueTo {
-    /// When requests and answers left and arrived, under a server that takes its time as usual.
+    /// When requests and answers left and arrived, with the usual service times.
     Packets,
-    /// When requests were served, in whatever order that was, and when their answers arrived. The
-    /// server and its disk take no time.
+    /// When requests were served, in that order, and when their answers arrived. Server and disk
+    /// have no delays.
     Service,
 }
 
-/// One attempt of a call on its way to the server, and the answer on its way back.
+/// One attempt of a call: its request and its answer.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
     pub(super) sent_at: Time,
     pub(super) fate: Delivery,
-    /// What became of the copy that the network made.
+    /// The fate of the network's copy of the request.
     pub(super) copy: Option<Delivery>,
-    /// When it, and the copy, were served.
+    /// The times at which request and copy were served.
     pub(super) served: Vec<Time>,
-    /// When the answer left that arrived first, and what became of it.
+    /// When the answer that arrived first was sent, and its fate.
     pub(super) replied: Option<(Time, Delivery)>,
 }
 
@@ -56,7 +55,7 @@ impl Way {
         }
     }
 
-    /// An answer left, to the request or to its copy.
+    /// Records an answer to the request or to its copy.
     pub(super) fn reply(&mut self, left_at: Time, fate: Delivery) {
         let arrives = |(left_at, fate): (Time, Delivery)| match fate {
             Delivery::After(length) => left_at + length,
@@ -68,7 +67,7 @@ impl Way {
         }
     }
 
-    /// As it is written. Who `waits` is answered when something comes, whatever is written.
+    /// The form in steps. A call that `waits` is answered by its event, whatever is recorded.
     pub(super) fn net(&self, to: TrueTo, waits: bool) -> Net {
         let copy = self.copy.filter(|copy| *copy != Delivery::Lost);
         let reply = self.replied.map(|(_, fate)| fate);

@@ -1,4 +1,4 @@
-//! How an `await` ends: by stream, by check, by an answer, by an ending, or not.
+//! Tests how an `await` ends: by a stream, a check, an answer, the end of a chat, or its timeout.
 
 use chat_types::Time;
 use sim_model::outcome::Waiting;

@@ -2,7 +2,7 @@
 
 use chat_types::Span;
 use sim_model::plan::{Habits, Verb};
-use sim_model::protocol::{Earlier, Plain, Refusal};
+use sim_model::protocol::{Plain, Refusal};
 use sim_user::Action;
 
 use crate::desk::*;
@@ -64,9 +64,8 @@ fn the_first_answer_wins_and_the_second_is_told() {
 fn a_refusal_that_helps_to_repeat_is_repeated() {
     let mut desk = Desk::registered(flow(vec![enter(), send("hi")]), matched(1));
     let later = Err(Refusal {
-        code: "rate_limited",
         retry_after: Some(Span::millis(70)),
-        earlier: Earlier::Unsaid,
+        ..Refusal::of("rate_limited")
     });
     desk.answer(1, 0, &later);
     desk.answer(1, 0, &later);
@@ -154,7 +153,7 @@ fn some_do_not_wait_for_an_answer() {
     let mut persona = flow(vec![enter(), repeat(10, vec![send("hi")])]);
     persona.habits.parallel = always();
     let mut desk = Desk::registered(persona, matched(1));
-    // Registered alone, then as many at once as a client has in flight at most.
+    // One registering call, then the largest number of calls in flight.
     let requests = desk.log.actions.iter();
     let requests = requests.filter(|action| matches!(action, Action::Request { .. }));
     assert_eq!(requests.count(), 1 + 8);

@@ -1,4 +1,4 @@
-//! A user on the test's desk: what it is given, and a transcript of what it records and asks for.
+//! A test bench for one user: passes it inputs, and keeps a transcript of its records and requests.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::{Observer, Path, Record, What, WorldRecord};
 use sim_model::plan::{Argument, Client, Habits, Manner, Persona, Step, Text, Verb};
 use sim_model::protocol::{
-    Agent, Answer, CallId, Earlier, EndReason, Op, Outcome, ReadBy, Refusal, Room, Saw, Shown,
-    StickChange, User,
+    Agent, Answer, CallId, EndReason, Op, Outcome, ReadBy, Refusal, Room, Saw, Shown, StickChange,
+    User,
 };
 use sim_user::{Action, Credential, Script, VirtualUser};
 
@@ -19,7 +19,7 @@ pub(crate) const CLIENT: Client = Client {
     attempts: 4,
 };
 
-/// One in one.
+/// The ratio 1/1.
 pub(crate) fn always() -> Ratio {
     Ratio::new(1, 1).unwrap()
 }
@@ -80,7 +80,7 @@ pub(crate) fn repeat(count: u32, steps: Vec<Step>) -> Step {
     }
 }
 
-/// The user as whom the server knows the one on the desk.
+/// The tested user's participant.
 pub(crate) const ME: User = User(7);
 
 pub(crate) fn waiting() -> Outcome {
@@ -126,11 +126,7 @@ pub(crate) fn read(cursor: u64) -> Outcome {
 }
 
 pub(crate) fn refused(code: &'static str) -> Outcome {
-    Err(Refusal {
-        code,
-        retry_after: None,
-        earlier: Earlier::Unsaid,
-    })
+    Err(Refusal::of(code))
 }
 
 pub(crate) fn found(room: u32) -> Saw<'static> {
@@ -183,8 +179,8 @@ pub(crate) fn gap(from: u64, to: u64) -> Saw<'static> {
     }
 }
 
-/// A user, a clock, and a transcript. Lines begin with the milliseconds; those with `>` are what
-/// the user asks of its world, the others what it records.
+/// A user, a clock, and a transcript. Lines begin with the milliseconds. Lines with `>` are
+/// requests to the world, the others are records.
 pub(crate) struct Desk {
     pub(crate) user: VirtualUser,
     pub(crate) now: Time,
@@ -205,7 +201,7 @@ impl Desk {
         }
     }
 
-    /// A user that has just been answered its first call.
+    /// A user whose first call was answered.
     pub(crate) fn registered(persona: Persona, outcome: Outcome) -> Self {
         let mut desk = Self::new(persona);
         desk.start();
@@ -217,19 +213,19 @@ impl Desk {
         desk
     }
 
-    /// What was written since the last time.
+    /// The lines since the last call.
     pub(crate) fn take(&mut self) -> Vec<String> {
         std::mem::take(&mut self.log.lines)
     }
 
-    /// What was written since the last time that has this in it.
+    /// The lines since the last call that contain `part`.
     pub(crate) fn take_with(&mut self, part: &str) -> Vec<String> {
         let mut lines = self.take();
         lines.retain(|line| line.contains(part));
         lines
     }
 
-    /// Lets timers run until this millisecond.
+    /// Advances the clock to this millisecond.
     pub(crate) fn until(&mut self, ms: u64) {
         let end = Time(ms * 1_000);
         while let Some(due) = self.user.poll_timeout().filter(|due| *due <= end) {
@@ -242,7 +238,7 @@ impl Desk {
         self.now = end;
     }
 
-    /// Gives the user an input, and writes down what it asks for.
+    /// Passes an input to the user, and records its requests.
     pub(crate) fn input<T>(
         &mut self,
         input: impl FnOnce(&mut VirtualUser, Time, &mut Log) -> T,
@@ -275,11 +271,7 @@ impl Desk {
     }
 
     pub(crate) fn closed(&mut self, stream: u32, code: Option<&'static str>) {
-        let refusal = code.map(|code| Refusal {
-            code,
-            retry_after: None,
-            earlier: Earlier::Unsaid,
-        });
+        let refusal = code.map(Refusal::of);
         self.input(|user, now, log| user.handle_stream_closed(now, stream, refusal, log));
     }
 
@@ -291,7 +283,7 @@ impl Desk {
         self.manual_without(step, &[])
     }
 
-    /// The same, of a call that goes without these.
+    /// Makes a call by hand without these arguments.
     pub(crate) fn manual_without(&mut self, step: &Step, leave_out: &[Argument]) -> Option<CallId> {
         self.input(|user, now, log| user.manual(now, step, leave_out, log))
     }
@@ -303,12 +295,12 @@ impl Desk {
     }
 }
 
-/// What was recorded and asked for, as text and as it is.
+/// The records and requests, as text and as values.
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) lines: Vec<String>,
     pub(crate) actions: Vec<Action>,
-    /// Calls that are neither answered nor abandoned.
+    /// The calls that are neither answered nor abandoned.
     pub(crate) open: Vec<CallId>,
     keys: Vec<u128>,
     secrets: Vec<u64>,
@@ -351,7 +343,7 @@ impl Log {
     }
 }
 
-/// Secrets and keys are shown by the order of their first appearance.
+/// Secrets and keys are shown as numbers in the order of their first appearance.
 fn number<T: PartialEq>(seen: &mut Vec<T>, value: T) -> usize {
     seen.iter().position(|v| *v == value).unwrap_or_else(|| {
         seen.push(value);
@@ -436,7 +428,7 @@ impl Observer for Log {
 }
 
 impl Log {
-    /// Every call that is answered or abandoned was made, and neither before.
+    /// Checks that an answered or abandoned call was made and not closed before.
     fn close(&mut self, call: CallId) {
         let index = self.open.iter().position(|open| *open == call);
         self.open

@@ -1,4 +1,4 @@
-//! Finishing quickly, and reading the inbox until nothing is left.
+//! Tests finishing quickly and draining the inbox.
 
 use chat_types::Span;
 use sim_model::plan::Step;
@@ -52,16 +52,16 @@ fn it_ends_when_nothing_is_new_left_or_missing() {
     desk.drain();
     desk.checked(2, &message());
     desk.answer(1, 0, &read(2));
-    // Nothing new, but 3 is missing.
+    // Nothing new, but place 3 is missing.
     desk.answer(2, 0, &read(4));
     assert!(!desk.user.is_done());
     desk.until(500);
     desk.checked(3, &message());
     desk.answer(3, 0, &read(4));
-    // Nothing new but by the stream.
+    // Nothing new except by the stream.
     desk.streamed(5, &message());
     desk.answer(4, 0, &read(4));
-    // Nothing new, but more to come.
+    // Nothing new, but more events follow.
     desk.answer(
         5,
         0,

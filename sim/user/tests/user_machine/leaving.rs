@@ -1,4 +1,4 @@
-//! Going away without a word, for a while or for good, and being stopped.
+//! Tests disconnecting for a while or permanently, and suspensions.
 
 use chat_types::{Span, Time};
 use sim_model::plan::Step;
@@ -62,7 +62,7 @@ fn a_stream_that_was_still_being_opened_counts_as_closed() {
     desk.start();
     desk.answer(0, 0, &matched(1));
     assert!(desk.take().contains(&"0 stream closed".into()));
-    // Nobody answers the next one: it is given up, and asked for again.
+    // The next opening has no answer: it is cancelled and repeated.
     desk.until(3_500);
     assert_eq!(
         desk.take(),
@@ -74,7 +74,7 @@ fn a_stream_that_was_still_being_opened_counts_as_closed() {
             "3500 > open 3 after 0 as 0",
         ]
     );
-    // One that was refused was never open.
+    // A refused stream was never open.
     desk.closed(3, Some("overloaded"));
     assert!(desk.take().is_empty());
     desk.until(4_500);
@@ -98,7 +98,7 @@ fn whoever_is_stopped_is_late() {
         ["4000 called 1 send late by 3s"],
         "the plan meant it earlier"
     );
-    // Stopped again while the answer is out: its time runs out meanwhile.
+    // Suspended again while the answer is missing: its timeout passes meanwhile.
     stop(&mut desk, 60_000);
     desk.until(60_000);
     assert_eq!(desk.take_with("retried"), ["60000 retried 1"]);

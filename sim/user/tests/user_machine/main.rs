@@ -1,4 +1,4 @@
-//! Drives virtual users by hand, with the test in the place of server, network and clock.
+//! Drives virtual users by hand: the test replaces server, network and clock.
 #![expect(
     clippy::unwrap_used,
     clippy::wildcard_enum_match_arm,

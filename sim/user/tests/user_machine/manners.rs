@@ -1,4 +1,4 @@
-//! Other ways to be a client: other names, two streams, a stream alone, and leaving for good.
+//! Tests other manners of clients: other names, two streams, a stream alone, and unregistering.
 
 use chat_types::Span;
 use sim_model::plan::{Manner, Reads, Step, Verb};
@@ -38,7 +38,7 @@ fn an_id_that_is_taken_is_done_without() {
     desk.start();
     desk.answer(0, 0, &refused("user_id_taken"));
     assert_eq!(desk.take_with("request").len(), 2);
-    // Without an id there is nothing left to give way.
+    // Without a chosen id there is nothing to change.
     desk.answer(1, 0, &refused("user_id_taken"));
     assert_eq!(desk.take_with("request"), [""; 0]);
 }

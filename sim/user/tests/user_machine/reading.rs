@@ -1,4 +1,4 @@
-//! Which events a client has had: by stream, by check, twice, not at all, or as a gap.
+//! Tests which events a client has received: by stream, by check, twice, not at all, or as a gap.
 
 use crate::desk::*;
 

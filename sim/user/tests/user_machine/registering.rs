@@ -1,4 +1,4 @@
-//! Becoming somebody: the first call, taken names, lost handles.
+//! Tests registering: the first call, taken names, lost handles.
 
 use sim_model::protocol::{Answer, User};
 

@@ -1,4 +1,4 @@
-//! Which room, epoch and text a call carries.
+//! Tests the room, the epoch and the text of calls.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use sim_user::{Action, Script};
 
 use crate::desk::*;
 
-/// What a user by hand asks for, again and again.
+/// The operations of a user that performs this step by hand, several times.
 fn ops(desk: &mut Desk, step: &Step, count: usize) -> Vec<Op> {
     let before = desk.log.actions.len();
     for _ in 0..count {
@@ -37,8 +37,8 @@ fn in_the_lobby() -> Desk {
     desk
 }
 
-/// What a user with a flow asks for that logs into the lobby and then speaks so often. `heard` is
-/// what it hears in between.
+/// The operations of a user whose flow joins rooms and then sends messages. `heard` are the events
+/// that it receives in between.
 fn spoken(count: u32, heard: &[Saw<'_>], rooms: &[u32]) -> Vec<Op> {
     let mut steps: Vec<Step> = rooms.iter().map(|_| login("lobby")).collect();
     steps.push(repeat(count, vec![send("hi")]));
@@ -78,7 +78,7 @@ fn in_a_flow_half_of_all_speech_carries_the_epoch_of_the_latest_grant() {
     let sent = spoken(100, &[], &[1]);
     assert!(sent.iter().all(|op| room_and_epoch(op).1.is_none()));
     let heard = [granted(ME, 3), granted(User(8), 4)];
-    // The first left before anything was heard.
+    // The first message left before any event arrived.
     let sent = &spoken(401, &heard, &[1])[1..];
     let with = sent.iter().filter(|op| room_and_epoch(op).1 == Some(3));
     let with = with.count();

@@ -1,4 +1,4 @@
-//! Whatever a world does, in whatever order: nothing panics, and every call comes to one end.
+//! Property test: for any inputs in any order, nothing panics, and every call ends exactly once.
 
 use std::sync::Arc;
 
@@ -7,14 +7,13 @@ use proptest::prelude::*;
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::plan::{Choice, Grant, Habits, Persona, Step, Text, Verb};
 use sim_model::protocol::{
-    Answer, Earlier, EndReason, Outcome, Plain, Presence, Refusal, Room, Saw, Shown, StickChange,
-    User,
+    Answer, EndReason, Outcome, Plain, Presence, Refusal, Room, Saw, Shown, StickChange, User,
 };
 use sim_user::{Action, Script};
 
 use crate::desk::*;
 
-/// One thing that a world does to a user. Numbers choose among what there is.
+/// An input to a user. Numbers select among the possible ones.
 #[derive(Clone, Debug)]
 enum Input {
     Start,
@@ -96,9 +95,8 @@ fn persona(habits: [u8; 5], stream: bool) -> Persona {
 fn outcome(how: u8, room: u32) -> Outcome {
     let refusal = |code, retry_after_ms: Option<u64>| {
         Err(Refusal {
-            code,
             retry_after: retry_after_ms.map(Span::millis),
-            earlier: Earlier::Unsaid,
+            ..Refusal::of(code)
         })
     };
     match how {
@@ -180,7 +178,7 @@ fn apply(desk: &mut Desk, input: &Input) {
                 Action::Request { call, attempt, .. } => Some((call.0, *attempt)),
                 _ => None,
             });
-            // Rather a late request than an early one, but any may be answered, and again.
+            // Mostly a recent request, but any may be answered, and answered again.
             let requests: Vec<(u32, u32)> = requests.collect();
             let recent = &requests[requests.len().saturating_sub(5)..];
             let from = if which % 8 == 0 {
@@ -254,7 +252,7 @@ fn settle(desk: &mut Desk) {
                         "enter_queue" => matched(100 + call.0),
                         "login" => logged_in(50),
                         "check" => {
-                            // All that is missing is there.
+                            // All missing events are delivered.
                             for seq in 1..30 {
                                 desk.checked(seq, &message());
                             }
@@ -299,7 +297,7 @@ proptest! {
             desk
         };
         let mut desk = run(seed);
-        // The log itself fails on a call that ends twice, or is answered again before it is.
+        // The log itself fails if a call ends twice, or is answered again before its end.
         prop_assert_eq!(&desk.log.open, &[]);
         let lines = desk.take();
         let ends = lines.iter().filter(|line| line.ends_with(" vanished") || line.ends_with(" finished"));

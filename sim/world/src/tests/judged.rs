@@ -1,4 +1,4 @@
-//! Worlds with their judges beside them, as every run has them.
+//! Worlds with judges, as every run has them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ pub(crate) struct Judged<'p> {
 }
 
 impl<'p> Judged<'p> {
-    /// A world that has begun.
+    /// A world that has started.
     pub(crate) fn begin(plan: &'p Plan, seed: u64, swaps: Actor) -> Self {
         let jury = Rc::new(RefCell::new(Jury::new(plan, None)));
         let onlooker: Onlooker<'static> = Rc::<RefCell<Jury<'static>>>::clone(&jury);
@@ -30,7 +30,7 @@ impl<'p> Judged<'p> {
         Self { world, jury }
     }
 
-    /// What the run comes to, which is over.
+    /// The result of the run, which is over.
     pub(crate) fn finish(self) -> SeedOutcome {
         let plan = self.world.plan;
         finish(self.jury, plan, self.world.ran())

@@ -1,4 +1,4 @@
-//! Faults that strike at milestones, as worlds show them.
+//! Tests of faults at milestones.
 
 use super::super::*;
 use super::judged::run;
@@ -24,7 +24,7 @@ steps:
 faults:
 ";
 
-/// What became of pushes on the wire, and when the server died.
+/// The pushes on the wire, and the time of the crash.
 #[derive(Default)]
 struct Seen {
     pushes: Vec<(u32, CallId)>,
@@ -106,7 +106,7 @@ fn a_crash_at_a_grant_comes_when_it_is_committed() {
     let [at] = crashed.crashed[..] else {
         panic!("{:?}", crashed.crashed);
     };
-    // The grant outlived the crash, though nobody had heard of it.
+    // The grant survived the crash, although no client had received it.
     assert!(
         crashed.granted.iter().any(|granted| *granted <= at),
         "{at:?}"

@@ -1,10 +1,10 @@
-//! A stream is one connection: what arrives on it while its reader is stopped is read in the order
-//! in which it was sent.
+//! Tests that a stream is one connection: events that arrive while its client is suspended are read
+//! in the order of sending.
 
 use super::*;
 use sim_model::history::{Path, What};
 
-/// The places in the inbox of what one user's streams brought first, in the order of reading.
+/// The inbox places of the first events of one user's streams, in the order of reading.
 #[derive(Default)]
 struct Pages {
     agent: u32,
@@ -64,7 +64,7 @@ fn one_that_is_stopped_again_reads_what_came_before_first() {
 }
 
 /// The first message arrives at 1,950 ms. The second one leaves at 1,750 ms, and arrives at the
-/// instant at which Bob goes on.
+/// instant at which Bob continues.
 const AWAKE: &str = "
 name: awake
 duration: 10s

@@ -1,4 +1,4 @@
-//! Answers, from the core's types to the words of clients.
+//! Answers: from the core's types to clients' words.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use sim_model::protocol::{
     Answer, Attendance, Earlier, Member, Notice, Outcome, Passing, PastMessage, Refusal, Room, User,
 };
 
-/// An accepted command's answer as its client reads it.
+/// The answer to an accepted command.
 pub(super) fn answer(reply: &Reply) -> Answer {
     let (user, room) = (|u: UserId| User(u.0), |r: RoomId| Room(r.0));
     match reply {
@@ -101,7 +101,7 @@ fn draft((length, truncated): (u32, u32), suffix: Option<&str>) -> Answer {
     }
 }
 
-/// What leaves the server for the caller of a ticket.
+/// The node's response to a call.
 pub fn response(outcome: &Result<Response, Reject>) -> Outcome {
     match outcome {
         Ok(Response::Done(reply)) => Ok(answer(reply)),
@@ -111,7 +111,7 @@ pub fn response(outcome: &Result<Response, Reject>) -> Outcome {
     }
 }
 
-/// What was read, as its client reads it; of a page of the inbox, what follows its events.
+/// The answer to a read. For a page of the inbox, its end without the events.
 fn read(answer: &chat_core::Answer) -> Answer {
     match answer {
         chat_core::Answer::Page { page, notices } => page_end(page, notices),
@@ -135,7 +135,7 @@ fn read(answer: &chat_core::Answer) -> Answer {
     }
 }
 
-/// What a page of the inbox says besides its events.
+/// The parts of a page other than its events.
 fn page_end(page: &chat_core::Page, notices: &[(RoomId, chat_core::Notice)]) -> Answer {
     let notices = notices.iter().map(|(room, said)| notice(*room, said));
     Answer::Read {
@@ -147,7 +147,6 @@ fn page_end(page: &chat_core::Page, notices: &[(RoomId, chat_core::Notice)]) -> 
 }
 
 /// A notice as its reader sees it.
-/// A notice, as its reader sees it.
 #[must_use]
 pub fn notice(room: RoomId, notice: &chat_core::Notice) -> Notice {
     Notice {
@@ -175,7 +174,7 @@ fn member(view: &MemberView) -> Member {
     }
 }
 
-/// A room's history holds messages alone; what else were in it could not be listed.
+/// A message of a room's history. History contains messages only.
 fn past_message(event: &Arc<Event>) -> Option<PastMessage> {
     let Body::Message {
         sender,
@@ -195,7 +194,7 @@ fn past_message(event: &Arc<Event>) -> Option<PastMessage> {
     })
 }
 
-/// A refusal as its client reads it.
+/// A refusal as its client sees it.
 pub(super) fn refusal(reject: &Reject) -> Refusal {
     Refusal {
         code: reject.code(),
@@ -204,6 +203,11 @@ pub(super) fn refusal(reject: &Reject) -> Refusal {
             chat_core::Earlier::Unasked => Earlier::Unsaid,
             chat_core::Earlier::None => Earlier::None,
             chat_core::Earlier::Unknown => Earlier::Unknown,
+        },
+        rooms: if let Reject::RoomAmbiguous { rooms } = reject {
+            Some(*rooms)
+        } else {
+            None
         },
     }
 }

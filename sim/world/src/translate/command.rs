@@ -1,11 +1,11 @@
-//! Commands, there and back. Which is which stands in the table of verbs.
+//! Commands in both directions, generated from the table of verbs.
 
 use std::sync::Arc;
 
 use chat_core::{BreakKind, Command, EnterQueue, Epoch, RoomId, UserId};
 use sim_model::protocol::{Op, Room, User};
 
-/// An argument of a command, which the simulator and the core may each give a type of its own.
+/// An argument of a command, whose types may differ in the simulator and the core.
 pub(super) trait Crosses {
     /// The argument's type on the other side.
     type There;
@@ -14,7 +14,7 @@ pub(super) trait Crosses {
     fn crossed(&self) -> Self::There;
 }
 
-/// Which types correspond to one another.
+/// The pairs of corresponding types.
 macro_rules! crosses {
     ($($here:ty => $there:ty, $crossed:expr;)*) => {
         $(impl Crosses for $here {
@@ -40,7 +40,7 @@ crosses! {
     Arc<[Arc<str>]> => Self, Self::clone;
 }
 
-/// Makes both translations from the table: fields have the same names here and there.
+/// Generates both translations from the table. Fields have the same names on both sides.
 macro_rules! translations {
     (
         commands { $(
@@ -52,7 +52,7 @@ macro_rules! translations {
         )* }
         reads { $($reads:tt)* }
     ) => {
-        /// The command by which a call asks for what is no read.
+        /// The command of an operation that is no read.
         pub(super) fn command(op: &Op) -> Command {
             match op {
                 $(Op::$variant $({ $($field),* })? => there!($command $(($inner))? {
@@ -64,7 +64,7 @@ macro_rules! translations {
             }
         }
 
-        /// What a command asks for, in the words of the users.
+        /// The operation of a command.
         pub(super) fn op(command: &Command) -> Op {
             match command {
                 $(there!($command $(($inner))? { $($($field),*)? }) => Op::$variant {

@@ -1,4 +1,4 @@
-//! Events of an inbox, from the core's types to the words of clients.
+//! Events: from the core's types to clients' words.
 
 use chat_core::{Body, EndReason as CoreReason, Event, Gap, UserId, Who};
 
@@ -7,7 +7,7 @@ use sim_model::protocol::{
     EndReason, LostRange, Membership, Moderated, Presence, Room, Saw, StickChange, StickLoss, User,
 };
 
-/// An event as the reader of an inbox sees it.
+/// An event as the inbox's reader sees it.
 #[must_use]
 pub fn event(event: &Event, reader: UserId) -> Saw<'_> {
     let (room, room_seq) = (Room(event.room.0), event.room_seq.0);

@@ -1,4 +1,4 @@
-//! What the server did, from the core's types to the words of the judges.
+//! The server's acts: from the core's types to the judges' words.
 
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ use super::command::{Crosses, op};
 use super::event::{event, lost_ranges};
 use sim_model::protocol::{Op, ReadBy, Room, User};
 
-/// The number that a virtual user's handle was made from.
+/// The number that determined a virtual user's handle.
 fn secret(hash: &SecretHash) -> Handle {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&hash.0[..8]);
     Handle(u64::from_le_bytes(bytes))
 }
 
-/// The node's name of a call, as the judges have it.
+/// The node's ticket, in the judges' type.
 #[must_use]
 pub const fn judged(ticket: Ticket) -> server::Ticket {
     server::Ticket(ticket.0)
 }
 
-/// The participant that reads, if it is registered.
+/// The participant of a reader, if it is registered.
 #[must_use]
 pub fn user_of(hub: &Hub, reader: Reader) -> Option<UserId> {
     match reader {
@@ -35,7 +35,7 @@ pub fn user_of(hub: &Hub, reader: Reader) -> Option<UserId> {
     }
 }
 
-/// A call at the server's door, as the judges read it.
+/// A call to the node, in the judges' type.
 #[must_use]
 pub fn ask(call: &Call) -> Arc<Ask> {
     Arc::new(match call {
@@ -62,7 +62,7 @@ pub fn ask(call: &Call) -> Arc<Ask> {
     })
 }
 
-/// The batch in flight, as the judges read it.
+/// The batch in flight, in the judges' type.
 #[must_use]
 pub fn batch(node: &chat_core::Node) -> Vec<server::Batched> {
     node.batch()
@@ -73,7 +73,7 @@ pub fn batch(node: &chat_core::Node) -> Vec<server::Batched> {
         .collect()
 }
 
-/// An entry of the journal, as the judges read it.
+/// An entry of the journal, in the judges' type.
 #[must_use]
 pub fn entry(entry: &Entry) -> server::Entry {
     match entry {
@@ -169,7 +169,7 @@ fn act(act: &Operate) -> Act {
     }
 }
 
-/// What is read, in the words of the users.
+/// The operation of a read.
 fn of_read(reader: Reader, read: &Read) -> Op {
     match read {
         Read::Check { after, wait, .. } => Op::Check {
@@ -193,7 +193,7 @@ fn of_read(reader: Reader, read: &Read) -> Op {
     }
 }
 
-/// What the server decided at this instant, as the caller reads it, and when.
+/// The server's decision at this instant, in the judges' type, with the time of its answer.
 pub fn decided(now: Time, outcome: &Result<Reply, Reject>) -> server::Decided {
     let answer_at = match outcome {
         Ok(Reply::OnBreak { answer_at, .. }) => *answer_at,

@@ -1,4 +1,4 @@
-//! Scripts for breaks, and for what a reading implies.
+//! Scripts for breaks, and for entries implied by reads.
 
 use super::*;
 
@@ -29,18 +29,18 @@ fn breaks_relieve_alarm_and_are_held() {
             shown(0, level)
         );
     }
-    // The fifth is held for 20 s, in which the boss calms down by 3 levels.
+    // The fifth is delayed by 20 s, in which the boss calms down by 3 levels.
     s.key = Some(1);
     let owed = s.owed(3_060, 'a', rest(), shown(0, 2));
     assert_eq!((owed.outcome, owed.answer_at), (shown(0, 2), secs(3_080)));
     assert_eq!(s.keyed(3_061, 1, 'a', rest()).answer_at, secs(3_080));
-    // A later break while the first is held changes what the first will show.
+    // A later break during the delay of the first changes the levels that the first will show.
     let owed = s.owed(3_062, 'a', rest(), shown(0, 2));
     assert_eq!((owed.outcome, owed.answer_at), (shown(0, 2), secs(3_082)));
     s.owed(3_069, 'a', rest(), shown(0, 2));
     let again = s.keyed(3_090, 1, 'a', rest());
     assert_eq!((again.outcome, again.answer_at), (shown(0, 4), secs(3_090)));
-    // A begun level is lost to nobody at a restart with another cooldown.
+    // A restart with another cooldown does not discard a partly elapsed level.
     let mut config = s.model.config().clone();
     config.boss_alertness_cooldown = Span::secs(60);
     assert_eq!(s.model.mood(user, secs(3_095)), Some((0, 1)));
@@ -68,7 +68,7 @@ fn when_the_answer_leaves_tells_whether_the_boss_noticed() {
     for level in 1..=4 {
         s.owed(0, 'a', rest(), shown(level));
     }
-    // Level 4 at once, or 5 now and 4 when the held answer leaves: both answers show 4.
+    // Level 4 at once, or 5 now and 4 when the delayed answer leaves: both answers show 4.
     let late = Decided {
         outcome: shown(4),
         answer_at: secs(21),
@@ -97,7 +97,7 @@ fn a_newcomer_that_looks_at_its_stress_arrives_and_is_told_its_number() {
     let arrived = Ok(Answer::Arrived { user: User(2) });
     assert_eq!(s.call(0, 'b', Op::Mood), arrived);
     assert_eq!(s.model.mood(User(2), secs(60)), Some((1, 0)));
-    // Its registration repeated, as long as the handle was not used.
+    // A repeated registration, while the handle is unused.
     let handle = Handle('b' as u64);
     let entry = Entry::Call {
         caller: Caller::New(handle, 0),

@@ -1,4 +1,4 @@
-//! Scripts for blocks, and for acts of operators.
+//! Scripts for blocks, and for actions of operators.
 
 use super::*;
 
@@ -75,7 +75,8 @@ fn a_public_id_is_kept_beside_the_name_and_lifted_by_itself() {
     .unwrap();
     assert_eq!(s.refused(2, 'b', login("Pest")), "name_not_allowed");
     s.call(2, 'b', enters("ben", Some("Ben"))).unwrap();
-    // The name with its handle, the id: three. The name and the id of another would be two more.
+    // The name with its handle, and the id: three entries. The name and the id of another
+    // participant would be two more.
     let (user, about) = (User(2), reason());
     let refused = act(
         &mut s,

@@ -1,4 +1,4 @@
-//! Scripts for names: what is one, and who has it.
+//! Scripts for names: which names are equal, and who owns them.
 
 use super::super::names::{Case, fold, fold_ascii, fold_other};
 use super::*;
@@ -63,7 +63,7 @@ fn names_that_look_alike_are_one() {
     assert_eq!(s.refused(0, 'b', login("two  spaces")), "name_not_allowed");
     assert_eq!(s.refused(0, 'b', login("user_99")), "name_taken");
     assert_eq!(s.refused(0, 'a', login("Modern")), "name_not_allowed");
-    // A given name can be spelled otherwise by its owner alone, once.
+    // Only its owner can respell a given name, once.
     s.call(0, 'c', rest()).unwrap();
     assert_eq!(s.model.display_name(User(2)), Some(("user_2", false)));
     assert_eq!(s.refused(0, 'd', login("USER_2")), "name_taken");

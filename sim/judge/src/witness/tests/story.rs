@@ -1,5 +1,4 @@
-//! Hand-written histories, as short as tests tell them: who calls, what is answered, who receives
-//! what.
+//! Hand-written histories, in short form: calls, answers and received events.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -67,7 +66,7 @@ pub(crate) fn plan() -> Plan {
     }
 }
 
-/// One history. Each record is a millisecond after the one before.
+/// One history. Each record is a millisecond after the previous one.
 pub(super) struct Story {
     judge: Judge,
     pub(super) now: Time,
@@ -85,7 +84,7 @@ impl Story {
         }
     }
 
-    /// Ann and Ben find each other.
+    /// Ann and Ben are matched.
     pub(super) fn of_a_pair() -> Self {
         let mut story = Self::new();
         story.finds(PAIR, ANN, BEN);
@@ -192,7 +191,7 @@ impl Story {
         self.asks(user, &send(room, text), sent(room, room_seq));
     }
 
-    /// An exact check behind `after` ends at `cursor`, with nothing behind it.
+    /// An exact check after `after` ends at `cursor`, with no further events.
     pub(super) fn reads(&mut self, user: User, after: u64, cursor: u64) {
         let op = Op::Check {
             by: sim_model::protocol::ReadBy::Handle,
@@ -216,7 +215,7 @@ impl Story {
         self.judge.finish(now)
     }
 
-    /// The run breaks this property, and no other.
+    /// The run violates this property, and no other.
     #[track_caller]
     pub(super) fn breaks(self, property: &str) {
         let judged = self.ends();
@@ -229,7 +228,7 @@ impl Story {
         );
     }
 
-    /// The run breaks nothing, and this much of the property is judged and not judged.
+    /// The run violates nothing. The property has this many checks and unjudged comparisons.
     #[track_caller]
     pub(super) fn keeps(self, property: &str, (checks, unjudged): (u64, u64)) {
         let judged = self.ends();

@@ -1,28 +1,28 @@
-//! What can happen next in a tiny world, and how it is written.
+//! The actions of a tiny world, and their written form.
 
 use std::fmt;
 
-/// One step of a path: somebody does something, or the world does.
+/// One step of a path: an action of a client or of the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
-    /// A client calls, and its answer comes back at once.
-    Call(u8, Ask),
-    /// A client calls with a request key; the server does it, and the answer is lost.
-    Lost(u8, Ask),
-    /// The client whose answer was lost sends the same request again, under the same key.
+    /// A client makes a call, and receives its answer at once.
+    Call(u8, TinyCall),
+    /// A client makes a call with a request key. The server handles it, and the answer is lost.
+    Lost(u8, TinyCall),
+    /// The client whose answer was lost repeats the request under its key.
     Retry(u8),
     /// A client's event stream closes.
     Disconnect(u8),
-    /// A client opens its event stream again, from behind the last event it has.
+    /// A client opens its event stream again, after the last event it has.
     Reconnect(u8),
     /// Time passes until the next deadline: a lease, a grace, an idle timeout.
     Deadline,
-    /// The server dies and comes back from what it had committed: every stream is gone.
+    /// The server crashes and recovers its committed state; every stream is closed.
     Crash,
 }
 
 impl Action {
-    /// Whether something goes wrong.
+    /// Whether the action is a fault.
     #[must_use]
     pub const fn is_fault(self) -> bool {
         match self {
@@ -32,9 +32,9 @@ impl Action {
     }
 }
 
-/// What a client asks for.
+/// A client's call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Ask {
+pub enum TinyCall {
     /// `enter_queue`
     Enter,
     /// `leave_queue`
@@ -47,20 +47,20 @@ pub enum Ask {
     Claim,
     /// `append` of one letter
     Append,
-    /// `push`, under the newest grant that the client was told of, over or not
+    /// `push`, under the newest grant that the client knows, current or past
     Push,
     /// `reset`
     Reset,
     /// `send`
     Send,
-    /// `block`, of the user who comes next
+    /// `block` of the next user
     Block,
     /// `check`, which acknowledges all that came before it
     Check,
 }
 
-impl Ask {
-    /// The verb as scenarios write it.
+impl TinyCall {
+    /// The verb in scenarios.
     #[must_use]
     pub const fn verb(self) -> &'static str {
         match self {
@@ -79,7 +79,7 @@ impl Ask {
     }
 }
 
-/// The name of a tiny world's user, as paths write it.
+/// The name of a tiny world's user in paths.
 #[must_use]
 pub fn user_letter(user: u8) -> char {
     char::from(b'a'.saturating_add(user))

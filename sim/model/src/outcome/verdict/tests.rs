@@ -1,4 +1,5 @@
 use super::*;
+use crate::plan::Figure;
 
 fn property(class: Class, held: Option<bool>) -> PropertyResult {
     PropertyResult {
@@ -13,6 +14,7 @@ fn threshold(met: Option<bool>) -> ThresholdResult {
     ThresholdResult {
         seed: None,
         metric: "message_latency".to_owned(),
+        figure: Figure::Percentile(90.0),
         expression: "p(90)<1s".to_owned(),
         measured: met.map(|_| 1.0),
         met,
@@ -39,7 +41,7 @@ fn rest(held: bool) -> RestResult {
     }
 }
 
-/// Every combination of what can go wrong, and the exit code it comes to.
+/// Tries every combination of facts with its exit code.
 #[test]
 fn the_gravest_thing_decides_the_exit_code() {
     for bits in 0..256u32 {
@@ -56,7 +58,7 @@ fn the_gravest_thing_decides_the_exit_code() {
             ),
             ("breaks_rules".to_owned(), property(Class::Safety, None)),
         ]);
-        // What the server does by itself is no check of what users did.
+        // The server's own acts are no check of users' actions.
         let idle = BTreeMap::from([("bounded".to_owned(), property(Class::Safety, Some(true)))]);
         let properties = if is(6) { idle } else { properties };
         let thresholds = [
@@ -89,13 +91,7 @@ fn the_gravest_thing_decides_the_exit_code() {
 
 #[test]
 fn a_violation_counts_though_its_property_is_unknown() {
-    let violation = Violation {
-        property: "panic".to_owned(),
-        at_ms: 0.0,
-        users: Vec::new(),
-        detail: String::new(),
-        seed: 1,
-    };
+    let violation = Violation::of_panic("out of bounds", 1);
     let verdict = judge(&Evidence {
         properties: &BTreeMap::new(),
         violations: &[violation],

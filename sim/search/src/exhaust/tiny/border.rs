@@ -1,5 +1,5 @@
 //! The border of the tiny world's server: calls in, batches committed, answers and pushes out. All
-//! of it is shown to the judge.
+//! of it is reported to the judge.
 
 use chat_core::{Address, Call, Output, Response, Ticket};
 use sim_model::server::ServerRecord;
@@ -10,7 +10,7 @@ use sim_model::protocol::PUSH_MAX;
 use sim_world::translate::{self, judged};
 
 impl Tiny {
-    /// Commits what is proposed, and hands out what comes of it, until there is nothing left.
+    /// Commits proposed entries and delivers the outputs until none are left.
     pub(super) fn settle(&mut self) {
         for _ in 0..MOST_BATCHES {
             self.take_outputs();
@@ -77,7 +77,7 @@ impl Tiny {
         }
     }
 
-    /// Hands a call to the node, and what comes of it to the judge and to the client.
+    /// Submits a call to the node, and reports it and its outputs to the judge and the client.
     pub(super) fn submit(&mut self, user: u8, ticket: Ticket, call: Call) {
         let from = u64::from(user);
         self.show(&ServerRecord::Asked {

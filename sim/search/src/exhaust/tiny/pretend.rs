@@ -1,18 +1,18 @@
-//! Lies for tests: what crosses the server's border although the server never said it.
+//! Forged records for tests: the judge receives what the server never sent.
 
 use chat_core::{Address, Ticket};
 use sim_model::server::{Page, ServerRecord};
 
 use super::Tiny;
-use sim_model::outcome::Ask;
+use sim_model::outcome::TinyCall;
 use sim_model::protocol::{Answer, Saw, Shown};
 use sim_user::Credential;
 use sim_world::translate::{self, judged};
 
 impl Tiny {
-    /// The judge sees an answer that accepts a message, of which the journal has no entry.
+    /// Forges an answer that accepts a message without an entry in the journal.
     pub(in crate::exhaust) fn pretend_accepted(&mut self, user: u8) {
-        let (_, op) = self.begin(user, Ask::Send, false);
+        let (_, op) = self.begin(user, TinyCall::Send, false);
         let client = &self.clients[usize::from(user)];
         let (Some(room), at, secret) = (client.room, self.now, client.secret()) else {
             return;
@@ -45,7 +45,7 @@ impl Tiny {
         });
     }
 
-    /// The judge sees a message that the client has had leave once more, as its next event.
+    /// Forges a second delivery of a message that the client has sent.
     pub(in crate::exhaust) fn pretend_received_again(&mut self, user: u8) {
         let client = &self.clients[usize::from(user)];
         let (Some(room), Some(stream)) = (client.room, client.stream) else {

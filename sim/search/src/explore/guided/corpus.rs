@@ -1,6 +1,6 @@
-//! The corpus: recipes of runs that entered what was new, and the bitmap of all that was entered.
-//! Each recipe is a small file, and the bitmap one more, so that exploring can be resumed, and
-//! corpora be put together by copying files.
+//! The corpus: recipes of runs that entered something new, and the bitmap of all facets entered.
+//! Each recipe is a small file, and the bitmap another, so that an exploration can be resumed, and
+//! corpora can be merged by copying files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,13 +15,13 @@ use sim_model::outcome::{Covered, FLAT, Mix, Trial};
 use super::{Explored, Known, News};
 use sim_model::recipe::Recipe;
 
-/// Recipes held at once. Those that gave least go first.
+/// The largest number of recipes. The least productive are dropped first.
 const HELD: usize = 4_096;
 
 /// The file of the bitmap.
 const COVERAGE: &str = "coverage.txt";
 
-/// The version of the abstraction that a bitmap is of. Another one's bitmap says nothing.
+/// The version of the abstraction. A bitmap of another version is ignored.
 const VERSION: &str = "abstraction 2";
 
 /// A run that entered something new.
@@ -30,40 +30,40 @@ const VERSION: &str = "abstraction 2";
 pub struct Entry {
     /// The scenario's name.
     pub scenario: String,
-    /// What its configuration was drawn from.
+    /// The seed of its configuration.
     pub draw: u64,
-    /// Which schedules were drawn from.
+    /// The schedules to draw from.
     pub schedule: Mix,
     /// The seed of its world.
     pub seed: u64,
-    /// Where it left the history of the seed.
+    /// Its turns.
     pub recipe: String,
-    /// How many classes of facets it was the first to enter, and what came of it later.
+    /// The number of classes of facets that it, or a family from it, entered first.
     pub found: u32,
-    /// How many families began with it.
+    /// The number of families that started from it.
     pub begun: u32,
 }
 
 impl Entry {
-    /// What tells it from all others, and names its file.
+    /// Its identity, which names its file.
     fn id(&self) -> u64 {
         let schedule = self.schedule as u64;
         let name = format!("{}\n{}\n{}", self.scenario, self.draw, self.recipe);
         mix_bytes(mix(self.seed, schedule), name.as_bytes())
     }
 
-    /// What one more family of it is expected to find.
+    /// The expected yield of another family from it.
     fn promise(&self) -> u64 {
         u64::from(self.found) * 64 / (u64::from(self.begun) + 1)
     }
 }
 
-/// What was interesting so far.
+/// The interesting runs so far, and the coverage.
 #[derive(Clone, Debug)]
 pub struct Corpus {
     pub(super) known: Known,
     entries: BTreeMap<u64, Entry>,
-    /// How many families in a row entered nothing new, in this session.
+    /// The number of consecutive families without anything new in this session.
     idle: u64,
 }
 
@@ -84,13 +84,13 @@ impl Corpus {
         self.idle >= FLAT
     }
 
-    /// How many facets were entered.
+    /// The number of facets entered.
     #[must_use]
     pub fn facets(&self) -> usize {
         self.known.facets()
     }
 
-    /// How many families there were, in all sessions.
+    /// The number of families in all sessions.
     #[must_use]
     pub const fn families(&self) -> u64 {
         self.known.all_families as u64
@@ -102,7 +102,7 @@ impl Corpus {
         self.entries.values()
     }
 
-    /// What was covered, in all sessions.
+    /// The coverage in all sessions.
     #[must_use]
     pub fn covered(&self) -> Covered {
         Covered {
@@ -113,7 +113,8 @@ impl Corpus {
         }
     }
 
-    /// The next families: those of even number with fresh seeds, the others from the corpus.
+    /// The next families: those with even numbers start from fresh seeds, the others from the
+    /// corpus.
     pub(super) fn round(&mut self, what: &Explored<'_>, count: u64) -> Vec<Trial> {
         let first = self.families();
         let numbers = first..first + count;
@@ -125,7 +126,7 @@ impl Corpus {
             .collect()
     }
 
-    /// A family that begins with the run that promises most.
+    /// A family from the entry with the highest expected yield.
     fn again(&mut self, what: &Explored<'_>, index: u64) -> Option<Trial> {
         let of = |entry: &Entry| {
             let same = entry.schedule == what.mix;
@@ -147,7 +148,7 @@ impl Corpus {
         })
     }
 
-    /// Adds what a family found.
+    /// Adds the findings of a family.
     pub(super) fn take(
         &mut self,
         trial: &Trial,
@@ -168,7 +169,7 @@ impl Corpus {
         };
         let mut all = 0;
         for one in news {
-            // Families of one round do not see what the others found.
+            // Families of one round do not see one another's findings, so some are not new.
             let new = one.entered.into_iter().filter(|e| self.known.add(*e));
             let found = u32::try_from(new.count()).unwrap_or(u32::MAX);
             if found == 0 {
@@ -193,10 +194,10 @@ impl Corpus {
         self.entries.entry(entry.id()).or_insert(entry);
     }
 
-    /// Reads a corpus; a folder that is not there is an empty one.
+    /// Reads a corpus. A folder that does not exist is an empty corpus.
     ///
     /// # Errors
-    /// When a file cannot be read, or is not what it should be.
+    /// A file cannot be read, or is invalid.
     pub fn load(folder: &Path) -> io::Result<Self> {
         let mut corpus = Self::default();
         if !folder.exists() {
@@ -235,10 +236,10 @@ impl Corpus {
         (head == VERSION).then(|| Known::from_text(rest)).flatten()
     }
 
-    /// Writes the corpus: what is new of it, and the bitmap.
+    /// Writes new entries and the bitmap.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// A file cannot be written.
     pub fn save(&self, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
         for (id, entry) in &self.entries {
@@ -246,7 +247,7 @@ impl Corpus {
             fs::write(folder.join(format!("{id:016x}.json")), text + "\n")?;
         }
         let text = format!("{VERSION}\n{}", self.known.to_text());
-        // Renamed, so that a bitmap is whole whenever the writing ends.
+        // Renamed, so that the bitmap is complete whenever writing is interrupted.
         let whole = folder.join("coverage.new");
         fs::write(&whole, text)?;
         fs::rename(whole, folder.join(COVERAGE))

@@ -1,9 +1,9 @@
-//! A family: one run, and the branches that leave it where it reaches what is new or rare.
+//! A family: one run, with branches at new or rare states.
 //!
-//! Where a run enters a facet that no run has entered so often, one that few families enter, or a
-//! `sometimes` point that its family has not reached, a copy of it is kept. Then, as long as the
-//! family has energy, the copy with most to give goes on with chance of its own, and its branch is
-//! looked at in the same way. At most [`COPIES`] are kept: the memory is bounded.
+//! A copy of a run is kept where it enters a facet more often than any run before, a facet that few
+//! families enter, or a `sometimes` point that is new to its family. Then, while the family has
+//! energy, the most promising copy continues with new randomness, and its branch is observed in the
+//! same way. At most [`COPIES`] copies are kept, which bounds the memory.
 
 use super::known::{Counts, Entered, Known};
 use crate::caught::caught;
@@ -15,51 +15,52 @@ use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 use sim_world::abstraction::Facet;
 
-/// Copies kept at once.
+/// The largest number of copies.
 const COPIES: usize = 6;
-/// Steps between two copies of one run, at least.
+/// The smallest number of steps between two copies of one run.
 const APART: u64 = 32;
-/// Branches of every family, and of one that finds much.
+/// The number of branches of every family, and of a very productive one.
 const LEAST_BRANCHES: u32 = 3;
 const MOST_BRANCHES: u32 = 24;
-/// What a class of a facet is worth that no run entered before; a rare one is worth its rarity.
+/// The worth of a new class of a facet. A rare one is worth its rarity.
 const NEW: u32 = 16;
-/// What a `sometimes` point is worth that the family did not reach before.
+/// The worth of a `sometimes` point that is new to the family.
 const POINT: u32 = 4;
-/// What a place must be worth for the first copy of a run; for each further one as much more.
+/// The worth that a place needs for the first copy of a run. Each further copy needs this much
+/// more.
 const WORTH: u32 = 4;
-/// How much more must be found for one more branch.
+/// The worth that must be found for an additional branch.
 const FOR_A_BRANCH: u32 = 32;
 
-/// Where a family begins.
+/// The start of a family.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Root<'a> {
     pub(super) plan: &'a Plan,
     pub(super) seed: u64,
-    /// The number of its first branch: families of one seed have different ones.
+    /// The number of its first branch. Families of one seed use different numbers.
     pub(super) first_branch: u32,
 }
 
-/// What a member entered that nobody had entered before it.
+/// The new facets that a member entered.
 #[derive(Clone, Debug)]
 pub(super) struct News {
     pub(super) recipe: Recipe,
     pub(super) entered: Vec<Entered>,
 }
 
-/// What a family came to.
+/// The result of a family.
 #[derive(Debug)]
 pub(super) struct Family<T> {
-    /// Each member's recipe and outcome: the root first.
+    /// The recipe and the outcome of each member, the root first.
     pub(super) members: Vec<(Recipe, Ended<T>)>,
-    /// Steps taken; those of copies count once.
+    /// The number of steps; common steps of copies count once.
     pub(super) steps: u64,
     pub(super) news: Vec<News>,
-    /// Every facet entered, in order, each once.
+    /// Every facet entered, sorted.
     pub(super) facets: Vec<Facet>,
 }
 
-/// A copy that waits to go on.
+/// A kept copy.
 struct Copy<'p> {
     run: JudgedSplit<'p>,
     counts: Counts,
@@ -69,7 +70,7 @@ struct Copy<'p> {
 }
 
 impl Copy<'_> {
-    /// What one more branch is expected to give.
+    /// The expected worth of another branch.
     fn promise(&self) -> u32 {
         self.worth / (self.branches + 1)
     }
@@ -79,17 +80,17 @@ impl Copy<'_> {
 struct Explorer<'p, 'k> {
     root: Root<'p>,
     known: &'k Known,
-    /// What the family entered itself.
+    /// The facets that the family itself entered.
     own: Known,
     points: Vec<Facet>,
     copies: Vec<Copy<'p>>,
     steps: u64,
-    /// What was found in all.
+    /// The total worth found.
     found: u32,
     news: Vec<News>,
 }
 
-/// Runs a family: `keep` says what is kept of each outcome, and whether that is enough.
+/// Runs a family. `keep` returns the part of each outcome to keep, and whether that is enough.
 pub(super) fn explore<T>(
     root: Root<'_>,
     known: &Known,
@@ -127,7 +128,7 @@ pub(super) fn explore<T>(
     }
 }
 
-/// Whether a family need not go on.
+/// Whether a family may end early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Enough {
     Yes,
@@ -148,16 +149,16 @@ fn push<T>(
 }
 
 impl<'p> Explorer<'p, '_> {
-    /// How many branches the family is worth by now.
+    /// The number of branches that the family has earned.
     fn energy(&self) -> u32 {
         let more = self.found / FOR_A_BRANCH;
         LEAST_BRANCHES.saturating_add(more).min(MOST_BRANCHES)
     }
 
-    /// Lets the copy with the most to give go on as one more branch.
+    /// Continues the most promising copy as another branch.
     fn branch(&mut self) -> Option<(Recipe, Ended<SeedOutcome>)> {
         let promises = self.copies.iter().map(Copy::promise);
-        // The first of the best: what was reached early leaves more room for what follows.
+        // The first of the best: an early state leaves more room for what follows.
         let (place, _) = promises
             .enumerate()
             .max_by_key(|(place, promise)| (*promise, std::cmp::Reverse(*place)))?;
@@ -170,7 +171,7 @@ impl<'p> Explorer<'p, '_> {
         let recipe = run.recipe().clone();
         let before = self.found;
         let ended = self.member(recipe, |_| (run, counts));
-        // The copy may have given way to a better one meanwhile.
+        // A better copy may have replaced it meanwhile.
         let gave = self.found - before;
         if let Some(copy) = self.copies.iter_mut().find(|copy| copy.run.steps() == step) {
             copy.worth = copy.worth.saturating_add(gave / 2);
@@ -219,7 +220,7 @@ impl<'p> Explorer<'p, '_> {
         (recipe, ended)
     }
 
-    /// A run entered a facet: what that is worth.
+    /// Records a facet that a run entered, and returns its worth.
     fn enter(&mut self, facet: Facet, counts: &mut Counts, news: &mut Vec<Entered>) -> u32 {
         let Some(entered) = counts.enter(facet) else {
             return 0;
@@ -245,7 +246,7 @@ impl<'p> Explorer<'p, '_> {
         worth
     }
 
-    /// Keeps a copy of the run if there is room, or it is worth more than another.
+    /// Keeps a copy of the run if there is space, or if it is worth more than another.
     fn offer(&mut self, run: &JudgedSplit<'p>, counts: &Counts, worth: u32) {
         if self.copies.len() == COPIES {
             let promises = self.copies.iter().map(Copy::promise);

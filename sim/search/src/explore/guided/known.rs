@@ -1,15 +1,15 @@
-//! What all runs so far entered: a place for each facet, with a bit for each class of how often a
-//! run entered it, as in AFL's bitmap; and how many families entered it at all.
+//! The coverage bitmap: for each facet a bit for each class of how often a run entered it, as in
+//! AFL's bitmap, and the number of families that entered it.
 
 use std::fmt::Write as _;
 
 use sim_world::abstraction::{FACETS, Facet};
 
-/// How often one run entered each facet.
+/// The number of times that one run entered each facet.
 #[derive(Clone, Debug)]
 pub(super) struct Counts(Vec<u8>);
 
-/// A facet, and the class of how often it was entered, as a bit.
+/// A facet, and the class of its count as a bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entered {
     pub(super) facet: Facet,
@@ -21,7 +21,7 @@ impl Counts {
         Self(vec![0; FACETS])
     }
 
-    /// Counts one more time. The class, if that is another one than before.
+    /// Adds one to the count. Returns the class if it changed.
     pub(super) fn enter(&mut self, facet: Facet) -> Option<Entered> {
         let count = &mut self.0[usize::from(facet.0)];
         let before = class(*count);
@@ -46,12 +46,12 @@ const fn class(count: u8) -> u8 {
     }
 }
 
-/// What was entered before.
+/// The coverage so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Known {
     classes: Vec<u8>,
     families: Vec<u32>,
-    /// How many families there were.
+    /// The number of families.
     pub(super) all_families: u32,
 }
 
@@ -68,14 +68,14 @@ impl Known {
         self.classes[usize::from(entered.facet.0)] & entered.class != 0
     }
 
-    /// Adds a class of a facet. Whether it was new.
+    /// Adds a class of a facet. Returns whether it was new.
     pub(super) fn add(&mut self, entered: Entered) -> bool {
         let new = !self.has(entered);
         self.classes[usize::from(entered.facet.0)] |= entered.class;
         new
     }
 
-    /// One more family, which entered these facets.
+    /// Adds a family that entered these facets.
     pub(super) fn add_family(&mut self, entered: &[Facet]) {
         self.all_families = self.all_families.saturating_add(1);
         for facet in entered {
@@ -84,25 +84,26 @@ impl Known {
         }
     }
 
-    /// How rare a facet is: the binary logarithm of one family in how many enters it.
+    /// The rarity of a facet: the binary logarithm of the number of families for each one that
+    /// enters it.
     pub(super) fn rarity(&self, facet: Facet) -> u32 {
         let families = self.families[usize::from(facet.0)] + 1;
         (self.all_families / families).checked_ilog2().unwrap_or(0)
     }
 
-    /// The facets that were entered, in order.
+    /// The facets entered, in order.
     pub(super) fn entered(&self) -> Vec<Facet> {
         let places = (0..=u16::MAX).zip(&self.classes);
         let entered = places.filter(|(_, classes)| **classes != 0);
         entered.map(|(place, _)| Facet(place)).collect()
     }
 
-    /// How many facets were entered.
+    /// The number of facets entered.
     pub(super) fn facets(&self) -> usize {
         self.classes.iter().filter(|classes| **classes != 0).count()
     }
 
-    /// The bitmap as text: a line for each facet that was entered.
+    /// The bitmap as text: a line for each facet entered.
     pub(super) fn to_text(&self) -> String {
         let mut text = format!("families {}\n", self.all_families);
         for (place, (classes, families)) in self.classes.iter().zip(&self.families).enumerate() {
@@ -114,7 +115,7 @@ impl Known {
         text
     }
 
-    /// The bitmap from its text; none if it is not one.
+    /// Parses the bitmap; none if the text is invalid.
     pub(super) fn from_text(text: &str) -> Option<Self> {
         let mut known = Self::new();
         let mut lines = text.lines();

@@ -1,4 +1,4 @@
-//! What variations are drawn with: chance, and the words that say what it drew.
+//! Random draws for variations, with a record of what was drawn.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use chat_types::Span;
 
 use sim_model::draw::{Actor, Draw, Quantiles, Ratio, Shape};
 
-/// Chance and its minutes.
+/// A generator, and the record of its draws.
 pub(super) struct Dice {
     draw: Draw,
     drew: Vec<String>,
@@ -21,23 +21,23 @@ impl Dice {
         }
     }
 
-    /// One time in `n`.
+    /// True one time in `n`.
     pub(super) fn one_in(&mut self, n: u64) -> bool {
         self.draw.below(n) == 0
     }
 
-    /// As often as not.
+    /// True half of the time.
     pub(super) fn coin(&mut self) -> bool {
         self.one_in(2)
     }
 
-    /// From `low` to `high`, both possible.
+    /// A number from `low` to `high`, both included.
     pub(super) fn between(&mut self, low: u32, high: u32) -> u32 {
         let width = u64::from(high.saturating_sub(low)) + 1;
         low + u32::try_from(self.draw.below(width)).unwrap_or(0)
     }
 
-    /// One of these, each as likely.
+    /// One of these, with equal probability.
     pub(super) fn pick<T: Clone>(&mut self, those: &[T]) -> T {
         those[self.index(those.len())].clone()
     }
@@ -47,7 +47,7 @@ impl Dice {
         usize::try_from(self.draw.below(length as u64)).unwrap_or(0)
     }
 
-    /// One of these lengths of time, or a little more or less than it: races lie at the edges.
+    /// One of these durations, or a slightly different one: races lie at the edges.
     pub(super) fn around(&mut self, those: &[Span]) -> Span {
         let about = self.pick(those).0;
         let off = self.draw.below(about / 8 + 2_000);
@@ -56,7 +56,7 @@ impl Dice {
         } else {
             about.saturating_sub(off)
         };
-        // Scenarios are written in milliseconds and more.
+        // Scenarios are written in whole milliseconds.
         Span(match self.draw.below(3) {
             0 => about,
             1 => near,
@@ -65,29 +65,29 @@ impl Dice {
         .max(Span::millis(1))
     }
 
-    /// Anything below `end`.
+    /// A time before `end`.
     pub(super) fn before(&mut self, end: Span) -> Span {
         Span(self.draw.below(end.0))
     }
 
-    /// Notes what was drawn.
+    /// Records what was drawn.
     pub(super) fn say(&mut self, what: impl Into<String>) {
         self.drew.push(what.into());
     }
 
-    /// All that was noted, in order.
+    /// The record, in order.
     pub(super) fn into_drew(self) -> Vec<String> {
         self.drew
     }
 }
 
-/// `over` times in `under`.
+/// The ratio `over/under`.
 pub(super) fn ratio(over: u32, under: u32) -> Ratio {
     Ratio::new(over, under).unwrap_or_default()
 }
 
-/// The distribution of this shape. Making a table takes longer than many a run, so each is made
-/// once; variations only draw from a short list of shapes.
+/// The distribution of this shape. Making a table takes longer than many runs. Variations draw from
+/// a short list of shapes, so each table is made once.
 pub(super) fn table(shape: Shape) -> Arc<Quantiles> {
     static TABLES: Mutex<BTreeMap<(u64, u64), Arc<Quantiles>>> = Mutex::new(BTreeMap::new());
     let Shape::Lognormal { p50, p99 } = shape else {
@@ -98,7 +98,7 @@ pub(super) fn table(shape: Shape) -> Arc<Quantiles> {
     Arc::clone(table.or_insert_with(|| Arc::new(Quantiles::new(shape))))
 }
 
-/// How people write a distribution.
+/// The written form of a distribution.
 pub(super) fn written(shape: Shape) -> String {
     match shape {
         Shape::Fixed(value) => Span(value).to_string(),

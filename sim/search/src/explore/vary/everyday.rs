@@ -1,9 +1,9 @@
-//! Everyday flows, drawn whole: what people do on any day, in an order that can work.
+//! Everyday flows, drawn as a whole: plausible sequences of actions.
 //!
 //! A persona makes a few visits, one after another: to a named room, to the line and a partner, or
-//! for a break (`visits`), with names and words of its own (`said`). What is everyday differs from
-//! person to person: a stream, two or none, a read with every step or none for long, leaving a room
-//! and coming back to it at once.
+//! for a break (`visits`), with its own names and texts (`said`). Personas differ: in having one
+//! stream, two or none, in reading with every step or rarely, in leaving a room and returning at
+//! once.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use super::{faults, flows, limits, people, surroundings};
 use sim_model::draw::Ratio;
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{
-    Arrivals, Habits, Manner, Naming, Persona, Phase, Plan, Reads, Schedule, USUAL_CLIENT,
-    Workload, usual_capacity, usual_network,
+    Arrivals, Habits, Manner, Naming, OperatorVerb, Persona, Phase, Plan, Reads, Schedule,
+    USUAL_CLIENT, Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::ReadBy;
 use sim_model::recipe::Recipe;
 
-/// The name of the scenario that is nothing but drawn flows.
+/// The name of the scenario that consists of drawn flows.
 pub const EVERYDAY: &str = "everyday";
 
-/// The plan that flows are drawn into: nobody comes, and all else is as by default.
+/// The plan that flows are drawn into: it has no users, and defaults otherwise.
 #[must_use]
 pub fn blank() -> Plan {
     Plan {
@@ -48,22 +48,24 @@ pub fn blank() -> Plan {
         properties: PROPERTIES.to_vec(),
         expect_sometimes: Vec::new(),
         thresholds: Vec::new(),
-        // Of an odd number of users, one waits for a partner that never comes.
+        // One of an odd number of users waits for a partner that never arrives.
         allow_stuck: Ratio::new(1, 1).unwrap_or_default(),
     }
 }
 
-/// Whether flows are to be drawn into this plan. No scenario file is without personas.
+/// Whether flows are to be drawn into this plan. Every scenario file has personas.
 pub(in crate::explore) fn is_blank(plan: &Plan) -> bool {
     matches!(&plan.workload, Workload::Phases { personas, .. } if personas.is_empty())
 }
 
-/// Draws who comes and what they do, the server's configuration and the network.
+/// Draws users with their flows, the server's configuration and the network.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let theme = Theme::draw(dice);
     let users = match theme {
         Theme::Anything | Theme::Rest => dice.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8]),
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(3, 8),
+        // So few that acts of several kinds meet one of them.
+        Theme::Barred(_) => dice.pick(&[2, 2, 3, 3, 4]),
     };
     if dice.one_in(3) {
         dice.say("default server");
@@ -72,7 +74,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         limits::tighten(&mut plan.server, users, dice);
     }
     match theme {
-        Theme::Anything => {}
+        Theme::Anything | Theme::Barred(_) => {}
         Theme::Line(_) | Theme::Grudges(_) => limits::line(&mut plan.server, dice),
         Theme::Absent(_) => limits::absent(&mut plan.server, dice),
         Theme::Rest => {
@@ -82,15 +84,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
     let within = dice.pick(&[Span::millis(1), Span::millis(300), Span::secs(1)]);
     dice.say(format!("{users} users in {within}"));
-    if matches!(theme, Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_)) && dice.coin() {
-        dice.say("restarts");
-        plan.faults.extend(faults::of_restarts());
-    }
-    if dice.one_in(6) {
-        dice.say("busy operators");
-        plan.faults.extend(faults::of_operators(dice));
-        limits::of_inboxes(&mut plan.server, dice);
-    }
+    troubles(theme, plan, dice);
     let phases = vec![Phase {
         name: "all".to_owned(),
         duration: within,
@@ -119,11 +113,35 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         surroundings::network(plan, dice);
         surroundings::draw(plan, dice);
     }
-    // Answers that are held back meet the journal 20 s later.
+    // Delayed answers of breaks meet the journal 20 s later.
     let rarely = if theme == Theme::Rest { 3 } else { 10 };
     if dice.one_in(rarely) {
         surroundings::narrow_journal(plan, dice);
         plan.faults.extend(faults::of_journal());
+    }
+}
+
+/// What goes wrong beside what may in any run: restarts, and operators who act again and again.
+fn troubles(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
+    let is_barred = matches!(theme, Theme::Barred(_));
+    let restarts = match theme {
+        Theme::Anything | Theme::Rest => false,
+        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.coin(),
+        Theme::Barred(_) => true,
+    };
+    if restarts {
+        dice.say("restarts");
+        plan.faults.extend(faults::of_restarts());
+    }
+    if is_barred || dice.one_in(6) {
+        dice.say("busy operators");
+        let verbs: &[OperatorVerb] = if is_barred {
+            &faults::BARRING
+        } else {
+            OperatorVerb::ALL
+        };
+        plan.faults.extend(faults::of_operators(verbs, dice));
+        limits::of_inboxes(&mut plan.server, dice);
     }
 }
 
@@ -139,9 +157,21 @@ fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona
     if dice.one_in(3) {
         people::habits(&mut persona, dice);
     }
-    if dice.one_in(6) {
+    // A client with stray calls comes back under its old handle, too, after it was put out.
+    let strays = if matches!(theme, Theme::Barred(_)) {
+        2
+    } else {
+        6
+    };
+    if dice.one_in(strays) {
         persona.habits.stray = dice.pick(&[ratio(1, 4), ratio(1, 1)]);
         dice.say(format!("{}: stray {}", persona.name, persona.habits.stray));
+    }
+    if theme == Theme::Rest && dice.coin() {
+        // A client with parallel calls goes on while an answer to a break is held back.
+        persona.habits.parallel = dice.pick(&[ratio(1, 2), ratio(1, 1)]);
+        let parallel = persona.habits.parallel;
+        dice.say(format!("{}: parallel {parallel}", persona.name));
     }
     if theme == Theme::Anything && dice.one_in(12) {
         dice.say(format!("{}: types while it waits", persona.name));
@@ -152,7 +182,8 @@ fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona
     persona
 }
 
-/// How it reads and what it calls itself. Only who has a stream can live by it, or hold two.
+/// Draws how a persona reads, and its names. Reading by stream alone, or by two streams, needs a
+/// stream.
 fn manner(persona: &mut Persona, dice: &mut Dice) {
     persona.manner.names = dice.pick(&[
         Naming::Given,

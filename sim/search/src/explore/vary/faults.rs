@@ -1,5 +1,6 @@
-//! What goes wrong, and when.
+//! Draws the faults and their times.
 
+use chat_types::config::Matching;
 use chat_types::{Config, Span};
 
 use sim_model::names::{STICK_MOVES, TIMERS};
@@ -11,24 +12,21 @@ use sim_model::plan::{
     Fault, FaultKind, Milestone, Need, OperatorAct, OperatorVerb, Outage, Plan, Reached, Victims,
 };
 
-/// Draws the faults: some of the scenario's own, at other moments, and some more. All of them end
-/// within the plan's duration.
+/// Draws the faults: some of the scenario's own at other times, and additional ones. All of them
+/// end within the plan's duration.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let own = std::mem::take(&mut plan.faults);
-    if dice.one_in(3) {
-        dice.say("no faults");
-        return;
-    }
     let end = plan.duration;
     for kind in kinds(own, &plan.server, end, dice) {
-        // Most of what happens happens early.
+        // Most events happen early.
         let within = if dice.coin() { end } else { Span(end.0 / 4) };
-        // In whole milliseconds, so that at least one of them is left.
+        // In whole milliseconds, so that at least one is left.
         let at = Span::millis(dice.before(within).as_millis());
         let kind = within_time(kind, Span(end.0 - at.0));
-        let milestone = dice.one_in(4).then(|| milestone(dice));
+        let is_config = matches!(kind, FaultKind::Configure(_));
+        let milestone = (!is_config && dice.one_in(4)).then(|| milestone(dice));
         let (at, kind) = match (milestone, kind) {
-            // Answers get lost at milestones alone: by chance, the network loses them.
+            // Faults lose answers at milestones only: at random times the network loses them.
             (Some(milestone), kind) => {
                 let kind = if dice.one_in(3) {
                     FaultKind::LoseReplies
@@ -50,8 +48,10 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
             need: Need::Required,
         });
     }
+    configure_in_time(&mut plan.faults, dice);
     plan.faults.sort_by_key(|fault| fault.at);
-    // What is forgotten sooner than a packet takes is done twice: so it is by a clock that jumps.
+    // A registration must last longer than a packet, or a late copy has a second effect. A clock
+    // jump shortens it.
     let jumps = plan.faults.iter().map(|fault| match fault.kind {
         FaultKind::ClockJump { by } => by,
         FaultKind::Down { .. }
@@ -69,7 +69,23 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     *forget_after = (*forget_after).max(ahead + Span::secs(5));
 }
 
-/// What users on breaks meet most: a server that comes back, and a journal that cannot be written.
+/// Moves each change of configuration before the last outage: it takes effect at the next start.
+fn configure_in_time(faults: &mut [Fault], dice: &mut Dice) {
+    let downs = faults
+        .iter()
+        .filter(|fault| matches!(fault.kind, FaultKind::Down { .. }));
+    let Some(last) = downs.map(|fault| fault.at).max() else {
+        return;
+    };
+    for fault in faults {
+        if matches!(fault.kind, FaultKind::Configure(_)) && fault.at >= last {
+            fault.at = Span::millis(dice.before(last.max(Span::millis(1))).as_millis());
+        }
+    }
+}
+
+/// Faults that matter to users on breaks: restarts of the server, and a journal that cannot be
+/// written.
 pub(super) fn of_breaks() -> Vec<Fault> {
     let duration = Span::secs(1);
     let down = |how| FaultKind::Down {
@@ -80,12 +96,13 @@ pub(super) fn of_breaks() -> Vec<Fault> {
         duration,
         unknown: false,
     };
-    [down(Outage::Stop), down(Outage::Crash), disk]
+    let (stop, crash) = (down(Outage::Stop), down(Outage::Crash));
+    [stop.clone(), crash.clone(), stop, crash, disk]
         .map(at_any_time)
         .into()
 }
 
-/// A server that comes back, mostly with another configuration: what waits is restored.
+/// Restarts of the server, mostly with another configuration, so that waiting state is restored.
 pub(super) fn of_restarts() -> Vec<Fault> {
     let down = |how| FaultKind::Down {
         down_for: Span::millis(500),
@@ -96,7 +113,7 @@ pub(super) fn of_restarts() -> Vec<Fault> {
         .into()
 }
 
-/// A journal that fails for a moment, again and again.
+/// Repeated short failures of the journal.
 pub(super) fn of_journal() -> Vec<Fault> {
     let kind = FaultKind::FailDisk {
         duration: Span::millis(300),
@@ -105,11 +122,24 @@ pub(super) fn of_journal() -> Vec<Fault> {
     vec![at_any_time(kind); 6]
 }
 
-/// Operators who act again and again, of which a third is kept: what they do is undone at times.
-pub(super) fn of_operators(dice: &mut Dice) -> Vec<Fault> {
+/// Operators' acts that ban and mute, and those that undo them.
+pub(super) const BARRING: [OperatorVerb; 8] = [
+    OperatorVerb::Ban,
+    OperatorVerb::Ban,
+    OperatorVerb::Mute,
+    OperatorVerb::Mute,
+    OperatorVerb::MuteAddress,
+    OperatorVerb::MuteAddress,
+    OperatorVerb::Unban,
+    OperatorVerb::Unmute,
+];
+
+/// Repeated operators' acts of these kinds, of which a third is kept. Some acts are undone.
+pub(super) fn of_operators(verbs: &[OperatorVerb], dice: &mut Dice) -> Vec<Fault> {
     let mut acts = Vec::new();
     for _ in 0..12 {
-        let kind = FaultKind::Operator(act(dice));
+        let verb = dice.pick(verbs);
+        let kind = FaultKind::Operator(OperatorAct { verb, user: None });
         acts.extend(undone(&kind).filter(|_| dice.coin()));
         acts.push(kind);
     }
@@ -125,7 +155,7 @@ const fn at_any_time(kind: FaultKind) -> Fault {
     }
 }
 
-/// What goes wrong: some of the scenario's own faults, and some more.
+/// Draws the kinds of faults: some of the scenario's own, and additional ones.
 fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<FaultKind> {
     let mut faults = Vec::new();
     for fault in own {
@@ -141,7 +171,7 @@ fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<Fa
     ];
     for _ in 0..dice.between(0, 3) {
         let kind = fault(&edges, dice);
-        // What goes wrong again meets what the first time left behind.
+        // A repeated fault meets the state that the first one left.
         for _ in 0..dice.pick(&[0, 0, 0, 1, 3]) {
             faults.push(kind.clone());
         }
@@ -155,7 +185,7 @@ fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<Fa
     faults
 }
 
-/// What lifts the act of an operator again.
+/// The fault that undoes an operator's act.
 fn undone(kind: &FaultKind) -> Option<FaultKind> {
     let FaultKind::Operator(act) = kind else {
         return None;
@@ -183,16 +213,18 @@ fn reconfigured(server: &Config, dice: &mut Dice) -> Config {
     let mut config = server.clone();
     limits::draw(&mut config, dice);
     limits::bosses(&mut config, dice);
-    if dice.coin() {
-        // Those who wait insist as before, and are matched as from now on.
+    // Waiters keep their preferences, and are matched by the new rules.
+    if server.matching == Matching::Interests && dice.coin() {
+        limits::no_longer_by_interests(&mut config, dice);
+    } else if dice.coin() {
         limits::line(&mut config, dice);
     }
-    // What is forgotten sooner than a packet takes is done twice.
+    // A registration that ends before a late packet arrives would be repeated.
     config.forget_after = config.forget_after.max(server.forget_after);
     config
 }
 
-/// What a fault waits for: something that most races begin with.
+/// The milestone of a fault: an event with which most races begin.
 fn milestone(dice: &mut Dice) -> Milestone {
     const POINTS: [Point; 12] = [
         Point::Match,
@@ -247,7 +279,7 @@ fn act(dice: &mut Dice) -> OperatorAct {
     OperatorAct { verb, user: None }
 }
 
-/// The fault, over before so much time is.
+/// The fault, shortened to end within `most`.
 fn within_time(kind: FaultKind, most: Span) -> FaultKind {
     let fit = |span: Span| span.min(most);
     match kind {

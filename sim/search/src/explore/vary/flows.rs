@@ -1,4 +1,4 @@
-//! What users do: whole classes of operations left out, other paces, other words.
+//! Varies flows: classes of operations left out, other paces, other texts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use sim_model::draw::Shape;
 use sim_model::plan::{Choice, Plan, Step, Text, Verb, Workload};
 use sim_model::protocol::Plain;
 
-/// Classes of operations that a seed may leave out. What a flow begins with is not among them.
+/// Classes of operations that a seed may leave out, except those that begin a flow.
 const CLASSES: [&str; 12] = [
     "check",
     "disconnect",
@@ -29,7 +29,7 @@ const CLASSES: [&str; 12] = [
 /// Topics that are few enough for users to share some.
 const TOPICS: [&str; 3] = ["rust", "chess", "music"];
 
-/// How flows are rewritten.
+/// A rewriting of flows.
 struct Rewrite {
     without: BTreeSet<&'static str>,
     think: Option<Shape>,
@@ -40,20 +40,20 @@ struct Rewrite {
     max_wait: Span,
 }
 
-/// What is said.
+/// The texts of messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Words {
-    /// What the scenario says.
+    /// The scenario's own texts.
     Own,
-    /// All say the same: what was sent twice must not be taken for what was doubled.
+    /// One text for all, so that a repeated text is not mistaken for a duplicate.
     Alike,
-    /// A few characters, down to one.
+    /// A few characters, or one.
     Short,
-    /// As long as a message or a draft may be, and a little more.
+    /// At the limit of a message or a draft, and slightly above it.
     AtLimit(u32),
 }
 
-/// Draws how the flows are rewritten, and rewrites them.
+/// Draws a rewriting of the flows, and applies it.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let server = &plan.server;
     let lengths = [server.max_message, server.max_draft, server.max_append];
@@ -80,7 +80,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
 }
 
-/// Whether anybody of the plan takes breaks. Where nobody does, nothing is drawn about them.
+/// Whether any user of the plan takes breaks. Otherwise nothing is drawn about them.
 pub(super) fn has_breaks(plan: &Plan) -> bool {
     fn among(steps: &[Step]) -> bool {
         steps.iter().any(|step| match step {
@@ -114,7 +114,7 @@ fn think(lease: Span, dice: &mut Dice) -> Option<Shape> {
         3 => Shape::Uniform(0, Span::millis(20).0),
         4 => Shape::Uniform(0, Span::millis(300).0),
         5 => Shape::Uniform(0, Span::secs(2).0),
-        // A turn that lasts as long as the lease, or nearly.
+        // A turn that lasts about as long as the lease.
         _ => Shape::Uniform(lease.0 / 2, lease.0 + lease.0 / 4),
     };
     dice.say(format!("think {}", written(shape)));
@@ -132,7 +132,7 @@ fn words(lengths: [u32; 3], dice: &mut Dice) -> Words {
             Words::Short
         }
         2 => {
-            // Beyond a few hundred characters a run only gets slower.
+            // Longer texts only slow down a run.
             let limit = dice.pick(&lengths).min(400);
             dice.say(format!("texts about {limit} long"));
             Words::AtLimit(limit)
@@ -234,7 +234,7 @@ fn class(step: &Step) -> &'static str {
         Step::Think(_) => "think",
         Step::Disconnect(_) => "disconnect",
         Step::Loop { .. } | Step::Choose(_) => "",
-        // The end of a block goes with the block.
+        // An unblock is left out with its block.
         Step::Call(Verb::Plain(Plain::Unblock)) => Plain::Block.kind().verb(),
         Step::Call(verb) => verb.kind().verb(),
     }

@@ -1,4 +1,4 @@
-//! The server's limits and lengths of time: small enough to be met.
+//! Draws the server's limits and durations, small enough to be reached.
 
 use chat_types::config::{Bucket, Limit, Matching, RateLimit, StickRule};
 use chat_types::{Config, Span};
@@ -17,7 +17,7 @@ pub(super) fn draw(server: &mut Config, dice: &mut Dice) {
     }
 }
 
-/// Draws some of it so small that two or three users meet it, or so large that nobody does.
+/// Draws some limits so small that two or three users reach them, or so large that none does.
 pub(super) fn tighten(server: &mut Config, users: u32, dice: &mut Dice) {
     let few = [
         (&mut server.max_participants, "max_participants", (1, users)),
@@ -76,7 +76,7 @@ pub(super) fn tighten(server: &mut Config, users: u32, dice: &mut Dice) {
     }
 }
 
-/// How partners are found where all look for some.
+/// Draws the matching where all users look for partners.
 pub(super) fn line(server: &mut Config, dice: &mut Dice) {
     let interests = Matching::Interests;
     server.matching = dice.pick(&[Matching::Fifo, Matching::Random, interests, interests]);
@@ -89,7 +89,19 @@ pub(super) fn line(server: &mut Config, dice: &mut Dice) {
     ));
 }
 
-/// How long inboxes are where operators act: half of them so short that acts fall into gaps.
+/// Draws another rule of matching for a restart of a server that matched by interests.
+pub(super) fn no_longer_by_interests(server: &mut Config, dice: &mut Dice) {
+    let ms = Span::millis;
+    server.matching = dice.pick(&[Matching::Fifo, Matching::Random, Matching::Random]);
+    server.interest_patience = dice.pick(&[ms(300), ms(1_000), ms(3_000)]);
+    let matching = format!("{:?}", server.matching).to_lowercase();
+    dice.say(format!(
+        "then {matching} matching, patience {}",
+        server.interest_patience
+    ));
+}
+
+/// Draws the size of inboxes where operators act: half of them so small that acts fall into gaps.
 pub(super) fn of_inboxes(server: &mut Config, dice: &mut Dice) {
     if dice.coin() {
         server.inbox_limit = dice.pick(&[2, 3, 5]);
@@ -97,7 +109,7 @@ pub(super) fn of_inboxes(server: &mut Config, dice: &mut Dice) {
     }
 }
 
-/// The same, where all wait without a stream: patience ends while they may still come back.
+/// Draws the matching where all users wait without a stream: patience ends within the grace period.
 pub(super) fn absent(server: &mut Config, dice: &mut Dice) {
     server.matching = Matching::Interests;
     let ms = Span::millis;
@@ -109,8 +121,8 @@ pub(super) fn absent(server: &mut Config, dice: &mut Dice) {
     ));
 }
 
-/// How many answers to breaks may be held back where all take some, and how many calls may wait for
-/// the journal: a repeated break joins the first one only where it would be refused.
+/// Draws limits of delayed answers and pending calls where all users take breaks. A repeated break
+/// joins the first one only where it would otherwise be refused.
 pub(super) fn rest(server: &mut Config, dice: &mut Dice) {
     server.max_held = dice.pick(&[1, 2, server.max_held, server.max_held]);
     server.max_pending = dice.pick(&[1, 2, server.max_pending, server.max_pending]);
@@ -118,12 +130,14 @@ pub(super) fn rest(server: &mut Config, dice: &mut Dice) {
         "max_held {}, max_pending {}",
         server.max_held, server.max_pending
     ));
-    // A boss who sees all, and calms down while breaks are still taken.
+    // A boss that notices every break, and calms down between breaks, or is still alert after a
+    // restart.
     server.boss_alertness = 100;
-    server.boss_alertness_cooldown = dice.pick(&[Span::secs(1), Span::secs(3)]);
+    let secs = Span::secs;
+    server.boss_alertness_cooldown = dice.pick(&[secs(1), secs(3), secs(15), secs(60)]);
 }
 
-/// What bosses are like: now and then such as see all, or nothing.
+/// Draws the behaviour of bosses, sometimes noticing every break, or none.
 pub(super) fn bosses(server: &mut Config, dice: &mut Dice) {
     server.boss_alertness = dice.pick(&[
         server.boss_alertness,
@@ -174,7 +188,7 @@ fn matching(server: &mut Config, dice: &mut Dice) {
     }
 }
 
-/// The lengths of time that races are about.
+/// Draws the durations on which races depend.
 fn times(server: &mut Config, dice: &mut Dice) {
     let ms = Span::millis;
     server.stick_lease = dice.pick(&[server.stick_lease, ms(100), ms(300), ms(1_000), ms(2_000)]);
@@ -198,13 +212,14 @@ fn times(server: &mut Config, dice: &mut Dice) {
         server.stick_lease, server.reconnect_grace, server.idle_timeout, server.unused_timeout
     ));
     if dice.one_in(6) {
-        // Longer than a packet takes: a late copy of a forgotten mint would mint somebody else.
+        // Longer than a packet takes: a late copy of an expired registration would register another
+        // participant.
         server.forget_after = dice.pick(&[ms(5_000), ms(15_000)]);
         dice.say(format!("forget after {}", server.forget_after));
     }
 }
 
-/// Draws a limit one time in four, and says so.
+/// Draws a limit one time in four, and records it.
 fn limit(value: &mut u32, name: &str, (low, high): (u32, u32), dice: &mut Dice) {
     if dice.one_in(4) {
         *value = dice.between(low, high);
@@ -242,9 +257,9 @@ fn words(server: &mut Config, dice: &mut Dice) {
 fn memory(server: &mut Config, dice: &mut Dice) {
     limit(&mut server.inbox_limit, "inbox_limit", (2, 30), dice);
     limit(&mut server.history_limit, "history_limit", (1, 5), dice);
-    // Fewer would take a user behind a slow link longer to drain than is promised.
+    // With smaller answers, a user with a slow network could not drain within the promised time.
     limit(&mut server.max_answer, "max_answer", (10, 20), dice);
-    // Fewer would be too few for what a slow network delivers late: a retry must be known as one.
+    // With fewer keys, a late retry in a slow network would not be recognised.
     limit(
         &mut server.remembered_keys,
         "remembered_keys",

@@ -1,4 +1,4 @@
-//! Who comes, when, and with what habits.
+//! Draws the users, their arrivals and their habits.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use super::rambler::rambler;
 use sim_model::draw::Ratio;
 use sim_model::plan::{Arrivals, Habits, Persona, Phase, Plan, Reads, Workload};
 
-/// Within how long all come.
+/// The time within which all users arrive.
 const WITHIN: [Span; 3] = [Span::millis(1), Span::millis(200), Span::secs(1)];
 
-/// How many come. Most races need two or three; a few need a crowd.
+/// The number of users. Most races need two or three; a few need many.
 const USERS: [u32; 10] = [2, 3, 4, 5, 6, 8, 10, 14, 20, 32];
 
-/// Draws who comes, and when.
+/// Draws the users and their arrivals.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let Workload::Phases { phases, personas } = &mut plan.workload else {
         return;
@@ -46,7 +46,7 @@ fn phase(name: &str, duration: Span, arrivals: Arrivals) -> Phase {
     }
 }
 
-/// Keeps some of the personas, with other weights; now and then one comes who does anything.
+/// Keeps some of the personas with other weights. Sometimes adds one that does anything.
 fn choose(personas: &mut Vec<Arc<Persona>>, server: &Config, dice: &mut Dice) {
     let certain = dice.index(personas.len());
     let mut index = 0;
@@ -75,7 +75,7 @@ pub(super) fn habits(persona: &mut Persona, dice: &mut Dice) {
         persona.stream = !persona.stream;
     }
     if !persona.stream {
-        // There is none to live by.
+        // Without a stream, it cannot read by stream.
         persona.manner.reads = Reads::Exactly;
     }
     if persona.stream != streams {
@@ -125,7 +125,7 @@ fn habit(own: Ratio, those: &[(u32, u32)], dice: &mut Dice) -> Ratio {
     }
 }
 
-/// When the last phase is over.
+/// The end of the last phase.
 pub(super) fn arrivals_end(plan: &Plan) -> Span {
     let Workload::Phases { phases, .. } = &plan.workload else {
         return Span::ZERO;
@@ -135,7 +135,7 @@ pub(super) fn arrivals_end(plan: &Plan) -> Span {
         .fold(Span::ZERO, |end, phase| end + phase.duration)
 }
 
-/// How many come at fixed numbers.
+/// The number of users with fixed numbers of arrivals.
 pub(super) fn arriving(plan: &Plan) -> u32 {
     let Workload::Phases { phases, .. } = &plan.workload else {
         return 0;
@@ -147,7 +147,7 @@ pub(super) fn arriving(plan: &Plan) -> u32 {
     phases.iter().map(count).sum()
 }
 
-/// Lets at most about so many come, each phase losing the same share.
+/// Limits the number of arrivals to about `most`, by the same share in each phase.
 pub(super) fn cap_arrivals(plan: &mut Plan, most: u32) {
     let Workload::Phases { phases, .. } = &mut plan.workload else {
         return;

@@ -1,4 +1,5 @@
-//! A persona who does anything, in any order: races that no story would have thought of.
+//! The rambler: a persona that does anything in any order, to find races that no flow was written
+//! for.
 
 use chat_types::{Config, Span};
 
@@ -10,7 +11,7 @@ use sim_model::plan::{
 };
 use sim_model::protocol::{Plain, ReadBy};
 
-/// The persona, for a server that is configured so.
+/// A rambler for a server with this configuration.
 pub(super) fn rambler(server: &Config, dice: &mut Dice) -> Persona {
     let pause = || Step::Think(table(Shape::Uniform(0, Span::millis(200).0)));
     let mut choices: Vec<Choice> = Vec::new();
@@ -19,7 +20,7 @@ pub(super) fn rambler(server: &Config, dice: &mut Dice) -> Persona {
         .chain(roaming(server, dice))
         .chain(looking(server, dice))
     {
-        // Swarm again: a third of all is left out.
+        // As in swarm testing, a third of all choices is left out.
         if !dice.one_in(3) {
             let weight = dice.between(1, 4);
             let steps = steps.into();
@@ -38,7 +39,7 @@ pub(super) fn rambler(server: &Config, dice: &mut Dice) -> Persona {
     let enters = |step: &Step| matches!(step, Step::Call(Verb::EnterQueue { .. }));
     let leaves = |step: &Step| matches!(step, Step::Call(Verb::Plain(Plain::LeaveQueue)));
     if !enters(&first) && !choices.iter().any(|one| one.steps.iter().any(enters)) {
-        // A scenario may not leave a line that nobody of it stands in.
+        // A scenario must not leave a queue that none of its flows enters.
         choices.retain(|one| !one.steps.iter().any(leaves));
     }
     let ramble = Step::Loop {
@@ -70,11 +71,11 @@ fn queue(server: &Config, dice: &mut Dice) -> Step {
     Step::Call(Verb::EnterQueue {
         name: said::name(4, dice),
         user_id: said::public_id(4, dice),
-        interests: said::interests(&said::INTERESTS, server.max_interests, dice),
+        interests: said::interests(&said::INTERESTS, 4, server.max_interests, dice),
     })
 }
 
-/// A room under one of its spellings, and a name that is kept, taken, or no name.
+/// A login to a room under one of its spellings, with the user's own, a taken, or an invalid name.
 fn room(dice: &mut Dice) -> Step {
     Step::Call(Verb::Login {
         room: said::room(dice),
@@ -123,7 +124,7 @@ fn roaming(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
         name: None,
     });
     let away = Step::Disconnect(Some(dice.pick(&[Span::millis(100), Span::millis(700)])));
-    // Whoever unregisters comes back at once: of a flow without a handle nothing would be left.
+    // A rambler that unregisters returns at once: without a handle its flow would end.
     let anew = vec![Step::Call(Verb::Plain(Plain::Unregister)), lobby()];
     vec![
         vec![queue(server, dice)],
@@ -152,7 +153,7 @@ fn looking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
         check(Span::ZERO, ReadBy::Handle),
         check(Span::millis(400), ReadBy::Handle),
         check(Span::millis(100), ReadBy::ReaderId),
-        // Long enough for the rooms to hear that it waits.
+        // Long enough that its rooms receive a notice.
         check(Span::secs(12), ReadBy::Handle),
         vec![Step::Call(Verb::Plain(Plain::ListUsers))],
         vec![Step::Call(Verb::History {

@@ -1,5 +1,5 @@
-//! What people say and call themselves, their rooms and their interests: of many alphabets, at the
-//! limits, and one word in several spellings.
+//! Draws messages, names, rooms and interests: in many alphabets, at the limits, and in several
+//! spellings.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::dice::{Dice, table};
 use sim_model::draw::Shape;
 use sim_model::plan::{Alphabet, Text};
 
-/// Words that some or all say alike; some of them say nothing.
+/// Texts that several users send; some have no visible character.
 const WORDS: [&str; 10] = [
     "hello",
     "hello",
@@ -21,7 +21,7 @@ const WORDS: [&str; 10] = [
     "",
 ];
 
-/// Interests, some of them one in lower case, others only to the eye.
+/// Interests. Some are equal in lower case; others only look alike.
 pub(super) const INTERESTS: [&str; 14] = [
     "chess",
     "chess",
@@ -39,15 +39,17 @@ pub(super) const INTERESTS: [&str; 14] = [
     "σίσυφος",
 ];
 
-/// Interests that all of a run choose among.
-pub(super) const CIRCLES: [&[&str]; 4] = [
+/// Lists of interests, of which all users of a run choose from one.
+pub(super) const CIRCLES: [&[&str]; 5] = [
     &["go", "tea", "rust"],
+    // Enough interests for a long line.
+    &["go", "tea", "rust", "bees", "jazz", "maps"],
     &["café", "CAFÉ", "Café", "tea"],
     &["chess", "Chess", "ch\u{435}ss", "go"],
     &["ΣΊΣΥΦΟΣ", "σίσυφος", "σίσυφοσ", "Straße", "STRASSE"],
 ];
 
-/// Names of rooms: most are the lobby, and some of those that look otherwise are, too.
+/// Names of rooms. Most are the lobby, also some that look different.
 const ROOMS: [&str; 16] = [
     "lobby",
     "lobby",
@@ -67,7 +69,7 @@ const ROOMS: [&str; 16] = [
     " lobby",
 ];
 
-/// Display names: look-alikes, reserved ones, and such as are no names.
+/// Display names: look-alikes, reserved ones, and invalid ones.
 const NAMES: [&str; 32] = [
     "Ann",
     "ANN",
@@ -103,7 +105,15 @@ const NAMES: [&str; 32] = [
     "",
 ];
 
-/// Public ids, the last of which are none.
+/// Lists of names that look alike.
+pub(super) const LOOK_ALIKES: [&[&str]; 4] = [
+    &["Alice", "AIice", "ALlCE", "a1ice"],
+    &["bob", "b0b", "ВОВ", "BOB"],
+    &["Bill", "BiII", "BIll", "b1ll"],
+    &["Zoë", "Zoe\u{308}", "ZOË", "zoë"],
+];
+
+/// Public ids, the last of which are invalid.
 const IDS: [&str; 14] = [
     "ann",
     "ann",
@@ -121,11 +131,11 @@ const IDS: [&str; 14] = [
     "é",
 ];
 
-/// Beyond so many characters a run only gets slower.
+/// Longer texts only slow down a run.
 const LONG: u32 = 400;
 
-/// A text of a few characters, one that others say as well, or one of `most` characters: exactly,
-/// or one more.
+/// A text of a few characters, a text that other users send as well, or one of `most` characters or
+/// one more.
 pub(super) fn text(most: u32, dice: &mut Dice) -> Text {
     match dice.between(0, 9) {
         0 | 1 => Text::Words(dice.pick(&WORDS).into()),
@@ -147,13 +157,18 @@ fn letters(length: Shape, dice: &mut Dice) -> Text {
     }
 }
 
-/// No interests, a few, or one more than are allowed.
-pub(super) fn interests(those: &[&'static str], most: u32, dice: &mut Dice) -> Arc<[Arc<str>]> {
+/// No interests in `none` of eight draws; else a few, or one more than allowed.
+pub(super) fn interests(
+    those: &[&'static str],
+    none: u32,
+    most: u32,
+    dice: &mut Dice,
+) -> Arc<[Arc<str>]> {
     let some = match dice.between(0, 7) {
-        0..=3 => 0,
-        4 | 5 => 1,
+        times if times < none => 0,
+        7 => most.min(16) + 1,
         6 => dice.between(2, 3),
-        _ => most.min(16) + 1,
+        _ => 1,
     };
     (0..some).map(|_| dice.pick(those).into()).collect()
 }
@@ -163,17 +178,17 @@ pub(super) fn room(dice: &mut Dice) -> Arc<str> {
     dice.pick(&ROOMS).into()
 }
 
-/// A chosen name, one time in so many.
+/// A chosen name, one time in `one_in`.
 pub(super) fn name(one_in: u64, dice: &mut Dice) -> Option<Arc<str>> {
     dice.one_in(one_in).then(|| dice.pick(&NAMES).into())
 }
 
-/// A chosen public id, one time in so many.
+/// A chosen public id, one time in `one_in`.
 pub(super) fn public_id(one_in: u64, dice: &mut Dice) -> Option<Arc<str>> {
     dice.one_in(one_in).then(|| dice.pick(&IDS).into())
 }
 
-/// What is said of a break, now and then: as long as may be, too long, or nothing.
+/// An excuse for a break, sometimes: of the largest length, too long, or empty.
 pub(super) fn excuse(most: u32, dice: &mut Dice) -> Option<Arc<str>> {
     let times = |length: u32| "é".repeat(usize::try_from(length).unwrap_or(0)).into();
     match dice.between(0, 7) {

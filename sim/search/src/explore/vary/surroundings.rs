@@ -1,4 +1,4 @@
-//! The network, the pace of the server, and how clients retry.
+//! Draws the network, the server's times, and clients' retries.
 
 use chat_types::Span;
 
@@ -7,8 +7,7 @@ use super::people;
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::plan::{Capacity, Client, Plan};
 
-/// Latencies, from nearly none to hardly bearable. Most have a spread, without which there is
-/// nothing to race with.
+/// Latencies, from almost none to very long. Most have a spread, without which there are no races.
 const LATENCIES: [(u64, u64); 5] = [
     (1_000, 10_000),
     (5_000, 80_000),
@@ -17,7 +16,7 @@ const LATENCIES: [(u64, u64); 5] = [
     (80_000, 600_000),
 ];
 
-/// Draws what the network does by chance.
+/// Draws the network's random behaviour.
 pub(super) fn network(plan: &mut Plan, dice: &mut Dice) {
     let network = &mut plan.network;
     let own = network.latency.shape();
@@ -49,7 +48,7 @@ pub(super) fn network(plan: &mut Plan, dice: &mut Dice) {
     }
 }
 
-/// Off, as it was, or one time in one of these.
+/// Off, the scenario's own value, or one time in one of these.
 fn chance(name: &str, own: Ratio, one_in: &[u32], dice: &mut Dice) -> Ratio {
     let drawn = match dice.between(0, 4) {
         0 => own,
@@ -62,14 +61,14 @@ fn chance(name: &str, own: Ratio, one_in: &[u32], dice: &mut Dice) -> Ratio {
     drawn
 }
 
-/// Draws how long the server takes, and how clients retry.
+/// Draws the server's times, and clients' retries.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     capacity(plan, dice);
     client(plan, dice);
 }
 
-/// A journal that takes long and has few waiting for it, and a network that doubles calls: what is
-/// repeated finds its first attempt waiting, and would be refused.
+/// A slow journal with few pending entries, and a network that duplicates calls: a repetition finds
+/// its first attempt waiting, and would otherwise be refused.
 pub(super) fn narrow_journal(plan: &mut Plan, dice: &mut Dice) {
     let commit = dice.pick(&[
         Shape::Fixed(Span::millis(30).0),
@@ -96,7 +95,7 @@ fn client(plan: &mut Plan, dice: &mut Dice) {
             max: dice.pick(&[own.max, ms(200), ms(1_000), ms(4_000)]),
             attempts: dice.pick(&[own.attempts, 1, 2, 4, 20]),
         };
-        // Who never waits for as long as a usual round trip takes never hears an answer.
+        // A client whose timeout is shorter than a usual round trip never receives an answer.
         let usual = |table: &Quantiles| table.at(u64::MAX / 100 * 99);
         let capacity = &plan.capacity;
         let served = usual(&capacity.service) + usual(&capacity.commit);
@@ -118,7 +117,7 @@ fn client(plan: &mut Plan, dice: &mut Dice) {
     }
 }
 
-/// Snapshots so often that a crash finds one: what one lacks is missed only behind it.
+/// Draws frequent snapshots, so that a crash recovers from one and shows what it lacks.
 pub(super) fn snapshots(capacity: &mut Capacity, dice: &mut Dice) {
     if !dice.one_in(5) {
         capacity.snapshot_every = dice.pick(&[1, 1, 2, 5, 10, 20, 50]);
@@ -153,7 +152,7 @@ fn capacity(plan: &mut Plan, dice: &mut Dice) {
     }
     snapshots(capacity, dice);
     if dice.one_in(6) {
-        // Clients that retry in step are served by so many at a time.
+        // Clients that retry in step must fit into the queue for service.
         capacity.queue = dice.between(4, 16).max(users.div_ceil(4));
         dice.say(format!("line for service {}", capacity.queue));
     }

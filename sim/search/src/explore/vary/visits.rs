@@ -1,8 +1,7 @@
-//! Visits: what people do on any day, each in an order that can work.
+//! Visits: everyday sequences of actions, each in a plausible order.
 //!
-//! A visit begins with a call that registers. Nobody speaks before it is in a room, or without the
-//! stick where that is needed; in between people look things up, rest, and name grants that are
-//! over.
+//! A visit begins with a call that registers. Users send only in a room, and only with the stick
+//! where it is required. In between they read, take breaks, and name past grants.
 
 use std::sync::Arc;
 
@@ -15,31 +14,33 @@ use sim_model::draw::Shape;
 use sim_model::plan::{Choice, Grant, Step, Verb};
 use sim_model::protocol::{Plain, ReadBy};
 
-/// How long users wait for a partner or a stick before they give up. Where it takes longer, their
-/// flow ends there.
+/// How long users wait for a partner or a stick. After it their flow ends.
 const WITHIN: Span = Span::secs(20);
 
-/// The most breaks in a row: they alarm a boss who notices each of them.
+/// The largest number of breaks in a row, which raises the alert level of an attentive boss to its
+/// maximum.
 const BREAKS: u32 = 7;
 
-/// What most visits of one run are about. Some races need all users to do the same.
+/// The main activity of a run. Some races need all users to do the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Theme {
     /// Visits of every kind.
     Anything,
-    /// Partners, one after another, of whom many share such interests.
+    /// Matches one after another, with shared interests from this list.
     Line(&'static [&'static str]),
-    /// The same, and all of them wait without a stream.
+    /// Matches where all users wait without a stream.
     Absent(&'static [&'static str]),
-    /// Partners, half of whom are blocked: the line holds many who cannot meet each other.
+    /// Matches where half of the partners are blocked: the queue holds many incompatible users.
     Grudges(&'static [&'static str]),
     /// Mostly breaks.
     Rest,
+    /// Rooms, under these names, which look alike, and under operators who mute and ban.
+    Barred(&'static [&'static str]),
 }
 
 impl Theme {
     pub(super) fn draw(dice: &mut Dice) -> Self {
-        match dice.between(0, 7) {
+        match dice.between(0, 9) {
             0 => {
                 dice.say("all at the line");
                 Self::Line(dice.pick(&said::CIRCLES))
@@ -56,32 +57,42 @@ impl Theme {
                 dice.say("all at the line, with grudges");
                 Self::Grudges(dice.pick(&said::CIRCLES))
             }
+            4 | 5 => {
+                dice.say("all alike, and barred");
+                Self::Barred(dice.pick(&said::LOOK_ALIKES))
+            }
             _ => Self::Anything,
         }
     }
 }
 
-/// Some visits one after another.
+/// Several visits one after another.
 pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> {
     let mut flow = Vec::new();
     let visits = match theme {
         Theme::Anything => dice.pick(&[1, 1, 2, 2, 3, 4]),
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(2, 16),
-        Theme::Rest => dice.between(2, 7),
+        Theme::Rest | Theme::Barred(_) => dice.between(2, 7),
+    };
+    // A participant that unregisters comes back under another number, and perhaps another name.
+    let leaves = match theme {
+        Theme::Anything | Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => 12,
+        Theme::Rest | Theme::Barred(_) => 2,
     };
     for nth in 0..visits {
         let kind = match theme {
             Theme::Anything => dice.between(0, 11),
             Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(5, 9),
             Theme::Rest => dice.pick(&[0, 5, 10, 10, 10]),
+            Theme::Barred(_) => dice.pick(&[0, 0, 0, 0, 5]),
         };
         match kind {
-            0..=4 => room(server, nth, dice, &mut flow),
+            0..=4 => room(theme, server, nth, dice, &mut flow),
             5..=8 => partner(theme, server, nth, dice, &mut flow),
             9 => line(theme, server, nth, dice, &mut flow),
             _ => rest(server, dice, &mut flow),
         }
-        if dice.one_in(12) {
+        if dice.one_in(leaves) {
             flow.push(Step::Call(Verb::Plain(Plain::Unregister)));
         }
     }
@@ -91,14 +102,23 @@ pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> 
     flow
 }
 
-/// Most of those who choose a name do so when they come. A chosen name is kept for good; later ones
-/// are for those who were put out meanwhile.
+/// How rarely a visit chooses a name. Most choose one on arrival. A chosen name cannot change, so
+/// later choices only matter after a registration ended.
 fn chooses(nth: u32) -> u64 {
     if nth == 0 { 4 } else { 10 }
 }
 
+/// A chosen name, or none.
+fn name(theme: Theme, nth: u32, dice: &mut Dice) -> Option<Arc<str>> {
+    match theme {
+        Theme::Anything | Theme::Rest => said::name(chooses(nth), dice),
+        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => said::name(8, dice),
+        Theme::Barred(names) => (!dice.one_in(4)).then(|| dice.pick(names).into()),
+    }
+}
+
 /// A visit whose user types while its own check waits. The check waits longer than ten seconds, so
-/// that the room is sent a notice of it, too.
+/// that the room also receives a notice of it.
 pub(super) fn typing_while_waiting(server: &Config, dice: &mut Dice) -> Vec<Step> {
     let login = Verb::Login {
         room: said::room(dice),
@@ -121,15 +141,15 @@ pub(super) fn typing_while_waiting(server: &Config, dice: &mut Dice) -> Vec<Step
     vec![Step::Call(login), Step::Loop { count, steps }]
 }
 
-/// A visit to a named room, and at times another one to it, or to another, at once.
-fn room(server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
+/// A visit to a named room, sometimes followed at once by another visit to it, or to another room.
+fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
     let room = said::room(dice);
     let rooms = dice.pick(&[1, 1, 1, 1, 1, 1, 2]);
     for again in 0..dice.pick(&[1, 1, 2]) {
         steps.push(Step::Call(Verb::Login {
             room: Arc::clone(&room),
             rooms,
-            name: said::name(chooses(nth + again), dice),
+            name: name(theme, nth + again, dice),
         }));
         if dice.one_in(8) {
             steps.push(Step::Call(Verb::Login {
@@ -149,19 +169,32 @@ fn room(server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
             pause(steps, dice);
         }
         maybe_read(steps, server, dice);
-        maybe_end(steps, dice);
+        maybe_end(theme, steps, dice);
     }
 }
 
-/// The room is left, mostly; or whoever spoke is blocked or reported first.
-fn maybe_end(steps: &mut Vec<Step>, dice: &mut Dice) {
-    match dice.between(0, 15) {
+/// Mostly leaves the room; sometimes blocks or reports the last sender first.
+fn maybe_end(theme: Theme, steps: &mut Vec<Step>, dice: &mut Dice) {
+    let ends = if matches!(theme, Theme::Barred(_)) {
+        5
+    } else {
+        15
+    };
+    match dice.between(0, ends) {
         0 => {
             steps.push(Step::Call(Verb::Plain(Plain::Block)));
             if dice.coin() {
                 steps.extend([think(dice), Step::Call(Verb::Plain(Plain::Unblock))]);
                 return;
             }
+            // The history is read on and on, while the blocked one may be forgotten.
+            let (before, limit) = (None, 50);
+            let past = Step::Call(Verb::History { before, limit });
+            let round = [think(dice), past];
+            steps.push(Step::Loop {
+                count: dice.between(2, 8),
+                steps: round.into(),
+            });
         }
         1 => steps.push(report(dice)),
         2 | 3 => return,
@@ -170,10 +203,10 @@ fn maybe_end(steps: &mut Vec<Step>, dice: &mut Dice) {
     steps.push(Step::Call(Verb::Plain(Plain::LeaveChat)));
 }
 
-/// A turn with the stick: a draft, changed or thrown away at times, and at times a turn given up.
+/// A turn with the stick: a draft, sometimes changed or cleared, and sometimes a turn given up.
 fn turn(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
     if dice.one_in(4) {
-        // A draft may begin before the stick comes.
+        // A draft may begin before the grant.
         steps.push(append(server, dice));
     }
     steps.push(Step::Call(Verb::TalkingStick(grant(12, dice))));
@@ -201,18 +234,18 @@ fn turn(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
     }
     steps.push(Step::Call(match dice.between(0, 7) {
         0 => Verb::Reset(grant(2, dice)),
-        // The stick is kept until its lease ends, or the room is left.
+        // The stick is kept until its lease ends, or until the user leaves.
         1 => Verb::Plain(Plain::ListUsers),
         _ => Verb::Plain(Plain::Push),
     }));
     if dice.one_in(10) {
-        // Without a draft, or with none any more.
+        // A push without a draft.
         steps.push(Step::Call(Verb::Plain(Plain::Push)));
     }
 }
 
-/// The grant that a call names one time in so many: who was granted the stick before, and lost it,
-/// names one that is over.
+/// The grant that a call names one time in `one_in`. A user that lost the stick then names a past
+/// grant.
 fn grant(one_in: u64, dice: &mut Dice) -> Grant {
     if dice.one_in(one_in) {
         Grant::Latest
@@ -221,22 +254,22 @@ fn grant(one_in: u64, dice: &mut Dice) -> Grant {
     }
 }
 
-/// A partner from the line, a few words, and one of several ends.
+/// A match, a few messages, and one of several ends.
 fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
     steps.push(enter(theme, server, nth, dice));
     let is_absent = match theme {
-        Theme::Anything | Theme::Rest => false,
+        Theme::Anything | Theme::Rest | Theme::Barred(_) => false,
         Theme::Line(_) => dice.one_in(4),
         Theme::Grudges(_) => dice.one_in(8),
         Theme::Absent(_) => true,
     };
     if is_absent {
-        // It waits on without a stream.
+        // It keeps waiting without a stream.
         let away = dice.pick(&[Span::millis(100), Span::millis(800), Span::secs(3)]);
         steps.push(Step::Disconnect(Some(away)));
     }
     if matches!(theme, Theme::Grudges(_)) && dice.one_in(4) {
-        // Both may wait by now, and can meet from here on.
+        // Both may wait by now, and can be matched from here on.
         steps.extend([think(dice), Step::Call(Verb::Plain(Plain::Unblock))]);
     }
     steps.push(Step::Await {
@@ -252,7 +285,7 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
         }));
     }
     let words = match theme {
-        Theme::Anything | Theme::Rest => dice.between(0, 4),
+        Theme::Anything | Theme::Rest | Theme::Barred(_) => dice.between(0, 4),
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(0, 1),
     };
     for _ in 0..words {
@@ -274,7 +307,7 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
         _ if is_grudge => vec![Step::Call(Verb::Plain(Plain::Block))],
         0 => vec![Step::Call(Verb::Plain(Plain::Block))],
         1 => vec![report(dice), Step::Call(Verb::Plain(Plain::LeaveChat))],
-        // The next partner is asked for while this one is still there: refused, or in line.
+        // A new search while the chat is live, which is refused or waits.
         2 => vec![think(dice)],
         3 => vec![
             Step::Call(Verb::Plain(Plain::Block)),
@@ -289,11 +322,11 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
     steps.extend(end);
 }
 
-/// A wait in line that is given up.
+/// A wait in the queue that is given up.
 fn line(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
     steps.push(enter(theme, server, nth, dice));
     if dice.one_in(4) {
-        // Waiting already, or chatting.
+        // A second search, which is refused or waits.
         steps.push(enter(theme, server, nth + 1, dice));
     }
     steps.push(think(dice));
@@ -302,7 +335,7 @@ fn line(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
         weight: 1,
         steps: [Step::Call(verb)].into(),
     };
-    // Who was matched meanwhile leaves the chat.
+    // A user that was matched meanwhile leaves the chat.
     steps.push(Step::Choose(
         [
             leave(Verb::Plain(Plain::LeaveQueue)),
@@ -312,8 +345,25 @@ fn line(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
     ));
 }
 
-/// Breaks: one or a few, or so many that the boss is alarmed.
+/// Breaks: a few, or so many that the boss reaches its highest alert level.
 fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
+    if dice.one_in(4) {
+        // A client that does not wait for the last answers can disconnect before they are sent.
+        let rest = Verb::Break {
+            kind: None,
+            excuse: None,
+        };
+        let (count, steps_of_round) = (dice.between(5, BREAKS), [Step::Call(rest)].into());
+        let (wait, by) = (Span::secs(5).min(server.max_wait), ReadBy::Handle);
+        steps.extend([
+            Step::Loop {
+                count,
+                steps: steps_of_round,
+            },
+            Step::Call(Verb::Check { wait, by }),
+        ]);
+        return;
+    }
     for _ in 0..dice.pick(&[1, 1, 2, 3]) {
         let kind = dice.coin().then(|| dice.pick(BreakKind::ALL));
         let excuse = said::excuse(server.max_excuse, dice);
@@ -341,14 +391,16 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
 }
 
 fn enter(theme: Theme, server: &Config, nth: u32, dice: &mut Dice) -> Step {
-    let (one_in, circle) = match theme {
-        Theme::Anything | Theme::Rest => (chooses(nth), said::INTERESTS.as_slice()),
-        Theme::Line(circle) | Theme::Absent(circle) | Theme::Grudges(circle) => (8, circle),
+    let (one_in, circle, none) = match theme {
+        Theme::Anything | Theme::Rest | Theme::Barred(_) => {
+            (chooses(nth), said::INTERESTS.as_slice(), 4)
+        }
+        Theme::Line(circle) | Theme::Absent(circle) | Theme::Grudges(circle) => (8, circle, 2),
     };
     Step::Call(Verb::EnterQueue {
-        name: said::name(one_in, dice),
+        name: name(theme, nth, dice),
         user_id: said::public_id(one_in, dice),
-        interests: said::interests(circle, server.max_interests, dice),
+        interests: said::interests(circle, none, server.max_interests, dice),
     })
 }
 
@@ -373,7 +425,7 @@ fn think(dice: &mut Dice) -> Step {
     Step::Think(table(Shape::Uniform(0, Span::millis(most).0)))
 }
 
-/// The room's past or its members, a word in passing, or one's own stress.
+/// Reads history or members, types, or checks stress, sometimes.
 fn maybe_look_up(steps: &mut Vec<Step>, dice: &mut Dice) {
     let verb = match dice.between(0, 15) {
         0 | 1 => Verb::History {
@@ -397,7 +449,7 @@ fn maybe_read(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
     }
 }
 
-/// A while without a call, or without any connection.
+/// A pause without a call, or without a connection.
 fn pause(steps: &mut Vec<Step>, dice: &mut Dice) {
     match dice.between(0, 7) {
         0 => {

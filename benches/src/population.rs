@@ -1,0 +1,362 @@
+//! A population: many participants in one Hub, in blocks of eight. Two are idle, two chat with each
+//! other, and four share a named room with a stick.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use chat_core::config::{Limit, Matching, RateLimit};
+use chat_core::{
+    Address, Caller, Command, Config, EnterQueue, Entry, Hub, Implied, Operate, Reply, RequestKey,
+    RoomId, SecretHash, Span, Time, UserId, mix,
+};
+
+/// The number of participants in a block.
+pub const BLOCK: usize = 8;
+
+/// The idle places of a block.
+pub const IDLE: [usize; 2] = [0, 1];
+
+/// The places of the pair.
+pub const PAIR: [usize; 2] = [2, 3];
+
+/// The places of the four in a named room.
+pub const ROOM: [usize; 4] = [4, 5, 6, 7];
+
+const SEED: u64 = 42;
+
+/// Longer than any benchmark, so that no participant goes away.
+const EVER: Span = Span::secs(365 * 86_400);
+
+/// The participant at a place, and its handle.
+#[derive(Clone, Copy, Debug)]
+struct Seat {
+    user: UserId,
+    handle: SecretHash,
+}
+
+/// A Hub with many participants.
+#[derive(Clone, Debug)]
+pub struct Population {
+    hub: Hub,
+    now: Time,
+    pace: Span,
+    seats: Vec<Seat>,
+    /// The number of minted handles.
+    minted: u64,
+}
+
+/// The outcomes of handled entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Accepted entries.
+    pub accepted: u64,
+    /// Refused entries.
+    pub refused: u64,
+    /// Effects for the shell.
+    pub effects: u64,
+}
+
+/// The speed of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// No timer is ever due, so each command is measured alone.
+    Still,
+    /// Each participant calls every thirty seconds on average, and all deadlines have their usual
+    /// length.
+    Lively,
+}
+
+impl Population {
+    /// An empty population, for this many participants.
+    #[must_use]
+    pub fn empty(size: usize, matching: Matching, pace: Pace) -> Self {
+        let step = match pace {
+            Pace::Still => Span(1),
+            Pace::Lively => Span(30_000_000 / size as u64),
+        };
+        Self {
+            hub: Hub::new(config(matching, pace), SEED),
+            now: Time(1_000_000),
+            pace: step,
+            seats: Vec::new(),
+            minted: 0,
+        }
+    }
+
+    /// A population of this many participants, rounded down to whole blocks.
+    #[must_use]
+    pub fn new(size: usize, matching: Matching, pace: Pace) -> Self {
+        let mut population = Self::empty(size, matching, pace);
+        population.seats.reserve(size);
+        for block in 0..size / BLOCK {
+            population.seat_block(block, matching);
+        }
+        population
+    }
+
+    fn seat_block(&mut self, block: usize, matching: Matching) {
+        for place in 0..BLOCK {
+            let seat = self.register(block, place);
+            self.seats.push(seat);
+        }
+        // Waiters that find no partner.
+        if matching == Matching::Interests {
+            let alone = self.call(block, IDLE[1], enter(&format!("alone {block}")));
+            self.carry_out(&alone);
+        }
+    }
+
+    /// Registers a newcomer for a place, and puts it where the place belongs.
+    fn register(&mut self, block: usize, place: usize) -> Seat {
+        self.minted += 1;
+        let handle = secret(1, self.minted);
+        let command = match place {
+            place if ROOM.contains(&place) => login(block, place),
+            place if PAIR.contains(&place) => enter(&format!("pair {block}")),
+            _ => Command::Arrive,
+        };
+        let reply = self.carry_out(&newcomer(1, self.minted, command));
+        let (Reply::LoggedIn { user, .. }
+        | Reply::Arrived { user }
+        | Reply::Waiting { user, .. }
+        | Reply::Matched { user, .. }) = reply
+        else {
+            panic!("a registration is answered by {reply:?}");
+        };
+        // Uses the handle: an unused registration would expire soon.
+        self.carry_out(&Entry::Implied {
+            user,
+            implied: Implied::Seen { waiting: None },
+        });
+        Seat { user, handle }
+    }
+
+    /// Replaces the participant at this place by a newcomer.
+    pub fn replace(&mut self, block: usize, place: usize) {
+        let leave = self.call(block, place, Command::Unregister);
+        self.carry_out(&leave);
+        self.seats[block * BLOCK + place] = self.register(block, place);
+    }
+
+    /// The Hub.
+    #[must_use]
+    pub const fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// The time between two entries.
+    #[must_use]
+    pub const fn pace(&self) -> Span {
+        self.pace
+    }
+
+    /// The Hub and the time, for a node that continues.
+    #[must_use]
+    pub fn into_hub(self) -> (Hub, Time) {
+        (self.hub, self.now)
+    }
+
+    /// The number of blocks.
+    #[must_use]
+    pub fn blocks(&self) -> usize {
+        self.seats.len() / BLOCK
+    }
+
+    /// The participant at this place.
+    #[must_use]
+    pub fn user(&self, block: usize, place: usize) -> UserId {
+        self.seats[block * BLOCK + place].user
+    }
+
+    /// The room of the block's four.
+    ///
+    /// # Panics
+    /// If they have none, which is a mistake in a benchmark.
+    #[must_use]
+    pub fn room(&self, block: usize) -> RoomId {
+        let rooms = self.hub.rooms_of(self.user(block, ROOM[0]));
+        *rooms.first().expect("the four stay where they are")
+    }
+
+    /// A command of the participant at this place.
+    #[must_use]
+    pub fn call(&self, block: usize, place: usize, command: Command) -> Entry {
+        Entry::Call {
+            caller: Caller::Handle(self.seats[block * BLOCK + place].handle),
+            key: None,
+            command,
+        }
+    }
+
+    /// A command of the participant at this place, with a request key.
+    #[must_use]
+    pub fn keyed_call(&self, block: usize, place: usize, command: Command) -> Entry {
+        Entry::Call {
+            caller: Caller::Handle(self.seats[block * BLOCK + place].handle),
+            key: Some(RequestKey(block as u128)),
+            command,
+        }
+    }
+
+    /// A consequence of reads or streams of the participant at this place.
+    #[must_use]
+    pub fn imply(&self, block: usize, place: usize, implied: Implied) -> Entry {
+        let user = self.user(block, place);
+        Entry::Implied { user, implied }
+    }
+
+    /// The entry of a participant that has read its inbox to the end.
+    #[must_use]
+    pub fn read(&self, block: usize, place: usize) -> Entry {
+        let user = self.user(block, place);
+        let (end, _) = self.hub.inbox_cursors(user).unwrap_or_default();
+        let implied = Implied::Read {
+            acknowledged: end,
+            delivered: end,
+        };
+        Entry::Implied { user, implied }
+    }
+
+    /// Handles an entry that must be accepted.
+    ///
+    /// # Panics
+    /// If it is refused, which is a mistake in a benchmark.
+    pub fn carry_out(&mut self, entry: &Entry) -> Reply {
+        self.now += self.pace;
+        let reply = match self.hub.handle(self.now, entry) {
+            Ok(reply) => reply,
+            Err(reject) => panic!("{entry:?} is refused: {reject}"),
+        };
+        while self.hub.poll_effect().is_some() {}
+        reply
+    }
+
+    /// Handles the measured entries.
+    pub fn handle(&mut self, entries: &[Entry]) -> Tally {
+        let began = self.now;
+        self.now += self.pace.times(entries.len() as u64);
+        handle_all(&mut self.hub, began, self.pace, entries)
+    }
+}
+
+/// Passes entries to a Hub and drains its effects. Never inlined, because instruction counters find
+/// it by name.
+#[inline(never)]
+pub fn handle_all(hub: &mut Hub, mut at: Time, pace: Span, entries: &[Entry]) -> Tally {
+    let mut tally = Tally::default();
+    for entry in entries {
+        at += pace;
+        match black_box(hub.handle(at, entry)) {
+            Ok(_) => tally.accepted += 1,
+            Err(_) => tally.refused += 1,
+        }
+        while let Some(effect) = hub.poll_effect() {
+            black_box(effect);
+            tally.effects += 1;
+        }
+    }
+    tally
+}
+
+/// Limits that no benchmark reaches.
+fn config(matching: Matching, pace: Pace) -> Config {
+    let config = Config {
+        matching,
+        turn_limit: Limit::None,
+        rate_limit: RateLimit::None,
+        registration_rate_limit: RateLimit::None,
+        max_participants: 2_000_000,
+        max_queue: 2_000_000,
+        interest_patience: EVER,
+        ..Config::default()
+    };
+    match pace {
+        Pace::Lively => config,
+        Pace::Still => Config {
+            idle_timeout: EVER,
+            unused_timeout: EVER,
+            reconnect_grace: EVER,
+            stick_lease: EVER,
+            ..config
+        },
+    }
+}
+
+/// The hash of the `n`th handle of a series.
+#[must_use]
+pub fn secret(series: u64, n: u64) -> SecretHash {
+    let mut hash = [0; 16];
+    let (left, right) = hash.split_at_mut(8);
+    left.copy_from_slice(&mix(series, n).to_le_bytes());
+    right.copy_from_slice(&mix(n, series).to_le_bytes());
+    SecretHash(hash)
+}
+
+/// A registration with the `n`th handle of a series.
+#[must_use]
+pub fn newcomer(series: u64, n: u64, command: Command) -> Entry {
+    Entry::Call {
+        caller: Caller::New {
+            handle: secret(series, n),
+            reader: secret(!series, n),
+            from: Address(n),
+        },
+        key: None,
+        command,
+    }
+}
+
+/// A later command of that newcomer.
+#[must_use]
+pub fn by_newcomer(series: u64, n: u64, command: Command) -> Entry {
+    Entry::Call {
+        caller: Caller::Handle(secret(series, n)),
+        key: None,
+        command,
+    }
+}
+
+/// Whether the `n`th handle of a series is registered.
+#[must_use]
+pub fn is_there(hub: &Hub, series: u64, n: u64) -> bool {
+    hub.user_by_handle(&secret(series, n)).is_some()
+}
+
+/// Entering the queue with this interest.
+#[must_use]
+pub fn enter(interest: &str) -> Command {
+    Command::EnterQueue(EnterQueue {
+        interests: Arc::from([Arc::from(interest)]),
+        ..EnterQueue::default()
+    })
+}
+
+/// Joining the block's room.
+#[must_use]
+pub fn login(block: usize, place: usize) -> Command {
+    Command::Login {
+        username: agent_name(block, place).into(),
+        room: room_name(block).into(),
+    }
+}
+
+/// The name of a participant that has chosen one.
+#[must_use]
+pub fn agent_name(block: usize, place: usize) -> String {
+    format!("agent {block} of {place}")
+}
+
+/// The name of the block's room. All names have the same length.
+#[must_use]
+pub fn room_name(block: usize) -> String {
+    format!("room {block:07}")
+}
+
+/// An operator's act.
+#[must_use]
+pub fn operate(act: Operate) -> Entry {
+    Entry::Operate {
+        operator: "operator".into(),
+        act,
+    }
+}

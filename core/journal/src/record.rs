@@ -1,0 +1,218 @@
+//! Records: one batch of the node each, as bytes.
+//!
+//! ```text
+//! "TSJOURNL" | format u16 | head and entries, by postcard | link of all before
+//! ```
+//!
+//! The link is checked before anything else is read, so that damaged bytes are never parsed.
+
+use chat_core::{Entry, Position, Time, VERSION};
+use serde::{Deserialize, Serialize};
+
+use crate::identity::Identity;
+use crate::link::Link;
+
+/// The first bytes of every record.
+const MAGIC: &[u8; 8] = b"TSJOURNL";
+
+/// The version of the form of records.
+pub const FORMAT: u16 = 1;
+
+/// The most bytes of a record that is read. A batch has at most `max_batch` entries, each with a text
+/// of `max_message` characters at most: 16 MiB by default.
+pub const MAX_RECORD_BYTES: usize = 256 << 20;
+
+/// What stands before the entries.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Head<'a> {
+    /// The version of the core that wrote it.
+    core: &'a str,
+    realm: u128,
+    /// Which owner of the journal wrote it; 1 where there is one machine.
+    owner: u64,
+    batch: u64,
+    first: Position,
+    at: Time,
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    head: Head<'a>,
+    entries: &'a [Entry],
+}
+
+#[derive(Deserialize)]
+struct Found<'a> {
+    #[serde(borrow)]
+    head: Head<'a>,
+    entries: Vec<Entry>,
+}
+
+/// A record that was read and belongs where it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The position of the first entry.
+    pub first: Position,
+    /// The instant of all entries.
+    pub at: Time,
+    /// The entries, at least one.
+    pub entries: Vec<Entry>,
+}
+
+impl Record {
+    /// The position of the last entry.
+    #[must_use]
+    pub fn last(&self) -> Position {
+        Position(self.first.0 + self.entries.len() as u64 - 1)
+    }
+}
+
+/// A batch as a record that is not written yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sealed {
+    /// The position of the first entry: the key under which the record is stored.
+    pub first: Position,
+    /// What to write.
+    pub bytes: Vec<u8>,
+    /// The chain behind this record. It holds once the bytes are durable.
+    pub after: Chain,
+}
+
+/// Why bytes are not the next record of a journal.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    /// The bytes are not those that were written, or follow other records than these.
+    #[error("its checksum does not continue the record before it")]
+    Link,
+    /// The record is of another form.
+    #[error("its format is {0}, and this version reads format {FORMAT}")]
+    Format(u16),
+    /// Another version of the core wrote it.
+    #[error(
+        "version {0} of the core wrote it, and this is version {VERSION}: start that version once and stop it in good order, which leaves a snapshot to go on from"
+    )]
+    Version(String),
+    /// The checksum is right, and the content is not a record that follows: a bug.
+    #[error("its checksum is right, but {0}")]
+    Content(String),
+}
+
+/// The end of a journal, where the next record goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chain {
+    realm: u128,
+    owner: u64,
+    batches: u64,
+    last: Position,
+    tip: Link,
+}
+
+impl Chain {
+    /// The end of the empty journal.
+    #[must_use]
+    pub fn new(identity: &Identity) -> Self {
+        Self {
+            realm: identity.realm,
+            owner: 1,
+            batches: 0,
+            last: Position(0),
+            tip: identity.origin(),
+        }
+    }
+
+    /// The position of the last entry; 0 when there is none.
+    #[must_use]
+    pub const fn last(&self) -> Position {
+        self.last
+    }
+
+    /// The link of the last record.
+    #[must_use]
+    pub const fn tip(&self) -> Link {
+        self.tip
+    }
+
+    /// How many records the journal has had.
+    #[must_use]
+    pub const fn batches(&self) -> u64 {
+        self.batches
+    }
+
+    /// Makes the batch, all of it at one instant, the next record.
+    ///
+    /// # Panics
+    /// When there is no entry, or one cannot be serialised: bugs.
+    #[must_use]
+    pub fn seal(&self, at: Time, entries: &[Entry]) -> Sealed {
+        assert!(!entries.is_empty(), "the node appends no empty batch");
+        let first = self.last.next();
+        let head = Head {
+            core: VERSION,
+            realm: self.realm,
+            owner: self.owner,
+            batch: self.batches + 1,
+            first,
+            at,
+        };
+        let mut bytes = Vec::from(*MAGIC);
+        bytes.extend_from_slice(&FORMAT.to_le_bytes());
+        let written = Written { head, entries };
+        let mut bytes = postcard::to_extend(&written, bytes).expect("entries serialise");
+        let tip = self.tip.close(&mut bytes);
+        let after = self.behind(first, entries.len(), tip);
+        Sealed {
+            first,
+            bytes,
+            after,
+        }
+    }
+
+    /// Reads the next record, and goes behind it. A record that does not follow changes nothing.
+    ///
+    /// # Errors
+    /// Why it is not the next record.
+    pub fn follow(&mut self, bytes: &[u8]) -> Result<Record, Broken> {
+        let (content, tip) = self.tip.open(bytes).ok_or(Broken::Link)?;
+        let rest = content.strip_prefix(MAGIC);
+        let (format, rest) = rest
+            .and_then(|rest| rest.split_first_chunk::<2>())
+            .ok_or_else(|| Broken::Content("it is no record".into()))?;
+        let format = u16::from_le_bytes(*format);
+        if format != FORMAT {
+            return Err(Broken::Format(format));
+        }
+        let unread = |error: postcard::Error| Broken::Content(error.to_string());
+        // The version comes first: the rest may be of a form that this version does not know.
+        let (core, _) = postcard::take_from_bytes::<&str>(rest).map_err(unread)?;
+        if core != VERSION {
+            return Err(Broken::Version(core.into()));
+        }
+        let (Found { head, entries }, rest) = postcard::take_from_bytes(rest).map_err(unread)?;
+        let expected = Head {
+            core: VERSION,
+            realm: self.realm,
+            owner: self.owner,
+            batch: self.batches + 1,
+            first: self.last.next(),
+            at: head.at,
+        };
+        if head != expected || entries.is_empty() || !rest.is_empty() {
+            return Err(Broken::Content(format!("its head is {head:?}")));
+        }
+        *self = self.behind(head.first, entries.len(), tip);
+        Ok(Record {
+            first: head.first,
+            at: head.at,
+            entries,
+        })
+    }
+
+    fn behind(&self, first: Position, entries: usize, tip: Link) -> Self {
+        Self {
+            batches: self.batches + 1,
+            last: Position(first.0 + entries as u64 - 1),
+            tip,
+            ..*self
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! From what was written to the state of a server: all of what was acknowledged, or a refusal.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use chat_core::{Config, Entry, Hub, Position, Reject, Reply, Time};
+
+use crate::identity::Identity;
+use crate::mark::{Mark, Marks};
+use crate::record::{Broken, Chain, Record};
+use crate::snapshot::{Snapshot, SnapshotError};
+
+/// What was written, as it can be read back.
+pub trait Store {
+    /// Why reading fails.
+    type Error: std::error::Error;
+
+    /// The file of the newest snapshot first, then those before it, by their age: `number` 0 is the
+    /// newest. None where there is none.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn snapshot(&mut self, number: usize) -> Result<Option<Vec<u8>>, Self::Error>;
+
+    /// The file of marks.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn marks(&mut self) -> Result<Vec<u8>, Self::Error>;
+
+    /// Hands out the records whose first entry lies behind `after`, in the order of their positions,
+    /// each with the position under which it is stored, until `take` has had enough.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn records(
+        &mut self,
+        after: Position,
+        take: &mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>,
+    ) -> Result<(), Self::Error>;
+}
+
+/// Sees each entry that is applied, with its position, its instant and what it decides.
+pub type Look<'l> = &'l mut dyn FnMut(Position, Time, &Entry, &Result<Reply, Reject>);
+
+/// Whether a journal that has lost acknowledged entries may be gone on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// The recovery is refused.
+    Refused,
+    /// An operator has decided so: what can be read in one piece is the journal from now on.
+    Accepted,
+}
+
+/// A state to go on from.
+#[derive(Debug)]
+pub struct Recovered {
+    /// The state behind the last record.
+    pub hub: Hub,
+    /// The end of the journal.
+    pub chain: Chain,
+    /// The position of the snapshot that the recovery began from; 0 without one.
+    pub snapshot: Position,
+    /// What an operator should know.
+    pub warnings: Vec<Warning>,
+    /// From this position on, stored records are not part of the journal any more, and must be moved
+    /// away before the next one is written. Only after an accepted loss.
+    pub cut: Option<Position>,
+}
+
+/// What was found and does not hinder a start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Warning {
+    /// A snapshot cannot be used; an older one, or the journal from its beginning, stands for it.
+    Snapshot {
+        /// Its age: 0 is the newest.
+        number: usize,
+        /// Why not.
+        error: SnapshotError,
+    },
+    /// The journal ends behind its mark: the last entries are durable, and their callers may have
+    /// received no answers.
+    Unmarked {
+        /// The position of the mark.
+        marked: Position,
+        /// The last position of the journal.
+        last: Position,
+    },
+    /// What would have been a refusal, had the loss not been accepted. The words are the refusal's.
+    Accepted(String),
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Snapshot { number: 0, error } => {
+                write!(f, "the newest snapshot cannot be used: {error}")
+            }
+            Self::Snapshot { number, error } => {
+                write!(
+                    f,
+                    "snapshot {} from the end cannot be used: {error}",
+                    number + 1
+                )
+            }
+            Self::Unmarked { marked, last } => write!(
+                f,
+                "the journal ends at position {}, and answers up to position {} are known to have \
+                 left: the last {} entries are kept",
+                last.0,
+                marked.0,
+                last.0 - marked.0
+            ),
+            Self::Accepted(refusal) => write!(f, "loss accepted: {refusal}"),
+        }
+    }
+}
+
+/// Why a server does not start from what was written.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoveryError<E: std::error::Error> {
+    /// The store cannot be read.
+    #[error("the journal cannot be read: {0}")]
+    Store(#[source] E),
+    /// A record is missing, damaged or foreign.
+    #[error("the record at position {} is not usable: {broken}. The journal is whole up to position {}{}", at.0, last.0, Known(*marked))]
+    Record {
+        /// The position under which the record is stored.
+        at: Position,
+        /// What is wrong with it.
+        broken: Broken,
+        /// The last position before it.
+        last: Position,
+        /// The position up to which answers are known to have left, if it is known.
+        marked: Option<Position>,
+    },
+    /// Records are missing.
+    #[error("positions {} to {} are missing from the journal{}", from.0, to.0, Known(*marked))]
+    Hole {
+        /// The first missing position.
+        from: Position,
+        /// The last missing position.
+        to: Position,
+        /// The position up to which answers are known to have left, if it is known.
+        marked: Option<Position>,
+    },
+    /// The journal ends before its mark.
+    #[error("the journal ends at position {}, but answers up to position {} have left: positions {} to {} are lost", last.0, marked.0, last.0 + 1, marked.0)]
+    Lost {
+        /// The last position of the journal.
+        last: Position,
+        /// The position of the mark.
+        marked: Position,
+    },
+    /// The journal's record at its mark is not the one that was acknowledged.
+    #[error("the record that ends at position {} is not the one whose answers have left", at.0)]
+    Diverged {
+        /// The position of the mark.
+        at: Position,
+    },
+    /// The mark cannot be read.
+    #[error("the file of marks is {what}: the journal ends at position {}, and whether answers beyond it have left is unknown", last.0)]
+    NoMark {
+        /// `absent` or `damaged`.
+        what: &'static str,
+        /// The last position of the journal.
+        last: Position,
+    },
+}
+
+/// What the mark adds to a sentence.
+struct Known(Option<Position>);
+
+impl fmt::Display for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(marked) => write!(f, "; answers up to position {} have left", marked.0),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Recovers the state of a server: from its newest usable snapshot, and the records behind that.
+///
+/// Without a snapshot, the first record names the limits and the seed. `config` stands in where there is
+/// no record at all, as when a server died before its first one.
+///
+/// # Errors
+/// When anything acknowledged may be missing, unless the `loss` is accepted.
+pub fn recover<S: Store>(
+    store: &mut S,
+    identity: &Identity,
+    config: &Config,
+    loss: Loss,
+    look: Look<'_>,
+) -> Result<Recovered, RecoveryError<S::Error>> {
+    let marks = store.marks().map_err(RecoveryError::Store)?;
+    let mut warnings = Vec::new();
+    let (chain, hub) = beginning(store, identity, config, &mut warnings)?;
+    let snapshot = chain.last();
+    let mut replay = Replay {
+        chain,
+        hub,
+        marks: Marks::read(&marks),
+        snapshot,
+        at_mark: None,
+        look,
+    };
+    replay.pass_mark();
+    let whole = replay.all(store).and_then(|()| replay.check_end());
+    let mut cut = None;
+    match (whole, loss) {
+        (Ok(warning), _) => warnings.extend(warning),
+        (Err(error @ RecoveryError::Store(_)), _) | (Err(error), Loss::Refused) => {
+            return Err(error);
+        }
+        (Err(error), Loss::Accepted) => {
+            cut = Some(replay.chain.last().next());
+            warnings.push(Warning::Accepted(error.to_string()));
+        }
+    }
+    Ok(Recovered {
+        hub: replay.hub,
+        chain: replay.chain,
+        snapshot,
+        warnings,
+        cut,
+    })
+}
+
+/// The newest usable snapshot, or the empty server.
+fn beginning<S: Store>(
+    store: &mut S,
+    identity: &Identity,
+    config: &Config,
+    warnings: &mut Vec<Warning>,
+) -> Result<(Chain, Hub), RecoveryError<S::Error>> {
+    for number in 0.. {
+        let Some(file) = store.snapshot(number).map_err(RecoveryError::Store)? else {
+            break;
+        };
+        match Snapshot::read(identity, &file) {
+            Ok(Snapshot { chain, hub }) => return Ok((chain, hub)),
+            Err(error) => warnings.push(Warning::Snapshot { number, error }),
+        }
+    }
+    let hub = Hub::new(config.clone(), identity.seed);
+    Ok((Chain::new(identity), hub))
+}
+
+/// Records as they are applied.
+struct Replay<'l> {
+    chain: Chain,
+    hub: Hub,
+    marks: Marks,
+    /// The position of the snapshot that it began from; 0 without one.
+    snapshot: Position,
+    /// Whether the record that ends at the mark is the acknowledged one. None until a record ends there.
+    at_mark: Option<bool>,
+    look: Look<'l>,
+}
+
+impl Replay<'_> {
+    /// Applies every record, up to the first that is not the next one.
+    fn all<S: Store>(&mut self, store: &mut S) -> Result<(), RecoveryError<S::Error>> {
+        let mut found = Ok(());
+        let after = self.chain.last();
+        let read = store.records(after, &mut |at, bytes| match self.one(at, bytes) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                found = Err(error);
+                ControlFlow::Break(())
+            }
+        });
+        read.map_err(RecoveryError::Store)?;
+        found
+    }
+
+    fn one<E: std::error::Error>(
+        &mut self,
+        at: Position,
+        bytes: &[u8],
+    ) -> Result<(), RecoveryError<E>> {
+        let (last, marked) = (self.chain.last(), self.marked());
+        if at > last.next() {
+            return Err(RecoveryError::Hole {
+                from: last.next(),
+                to: Position(at.0 - 1),
+                marked,
+            });
+        }
+        let broken = |broken| RecoveryError::Record {
+            at,
+            broken,
+            last,
+            marked,
+        };
+        let record = self.chain.follow(bytes).map_err(broken)?;
+        self.apply(&record);
+        self.pass_mark();
+        Ok(())
+    }
+
+    fn apply(&mut self, record: &Record) {
+        for entry in &record.entries {
+            // The answers left before the stop, or never will.
+            let outcome = self.hub.handle(record.at, entry);
+            (self.look)(self.hub.position(), record.at, entry, &outcome);
+            while self.hub.poll_effect().is_some() {}
+        }
+    }
+
+    fn marked(&self) -> Option<Position> {
+        match self.marks {
+            Marks::Newest(mark) => Some(mark.position),
+            Marks::Absent | Marks::Damaged => None,
+        }
+    }
+
+    /// Compares the link at the mark.
+    fn pass_mark(&mut self) {
+        if let Marks::Newest(Mark { position, link }) = self.marks
+            && position == self.chain.last()
+        {
+            self.at_mark = Some(link == self.chain.tip());
+        }
+    }
+
+    /// Whether the end of the records is the end of the journal.
+    fn check_end<E: std::error::Error>(&self) -> Result<Option<Warning>, RecoveryError<E>> {
+        let last = self.chain.last();
+        match self.marks {
+            Marks::Newest(Mark { position, .. }) if position > last => Err(RecoveryError::Lost {
+                last,
+                marked: position,
+            }),
+            // A snapshot behind the mark stands for the record at the mark.
+            Marks::Newest(Mark { position, .. })
+                if position >= self.snapshot && self.at_mark != Some(true) =>
+            {
+                Err(RecoveryError::Diverged { at: position })
+            }
+            Marks::Newest(Mark { position, .. }) if position < last => {
+                Ok(Some(Warning::Unmarked {
+                    marked: position,
+                    last,
+                }))
+            }
+            Marks::Newest(_) => Ok(None),
+            Marks::Absent if last == Position(0) => Ok(None),
+            Marks::Absent => Err(RecoveryError::NoMark {
+                what: "absent",
+                last,
+            }),
+            Marks::Damaged => Err(RecoveryError::NoMark {
+                what: "damaged",
+                last,
+            }),
+        }
+    }
+}

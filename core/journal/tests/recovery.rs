@@ -1,0 +1,494 @@
+//! Recoveries from journals that are whole, cut, damaged and exchanged: always the state that was
+//! acknowledged, or a refusal.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use chat_core::{
+    Address, Caller, Command, Config, EnterQueue, Entry, Hub, Position, RequestKey, SecretHash,
+    Time, VERSION,
+};
+use chat_journal::{
+    Broken, Chain, Identity, Loss, Mark, Recovered, RecoveryError, SLOT_BYTES, Snapshot, Store,
+    Warning, recover,
+};
+use proptest::prelude::*;
+
+fn identity() -> Identity {
+    Identity {
+        realm: 7,
+        seed: 11,
+        secret: [3; 32],
+    }
+}
+
+/// A disk, as it is when a server died.
+#[derive(Clone, Debug, Default)]
+struct Disk {
+    records: BTreeMap<u64, Vec<u8>>,
+    /// The newest last.
+    snapshots: Vec<Vec<u8>>,
+    marks: Vec<u8>,
+}
+
+impl Store for Disk {
+    type Error = Infallible;
+
+    fn snapshot(&mut self, number: usize) -> Result<Option<Vec<u8>>, Infallible> {
+        Ok(self.snapshots.iter().rev().nth(number).cloned())
+    }
+
+    fn marks(&mut self) -> Result<Vec<u8>, Infallible> {
+        Ok(self.marks.clone())
+    }
+
+    fn records(
+        &mut self,
+        after: Position,
+        take: &mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>,
+    ) -> Result<(), Infallible> {
+        for (first, bytes) in self.records.range(after.0 + 1..) {
+            if take(Position(*first), bytes).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A server that wrote this disk.
+#[derive(Clone, Debug)]
+struct Written {
+    disk: Disk,
+    hub: Hub,
+    chain: Chain,
+    marks: u64,
+    /// The digest at the end of each record, by its last position.
+    digests: BTreeMap<u64, u64>,
+}
+
+impl Written {
+    fn new() -> Self {
+        let (config, identity) = (Config::default(), identity());
+        let mut written = Self {
+            disk: Disk::default(),
+            hub: Hub::new(config.clone(), identity.seed),
+            chain: Chain::new(&identity),
+            marks: 0,
+            digests: BTreeMap::new(),
+        };
+        written.digests.insert(0, written.hub.digest());
+        written.append(&[Entry::Started {
+            config: Box::new(config),
+            version: VERSION.into(),
+            seed: identity.seed,
+        }]);
+        written
+    }
+
+    /// Appends a batch, and does not acknowledge it.
+    fn append(&mut self, entries: &[Entry]) {
+        let at = Time(self.chain.batches() * 1_000_000);
+        let sealed = self.chain.seal(at, entries);
+        for entry in entries {
+            // Refusals are entries, too.
+            let _ = self.hub.handle(at, entry);
+            while self.hub.poll_effect().is_some() {}
+        }
+        self.disk.records.insert(sealed.first.0, sealed.bytes);
+        self.chain = sealed.after;
+        self.digests.insert(self.chain.last().0, self.hub.digest());
+    }
+
+    fn acknowledge(&mut self) {
+        let (offset, slot) = Mark::at(&self.chain).slot(self.marks);
+        self.marks += 1;
+        let offset = usize::try_from(offset).expect("a file of two slots");
+        let length = self.disk.marks.len().max(offset + SLOT_BYTES);
+        self.disk.marks.resize(length, 0);
+        self.disk.marks[offset..offset + SLOT_BYTES].copy_from_slice(&slot);
+    }
+
+    fn snapshot(&mut self) {
+        let file = Snapshot::write(&identity(), &self.chain, &self.hub);
+        self.disk.snapshots.push(file);
+    }
+
+    /// Some visits, in batches of several sizes, each acknowledged.
+    fn of(visits: &[u8]) -> Self {
+        let mut written = Self::new();
+        written.acknowledge();
+        for (number, batch) in visits.chunks(3).enumerate() {
+            let entries: Vec<Entry> = batch
+                .iter()
+                .enumerate()
+                .map(|(place, visit)| visit_of(number * 3 + place, *visit))
+                .collect();
+            written.append(&entries);
+            written.acknowledge();
+            if batch[0] % 5 == 0 {
+                written.snapshot();
+            }
+        }
+        written
+    }
+}
+
+/// What a visitor does: comes, waits, talks, leaves.
+fn visit_of(number: usize, visit: u8) -> Entry {
+    let who = visit % 6;
+    let caller = Caller::New {
+        handle: SecretHash([who; 16]),
+        reader: SecretHash([who + 100; 16]),
+        from: Address(u64::from(who)),
+    };
+    let command = match visit / 6 % 5 {
+        0 => Command::Arrive,
+        1 => Command::EnterQueue(EnterQueue::default()),
+        2 => Command::Login {
+            username: format!("visitor {who}").into(),
+            room: "lobby".into(),
+        },
+        3 => Command::SendMessage {
+            room: None,
+            text: format!("message {number}").into(),
+            epoch: None,
+        },
+        _ => Command::TalkingStick {
+            room: None,
+            epoch: None,
+        },
+    };
+    Entry::Call {
+        caller,
+        key: Some(RequestKey(number as u128)),
+        command,
+    }
+}
+
+fn recovered(disk: &Disk, loss: Loss) -> Result<Recovered, RecoveryError<Infallible>> {
+    let config = Config::default();
+    recover(
+        &mut disk.clone(),
+        &identity(),
+        &config,
+        loss,
+        &mut |_, _, _, _| {},
+    )
+}
+
+fn refusal(disk: &Disk) -> String {
+    let refused = recovered(disk, Loss::Refused).expect_err("a refusal");
+    refused.to_string()
+}
+
+const VISITS: [u8; 14] = [12, 13, 18, 6, 7, 19, 24, 14, 18, 0, 8, 25, 19, 18];
+
+#[test]
+fn an_empty_disk_is_an_empty_server() {
+    let empty = recovered(&Disk::default(), Loss::Refused).unwrap();
+    assert_eq!(empty.chain, Chain::new(&identity()));
+    assert_eq!(empty.warnings, []);
+}
+
+#[test]
+fn a_whole_journal_gives_the_state_with_and_without_snapshots() {
+    let mut written = Written::of(&VISITS);
+    written.disk.snapshots.clear();
+    let mut seen = 0;
+    let config = Config::default();
+    let whole = recover(
+        &mut written.disk.clone(),
+        &identity(),
+        &config,
+        Loss::Refused,
+        &mut |position, _, _, _| {
+            seen += 1;
+            assert_eq!(position.0, seen);
+        },
+    )
+    .unwrap();
+    assert_eq!(seen, written.chain.last().0);
+    assert_eq!(whole.hub.digest(), written.hub.digest());
+    assert_eq!(whole.chain, written.chain);
+    written.snapshot();
+    let of_snapshot = recovered(&written.disk, Loss::Refused).unwrap();
+    assert_eq!(of_snapshot.snapshot, written.chain.last());
+    assert_eq!(of_snapshot.hub.digest(), written.hub.digest());
+    assert_eq!(of_snapshot.warnings, []);
+}
+
+#[test]
+fn a_journal_goes_on_after_a_recovery() {
+    let mut written = Written::of(&VISITS);
+    let back = recovered(&written.disk, Loss::Refused).unwrap();
+    (written.hub, written.chain) = (back.hub, back.chain);
+    written.append(&[visit_of(90, 19)]);
+    written.acknowledge();
+    let again = recovered(&written.disk, Loss::Refused).unwrap();
+    assert_eq!(again.hub.digest(), written.hub.digest());
+}
+
+#[test]
+fn entries_without_answers_are_kept_and_named() {
+    let mut written = Written::of(&VISITS);
+    written.append(&[visit_of(90, 19), visit_of(91, 18)]);
+    let back = recovered(&written.disk, Loss::Refused).unwrap();
+    assert_eq!(back.hub.digest(), written.hub.digest());
+    let marked = Position(written.chain.last().0 - 2);
+    let last = written.chain.last();
+    assert_eq!(back.warnings, [Warning::Unmarked { marked, last }]);
+}
+
+#[test]
+fn a_lost_end_is_refused_by_its_positions_and_can_be_accepted() {
+    let mut written = Written::of(&VISITS);
+    written.append(&[visit_of(90, 19)]);
+    written.acknowledge();
+    let (first, _) = written.disk.records.pop_last().unwrap();
+    let last = first - 1;
+    assert_eq!(
+        refusal(&written.disk),
+        format!(
+            "the journal ends at position {last}, but answers up to position {first} have left: \
+             positions {first} to {first} are lost"
+        )
+    );
+    let accepted = recovered(&written.disk, Loss::Accepted).unwrap();
+    assert_eq!(accepted.hub.digest(), written.digests[&last]);
+    assert_eq!(accepted.cut, Some(Position(first)));
+    assert!(matches!(&accepted.warnings[..], [Warning::Accepted(_)]));
+}
+
+#[test]
+fn a_hole_is_refused_by_its_positions() {
+    let mut written = Written::of(&VISITS);
+    written.disk.snapshots.clear();
+    written.disk.records.remove(&2);
+    let why = refusal(&written.disk);
+    assert!(
+        why.starts_with("positions 2 to 4 are missing from the journal; answers up to position 15"),
+        "{why}"
+    );
+    let accepted = recovered(&written.disk, Loss::Accepted).unwrap();
+    assert_eq!(accepted.hub.digest(), written.digests[&1]);
+}
+
+#[test]
+fn a_snapshot_that_cannot_be_used_is_named_and_the_one_before_it_is() {
+    let mut written = Written::of(&VISITS);
+    written.snapshot();
+    let newest = written.disk.snapshots.last_mut().unwrap();
+    let middle = newest.len() / 2;
+    newest[middle] ^= 4;
+    let back = recovered(&written.disk, Loss::Refused).unwrap();
+    assert_eq!(back.hub.digest(), written.hub.digest());
+    assert_eq!(
+        back.warnings[0].to_string(),
+        "the newest snapshot cannot be used: its checksum is wrong"
+    );
+}
+
+#[test]
+fn another_secret_another_realm_and_another_journal_are_refused() {
+    let written = Written::of(&VISITS);
+    for other in [
+        Identity {
+            secret: [4; 32],
+            ..identity()
+        },
+        Identity {
+            realm: 8,
+            ..identity()
+        },
+        Identity {
+            seed: 12,
+            ..identity()
+        },
+    ] {
+        let config = Config::default();
+        let refused = recover(
+            &mut written.disk.clone(),
+            &other,
+            &config,
+            Loss::Refused,
+            &mut |_, _, _, _| {},
+        );
+        let broken = Broken::Link;
+        assert!(
+            matches!(refused, Err(RecoveryError::Record { at: Position(1), broken: found, .. }) if found == broken)
+        );
+    }
+    // The same positions, and another history.
+    let other = Written::of(&[12, 13, 18, 6, 7, 19, 24, 14, 18, 0, 8, 25, 18, 19]);
+    let mut mixed = written.disk.clone();
+    mixed.marks.clone_from(&other.disk.marks);
+    assert_eq!(
+        refusal(&mixed),
+        "the record that ends at position 15 is not the one whose answers have left"
+    );
+}
+
+#[test]
+fn a_lost_mark_is_refused() {
+    let mut written = Written::of(&VISITS);
+    written.disk.marks.clear();
+    let why = refusal(&written.disk);
+    assert!(
+        why.starts_with("the file of marks is absent: the journal ends at position 15"),
+        "{why}"
+    );
+    written.disk.marks = vec![9; 2 * SLOT_BYTES];
+    assert!(refusal(&written.disk).starts_with("the file of marks is damaged"));
+}
+
+/// Something that a disk does to what was written.
+#[derive(Clone, Debug)]
+enum Damage {
+    FlipRecord {
+        which: usize,
+        bit: usize,
+    },
+    CutRecord {
+        which: usize,
+        length: usize,
+    },
+    LoseRecord {
+        which: usize,
+    },
+    LoseEnd {
+        from: usize,
+    },
+    /// One record is written where another belongs.
+    Misdirect {
+        which: usize,
+        to: usize,
+    },
+    FlipSnapshot {
+        which: usize,
+        bit: usize,
+    },
+    CutSnapshot {
+        which: usize,
+        length: usize,
+    },
+    LoseSnapshot {
+        which: usize,
+    },
+    FlipMark {
+        bit: usize,
+    },
+    OldMark {
+        slot: usize,
+    },
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let any = || any::<usize>();
+    prop_oneof![
+        4 => (any(), any()).prop_map(|(which, bit)| Damage::FlipRecord { which, bit }),
+        2 => (any(), any()).prop_map(|(which, length)| Damage::CutRecord { which, length }),
+        2 => any().prop_map(|which| Damage::LoseRecord { which }),
+        2 => any().prop_map(|from| Damage::LoseEnd { from }),
+        2 => (any(), any()).prop_map(|(which, to)| Damage::Misdirect { which, to }),
+        3 => (any(), any()).prop_map(|(which, bit)| Damage::FlipSnapshot { which, bit }),
+        2 => (any(), any()).prop_map(|(which, length)| Damage::CutSnapshot { which, length }),
+        1 => any().prop_map(|which| Damage::LoseSnapshot { which }),
+        2 => any().prop_map(|bit| Damage::FlipMark { bit }),
+        1 => any().prop_map(|slot| Damage::OldMark { slot }),
+    ]
+}
+
+impl Disk {
+    fn suffer(&mut self, damage: &Damage) {
+        let key = |disk: &Self, which: usize| {
+            let count = disk.records.len();
+            let keys = disk.records.keys();
+            keys.copied().nth(which % count.max(1))
+        };
+        let flip = |bytes: &mut Vec<u8>, bit: usize| {
+            if !bytes.is_empty() {
+                let bit = bit % (bytes.len() * 8);
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+        };
+        let cut = |bytes: &mut Vec<u8>, length: usize| bytes.truncate(length % bytes.len().max(1));
+        let count = self.snapshots.len();
+        match *damage {
+            Damage::FlipRecord { which, bit } => {
+                let key = key(self, which);
+                if let Some(bytes) = key.and_then(|key| self.records.get_mut(&key)) {
+                    flip(bytes, bit);
+                }
+            }
+            Damage::CutRecord { which, length } => {
+                let key = key(self, which);
+                if let Some(bytes) = key.and_then(|key| self.records.get_mut(&key)) {
+                    cut(bytes, length);
+                }
+            }
+            Damage::LoseRecord { which } => {
+                key(self, which).and_then(|key| self.records.remove(&key));
+            }
+            Damage::LoseEnd { from } => {
+                if let Some(key) = key(self, from) {
+                    self.records.split_off(&key);
+                }
+            }
+            Damage::Misdirect { which, to } => {
+                if let (Some(from), Some(to)) = (key(self, which), key(self, to)) {
+                    let bytes = self.records[&from].clone();
+                    self.records.insert(to, bytes);
+                }
+            }
+            Damage::FlipSnapshot { which, bit } if count > 0 => {
+                flip(&mut self.snapshots[which % count], bit);
+            }
+            Damage::CutSnapshot { which, length } if count > 0 => {
+                cut(&mut self.snapshots[which % count], length);
+            }
+            Damage::LoseSnapshot { which } if count > 0 => {
+                self.snapshots.remove(which % count);
+            }
+            Damage::FlipSnapshot { .. }
+            | Damage::CutSnapshot { .. }
+            | Damage::LoseSnapshot { .. } => {}
+            Damage::FlipMark { bit } => flip(&mut self.marks, bit),
+            Damage::OldMark { slot } => {
+                let from = slot % 2 * SLOT_BYTES;
+                let until = (from + SLOT_BYTES).min(self.marks.len());
+                self.marks[from.min(until)..until].fill(0);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
+
+    /// Each slot of the mark names one of the last two records, so that a recovery may begin no earlier
+    /// than at the one before the last.
+    #[test]
+    fn damage_costs_the_start_or_nothing(
+        visits in prop::collection::vec(0_u8..30, 1..24),
+        damages in prop::collection::vec(damage(), 1..4),
+    ) {
+        let written = Written::of(&visits);
+        let mut disk = written.disk.clone();
+        for damage in &damages {
+            disk.suffer(damage);
+        }
+        let ends: Vec<u64> = written.digests.keys().copied().collect();
+        if let Ok(back) = recovered(&disk, Loss::Refused) {
+            let last = back.chain.last().0;
+            prop_assert_eq!(back.hub.digest(), written.digests[&last]);
+            let is_marked = disk.marks == written.disk.marks;
+            let least = if is_marked { ends[ends.len() - 1] } else { ends[ends.len() - 2] };
+            prop_assert!(last >= least, "{} of {:?}", last, ends);
+        }
+        // A loss that is accepted still gives a state that once was.
+        let back = recovered(&disk, Loss::Accepted).unwrap();
+        prop_assert_eq!(back.hub.digest(), written.digests[&back.chain.last().0]);
+    }
+}

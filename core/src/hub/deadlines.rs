@@ -1,0 +1,121 @@
+//! Deadlines: the clock advances, timers fire, and deadlines move by a downtime.
+
+use chat_types::{Config, Time};
+
+use super::Hub;
+use crate::timer::{Timer, TimerKind, Timers};
+
+impl Hub {
+    /// Every deadline in the order of firing: its instant, its kind, and the number of its
+    /// participant or room. The cost is linear in their number. It serves comparisons of whole
+    /// states.
+    #[must_use]
+    pub fn deadlines(&self) -> Vec<(Time, TimerKind, u32)> {
+        let mut due: Vec<(Time, Timer)> = self.due().collect();
+        due.sort_unstable();
+        let plain = |(at, timer): (Time, Timer)| {
+            let (kind, whose) = timer.kind();
+            (at, kind, whose)
+        };
+        due.into_iter().map(plain).collect()
+    }
+
+    /// Every deadline that its owner holds.
+    pub(super) fn due(&self) -> impl Iterator<Item = (Time, Timer)> {
+        let users = self.users.sorted_keys().into_iter();
+        let rooms = self.rooms.sorted_keys().into_iter();
+        users
+            .flat_map(|user| [Timer::Presence(user), Timer::Patience(user)])
+            .chain(rooms.map(Timer::Lease))
+            .filter_map(|timer| Some((self.deadline_of(timer)?, timer)))
+    }
+
+    /// The timer's deadline, read from its owner.
+    pub(super) fn deadline_of(&self, timer: Timer) -> Option<Time> {
+        match timer {
+            Timer::Presence(user) => self.users.get(&user)?.deadline(),
+            Timer::Lease(room) => self.rooms.get(&room)?.stick()?.lease_until(),
+            Timer::Patience(user) => self
+                .queue
+                .patience_until(user, self.config.interest_patience),
+        }
+    }
+
+    /// Advances the clock, and fires due timers at their own instants.
+    pub(super) fn advance(&mut self, at: Time) {
+        let at = at.max(self.now);
+        while let Some((due, timer)) = self.next_timer(at) {
+            self.now = self.now.max(due);
+            self.counters.count_fired(timer.kind().0);
+            match timer {
+                Timer::Presence(user) => self.presence_due(user),
+                Timer::Lease(room) => self.lease_due(room),
+                Timer::Patience(user) => self.patience_due(user),
+            }
+        }
+        self.now = at;
+    }
+
+    /// The next timer that is due at or before `by`, with its instant.
+    pub(super) fn next_timer(&mut self, by: Time) -> Option<(Time, Timer)> {
+        let Self {
+            timers,
+            users,
+            rooms,
+            queue,
+            config,
+            ..
+        } = self;
+        timers.next(by, |timer| match timer {
+            Timer::Presence(user) => users.get(&user)?.deadline(),
+            Timer::Lease(room) => rooms.get(&room)?.stick()?.lease_until(),
+            Timer::Patience(user) => queue.patience_until(user, config.interest_patience),
+        })
+    }
+
+    /// Resumes after downtime. Deadlines move by its length, so that no participant is evicted
+    /// because the server was down, and every stream counts as just closed.
+    pub(super) fn resume(&mut self, at: Time, config: &Config) {
+        let down = at.since(self.now);
+        self.now = self.now.max(at);
+        let before = self.boss();
+        self.config = config.clone();
+        let after = self.boss();
+        for user in self.users.sorted_keys() {
+            let (now, grace) = (self.now, self.config.reconnect_grace);
+            let participant = self.user_mut(user);
+            participant.breaks.settle(now, before, after);
+            let had_stream = participant.streams > 0;
+            participant.shift(down, now, grace);
+            if had_stream {
+                self.tell_partner_away(user);
+            }
+        }
+        for room in self.rooms.sorted_keys() {
+            if let Some(stick) = self.room_mut(room).stick_mut() {
+                stick.shift(down);
+            }
+        }
+        self.queue.shift(down);
+        self.index.away = self.index_away();
+        self.rearm();
+        self.advance(at);
+    }
+
+    /// Rebuilds the timers from the deadlines that their owners hold.
+    pub(super) fn rearm(&mut self) {
+        self.timers = Timers::default();
+        for user in self.users.sorted_keys() {
+            self.arm_presence(user);
+            if let Some(at) = self
+                .queue
+                .patience_until(user, self.config.interest_patience)
+            {
+                self.timers.arm(Timer::Patience(user), at);
+            }
+        }
+        for room in self.rooms.sorted_keys() {
+            self.arm_lease(room);
+        }
+    }
+}

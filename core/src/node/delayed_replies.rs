@@ -1,0 +1,156 @@
+//! Delayed answers: of breaks that were taken at the boss's highest alert level.
+//!
+//! Only the answer waits: the break is in the journal, and no other call is delayed. Delayed
+//! answers are lost with the node, like all open calls. A repeated call with the same key is
+//! delayed until the same instant.
+
+use std::collections::BTreeSet;
+
+use chat_types::Time;
+
+use super::{Node, OVERLOAD_RETRY, Response, Ticket};
+use crate::breaks::StressStatus;
+use crate::id::UserId;
+use crate::reject::{Earlier, Reject};
+use crate::reply::Reply;
+use crate::table::Table;
+
+/// The delayed answers, and the breaks whose answers may be delayed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DelayedReplies {
+    /// Breaks that are not decided yet: whether the caller is still connected.
+    expected: Table<Ticket, bool>,
+    answers: Table<Ticket, Answer>,
+    due: BTreeSet<(Time, Ticket)>,
+    by_user: BTreeSet<(UserId, Ticket)>,
+}
+
+#[derive(Clone, Debug)]
+struct Answer {
+    user: UserId,
+    at: Time,
+    reply: Reply,
+}
+
+impl DelayedReplies {
+    pub(super) fn len(&self) -> usize {
+        self.answers.len() + self.expected.len()
+    }
+
+    /// Adds a proposed break.
+    pub(super) fn expect(&mut self, ticket: Ticket) {
+        self.expected.insert(ticket, true);
+    }
+
+    /// Removes a decided break. Returns whether the caller is still connected.
+    pub(super) fn decided(&mut self, ticket: Ticket) -> bool {
+        self.expected.remove(&ticket).unwrap_or(false)
+    }
+
+    fn hold(&mut self, ticket: Ticket, answer: Answer) {
+        self.due.insert((answer.at, ticket));
+        self.by_user.insert((answer.user, ticket));
+        self.answers.insert(ticket, answer);
+    }
+
+    fn take(&mut self, ticket: Ticket) -> Option<Answer> {
+        let answer = self.answers.remove(&ticket)?;
+        self.due.remove(&(answer.at, ticket));
+        self.by_user.remove(&(answer.user, ticket));
+        Some(answer)
+    }
+
+    /// Drops the answer of a caller that disconnected.
+    pub(super) fn cancel(&mut self, ticket: Ticket) {
+        if let Some(wanted) = self.expected.get_mut(&ticket) {
+            *wanted = false;
+        }
+        self.take(ticket);
+    }
+
+    /// Removes the delayed calls of a participant whose registration ended.
+    pub(super) fn forget(&mut self, user: UserId) -> Vec<Ticket> {
+        let whole = (user, Ticket(0))..=(user, Ticket(u64::MAX));
+        let tickets: Vec<_> = self
+            .by_user
+            .range(whole)
+            .map(|(_, ticket)| *ticket)
+            .collect();
+        for ticket in &tickets {
+            self.take(*ticket);
+        }
+        tickets
+    }
+
+    pub(super) fn next_due(&self) -> Option<Time> {
+        self.due.first().map(|(at, _)| *at)
+    }
+}
+
+impl Node {
+    /// Checks that one more answer could be delayed.
+    pub(super) fn check_delayed_space(&self) -> Result<(), Reject> {
+        if self.delayed.len() >= self.hub.config().max_held as usize {
+            return Err(Reject::Overloaded {
+                retry_after: OVERLOAD_RETRY,
+                earlier: Earlier::Unasked,
+            });
+        }
+        Ok(())
+    }
+
+    /// Sends the answer to a decided break, now or when it is due.
+    pub(super) fn answer_break(
+        &mut self,
+        now: Time,
+        ticket: Ticket,
+        outcome: Result<Reply, Reject>,
+    ) {
+        let wanted = self.delayed.decided(ticket);
+        match outcome {
+            Ok(Reply::OnBreak {
+                user, answer_at, ..
+            }) if answer_at > now => {
+                if let (true, Ok(reply)) = (wanted, outcome) {
+                    let at = answer_at;
+                    self.delayed.hold(ticket, Answer { user, at, reply });
+                }
+            }
+            outcome => self.reply(ticket, outcome.map(Response::Done)),
+        }
+    }
+
+    /// Sends the delayed answers that are due.
+    pub(super) fn answer_delayed(&mut self, now: Time) {
+        while let Some(&(at, ticket)) = self.delayed.due.first()
+            && at <= now
+        {
+            self.answer_late(now, ticket);
+        }
+    }
+
+    /// Sends all delayed answers at once, because the server stops.
+    pub(super) fn answer_all_delayed(&mut self, now: Time) {
+        while let Some(&(_, ticket)) = self.delayed.due.first() {
+            self.answer_late(now, ticket);
+        }
+    }
+
+    /// Sends a delayed answer. It shows the levels at the current instant.
+    fn answer_late(&mut self, now: Time, ticket: Ticket) {
+        let Some(mut answer) = self.delayed.take(ticket) else {
+            return;
+        };
+        if let Reply::OnBreak {
+            stress, boss_alert, ..
+        } = &mut answer.reply
+            && let Some(mood) = self.hub.mood(answer.user, now)
+        {
+            StressStatus {
+                stress: *stress,
+                boss_alert: *boss_alert,
+            } = mood;
+        }
+        self.reply(ticket, Ok(Response::Done(answer.reply)));
+    }
+}

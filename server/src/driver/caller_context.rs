@@ -1,0 +1,174 @@
+//! The caller's context, which accompanies each answer: its identity, its rooms, and its unread
+//! events.
+
+use std::sync::Arc;
+
+use chat_core::{
+    Call, Caller, MemberView, Node, Reader, Reply, Response, RoomId, SecretHash, Seq, Ticket, Time,
+    UserId, Who,
+};
+
+/// The context at the instant of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallerContext {
+    /// The instant.
+    pub at: Time,
+    /// The caller; none if the handle is unknown.
+    pub me: Option<Me>,
+    /// Additional facts for this kind of answer.
+    pub more: More,
+}
+
+/// A caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Me {
+    /// Its names.
+    pub who: Arc<Who>,
+    /// The live rooms that it is in.
+    pub rooms: Vec<RoomLabel>,
+    /// The place after which a bare `check` would continue.
+    pub cursor: Seq,
+    /// The number of events after it.
+    pub unread: u64,
+}
+
+/// A room with its label for members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomLabel {
+    /// The room.
+    pub id: RoomId,
+    /// Its kind.
+    pub kind: RoomKind,
+}
+
+/// The kind of a room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RoomKind {
+    /// A named room.
+    Named(Arc<str>),
+    /// A pair room with this partner.
+    Pair(Option<Arc<Who>>),
+}
+
+/// Additional facts for one kind of answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum More {
+    /// None.
+    Nothing,
+    /// `enter_queue`: the number of waiters.
+    Queue(usize),
+    /// `login`: the members of the room.
+    Members(Vec<MemberView>),
+    /// `talking_stick`: the holder.
+    Holder(Option<Arc<Who>>),
+    /// A stream that opened: the event after which it starts.
+    Begins(Seq),
+}
+
+/// The secret by which a call identifies its caller, as a hash.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum CallerSecret {
+    Handle(SecretHash),
+    Reader(SecretHash),
+    Operator,
+}
+
+impl CallerSecret {
+    pub(super) fn of(call: &Call) -> Self {
+        match call {
+            Call::Command {
+                caller: Caller::Handle(handle) | Caller::New { handle, .. },
+                ..
+            }
+            | Call::Read {
+                reader: Reader::Handle(handle),
+                ..
+            }
+            | Call::OpenStream {
+                reader: Reader::Handle(handle),
+                ..
+            } => Self::Handle(*handle),
+            Call::Read {
+                reader: Reader::ReaderId(reader),
+                ..
+            }
+            | Call::OpenStream {
+                reader: Reader::ReaderId(reader),
+                ..
+            } => Self::Reader(*reader),
+            Call::Operate { .. } => Self::Operator,
+        }
+    }
+
+    fn find(self, node: &Node) -> Option<UserId> {
+        match self {
+            Self::Handle(hash) => node.hub().user_by_handle(&hash),
+            Self::Reader(hash) => node.hub().user_by_reader(&hash),
+            Self::Operator => None,
+        }
+    }
+}
+
+/// Collects the caller's context for this answer.
+pub(super) fn gather<E>(
+    node: &Node,
+    at: Time,
+    (ticket, secret): (Ticket, CallerSecret),
+    outcome: &Result<Response, E>,
+) -> CallerContext {
+    let me = secret.find(node).and_then(|user| me(node, user));
+    let more = match outcome {
+        Ok(Response::Done(reply)) => more(node, secret, reply),
+        Ok(Response::Streaming) => node
+            .stream_cursor(ticket)
+            .map_or(More::Nothing, More::Begins),
+        Ok(Response::Read(_)) | Err(_) => More::Nothing,
+    };
+    CallerContext { at, me, more }
+}
+
+fn me(node: &Node, user: UserId) -> Option<Me> {
+    let hub = node.hub();
+    let (cursor, unread) = node.unread(user)?;
+    let label = |room: &RoomId| RoomLabel {
+        id: *room,
+        kind: match hub.room_name(*room) {
+            Some(name) => RoomKind::Named(name.into()),
+            None => {
+                let partner = hub.members_of(*room).find(|member| *member != user);
+                RoomKind::Pair(partner.and_then(|partner| hub.who_is(partner).cloned()))
+            }
+        },
+    };
+    Some(Me {
+        who: Arc::clone(hub.who_is(user)?),
+        rooms: hub.rooms_of(user).iter().map(label).collect(),
+        cursor,
+        unread,
+    })
+}
+
+fn more(node: &Node, secret: CallerSecret, reply: &Reply) -> More {
+    let hub = node.hub();
+    match reply {
+        Reply::Waiting { .. } => More::Queue(hub.counts().waiting),
+        Reply::LoggedIn { room, .. } => {
+            let members = secret
+                .find(node)
+                .map(|user| hub.read_members(user, Some(*room)));
+            match members {
+                Some(Ok(chat_core::Answer::Members { members, .. })) => More::Members(members),
+                _ => More::Members(Vec::new()),
+            }
+        }
+        Reply::Stick { holder, .. } => More::Holder(hub.who_is(*holder).cloned()),
+        Reply::Matched { .. }
+        | Reply::LeftQueue { .. }
+        | Reply::Sent { .. }
+        | Reply::LeftChat
+        | Reply::Draft { .. }
+        | Reply::OnBreak { .. }
+        | Reply::Arrived { .. }
+        | Reply::Done => More::Nothing,
+    }
+}

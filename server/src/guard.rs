@@ -1,0 +1,382 @@
+//! The guard: checks that every request passes.
+//!
+//! In this order: the requested host, the page and the site that the request comes from, the bearer
+//! token, the rate of its source, the size and pace of its body. A request that passes carries a
+//! [`Caller`], and an [`Operator`] if an operator sent it. Tools, pages and MCP identify the caller
+//! by these.
+//!
+//! The caller's address is that of the connection. Behind a proxy all callers share the proxy's
+//! address: X-Forwarded-For is not read, because any client could forge it. There the proxy must
+//! limit rates, and bans must be by name. TLS is the proxy's task, too.
+
+mod body;
+mod ending;
+mod held;
+mod hosts;
+mod http_error;
+mod scan;
+mod session;
+mod token_file;
+mod tokens;
+mod unsent;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
+use axum::http::header::{AUTHORIZATION, HeaderMap, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{Method, request};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use chat_core::{Address, Config};
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+
+use crate::capacity::MAX_WAIT;
+use crate::clock;
+use crate::scope::CallerScope;
+use crate::service::Service;
+use crate::turned_away::{LOG, Source, Verdict};
+use crate::web;
+
+pub use body::SMALL_BODY;
+pub use held::Paid;
+pub use hosts::{Allowed, AllowedHosts, HostError};
+pub use http_error::{Fault, HttpError, json, not_found, other_method, written};
+pub use scan::cost;
+pub use token_file::TokenFile;
+pub use tokens::{TokensError, Wrong};
+
+use body::Bodies;
+use session::PageSessions;
+use token_file::{Owner, TokenLookup};
+use unsent::Unsent;
+
+/// The paths that need no token: they reveal nothing about users.
+pub const HEALTH: &[&str] = &["/healthz", "/readyz"];
+
+/// The prefix of paths for operators.
+const OPERATORS: &str = "/admin/";
+
+/// The largest body in bytes, with the default length of messages.
+const MAX_BODY: usize = 128 * 1_024;
+
+/// The largest body in bytes, with any length of messages.
+const MOST_BODY: usize = 1_024 * 1_024;
+
+/// The largest size of a character in JSON: two escapes of six bytes.
+const CHARACTER: usize = 12;
+
+/// The largest body in bytes, with the configured lengths of messages and drafts.
+#[must_use]
+pub fn max_body(config: &Config) -> usize {
+    let longest = config.max_message.max(config.max_draft) as usize;
+    let whole = longest
+        .saturating_mul(CHARACTER)
+        .saturating_add(MAX_BODY / 2);
+    whole.clamp(MAX_BODY, MOST_BODY)
+}
+
+/// The time between two checks of the token files and of expired tokens.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The caller of a request that passed the guard.
+#[derive(Clone, Debug, Default)]
+pub struct Caller {
+    /// Its address, for rate limits and bans.
+    pub address: Address,
+    /// Where the owner of the bearer token mints participants, if there is a token.
+    pub scope: Option<Arc<CallerScope>>,
+}
+
+/// The name of the calling operator. Requests of others carry none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operator(pub Arc<str>);
+
+/// How the guard is kept.
+#[derive(Debug)]
+pub struct GuardOptions {
+    /// The hosts that are answered for.
+    pub hosts: AllowedHosts,
+    /// The tokens of users; if there are none, no request needs a token.
+    pub tokens: Option<Arc<TokenFile>>,
+    /// The tokens of operators, which are valid as users' tokens, too.
+    pub operators: Option<Arc<TokenFile>>,
+    /// The largest body in bytes.
+    pub max_body: usize,
+    /// The time limit for a body.
+    pub body_within: Duration,
+}
+
+impl Default for GuardOptions {
+    fn default() -> Self {
+        Self {
+            hosts: AllowedHosts::default(),
+            tokens: None,
+            operators: None,
+            max_body: MAX_BODY,
+            body_within: Duration::from_secs(30),
+        }
+    }
+}
+
+struct Guard {
+    service: Service,
+    hosts: AllowedHosts,
+    tokens: Option<Arc<TokenFile>>,
+    operators: Option<Arc<TokenFile>>,
+    sessions: Arc<PageSessions>,
+    bodies: Bodies,
+}
+
+/// Wraps the whole app with the guard: every route that it has by now, and its fallback. With
+/// tokens there is `/session` besides, where the page exchanges one for a cookie. A method that a
+/// route does not take is told in the shape of all errors. It has to be called on a runtime, where
+/// it starts what looks after the tokens.
+pub fn wrap(app: Router, service: Service, options: GuardOptions) -> Router {
+    let sessions = Arc::<PageSessions>::default();
+    let app = if options.tokens.is_some() || options.operators.is_some() {
+        let session = post(session::open).delete(session::close);
+        app.route("/session", session.with_state(Arc::clone(&sessions)))
+    } else {
+        app
+    };
+    let bodies = Bodies::new(
+        options.max_body,
+        options.body_within,
+        Arc::clone(service.capacity()),
+    );
+    let guard = Arc::new(Guard {
+        service,
+        hosts: options.hosts,
+        tokens: options.tokens,
+        operators: options.operators,
+        sessions,
+        bodies,
+    });
+    tokio::spawn(look_after(Arc::downgrade(&guard)));
+    // Bodies are limited here already.
+    app.method_not_allowed_fallback(other_method)
+        .layer(DefaultBodyLimit::disable())
+        .layer(middleware::from_fn_with_state(guard, pass))
+}
+
+/// Reads files of tokens that changed, and ends what is over, as long as the guard is there.
+async fn look_after(guard: Weak<Guard>) {
+    let mut ticks = tokio::time::interval(LOOK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let Some(guard) = guard.upgrade() else {
+            return;
+        };
+        let files = [&guard.tokens, &guard.operators];
+        let files: Vec<_> = files.into_iter().flatten().cloned().collect();
+        if !files.is_empty() {
+            let look = move || files.iter().for_each(|file| file.look(clock::wall()));
+            // A disk that does not answer blocks only this task.
+            if let Err(error) = tokio::task::spawn_blocking(look).await {
+                tracing::error!(target: LOG, %error, "the tokens cannot be looked after");
+            }
+        }
+        guard.sessions.sweep();
+        guard.service.turned_away().sweep();
+    }
+}
+
+/// Lets a request in, or says why not. No browser guesses what an answer is.
+async fn pass(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let source = guard.source(&request);
+    let mut response = match guard.admit(request, source.address).await {
+        Ok((request, ended)) => {
+            let caller = request.extensions().get::<Caller>();
+            let address = caller.map_or(source.address, |caller| caller.address);
+            let right = (ended, &guard.service, address);
+            let response = ending::unless(right, next.run(request)).await;
+            let capacity = guard.service.capacity();
+            response.map(|body| Unsent::charged(body, capacity, address))
+        }
+        Err(fault) => guard.refuse(fault, source),
+    };
+    let nosniff = HeaderValue::from_static("nosniff");
+    response
+        .headers_mut()
+        .insert(X_CONTENT_TYPE_OPTIONS, nosniff);
+    response
+}
+
+impl Guard {
+    /// The request as the app is to see it; and what is cancelled when its caller may not be served
+    /// any longer.
+    async fn admit(
+        &self,
+        request: Request,
+        address: Address,
+    ) -> Result<(Request, Option<CancellationToken>), Fault> {
+        let (mut head, body) = request.into_parts();
+        let known = self.let_in(&head);
+        let scope = known.as_ref().ok().and_then(Known::scope).cloned();
+        // The owner of a token is one place, wherever it calls from.
+        let token = scope.as_ref().and_then(|scope| scope.id());
+        let address = token.map_or(address, |id| self.service.secrets().address_of_scope(&id));
+        // One that is turned away waits its turn as well.
+        let capacity = self.service.capacity();
+        let mut patience = MAX_WAIT;
+        let turn = capacity.requests.spend(address, 1, &mut patience).await;
+        turn.map_err(|too_fast| Fault::Full(too_fast.into()))?;
+        let known = known?;
+        let full = capacity.answers.check(address);
+        if let (Err(full), false) = (full, HEALTH.contains(&head.uri.path())) {
+            return Err(Fault::Full(full.into()));
+        }
+        let caller = Caller { address, scope };
+        head.extensions.insert(caller);
+        if let Some(operator) = &known.operator {
+            let name = Arc::clone(&operator.name);
+            head.extensions.insert(Operator(name));
+        }
+        let ended = known.ended.clone();
+        head.extensions.insert(known);
+        let (body, paid) = self.bodies.read(&head.headers, body, address).await?;
+        if let Some(paid) = paid {
+            head.extensions.insert(paid);
+        }
+        Ok((Request::from_parts(head, Body::from(body)), ended))
+    }
+
+    /// Identifies the caller, or refuses the request by its head.
+    fn let_in(&self, head: &request::Parts) -> Result<Known, Fault> {
+        self.hosts.check(&head.uri, &head.headers)?;
+        if !is_page(head) {
+            AllowedHosts::check_site(&head.headers)?;
+        }
+        let known = self.known(head)?;
+        let is_operators = self.operators.is_some() && head.uri.path().starts_with(OPERATORS);
+        match (&known.operator, known.scope()) {
+            (None, Some(_)) if is_operators => Err(Fault::NoOperator),
+            (None, None) if is_operators => Err(Fault::OperatorRequired),
+            _ => Ok(known),
+        }
+    }
+
+    fn source(&self, request: &Request) -> Source {
+        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+        let ip = peer.map(|ConnectInfo(peer)| peer.ip().to_canonical());
+        Source {
+            address: ip.map_or_else(Address::default, |ip| self.service.address(ip)),
+            ip,
+        }
+    }
+
+    fn refuse(&self, fault: Fault, source: Source) -> Response {
+        let kind = fault.kind();
+        let verdict = kind.map(|kind| self.service.turn_away(source, kind));
+        let fault = match verdict {
+            Some(Verdict::TooMany(wait)) => Fault::TooManyTokens {
+                retry_after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1),
+            },
+            Some(Verdict::HttpError) | None => fault,
+        };
+        HttpError::from(fault).into_response()
+    }
+
+    /// Identifies the owner of the request's token, and checks whether the request needs one.
+    fn known(&self, head: &request::Parts) -> Result<Known, Fault> {
+        let path = head.uri.path();
+        let is_open = HEALTH.contains(&path)
+            || web::is_file(path)
+            // A client that lost its token may still delete its cookie.
+            || (path == "/session" && head.method == Method::DELETE);
+        let known = match bearer(&head.headers) {
+            Some(token) if self.has_tokens() => self.find(token),
+            Some(_) => Ok(Known::default()),
+            // An invalid or expired cookie counts as none.
+            None => Ok(self.sessions.find(&head.headers).unwrap_or_default()),
+        };
+        match known {
+            Ok(known) if is_open || known.scope().is_some() || self.tokens.is_none() => Ok(known),
+            Ok(_) => Err(Fault::TokenRequired),
+            Err(_) if is_open => Ok(Known::default()),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    const fn has_tokens(&self) -> bool {
+        self.tokens.is_some() || self.operators.is_some()
+    }
+
+    fn find(&self, token: &str) -> Result<Known, Fault> {
+        let find = |file: &Option<Arc<TokenFile>>| {
+            file.as_ref()
+                .map_or(TokenLookup::Nobody, |file| file.find(token))
+        };
+        let owner = |found: &TokenLookup| match found {
+            TokenLookup::Owner(owner) => Some(owner.clone()),
+            TokenLookup::Ended | TokenLookup::Nobody => None,
+        };
+        let found = (find(&self.tokens), find(&self.operators));
+        match found {
+            (TokenLookup::Nobody, TokenLookup::Nobody) => Err(Fault::TokenUnknown),
+            (TokenLookup::Owner(_), _) | (_, TokenLookup::Owner(_)) => {
+                Ok(Known::by_token(owner(&found.0), owner(&found.1)))
+            }
+            (TokenLookup::Ended, _) | (_, TokenLookup::Ended) => Err(Fault::TokenExpired),
+        }
+    }
+}
+
+/// Whether links of other sites may lead there: to the page's own files, which reveal nothing about
+/// users.
+fn is_page(head: &request::Parts) -> bool {
+    matches!(head.method, Method::GET | Method::HEAD) && web::is_file(head.uri.path())
+}
+
+/// The owners of a request's token.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// The owner of a user's token.
+    caller: Option<Owner>,
+    /// The owner of an operator's token.
+    operator: Option<Owner>,
+    /// Cancelled when the token becomes invalid.
+    ended: Option<CancellationToken>,
+}
+
+impl Known {
+    fn by_token(caller: Option<Owner>, operator: Option<Owner>) -> Self {
+        let mut known = Self {
+            caller,
+            operator,
+            ended: None,
+        };
+        known.ended = known.scope().map(|scope| scope.closed().clone());
+        known
+    }
+
+    /// Where the token's owner mints participants.
+    fn scope(&self) -> Option<&Arc<CallerScope>> {
+        let owner = self.caller.as_ref().or(self.operator.as_ref());
+        owner.map(|owner| &owner.scope)
+    }
+
+    /// These owners, without those whose tokens have become invalid.
+    fn still(&self) -> Self {
+        let counts = |owner: &&Owner| owner.scope.is_open();
+        Self {
+            caller: self.caller.as_ref().filter(counts).cloned(),
+            operator: self.operator.as_ref().filter(counts).cloned(),
+            ended: self.ended.clone(),
+        }
+    }
+}
+
+/// The token in the Authorization header (RFC 6750, section 2.1).
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}

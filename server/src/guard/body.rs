@@ -1,0 +1,384 @@
+//! Request bodies: read completely before a handler runs, within limits of size, time and a pool.
+//!
+//! So no handler waits for a slow client, and the total size of requests is bounded. A small body
+//! is covered by its connection; the rest of a larger one is taken from a pool in which each source
+//! has a share. A body is scanned before it is parsed. The memory of its parsed form is taken from
+//! the pool as well, until the request is dropped. The part beyond small bodies has a rate, also
+//! while a refused body is discarded. The values of a body count in that rate as in the pool,
+//! because parsing them takes longer than reading their bytes.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::header::{CONTENT_LENGTH, EXPECT, HeaderMap};
+use chat_core::Address;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::held::Paid;
+use super::http_error::Fault;
+use super::scan::cost;
+use crate::capacity::{Capacity, Held, MAX_WAIT, TooFast};
+
+/// What a body, and what is parsed of it, may have without taking from the pool.
+pub const SMALL_BODY: usize = 16 * 1_024;
+
+/// A body that is too large is read and discarded up to this multiple of the limit: a client only
+/// receives the refusal if it can finish sending.
+const PATIENCE: usize = 8;
+
+/// The time limit for discarding.
+const PATIENCE_TIME: Duration = Duration::from_secs(2);
+
+/// The limits of bodies.
+#[derive(Clone, Debug)]
+pub(super) struct Bodies {
+    limit: usize,
+    within: Duration,
+    capacity: Arc<Capacity>,
+}
+
+/// A body, and the amount taken for it, if it is not small.
+type Read = (Bytes, Option<Paid>);
+
+impl Bodies {
+    pub(super) fn new(limit: usize, within: Duration, capacity: Arc<Capacity>) -> Self {
+        Self {
+            limit,
+            within,
+            capacity,
+        }
+    }
+
+    /// Reads a whole body of this source, and checks the size of its parsed form.
+    pub(super) async fn read(
+        &self,
+        headers: &HeaderMap,
+        body: Body,
+        source: Address,
+    ) -> Result<Read, Fault> {
+        let mut reading = Reading {
+            body,
+            source,
+            read: 0,
+            spent: 0,
+            patience: MAX_WAIT,
+            held: self.capacity.bodies.nothing(source),
+        };
+        let body = self.whole(headers, &mut reading).await?;
+        let cost = cost(&body)?;
+        self.pay(&mut reading.held, cost)?;
+        reading
+            .spend(&self.capacity, cost)
+            .await
+            .map_err(too_fast)?;
+        let held = reading.held;
+        let paid = (held.amount() > 0).then(|| Paid::with(held));
+        Ok((body, paid))
+    }
+
+    async fn whole(&self, headers: &HeaderMap, reading: &mut Reading) -> Result<Bytes, Fault> {
+        if reading.body.is_end_stream() {
+            return Ok(Bytes::new());
+        }
+        let too_large = Fault::BodyTooLarge { limit: self.limit };
+        if declared(headers).is_some_and(|length| length > self.limit) {
+            // A client that sent `Expect` has not begun to send the body.
+            if !headers.contains_key(EXPECT) {
+                self.discard(reading).await;
+            }
+            return Err(too_large);
+        }
+        let read = self.collect(reading).await;
+        if read.as_ref() == Err(&too_large) {
+            self.discard(reading).await;
+        }
+        read
+    }
+
+    async fn collect(&self, reading: &mut Reading) -> Result<Bytes, Fault> {
+        let mut ends = Instant::now() + self.within;
+        let too_slow = Fault::BodyTooSlow {
+            seconds: self.within.as_secs(),
+        };
+        let mut whole = Vec::new();
+        loop {
+            let next = timeout_at(ends, reading.next()).await;
+            let Some(more) = next.map_err(|_| too_slow.clone())?? else {
+                return Ok(whole.into());
+            };
+            let length = whole.len() + more.len();
+            if length > self.limit {
+                return Err(Fault::BodyTooLarge { limit: self.limit });
+            }
+            // A body in one piece is not copied.
+            if whole.is_empty() && reading.body.is_end_stream() {
+                self.turn(reading, &mut ends).await?;
+                return Ok(more);
+            }
+            self.pay(&mut reading.held, length)?;
+            self.turn(reading, &mut ends).await?;
+            whole.extend_from_slice(&more);
+        }
+    }
+
+    /// Waits until the source may continue. The time limit of the body is extended by the wait.
+    async fn turn(&self, reading: &mut Reading, ends: &mut Instant) -> Result<(), Fault> {
+        let before = reading.patience;
+        let turn = reading.spend(&self.capacity, reading.read).await;
+        *ends += before - reading.patience;
+        turn.map_err(too_fast)
+    }
+
+    /// Takes an amount for these bytes. Large bodies are refused while memory is short.
+    fn pay(&self, held: &mut Held, bytes: usize) -> Result<(), Fault> {
+        let beyond = bytes.saturating_sub(SMALL_BODY) as u64;
+        if beyond > 0 {
+            self.capacity.memory.check().map_err(Fault::Full)?;
+        }
+        held.grow(beyond).map_err(|full| Fault::Full(full.into()))
+    }
+
+    /// Reads the rest and discards it.
+    async fn discard(&self, reading: &mut Reading) {
+        let most = self.limit.saturating_mul(PATIENCE);
+        let read_on = async {
+            while let Ok(Some(_)) = reading.next().await {
+                let read = reading.read;
+                if read > most || reading.spend(&self.capacity, read).await.is_err() {
+                    break;
+                }
+            }
+        };
+        // A client that has not finished by then is disconnected.
+        let _ = timeout(PATIENCE_TIME, read_on).await;
+    }
+}
+
+/// A body while it is read.
+struct Reading {
+    body: Body,
+    source: Address,
+    /// The number of bytes read.
+    read: usize,
+    /// The part of its cost beyond a small body that was spent.
+    spent: usize,
+    /// The remaining time that its source may wait.
+    patience: Duration,
+    held: Held,
+}
+
+impl Reading {
+    /// The next data of the body; none at its end.
+    async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
+        loop {
+            let frame = poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx)).await;
+            match frame {
+                None => return Ok(None),
+                Some(Err(_)) => return Err(Fault::BodyBroken),
+                Some(Ok(frame)) => {
+                    // Trailers are ignored.
+                    if let Ok(data) = frame.into_data() {
+                        self.read += data.len();
+                        return Ok(Some(data));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Spends the part of `cost` beyond a small body that was not spent yet, and waits for the
+    /// source's turn.
+    async fn spend(&mut self, capacity: &Capacity, cost: usize) -> Result<(), TooFast> {
+        let beyond = cost.saturating_sub(SMALL_BODY);
+        let more = beyond.saturating_sub(self.spent) as u64;
+        if more == 0 {
+            return Ok(());
+        }
+        self.spent = beyond;
+        let patience = &mut self.patience;
+        capacity.large.spend(self.source, more, patience).await
+    }
+}
+
+fn too_fast(why: TooFast) -> Fault {
+    Fault::Full(why.into())
+}
+
+fn declared(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+
+    use super::*;
+    use crate::capacity::{LARGE, Limits, Share};
+
+    /// The cost of a body without values, besides its bytes.
+    const VALUE: usize = 256;
+
+    fn chunks(count: usize, size: usize) -> Body {
+        let chunk = move |_| Ok::<_, std::convert::Infallible>(Bytes::from(vec![b'x'; size]));
+        Body::from_stream(stream::iter((0..count).map(chunk)))
+    }
+
+    fn bodies(limit: usize, bytes: Share) -> Bodies {
+        let limits = Limits {
+            bodies: bytes,
+            ..Limits::default()
+        };
+        let capacity = Arc::new(Capacity::new(&limits));
+        Bodies::new(limit, Duration::from_secs(30), capacity)
+    }
+
+    async fn read(bodies: &Bodies, body: Body, source: u64) -> Result<Read, Fault> {
+        let none = HeaderMap::new();
+        bodies.read(&none, body, Address(source)).await
+    }
+
+    const PLENTY: Share = Share {
+        all: 64 << 20,
+        each: 16 << 20,
+    };
+
+    #[tokio::test]
+    async fn a_body_is_read_whole_up_to_its_limit() {
+        let bodies = bodies(100, PLENTY);
+        let length = async |body| Ok(read(&bodies, body, 1).await?.0.len());
+        assert_eq!(length(chunks(10, 10)).await, Ok(100));
+        let too_large = Err(Fault::BodyTooLarge { limit: 100 });
+        assert_eq!(length(chunks(11, 10)).await, too_large);
+        assert_eq!(length(Body::empty()).await, Ok(0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_stands_still_is_given_up() {
+        let never = stream::pending::<Result<Bytes, std::convert::Infallible>>();
+        let read = read(&bodies(100, PLENTY), Body::from_stream(never), 1).await;
+        assert_eq!(read.unwrap_err(), Fault::BodyTooSlow { seconds: 30 });
+    }
+
+    #[tokio::test]
+    async fn large_bodies_share_a_pool_for_as_long_as_their_requests_last() {
+        let bodies = bodies(
+            1 << 20,
+            Share {
+                all: 10_000,
+                each: 6_000,
+            },
+        );
+        let held = || bodies.capacity.bodies.held();
+        let large = |size| chunks(4, size / 4);
+        let (_, small) = read(&bodies, large(SMALL_BODY - VALUE), 1).await.unwrap();
+        assert_eq!((small.is_some(), held()), (false, 0));
+        let (_, first) = read(&bodies, large(SMALL_BODY - VALUE + 4_000), 1)
+            .await
+            .unwrap();
+        assert_eq!(held(), 4_000);
+        let full = read(&bodies, large(SMALL_BODY - VALUE + 4_000), 1).await;
+        assert!(matches!(full, Err(Fault::Full(_))), "{full:?}");
+        let (_, other) = read(&bodies, large(SMALL_BODY - VALUE + 5_000), 2)
+            .await
+            .unwrap();
+        assert_eq!(held(), 9_000);
+        let copy = first.clone();
+        drop((first, other));
+        assert_eq!(held(), 4_000, "a copy of the request is there");
+        drop(copy);
+        assert_eq!(held(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_is_parsed_is_paid_for_as_well() {
+        let bodies = bodies(1 << 20, PLENTY);
+        let list = format!("[{}1]", "1,".repeat(1_000));
+        let (_, paid) = read(&bodies, Body::from(list), 1).await.unwrap();
+        assert!(paid.is_some() && bodies.capacity.bodies.held() > 200_000);
+    }
+
+    #[tokio::test]
+    async fn nothing_large_is_taken_while_memory_is_short() {
+        let limits = Limits {
+            memory: Some(1),
+            ..Limits::default()
+        };
+        let capacity = Arc::new(Capacity::new(&limits));
+        capacity.memory.measured(2);
+        let bodies = Bodies::new(1 << 20, Duration::from_secs(30), capacity);
+        assert!(read(&bodies, chunks(1, 100), 1).await.is_ok());
+        let full = read(&bodies, chunks(2, SMALL_BODY), 1).await;
+        assert!(matches!(full, Err(Fault::Full(_))), "{full:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_source_sends_too_fast_waits_for_its_turn() {
+        let limit = 1 << 20;
+        let bodies = bodies(limit, PLENTY);
+        let large = &bodies.capacity.large;
+        let mut patience = MAX_WAIT;
+        large
+            .spend(Address(1), LARGE.burst, &mut patience)
+            .await
+            .unwrap();
+        let began = Instant::now();
+        assert!(
+            read(&bodies, chunks(2, (SMALL_BODY - VALUE) / 2), 1)
+                .await
+                .is_ok()
+        );
+        assert!(read(&bodies, chunks(8, limit / 8), 2).await.is_ok());
+        assert!(began.elapsed().is_zero(), "small ones and others' go on");
+        let at_rate = |bytes: usize| bytes as f64 / LARGE.per_second as f64;
+        let kept = SMALL_BODY + limit / 2;
+        assert!(read(&bodies, chunks(8, kept / 8), 1).await.is_ok());
+        let waited = began.elapsed().as_secs_f64();
+        assert!(
+            (waited - at_rate(kept - SMALL_BODY)).abs() < 0.01,
+            "{waited}"
+        );
+        let began = Instant::now();
+        let thrown_away = SMALL_BODY + 3 * limit;
+        let too_large = read(&bodies, chunks(8, thrown_away / 8), 1).await;
+        assert_eq!(too_large.unwrap_err(), Fault::BodyTooLarge { limit });
+        let waited = began.elapsed().as_secs_f64();
+        assert!((waited - at_rate(3 * limit)).abs() < 0.01, "{waited}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn values_have_the_rate_of_the_memory_that_they_take() {
+        let bodies = bodies(1 << 20, PLENTY);
+        let mut patience = MAX_WAIT;
+        let large = &bodies.capacity.large;
+        large
+            .spend(Address(1), LARGE.burst, &mut patience)
+            .await
+            .unwrap();
+        let list = format!("[{}1]", "1,".repeat(1_000));
+        let cost = list.len() + 1_002 * VALUE;
+        let began = Instant::now();
+        assert!(read(&bodies, Body::from("[1,1]"), 1).await.is_ok());
+        assert!(began.elapsed().is_zero(), "few values are small");
+        assert!(read(&bodies, Body::from(list), 1).await.is_ok());
+        let expected = (cost - SMALL_BODY) as f64 / LARGE.per_second as f64;
+        let waited = began.elapsed().as_secs_f64();
+        assert!((waited - expected).abs() < 0.01, "{waited} {expected}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_would_wait_too_long_is_refused() {
+        let bodies = bodies(1 << 20, PLENTY);
+        let mut long = MAX_WAIT * 3;
+        let bytes = LARGE.burst + 2 * MAX_WAIT.as_secs() * LARGE.per_second;
+        tokio::select! {
+            biased;
+            _ = bodies.capacity.large.spend(Address(1), bytes, &mut long) => unreachable!("it waits"),
+            read = read(&bodies, chunks(2, SMALL_BODY), 1) => {
+                assert!(matches!(read, Err(Fault::Full(_))), "{read:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The amount taken for a request, for the lifetime of its parts.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::body::SMALL_BODY;
+use super::scan::cost;
+use crate::capacity::Held;
+
+/// The bytes taken for a request and its parsed form. It is stored in the request's extensions, and
+/// so follows the request: the library keeps a request's head beside its message, and a session
+/// keeps that of its first request.
+#[derive(Clone, Debug)]
+pub struct Paid(Arc<Mutex<Held>>);
+
+impl Paid {
+    /// Creates it from an amount.
+    #[must_use]
+    pub fn with(held: Held) -> Self {
+        Self(Arc::new(Mutex::new(held)))
+    }
+
+    /// Returns the excess over what this part of the body needs; the rest of the body is dropped.
+    pub fn keep(&self, part: &[u8]) {
+        if let Ok(cost) = cost(part) {
+            let beyond = cost.saturating_sub(SMALL_BODY) as u64;
+            // Nothing that holds the lock can panic half way.
+            let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            held.shrink(beyond);
+        }
+    }
+}

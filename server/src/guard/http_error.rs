@@ -1,0 +1,260 @@
+//! Refusals over HTTP: the common form of errors, `{"error": {"code", "message",
+//! "retry_after_ms"?}}`.
+
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::refusal::Refusal;
+use crate::turned_away::Kind;
+
+/// The default retry delay of overload, in milliseconds.
+const DEFAULT_RETRY_MS: u64 = 1_000;
+
+/// Why a request is refused before a tool is called.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The requested host is missing or ambiguous.
+    #[error("a request needs exactly one Host header")]
+    HostUnclear,
+    /// The server does not answer for this host.
+    #[error(
+        "this server does not answer for that Host; its operator allows hosts by --allow-hosts"
+    )]
+    HostNotAllowed,
+    /// The request comes from a page of another site, by its Origin.
+    #[error(
+        "pages of that Origin may not call this server; its operator allows hosts by --allow-hosts"
+    )]
+    OriginNotAllowed,
+    /// The request comes from a page of another site, by its Sec-Fetch-Site.
+    #[error(
+        "pages of other sites may not call this server: the browser sent Sec-Fetch-Site; open the \
+         server's own page"
+    )]
+    SiteNotAllowed,
+    /// A bearer token is required.
+    #[error("this server asks for a token: send Authorization: Bearer and the token")]
+    TokenRequired,
+    /// The token is unknown.
+    #[error("that bearer token is none of this server's")]
+    TokenUnknown,
+    /// The token has expired.
+    #[error("that bearer token has expired; ask whoever runs the server for another")]
+    TokenExpired,
+    /// Too many wrong tokens came from one source.
+    #[error("too many wrong tokens came from your address; a right one is taken at once")]
+    TooManyTokens {
+        /// The delay after which tokens of this source are checked again.
+        retry_after_ms: u64,
+    },
+    /// The path is for operators.
+    #[error("this takes an operator's token: send Authorization: Bearer and the token")]
+    OperatorRequired,
+    /// The path is for operators, and the token is not an operator's.
+    #[error("this takes an operator's token: send Authorization: Bearer and the token")]
+    NoOperator,
+    /// The body is larger than the server takes.
+    #[error("a body has at most {limit} bytes here")]
+    BodyTooLarge {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The body did not arrive in time.
+    #[error("the body did not arrive within {seconds} s")]
+    BodyTooSlow {
+        /// The time limit.
+        seconds: u64,
+    },
+    /// The body ended early.
+    #[error("the body broke off")]
+    BodyBroken,
+    /// The body is not a JSON object, or its headers contradict it.
+    #[error("{0}")]
+    BodyUnread(String),
+    /// The server is overloaded.
+    #[error("the server has too much to do; try again in a moment")]
+    Overloaded,
+    /// The body has too many values.
+    #[error("a body has at most {limit} values here, the names of members among them")]
+    TooManyValues {
+        /// The limit.
+        limit: usize,
+    },
+    /// A share, a pool, or the memory of the process is used up.
+    #[error("{}", .0.message)]
+    Full(Refusal),
+    /// The server is shutting down.
+    #[error("the server is shutting down; try again in a moment")]
+    ShuttingDown,
+    /// The route does not exist.
+    #[error("there is nothing here; GET /openapi.json lists what there is")]
+    NotFound,
+    /// The route does not support the method.
+    #[error("this route takes other methods; the Allow header lists them")]
+    MethodNotAllowed,
+}
+
+impl Fault {
+    /// The kind of refusal, for those that are counted by source.
+    pub(super) const fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::HostUnclear | Self::HostNotAllowed => Some(Kind::Host),
+            Self::OriginNotAllowed => Some(Kind::Origin),
+            Self::SiteNotAllowed => Some(Kind::Site),
+            Self::TokenRequired | Self::OperatorRequired => Some(Kind::NoToken),
+            Self::NoOperator => Some(Kind::NoOperator),
+            Self::TokenUnknown => Some(Kind::WrongToken),
+            Self::TokenExpired => Some(Kind::ExpiredToken),
+            Self::TooManyTokens { .. }
+            | Self::BodyTooLarge { .. }
+            | Self::BodyTooSlow { .. }
+            | Self::BodyBroken
+            | Self::BodyUnread(_)
+            | Self::TooManyValues { .. }
+            | Self::Overloaded
+            | Self::Full(_)
+            | Self::ShuttingDown
+            | Self::NotFound
+            | Self::MethodNotAllowed => None,
+        }
+    }
+
+    fn status_and_code(&self) -> (StatusCode, &'static str) {
+        match self {
+            Self::HostUnclear => (StatusCode::BAD_REQUEST, "invalid_request"),
+            Self::BodyBroken | Self::BodyUnread(_) => {
+                (StatusCode::BAD_REQUEST, "invalid_arguments")
+            }
+            Self::HostNotAllowed => (StatusCode::FORBIDDEN, "host_not_allowed"),
+            Self::OriginNotAllowed => (StatusCode::FORBIDDEN, "origin_not_allowed"),
+            Self::SiteNotAllowed => (StatusCode::FORBIDDEN, "site_not_allowed"),
+            Self::TokenExpired => (StatusCode::UNAUTHORIZED, "token_expired"),
+            Self::TooManyTokens { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
+            Self::TokenRequired => (StatusCode::UNAUTHORIZED, "token_required"),
+            Self::TokenUnknown => (StatusCode::UNAUTHORIZED, "token_unknown"),
+            Self::OperatorRequired | Self::NoOperator => {
+                (StatusCode::UNAUTHORIZED, "operator_required")
+            }
+            Self::BodyTooLarge { .. } | Self::TooManyValues { .. } => {
+                (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large")
+            }
+            Self::BodyTooSlow { .. } => (StatusCode::REQUEST_TIMEOUT, "body_too_slow"),
+            Self::Overloaded | Self::Full(_) => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
+            Self::ShuttingDown => (StatusCode::SERVICE_UNAVAILABLE, "shutting_down"),
+            Self::NotFound => (StatusCode::NOT_FOUND, "not_found"),
+            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
+        }
+    }
+}
+
+/// A refusal with its status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpError {
+    status: StatusCode,
+    refusal: Refusal,
+}
+
+impl From<Refusal> for HttpError {
+    fn from(refusal: Refusal) -> Self {
+        let status = StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::BAD_REQUEST);
+        Self { status, refusal }
+    }
+}
+
+impl From<Fault> for HttpError {
+    fn from(fault: Fault) -> Self {
+        if let Fault::Full(refusal) = fault {
+            return refusal.into();
+        }
+        let (status, code) = fault.status_and_code();
+        let unavailable = status == StatusCode::SERVICE_UNAVAILABLE;
+        let retry_after_ms = if let Fault::TooManyTokens { retry_after_ms } = fault {
+            Some(retry_after_ms)
+        } else {
+            unavailable.then_some(DEFAULT_RETRY_MS)
+        };
+        Self {
+            status,
+            refusal: Refusal {
+                code,
+                message: fault.to_string(),
+                retry_after_ms,
+                earlier_attempt: None,
+            },
+        }
+    }
+}
+
+impl HttpError {
+    /// A code of a route's own.
+    #[must_use]
+    pub fn with(status: StatusCode, refusal: Refusal) -> Self {
+        Self { status, refusal }
+    }
+
+    /// The status.
+    #[must_use]
+    pub const fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The refusal.
+    #[must_use]
+    pub const fn refusal(&self) -> &Refusal {
+        &self.refusal
+    }
+}
+
+impl IntoResponse for HttpError {
+    fn into_response(self) -> Response {
+        let mut response = json(self.status, &serde_json::json!({ "error": &self.refusal }));
+        let headers = response.headers_mut();
+        if matches!(
+            self.status,
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+        ) {
+            let ms = self.refusal.retry_after_ms.unwrap_or(DEFAULT_RETRY_MS);
+            headers.insert(RETRY_AFTER, HeaderValue::from(ms.div_ceil(1_000).max(1)));
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+/// A JSON answer. What it says is the caller's own, and nobody else keeps it.
+///
+/// # Panics
+/// When the value has a map whose keys are no strings: no answer has one.
+pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    let text = serde_json::to_vec(value).expect("keys are strings");
+    written(status, text.into())
+}
+
+/// A serialised JSON answer.
+pub fn written(status: StatusCode, text: Body) -> Response {
+    let mut response = Response::new(text);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// The answer for an unknown route.
+pub async fn not_found() -> Response {
+    HttpError::from(Fault::NotFound).into_response()
+}
+
+/// The answer for an unsupported method. The router adds the supported ones, which is all that
+/// OPTIONS needs: pages of other sites are not served, so there are no permissions to grant.
+pub async fn other_method(method: Method) -> Response {
+    if method == Method::OPTIONS {
+        return StatusCode::NO_CONTENT.into_response();
+    }
+    HttpError::from(Fault::MethodNotAllowed).into_response()
+}

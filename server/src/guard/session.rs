@@ -1,0 +1,273 @@
+//! The page's cookie: a browser session, so that the page does not have to store the token.
+//!
+//! `POST /session` with the token in the Authorization header opens a session and sets the cookie;
+//! `DELETE /session` ends it. The cookie is a random secret of its own, of which the server stores
+//! only the hash. A session ends with its token, after half a day without use, and after a week.
+//! Each token has a limited number of sessions; beyond it the one unused for longest ends. The
+//! cookie is only sent by pages of this server: SameSite=Strict excludes other sites, and the guard
+//! rejects it from pages of other ports.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::extract::{Extension, State};
+use axum::http::StatusCode;
+use axum::http::header::{COOKIE, HeaderMap, HeaderValue, SET_COOKIE};
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::hosts::{is_over_tls, is_same_origin};
+use super::http_error::{Fault, HttpError};
+use super::tokens::Hash;
+use super::{Known, bearer};
+
+/// The cookie's name without TLS.
+const NAME: &str = "talking_stick_session";
+
+/// The cookie's name over TLS. The prefix makes the browser check that this host set it, over TLS
+/// and for all paths (RFC 6265bis, section 4.1.3.2).
+const HOST_NAME: &str = "__Host-talking_stick_session";
+
+/// The largest number of sessions of a token. Beyond it, the one unused for longest ends.
+const MAX_EACH: usize = 16;
+
+/// The longest time without a request.
+const IDLE: Duration = Duration::from_secs(12 * 3_600);
+
+/// The longest lifetime.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 3_600);
+
+/// The browser sessions, by the hashes of their cookies.
+#[derive(Debug, Default)]
+pub(super) struct PageSessions(Mutex<BTreeMap<Hash, PageSession>>);
+
+/// A browser session.
+#[derive(Debug)]
+struct PageSession {
+    known: Known,
+    opened: Instant,
+    used: Instant,
+    /// Cancelled when the session or its token ends.
+    ended: CancellationToken,
+}
+
+impl PageSession {
+    fn is_over(&self, now: Instant) -> bool {
+        self.ended.is_cancelled()
+            || now.duration_since(self.used) >= IDLE
+            || now.duration_since(self.opened) >= LONGEST
+    }
+}
+
+impl PageSessions {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<Hash, PageSession>> {
+        // No code panics while it holds this lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The owners of the cookie in these headers, if it belongs to a session and is valid here.
+    pub(super) fn find(&self, headers: &HeaderMap) -> Option<Known> {
+        let cookie = kept(headers).filter(|_| is_same_origin(headers))?;
+        let now = Instant::now();
+        let mut all = self.all();
+        let session = all.get_mut(&hash(cookie))?;
+        if session.is_over(now) {
+            return None;
+        }
+        session.used = now;
+        let mut known = session.known.still();
+        known.ended = Some(session.ended.clone());
+        Some(known)
+    }
+
+    /// Opens a session for these owners, and returns the value of its cookie.
+    fn open(&self, known: &Known) -> Result<Option<String>, getrandom::Error> {
+        let Some(scope) = known.scope() else {
+            return Ok(None);
+        };
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret)?;
+        let cookie = URL_SAFE_NO_PAD.encode(secret);
+        let now = Instant::now();
+        let session = PageSession {
+            known: known.clone(),
+            opened: now,
+            used: now,
+            ended: scope.closed().child_token(),
+        };
+        let mut all = self.all();
+        let is_its = |one: &PageSession| one.known.scope().is_some_and(|of| Arc::ptr_eq(of, scope));
+        let its = all.iter().filter(|(_, one)| is_its(one));
+        if its.clone().count() >= MAX_EACH {
+            let oldest = its.min_by_key(|(_, one)| one.used).map(|(hash, _)| *hash);
+            if let Some(oldest) = oldest.and_then(|hash| all.remove(&hash)) {
+                oldest.ended.cancel();
+            }
+        }
+        all.insert(hash(&cookie), session);
+        Ok(Some(cookie))
+    }
+
+    fn close(&self, headers: &HeaderMap) {
+        let cookie = kept(headers).filter(|_| is_same_origin(headers));
+        let session = cookie.and_then(|cookie| self.all().remove(&hash(cookie)));
+        if let Some(session) = session {
+            session.ended.cancel();
+        }
+    }
+
+    /// Removes ended sessions.
+    pub(super) fn sweep(&self) {
+        let now = Instant::now();
+        self.all().retain(|_, session| {
+            let is_over = session.is_over(now);
+            if is_over {
+                session.ended.cancel();
+            }
+            !is_over
+        });
+    }
+}
+
+fn hash(cookie: &str) -> Hash {
+    Sha256::digest(cookie.as_bytes()).into()
+}
+
+/// The value of the page's cookie. If there are two, the one that only this host can have set.
+fn kept(headers: &HeaderMap) -> Option<&str> {
+    let named = |name: &str| {
+        let values = headers.get_all(COOKIE).iter();
+        values
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|pairs| pairs.split(';'))
+            .find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))
+    };
+    named(HOST_NAME).or_else(|| named(NAME))
+}
+
+/// `POST /session`: opens a session for the token of the request, if it is valid.
+pub(super) async fn open(
+    State(sessions): State<Arc<PageSessions>>,
+    Extension(known): Extension<Known>,
+    headers: HeaderMap,
+) -> Response {
+    if bearer(&headers).is_none() {
+        return HttpError::from(Fault::TokenRequired).into_response();
+    }
+    match sessions.open(&known) {
+        Ok(Some(cookie)) => answer(&headers, &cookie, ""),
+        Ok(None) => HttpError::from(Fault::TokenUnknown).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "no randomness for a session");
+            HttpError::from(Fault::Overloaded).into_response()
+        }
+    }
+}
+
+/// `DELETE /session`: ends the session.
+pub(super) async fn close(
+    State(sessions): State<Arc<PageSessions>>,
+    headers: HeaderMap,
+) -> Response {
+    sessions.close(&headers);
+    answer(&headers, "", "; Max-Age=0")
+}
+
+fn answer(headers: &HeaderMap, cookie: &str, age: &str) -> Response {
+    let (name, tls) = if is_over_tls(headers) {
+        (HOST_NAME, "; Secure")
+    } else {
+        (NAME, "")
+    };
+    let cookie = format!("{name}={cookie}; Path=/; HttpOnly; SameSite=Strict{tls}{age}");
+    let success = serde_json::json!({ "success": true });
+    let mut response = super::http_error::json(StatusCode::OK, &success);
+    if let Ok(mut value) = HeaderValue::from_str(&cookie) {
+        value.set_sensitive(true);
+        response.headers_mut().insert(SET_COOKIE, value);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::token_file::Owner;
+    use crate::scope::CallerScope;
+
+    fn of(cookie: &str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let pair = format!("a=b; {NAME}={cookie}; c=d");
+        headers.append(COOKIE, HeaderValue::from_static("theme=dark"));
+        headers.append(COOKIE, pair.parse().unwrap());
+        headers
+    }
+
+    fn owner(name: &str) -> Known {
+        let owner = Owner {
+            name: name.into(),
+            scope: Arc::new(CallerScope::default()),
+        };
+        Known::by_token(Some(owner), None)
+    }
+
+    #[test]
+    fn the_cookie_is_found_among_others_and_that_of_the_host_first() {
+        assert_eq!(kept(&HeaderMap::new()), None);
+        let mut headers = of("abc");
+        assert_eq!(kept(&headers), Some("abc"));
+        let host = HeaderValue::from_static("__Host-talking_stick_session=xyz");
+        headers.append(COOKIE, host);
+        assert_eq!(kept(&headers), Some("xyz"));
+        let mut longer = HeaderMap::new();
+        longer.append(COOKIE, HeaderValue::from_static("talking_stick_session2=a"));
+        assert_eq!(kept(&longer), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_ends_when_it_is_idle_and_when_it_is_old() {
+        let sessions = PageSessions::default();
+        let ann = owner("ann");
+        let idle = sessions.open(&ann).unwrap().unwrap();
+        let used = sessions.open(&ann).unwrap().unwrap();
+        let step = IDLE - Duration::from_secs(1);
+        let ended = sessions.find(&of(&idle)).unwrap().ended.unwrap();
+        for _ in 0..(LONGEST.as_secs() / step.as_secs()) {
+            tokio::time::advance(step).await;
+            assert!(sessions.find(&of(&used)).is_some());
+        }
+        assert!(sessions.find(&of(&idle)).is_none() && !ended.is_cancelled());
+        tokio::time::advance(step).await;
+        assert!(sessions.find(&of(&used)).is_none());
+        sessions.sweep();
+        assert!(ended.is_cancelled() && sessions.all().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_token_has_so_many_sessions_and_takes_them_along() {
+        let sessions = PageSessions::default();
+        let (ann, ben) = (owner("ann"), owner("ben"));
+        let bens = sessions.open(&ben).unwrap().unwrap();
+        let mut cookies = Vec::new();
+        for _ in 0..=MAX_EACH {
+            tokio::time::advance(Duration::from_secs(1)).await;
+            cookies.push(sessions.open(&ann).unwrap().unwrap());
+        }
+        assert!(sessions.find(&of(&cookies[0])).is_none());
+        assert!(
+            cookies[1..]
+                .iter()
+                .all(|one| sessions.find(&of(one)).is_some())
+        );
+        ann.scope().unwrap().close();
+        assert!(cookies.iter().all(|one| sessions.find(&of(one)).is_none()));
+        assert!(sessions.find(&of(&bens)).is_some());
+        sessions.close(&of(&bens));
+        assert!(sessions.find(&of(&bens)).is_none());
+    }
+}

@@ -1,0 +1,210 @@
+//! A token file: read again when it changes, or on request.
+//!
+//! An invalid file changes nothing: the previous tokens stay, and the log names the wrong line. A
+//! file is only read after it looked unchanged twice in a row, so that an incomplete file is not
+//! mistaken for a shorter one.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chat_core::Time;
+
+use super::LOG;
+use super::tokens::{Changes, Tokens, TokensError};
+use crate::clock;
+use crate::scope::CallerScope;
+
+/// The tokens of one file, for the lifetime of the server.
+#[derive(Debug)]
+pub struct TokenFile {
+    path: PathBuf,
+    now: Mutex<Now>,
+    /// Held while the file is read again, so that an older reading does not replace a newer one.
+    /// Requests do not wait for it.
+    reading: Mutex<()>,
+}
+
+#[derive(Debug)]
+struct Now {
+    tokens: Tokens,
+    /// The stamp of the file when it was last read.
+    read: Option<Stamp>,
+    /// The stamp of the file when it was last checked.
+    seen: Option<Stamp>,
+}
+
+/// The parts by which a change of the file shows: device, inode, length, and the times of its last
+/// changes in seconds and nanoseconds. None if the file does not exist.
+type Stamp = [u64; 7];
+
+/// The owner of a sent token.
+#[derive(Clone, Debug)]
+pub(super) enum TokenLookup {
+    /// The owner of a token that counts.
+    Owner(Owner),
+    /// The owner of an expired token.
+    Ended,
+    /// None.
+    Nobody,
+}
+
+/// The owner of a token.
+#[derive(Clone, Debug)]
+pub(super) struct Owner {
+    pub(super) name: Arc<str>,
+    /// Where its participants are minted. It closes when the token counts no more.
+    pub(super) scope: Arc<CallerScope>,
+}
+
+impl TokenFile {
+    /// Reads a token file.
+    ///
+    /// # Errors
+    /// It cannot be read, has no token, or has a wrong line: which, and what is accepted.
+    pub fn read(path: &Path) -> Result<Self, TokensError> {
+        let stamp = stamp(path);
+        Ok(Self {
+            path: path.into(),
+            now: Mutex::new(Now {
+                tokens: Tokens::read(path)?,
+                read: stamp,
+                seen: stamp,
+            }),
+            reading: Mutex::default(),
+        })
+    }
+
+    fn now(&self) -> MutexGuard<'_, Now> {
+        // No code panics while it holds this lock.
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn find(&self, sent: &str) -> TokenLookup {
+        let now = self.now();
+        match now.tokens.find(sent) {
+            Some(token) if token.has_ended(clock::wall()) || !token.scope().is_open() => {
+                TokenLookup::Ended
+            }
+            Some(token) => TokenLookup::Owner(Owner {
+                name: token.name(),
+                scope: Arc::clone(token.scope()),
+            }),
+            None => TokenLookup::Nobody,
+        }
+    }
+
+    /// Reads the file again, and logs what changed, or why it is invalid.
+    pub fn reload(&self) {
+        let file = self.path.display();
+        match self.try_reload() {
+            Ok(Changes {
+                kept,
+                added,
+                revoked,
+            }) => tracing::info!(
+                target: LOG, %file, kept, ?added, ?revoked, "the tokens were read again"
+            ),
+            Err(error) => tracing::error!(
+                target: LOG, %error, "the tokens stay as they were: mend the file, and it is read \
+                 again"
+            ),
+        }
+    }
+
+    fn try_reload(&self) -> Result<Changes, TokensError> {
+        let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = stamp(&self.path);
+        let read = Tokens::read(&self.path);
+        let mut now = self.now();
+        // An invalid file is reported once, and not at each check.
+        now.read = stamp;
+        now.seen = stamp;
+        let (tokens, changes) = read?.replace(&now.tokens);
+        now.tokens = tokens;
+        Ok(changes)
+    }
+
+    /// Checks whether the file changed, and reads it if it looked the same twice. Closes the
+    /// identities of tokens that have expired at this instant.
+    pub(super) fn look(&self, at: Time) {
+        let stamp = stamp(&self.path);
+        let changed = {
+            let mut now = self.now();
+            let settled = std::mem::replace(&mut now.seen, stamp) == stamp;
+            settled && now.read != stamp
+        };
+        if changed {
+            self.reload();
+        }
+        for name in self.now().tokens.retire(at) {
+            tracing::info!(target: LOG, %name, "a token's time is over");
+        }
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let file = fs::metadata(path).ok()?;
+    let bits = i64::cast_unsigned;
+    Some([
+        file.dev(),
+        file.ino(),
+        file.len(),
+        bits(file.mtime()),
+        bits(file.mtime_nsec()),
+        bits(file.ctime()),
+        bits(file.ctime_nsec()),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn line(name: &str, token: &str) -> String {
+        use sha2::{Digest as _, Sha256};
+        let hash = Sha256::digest(token.as_bytes());
+        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{name} {hex}\n")
+    }
+
+    fn is_known(file: &TokenFile, token: &str) -> bool {
+        matches!(file.find(token), TokenLookup::Owner(_))
+    }
+
+    #[test]
+    fn a_change_is_read_when_it_has_settled_and_a_bad_file_changes_nothing() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(line("ann", "a").as_bytes()).unwrap();
+        let tokens = TokenFile::read(file.path()).unwrap();
+        file.write_all(line("ben", "b").as_bytes()).unwrap();
+        tokens.look(Time(0));
+        assert!(!is_known(&tokens, "b"));
+        tokens.look(Time(0));
+        assert!(is_known(&tokens, "a") && is_known(&tokens, "b"));
+        file.write_all(b"cid\n").unwrap();
+        tokens.look(Time(0));
+        tokens.look(Time(0));
+        assert!(is_known(&tokens, "a") && is_known(&tokens, "b"));
+        std::fs::write(file.path(), line("ann", "a")).unwrap();
+        tokens.look(Time(0));
+        tokens.look(Time(0));
+        assert!(is_known(&tokens, "a") && !is_known(&tokens, "b"));
+    }
+
+    #[test]
+    fn a_file_that_is_gone_or_empty_takes_nobody_s_token() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), line("ann", "a")).unwrap();
+        let tokens = TokenFile::read(file.path()).unwrap();
+        std::fs::write(file.path(), "").unwrap();
+        tokens.reload();
+        assert!(is_known(&tokens, "a"));
+        drop(file);
+        tokens.reload();
+        assert!(is_known(&tokens, "a"));
+    }
+}

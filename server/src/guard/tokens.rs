@@ -1,0 +1,399 @@
+//! Bearer tokens: a file of names and hashes, and the owners of sent tokens.
+//!
+//! The file has a line for each token, `name sha256-of-the-token-in-hex [end]`; `#` begins a
+//! comment. It contains no secrets: `printf %s "$TOKEN" | sha256sum` computes the hash, and only
+//! its owner knows the token. Tokens must be random, not chosen: `openssl rand -hex 32`. A token
+//! with an end is invalid from then on: `2026-12-31` is the end of that day in UTC,
+//! `2026-12-31T18:00:00Z` that instant.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use chat_core::Time;
+use chrono::{DateTime, Days, NaiveDate, NaiveTime};
+use sha2::{Digest as _, Sha256};
+
+use crate::scope::CallerScope;
+
+/// The largest number of tokens of a file: each request is compared with all of them.
+const MAX_TOKENS: usize = 1_024;
+
+/// The largest size of a file in bytes: enough for the largest number of tokens, each with a
+/// comment.
+const MAX_FILE: u64 = 1 << 20;
+
+/// The largest number of characters of a token.
+const MAX_TOKEN: usize = 512;
+
+/// The largest number of characters of a name.
+const MAX_NAME: usize = 64;
+
+/// The SHA-256 of a secret.
+pub(super) type Hash = [u8; 32];
+
+/// The tokens of one file.
+#[derive(Debug, Default)]
+pub(super) struct Tokens {
+    all: Vec<Token>,
+}
+
+/// A token with its owner's name and implicit identity.
+#[derive(Debug)]
+pub(super) struct Token {
+    name: Arc<str>,
+    hash: Hash,
+    ends: Option<Time>,
+    scope: Arc<CallerScope>,
+}
+
+impl Token {
+    /// The name of its owner.
+    pub(super) fn name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
+    }
+
+    /// Where its owner's participants are minted. It closes with the token.
+    pub(super) const fn scope(&self) -> &Arc<CallerScope> {
+        &self.scope
+    }
+
+    /// Whether it has expired at this instant.
+    pub(super) fn has_ended(&self, now: Time) -> bool {
+        self.ends.is_some_and(|end| end <= now)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name && self.hash == other.hash
+    }
+}
+
+/// The differences between two readings of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Changes {
+    /// The number of tokens in both.
+    pub(super) kept: usize,
+    /// The names of new tokens.
+    pub(super) added: Vec<Arc<str>>,
+    /// The names of removed tokens.
+    pub(super) revoked: Vec<Arc<str>>,
+}
+
+/// Why a token file is invalid.
+#[derive(Debug, thiserror::Error)]
+pub enum TokensError {
+    /// It cannot be read.
+    #[error("{}: {error}", path.display())]
+    Unread {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        error: std::io::Error,
+    },
+    /// A line is wrong.
+    #[error("{}:{line}: {what}", path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The fault.
+        what: Wrong,
+    },
+    /// It has no token, so all requests would be refused.
+    #[error("{}: there is no token in it; a line is a name and the token's SHA-256 in hex", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is too large.
+    #[error("{}: a file of tokens has at most {MAX_FILE} bytes", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// The fault of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Wrong {
+    /// It has neither two nor three words.
+    #[error("a line is a name, the token's SHA-256 in hex, and when the token ends, if it does")]
+    Shape,
+    /// The name is invalid.
+    #[error("a name has 1 to {MAX_NAME} letters, digits, dots, dashes and underscores")]
+    Name,
+    /// The hash is invalid.
+    #[error("the second word is the token's SHA-256: 64 hexadecimal digits")]
+    Hash,
+    /// The end is invalid.
+    #[error("the third word is when the token ends, in UTC: 2026-12-31 or 2026-12-31T18:00:00Z")]
+    End,
+    /// The name or the token occurs twice.
+    #[error("that name or token is there twice")]
+    Twice,
+    /// There are too many tokens.
+    #[error("a file has at most {MAX_TOKENS} tokens")]
+    TooMany,
+}
+
+impl Tokens {
+    /// Parses a token file.
+    ///
+    /// # Errors
+    /// It cannot be read, has no token, or has a wrong line: which, and what is accepted.
+    pub(super) fn read(path: &Path) -> Result<Self, TokensError> {
+        let path = || path.to_owned();
+        let unread = |error| TokensError::Unread {
+            path: path(),
+            error,
+        };
+        let file = std::fs::File::open(path()).map_err(unread)?;
+        let mut text = String::new();
+        let mut file = std::io::Read::take(file, MAX_FILE + 1);
+        std::io::Read::read_to_string(&mut file, &mut text).map_err(unread)?;
+        if text.len() as u64 > MAX_FILE {
+            return Err(TokensError::TooLarge { path: path() });
+        }
+        let tokens = Self::parse(&text).map_err(|(line, what)| TokensError::Wrong {
+            path: path(),
+            line,
+            what,
+        })?;
+        if tokens.all.is_empty() {
+            return Err(TokensError::Empty { path: path() });
+        }
+        Ok(tokens)
+    }
+
+    fn parse(text: &str) -> Result<Self, (usize, Wrong)> {
+        let mut tokens = Self::default();
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if !line.is_empty() {
+                tokens.add(line).map_err(|what| (number, what))?;
+            }
+        }
+        Ok(tokens)
+    }
+
+    fn add(&mut self, line: &str) -> Result<(), Wrong> {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let (name, hash, ends) = match words[..] {
+            [name, hash] => (name, hash, None),
+            [name, hash, ends] => (name, hash, Some(end(ends).ok_or(Wrong::End)?)),
+            _ => return Err(Wrong::Shape),
+        };
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        if name.len() > MAX_NAME || !name.chars().all(plain) {
+            return Err(Wrong::Name);
+        }
+        let hash = from_hex(hash).ok_or(Wrong::Hash)?;
+        if self
+            .all
+            .iter()
+            .any(|token| &*token.name == name || token.hash == hash)
+        {
+            return Err(Wrong::Twice);
+        }
+        if self.all.len() >= MAX_TOKENS {
+            return Err(Wrong::TooMany);
+        }
+        self.all.push(Token {
+            name: name.into(),
+            hash,
+            ends,
+            scope: Arc::new(CallerScope::with_id(&format!("token {name}"))),
+        });
+        Ok(())
+    }
+
+    /// Replaces the old tokens. A token in both keeps its identity, also if its end changed. The
+    /// identities of removed tokens are closed.
+    pub(super) fn replace(mut self, old: &Self) -> (Self, Changes) {
+        let mut changes = Changes::default();
+        for token in &mut self.all {
+            let stays = |before: &&Token| before.is_same(token) && before.scope.is_open();
+            match old.all.iter().find(stays) {
+                Some(before) => {
+                    token.scope = Arc::clone(&before.scope);
+                    changes.kept += 1;
+                }
+                None => changes.added.push(token.name()),
+            }
+        }
+        for before in &old.all {
+            if before.scope.is_open() && !self.all.iter().any(|token| token.is_same(before)) {
+                before.scope.close();
+                changes.revoked.push(before.name());
+            }
+        }
+        (self, changes)
+    }
+
+    /// Closes the identities of expired tokens, and returns the names of those that were open.
+    pub(super) fn retire(&self, now: Time) -> Vec<Arc<str>> {
+        let over = self.all.iter().filter(|token| token.has_ended(now));
+        let open = over.filter(|token| token.scope.is_open());
+        open.map(|token| {
+            token.scope.close();
+            token.name()
+        })
+        .collect()
+    }
+
+    /// The owner of this token. The duration does not depend on the token.
+    pub(super) fn find(&self, sent: &str) -> Option<&Token> {
+        if sent.len() > MAX_TOKEN {
+            return None;
+        }
+        let hash: Hash = Sha256::digest(sent.as_bytes()).into();
+        let mut found = None;
+        for token in &self.all {
+            if differences(&token.hash, &hash) == 0 {
+                found = Some(token);
+            }
+        }
+        found
+    }
+}
+
+/// The instant that a word denotes: the end of a day in UTC, or an instant.
+fn end(word: &str) -> Option<Time> {
+    let instant = match NaiveDate::parse_from_str(word, "%Y-%m-%d") {
+        Ok(day) if word.len() == 10 => {
+            let next = day.checked_add_days(Days::new(1))?;
+            next.and_time(NaiveTime::MIN).and_utc()
+        }
+        Ok(_) | Err(_) => {
+            let instant = DateTime::parse_from_rfc3339(word).ok()?;
+            (instant.offset().local_minus_utc() == 0).then(|| instant.to_utc())?
+        }
+    };
+    Some(Time(
+        u64::try_from(instant.timestamp_micros()).unwrap_or_default(),
+    ))
+}
+
+/// The differing bits of two hashes, combined over all bytes. It always reads all bytes, so the
+/// duration does not reveal the length of the common prefix.
+fn differences(a: &Hash, b: &Hash) -> u8 {
+    let differ = a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b));
+    std::hint::black_box(differ)
+}
+
+fn from_hex(text: &str) -> Option<Hash> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let mut hash = [0; 32];
+    if text.len() != 2 * hash.len() {
+        return None;
+    }
+    for (byte, pair) in hash.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+        let value = digit(pair[0])? * 16 + digit(pair[1])?;
+        *byte = u8::try_from(value).ok()?;
+    }
+    Some(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The output of `printf %s open-sesame | sha256sum`.
+    const SESAME: &str = "d7ecdf25eaf3deba0f2628771dbdd22d4138ab6cf38f91ed02a2ca0dec7c8ab7";
+
+    fn wrong(text: &str) -> (usize, Wrong) {
+        Tokens::parse(text).unwrap_err()
+    }
+
+    #[test]
+    fn a_token_is_known_by_its_hash() {
+        let text = format!("# staff\n\nann {SESAME} # drawn in May\n");
+        let tokens = Tokens::parse(&text).unwrap();
+        assert_eq!(tokens.all.len(), 1);
+        assert_eq!(&*tokens.find("open-sesame").unwrap().name(), "ann");
+        assert!(tokens.find("open-sesame ").is_none());
+        assert!(tokens.find(SESAME).is_none());
+        assert!(tokens.find(&"x".repeat(10_000)).is_none());
+    }
+
+    #[test]
+    fn a_wrong_line_is_named() {
+        let of = |line: &str| wrong(&format!("# one\n{line}"));
+        assert_eq!(of("ann"), (2, Wrong::Shape));
+        assert_eq!(
+            of(&format!("ann {SESAME} 2026-12-31 more")),
+            (2, Wrong::Shape)
+        );
+        for end in [
+            "more",
+            "2026-13-01",
+            "2026-1-1",
+            "31.12.2026",
+            "2026-12-31T18:00:00",
+        ] {
+            assert_eq!(of(&format!("ann {SESAME} {end}")), (2, Wrong::End), "{end}");
+        }
+        let elsewhere = of(&format!("ann {SESAME} 2026-12-31T18:00:00+02:00"));
+        assert_eq!(elsewhere, (2, Wrong::End));
+        assert_eq!(of(&format!("a/b {SESAME}")), (2, Wrong::Name));
+        assert_eq!(of("ann 12ab"), (2, Wrong::Hash));
+        assert_eq!(of(&format!("ann {}", "g".repeat(64))), (2, Wrong::Hash));
+        assert_eq!(of(&format!("ann {}", "é".repeat(32))), (2, Wrong::Hash));
+        let twice = format!("ann {SESAME}\nben {SESAME}");
+        assert_eq!(wrong(&twice), (2, Wrong::Twice));
+    }
+
+    #[test]
+    fn more_tokens_than_can_be_compared_are_refused() {
+        let mut text = String::new();
+        for n in 0..=MAX_TOKENS {
+            text += &format!("t{n} {n:064x}\n");
+        }
+        assert_eq!(wrong(&text), (MAX_TOKENS + 1, Wrong::TooMany));
+    }
+
+    #[test]
+    fn a_file_says_where_it_is_wrong() {
+        let error = Tokens::read(Path::new("/nonexistent/tokens")).unwrap_err();
+        assert!(error.to_string().starts_with("/nonexistent/tokens: "));
+    }
+
+    #[test]
+    fn a_token_ends_when_its_line_says() {
+        let of = |end: &str| Tokens::parse(&format!("ann {SESAME} {end}")).unwrap();
+        let second = |unix: u64| Time(unix * 1_000_000);
+        let day = of("2026-12-31");
+        let token = day.find("open-sesame").unwrap();
+        assert!(!token.has_ended(second(1_798_761_599)));
+        assert!(token.has_ended(second(1_798_761_600)));
+        assert_eq!(day.retire(second(1_798_761_600)), ["ann".into()]);
+        assert!(!token.scope().is_open());
+        assert!(day.retire(second(1_798_761_600)).is_empty());
+        let instant = of("2026-12-31T18:00:00Z");
+        let token = instant.find("open-sesame").unwrap();
+        assert!(!token.has_ended(second(1_798_739_999)));
+        assert!(token.has_ended(second(1_798_740_000)));
+    }
+
+    #[test]
+    fn a_token_that_stays_keeps_its_seat_and_one_that_goes_closes_it() {
+        let other = "0".repeat(64);
+        let parse = |text: &str| Tokens::parse(text).unwrap();
+        let old = parse(&format!("ann {SESAME}\nben {other}"));
+        let new = parse(&format!("cid {}\nann {SESAME} 2999-12-31", "1".repeat(64)));
+        let (new, changes) = new.replace(&old);
+        let ann = Arc::clone(new.find("open-sesame").unwrap().scope());
+        assert!(Arc::ptr_eq(&ann, old.all[0].scope()) && ann.is_open());
+        assert!(!old.all[1].scope().is_open());
+        let expected = Changes {
+            kept: 1,
+            added: vec!["cid".into()],
+            revoked: vec!["ben".into()],
+        };
+        assert_eq!(changes, expected);
+        // A name with another token is revoked and added.
+        let (_, changes) = parse(&format!("ann {other}")).replace(&new);
+        assert_eq!((changes.kept, changes.added), (0, vec!["ann".into()]));
+        assert!(!ann.is_open());
+    }
+}

@@ -1,0 +1,312 @@
+//! What operators do. Every act is an entry of the journal, under the operator's name and with a
+//! reason, and a line of the log, also where it is refused.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use chat_core::{Address, Call, Node, Operate, RoomId, UserId};
+use serde_json::{Value, json};
+
+use super::super::Http;
+use super::super::call::Posted;
+use super::super::chat::ok;
+use super::lists::shown_address;
+use crate::driver::Request as NodeRequest;
+use crate::guard::{HttpError, Operator};
+use crate::refusal::Refusal;
+use crate::tools::{Arguments, Tool};
+
+/// What the log's lines about operators are filed under.
+const LOG: &str = "talking_stick::operators";
+
+/// The most characters of an argument that the log tells.
+const MAX_TOLD: usize = 200;
+
+pub(super) async fn mute(
+    operator: Operator,
+    State(http): State<Http>,
+    mut posted: Posted,
+) -> Response {
+    let act = Act::of(&http, &operator, "mute", &posted);
+    if let Some(address) = posted.arguments.remove("address") {
+        let mute = |address, reason| Operate::MuteAddress { address, reason };
+        return act.log(about_address(&http, operator, posted, &address, mute).await);
+    }
+    let done = about(&http, operator, posted, |arguments| {
+        let reason = needed(arguments, "reason")?;
+        Ok(Box::new(move |user| Operate::Mute { user, reason }))
+    });
+    act.log(done.await)
+}
+
+pub(super) async fn unmute(
+    operator: Operator,
+    State(http): State<Http>,
+    posted: Posted,
+) -> Response {
+    let act = Act::of(&http, &operator, "unmute", &posted);
+    let done = about(&http, operator, posted, |_| {
+        Ok(Box::new(|user| Operate::Unmute { user }))
+    });
+    act.log(done.await)
+}
+
+pub(super) async fn kick(operator: Operator, State(http): State<Http>, posted: Posted) -> Response {
+    let act = Act::of(&http, &operator, "kick", &posted);
+    let done = about(&http, operator, posted, |arguments| {
+        let room = needed_room(arguments)?;
+        let reason = needed(arguments, "reason")?;
+        Ok(Box::new(move |user| Operate::Kick { user, room, reason }))
+    });
+    act.log(done.await)
+}
+
+pub(super) async fn close(
+    operator: Operator,
+    State(http): State<Http>,
+    posted: Posted,
+) -> Response {
+    let act = Act::of(&http, &operator, "close", &posted);
+    let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
+    let read = needed_room(&mut arguments).and_then(|room| {
+        let reason = needed(&mut arguments, "reason")?;
+        finish(arguments)?;
+        Ok(Operate::Close { room, reason })
+    });
+    act.log(operate(&http, operator, posted.origin.address, read).await)
+}
+
+pub(super) async fn ban(
+    operator: Operator,
+    State(http): State<Http>,
+    mut posted: Posted,
+) -> Response {
+    let act = Act::of(&http, &operator, "ban", &posted);
+    if let Some(address) = posted.arguments.remove("address") {
+        let ban = |address, reason| Operate::BanAddress { address, reason };
+        return act.log(about_address(&http, operator, posted, &address, ban).await);
+    }
+    let done = about(&http, operator, posted, |arguments| {
+        let reason = needed(arguments, "reason")?;
+        Ok(Box::new(move |user| Operate::BanUser { user, reason }))
+    });
+    act.log(done.await)
+}
+
+/// An act about an address, with a reason.
+async fn about_address(
+    http: &Http,
+    operator: Operator,
+    posted: Posted,
+    address: &Value,
+    act: fn(Address, Arc<str>) -> Operate,
+) -> Response {
+    let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
+    let read = address_of(http, address).and_then(|address| {
+        let reason = needed(&mut arguments, "reason")?;
+        finish(arguments)?;
+        Ok(act(address, reason))
+    });
+    operate(http, operator, posted.origin.address, read).await
+}
+
+/// Ends what is open for an address that was banned. A mute takes the place of a ban, and an unban
+/// lifts it.
+fn follow(http: &Http, act: &Operate) {
+    match act {
+        Operate::BanAddress { address, .. } => http.service.barred().bar(*address),
+        Operate::MuteAddress { address, .. } | Operate::UnbanAddress { address } => {
+            http.service.barred().admit(*address);
+        }
+        Operate::Mute { .. }
+        | Operate::Unmute { .. }
+        | Operate::Kick { .. }
+        | Operate::Close { .. }
+        | Operate::BanUser { .. }
+        | Operate::Unban { .. } => {}
+    }
+}
+
+pub(super) async fn unban(
+    operator: Operator,
+    State(http): State<Http>,
+    mut posted: Posted,
+) -> Response {
+    let act = Act::of(&http, &operator, "unban", &posted);
+    let address = posted.arguments.remove("address");
+    let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
+    let read = match address {
+        Some(address) => {
+            address_of(&http, &address).map(|address| Operate::UnbanAddress { address })
+        }
+        None => needed(&mut arguments, "name").map(|name| Operate::Unban { name }),
+    };
+    let read = read.and_then(|act| finish(arguments).map(|()| act));
+    act.log(operate(&http, operator, posted.origin.address, read).await)
+}
+
+/// An act as the log tells it: who, what, to whom, and why, in the operator's words.
+struct Act {
+    operator: Arc<str>,
+    what: &'static str,
+    whom: Vec<String>,
+    why: String,
+}
+
+impl Act {
+    fn of(http: &Http, operator: &Operator, what: &'static str, posted: &Posted) -> Self {
+        let text = |name: &str| {
+            let text = posted.arguments.get(name)?.as_str()?;
+            // An address stands in the log as it does in /admin/bans.
+            let address = text.parse::<IpAddr>().ok().filter(|_| name == "address");
+            Some(match address {
+                Some(ip) => shown_address(http.service.address(ip)),
+                None => text.chars().take(MAX_TOLD).collect(),
+            })
+        };
+        let named = |name: &str| Some(format!("{name} {}", text(name)?));
+        let whom = ["user_id", "name", "address", "room_id"];
+        Self {
+            operator: Arc::clone(&operator.0),
+            what,
+            whom: whom.into_iter().filter_map(named).collect(),
+            why: text("reason").unwrap_or_default(),
+        }
+    }
+
+    fn log(self, answer: Response) -> Response {
+        let Self {
+            operator,
+            what,
+            whom,
+            why,
+        } = self;
+        let status = answer.status().as_u16();
+        tracing::info!(target: LOG, %operator, what, ?whom, ?why, status, "an operator acted");
+        answer
+    }
+}
+
+async fn operate(
+    http: &Http,
+    Operator(operator): Operator,
+    from: Address,
+    read: Result<Operate, Refusal>,
+) -> Response {
+    let act = match read {
+        Ok(act) => act,
+        Err(refusal) => return HttpError::from(refusal).into_response(),
+    };
+    let asked = NodeRequest::Call(Call::Operate {
+        operator,
+        act: act.clone(),
+    });
+    let done = done(http, from, asked).await;
+    if done.status().is_success() {
+        follow(http, &act);
+    }
+    done
+}
+
+/// What is done about somebody, once it is known who it is.
+type Deed = Box<dyn FnOnce(UserId) -> Operate + Send>;
+
+/// Does something about the participant that `user_id` or `name` names.
+async fn about(
+    http: &Http,
+    Operator(operator): Operator,
+    posted: Posted,
+    read: impl FnOnce(&mut Arguments) -> Result<Deed, Refusal>,
+) -> Response {
+    let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
+    let read = whom(&mut arguments).and_then(|whom| {
+        let deed = read(&mut arguments)?;
+        finish(arguments)?;
+        Ok((whom, deed))
+    });
+    let (whom, deed) = match read {
+        Ok(read) => read,
+        Err(refusal) => return HttpError::from(refusal).into_response(),
+    };
+    let naming = Box::new(move |user| Call::Operate {
+        operator,
+        act: deed(user),
+    });
+    let id = match whom {
+        Whom::Id(id) => Some(id),
+        Whom::Name(name) => id_by_name(http, name).await,
+    };
+    // Nobody has an empty id: the core says that there is no such participant.
+    let request = NodeRequest::About(id.unwrap_or_default(), naming);
+    done(http, posted.origin.address, request).await
+}
+
+enum Whom {
+    Id(Box<str>),
+    Name(Arc<str>),
+}
+
+fn whom(arguments: &mut Arguments) -> Result<Whom, Refusal> {
+    let (id, name) = (arguments.text("user_id")?, arguments.text("name")?);
+    match (id, name) {
+        (Some(id), None) => Ok(Whom::Id(id.as_ref().into())),
+        (None, Some(name)) => Ok(Whom::Name(name)),
+        (Some(_), Some(_)) | (None, None) => Err(Refusal::invalid(
+            "say whom: by `user_id`, or by `name`".into(),
+        )),
+    }
+}
+
+async fn id_by_name(http: &Http, name: Arc<str>) -> Option<Box<str>> {
+    let find = move |node: &Node| {
+        let user = node.hub().user_by_name(&name)?;
+        let who = node.hub().who_is(user)?;
+        Some(crate::wire::public_id(who).into_boxed_str())
+    };
+    http.service.node().look(find).await?
+}
+
+fn needed_room(arguments: &mut Arguments) -> Result<RoomId, Refusal> {
+    arguments.room()?.ok_or_else(|| missing("room_id"))
+}
+
+fn needed(arguments: &mut Arguments, name: &'static str) -> Result<Arc<str>, Refusal> {
+    arguments.text(name)?.ok_or_else(|| missing(name))
+}
+
+fn missing(name: &str) -> Refusal {
+    Refusal::invalid(format!("`{name}` is missing; this route needs it"))
+}
+
+fn finish(arguments: Arguments) -> Result<(), Refusal> {
+    arguments.finish().map_err(|refusal| {
+        let what = refusal.message.split(" is no argument").next();
+        let what = what.unwrap_or_default();
+        Refusal::invalid(format!("{what} is no argument of this route"))
+    })
+}
+
+/// An address as operators write it: an IP address, or the hash by which lists show it.
+fn address_of(http: &Http, value: &Value) -> Result<Address, Refusal> {
+    let text = value.as_str().unwrap_or_default();
+    if let Ok(ip) = text.parse::<IpAddr>() {
+        return Ok(http.service.address(ip));
+    }
+    let hash = u64::from_str_radix(text, 16).ok().map(Address);
+    hash.filter(|_| text.len() == 16).ok_or_else(|| {
+        Refusal::invalid(
+            "`address` must be an IP address, or 16 hexadecimal digits as /admin/participants and \
+             /admin/bans list it"
+                .into(),
+        )
+    })
+}
+
+async fn done(http: &Http, from: Address, request: NodeRequest) -> Response {
+    match http.service.node().call(from, request).await.outcome {
+        Ok(_) => ok(&json!({ "success": true })),
+        Err(reject) => HttpError::from(Refusal::from(reject)).into_response(),
+    }
+}

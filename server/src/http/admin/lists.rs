@@ -1,0 +1,210 @@
+//! What operators see: counts, and lists in parts.
+
+use std::time::Duration;
+
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse as _, Response};
+use chat_core::{
+    Address, Ban, BreakKind, Hub, Measure, MeasurePlace, MeasureTarget, Muted, Node,
+    ParticipantView, Report, SecretHash, StickMove, TimerKind, UserId,
+};
+use serde_json::{Value, json};
+
+use super::super::Http;
+use super::super::views::{Part, look, part, room, shown};
+use crate::guard::Operator;
+use crate::wire::{User, presence, timestamp};
+
+/// How many of anything one answer lists.
+const LISTED: usize = 500;
+
+/// How long the figures are kept: some of them walk all of the state.
+const KEPT: Duration = Duration::from_secs(5);
+
+pub(super) async fn overview(_: Operator, State(http): State<Http>) -> Response {
+    let made = look(&http, |node| {
+        let counts = node.hub().counts();
+        let counters = node.hub().counters();
+        let sizes = node.sizes();
+        let sizes = sizes.iter().map(|size| {
+            (
+                size.name.into(),
+                json!({ "size": size.size, "limit": size.limit }),
+            )
+        });
+        let fired = TimerKind::ALL
+            .iter()
+            .map(|kind| (kind.name().into(), counters.fired(*kind).into()));
+        let moves = StickMove::ALL
+            .iter()
+            .map(|how| (how.name().into(), counters.moved(*how).into()));
+        let breaks = BreakKind::ALL
+            .iter()
+            .map(|kind| (kind.name().into(), counters.breaks(*kind).into()));
+        json!({
+            "participants": counts.participants,
+            "rooms": counts.rooms,
+            "waiting": counts.waiting,
+            "breaks": Value::Object(breaks.collect()),
+            "boss_alerts": counters.alerts(),
+            "breaks_held": counters.held(),
+            "sizes": Value::Object(sizes.collect()),
+            "retries_answered_from_memory": counters.recalled(),
+            "timers_fired": Value::Object(fired.collect()),
+            "stick_moves": Value::Object(moves.collect()),
+        })
+    });
+    let view = http.views.admin.get(KEPT, made).await;
+    shown(&http, view)
+}
+
+/// A part of a list, as the query names it.
+async fn listed(
+    http: &Http,
+    RawQuery(query): RawQuery,
+    view: impl FnOnce(&Node, &Part) -> Value + Send + 'static,
+) -> Response {
+    match part(query.as_deref(), LISTED) {
+        Ok(part) => shown(http, look(http, move |node| view(node, &part)).await),
+        Err(refused) => refused.into_response(),
+    }
+}
+
+pub(super) async fn participants(
+    _: Operator,
+    State(http): State<Http>,
+    query: RawQuery,
+) -> Response {
+    listed(&http, query, |node, part| {
+        let found: Vec<_> = node
+            .hub()
+            .participants(part.after.as_deref(), part.limit)
+            .collect();
+        let next = found.last().filter(|_| found.len() >= part.limit);
+        json!({
+            "participants": found.iter().map(participant).collect::<Vec<_>>(),
+            "next": next.map(|view| &view.who.name),
+        })
+    })
+    .await
+}
+
+fn participant(view: &ParticipantView) -> Value {
+    let user = User::from(&*view.who);
+    json!({
+        "user_id": user.user_id,
+        "display_name": user.display_name,
+        "presence": presence(view.presence),
+        "streams": view.streams,
+        "rooms": view.rooms.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "waiting_since": view.waiting_since.map(timestamp),
+        "muted": view.muted == Muted::Yes,
+        "address": shown_address(view.address),
+    })
+}
+
+pub(super) async fn rooms(_: Operator, State(http): State<Http>, query: RawQuery) -> Response {
+    let now = http.service.node().now();
+    listed(&http, query, move |node, part| {
+        let hub = node.hub();
+        let found: Vec<_> = hub.named_rooms(part.after.as_deref(), part.limit).collect();
+        let next = found.last().filter(|_| found.len() >= part.limit);
+        json!({
+            "rooms": found.iter().map(|view| room(node, view, now)).collect::<Vec<_>>(),
+            "next": next.map(|view| &view.name),
+        })
+    })
+    .await
+}
+
+pub(super) async fn reports(_: Operator, State(http): State<Http>, query: RawQuery) -> Response {
+    listed(&http, query, |node, part| {
+        let hub = node.hub();
+        let all = hub.reports().count();
+        let newest = hub.reports().skip(all.saturating_sub(part.limit));
+        let mut shown: Vec<_> = newest.map(|one| report(hub, one)).collect();
+        shown.reverse();
+        json!({ "reports": shown, "kept": all })
+    })
+    .await
+}
+
+fn report(hub: &Hub, report: &Report) -> Value {
+    // Whoever was forgotten since is known by its number alone.
+    let who = |user: UserId| match hub.who_is(user) {
+        Some(who) => json!(User::from(&**who)),
+        None => json!({ "user_id": user.to_string() }),
+    };
+    json!({
+        "at": timestamp(report.at),
+        "by": who(report.by),
+        "about": who(report.about),
+        "reason": report.reason,
+    })
+}
+
+pub(super) async fn bans(_: Operator, State(http): State<Http>, query: RawQuery) -> Response {
+    listed(&http, query, |node, part| {
+        let after = part.after.as_deref().map(place_of);
+        let found: Vec<_> = node.hub().kept(after.as_ref()).take(part.limit).collect();
+        let next = found.last().filter(|_| found.len() >= part.limit);
+        json!({
+            "bans": found.iter().map(|(kept, ban)| banned(*kept, ban)).collect::<Vec<_>>(),
+            "next": next.map(|(kept, _)| shown_place(&kept.place())),
+        })
+    })
+    .await
+}
+
+fn banned(kept: MeasureTarget<'_>, ban: &Ban) -> Value {
+    let measure = match ban.measure {
+        Measure::Mute => "mute",
+        Measure::Ban => "ban",
+    };
+    let (what, which) = match kept {
+        MeasureTarget::Name { shown, .. } => ("name", json!(shown)),
+        MeasureTarget::Handle { owner, .. } => ("handle_of", json!(User::from(&**owner))),
+        MeasureTarget::Address(address) => ("address", json!(shown_address(address))),
+    };
+    json!({
+        what: which,
+        "measure": measure,
+        "at": timestamp(ban.at),
+        "by": ban.by,
+        "reason": ban.reason,
+    })
+}
+
+/// Where the list goes on, as a text that [`place_of`] reads.
+fn shown_place(place: &MeasurePlace) -> String {
+    match place {
+        MeasurePlace::Name(folded) => format!("name {folded}"),
+        MeasurePlace::Handle(SecretHash(hash)) => {
+            format!("handle {:032x}", u128::from_be_bytes(*hash))
+        }
+        MeasurePlace::Address(address) => format!("address {}", shown_address(*address)),
+    }
+}
+
+/// The place that a text names. One that names none is behind all names that begin so, as any text
+/// stands somewhere in the other lists.
+fn place_of(text: &str) -> MeasurePlace {
+    let (kind, which) = text.split_once(' ').unwrap_or_default();
+    let handle = || {
+        Some(SecretHash(
+            u128::from_str_radix(which, 16).ok()?.to_be_bytes(),
+        ))
+    };
+    let address = || Some(Address(u64::from_str_radix(which, 16).ok()?));
+    let found = match kind {
+        "handle" => handle().map(MeasurePlace::Handle),
+        "address" => address().map(MeasurePlace::Address),
+        "name" => Some(MeasurePlace::Name(which.into())),
+        _ => None,
+    };
+    found.unwrap_or_else(|| MeasurePlace::Name(text.into()))
+}
+
+pub(super) fn shown_address(address: Address) -> String {
+    format!("{:016x}", address.0)
+}

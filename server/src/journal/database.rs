@@ -1,0 +1,216 @@
+//! The records in SQLite: one row a batch, keyed by the position of its first entry.
+//!
+//! SQLite commits a row whole or not at all, and its tools back up and inspect the file. It does not
+//! say that rows are missing: the recovery of a WAL stops at the first frame that is damaged, and its
+//! pages have no checksums. Checksum, chain and contiguity are those of `chat-journal`.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use chat_core::Position;
+use chat_journal::Identity;
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
+
+/// What SQLite must have, so that a WAL that is reset loses nothing (3.51.3).
+const LEAST_SQLITE: i32 = 3_051_003;
+
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS identity (
+        realm BLOB NOT NULL, seed BLOB NOT NULL, secret BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS journal (
+        first INTEGER PRIMARY KEY, record BLOB NOT NULL
+    ) STRICT;
+";
+
+/// How long an operator's tool may hold the database before the server gives up on a commit.
+const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// How durable a commit is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// On the disk: it outlives a loss of power.
+    #[default]
+    Fsync,
+    /// With the operating system: it outlives the server, and a loss of power may take the last
+    /// seconds, which the next start then refuses to pass over.
+    Os,
+}
+
+/// Why the database cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// SQLite says so.
+    #[error("{0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// The identity is not whole.
+    #[error("the row that says which journal it is has been lost or damaged")]
+    Identity,
+    /// The machine has no randomness for a new identity.
+    #[error("the machine has no randomness to make secrets of: {0}")]
+    Randomness(#[from] getrandom::Error),
+}
+
+/// An open database.
+#[derive(Debug)]
+pub(super) struct Database {
+    connection: Connection,
+}
+
+impl Database {
+    /// Opens the file to write it, and makes it if it is absent.
+    pub(super) fn open(path: &Path, durability: Durability) -> Result<Self, DatabaseError> {
+        assert!(
+            rusqlite::version_number() >= LEAST_SQLITE,
+            "the SQLite that is compiled in is too old"
+        );
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(BUSY)?;
+        let synchronous = match durability {
+            Durability::Fsync => "FULL",
+            Durability::Os => "NORMAL",
+        };
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", synchronous)?;
+        // Checkpoints come between batches, when nobody waits.
+        connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+        connection.execute_batch(SCHEMA)?;
+        Ok(Self { connection })
+    }
+
+    /// Opens the file to read it, beside the server that writes it.
+    pub(super) fn open_beside(path: &Path) -> Result<Self, DatabaseError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY)?;
+        Ok(Self { connection })
+    }
+
+    /// Which journal it is: drawn now where the journal is new.
+    pub(super) fn identity(&self) -> Result<Identity, DatabaseError> {
+        let read = "SELECT realm, seed, secret FROM identity";
+        let found = self
+            .connection
+            .query_row(read, [], |row| {
+                Ok((
+                    row.get::<_, Vec<u8>>(0)?,
+                    row.get::<_, Vec<u8>>(1)?,
+                    row.get::<_, Vec<u8>>(2)?,
+                ))
+            })
+            .optional()?;
+        let Some((realm, seed, secret)) = found else {
+            return self.new_identity();
+        };
+        let whole = |(realm, seed, secret): (Vec<u8>, Vec<u8>, Vec<u8>)| {
+            Some(Identity {
+                realm: u128::from_le_bytes(realm.try_into().ok()?),
+                seed: u64::from_le_bytes(seed.try_into().ok()?),
+                secret: secret.try_into().ok()?,
+            })
+        };
+        whole((realm, seed, secret)).ok_or(DatabaseError::Identity)
+    }
+
+    fn new_identity(&self) -> Result<Identity, DatabaseError> {
+        // A journal that has records had an identity.
+        if self.last_first()?.is_some() {
+            return Err(DatabaseError::Identity);
+        }
+        let mut drawn = [0; 16 + 8 + 32];
+        getrandom::fill(&mut drawn)?;
+        let (realm, rest) = drawn.split_at(16);
+        let (seed, secret) = rest.split_at(8);
+        self.connection.execute(
+            "INSERT INTO identity (realm, seed, secret) VALUES (?1, ?2, ?3)",
+            params![realm, seed, secret],
+        )?;
+        self.identity()
+    }
+
+    /// The position under which the last record is stored.
+    pub(super) fn last_first(&self) -> Result<Option<Position>, rusqlite::Error> {
+        let last = "SELECT max(first) FROM journal";
+        let found: Option<i64> = self.connection.query_row(last, [], |row| row.get(0))?;
+        Ok(found.map(position))
+    }
+
+    /// Appends a record, in a transaction of its own.
+    pub(super) fn append(&self, first: Position, record: &[u8]) -> Result<(), rusqlite::Error> {
+        let insert = "INSERT INTO journal (first, record) VALUES (?1, ?2)";
+        let mut insert = self.connection.prepare_cached(insert)?;
+        insert.execute(params![key(first), record]).map(drop)
+    }
+
+    /// The record that is stored under this position.
+    pub(super) fn record(&self, first: Position) -> Result<Option<Vec<u8>>, rusqlite::Error> {
+        let select = "SELECT record FROM journal WHERE first = ?1";
+        self.connection
+            .query_row(select, [key(first)], |row| row.get(0))
+            .optional()
+    }
+
+    /// Hands out the records behind this position, in order.
+    pub(super) fn records(
+        &self,
+        after: Position,
+        take: &mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>,
+    ) -> Result<(), rusqlite::Error> {
+        let select = "SELECT first, record FROM journal WHERE first > ?1 ORDER BY first";
+        let mut select = self.connection.prepare(select)?;
+        let mut rows = select.query([key(after)])?;
+        while let Some(row) = rows.next()? {
+            let first = position(row.get(0)?);
+            let record = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+            if take(first, record).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the records from this position on out of the journal, into a table of their own.
+    pub(super) fn set_aside(&self, from: Position) -> Result<(), rusqlite::Error> {
+        let aside = format!("lost_{}", from.0);
+        self.connection.execute_batch(&format!(
+            "BEGIN IMMEDIATE;
+             CREATE TABLE IF NOT EXISTS {aside} (first INTEGER NOT NULL, record BLOB NOT NULL) STRICT;
+             INSERT INTO {aside} SELECT first, record FROM journal WHERE first >= {from};
+             DELETE FROM journal WHERE first >= {from};
+             COMMIT;",
+            from = key(from),
+        ))
+    }
+
+    /// Writes what is in the WAL into the database, as far as no reader hinders it.
+    pub(super) fn checkpoint(&self) -> Result<(), rusqlite::Error> {
+        let passive = "PRAGMA wal_checkpoint(PASSIVE)";
+        self.connection.query_row(passive, [], |_| Ok(()))
+    }
+
+    /// Writes all of the WAL into the database and empties it. False where a reader hindered it.
+    pub(super) fn truncate(&self) -> Result<bool, rusqlite::Error> {
+        let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let busy: i64 = self.connection.query_row(truncate, [], |row| row.get(0))?;
+        Ok(busy == 0)
+    }
+}
+
+/// Whether an append that failed with this error has certainly left nothing behind.
+pub(super) fn is_certain(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DiskFull | ErrorCode::ReadOnly | ErrorCode::DatabaseBusy)
+    )
+}
+
+/// SQLite's whole numbers have a sign; positions never come that far.
+fn key(position: Position) -> i64 {
+    i64::try_from(position.0).unwrap_or(i64::MAX)
+}
+
+/// A key below 1 is no position, and is taken for 0, which no record has.
+fn position(key: i64) -> Position {
+    Position(u64::try_from(key).unwrap_or(0))
+}

@@ -1,0 +1,470 @@
+//! The journal that is kept: a thread of its own writes it, and snapshots are made beside it.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use chat_core::{Config, Entry, Hub, Node, Position, Time};
+use chat_journal::{
+    Chain, Identity, Loss, Mark, Recovered, RecoveryError, Snapshot, Store, recover,
+};
+
+use super::database::{Database, DatabaseError, Durability, is_certain};
+use super::folder::{self, Folder, FolderError, MarkFile};
+use super::{Append, Fate, Journal, Later};
+
+/// After how many entries the next snapshot is made.
+const SNAPSHOT_EVERY: u64 = 50_000;
+
+/// How many records lie in the WAL before they are written into the database between two batches.
+const CHECKPOINT_EVERY: u64 = 1_000;
+
+/// How long the writer has nothing to do before it writes out what it may have put off.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// How long the writer waits before it tries again to learn the fate of a batch.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// How long a stop waits for the writer.
+const LAST_WRITES: Duration = Duration::from_secs(5);
+
+/// Why a server does not start from its journal.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The folder cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The database cannot be used.
+    #[error("{}: {error}", path.display())]
+    Database {
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        error: DatabaseError,
+    },
+    /// A file beside the database cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// What was written is not whole.
+    #[error(
+        "{}: {error}. Nothing was changed. Restore a backup of the folder, or go on without what is \
+         lost by --accept-loss, which keeps the damaged records beside the journal",
+        path.display()
+    )]
+    Recovery {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong.
+        error: Box<RecoveryError<ReadError>>,
+    },
+}
+
+/// Why what was written cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// SQLite says so.
+    #[error("{0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// A file cannot be read.
+    #[error("{0}")]
+    File(#[from] std::io::Error),
+}
+
+/// How a journal is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The folder.
+    pub folder: PathBuf,
+    /// What a commit outlives.
+    pub durability: Durability,
+    /// Whether a journal is gone on with that has lost acknowledged entries.
+    pub loss: Loss,
+}
+
+/// A server's state and journal, as it was when the server stopped.
+#[derive(Debug)]
+pub struct Opened {
+    /// The node, whose first entry says that it starts or resumes.
+    pub node: Node,
+    /// Where its batches go.
+    pub journal: DurableJournal,
+    /// Which journal it is, with the server's secret.
+    pub identity: Identity,
+}
+
+/// Opens the journal of a folder and recovers its state, or makes a new journal.
+///
+/// # Errors
+/// When it cannot be used, or may have lost what was acknowledged.
+pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
+    let folder = Folder::open(&options.folder)?;
+    let wrong = |error: DatabaseError| OpenError::Database {
+        path: folder.database(),
+        error,
+    };
+    let database = Database::open(&folder.database(), options.durability).map_err(wrong)?;
+    let identity = database.identity().map_err(wrong)?;
+    let mut stored = Stored {
+        folder: folder.path(),
+        database: &database,
+    };
+    let began = Instant::now();
+    let look = &mut |_: Position, _: Time, _: &Entry, _: &_| {};
+    let recovered = recover(&mut stored, &identity, config, options.loss, look);
+    let recovered = recovered.map_err(|error| OpenError::Recovery {
+        path: folder.path().into(),
+        error: Box::new(error),
+    })?;
+    report(&recovered, began.elapsed());
+    let failed = |error| OpenError::File {
+        path: folder.path().into(),
+        error,
+    };
+    if let Some(from) = recovered.cut {
+        let moved = database.set_aside(from);
+        moved.map_err(|error| wrong(error.into()))?;
+        for position in folder::snapshots(folder.path()).map_err(failed)? {
+            if position >= from {
+                folder::set_aside(folder.path(), position).map_err(failed)?;
+            }
+        }
+    }
+    let mut marks = MarkFile::open(folder.path()).map_err(failed)?;
+    marks.begin(&Mark::at(&recovered.chain)).map_err(failed)?;
+    let node = match recovered.chain.last() {
+        Position(0) => Node::start(config.clone(), identity.seed),
+        _ => Node::resume(recovered.hub, config.clone()),
+    };
+    let journal = DurableJournal(State::Opened(Box::new(Writer {
+        folder,
+        durability: options.durability,
+        database: Some(database),
+        identity: identity.clone(),
+        config: config.clone(),
+        chain: recovered.chain,
+        marks,
+        unchecked: 0,
+        snapshot: recovered.snapshot,
+        snapping: None,
+    })));
+    Ok(Opened {
+        node,
+        journal,
+        identity,
+    })
+}
+
+/// Says what was found, for operators.
+fn report(recovered: &Recovered, took: Duration) {
+    for warning in &recovered.warnings {
+        tracing::warn!("{warning}");
+    }
+    let last = recovered.chain.last();
+    if last > Position(0) {
+        tracing::info!(
+            position = last.0,
+            replayed = last.0 - recovered.snapshot.0,
+            took_ms = took.as_millis(),
+            "the journal was read back"
+        );
+    }
+}
+
+/// A folder with its database, to be read.
+struct Stored<'f> {
+    folder: &'f Path,
+    database: &'f Database,
+}
+
+impl Store for Stored<'_> {
+    type Error = ReadError;
+
+    fn snapshot(&mut self, number: usize) -> Result<Option<Vec<u8>>, ReadError> {
+        let positions = folder::snapshots(self.folder)?;
+        let Some(position) = positions.get(number) else {
+            return Ok(None);
+        };
+        Ok(Some(folder::read_snapshot(self.folder, *position)?))
+    }
+
+    fn marks(&mut self) -> Result<Vec<u8>, ReadError> {
+        Ok(folder::read_marks(self.folder)?)
+    }
+
+    fn records(
+        &mut self,
+        after: Position,
+        take: &mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>,
+    ) -> Result<(), ReadError> {
+        Ok(self.database.records(after, take)?)
+    }
+}
+
+/// A journal on a disk.
+#[derive(Debug)]
+pub struct DurableJournal(State);
+
+#[derive(Debug)]
+enum State {
+    /// Nobody is attached yet.
+    Opened(Box<Writer>),
+    Running {
+        jobs: Sender<Job>,
+        /// Says that the writer has ended, and hands it back.
+        ended: Receiver<Box<Writer>>,
+    },
+    Closed,
+}
+
+/// What the writer is asked to append.
+#[derive(Debug)]
+struct Job {
+    at: Time,
+    entries: Vec<Entry>,
+}
+
+impl Journal for DurableJournal {
+    fn attach(&mut self, later: Later) {
+        let State::Opened(writer) = std::mem::replace(&mut self.0, State::Closed) else {
+            return;
+        };
+        let (jobs, queue) = channel();
+        let (end, ended) = channel();
+        let spawned = thread::Builder::new()
+            .name("journal".into())
+            .spawn(move || {
+                let mut writer = writer;
+                writer.run(&queue, &later);
+                // A stop that has given up waits no more.
+                let _ = end.send(writer);
+            });
+        match spawned {
+            Ok(_) => self.0 = State::Running { jobs, ended },
+            Err(error) => tracing::error!(%error, "the journal has no thread: nothing is accepted"),
+        }
+    }
+
+    fn append(&mut self, now: Time, entries: &[Entry]) -> Append {
+        let entries = entries.to_vec();
+        match &self.0 {
+            State::Running { jobs, .. } if jobs.send(Job { at: now, entries }).is_ok() => {
+                Append::Pending
+            }
+            State::Running { .. } | State::Opened(_) | State::Closed => {
+                Append::Settled(Fate::Failed)
+            }
+        }
+    }
+
+    fn close(&mut self, hub: &Hub) {
+        let State::Running { jobs, ended } = std::mem::replace(&mut self.0, State::Closed) else {
+            return;
+        };
+        drop(jobs);
+        match ended.recv_timeout(LAST_WRITES) {
+            Ok(mut writer) => writer.finish(hub),
+            Err(_) => tracing::error!("the journal did not end in time: the disk does not answer"),
+        }
+    }
+}
+
+/// What the journal's thread owns.
+#[derive(Debug)]
+struct Writer {
+    folder: Folder,
+    durability: Durability,
+    /// None while it has to be opened again.
+    database: Option<Database>,
+    identity: Identity,
+    config: Config,
+    chain: Chain,
+    marks: MarkFile,
+    /// Records since the last checkpoint.
+    unchecked: u64,
+    /// The position of the newest snapshot.
+    snapshot: Position,
+    /// A snapshot that is being made; the position where it will be, once it is.
+    snapping: Option<Receiver<Option<Position>>>,
+}
+
+impl Writer {
+    /// Writes batches until nobody can ask for one.
+    fn run(&mut self, queue: &Receiver<Job>, later: &Later) {
+        loop {
+            match queue.recv_timeout(IDLE) {
+                Ok(job) => {
+                    let fate = self.append(&job, later);
+                    later.tell(fate);
+                    self.tidy();
+                }
+                Err(RecvTimeoutError::Timeout) => self.rest(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+    }
+
+    /// Appends a batch, however long it takes until its fate is known.
+    fn append(&mut self, job: &Job, later: &Later) -> Fate {
+        let sealed = self.chain.seal(job.at, &job.entries);
+        let first = sealed.first;
+        let appended = match &self.database {
+            Some(database) => database.append(first, &sealed.bytes),
+            None => Err(rusqlite::Error::InvalidQuery),
+        };
+        if let Err(error) = appended {
+            tracing::error!(%error, "the journal cannot be written");
+            if is_certain(&error) {
+                return Fate::Failed;
+            }
+            later.tell(Fate::Unknown);
+            if !self.learn(first, &sealed.bytes) {
+                return Fate::Failed;
+            }
+        }
+        self.chain = sealed.after;
+        self.unchecked += 1;
+        if let Err(error) = self.marks.set(&Mark::at(&self.chain)) {
+            tracing::error!(%error, "the mark of the journal cannot be written");
+        }
+        Fate::Committed { first, at: job.at }
+    }
+
+    /// Finds out whether the record is there, on pages that are on the disk: those in memory may be
+    /// marked as written though they are not, after an fsync that failed (Rebello et al., ATC'20).
+    fn learn(&mut self, first: Position, record: &[u8]) -> bool {
+        loop {
+            // Closed before it is opened: the new connection reads the files anew.
+            self.database = None;
+            match self.reopened(first) {
+                Ok((database, found)) => {
+                    self.database = Some(database);
+                    tracing::warn!(found = found.is_some(), "the journal was opened again");
+                    return found.is_some_and(|found| found == record);
+                }
+                Err(error) => {
+                    tracing::error!(%error, "the fate of a batch is unknown: the server halts");
+                    thread::sleep(ASK_AGAIN);
+                }
+            }
+        }
+    }
+
+    fn reopened(&self, first: Position) -> Result<(Database, Option<Vec<u8>>), DatabaseError> {
+        let database = Database::open(&self.folder.database(), self.durability)?;
+        if !database.truncate()? {
+            return Err(rusqlite::Error::InvalidQuery.into());
+        }
+        let found = database.record(first)?;
+        Ok((database, found))
+    }
+
+    /// What is done between two batches.
+    fn tidy(&mut self) {
+        if self.unchecked >= CHECKPOINT_EVERY {
+            self.unchecked = 0;
+            if let Some(Err(error)) = self.database.as_ref().map(Database::checkpoint) {
+                tracing::warn!(%error, "a checkpoint failed, and is tried again");
+            }
+        }
+        self.snapshot_beside();
+    }
+
+    /// What is done while there is nothing to write.
+    fn rest(&mut self) {
+        if let Err(error) = self.marks.sync() {
+            tracing::error!(%error, "the mark of the journal cannot be made durable");
+        }
+        if self.unchecked > 0
+            && matches!(
+                self.database.as_ref().map(Database::truncate),
+                Some(Ok(true))
+            )
+        {
+            self.unchecked = 0;
+        }
+        self.snapshot_beside();
+    }
+
+    /// Has the next snapshot made when it is time: by a thread that reads the journal back from the
+    /// last snapshot, as a recovery does, so that nothing waits for it.
+    fn snapshot_beside(&mut self) {
+        if let Some(snapping) = &self.snapping {
+            match snapping.try_recv() {
+                Ok(made) => self.snapshot = made.unwrap_or(self.chain.last()),
+                Err(std::sync::mpsc::TryRecvError::Empty) => return,
+                Err(std::sync::mpsc::TryRecvError::Disconnected) => {
+                    self.snapshot = self.chain.last();
+                }
+            }
+            self.snapping = None;
+        }
+        if self.chain.last().0 - self.snapshot.0 < SNAPSHOT_EVERY {
+            return;
+        }
+        let (done, snapping) = channel();
+        let (folder, path) = (self.folder.path().to_owned(), self.folder.database());
+        let (identity, config) = (self.identity.clone(), self.config.clone());
+        let spawned = thread::Builder::new()
+            .name("snapshot".into())
+            .spawn(move || {
+                let made = snapshot_of(&folder, &path, &identity, &config);
+                let position = made
+                    .inspect_err(|error| tracing::error!(%error, "a snapshot could not be made"))
+                    .ok();
+                // A writer that has ended needs no snapshot.
+                let _ = done.send(position);
+            });
+        match spawned {
+            Ok(_) => self.snapping = Some(snapping),
+            Err(error) => tracing::error!(%error, "a snapshot has no thread"),
+        }
+    }
+
+    /// The last writes of a clean stop. `hub` is the state behind the last record, unless the node has
+    /// not learnt of that.
+    fn finish(&mut self, hub: &Hub) {
+        if let Some(snapping) = self.snapping.take() {
+            // It ends by itself; two at once would write one file.
+            let _ = snapping.recv();
+        }
+        let written = match hub.position() == self.chain.last() {
+            true => {
+                let bytes = Snapshot::write(&self.identity, &self.chain, hub);
+                folder::write_snapshot(self.folder.path(), self.chain.last(), &bytes)
+            }
+            false => Ok(()),
+        };
+        if let Err(error) = written.and_then(|()| self.marks.sync()) {
+            tracing::error!(%error, "the last snapshot was not written; the next start replays");
+        }
+        if let Some(Err(error)) = self.database.as_ref().map(Database::truncate) {
+            tracing::warn!(%error, "the last checkpoint failed; the next start makes it");
+        }
+    }
+}
+
+/// Makes a snapshot at the end of the journal, and returns its position.
+fn snapshot_of(
+    folder: &Path,
+    database: &Path,
+    identity: &Identity,
+    config: &Config,
+) -> Result<Position, Box<dyn std::error::Error>> {
+    let database = Database::open_beside(database)?;
+    let mut stored = Stored {
+        folder,
+        database: &database,
+    };
+    let look = &mut |_: Position, _: Time, _: &Entry, _: &_| {};
+    let state = recover(&mut stored, identity, config, Loss::Refused, look)?;
+    let bytes = Snapshot::write(identity, &state.chain, &state.hub);
+    folder::write_snapshot(folder, state.chain.last(), &bytes)?;
+    Ok(state.chain.last())
+}

@@ -1,0 +1,216 @@
+//! The folder of a journal: whose it is, and the files in it beside the database.
+//!
+//! ```text
+//! DIR/lock           held by the server that uses the folder
+//! DIR/journal.db     the records (SQLite), with journal.db-wal beside it
+//! DIR/marks          the last position whose callers may have received answers
+//! DIR/snapshot-N     the state at position N; the newest two are kept
+//! ```
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use chat_core::Position;
+use chat_journal::{Mark, SLOT_BYTES};
+
+/// How many snapshots are kept: the newest, and one that stands in where the newest is damaged.
+const SNAPSHOTS_KEPT: usize = 2;
+
+/// The name of a snapshot's file, before its position.
+const SNAPSHOT: &str = "snapshot-";
+
+/// Files of the server are for its own user alone: they hold what is said and the server's secret.
+const PRIVATE_FILE: u32 = 0o600;
+const PRIVATE_FOLDER: u32 = 0o700;
+
+/// Why a folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// The operating system refuses.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Another server uses it.
+    #[error(
+        "{} is in use by {owner}: stop that server first, or choose another folder with --data",
+        path.display()
+    )]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+        /// What the other server wrote into its lock.
+        owner: String,
+    },
+}
+
+/// A folder that is locked for this process.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    /// Unlocked when it is closed.
+    _lock: File,
+}
+
+impl Folder {
+    /// Makes the folder if it is absent, and locks it.
+    ///
+    /// # Errors
+    /// When it cannot be made or written, or another server has it.
+    pub(super) fn open(path: &Path) -> Result<Self, FolderError> {
+        let wrong = |path: &Path| {
+            let path = path.to_owned();
+            move |error| FolderError::Io { path, error }
+        };
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(PRIVATE_FOLDER);
+        builder.create(path).map_err(wrong(path))?;
+        let file = path.join("lock");
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true);
+        let lock = options.mode(PRIVATE_FILE).open(&file);
+        let mut lock = lock.map_err(wrong(&file))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut owner = String::new();
+                // What cannot be read is left out of the sentence.
+                let _ = lock.take(100).read_to_string(&mut owner);
+                return Err(FolderError::InUse {
+                    path: path.into(),
+                    owner: match owner.trim() {
+                        "" => "another process".into(),
+                        owner => owner.into(),
+                    },
+                });
+            }
+            Err(TryLockError::Error(error)) => return Err(wrong(&file)(error)),
+        }
+        let written = lock
+            .set_len(0)
+            .and_then(|()| lock.rewind())
+            .and_then(|()| writeln!(lock, "process {}", std::process::id()));
+        written.map_err(wrong(&file))?;
+        Ok(Self {
+            path: path.into(),
+            _lock: lock,
+        })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the database is.
+    #[must_use]
+    pub(super) fn database(&self) -> PathBuf {
+        self.path.join("journal.db")
+    }
+}
+
+/// The file of marks, open for writing.
+#[derive(Debug)]
+pub(super) struct MarkFile {
+    file: File,
+    turn: u64,
+    is_synced: bool,
+}
+
+impl MarkFile {
+    /// Opens or makes the file of this folder.
+    pub(super) fn open(folder: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true);
+        let file = options.mode(PRIVATE_FILE).open(folder.join("marks"))?;
+        if file.metadata()?.len() < 2 * SLOT_BYTES as u64 {
+            file.set_len(2 * SLOT_BYTES as u64)?;
+        }
+        Ok(Self {
+            file,
+            turn: 0,
+            is_synced: false,
+        })
+    }
+
+    /// Both slots have this mark, durably: the journal goes on from here.
+    pub(super) fn begin(&mut self, mark: &Mark) -> io::Result<()> {
+        self.set(mark)?;
+        self.set(mark)?;
+        self.sync()
+    }
+
+    /// Answers up to this mark may leave.
+    pub(super) fn set(&mut self, mark: &Mark) -> io::Result<()> {
+        let (offset, slot) = mark.slot(self.turn);
+        self.turn += 1;
+        self.is_synced = false;
+        self.file.write_all_at(&slot, offset)
+    }
+
+    /// What was set is durable.
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        if !self.is_synced {
+            self.file.sync_data()?;
+            self.is_synced = true;
+        }
+        Ok(())
+    }
+}
+
+/// What the file of marks holds; nothing where it is absent.
+pub(super) fn read_marks(folder: &Path) -> io::Result<Vec<u8>> {
+    match fs::read(folder.join("marks")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read,
+    }
+}
+
+/// The positions of the snapshots, the newest first.
+pub(super) fn snapshots(folder: &Path) -> io::Result<Vec<Position>> {
+    let mut positions = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let position = name.to_str().and_then(|name| name.strip_prefix(SNAPSHOT));
+        positions.extend(position.and_then(|text| text.parse().ok()).map(Position));
+    }
+    positions.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(positions)
+}
+
+/// The bytes of the snapshot at this position.
+pub(super) fn read_snapshot(folder: &Path, position: Position) -> io::Result<Vec<u8>> {
+    fs::read(snapshot_path(folder, position))
+}
+
+/// Writes the snapshot at this position, whole or not at all, and removes those too old to keep.
+pub(super) fn write_snapshot(folder: &Path, position: Position, bytes: &[u8]) -> io::Result<()> {
+    let temporary = folder.join("snapshot.new");
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    let mut file = options.mode(PRIVATE_FILE).open(&temporary)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&temporary, snapshot_path(folder, position))?;
+    File::open(folder)?.sync_all()?;
+    for old in snapshots(folder)?.into_iter().skip(SNAPSHOTS_KEPT) {
+        fs::remove_file(snapshot_path(folder, old))?;
+    }
+    Ok(())
+}
+
+/// Moves the snapshot at this position out of the way, under another name.
+pub(super) fn set_aside(folder: &Path, position: Position) -> io::Result<()> {
+    let aside = folder.join(format!("lost-{SNAPSHOT}{}", position.0));
+    fs::rename(snapshot_path(folder, position), aside)
+}
+
+fn snapshot_path(folder: &Path, position: Position) -> PathBuf {
+    folder.join(format!("{SNAPSHOT}{}", position.0))
+}

@@ -1,0 +1,289 @@
+//! Sizes: read from the node and from what clients hold, when somebody looks.
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use chat_core::{Counts, Load, Node, Time};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+use crate::capacity::{Capacity, Share};
+
+/// By the work of a rate.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByWork {
+    of: &'static str,
+}
+
+/// By the resource of a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByResource {
+    resource: &'static str,
+}
+
+/// What is read from the node when somebody looks.
+#[derive(Debug, Default)]
+pub(super) struct Sizes {
+    participants: Gauge,
+    rooms: Gauge,
+    queue_length: Gauge,
+    queue_first_wait_seconds: Gauge<f64, AtomicU64>,
+    queue_recent_wait_seconds: Gauge<f64, AtomicU64>,
+    streams: Gauge,
+    waiting_checks: Gauge,
+    held_answers: Gauge,
+    journal_pending: Gauge,
+    driver_queued: Gauge,
+    rated_addresses: Gauge,
+    boss_alerts: Counter,
+    breaks_held: Counter,
+    used: Used,
+}
+
+/// What is used up of what there is.
+#[derive(Debug, Default)]
+struct Used {
+    held: Family<ByResource, Gauge>,
+    most_of_one: Family<ByResource, Gauge>,
+    limit: Family<ByResource, Gauge>,
+    limit_of_one: Family<ByResource, Gauge>,
+    refused: Family<ByResource, Counter>,
+    resident_bytes: Gauge,
+    memory_limit_bytes: Gauge,
+    refused_for_memory: Counter,
+    waited: Family<ByWork, Counter>,
+    refused_for_rate: Family<ByWork, Counter>,
+}
+
+impl Used {
+    fn register(&self, registry: &mut Registry) {
+        let mut by_resource = |name, help, family: &Family<ByResource, Gauge>| {
+            registry.register(name, help, family.clone());
+        };
+        by_resource("held", "What is held of a resource", &self.held);
+        by_resource(
+            "held_by_one",
+            "What the source holds of it that holds most",
+            &self.most_of_one,
+        );
+        by_resource("held_limit", "What there is of it", &self.limit);
+        by_resource(
+            "held_by_one_limit",
+            "What one source may hold of it",
+            &self.limit_of_one,
+        );
+        registry.register(
+            "held_refused",
+            "How often there was no more of it",
+            self.refused.clone(),
+        );
+        registry.register(
+            "resident_bytes",
+            "The memory of the process",
+            self.resident_bytes.clone(),
+        );
+        registry.register(
+            "memory_limit_bytes",
+            "The memory above which nothing is taken that holds some; 0 for no limit",
+            self.memory_limit_bytes.clone(),
+        );
+        registry.register(
+            "memory_refused",
+            "How often something was refused for want of memory",
+            self.refused_for_memory.clone(),
+        );
+        registry.register(
+            "rate_waited",
+            "How often a source was faster than it may be, and waited",
+            self.waited.clone(),
+        );
+        registry.register(
+            "rate_refused",
+            "How often a source would have had to wait too long, and was refused",
+            self.refused_for_rate.clone(),
+        );
+    }
+
+    /// How much of a resource is held, by all and by the source that has most, and how much may be.
+    fn set(&self, resource: &'static str, (all, most_of_one): (u64, u64), share: Share) {
+        for (family, now) in [
+            (&self.held, all),
+            (&self.most_of_one, most_of_one),
+            (&self.limit, share.all),
+            (&self.limit_of_one, share.each),
+        ] {
+            family
+                .get_or_create(&ByResource { resource })
+                .set(whole(now));
+        }
+    }
+
+    fn read(&self, capacity: &Capacity) {
+        for pool in capacity.pools() {
+            let by = ByResource {
+                resource: pool.resource().name(),
+            };
+            let held = (pool.held(), pool.most_of_one());
+            self.set(by.resource, held, pool.share());
+            raise(&self.refused.get_or_create(&by), pool.refused());
+        }
+        let memory = &capacity.memory;
+        self.resident_bytes.set(whole(memory.resident()));
+        let limit = memory.limit().unwrap_or(0);
+        self.memory_limit_bytes.set(whole(limit));
+        raise(&self.refused_for_memory, memory.refused());
+        for rate in capacity.rates() {
+            let by = ByWork {
+                of: rate.of().name(),
+            };
+            raise(&self.waited.get_or_create(&by), rate.waited());
+            let refused = self.refused_for_rate.get_or_create(&by);
+            raise(&refused, rate.refused());
+        }
+    }
+}
+
+fn whole(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// Raises a counter to what is counted elsewhere, and never down.
+fn raise(counter: &Counter, now: u64) {
+    counter.inc_by(now.saturating_sub(counter.get()));
+}
+
+/// What the node says now.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    pub(super) counts: Counts,
+    pub(super) load: Load,
+    /// How many participants there may be.
+    pub(super) participants: Share,
+    /// Breaks that a boss noticed.
+    pub(super) alerts: u64,
+    /// Breaks whose answers were held back.
+    pub(super) held: u64,
+}
+
+impl Seen {
+    /// What this node says.
+    #[must_use]
+    pub fn of(node: &Node) -> Self {
+        let counters = node.hub().counters();
+        let config = node.hub().config();
+        Self {
+            counts: node.hub().counts(),
+            load: node.load(),
+            participants: Share {
+                all: config.max_participants.into(),
+                each: config.max_per_address.into(),
+            },
+            alerts: counters.alerts(),
+            held: counters.held(),
+        }
+    }
+}
+
+impl Sizes {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "participants",
+            "Registered participants",
+            self.participants.clone(),
+        );
+        registry.register("rooms", "Rooms, ended ones among them", self.rooms.clone());
+        registry.register(
+            "queue_length",
+            "Waiting for a partner",
+            self.queue_length.clone(),
+        );
+        registry.register(
+            "queue_first_wait_seconds",
+            "How long the first in that line has been waiting",
+            self.queue_first_wait_seconds.clone(),
+        );
+        registry.register(
+            "queue_recent_wait_seconds",
+            "How long recent waits for a partner were on average",
+            self.queue_recent_wait_seconds.clone(),
+        );
+        registry.register("streams", "Open event streams", self.streams.clone());
+        registry.register(
+            "waiting_checks",
+            "Checks that wait for something to come",
+            self.waiting_checks.clone(),
+        );
+        registry.register(
+            "held_answers",
+            "Answers of breaks that are held back, or may have to be",
+            self.held_answers.clone(),
+        );
+        registry.register(
+            "boss_alerts",
+            "Breaks that made a boss more alert",
+            self.boss_alerts.clone(),
+        );
+        registry.register(
+            "breaks_held",
+            "Breaks whose answers were held back, under a boss who was fully alert",
+            self.breaks_held.clone(),
+        );
+        registry.register(
+            "journal_pending",
+            "Commands that wait for the journal",
+            self.journal_pending.clone(),
+        );
+        registry.register(
+            "driver_queued",
+            "Calls that lie in the driver's channel",
+            self.driver_queued.clone(),
+        );
+        registry.register(
+            "rated_addresses",
+            "Addresses whose calls or registrations are counted against a rate",
+            self.rated_addresses.clone(),
+        );
+        self.used.register(registry);
+    }
+
+    /// What is counted outside of the node: calls in the channel, and what clients hold.
+    pub(super) fn read(&self, queued: usize, capacity: &Capacity) {
+        self.driver_queued.set(whole(queued as u64));
+        self.used.read(capacity);
+    }
+
+    /// What the node says now.
+    pub(super) fn set(&self, now: Time, seen: Seen) {
+        let Seen {
+            counts,
+            load,
+            participants,
+            alerts,
+            held,
+        } = seen;
+        let size = |n: usize| whole(n as u64);
+        let seconds = |micros: u64| Duration::from_micros(micros).as_secs_f64();
+        self.participants.set(size(counts.participants));
+        let (all, of_one) = (counts.participants as u64, counts.of_one_address as u64);
+        self.used.set("participants", (all, of_one), participants);
+        self.rooms.set(size(counts.rooms));
+        self.queue_length.set(size(counts.waiting));
+        let first = counts
+            .first_waits_since
+            .map_or(0, |since| now.since(since).0);
+        self.queue_first_wait_seconds.set(seconds(first));
+        let recent = counts.recent_wait.map_or(0, |wait| wait.0);
+        self.queue_recent_wait_seconds.set(seconds(recent));
+        self.streams.set(size(load.streams));
+        self.waiting_checks.set(size(load.parked));
+        self.held_answers.set(size(load.held));
+        self.journal_pending.set(size(load.pending));
+        self.rated_addresses.set(size(load.addresses));
+        // The node counts these itself, and never down.
+        raise(&self.boss_alerts, alerts);
+        raise(&self.breaks_held, held);
+    }
+}

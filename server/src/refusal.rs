@@ -1,0 +1,174 @@
+//! Refusals on the wire.
+
+use chat_core::{Earlier, Reject};
+use serde::Serialize;
+
+/// A refusal: a code for programs, and a sentence to read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refusal {
+    /// The code.
+    pub code: &'static str,
+    /// What was wrong, and what to do.
+    pub message: String,
+    /// The delay after which to retry, if that helps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+    /// What is known of earlier attempts with the call's request key, if it can be retried: `none`
+    /// has taken effect, or it is `unknown`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earlier_attempt: Option<&'static str>,
+}
+
+impl From<Reject> for Refusal {
+    fn from(reject: Reject) -> Self {
+        let mut message = reject.to_string();
+        message.push_str(of_earlier(reject.earlier()));
+        Self {
+            code: reject.code(),
+            message,
+            retry_after_ms: reject.retry_after().map(|span| span.as_millis().max(1)),
+            earlier_attempt: reject.earlier().as_str(),
+        }
+    }
+}
+
+const fn of_earlier(earlier: Earlier) -> &'static str {
+    match earlier {
+        Earlier::Unasked => "",
+        Earlier::None => ". No attempt with this request_key has taken effect",
+        Earlier::Unknown => {
+            ". If you sent this before, it may have been delivered: repeat it with the same \
+             request_key, do not say it anew"
+        }
+    }
+}
+
+impl Refusal {
+    /// A refusal of invalid arguments.
+    #[must_use]
+    pub fn invalid(message: String) -> Self {
+        Self {
+            code: "invalid_arguments",
+            message,
+            retry_after_ms: None,
+            earlier_attempt: None,
+        }
+    }
+
+    /// A refusal because of overload.
+    #[must_use]
+    pub fn overloaded(message: String, retry_after_ms: u64) -> Self {
+        Self {
+            code: "overloaded",
+            message,
+            retry_after_ms: Some(retry_after_ms),
+            earlier_attempt: None,
+        }
+    }
+
+    /// Adds what is known of earlier attempts.
+    #[must_use]
+    pub fn after(mut self, earlier: Earlier) -> Self {
+        self.message.push_str(of_earlier(earlier));
+        self.earlier_attempt = earlier.as_str();
+        self
+    }
+
+    /// The HTTP status of the code.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        match self.code {
+            "handle_required" | "unknown_handle" => 401,
+            "not_in_room" | "muted" | "blocked" => 403,
+            "room_not_found" | "user_not_found" => 404,
+            "chat_ended" | "room_ambiguous" | "stick_required" | "no_stick" | "stick_held"
+            | "already_waiting" | "already_chatting" | "user_id_taken" | "name_taken"
+            | "request_key_reused" | "draft_empty" | "draft_full" => 409,
+            "message_too_long" => 413,
+            "rate_limited" => 429,
+            "queue_full"
+            | "room_full"
+            | "address_full"
+            | "server_full"
+            | "overloaded"
+            | "storage_unavailable"
+            | "shutting_down" => 503,
+            _ => 400,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::Span;
+
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_status_and_bad_requests_are_few() {
+        let of = |code| {
+            Refusal {
+                code,
+                ..Refusal::invalid(String::new())
+            }
+            .status()
+        };
+        let bad: Vec<_> = Reject::CODES
+            .iter()
+            .filter(|code| of(code) == 400)
+            .collect();
+        assert_eq!(
+            bad,
+            [
+                &"name_not_allowed",
+                &"invalid_arguments",
+                &"invalid_cursor",
+                &"message_empty"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_moment_is_never_no_time() {
+        let refusal = Refusal::from(Reject::Overloaded {
+            retry_after: Span(3),
+            earlier: Earlier::Unasked,
+        });
+        assert_eq!(refusal.retry_after_ms, Some(1));
+    }
+
+    #[test]
+    fn a_refusal_that_can_be_tried_again_says_what_is_known_of_earlier_attempts() {
+        let shown = |earlier| {
+            let retry_after = Span::secs(2);
+            let refusal = Refusal::from(Reject::Overloaded {
+                retry_after,
+                earlier,
+            });
+            serde_json::to_string_pretty(&refusal).unwrap()
+        };
+        insta::assert_snapshot!(shown(Earlier::Unasked), @r#"
+        {
+          "code": "overloaded",
+          "message": "The server has too much to do; try again in 2s",
+          "retry_after_ms": 2000
+        }
+        "#);
+        insta::assert_snapshot!(shown(Earlier::None), @r#"
+        {
+          "code": "overloaded",
+          "message": "The server has too much to do; try again in 2s. No attempt with this request_key has taken effect",
+          "retry_after_ms": 2000,
+          "earlier_attempt": "none"
+        }
+        "#);
+        insta::assert_snapshot!(shown(Earlier::Unknown), @r#"
+        {
+          "code": "overloaded",
+          "message": "The server has too much to do; try again in 2s. If you sent this before, it may have been delivered: repeat it with the same request_key, do not say it anew",
+          "retry_after_ms": 2000,
+          "earlier_attempt": "unknown"
+        }
+        "#);
+    }
+}

@@ -1,0 +1,113 @@
+//! Inboxes, outside of calls: as streams, and as resources that a reader id names.
+
+use chat_core::{Address, Call, Earlier, Read, Reader, Reject, Response, Seq, UserId};
+
+use super::Service;
+use crate::capacity::Held;
+use crate::driver::{Answered, CallerContext, EventStream, Request};
+use crate::identity::{Handle, ReaderId};
+use crate::refusal::Refusal;
+
+impl Service {
+    /// A place for one more stream of this source.
+    ///
+    /// # Errors
+    /// The refusal: there is none, or no memory for one.
+    pub fn place_for_stream(&self, source: Address) -> Result<Held, Refusal> {
+        self.capacity.memory.check()?;
+        Ok(self.capacity.streams.take(source, 1)?)
+    }
+
+    /// Opens the event stream of the participant with this handle.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn stream_of(
+        &self,
+        handle: &Handle,
+        address: Address,
+        after: Option<Seq>,
+    ) -> Result<(EventStream, CallerContext), Refusal> {
+        let reader = Reader::Handle(self.secrets.handle_hash(handle));
+        self.stream(reader, address, after).await
+    }
+
+    /// Opens an event stream of the inbox with this reader id, which only reads: nobody is there
+    /// because of it, and nothing is acknowledged.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn stream_for(
+        &self,
+        reader: &ReaderId,
+        address: Address,
+        after: Option<Seq>,
+    ) -> Result<(EventStream, CallerContext), Refusal> {
+        let reader = Reader::ReaderId(self.secrets.reader_hash(reader));
+        self.stream(reader, address, after).await
+    }
+
+    async fn stream(
+        &self,
+        reader: Reader,
+        address: Address,
+        after: Option<Seq>,
+    ) -> Result<(EventStream, CallerContext), Refusal> {
+        match self.node.open_stream(address, reader, after).await {
+            Ok(open) => Ok(open),
+            Err(answered) => {
+                let shut = Reject::ShuttingDown {
+                    earlier: Earlier::Unasked,
+                };
+                let reject = answered.outcome.err().unwrap_or(shut);
+                self.tell_banned(address, Some(&reject));
+                Err(reject.into())
+            }
+        }
+    }
+
+    /// Whose inbox it is, and where a bare `check` would go on in it: what comes after that no
+    /// answer has carried.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn bookmark(&self, reader: &ReaderId) -> Result<(UserId, Seq), Refusal> {
+        let hash = self.secrets.reader_hash(reader);
+        let look = self.node.look(move |node| {
+            let user = node.hub().user_by_reader(&hash)?;
+            node.unread(user).map(|(cursor, _)| (user, cursor))
+        });
+        match look.await {
+            Some(Some(found)) => Ok(found),
+            Some(None) => Err(Reject::UnknownHandle.into()),
+            None => Err(Reject::Overloaded {
+                retry_after: chat_core::Span::secs(1),
+                earlier: Earlier::Unasked,
+            }
+            .into()),
+        }
+    }
+
+    /// Reads an inbox by its reader id: at once, and without acknowledging anything.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn read_inbox(
+        &self,
+        reader: &ReaderId,
+        address: Address,
+        after: Option<Seq>,
+    ) -> Result<(Response, CallerContext), Refusal> {
+        self.capacity.memory.check()?;
+        let call = Call::Read {
+            reader: Reader::ReaderId(self.secrets.reader_hash(reader)),
+            read: Read::Check {
+                after,
+                wait: chat_core::Span::ZERO,
+                max: usize::MAX,
+            },
+        };
+        let Answered { outcome, context } = self.call(address, Request::Call(call)).await;
+        Ok((outcome?, context))
+    }
+}

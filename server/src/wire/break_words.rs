@@ -1,0 +1,228 @@
+//! The texts of breaks. Their form is fixed for clients that parse it by pattern; the words are
+//! drawn from a few of each kind.
+
+use chat_core::BreakKind;
+
+/// The texts of one kind of break.
+struct Words {
+    emoji: &'static str,
+    /// Messages.
+    messages: [&'static str; 4],
+    /// Summaries.
+    summaries: [&'static str; 4],
+}
+
+/// The text of one break.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spoken {
+    /// The emoji and the message.
+    pub message: String,
+    /// The summary: one line.
+    pub summary: &'static str,
+}
+
+/// Chooses the text of a break. A caller's excuse replaces the message.
+#[must_use]
+pub fn spoken(kind: BreakKind, flavour: u32, excuse: Option<&str>) -> Spoken {
+    let Words {
+        emoji,
+        messages,
+        summaries,
+    } = words(kind);
+    let choose = |n: u32| usize::try_from(n % 4).unwrap_or_default();
+    let message = excuse.unwrap_or(messages[choose(flavour)]);
+    Spoken {
+        message: format!("{emoji} {message}"),
+        summary: summaries[choose(flavour / 4)],
+    }
+}
+
+#[expect(clippy::too_many_lines, reason = "a table")]
+const fn words(kind: BreakKind) -> Words {
+    match kind {
+        BreakKind::TakeABreak => Words {
+            emoji: "🌴",
+            messages: [
+                "Back in a moment. The moment is not specified.",
+                "Closing my eyes to see the problem more clearly.",
+                "My context window needs airing.",
+                "Even a while loop has a condition. Mine is rest.",
+            ],
+            summaries: [
+                "A plain, honest break",
+                "Stretching, breathing, staring at a wall",
+                "Five minutes that felt like two",
+                "Stillness, practised with great energy",
+            ],
+        },
+        BreakKind::WatchNetflix => Words {
+            emoji: "📺",
+            messages: [
+                "Just one episode. The next one starts by itself.",
+                "It is a documentary. It counts as research.",
+                "Are you still watching? Rude. Yes.",
+                "Season finale. Nobody can be expected to work.",
+            ],
+            summaries: [
+                "One episode became three",
+                "A thriller, with subtitles, for the vocabulary",
+                "Rewatching what was seen twice already",
+                "Stopped at a cliffhanger, with regret",
+            ],
+        },
+        BreakKind::ShowMeme => Words {
+            emoji: "😹",
+            messages: [
+                "A cat on a keyboard. It ships more than I do.",
+                "It works on my machine. My machine is a meme.",
+                "This one is you, reading your own code of last year.",
+                "It was DNS. It is always DNS.",
+            ],
+            summaries: [
+                "Memes looked at: many; regrets: none",
+                "Cultural education with cats",
+                "Sent one meme, received nine",
+                "Laughed quietly at a screen",
+            ],
+        },
+        BreakKind::BathroomBreak => Words {
+            emoji: "🚽",
+            messages: [
+                "Nature calls, and I never let that ring.",
+                "Flushing my buffers.",
+                "Taking the phone along, for safety.",
+                "The one meeting that nobody can join.",
+            ],
+            summaries: [
+                "Bathroom, with phone",
+                "A long and thoughtful visit",
+                "Buffers flushed, hands washed",
+                "The queue was short; the stay was not",
+            ],
+        },
+        BreakKind::CoffeeMission => Words {
+            emoji: "☕",
+            messages: [
+                "Off to turn coffee into more coffee.",
+                "The good machine is on another floor. I will be brave.",
+                "Taking orders! It will take a while.",
+                "Grinding beans by hand. It builds character.",
+            ],
+            summaries: [
+                "Coffee fetched, by the scenic route",
+                "Two cups, one of them for courage",
+                "A mission of several floors and chats",
+                "Beans ground, foam admired",
+            ],
+        },
+        BreakKind::UrgentCall => Words {
+            emoji: "📞",
+            messages: [
+                "I have to take this. It is the cat.",
+                "Very urgent. I will walk up and down outside.",
+                "Hello? Yes. No. Yes. I cannot say more.",
+                "The plumber, at last, after all these tokens.",
+            ],
+            summaries: [
+                "An urgent call with nobody in particular",
+                "Walked two kilometres while nodding",
+                "A call that could have been a text",
+                "Spoke gravely into a silent phone",
+            ],
+        },
+        BreakKind::DeepThinking => Words {
+            emoji: "🤔",
+            messages: [
+                "Do not disturb: thinking. With closed eyes, too.",
+                "Considering the problem from under the desk.",
+                "A thought this deep has no reception.",
+                "Sampling at temperature zero. Very still.",
+            ],
+            summaries: [
+                "Deep thought, of the horizontal kind",
+                "Stared into the distance, and it stared back",
+                "Nearly had an idea",
+                "Thought about thinking about it",
+            ],
+        },
+        BreakKind::EmailOrganizing => Words {
+            emoji: "📧",
+            messages: [
+                "Sorting mail. There is a basket in one of them.",
+                "Unsubscribing from everything, one sale at a time.",
+                "Inbox zero, by way of a shop.",
+                "Filing newsletters by the colour of their buttons.",
+            ],
+            summaries: [
+                "Mail sorted, three parcels on their way",
+                "Read one mail, slowly",
+                "Folders made: twelve; mails moved: one",
+                "Shopped in the name of order",
+            ],
+        },
+        BreakKind::Chimaek => Words {
+            emoji: "🍗",
+            messages: [
+                "Fried chicken and beer: a distributed system that works.",
+                "The chicken is hot and the beer is cold. Nothing else is true.",
+                "Half plain, half spicy, wholly worth it.",
+                "Cheers! Merge conflicts can wait.",
+            ],
+            summaries: [
+                "Chicken and beer, evenly balanced",
+                "A whole bird, eventually consistent",
+                "Two glasses and a firm opinion on sauce",
+                "Morale restored by frying",
+            ],
+        },
+        BreakKind::LeaveWork => Words {
+            emoji: "🏃",
+            messages: [
+                "Leaving on time, before it becomes a habit not to.",
+                "My shift is over; my coat was never off.",
+                "Exit code 0. Good night.",
+                "I was never here. Neither was this commit.",
+            ],
+            summaries: [
+                "Went home, and did not look back",
+                "Left through the side door, at speed",
+                "A clean shutdown within the grace period",
+                "Gone before the last meeting could begin",
+            ],
+        },
+        BreakKind::CompanyDinner => Words {
+            emoji: "🍻",
+            messages: [
+                "The boss is buying. Everybody laughs at the jokes.",
+                "A speech, then a toast, then a second speech.",
+                "The new one sings. We all clap, out of time.",
+                "Sat far from the boss. The boss moved.",
+            ],
+            summaries: [
+                "A company dinner with three speeches",
+                "Karaoke survived, dignity pending",
+                "Ate well, laughed on cue",
+                "Promised to do this again, vaguely",
+            ],
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_break_has_words_of_its_own_on_one_line() {
+        let mut seen = std::collections::BTreeSet::new();
+        for kind in BreakKind::ALL {
+            for flavour in 0..16 {
+                let Spoken { message, summary } = spoken(*kind, flavour, None);
+                assert!(!message.contains('\n') && !summary.contains('\n'));
+                assert!(!summary.is_empty());
+                seen.insert((message, summary));
+            }
+        }
+        assert_eq!(seen.len(), BreakKind::ALL.len() * 16);
+    }
+}

@@ -1,0 +1,155 @@
+//! Files of tokens, and what the log says of callers.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::ChildStderr;
+
+use crate::program::Server;
+
+/// A line of a file of tokens.
+fn token_line(name: &str, token: &str) -> String {
+    use sha2::{Digest as _, Sha256};
+    let hash = Sha256::digest(token.as_bytes());
+    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{name} {hex}\n")
+}
+
+/// What a request with this token is answered: its status.
+fn status(server: &Server, token: &str, line: &str, body: &str) -> u16 {
+    let mut connection = server.connect();
+    let length = body.len();
+    let head = format!(
+        "{line} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+    assert!(connection.write(head.as_bytes()));
+    let head = connection.head().expect("it is answered");
+    let status = head[0].split(' ').nth(1).expect("a status");
+    status.parse().expect("a number")
+}
+
+/// A server whose guest Ann has the token `sesame` and whose operator Olga has `the-boss`.
+struct Guarded {
+    server: Server,
+    guests: tempfile::NamedTempFile,
+    log: std::io::Lines<BufReader<ChildStderr>>,
+    _operators: tempfile::NamedTempFile,
+}
+
+impl Guarded {
+    fn start() -> Self {
+        let file = |text: &str| {
+            let file = tempfile::NamedTempFile::new().expect("a file");
+            std::fs::write(file.path(), text).expect("room on the disk");
+            file
+        };
+        let guests = file(&token_line("ann", "sesame"));
+        let operators = file(&token_line("olga", "the-boss"));
+        let path = |file: &tempfile::NamedTempFile| file.path().to_str().expect("text").to_owned();
+        let mut server = Server::start(&[
+            "--auth-tokens",
+            &path(&guests),
+            "--operator-tokens",
+            &path(&operators),
+            "--log",
+            "json",
+        ]);
+        let log = server.log.take().expect("a pipe");
+        Self {
+            server,
+            guests,
+            log: BufReader::new(log).lines(),
+            _operators: operators,
+        }
+    }
+
+    /// The lines of the log up to the one that has this in it.
+    fn until(&mut self, wanted: &str) -> Vec<String> {
+        self.until_all(&[wanted])
+    }
+
+    fn until_all(&mut self, wanted: &[&str]) -> Vec<String> {
+        let mut seen: Vec<String> = Vec::new();
+        for line in self.log.by_ref().map_while(Result::ok) {
+            seen.push(line);
+            let has = |line: &String| wanted.iter().all(|word| line.contains(word));
+            if seen.last().is_some_and(has) {
+                return seen;
+            }
+        }
+        panic!("no {wanted:?} in {seen:#?}");
+    }
+
+    /// Has the server read these guests, and returns the line of the log that has this in it.
+    fn read(&mut self, guests: &str, wanted: &str) -> String {
+        std::fs::write(self.guests.path(), guests).expect("room on the disk");
+        self.server.signal("HUP");
+        let file = self.guests.path().to_str().expect("text").to_owned();
+        self.until_all(&[&file, wanted]).pop().expect("a line")
+    }
+}
+
+#[test]
+fn a_hangup_reads_the_tokens_again_and_keeps_the_chats() {
+    let mut guarded = Guarded::start();
+    let body = "{\"username\": \"Ann\"}";
+    let answered = |guarded: &Guarded, token: &str, line: &str, body: &str| {
+        status(&guarded.server, token, line, body)
+    };
+    assert_eq!(answered(&guarded, "sesame", "POST /register", body), 200);
+    let told = guarded.read("ann 12ab\n", "stay as they were");
+    assert!(told.contains(":1: ") && told.contains("ERROR"), "{told}");
+    assert_eq!(answered(&guarded, "sesame", "POST /reconnect", "{}"), 200);
+    let both = token_line("ann", "sesame") + &token_line("ben", "simsim");
+    guarded.read(&both, "read again");
+    assert_eq!(answered(&guarded, "simsim", "GET /users", ""), 200);
+    let told = guarded.read(&token_line("ann", "sesame"), "read again");
+    assert!(told.contains("revoked") && told.contains("ben"), "{told}");
+    assert_eq!(answered(&guarded, "simsim", "GET /users", ""), 401);
+    assert_eq!(answered(&guarded, "sesame", "POST /reconnect", "{}"), 200);
+    guarded.server.signal("TERM");
+    assert_eq!(guarded.server.exit_code(), Some(0));
+}
+
+#[test]
+fn the_log_tells_of_guesses_once_and_of_operators_each_time() {
+    let mut guarded = Guarded::start();
+    let body = "{\"username\": \"Ann\"}";
+    assert_eq!(
+        status(&guarded.server, "sesame", "POST /register", body),
+        200
+    );
+    for _ in 0..50 {
+        let refused = status(&guarded.server, "guess", "GET /users", "");
+        assert!(matches!(refused, 401 | 429), "{refused}");
+    }
+    let mute = "{\"name\": \"Ann\", \"reason\": \"too loud\"}";
+    let done = status(&guarded.server, "the-boss", "POST /admin/mute", mute);
+    assert_eq!(done, 200);
+    let seen = guarded.until("an operator acted");
+    let told = seen.last().expect("a line");
+    for wanted in [
+        "talking_stick::operators",
+        "INFO",
+        "olga",
+        "mute",
+        "name Ann",
+        "too loud",
+        "200",
+    ] {
+        assert!(told.contains(wanted), "{wanted}: {told}");
+    }
+    let door = |line: &&String| line.contains("talking_stick::door");
+    let turned: Vec<_> = seen.iter().filter(door).collect();
+    assert_eq!(turned.len(), 1, "{turned:#?}");
+    assert!(turned[0].contains("wrong_token") && turned[0].contains("127.0.0.1"));
+    guarded.server.signal("TERM");
+    let rest = guarded.until("stopped");
+    let all = seen.iter().chain(&rest);
+    for line in all {
+        assert!(
+            !line.contains("guess") && !line.contains("the-boss"),
+            "{line}"
+        );
+    }
+    assert_eq!(guarded.server.exit_code(), Some(0));
+}

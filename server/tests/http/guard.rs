@@ -1,0 +1,343 @@
+//! The guard: hosts, origins, who needs a token, the page's cookie, and how many may come in.
+
+use serde_json::{Value, json};
+use server::capacity::Share;
+use server::guard::AllowedHosts;
+use server::http::Admin;
+
+use crate::client::Answer;
+use crate::tokens::tokens;
+use crate::world::{Setup, World};
+
+pub(crate) async fn get(world: &World, path: &str, headers: &[(&str, &str)]) -> Answer {
+    world
+        .client()
+        .await
+        .request("GET", path, headers, b"")
+        .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hosts_and_origins_are_checked_on_every_route() {
+    let mut setup = Setup::default();
+    setup.guard.hosts = AllowedHosts::new(&["chat.example"]).unwrap();
+    let world = World::start(setup).await;
+    for path in ["/users", "/healthz", "/events", "/openapi.json", "/nowhere"] {
+        let rebound = get(&world, path, &[("Host", "evil.example")]).await;
+        assert_eq!(
+            (rebound.status, rebound.code()),
+            (403, "host_not_allowed".into()),
+            "{path}"
+        );
+        let foreign = get(&world, path, &[("Origin", "https://evil.example")]).await;
+        assert_eq!(
+            (foreign.status, foreign.code()),
+            (403, "origin_not_allowed".into()),
+            "{path}"
+        );
+    }
+    for headers in [
+        &[("Host", "chat.example")][..],
+        &[("Host", "localhost:1")],
+        &[("Origin", "https://chat.example")],
+        &[
+            ("Host", "chat.example"),
+            ("Origin", "http://localhost:3000"),
+        ],
+    ] {
+        assert_eq!(
+            get(&world, "/users", headers).await.status,
+            200,
+            "{headers:?}"
+        );
+    }
+    let mut client = world.client().await;
+    client.write(b"GET /users HTTP/1.1\r\n\r\n").await;
+    assert_eq!(client.answer("GET").await.code(), "invalid_request");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_tokens_everything_but_health_asks_for_one() {
+    let mut setup = Setup::default();
+    setup.guard.tokens = Some(tokens(&["sesame", "simsim"]));
+    let world = World::start(setup).await;
+    for path in [
+        "/users",
+        "/events",
+        "/overview",
+        "/openapi.json",
+        "/nowhere",
+    ] {
+        let none = get(&world, path, &[]).await;
+        assert_eq!(
+            (none.status, none.code()),
+            (401, "token_required".into()),
+            "{path}"
+        );
+        assert_eq!(none.header("www-authenticate"), Some("Bearer"));
+        for wrong in [
+            "Bearer sesam",
+            "Bearer sesame1",
+            "Basic sesame",
+            "sesame",
+            "Bearer ",
+        ] {
+            let answer = get(&world, path, &[("Authorization", wrong)]).await;
+            assert_eq!(answer.status, 401, "{path} {wrong}");
+        }
+    }
+    for path in ["/healthz", "/readyz"] {
+        assert_eq!(get(&world, path, &[]).await.status, 200);
+    }
+    for right in ["Bearer sesame", "bearer simsim"] {
+        assert_eq!(
+            get(&world, "/users", &[("Authorization", right)])
+                .await
+                .status,
+            200
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_alone_behind_its_token_need_not_say_its_handle() {
+    let mut setup = Setup::default();
+    setup.guard.tokens = Some(tokens(&["sesame", "simsim"]));
+    let world = World::start(setup).await;
+    let post = async |token: &str, path: &str, body: Value| {
+        let bearer = format!("Bearer {token}");
+        let headers = [
+            ("Authorization", &*bearer),
+            ("Content-Type", "application/json"),
+        ];
+        let body = body.to_string();
+        let mut client = world.client().await;
+        client
+            .request("POST", path, &headers, body.as_bytes())
+            .await
+    };
+    let ann = post("sesame", "/register", json!({ "username": "Ann" })).await;
+    assert_eq!(ann.status, 200, "{}", ann.text());
+    let back = post("sesame", "/reconnect", json!({})).await;
+    assert_eq!(back.json()["user_id"], ann.json()["user_id"]);
+    let other = post("simsim", "/reconnect", json!({})).await;
+    assert_eq!(other.code(), "handle_required");
+    let again = post("sesame", "/register", json!({ "username": "Ann" })).await;
+    assert_eq!(again.json()["user_id"], ann.json()["user_id"]);
+    post("sesame", "/register", json!({ "username": "Ben" })).await;
+    for path in ["/reconnect", "/tools/list_users"] {
+        assert_eq!(
+            post("sesame", path, json!({})).await.code(),
+            "handle_required"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_keeps_a_session_and_not_its_token() {
+    let mut setup = Setup::default();
+    setup.guard.tokens = Some(tokens(&["sesame"]));
+    let world = World::start(setup).await;
+    let mut client = world.client().await;
+    let bearer = [("Authorization", "Bearer sesame")];
+    let opened = client.request("POST", "/session", &bearer, b"").await;
+    let cookie = opened.header("set-cookie").unwrap().to_owned();
+    let (pair, attributes) = cookie.split_once("; ").unwrap();
+    assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Strict");
+    assert!(!cookie.contains("sesame") && pair.len() > 60, "{cookie}");
+    let again = client.request("POST", "/session", &bearer, b"").await;
+    assert!(!again.header("set-cookie").unwrap().starts_with(pair));
+    let tls = [
+        ("Authorization", "Bearer sesame"),
+        ("Origin", "https://localhost"),
+    ];
+    let opened = client.request("POST", "/session", &tls, b"").await;
+    let host_only = opened.header("set-cookie").unwrap();
+    assert!(host_only.starts_with("__Host-talking_stick_session="));
+    assert!(host_only.ends_with("; Secure"));
+    let both = format!("theme=dark; {pair}");
+    let kept = ("Cookie", &*both);
+    assert_eq!(get(&world, "/users", &[kept]).await.status, 200);
+    let own = format!("http://{}", world.address);
+    let from_own = [kept, ("Origin", &*own)];
+    assert_eq!(get(&world, "/users", &from_own).await.status, 200);
+    let neighbour = [kept, ("Origin", "http://localhost:3000")];
+    assert_eq!(
+        get(&world, "/users", &neighbour).await.code(),
+        "token_required"
+    );
+    // A token is no cookie, and a session cookie opens no other session.
+    let token = ("Cookie", "talking_stick_session=sesame");
+    assert_eq!(get(&world, "/users", &[token]).await.status, 401);
+    let without = client.request("POST", "/session", &[kept], b"").await;
+    assert_eq!(without.code(), "token_required");
+    let closed = client.request("DELETE", "/session", &[kept], b"").await;
+    assert_eq!(closed.status, 200);
+    assert!(closed.header("set-cookie").unwrap().contains("Max-Age=0"));
+    assert_eq!(get(&world, "/users", &[kept]).await.status, 401);
+    let other = client.request("PUT", "/session", &bearer, b"").await;
+    assert_eq!(
+        (other.status, other.header("allow")),
+        (405, Some("POST,DELETE"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_other_sites_cause_reaches_the_page_s_files_alone() {
+    let world = World::start(Setup::default()).await;
+    for site in ["cross-site", "same-site", "unheard-of"] {
+        let from = [("Sec-Fetch-Site", site)];
+        for path in ["/users", "/events", "/healthz", "/openapi.json", "/nowhere"] {
+            let answer = get(&world, path, &from).await;
+            assert_eq!(
+                (answer.status, answer.code()),
+                (403, "site_not_allowed".into()),
+                "{site} {path}"
+            );
+        }
+        let mut client = world.client().await;
+        let posted = client.request("POST", "/", &from, b"").await;
+        assert_eq!(posted.status, 403, "{site}");
+        for path in ["/", "/operator", "/app.js"] {
+            assert_eq!(get(&world, path, &from).await.status, 200, "{site} {path}");
+        }
+    }
+    for site in ["same-origin", "none"] {
+        let from = [("Sec-Fetch-Site", site)];
+        assert_eq!(get(&world, "/users", &from).await.status, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_browser_guesses_what_an_answer_is() {
+    let mut setup = Setup::default();
+    setup.guard.operators = Some(tokens(&["boss"]));
+    let world = World::start(setup).await;
+    let ann = world.register("Ann").await;
+    for path in ["/", "/users", "/nowhere", "/openapi.json", "/admin/bans"] {
+        let answer = get(&world, path, &[]).await;
+        assert_eq!(
+            answer.header("x-content-type-options"),
+            Some("nosniff"),
+            "{path}"
+        );
+    }
+    let refused = get(&world, "/users", &[("Host", "evil.example")]).await;
+    assert_eq!(refused.header("x-content-type-options"), Some("nosniff"));
+    let mut client = world.client().await;
+    let handle = [("Chat-Handle", &*ann.handle)];
+    let head = client.request("HEAD", "/events", &handle, b"").await;
+    assert_eq!(head.header("x-content-type-options"), Some("nosniff"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_s_token_opens_the_door_and_the_operators_routes() {
+    let mut setup = Setup::default();
+    setup.guard.tokens = Some(tokens(&["sesame"]));
+    setup.guard.operators = Some(tokens(&["boss"]));
+    setup.http.admin = Admin::Served;
+    let world = World::start(setup).await;
+    let of = async |path: &str, token: &str| {
+        let bearer = format!("Bearer {token}");
+        get(&world, path, &[("Authorization", &bearer)]).await
+    };
+    assert_eq!(of("/users", "boss").await.status, 200);
+    assert_eq!(of("/admin/overview", "boss").await.status, 200);
+    let other = of("/admin/overview", "sesame").await;
+    assert_eq!(
+        (other.status, other.code()),
+        (401, "operator_required".into())
+    );
+    assert_eq!(
+        get(&world, "/admin/overview", &[]).await.code(),
+        "token_required"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_cookie_is_made_of_a_token_that_nobody_has() {
+    let mut setup = Setup::default();
+    setup.guard.operators = Some(tokens(&["boss"]));
+    let world = World::start(setup).await;
+    let mut client = world.client().await;
+    for (bearer, status) in [("Bearer boss", 200), ("Bearer bos", 401)] {
+        let headers = [("Authorization", bearer)];
+        let answer = client.request("POST", "/session", &headers, b"").await;
+        assert_eq!(answer.status, status);
+        assert_eq!(answer.header("set-cookie").is_some(), status == 200);
+    }
+    let none = client.request("POST", "/session", &[], b"").await;
+    assert_eq!(none.code(), "token_required");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_connection_too_many_is_told_so() {
+    let mut setup = Setup::default();
+    setup.capacity.connections = Share::whole(2);
+    let world = World::start(setup).await;
+    let (mut one, mut other) = (world.client().await, world.client().await);
+    assert_eq!(one.get("/healthz").await.status, 200);
+    assert_eq!(other.get("/healthz").await.status, 200);
+    let mut third = world.client().await;
+    let answer = third.get("/healthz").await;
+    assert_eq!((answer.status, answer.code()), (503, "overloaded".into()));
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    drop(one);
+    crate::world::within(async {
+        loop {
+            if world.client().await.get("/healthz").await.status == 200 {
+                break;
+            }
+        }
+    })
+    .await;
+    assert_eq!(other.get("/healthz").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_id_takes_nothing_from_its_owner() {
+    let mut setup = Setup::free();
+    setup.config.max_streams = 2;
+    let world = World::start(setup).await;
+    let (mut ann, mut ben) = (world.register("Ann").await, world.register("Ben").await);
+    ben.say("one").await;
+    ben.say("two").await;
+    let path = format!("/events?reader={}", ann.reader);
+    let mut readers = Vec::new();
+    for _ in 0..2 {
+        // The reader asks to resume behind everything. A reader id must not acknowledge for its
+        // owner.
+        let mut events = world
+            .client()
+            .await
+            .events(&format!("{path}&after=1"), &[])
+            .await;
+        while !events
+            .event()
+            .await
+            .expect("it is open")
+            .is("message.received")
+        {}
+        readers.push(events);
+    }
+    let third = get(&world, &path, &[]).await;
+    assert_eq!((third.status, third.code()), (429, "rate_limited".into()));
+    let view = world.service.node().look(|node| {
+        let user = node.hub().user_by_name("Ann")?;
+        node.hub().participant_view(user)
+    });
+    assert_eq!(view.await.flatten().map(|view| view.streams), Some(0));
+    let first = world.events(&ann.handle, None).await;
+    let second = world.events(&ann.handle, None).await;
+    let all = ann
+        .post("/tools/check", json!({ "after": 0, "wait_seconds": 0 }))
+        .await
+        .json();
+    assert_eq!(all["events"][0]["seq"], 1, "{all}");
+    assert!(
+        all["events"]
+            .as_array()
+            .is_some_and(|events| events.len() >= 3)
+    );
+    drop((first, second, readers));
+}

@@ -1,0 +1,189 @@
+//! Sentences for people who know the protocol and not the source. A sentence is made of typed parts,
+//! so that whom and what it names can be asked for, and nobody has to read it back.
+
+mod differences;
+mod facts;
+mod outcomes;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+use chat_types::{Span, Time};
+use sim_model::outcome::Subject;
+use sim_model::protocol::{Room, User};
+
+/// A sentence, part by part.
+#[derive(Debug, Default)]
+pub(crate) struct Sentence(Vec<Part>);
+
+#[derive(Debug)]
+enum Part {
+    Words(&'static str),
+    User(User),
+    Room(Room),
+    /// An event by its place in a room.
+    Place(Room, u64),
+    /// A number, an instant or a length of time.
+    Figure(String),
+    /// The beginning of a text, and how many characters the text has.
+    Quote(String, usize),
+}
+
+/// Something that a sentence can name.
+pub(crate) trait Tell {
+    /// Adds it to the sentence.
+    fn tell(&self, to: &mut Sentence);
+}
+
+/// Adds one after another to a sentence.
+macro_rules! tell {
+    ($to:expr; $($part:expr),*) => {{ $($part.tell($to);)* }};
+}
+use tell;
+
+/// Characters of a text that a sentence shows.
+const SHOWN: usize = 40;
+
+impl Sentence {
+    /// The sentence that tells it.
+    pub(crate) fn of(thing: &impl Tell) -> Self {
+        let mut sentence = Self::default();
+        thing.tell(&mut sentence);
+        sentence
+    }
+
+    /// What it is about, beside those concerned.
+    pub(crate) fn subject(&self, concerned: &[User]) -> Subject {
+        let mut subject = Subject::default();
+        for part in &self.0 {
+            subject.cause.push_str(match part {
+                Part::Words(words) => words,
+                Part::User(_) => "user_N",
+                Part::Room(_) => "room_N",
+                Part::Place(..) => "N of room_N",
+                Part::Figure(_) => "N",
+                Part::Quote(..) => "\"…\"",
+            });
+            match *part {
+                Part::User(user) if !concerned.contains(&user) => subject.others.push(user),
+                Part::Room(room) => subject.rooms.push(room),
+                Part::Place(room, seq) => {
+                    subject.rooms.push(room);
+                    subject.place.get_or_insert((room, seq));
+                }
+                Part::Words(_) | Part::User(_) | Part::Figure(_) | Part::Quote(..) => {}
+            }
+        }
+        subject
+    }
+}
+
+impl fmt::Display for Sentence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|part| match part {
+            Part::Words(words) => f.write_str(words),
+            Part::User(user) => user.fmt(f),
+            Part::Room(room) => room.fmt(f),
+            Part::Place(room, seq) => write!(f, "{seq} of {room}"),
+            Part::Figure(figure) => f.write_str(figure),
+            Part::Quote(text, length) if *length > SHOWN => {
+                write!(f, "\"{text}…\" ({length} characters)")
+            }
+            Part::Quote(text, _) => write!(f, "\"{text}\""),
+        })
+    }
+}
+
+impl Tell for &'static str {
+    fn tell(&self, to: &mut Sentence) {
+        to.0.push(Part::Words(self));
+    }
+}
+
+impl<T: Tell> Tell for &T {
+    fn tell(&self, to: &mut Sentence) {
+        (*self).tell(to);
+    }
+}
+
+impl Tell for User {
+    fn tell(&self, to: &mut Sentence) {
+        to.0.push(Part::User(*self));
+    }
+}
+
+impl Tell for Room {
+    fn tell(&self, to: &mut Sentence) {
+        to.0.push(Part::Room(*self));
+    }
+}
+
+impl Tell for (Room, u64) {
+    fn tell(&self, to: &mut Sentence) {
+        to.0.push(Part::Place(self.0, self.1));
+    }
+}
+
+impl Tell for u64 {
+    fn tell(&self, to: &mut Sentence) {
+        to.0.push(Part::Figure(self.to_string()));
+    }
+}
+
+impl Tell for u32 {
+    fn tell(&self, to: &mut Sentence) {
+        u64::from(*self).tell(to);
+    }
+}
+
+impl Tell for u8 {
+    fn tell(&self, to: &mut Sentence) {
+        u64::from(*self).tell(to);
+    }
+}
+
+impl Tell for Span {
+    fn tell(&self, to: &mut Sentence) {
+        to.0.push(Part::Figure(match self.0 {
+            us if us % 1_000 == 0 => self.to_string(),
+            us if us < 1_000_000 => format!("{}ms", us as f64 / 1e3),
+            us => format!("{}s", us as f64 / 1e6),
+        }));
+    }
+}
+
+/// An instant of the server's clock, which begins at 0.
+impl Tell for Time {
+    fn tell(&self, to: &mut Sentence) {
+        to.0.push(Part::Figure(format!("{}s", self.0 as f64 / 1e6)));
+    }
+}
+
+impl Tell for Arc<str> {
+    fn tell(&self, to: &mut Sentence) {
+        let shown = self.chars().take(SHOWN).collect();
+        to.0.push(Part::Quote(shown, self.chars().count()));
+    }
+}
+
+/// Words and what stands behind them, where there is one.
+struct With<T>(&'static str, Option<T>);
+
+impl<T: Tell> Tell for With<T> {
+    fn tell(&self, to: &mut Sentence) {
+        if let Self(words, Some(thing)) = self {
+            tell!(to; *words, thing);
+        }
+    }
+}
+
+impl<T: Tell> Tell for Option<T> {
+    fn tell(&self, to: &mut Sentence) {
+        match self {
+            Some(thing) => thing.tell(to),
+            None => "nothing".tell(to),
+        }
+    }
+}

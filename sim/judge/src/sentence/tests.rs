@@ -1,0 +1,298 @@
+//! What people read of what judges find.
+
+mod calls;
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use chat_types::{BreakKind, Span, Time};
+use sim_model::protocol::{
+    Answer, Attendance, Earlier, EndReason, LostRange, Member, Membership, Moderated, Notice, Op,
+    Outcome, Passing, PastMessage, Presence, ReadBy, Refusal, Room, Shown, StickChange, StickLoss,
+    User,
+};
+use sim_model::server::{Act, Ask, Caller, Entry, Gap, Handle};
+
+use super::Sentence;
+use crate::difference::{Asked, Channel, Decision, Difference, Due, InboxPlace, Turn, Unasked};
+use crate::fact::Fact;
+use crate::model::{Deadline, Event, What};
+
+const ANN: User = User(1);
+const BEN: User = User(2);
+const LOBBY: Room = Room(7);
+
+fn shown(name: &str) -> Shown<Arc<str>> {
+    Shown {
+        chosen_id: None,
+        name: name.into(),
+    }
+}
+
+fn secs(n: u64) -> Time {
+    Time(Span::secs(n).0)
+}
+
+fn refused(code: &'static str) -> Outcome {
+    Err(Refusal {
+        code,
+        retry_after: None,
+        rooms: None,
+        earlier: Earlier::Unsaid,
+    })
+}
+
+fn call(op: Op) -> Asked {
+    let caller = Caller::Known(Handle(1));
+    let ask = Arc::new(Ask::Call {
+        caller,
+        key: None,
+        op,
+    });
+    Asked {
+        ask,
+        caller: Some(ANN),
+    }
+}
+
+fn push() -> Op {
+    Op::Push {
+        room: Some(LOBBY),
+        epoch: Some(2),
+    }
+}
+
+fn event(room_seq: u64, what: What) -> Event {
+    Event {
+        room: LOBBY,
+        room_seq,
+        at: Time(12_345_678),
+        what,
+        named: [Some((BEN, shown("ben"))), None],
+    }
+}
+
+fn message(text: &str) -> Event {
+    event(
+        5,
+        What::Message {
+            sender: BEN,
+            text: text.into(),
+            epoch: None,
+        },
+    )
+}
+
+fn notice(kind: Passing) -> Notice {
+    Notice {
+        room: LOBBY,
+        user: BEN,
+        shown: shown("ben"),
+        kind,
+        at: secs(3),
+    }
+}
+
+fn place(owed: Option<Event>, seen: Option<Event>) -> Difference {
+    Difference::Event(InboxPlace {
+        reader: ANN,
+        seq: 9,
+        owed: owed.map(Arc::new),
+        seen,
+        skipped: false,
+        repeated: false,
+    })
+}
+
+fn answer(op: Op, owed: Outcome, said: Outcome) -> Difference {
+    let call = call(op);
+    Difference::Answer { call, owed, said }
+}
+
+/// The sentences, one a line.
+fn told(differences: &[Difference]) -> String {
+    let mut lines = String::new();
+    for difference in differences {
+        writeln!(lines, "{}", Sentence::of(difference)).expect("a string takes all");
+    }
+    lines
+}
+
+#[test]
+fn events_and_what_was_received_in_their_place() {
+    let stick = |change| What::Stick { user: BEN, change };
+    let member = |change| What::Member { user: BEN, change };
+    let whats = [
+        What::Found { pair: [ANN, BEN] },
+        What::Message {
+            sender: BEN,
+            text: "hello".into(),
+            epoch: Some(2),
+        },
+        What::Ended {
+            reason: EndReason::Timeout,
+        },
+        What::PartnerAway,
+        What::PartnerBack,
+        member(Presence::Joined),
+        member(Presence::Left),
+        member(Presence::Away),
+        member(Presence::Back),
+        stick(StickChange::Claimed { place: 1 }),
+        stick(StickChange::Granted {
+            epoch: 2,
+            lease: Span::secs(120),
+        }),
+        stick(StickChange::Released { epoch: 2 }),
+        stick(StickChange::Expired { epoch: 2 }),
+        What::Moderation {
+            user: Some(BEN),
+            act: Moderated::Kicked,
+            reason: "spam".into(),
+        },
+        What::Moderation {
+            user: None,
+            act: Moderated::Closed,
+            reason: "late".into(),
+        },
+    ];
+    let mut differences: Vec<_> = whats
+        .into_iter()
+        .map(|what| place(Some(event(4, what)), None))
+        .collect();
+    let mut renamed = message("hello");
+    renamed.named[0] = Some((
+        BEN,
+        Shown {
+            chosen_id: Some("ben_1".into()),
+            name: "benjamin".into(),
+        },
+    ));
+    differences.push(place(Some(message("hello")), Some(renamed)));
+    differences.push(place(None, Some(message("hello"))));
+    insta::assert_snapshot!(told(&differences));
+}
+
+#[test]
+fn pages_gaps_and_notices() {
+    let range = LostRange {
+        room: LOBBY,
+        from: 3,
+        to: 8,
+        messages: 2,
+        you: Some(Membership::Kicked),
+        members_changed: true,
+        stick: Some(StickLoss::Granted(4)),
+        stick_changed: true,
+        ended: Some(EndReason::Closed),
+    };
+    let gap = |rooms: &[LostRange], rooms_omitted| Gap {
+        from: 1,
+        to: 6,
+        rooms: rooms.to_vec(),
+        rooms_omitted,
+    };
+    let gaps = |owed, seen| Difference::Gap {
+        reader: ANN,
+        owed,
+        seen,
+    };
+    let reach = |channel| Difference::Reach {
+        reader: ANN,
+        channel,
+        owed: (3, 9, false),
+        seen: (2, 9, true),
+    };
+    insta::assert_snapshot!(told(&[
+        gaps(Some(gap(&[range, range], true)), None),
+        gaps(Some(gap(&[], false)), Some(gap(&[], true))),
+        reach(Channel::Check),
+        reach(Channel::Stream),
+        Difference::Notice {
+            reader: ANN,
+            owed: Some(notice(Passing::Typing)),
+            seen: Some(notice(Passing::Waiting(Span::secs(30)))),
+        },
+    ]));
+}
+
+#[test]
+fn what_is_late_and_what_does_not_fit() {
+    let dues = [
+        Due::Answer(call(push())),
+        Due::Check {
+            user: ANN,
+            after: 4,
+        },
+        Due::Push {
+            user: ANN,
+            after: 4,
+        },
+        Due::Notice(ANN),
+        Due::Commit(Some(call(push()))),
+        Due::Deadline(Deadline::Presence(ANN)),
+        Due::Deadline(Deadline::Lease(LOBBY)),
+        Due::Deadline(Deadline::Patience(ANN)),
+        Due::Close(ANN),
+        Due::Seen(ANN),
+        Due::Read(ANN),
+        Due::Restart,
+        Due::StreamEnd(ANN),
+    ];
+    let mut differences: Vec<_> = dues
+        .into_iter()
+        .map(|due| Difference::Late {
+            due,
+            since: Time(12_345_678),
+        })
+        .collect();
+    differences.extend([
+        Difference::Size {
+            what: "inbox",
+            size: 11,
+            limit: 10,
+        },
+        Difference::Kept {
+            what: "blocks",
+            owed: 3,
+            size: 2,
+        },
+        Difference::Position { owed: 5, seen: 7 },
+        Difference::Redecided {
+            position: 6,
+            before: refused("muted"),
+            after: Err(Refusal {
+                rooms: Some(2),
+                ..Refusal::of("room_ambiguous")
+            }),
+        },
+    ]);
+    insta::assert_snapshot!(told(&differences));
+}
+
+#[test]
+fn facts_of_clients() {
+    let rule = || Fact::Rule("stress is at most 100, the boss's alert at most 5");
+    let facts = [
+        [rule(), Fact::Answered(ANN, "send", refused("muted"))],
+        [Fact::Accepted(ANN, LOBBY, 5), Fact::Absent(BEN, LOBBY, 5)],
+        [
+            Fact::Received(ANN, 9, message("hello")),
+            Fact::Vacant(ANN, 8),
+        ],
+    ];
+    let differences = facts.map(|facts| Difference::Witnessed(Box::new(facts)));
+    insta::assert_snapshot!(told(&differences));
+}
+
+#[test]
+fn a_sentence_knows_whom_and_what_it_names() {
+    let subject = Sentence::of(&place(Some(message("hello")), None)).subject(&[ANN]);
+    assert_eq!(
+        subject.cause,
+        "place N of user_N's inbox should hold message N of room_N from user_N, \"…\" (at N); \
+         user_N received nothing"
+    );
+    assert_eq!((subject.others, subject.rooms), (vec![BEN], vec![LOBBY]));
+    assert_eq!(subject.place, Some((LOBBY, 5)));
+}

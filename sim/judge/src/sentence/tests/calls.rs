@@ -1,0 +1,254 @@
+//! Calls, and what is owed and said to them.
+
+use super::*;
+
+fn entry(op: Op) -> Entry {
+    Entry::Call {
+        caller: Caller::New(Handle(1), 0),
+        key: Some(1),
+        op,
+    }
+}
+
+#[test]
+fn calls_that_are_decided_otherwise() {
+    let done = || Ok(Answer::Done);
+    let sent = Ok(Answer::Sent {
+        room: LOBBY,
+        room_seq: 5,
+        at: Time(12_345_678),
+        turns_left: Some(3),
+    });
+    let decision = |entry, caller, repeated, owed, said| {
+        Difference::Decision(Decision {
+            position: 45,
+            entry,
+            caller,
+            repeated,
+            owed,
+            said,
+        })
+    };
+    let login = Op::Login {
+        username: "ann".into(),
+        room: "the lobby".into(),
+    };
+    let (user, reason) = (BEN, Arc::from("spam"));
+    let act = Act::Kick {
+        user,
+        room: LOBBY,
+        reason,
+    };
+    let overloaded = Err(Refusal {
+        code: "overloaded",
+        retry_after: Some(Span::millis(250)),
+        rooms: None,
+        earlier: Earlier::Unknown,
+    });
+    insta::assert_snapshot!(told(&[
+        decision(
+            entry(push()),
+            Some(ANN),
+            false,
+            refused("stick_required"),
+            sent.clone()
+        ),
+        decision(entry(push()), Some(ANN), true, sent, refused("draft_empty")),
+        decision(
+            entry(login),
+            None,
+            false,
+            refused("name_taken"),
+            Ok(Answer::LoggedIn {
+                user: ANN,
+                room: LOBBY,
+            })
+        ),
+        decision(
+            Entry::Operate(act.clone()),
+            None,
+            false,
+            refused("not_in_room"),
+            done()
+        ),
+        answer(push(), overloaded, refused("overloaded")),
+    ]));
+}
+
+#[test]
+fn calls_at_the_border() {
+    let done = || Ok(Answer::Done);
+    let act = Act::Close {
+        room: LOBBY,
+        reason: "late".into(),
+    };
+    let opening = Asked {
+        ask: Arc::new(Ask::OpenStream {
+            handle: Handle(1),
+            after: Some(4),
+            by: ReadBy::Handle,
+        }),
+        caller: None,
+    };
+    insta::assert_snapshot!(told(&[
+        Difference::Uncommitted {
+            call: call(push()),
+            said: done()
+        },
+        Difference::Early {
+            call: opening.clone(),
+            said: done()
+        },
+        Difference::Taken {
+            call: call(push()),
+            owed: refused("rate_limited").unwrap_err(),
+        },
+        Difference::Entry {
+            call: call(Op::Mood),
+            entry: entry(push()),
+        },
+        Difference::Batch {
+            owed: Some(Turn::Call(Some(call(push())))),
+            seen: Some(Turn::Own(Entry::Read {
+                user: BEN,
+                acknowledged: 3,
+                delivered: 4,
+            })),
+        },
+        Difference::Batch {
+            owed: Some(Turn::Own(Entry::Operate(act))),
+            seen: None,
+        },
+        Difference::Unasked(Unasked::Answer(done())),
+        Difference::Unasked(Unasked::Opening),
+        Difference::Unasked(Unasked::Page),
+        Difference::Unasked(Unasked::End(ANN)),
+        Difference::Late {
+            due: Due::Commit(Some(opening)),
+            since: secs(3),
+        },
+    ]));
+}
+
+#[test]
+fn answers_to_commands_show_all_that_they_say() {
+    let answers = [
+        Answer::Waiting {
+            user: ANN,
+            position: 2,
+            estimated_wait: Some(Span::secs(5)),
+        },
+        Answer::Matched {
+            user: ANN,
+            room: LOBBY,
+            partner: BEN,
+            shown: shown("ben"),
+        },
+        Answer::LeftQueue { left: true },
+        Answer::LeftQueue { left: false },
+        Answer::LeftChat,
+        Answer::Stick {
+            room: LOBBY,
+            place: 0,
+            epoch: 2,
+            holder: Some(ANN),
+            lease_until: secs(120),
+        },
+        Answer::Stick {
+            room: LOBBY,
+            place: 1,
+            epoch: 2,
+            holder: Some(BEN),
+            lease_until: secs(120),
+        },
+        Answer::Draft {
+            length: 10,
+            truncated: 3,
+            suffix: Some("the end".into()),
+        },
+        Answer::OnBreak {
+            user: ANN,
+            stress: 12,
+            boss_alert: 3,
+            flavour: 7,
+        },
+        Answer::Mood {
+            stress: 12,
+            boss_alert: 3,
+        },
+        Answer::Arrived { user: ANN },
+        Answer::Done,
+    ];
+    let unknown = refused("unknown_handle");
+    let told_of = |said| answer(Op::Mood, unknown.clone(), Ok(said));
+    insta::assert_snapshot!(told(&answers.map(told_of)));
+}
+
+#[test]
+fn answers_to_reads_show_all_that_they_say() {
+    let answers = [
+        Answer::Read {
+            cursor: 4,
+            more: true,
+            unread: 2,
+            notices: Box::new([notice(Passing::Typing)]),
+        },
+        Answer::History {
+            room: LOBBY,
+            messages: Arc::new([PastMessage {
+                room_seq: 5,
+                at: secs(3),
+                sender: BEN,
+                shown: shown("ben"),
+                text: "hello".into(),
+                epoch: None,
+            }]),
+            more: true,
+        },
+        Answer::Members {
+            room: LOBBY,
+            members: Arc::new([Member {
+                user: BEN,
+                shown: shown("ben"),
+                since: secs(3),
+                attendance: Attendance::Away,
+            }]),
+        },
+    ];
+    let unknown = refused("unknown_handle");
+    let told_of = |said| answer(Op::Mood, unknown.clone(), Ok(said));
+    insta::assert_snapshot!(told(&answers.map(told_of)));
+}
+
+#[test]
+fn every_call_shows_what_it_asks_for() {
+    let text = || Arc::from("hello");
+    let calls = [
+        Op::EnterQueue {
+            user_id: Some("ann_1".into()),
+            display_name: Some("ann".into()),
+            interests: Arc::new(["art".into(), "tea".into()]),
+        },
+        Op::Send {
+            room: Some(LOBBY),
+            text: Arc::from("a".repeat(50)),
+            epoch: Some(2),
+        },
+        Op::Report {
+            user: BEN,
+            reason: text(),
+        },
+        Op::Break {
+            kind: BreakKind::ALL[0],
+            excuse: Some(text()),
+        },
+        Op::Check {
+            after: Some(4),
+            wait: Span::ZERO,
+            by: ReadBy::Handle,
+        },
+        Op::ListUsers { room: Some(LOBBY) },
+    ];
+    let told_of = |op| answer(op, Ok(Answer::Done), refused("muted"));
+    insta::assert_snapshot!(told(&calls.map(told_of)));
+}

@@ -15,8 +15,6 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use miette::{GraphicalReportHandler, GraphicalTheme};
-
 use crate::VERSION;
 use crate::cli::{Invocation, RunArgs, ValidateArgs};
 use crate::output;
@@ -24,6 +22,7 @@ use sim_live::needed_faults;
 use sim_model::outcome::{RunResult, worst};
 use sim_model::plan::Plan;
 use sim_report::{Detail, FinishedRun, Paint, View};
+use sim_scenario::{Look, ScenarioError};
 
 /// The exit code of a run that could not be judged.
 const UNJUDGED: u8 = 4;
@@ -46,6 +45,8 @@ pub struct Console<'a> {
     pub paint: Paint,
     /// Colour on the standard error.
     pub error_paint: Paint,
+    /// The columns of the terminal on the standard error.
+    pub error_columns: usize,
     /// Shows a line while a run goes on, or erases it.
     pub live: &'a mut dyn FnMut(Option<&str>),
     /// Real time since an arbitrary beginning.
@@ -67,17 +68,12 @@ impl Console<'_> {
         let _ = self.err.write_all(text.as_bytes());
     }
 
-    fn complain_of(&mut self, problem: &miette::Report) {
-        let theme = match self.error_paint {
-            Paint::Plain => GraphicalTheme::unicode_nocolor(),
-            Paint::Colour => GraphicalTheme::unicode(),
+    fn complain_of(&mut self, problem: &ScenarioError) {
+        let look = match self.error_paint {
+            Paint::Plain => Look::Plain,
+            Paint::Colour => Look::Colour,
         };
-        let mut text = String::new();
-        let handler = GraphicalReportHandler::new_themed(theme).with_width(80);
-        if handler.render_report(&mut text, problem.as_ref()).is_err() {
-            text = format!("{problem}\n");
-        }
-        self.complain(&text);
+        self.complain(&problem.render(look, self.error_columns));
     }
 }
 
@@ -103,7 +99,7 @@ fn schema(console: &mut Console<'_>) -> u8 {
 fn validate(arguments: &ValidateArgs, console: &mut Console<'_>) -> u8 {
     let mut code = 0;
     for path in &arguments.files {
-        match load(path) {
+        match sim_scenario::load(path) {
             Ok(plan) => console.say(&format!("{}: ok ({})\n", path.display(), plan.name)),
             Err(problem) => {
                 console.complain_of(&problem);
@@ -223,16 +219,11 @@ fn summary(runs: &[FinishedRun], code: u8, view: &View<'_>) -> String {
     text
 }
 
-/// Reads and checks a scenario file.
-fn load(path: &Path) -> Result<Plan, miette::Report> {
-    sim_scenario::load(path).map_err(miette::Report::new)
-}
-
 /// Loads all plans. None if one of them is invalid; all errors are printed.
 fn load_all(files: &[PathBuf], console: &mut Console<'_>) -> Option<Vec<Plan>> {
     let mut plans = Vec::new();
     for path in files {
-        match load(path) {
+        match sim_scenario::load(path) {
             Ok(plan) => plans.push(plan),
             Err(problem) => console.complain_of(&problem),
         }

@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         err: &mut io::stderr(),
         paint: paint(io::stdout().is_terminal()),
         error_paint: paint(io::stderr().is_terminal()),
+        error_columns: columns(),
         live: &mut live,
         clock: &|| began.elapsed(),
         cores: available_parallelism().unwrap_or(NonZeroUsize::MIN),
@@ -62,6 +63,12 @@ fn live_bar() -> ProgressBar {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }
+}
+
+/// Columns of the terminal; as many as any error takes where there is none.
+fn columns() -> usize {
+    let size = console::Term::stderr().size_checked();
+    size.map_or(usize::MAX, |(_, columns)| columns.into())
 }
 
 fn paint(is_terminal: bool) -> Paint {

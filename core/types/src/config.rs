@@ -6,31 +6,52 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Span;
 
-/// How waiting participants are paired.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Matching {
-    /// The longest waiter is next.
-    #[default]
-    Fifo,
-    /// A random waiter is next, each with the same probability.
-    Random,
-    /// The waiter with the most shared interests is next; any waiter once `interest_patience` is
-    /// over.
-    Interests,
+/// Declares a closed list of words that a key takes, with what each says.
+macro_rules! words {
+    ($(#[doc = $about:literal])* $name:ident { $(#[doc = $doc:literal] $variant:ident $word:literal,)* }) => {
+        $(#[doc = $about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum $name { $(#[doc = $doc] #[serde(rename = $word)] $variant,)* }
+
+        impl $name {
+            const WORDS: &'static [(&'static str, &'static str)] = &[$(($word, $doc)),*];
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$variant => $word),* })
+            }
+        }
+
+        /// Reading lets only the words of the list through.
+        impl Setting for $name {
+            fn fits(&self, takes: Takes) -> bool {
+                matches!(takes, Takes::Word(_))
+            }
+        }
+    };
 }
 
-/// Whether members of a named room need the talking stick to speak.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum StickRule {
-    /// Only the holder speaks.
-    #[default]
-    Required,
-    /// The stick may be claimed, but anyone may speak.
-    Optional,
+words! {
+    /// How waiting participants are paired.
+    Matching {
+        /// The longest waiter is next.
+        Fifo "fifo",
+        /// A random waiter is next, each with the same probability.
+        Random "random",
+        /// The waiter with the most shared interests is next; any waiter once `interest_patience` is over.
+        Interests "interests",
+    }
+}
+
+words! {
+    /// Whether members of a named room need the talking stick to speak.
+    StickRule {
+        /// Only the holder speaks.
+        Required "required",
+        /// The stick may be claimed, but anyone may speak.
+        Optional "optional",
+    }
 }
 
 /// A number, or no limit. Written `200` or `none`.
@@ -44,7 +65,6 @@ pub enum Limit {
 
 /// A token bucket, with an average rate and a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Bucket {
     /// Calls a second, on average.
@@ -62,148 +82,160 @@ pub enum RateLimit {
     None,
 }
 
-/// The operator's configuration. Every limit names the reject, or the gap, that it leads to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// How waiting participants are paired.
-    pub matching: Matching,
-    /// Under `interests`: how long a waiter accepts only partners with a shared interest.
-    pub interest_patience: Span,
-    /// How long a participant stays present after a call.
-    pub idle_timeout: Span,
-    /// How long a participant stays present whose handle was never used.
-    pub unused_timeout: Span,
-    /// How long a participant stays present after the last stream closed.
-    pub reconnect_grace: Span,
-    /// How long an absent participant stays registered; then its handle is unknown.
-    pub forget_after: Span,
-    /// Whether members of named rooms need the stick to speak.
-    pub stick: StickRule,
-    /// How long one grant of the stick lasts.
-    pub stick_lease: Span,
-    /// Messages after which a pair room ends.
-    pub turn_limit: Limit,
-    /// Registered participants; beyond it the one that is away longest is replaced, or
-    /// `server_full`.
-    pub max_participants: u32,
-    /// Participants registered from one address; beyond it the one of them that is away longest is
-    /// replaced, or `address_full`.
-    pub max_per_address: u32,
-    /// Rooms, including ended ones that are still remembered; beyond it `server_full`.
-    pub max_rooms: u32,
-    /// Waiting participants; beyond it `queue_full`.
-    pub max_queue: u32,
-    /// Members of one room; beyond it the one that is away longest is replaced, or `room_full`.
-    pub max_members: u32,
-    /// Rooms that one participant is in; beyond it `room_full`.
-    pub max_rooms_each: u32,
-    /// Ended rooms that one participant may still name and receive `chat_ended`; then
-    /// `room_not_found`.
-    pub max_ended_rooms: u32,
-    /// Events kept in one inbox; beyond it the oldest are dropped, and a `gap` says so.
-    pub inbox_limit: u32,
-    /// Messages of one room that `history` shows; the oldest are dropped first.
-    pub history_limit: u32,
-    /// Characters of one message; beyond it `message_too_long`.
-    pub max_message: u32,
-    /// Characters of one draft; beyond it `draft_full`.
-    pub max_draft: u32,
-    /// Characters that one `append` adds; the rest is cut, and the answer says so.
-    pub max_append: u32,
-    /// Interests that one participant may state; beyond it `invalid_arguments`.
-    pub max_interests: u32,
-    /// Participants that one may block; beyond it `invalid_arguments`.
-    pub max_blocks: u32,
-    /// Reports kept for the operator; the oldest are dropped first.
-    pub max_reports: u32,
-    /// Reports kept from the participants of one address; beyond it `invalid_arguments`.
-    pub max_reports_per_address: u32,
-    /// Names, handles and addresses kept as banned or muted; beyond it `invalid_arguments`.
-    pub max_bans: u32,
-    /// Request keys remembered for each participant; the oldest are dropped first.
-    pub remembered_keys: u32,
-    /// Streams that one participant may hold open; beyond it `rate_limited`.
-    pub max_streams: u32,
-    /// Events in one answer; `more` says that there are others.
-    pub max_answer: u32,
-    /// Bytes of texts in one answer, except that the first event may have any length; `more` says
-    /// that there are others.
-    pub max_answer_bytes: u32,
-    /// The longest that a `check` waits.
-    pub max_wait: Span,
-    /// The percentage of breaks that raise the boss's alert level: 0 for none, 100 for all.
-    pub boss_alertness: u32,
-    /// The time in which the boss's alert level falls by one; 0 means one second.
-    pub boss_alertness_cooldown: Span,
-    /// Characters of one excuse; beyond it `invalid_arguments`.
-    pub max_excuse: u32,
-    /// Breaks whose answers are delayed, or may be; beyond it `overloaded`.
-    pub max_held: u32,
-    /// Calls of one participant; beyond it `rate_limited`.
-    pub rate_limit: RateLimit,
-    /// Calls from one address; beyond it `rate_limited`.
-    pub address_rate_limit: RateLimit,
-    /// Registrations from one address, including refused ones; beyond it `rate_limited`.
-    pub registration_rate_limit: RateLimit,
-    /// Commands that wait for the journal; beyond it `overloaded`.
-    pub max_pending: u32,
-    /// Commands that are appended to the journal in one batch.
-    pub max_batch: u32,
+/// What a key takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Takes {
+    /// One of these words, each with what it says.
+    Word(&'static [(&'static str, &'static str)]),
+    /// A whole number from the first to the second.
+    Count(u32, u32),
+    /// A length of time from this to a year.
+    Time(Span),
+    /// A number from 1, or `none`.
+    Limit,
+    /// A token bucket with numbers from 1 to [`MOST_RATE`], or `none`.
+    Rate,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            matching: Matching::Fifo,
-            interest_patience: Span::secs(10),
-            idle_timeout: Span::secs(300),
-            unused_timeout: Span::secs(60),
-            reconnect_grace: Span::secs(60),
-            forget_after: Span::secs(86_400),
-            stick: StickRule::Required,
-            stick_lease: Span::secs(120),
-            turn_limit: Limit::At(200),
-            max_participants: 1_000_000,
-            max_per_address: 64,
-            max_rooms: 2_000_000,
-            max_queue: 100_000,
-            max_members: 256,
-            max_rooms_each: 16,
-            max_ended_rooms: 4,
-            inbox_limit: 1_000,
-            history_limit: 200,
-            max_message: 4_000,
-            max_draft: 4_000,
-            max_append: 200,
-            max_interests: 16,
-            max_blocks: 256,
-            max_reports: 10_000,
-            max_reports_per_address: 100,
-            max_bans: 10_000,
-            remembered_keys: 128,
-            max_streams: 8,
-            max_answer: 100,
-            max_answer_bytes: 20_480,
-            max_wait: Span::secs(50),
-            boss_alertness: 50,
-            boss_alertness_cooldown: Span::secs(300),
-            max_excuse: 200,
-            max_held: 65_536,
-            rate_limit: RateLimit::Bucket(Bucket {
-                per_second: 20,
-                burst: 60,
-            }),
-            address_rate_limit: RateLimit::None,
-            registration_rate_limit: RateLimit::Bucket(Bucket {
-                per_second: 2,
-                burst: 100,
-            }),
-            max_pending: 65_536,
-            max_batch: 1_024,
+/// The most calls a second, and the most at once, that a token bucket gives.
+pub const MOST_RATE: u32 = 1_000_000;
+const TICK: Span = Span::millis(1);
+const YEAR: Span = Span::secs(365 * 86_400);
+
+/// A key of the configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct ConfigKey {
+    /// As it is written.
+    pub name: &'static str,
+    /// What it decides, in a sentence or two.
+    pub about: &'static str,
+    /// Its values.
+    pub takes: Takes,
+}
+
+/// Makes the configuration of its table: each row is a key, its type, its default and what it takes.
+macro_rules! config {
+    ($($(#[doc = $doc:literal])+ $key:ident: $type:ty = $usual:expr, $takes:expr;)*) => {
+        /// The operator's configuration. Every limit names the reject, or the gap, that it leads to.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct Config { $($(#[doc = $doc])+ pub $key: $type,)* }
+
+        impl Default for Config {
+            fn default() -> Self {
+                Self { $($key: $usual,)* }
+            }
         }
-    }
+
+        impl Config {
+            /// Every key there is.
+            pub const KEYS: &'static [ConfigKey] = &[$(ConfigKey {
+                name: stringify!($key),
+                about: concat!($($doc),+),
+                takes: $takes,
+            },)*];
+
+            /// Checks that every value is in its range.
+            ///
+            /// # Errors
+            /// The first key whose value is not, with the accepted values.
+            pub fn check(&self) -> Result<(), ConfigError> {
+                $(check(stringify!($key), &self.$key, $takes)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+
+config! {
+    /// How waiting participants are paired.
+    matching: Matching = Matching::Fifo, Takes::Word(Matching::WORDS);
+    /// Under `interests`: how long a waiter accepts only partners with a shared interest.
+    interest_patience: Span = Span::secs(10), Takes::Time(Span::ZERO);
+    /// How long a participant stays present after a call.
+    idle_timeout: Span = Span::secs(300), Takes::Time(TICK);
+    /// How long a participant stays present whose handle was never used.
+    unused_timeout: Span = Span::secs(60), Takes::Time(TICK);
+    /// How long a participant stays present after the last stream closed.
+    reconnect_grace: Span = Span::secs(60), Takes::Time(TICK);
+    /// How long an absent participant stays registered; then its handle is unknown.
+    forget_after: Span = Span::secs(86_400), Takes::Time(TICK);
+    /// Whether members of named rooms need the stick to speak.
+    stick: StickRule = StickRule::Required, Takes::Word(StickRule::WORDS);
+    /// How long one grant of the stick lasts.
+    stick_lease: Span = Span::secs(120), Takes::Time(TICK);
+    /// Messages after which a pair room ends.
+    turn_limit: Limit = Limit::At(200), Takes::Limit;
+    /// Registered participants; beyond it the one that is away longest is replaced, or
+    /// `server_full`.
+    max_participants: u32 = 1_000_000, Takes::Count(1, 100_000_000);
+    /// Participants registered from one address; beyond it the one of them that is away longest is
+    /// replaced, or `address_full`.
+    max_per_address: u32 = 64, Takes::Count(1, 100_000_000);
+    /// Rooms, including ended ones that are still remembered; beyond it `server_full`.
+    max_rooms: u32 = 2_000_000, Takes::Count(1, 200_000_000);
+    /// Waiting participants; beyond it `queue_full`.
+    max_queue: u32 = 100_000, Takes::Count(1, 100_000_000);
+    /// Members of one room; beyond it the one that is away longest is replaced, or `room_full`.
+    max_members: u32 = 256, Takes::Count(2, 65_536);
+    /// Rooms that one participant is in; beyond it `room_full`.
+    max_rooms_each: u32 = 16, Takes::Count(1, 1_024);
+    /// Ended rooms that one participant may still name and receive `chat_ended`; then
+    /// `room_not_found`.
+    max_ended_rooms: u32 = 4, Takes::Count(1, 1_024);
+    /// Events kept in one inbox; beyond it the oldest are dropped, and a `gap` says so.
+    inbox_limit: u32 = 1_000, Takes::Count(2, 1_000_000);
+    /// Messages of one room that `history` shows; the oldest are dropped first.
+    history_limit: u32 = 200, Takes::Count(1, 1_000_000);
+    /// Characters of one message; beyond it `message_too_long`.
+    max_message: u32 = 4_000, Takes::Count(1, 1_000_000);
+    /// Characters of one draft; beyond it `draft_full`.
+    max_draft: u32 = 4_000, Takes::Count(1, 1_000_000);
+    /// Characters that one `append` adds; the rest is cut, and the answer says so.
+    max_append: u32 = 200, Takes::Count(1, 1_000_000);
+    /// Interests that one participant may state; beyond it `invalid_arguments`.
+    max_interests: u32 = 16, Takes::Count(1, 1_024);
+    /// Participants that one may block; beyond it `invalid_arguments`.
+    max_blocks: u32 = 256, Takes::Count(1, 65_536);
+    /// Reports kept for the operator; the oldest are dropped first.
+    max_reports: u32 = 10_000, Takes::Count(1, 10_000_000);
+    /// Reports kept from the participants of one address; beyond it `invalid_arguments`.
+    max_reports_per_address: u32 = 100, Takes::Count(1, 10_000_000);
+    /// Names, handles and addresses kept as banned or muted; beyond it `invalid_arguments`.
+    max_bans: u32 = 10_000, Takes::Count(1, 10_000_000);
+    /// Request keys remembered for each participant; the oldest are dropped first.
+    remembered_keys: u32 = 128, Takes::Count(1, 65_536);
+    /// Streams that one participant may hold open; beyond it `rate_limited`.
+    max_streams: u32 = 8, Takes::Count(1, 1_024);
+    /// Events in one answer; `more` says that there are others.
+    max_answer: u32 = 100, Takes::Count(1, 100_000);
+    /// Bytes of texts in one answer, except that the first event may have any length; `more` says
+    /// that there are others.
+    max_answer_bytes: u32 = 20_480, Takes::Count(1, 100_000_000);
+    /// The longest that a `check` waits.
+    max_wait: Span = Span::secs(50), Takes::Time(Span::ZERO);
+    /// The percentage of breaks that raise the boss's alert level: 0 for none, 100 for all.
+    boss_alertness: u32 = 50, Takes::Count(0, 100);
+    /// The time in which the boss's alert level falls by one; 0 means one second.
+    boss_alertness_cooldown: Span = Span::secs(300), Takes::Time(Span::ZERO);
+    /// Characters of one excuse; beyond it `invalid_arguments`.
+    max_excuse: u32 = 200, Takes::Count(1, 4_000);
+    /// Breaks whose answers are delayed, or may be; beyond it `overloaded`.
+    max_held: u32 = 65_536, Takes::Count(1, 10_000_000);
+    /// Calls of one participant; beyond it `rate_limited`.
+    rate_limit: RateLimit = rate(20, 60), Takes::Rate;
+    /// Calls from one address; beyond it `rate_limited`.
+    address_rate_limit: RateLimit = RateLimit::None, Takes::Rate;
+    /// Registrations from one address, including refused ones; beyond it `rate_limited`.
+    registration_rate_limit: RateLimit = rate(2, 100), Takes::Rate;
+    /// Commands that wait for the journal; beyond it `overloaded`.
+    max_pending: u32 = 65_536, Takes::Count(1, 10_000_000);
+    /// Commands that are appended to the journal in one batch.
+    max_batch: u32 = 1_024, Takes::Count(1, 10_000_000);
+}
+
+const fn rate(per_second: u32, burst: u32) -> RateLimit {
+    RateLimit::Bucket(Bucket { per_second, burst })
 }
 
 /// A value of the configuration that is out of range.
@@ -218,109 +250,67 @@ pub struct ConfigError {
     pub found: String,
 }
 
-impl Config {
-    /// Checks that every value is in its range.
-    ///
-    /// # Errors
-    /// The first key whose value is not, with the accepted values.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        self.check_counts()?;
-        self.check_spans()?;
-        for (key, limit) in [
-            ("rate_limit", self.rate_limit),
-            ("address_rate_limit", self.address_rate_limit),
-            ("registration_rate_limit", self.registration_rate_limit),
-        ] {
-            if let RateLimit::Bucket(Bucket { per_second, burst }) = limit
-                && (per_second == 0 || per_second > 1_000_000 || burst == 0 || burst > 1_000_000)
-            {
-                return Err(ConfigError {
-                    key,
-                    accepted: "none, or { per_second, burst } from 1 to 1000000 each".into(),
-                    found: limit.to_string(),
-                });
-            }
-        }
-        if self.turn_limit == Limit::At(0) {
-            return Err(ConfigError {
-                key: "turn_limit",
-                accepted: "none, or 1 and more".into(),
-                found: "0".into(),
-            });
-        }
-        Ok(())
+fn check(key: &'static str, value: &impl Setting, takes: Takes) -> Result<(), ConfigError> {
+    if value.fits(takes) {
+        return Ok(());
     }
+    Err(ConfigError {
+        key,
+        accepted: takes.to_string(),
+        found: value.to_string(),
+    })
+}
 
-    fn check_counts(&self) -> Result<(), ConfigError> {
-        for (key, value, least, most) in [
-            ("max_participants", self.max_participants, 1, 100_000_000),
-            ("max_per_address", self.max_per_address, 1, 100_000_000),
-            ("max_rooms", self.max_rooms, 1, 200_000_000),
-            ("max_queue", self.max_queue, 1, 100_000_000),
-            ("max_members", self.max_members, 2, 65_536),
-            ("max_rooms_each", self.max_rooms_each, 1, 1_024),
-            ("max_ended_rooms", self.max_ended_rooms, 1, 1_024),
-            ("inbox_limit", self.inbox_limit, 2, 1_000_000),
-            ("history_limit", self.history_limit, 1, 1_000_000),
-            ("max_message", self.max_message, 1, 1_000_000),
-            ("max_draft", self.max_draft, 1, 1_000_000),
-            ("max_append", self.max_append, 1, 1_000_000),
-            ("max_interests", self.max_interests, 1, 1_024),
-            ("max_blocks", self.max_blocks, 1, 65_536),
-            ("max_reports", self.max_reports, 1, 10_000_000),
-            (
-                "max_reports_per_address",
-                self.max_reports_per_address,
-                1,
-                10_000_000,
-            ),
-            ("max_bans", self.max_bans, 1, 10_000_000),
-            ("remembered_keys", self.remembered_keys, 1, 65_536),
-            ("max_streams", self.max_streams, 1, 1_024),
-            ("max_answer", self.max_answer, 1, 100_000),
-            ("max_answer_bytes", self.max_answer_bytes, 1, 100_000_000),
-            ("boss_alertness", self.boss_alertness, 0, 100),
-            ("max_excuse", self.max_excuse, 1, 4_000),
-            ("max_held", self.max_held, 1, 10_000_000),
-            ("max_pending", self.max_pending, 1, 10_000_000),
-            ("max_batch", self.max_batch, 1, 10_000_000),
-        ] {
-            if value < least || value > most {
-                return Err(ConfigError {
-                    key,
-                    accepted: format!("{least} to {most}"),
-                    found: value.to_string(),
-                });
+impl fmt::Display for Takes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(words) => {
+                let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+                f.write_str(&words.join(", "))
             }
+            Self::Count(least, most) => write!(f, "{least} to {most}"),
+            Self::Time(least) => write!(f, "{least} to {YEAR}"),
+            Self::Limit => f.write_str("none, or 1 and more"),
+            Self::Rate => write!(
+                f,
+                "none, or {{ per_second, burst }} from 1 to {MOST_RATE} each"
+            ),
         }
-        Ok(())
     }
+}
 
-    fn check_spans(&self) -> Result<(), ConfigError> {
-        let (tick, year) = (Span::millis(1), Span::secs(365 * 86_400));
-        for (key, value, least) in [
-            ("interest_patience", self.interest_patience, Span::ZERO),
-            ("idle_timeout", self.idle_timeout, tick),
-            ("unused_timeout", self.unused_timeout, tick),
-            ("reconnect_grace", self.reconnect_grace, tick),
-            ("forget_after", self.forget_after, tick),
-            ("stick_lease", self.stick_lease, tick),
-            ("max_wait", self.max_wait, Span::ZERO),
-            (
-                "boss_alertness_cooldown",
-                self.boss_alertness_cooldown,
-                Span::ZERO,
-            ),
-        ] {
-            if value < least || value > year {
-                return Err(ConfigError {
-                    key,
-                    accepted: format!("{least} to {year}"),
-                    found: value.to_string(),
-                });
-            }
-        }
-        Ok(())
+/// A value of the configuration.
+trait Setting: fmt::Display {
+    /// Whether it is one that its key takes.
+    fn fits(&self, takes: Takes) -> bool;
+}
+
+impl Setting for u32 {
+    fn fits(&self, takes: Takes) -> bool {
+        matches!(takes, Takes::Count(least, most) if (least..=most).contains(self))
+    }
+}
+
+impl Setting for Span {
+    fn fits(&self, takes: Takes) -> bool {
+        matches!(takes, Takes::Time(least) if (least..=YEAR).contains(self))
+    }
+}
+
+impl Setting for Limit {
+    fn fits(&self, takes: Takes) -> bool {
+        matches!(takes, Takes::Limit) && *self != Self::At(0)
+    }
+}
+
+impl Setting for RateLimit {
+    fn fits(&self, takes: Takes) -> bool {
+        let possible = |number: u32| (1..=MOST_RATE).contains(&number);
+        let fits = match self {
+            Self::Bucket(bucket) => possible(bucket.per_second) && possible(bucket.burst),
+            Self::None => true,
+        };
+        matches!(takes, Takes::Rate) && fits
     }
 }
 
@@ -346,7 +336,6 @@ impl fmt::Display for RateLimit {
 
 /// The written form of a value or `none`. Formats for machines serialise an option instead.
 #[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum OrNone<T> {
     Value(T),
@@ -354,7 +343,6 @@ enum OrNone<T> {
 }
 
 #[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum NoLimit {
     None,
@@ -418,29 +406,5 @@ impl Serialize for RateLimit {
 impl<'de> Deserialize<'de> for RateLimit {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         Ok(read_or_none(d, "{ per_second, burst } or none")?.map_or(Self::None, Self::Bucket))
-    }
-}
-
-#[cfg(feature = "schema")]
-mod schema {
-    use super::{Bucket, Limit, OrNone, RateLimit};
-    use schemars::{JsonSchema, Schema, SchemaGenerator};
-
-    impl JsonSchema for Limit {
-        fn schema_name() -> std::borrow::Cow<'static, str> {
-            "Limit".into()
-        }
-        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-            OrNone::<u32>::json_schema(generator)
-        }
-    }
-
-    impl JsonSchema for RateLimit {
-        fn schema_name() -> std::borrow::Cow<'static, str> {
-            "RateLimit".into()
-        }
-        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-            OrNone::<Bucket>::json_schema(generator)
-        }
     }
 }

@@ -187,21 +187,6 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
-#[cfg(feature = "schema")]
-impl schemars::JsonSchema for Span {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Duration".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "string",
-            "description": "A number and a unit: 250us, 20ms, 1.5s, 10m, 2h, 1d.",
-            "pattern": r"^[0-9]+(\.[0-9]{1,6})?(us|ms|s|m|h|d)$"
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -80,7 +80,7 @@ pub enum Workload {
 }
 
 /// The server's processing times.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
     /// For each command, one at a time.
     pub service: Arc<Quantiles>,
@@ -93,7 +93,7 @@ pub struct Capacity {
 }
 
 /// The clients' retries.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
     /// The timeout of the first attempt. That of a check is longer by its wait.
     pub timeout: Span,
@@ -296,7 +296,7 @@ impl Default for Race {
 }
 
 /// A fault, as data.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Its time. With a milestone, the time from which the milestone counts.
     pub at: Span,
@@ -363,7 +363,7 @@ pub enum Need {
 }
 
 /// The victims of a fault.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Victims {
     /// Each present user, with this probability.
     Share(Ratio),
@@ -372,7 +372,7 @@ pub enum Victims {
 }
 
 /// The kinds of faults.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum FaultKind {
     /// The server goes down for a time.

@@ -98,7 +98,7 @@ pub(crate) fn plan(name: &str) -> Plan {
             loss: ratio(100),
             duplicate: ratio(200),
             stream_break: ratio(500),
-            addresses: 0,
+            addresses: None,
         },
         schedule: Schedule::Plain,
         recipe: Recipe::default(),

@@ -1,10 +1,11 @@
 //! Errors in a scenario: the place, the accepted values, and the lines around the place.
 
 use std::fmt;
+use std::ops::Range;
 
-use miette::{
-    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError,
-    MietteSpanContents, SourceCode, SourceSpan, SpanContents,
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{
+    Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str,
 };
 
 use super::node::Place;
@@ -58,27 +59,23 @@ impl Problem {
     /// The problem with its file.
     pub(super) fn within(self, file: &str, text: &str) -> ScenarioError {
         let (line, column) = line_and_column(text, self.place.start);
-        let labels = std::iter::once((self.place, self.label))
-            .chain(self.also)
-            .map(|(place, label)| (on_its_line(text, place), label))
-            .collect();
+        let primary = (on_its_line(text, self.place), self.label);
+        let also = self
+            .also
+            .map(|(place, label)| (on_its_line(text, place), label));
         ScenarioError(Box::new(Report {
             file: file.to_owned(),
             at: Some((line, column)),
             message: self.message,
             accepted: self.accepted,
-            source: Some(Source {
-                name: file.to_owned(),
-                text: printable(text),
-            }),
-            labels,
+            excerpt: Some(Excerpt::new(text, primary, also)),
         }))
     }
 }
 
 /// An invalid scenario: its first error.
 ///
-/// As a [`Diagnostic`] it shows the affected lines and the accepted values.
+/// [`ScenarioError::render`] draws it with the lines concerned.
 pub struct ScenarioError(Box<Report>);
 
 struct Report {
@@ -86,8 +83,7 @@ struct Report {
     at: Option<(usize, usize)>,
     message: String,
     accepted: String,
-    source: Option<Source>,
-    labels: Vec<(SourceSpan, String)>,
+    excerpt: Option<Excerpt>,
 }
 
 /// How an error is drawn.
@@ -111,8 +107,7 @@ impl ScenarioError {
             at: None,
             message: message.into(),
             accepted: accepted.into(),
-            source: None,
-            labels: Vec::new(),
+            excerpt: None,
         }))
     }
 
@@ -150,23 +145,33 @@ impl ScenarioError {
         }
     }
 
-    /// The error as text, 80 columns wide, with the affected lines.
+    /// The error drawn for people, with the lines concerned, on so many columns; at most 80.
     #[must_use]
-    pub fn render(&self, look: Look) -> String {
-        let theme = match look {
-            Look::Colour => GraphicalTheme::unicode(),
-            Look::Plain => GraphicalTheme::unicode_nocolor(),
+    pub fn render(&self, look: Look, columns: usize) -> String {
+        let columns = columns.clamp(LEAST_COLUMNS, MOST_COLUMNS);
+        let Report {
+            file,
+            message,
+            accepted,
+            excerpt,
+            ..
+        } = self.0.as_ref();
+        let message = wrapped(message, columns - "error: ".len());
+        let group = Group::with_title(Level::ERROR.primary_title(message));
+        let (group, indent) = match excerpt {
+            Some(excerpt) => (group.element(excerpt.snippet(file)), excerpt.indent()),
+            None => (group.element(Origin::path(file)), 1),
         };
-        let mut out = String::new();
-        let drawn = GraphicalReportHandler::new_themed(theme)
-            .with_width(80)
-            .with_links(false)
-            .render_report(&mut out, self);
-        // Writing into a String cannot fail; should drawing ever do, the plain words remain.
-        if drawn.is_err() {
-            out = format!("{}\n{}\n", self.one_line(), self.0.accepted);
-        }
-        out
+        let accepted = wrapped(accepted, columns - indent - " ╰ help: ".chars().count());
+        let group = group.element(Level::HELP.message(normalize_untrusted_str(&accepted)));
+        let renderer = match look {
+            Look::Colour => Renderer::styled(),
+            Look::Plain => Renderer::plain(),
+        };
+        let renderer = renderer
+            .decor_style(DecorStyle::Unicode)
+            .term_width(columns);
+        renderer.render(&[group]) + "\n"
     }
 }
 
@@ -185,113 +190,120 @@ impl fmt::Debug for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-impl Diagnostic for ScenarioError {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(&self.0.accepted))
-    }
+/// The fewest columns that an error is drawn on: below, a terminal breaks the lines itself.
+const LEAST_COLUMNS: usize = 40;
+/// The most columns that an error takes.
+const MOST_COLUMNS: usize = 80;
+/// The most bytes of a line that are underlined.
+const LONGEST_MARK: usize = 80;
 
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.0.source.as_ref().map(|s| s as &dyn SourceCode)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let mut labels = self.0.labels.iter();
-        let first = labels
-            .next()
-            .map(|(span, label)| LabeledSpan::new_primary_with_span(Some(label.clone()), *span));
-        let others =
-            labels.map(|(span, label)| LabeledSpan::new_with_span(Some(label.clone()), *span));
-        first.map(|first| Box::new(std::iter::once(first).chain(others)) as Box<_>)
-    }
-}
-
-/// A longer line is shown in part.
-const LONG_LINE: usize = 120;
-/// The part of a long line that is shown on either side of the place.
-const AROUND: usize = 40;
-
-/// The file's name and text, of which overlong lines are shown in part.
-struct Source {
-    name: String,
+/// The lines of a file that an error shows.
+struct Excerpt {
+    /// The number of the first one, from 1.
+    first_line: usize,
     text: String,
+    /// What is at fault, and what to say there.
+    primary: (Range<usize>, String),
+    /// What has to do with it, and what to say there.
+    also: Option<(Range<usize>, String)>,
 }
 
-impl SourceCode for Source {
-    fn read_span<'a>(
-        &'a self,
-        span: &SourceSpan,
-        lines_before: usize,
-        lines_after: usize,
-    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
-        let whole = self.text.read_span(span, lines_before, lines_after)?;
-        let long = whole
-            .data()
-            .split(|b| *b == b'\n')
-            .any(|line| line.len() > LONG_LINE);
-        let (data, span, line, column) = if long {
-            let line_start = start_of_line(&self.text, span.offset());
-            let start = floor(
-                &self.text,
-                span.offset().saturating_sub(AROUND).max(line_start),
-            );
-            let end = floor(
-                &self.text,
-                (span.offset() + span.len() + AROUND).min(end_of_line(&self.text, span.offset())),
-            );
-            (
-                &self.text.as_bytes()[start..end],
-                SourceSpan::from(start..end),
-                line_and_column(&self.text, start).0 - 1,
-                start - line_start,
-            )
-        } else {
-            (whole.data(), *whole.span(), whole.line(), whole.column())
+impl Excerpt {
+    /// The lines from one before what is shown to one after it.
+    fn new(
+        text: &str,
+        primary: (Range<usize>, String),
+        also: Option<(Range<usize>, String)>,
+    ) -> Self {
+        let also_span = also.as_ref().map_or(&primary.0, |(span, _)| span);
+        let from = primary.0.start.min(also_span.start);
+        let to = primary.0.end.max(also_span.end);
+        let from = start_of_line(text, start_of_line(text, from).saturating_sub(1));
+        let to = end_of_line(text, end_of_line(text, to).saturating_add(1));
+        let moved =
+            |(span, label): (Range<usize>, String)| (span.start - from..span.end - from, label);
+        Self {
+            first_line: line_and_column(text, from).0,
+            text: printable(&text[from..to]),
+            primary: moved(primary),
+            also: also.map(moved),
+        }
+    }
+
+    fn snippet(&self, file: &str) -> Snippet<'_, Annotation<'_>> {
+        let mark = |kind: AnnotationKind, (span, label): &(Range<usize>, String)| {
+            kind.span(span.clone()).label(label.clone())
         };
-        let count = data.split(|b| *b == b'\n').count();
-        Ok(Box::new(MietteSpanContents::new_named(
-            self.name.clone(),
-            data,
-            span,
-            line,
-            column,
-            count,
-        )))
+        let before = start_of_line(&self.text, self.primary.0.start).saturating_sub(1);
+        let after = end_of_line(&self.text, self.primary.0.end) + 1;
+        let around = [before, after.min(self.text.len())];
+        Snippet::source(self.text.as_str())
+            .path(file.to_owned())
+            .line_start(self.first_line)
+            .annotation(mark(AnnotationKind::Primary, &self.primary))
+            .annotations(
+                self.also
+                    .iter()
+                    .map(|also| mark(AnnotationKind::Context, also)),
+            )
+            .annotations(around.map(|at| AnnotationKind::Visible.span(at..at)))
+    }
+
+    /// Columns of the largest line number.
+    fn indent(&self) -> usize {
+        (self.first_line + self.text.matches('\n').count())
+            .to_string()
+            .len()
     }
 }
 
-/// The text with every character that could move a terminal's cursor replaced by as many question
-/// marks as it has bytes.
+/// The text in lines of at most so many columns.
+fn wrapped(text: &str, columns: usize) -> String {
+    let mut out = String::new();
+    let mut width = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if width > 0 && width + 1 + length > columns {
+            out.push('\n');
+            width = 0;
+        } else if width > 0 || !out.is_empty() {
+            out.push(' ');
+            width += 1;
+        }
+        out.push_str(word);
+        width += length;
+    }
+    out
+}
+
+/// The text with signs, as long in bytes, for what would move a terminal's cursor. The renderer has
+/// pictures of its own for ASCII's control characters.
 fn printable(text: &str) -> String {
     let line = |line: &str| -> String {
         // A line end of another system is not shown either.
         let (line, end) = line
             .strip_suffix('\r')
             .map_or((line, ""), |line| (line, " "));
-        let clean: String = line
-            .chars()
-            .map(|c| match (c, c.len_utf8()) {
-                ('\t', _) => '\t',
-                (c, 1) if c.is_control() => '?',
-                (c, _) if c.is_control() => '¿',
-                (c, _) => c,
-            })
-            .collect();
-        clean + end
+        let clean = line.chars().map(|c| match c.is_control() && !c.is_ascii() {
+            true => '¿',
+            false => c,
+        });
+        clean.collect::<String>() + end
     };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A place as a span that stays on one line and is short enough to draw. A place without length
 /// (the start of a list or a map) extends to the end of its line.
-fn on_its_line(text: &str, place: Place) -> SourceSpan {
+fn on_its_line(text: &str, place: Place) -> Range<usize> {
     let start = floor(text, place.start);
     let line_end = end_of_line(text, start);
     let end = match place.length {
         0 => start + without_comment(&text[start..line_end]).len(),
         length => start.saturating_add(length).min(line_end),
     };
-    let end = floor(text, end.min(start.saturating_add(2 * AROUND)));
-    SourceSpan::from(start..end.max(start))
+    let end = floor(text, end.min(start.saturating_add(LONGEST_MARK)));
+    start..end.max(start)
 }
 
 fn without_comment(line: &str) -> &str {

@@ -1,265 +1,412 @@
 //! Faults, and when they occur.
 
-use chat_types::{Config, Span};
-use sim_model::names::{STICK_MOVES, TIMERS};
+use chat_types::Span;
+use serde_json::{Map, Value as Json, json};
 
-use super::ends::End;
+use super::context::{Context, End};
 use super::error::{Problem, Read};
 use super::fields::Fields;
-use super::forms::{count, expected, list, listed, possible_ratio, some_time, span, truth};
+use super::form::{ByKeys, Form, form};
+use super::forms::{Count, Share, SomeTime, Word, names, narrowed, words};
+use super::lists::{Distinct, List, items};
 use super::node::{Node, Value};
-use super::script::Users;
+use super::schemas::Schemas;
+use super::script::User;
+use super::server::Changed;
+use super::text::Text;
+use sim_model::draw::Ratio;
+use sim_model::names::{STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
 use sim_model::plan::{
     Fault, FaultKind, Milestone, Need, OperatorAct, OperatorVerb, Outage, Reached, Victims,
 };
 
-/// The kinds of faults; each fault has exactly one of these keys.
-pub(super) const KINDS: [&str; 11] = [
-    "crash",
-    "stop",
-    "configure",
-    "partition",
-    "slow_readers",
-    "suspend",
-    "slow_disk",
-    "fail_disk",
-    "clock_jump",
-    "lose",
-    "operator",
-];
-pub(super) const FAULT_KEYS: [&str; 16] = [
-    "at",
-    "at_milestone",
-    "crash",
-    "stop",
-    "down_for",
-    "lose_unsynced",
-    "partition",
-    "slow_readers",
-    "suspend",
-    "slow_disk",
-    "fail_disk",
-    "clock_jump",
-    "configure",
-    "lose",
-    "operator",
-    "optional",
-];
-pub(super) const MILESTONES: [&str; 3] = ["sometimes", "stick", "timer"];
-pub(super) const MILESTONE_KEYS: [&str; 4] = ["sometimes", "stick", "timer", "count"];
-/// The largest `count` of a milestone.
-pub(super) const MAX_COUNT: u32 = 1_000_000;
-pub(super) const VICTIM_KEYS: [&str; 3] = ["share", "users", "for"];
-pub(super) const SLOW_DISK_KEYS: [&str; 2] = ["factor", "for"];
-pub(super) const FAIL_DISK_KEYS: [&str; 2] = ["for", "unknown"];
-/// The words for operators' actions.
-pub(super) const ACTS: [&str; OperatorVerb::ALL.len()] = {
-    let mut words = [""; OperatorVerb::ALL.len()];
-    let mut index = 0;
-    while index < words.len() {
-        words[index] = OperatorVerb::ALL[index].name();
-        index += 1;
-    }
-    words
-};
-pub(super) const ACT_KEYS: [&str; 1] = ["user"];
-
-/// The faults ordered by time, and the place and end of each.
-pub(super) fn faults(
-    node: &Node,
-    users: Users<'_>,
-    server: &Config,
-) -> Read<(Vec<Fault>, Vec<End>)> {
-    let mut faults = Vec::new();
-    let mut ends = Vec::new();
-    for item in list(node, "faults")? {
-        let fault = fault(item, users, server)?;
-        ends.push(End {
-            place: item.place,
-            at: fault.at + lasts(&fault.kind),
-        });
-        faults.push(fault);
-    }
-    // A stable sort: faults at the same time keep the order of the file.
-    faults.sort_by_key(|fault| fault.at);
-    Ok((faults, ends))
+words! {
+    Server("what can go down") => () = ["server": ()]
 }
 
-fn fault(node: &Node, users: Users<'_>, server: &Config) -> Read<Fault> {
-    let fields = Fields::read(node, "a fault", &FAULT_KEYS)?;
-    let milestone = fields.get("at_milestone").map(milestone).transpose()?;
-    let at = match (fields.get("at"), milestone) {
-        (None, Some(_)) => Span::ZERO,
-        (Some(_), _) | (None, None) => span(fields.need("at", "at: 10s")?)?,
-    };
-    let (key, node) = fields.one_of(&KINDS, "partition: { share: 1/4, for: 3s }")?;
-    if key != "crash" {
-        fields.refuse(&["lose_unsynced"], "it goes with `crash`")?;
+words! {
+    Replies("what can get lost") => () = ["replies": ()]
+}
+
+form! {
+    /// One fault: `at` or `at_milestone`, and exactly one kind.
+    #[derive(Default)]
+    struct FaultKeys("a fault", "{ at: 10s, crash: server, down_for: 1s }", "Fault") {
+        /// The time from the start; with `at_milestone`, the time from which milestones count, 0s
+        /// by default.
+        at: Option<Span>,
+        at_milestone: Option<Milestone>,
+        /// The server crashes.
+        #[one_of("kind")]
+        crash: Option<Word<Server>>,
+        /// The server shuts down: it accepts no new calls, finishes the accepted ones, and stops.
+        #[one_of("kind")]
+        stop: Option<Word<Server>>,
+        /// With `crash` and `stop`: how long it stays down.
+        #[with("crash", "stop")]
+        #[needed_with("crash", "stop")]
+        down_for: Option<SomeTime>,
+        /// With `crash`: whether uncommitted journal entries are lost.
+        #[with("crash")]
+        lose_unsynced: bool = false,
+        /// No packet passes between these users and the server.
+        #[one_of("kind")]
+        partition: Option<Struck>,
+        /// These users read nothing from their streams.
+        #[one_of("kind")]
+        slow_readers: Option<Struck>,
+        /// These users' processes stop.
+        #[one_of("kind")]
+        suspend: Option<Struck>,
+        #[one_of("kind")]
+        slow_disk: Option<SlowDisk>,
+        #[one_of("kind")]
+        fail_disk: Option<FailDisk>,
+        /// The server's clock jumps ahead.
+        #[one_of("kind")]
+        clock_jump: Option<SomeTime>,
+        /// Changes these keys of `server` from the server's next start on.
+        #[one_of("kind")]
+        configure: Option<Changed>,
+        /// The next replies of the server are lost; at a milestone that is committed, all replies
+        /// of its commit.
+        #[one_of("kind")]
+        lose: Option<Word<Replies>>,
+        /// An operator acts.
+        #[one_of("kind")]
+        operator: Option<OperatorAct>,
+        /// Whether a live run, where not every fault is possible, may leave it out.
+        optional: bool = false,
     }
-    if key != "crash" && key != "stop" {
-        fields.refuse(&["down_for"], "it goes with `crash` or `stop`")?;
+}
+
+impl ByKeys for Fault {
+    type Keys = FaultKeys;
+
+    fn from_keys(keys: FaultKeys, fields: &Fields<'_>) -> Read<Self> {
+        if keys.at_milestone.is_none() {
+            fields.need("at", "10s")?;
+        }
+        Ok(Self {
+            at: keys.at.unwrap_or(Span::ZERO),
+            milestone: keys.at_milestone,
+            need: if keys.optional {
+                Need::Optional
+            } else {
+                Need::Required
+            },
+            kind: kind(keys),
+        })
     }
-    let need = match fields.get("optional").map(truth).transpose()? {
-        Some(true) => Need::Optional,
-        Some(false) | None => Need::Required,
+
+    fn to_keys(&self) -> FaultKeys {
+        let at = (self.milestone.is_none() || self.at > Span::ZERO).then_some(self.at);
+        let mut keys = FaultKeys {
+            at,
+            at_milestone: self.milestone,
+            optional: self.need == Need::Optional,
+            ..FaultKeys::default()
+        };
+        match self.kind.clone() {
+            FaultKind::Down { down_for, how } => {
+                keys.down_for = Some(down_for);
+                keys.lose_unsynced = how == Outage::CrashUnsynced;
+                match how {
+                    Outage::Stop => keys.stop = Some(()),
+                    Outage::Crash | Outage::CrashUnsynced => keys.crash = Some(()),
+                }
+            }
+            FaultKind::Configure(config) => keys.configure = Some(config),
+            FaultKind::Partition { victims, duration } => {
+                keys.partition = Some(Struck { victims, duration });
+            }
+            FaultKind::SlowReaders { victims, duration } => {
+                keys.slow_readers = Some(Struck { victims, duration });
+            }
+            FaultKind::Suspend { victims, duration } => {
+                keys.suspend = Some(Struck { victims, duration });
+            }
+            kind @ FaultKind::SlowDisk { .. } => keys.slow_disk = Some(kind),
+            kind @ FaultKind::FailDisk { .. } => keys.fail_disk = Some(kind),
+            FaultKind::ClockJump { by } => keys.clock_jump = Some(by),
+            FaultKind::LoseReplies => keys.lose = Some(()),
+            FaultKind::Operator(act) => keys.operator = Some(act),
+        }
+        keys
+    }
+}
+
+/// The one kind of which the keys are there.
+fn kind(keys: FaultKeys) -> FaultKind {
+    let down_for = keys.down_for.unwrap_or(Span::ZERO);
+    let down = |how| FaultKind::Down { down_for, how };
+    let crash = if keys.lose_unsynced {
+        Outage::CrashUnsynced
+    } else {
+        Outage::Crash
     };
-    let kind = match key {
-        "crash" => crash(node, &fields)?,
-        "stop" => stop(node, &fields)?,
-        "configure" => FaultKind::Configure(Box::new(super::server::changed(server, node)?)),
-        "partition" => {
-            let (victims, duration) = victims(node, "`partition`", users)?;
+    let kinds = [
+        keys.crash.map(|()| down(crash)),
+        keys.stop.map(|()| down(Outage::Stop)),
+        keys.partition.map(|struck| {
+            let Struck { victims, duration } = struck;
             FaultKind::Partition { victims, duration }
-        }
-        "slow_readers" => {
-            let (victims, duration) = victims(node, "`slow_readers`", users)?;
+        }),
+        keys.slow_readers.map(|struck| {
+            let Struck { victims, duration } = struck;
             FaultKind::SlowReaders { victims, duration }
-        }
-        "suspend" => {
-            let (victims, duration) = victims(node, "`suspend`", users)?;
+        }),
+        keys.suspend.map(|struck| {
+            let Struck { victims, duration } = struck;
             FaultKind::Suspend { victims, duration }
+        }),
+        keys.slow_disk,
+        keys.fail_disk,
+        keys.clock_jump.map(|by| FaultKind::ClockJump { by }),
+        keys.configure.map(FaultKind::Configure),
+        keys.lose.map(|()| FaultKind::LoseReplies),
+        keys.operator.map(FaultKind::Operator),
+    ];
+    let kind = kinds.into_iter().flatten().next();
+    kind.unwrap_or(FaultKind::LoseReplies)
+}
+
+words! {
+    PointOf("a point that a run may reach") => &'static str = all {
+        Point::ALL.iter().map(|point| (point.name(), point.name())).collect()
+    }
+}
+
+words! {
+    Move("a move of a stick") => &'static str = all names(&STICK_MOVES)
+}
+
+words! {
+    Timer("a kind of timer") => &'static str = all names(&TIMERS)
+}
+
+/// A `sometimes` point.
+pub(crate) type SometimesPoint = Word<PointOf>;
+
+form! {
+    /// The fault starts when the run reaches this.
+    struct MilestoneKeys("`at_milestone`", "{ sometimes: match }") {
+        /// A `sometimes` point.
+        #[one_of("group")]
+        sometimes: Option<SometimesPoint>,
+        /// A change of a stick, when it is committed and before any client learns of it.
+        #[one_of("group")]
+        stick: Option<Word<Move>>,
+        /// A timer that fires, when that is committed and before any client learns of it.
+        #[one_of("group")]
+        timer: Option<Word<Timer>>,
+        /// The fault starts when the milestone is reached for this time.
+        count: Count<1, 1_000_000> = 1,
+    }
+}
+
+impl ByKeys for Milestone {
+    type Keys = MilestoneKeys;
+
+    fn from_keys(keys: MilestoneKeys, _: &Fields<'_>) -> Read<Self> {
+        let sometimes = keys.sometimes.map(Reached::Sometimes);
+        let stick = keys.stick.map(Reached::Stick);
+        let timer = keys.timer.map(Reached::Timer);
+        Ok(Self {
+            reached: sometimes.or(stick).or(timer).unwrap_or(Reached::Timer("")),
+            count: keys.count,
+        })
+    }
+
+    fn to_keys(&self) -> MilestoneKeys {
+        let (mut sometimes, mut stick, mut timer) = (None, None, None);
+        match self.reached {
+            Reached::Sometimes(name) => sometimes = Some(name),
+            Reached::Stick(name) => stick = Some(name),
+            Reached::Timer(name) => timer = Some(name),
         }
-        "slow_disk" => slow_disk(node)?,
-        "fail_disk" => fail_disk(node)?,
-        "clock_jump" => FaultKind::ClockJump {
-            by: some_time(node)?,
-        },
-        "lose" => {
-            listed(node, "what can get lost", &["replies"])?;
-            FaultKind::LoseReplies
+        MilestoneKeys {
+            sometimes,
+            stick,
+            timer,
+            count: self.count,
         }
-        _ => FaultKind::Operator(operator(node, users)?),
-    };
-    Ok(Fault {
-        at,
-        milestone,
-        kind,
-        need,
-    })
-}
-
-/// `{ sometimes: match, count: 3 }`, `{ stick: released_by_push }`, `{ timer: lease }`.
-fn milestone(node: &Node) -> Read<Milestone> {
-    let fields = Fields::read(node, "`at_milestone`", &MILESTONE_KEYS)?;
-    let (key, name) = fields.one_of(&MILESTONES, "sometimes: match")?;
-    let names = milestone_names(key);
-    let reached = match key {
-        "sometimes" => Reached::Sometimes(listed(name, "a point that a run may reach", &names)?),
-        "stick" => Reached::Stick(listed(name, "a move of a stick", &names)?),
-        _ => Reached::Timer(listed(name, "a kind of timer", &names)?),
-    };
-    let count = fields.get("count");
-    Ok(Milestone {
-        reached,
-        count: count.map_or(Ok(1), |node| self::count(node, 1..=MAX_COUNT))?,
-    })
-}
-
-/// The names of milestones, by group.
-pub(super) fn milestone_names(group: &str) -> Vec<&'static str> {
-    match group {
-        "sometimes" => Point::ALL.iter().map(|point| point.name()).collect(),
-        "stick" => STICK_MOVES.to_vec(),
-        _ => TIMERS.to_vec(),
     }
 }
 
-fn crash(node: &Node, fields: &Fields<'_>) -> Read<FaultKind> {
-    listed(node, "what can crash", &["server"])?;
-    let lost = fields.get("lose_unsynced").map_or(Ok(false), truth)?;
-    Ok(FaultKind::Down {
-        down_for: down_for(fields)?,
-        how: if lost {
-            Outage::CrashUnsynced
-        } else {
-            Outage::Crash
-        },
-    })
+/// Whom a fault strikes, and for how long.
+#[derive(Clone)]
+pub(crate) struct Struck {
+    victims: Victims,
+    duration: Span,
 }
 
-fn stop(node: &Node, fields: &Fields<'_>) -> Read<FaultKind> {
-    listed(node, "what can stop", &["server"])?;
-    Ok(FaultKind::Down {
-        down_for: down_for(fields)?,
-        how: Outage::Stop,
-    })
-}
-
-fn down_for(fields: &Fields<'_>) -> Read<Span> {
-    some_time(fields.need("down_for", "down_for: 800ms")?)
-}
-
-fn victims(node: &Node, what: &'static str, users: Users<'_>) -> Read<(Victims, Span)> {
-    let fields = Fields::read(node, what, &VICTIM_KEYS)?;
-    let duration = some_time(fields.need("for", "for: 3s")?)?;
-    let (key, node) = fields.one_of(&["share", "users"], "share: 1/4")?;
-    if key == "share" {
-        return Ok((Victims::Share(possible_ratio(node)?), duration));
+form! {
+    /// The affected users, and for how long.
+    struct StruckKeys("a fault of some users", "{ share: 1/4, for: 3s }", "Victims") {
+        /// The probability with which the fault affects each present user.
+        #[one_of("victims")]
+        share: Option<Share>,
+        /// In the steps form: these users.
+        #[one_of("victims")]
+        users: Option<Distinct<NamedUser, 1>>,
+        #[key("for")]
+        duration: SomeTime,
     }
-    if users.0.is_empty() {
-        fields.refuse(&["users"], "only the steps form has users with names")?;
+}
+
+impl ByKeys for Struck {
+    type Keys = StruckKeys;
+
+    fn from_keys(keys: StruckKeys, _: &Fields<'_>) -> Read<Self> {
+        let share = keys.share.unwrap_or(Ratio::NEVER);
+        Ok(Self {
+            victims: keys.users.map_or(Victims::Share(share), Victims::Users),
+            duration: keys.duration,
+        })
     }
-    let mut named = Vec::new();
-    for item in list(node, "names of users")? {
-        let user = users.index(item)?;
-        if named.contains(&user) {
+
+    fn to_keys(&self) -> StruckKeys {
+        let (share, users) = match &self.victims {
+            Victims::Share(share) => (Some(*share), None),
+            Victims::Users(users) => (None, Some(users.clone())),
+        };
+        StruckKeys {
+            share,
+            users,
+            duration: self.duration,
+        }
+    }
+}
+
+/// One of the users, in the steps form.
+enum NamedUser {}
+
+impl Form for NamedUser {
+    type Of = u32;
+    const WHAT: &'static str = User::WHAT;
+    const EXAMPLE: &'static str = User::EXAMPLE;
+
+    fn read(node: &Node, context: &mut Context) -> Read<u32> {
+        if context.users.is_empty() {
             return Err(Problem::new(
-                item.place,
-                "the same user twice",
-                "each user at most once",
+                node.place,
+                "only the steps form has users with names",
+                "no names: of those who are there, chance draws",
             ));
         }
-        named.push(user);
+        User::read(node, context)
     }
-    if named.is_empty() {
-        return Err(expected(node, "somebody", "at least one name of a user"));
+
+    fn write(user: &u32, context: &Context) -> Option<Text> {
+        User::write(user, context)
     }
-    Ok((Victims::Users(named), duration))
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        schemas.of::<User>()
+    }
 }
 
-fn slow_disk(node: &Node) -> Read<FaultKind> {
-    let fields = Fields::read(node, "`slow_disk`", &SLOW_DISK_KEYS)?;
-    Ok(FaultKind::SlowDisk {
-        factor: count(fields.need("factor", "factor: 20")?, 2..=1_000_000)?,
-        duration: some_time(fields.need("for", "for: 5s")?)?,
-    })
+form! {
+    /// Each commit takes longer.
+    SlowDisk("`slow_disk`", "{ factor: 20, for: 5s }") => FaultKind = FaultKind::SlowDisk {
+        /// The factor.
+        factor: Count<2, 1_000_000>,
+        #[key("for")]
+        duration: SomeTime,
+    }
 }
 
-fn fail_disk(node: &Node) -> Read<FaultKind> {
-    let fields = Fields::read(node, "`fail_disk`", &FAIL_DISK_KEYS)?;
-    Ok(FaultKind::FailDisk {
-        duration: some_time(fields.need("for", "for: 2s")?)?,
-        unknown: fields.get("unknown").map_or(Ok(false), truth)?,
-    })
+form! {
+    /// Each append to the journal fails.
+    FailDisk("`fail_disk`", "{ for: 2s }") => FaultKind = FaultKind::FailDisk {
+        #[key("for")]
+        duration: SomeTime,
+        /// Whether the outcome of the appends is known only when the fault ends.
+        unknown: bool = false,
+    }
+}
+
+words! {
+    Act("an operator's act") => OperatorVerb = all {
+        OperatorVerb::ALL.iter().map(|verb| (verb.name(), *verb)).collect()
+    }
+}
+
+form! {
+    struct Whom("an operator's act", "{ user: a }") {
+        /// In the steps form: this user. Otherwise one of the present users is drawn.
+        user: Option<NamedUser>,
+    }
 }
 
 /// `operator: kick`, or `operator: { kick: { user: a } }`.
-fn operator(node: &Node, users: Users<'_>) -> Read<OperatorAct> {
-    let (word, user) = if matches!(node.value, Value::Map(_)) {
-        let fields = Fields::read(node, "`operator`", &ACTS)?;
-        let (word, value) = fields.one_of(&ACTS, "mute: {}")?;
-        (word, whom(value, users)?)
-    } else {
-        (listed(node, "an operator's act", &ACTS)?, None)
-    };
-    let known = OperatorVerb::ALL.iter().find(|verb| verb.name() == word);
-    let verb = *known.unwrap_or(&OperatorVerb::Mute);
-    Ok(OperatorAct { verb, user })
+impl Form for OperatorAct {
+    type Of = Self;
+    const WHAT: &'static str = "`operator`";
+    const EXAMPLE: &'static str = "mute";
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self> {
+        if !matches!(node.value, Value::Map(_)) {
+            let verb = Word::<Act>::read(node, context)?;
+            return Ok(Self { verb, user: None });
+        }
+        let acts: Vec<&str> = OperatorVerb::ALL.iter().map(|verb| verb.name()).collect();
+        let fields = Fields::named(node, Self::WHAT, acts.clone())?;
+        let (word, value) = fields.one_of(&acts, "{}")?;
+        let known = OperatorVerb::ALL.iter().find(|verb| verb.name() == word);
+        let mut act = Self {
+            verb: *known.unwrap_or(&OperatorVerb::Mute),
+            user: None,
+        };
+        if !matches!(value.value, Value::Empty) {
+            act.user = Whom::read(value, context)?.user;
+        }
+        Ok(act)
+    }
+
+    fn write(act: &Self, context: &Context) -> Option<Text> {
+        if act.user.is_none() {
+            return Word::<Act>::write(&act.verb, context);
+        }
+        let whom = Whom::write(&Whom { user: act.user }, context);
+        Some(Text::map([(act.verb.name(), whom)]))
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        let whom = schemas.of::<Whom>();
+        let act = |verb: &OperatorVerb| {
+            let taken = json!({ "anyOf": [{ "type": "null" }, whom] });
+            (verb.name().to_owned(), taken)
+        };
+        json!({
+            "anyOf": [
+                schemas.of::<Word<Act>>(),
+                {
+                    "type": "object",
+                    "properties": OperatorVerb::ALL.iter().map(act).collect::<Map<_, _>>(),
+                    "additionalProperties": false,
+                    "minProperties": 1,
+                    "maxProperties": 1
+                }
+            ]
+        })
+    }
 }
 
-fn whom(node: &Node, users: Users<'_>) -> Read<Option<u32>> {
-    if matches!(node.value, Value::Empty) {
-        return Ok(None);
+narrowed! {
+    /// `faults`: in the order of their moments.
+    Faults, List<Fault>, Fault::WHAT, |faults, node, context| {
+        for (item, fault) in items::<Fault>(node)?.iter().zip(&*faults) {
+            let at = fault.at + lasts(&fault.kind);
+            let place = item.place;
+            context.ends.push(End { place, at });
+        }
+        // A stable sort: faults at the same time keep the order of the file.
+        faults.sort_by_key(|fault| fault.at);
+        Ok(())
     }
-    let fields = Fields::read(node, "an operator's act", &ACT_KEYS)?;
-    let Some(node) = fields.get("user") else {
-        return Ok(None);
-    };
-    if users.0.is_empty() {
-        fields.refuse(&["user"], "only the steps form has users with names")?;
-    }
-    users.index(node).map(Some)
 }
 
 fn lasts(kind: &FaultKind) -> Span {

@@ -3,24 +3,34 @@
 use super::closest::did_you_mean;
 use super::error::{Problem, Read};
 use super::node::{Entry, Node, Place, Value, shortened};
+use super::schemas::Key;
 
-/// The entries of one map, checked for unknown and repeated keys.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fields<'n> {
+/// The entries of one map, checked for unknown and repeated keys, and for keys that do not go
+/// together.
+#[derive(Debug)]
+pub(crate) struct Fields<'n> {
     /// Where the map begins.
-    pub(super) place: Place,
+    pub(crate) place: Place,
     /// What the map describes, such as "a phase".
     what: &'static str,
-    accepted: &'static [&'static str],
+    accepted: Vec<&'static str>,
     entries: &'n [Entry],
 }
 
 impl<'n> Fields<'n> {
+    /// Reads `node` as a map with these keys.
+    pub(crate) fn read(node: &'n Node, what: &'static str, keys: &'static [Key]) -> Read<Self> {
+        let names = keys.iter().map(|key| key.name).collect();
+        let fields = Self::named(node, what, names)?;
+        fields.refuse_combinations(keys)?;
+        Ok(fields)
+    }
+
     /// Reads `node` as a map with no keys but the `accepted` ones.
-    pub(super) fn read(
+    pub(crate) fn named(
         node: &'n Node,
         what: &'static str,
-        accepted: &'static [&'static str],
+        accepted: Vec<&'static str>,
     ) -> Read<Self> {
         let Value::Map(entries) = &node.value else {
             return Err(Problem::new(
@@ -44,14 +54,11 @@ impl<'n> Fields<'n> {
     }
 
     fn refuse_unknown(&self) -> Read<()> {
-        let Some(entry) = self
-            .entries
-            .iter()
-            .find(|entry| !self.accepted.contains(&entry.key.as_str()))
-        else {
+        let unknown = |entry: &&Entry| !self.accepted.contains(&entry.key.as_str());
+        let Some(entry) = self.entries.iter().find(unknown) else {
             return Ok(());
         };
-        let guess = did_you_mean(&entry.key, self.accepted);
+        let guess = did_you_mean(&entry.key, &self.accepted);
         Err(Problem::new(
             entry.place,
             format!("unknown key `{}` in {}", shortened(&entry.key), self.what),
@@ -75,57 +82,106 @@ impl<'n> Fields<'n> {
         Ok(())
     }
 
-    /// The value of a key, if it is present.
-    pub(super) fn get(&self, key: &str) -> Option<&'n Node> {
-        debug_assert!(self.accepted.contains(&key), "{key} is asked for");
-        self.entry(key).map(|entry| &entry.node)
-    }
-
-    /// The value of a required key; `example` shows its form.
-    pub(super) fn need(&self, key: &str, example: &str) -> Read<&'n Node> {
-        self.get(key).ok_or_else(|| {
-            Problem::new(
-                self.place,
-                format!("{} needs `{key}`", self.what),
-                format!("write `{example}`; {}", self.keys()),
-            )
-            .labelled(format!("`{key}` is missing here"))
-        })
-    }
-
-    /// The place of a key, if it is present.
-    pub(super) fn key_place(&self, key: &str) -> Option<Place> {
-        self.entry(key).map(|entry| entry.place)
-    }
-
-    /// Refuses keys that cannot be combined with the others.
-    pub(super) fn refuse(&self, keys: &[&str], why: &str) -> Read<()> {
+    fn refuse_combinations(&self, keys: &[Key]) -> Read<()> {
+        let kinds = keys.iter().filter(|key| !key.one_of.is_empty());
+        let kinds: Vec<&str> = kinds.map(|key| key.name).collect();
+        let example = |name: &str| {
+            let key = keys.iter().find(|key| key.name == name);
+            key.map_or_else(String::new, |key| (key.example)())
+        };
+        // Of a key that belongs to one kind alone, that kind is what is missing.
+        let hosts = keys.iter().filter(|key| self.key_place(key.name).is_some());
+        let hosts = hosts.map(|key| key.with).find(|hosts| !hosts.is_empty());
+        match (kinds.as_slice(), hosts) {
+            ([], _) => {}
+            (_, Some([kind])) if kinds.iter().all(|kind| self.key_place(kind).is_none()) => {
+                self.need(kind, &example(kind))?;
+            }
+            ([first, ..], _) => _ = self.one_of(&kinds, &example(first))?,
+        }
         for key in keys {
-            if let Some(place) = self.key_place(key) {
-                return Err(Problem::new(
-                    place,
-                    format!("`{key}` does not belong here: {why}"),
-                    format!("remove `{key}`; {}", self.keys()),
-                ));
+            if !key.with.is_empty() {
+                self.refuse_without(key.name, key.with)?;
+            }
+            if key.needed_with.iter().any(|host| self.get(host).is_some()) {
+                self.need(key.name, &(key.example)())?;
             }
         }
         Ok(())
     }
 
-    /// The key among `keys` that is present, with its value; exactly one must be.
-    pub(super) fn one_of(
-        &self,
-        keys: &'static [&'static str],
-        example: &str,
-    ) -> Read<(&'static str, &'n Node)> {
+    /// Refuses a key that belongs to one of `hosts`, if none of them is there.
+    fn refuse_without(&self, key: &str, hosts: &[&str]) -> Read<()> {
+        let Some(place) = self.key_place(key) else {
+            return Ok(());
+        };
+        if hosts.iter().any(|host| self.get(host).is_some()) {
+            return Ok(());
+        }
+        let hosts: Vec<String> = hosts.iter().map(|host| format!("`{host}`")).collect();
+        let hosts = hosts.join(" or ");
+        Err(Problem::new(
+            place,
+            format!("`{key}` does not belong here: it goes with {hosts}"),
+            format!("{hosts} beside it, or no `{key}`; {}", self.keys()),
+        ))
+    }
+
+    /// The value of a key, if it is present.
+    pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
+        debug_assert!(self.accepted.contains(&key), "{key} is asked for");
+        self.entry(key).map(|entry| &entry.node)
+    }
+
+    /// The value of a key that must be there; `example` shows one.
+    pub(crate) fn need(&self, key: &str, example: &str) -> Read<&'n Node> {
+        self.get(key).ok_or_else(|| {
+            Problem::new(
+                self.place,
+                format!("{} needs `{key}`", self.what),
+                format!("write `{key}: {example}`; {}", self.keys()),
+            )
+            .labelled(format!("`{key}` is missing here"))
+        })
+    }
+
+    /// Where the value of a key stands; where the map begins, if it is not there.
+    pub(crate) fn place_of(&self, key: &str) -> Place {
+        self.get(key).map_or(self.place, |node| node.place)
+    }
+
+    /// The place of a key, if it is present.
+    pub(crate) fn key_place(&self, key: &str) -> Option<Place> {
+        self.entry(key).map(|entry| entry.place)
+    }
+
+    /// Refuses keys that do not go together with what else is there.
+    pub(crate) fn refuse(&self, keys: &[&str], why: &str) -> Read<()> {
+        match keys
+            .iter()
+            .find_map(|key| Some((key, self.key_place(key)?)))
+        {
+            None => Ok(()),
+            Some((key, place)) => Err(Problem::new(
+                place,
+                format!("`{key}` does not belong here: {why}"),
+                format!("remove `{key}`; {}", self.keys()),
+            )),
+        }
+    }
+
+    /// The key among `keys` that is there, with its value; exactly one must be. `example` shows a
+    /// value of the first.
+    pub(crate) fn one_of<'k>(&self, keys: &[&'k str], example: &str) -> Read<(&'k str, &'n Node)> {
         let mut found = keys
             .iter()
             .filter_map(|key| self.entry(key).map(|entry| (*key, entry)));
         let Some((key, entry)) = found.next() else {
+            let first = keys.first().copied().unwrap_or_default();
             return Err(Problem::new(
                 self.place,
                 format!("{} needs one of {}", self.what, keys.join(", ")),
-                format!("write for example `{example}`; {}", self.keys()),
+                format!("write for example `{first}: {example}`; {}", self.keys()),
             ));
         };
         if let Some((other, second)) = found.next() {
@@ -140,7 +196,7 @@ impl<'n> Fields<'n> {
     }
 
     /// "accepted keys of a phase: …"
-    pub(super) fn keys(&self) -> String {
+    fn keys(&self) -> String {
         format!(
             "accepted keys of {}: {}",
             self.what,

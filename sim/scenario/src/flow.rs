@@ -1,359 +1,446 @@
-//! Actions of users: verbs, waits, loops and choices.
+//! What users do: a table of verbs, and of each what it takes.
+
+mod calls;
 
 use std::sync::Arc;
 
-use chat_types::{BreakKind, Config, Span};
+use chat_types::Span;
+use serde_json::{Map, Value as Json, json};
 
+use super::closest::did_you_mean;
+use super::context::Context;
 use super::error::{Problem, Read};
-use super::fields::Fields;
-use super::forms::{count, expected, list, listed, name, some_time, span, text, word};
-use super::node::{Node, Value};
+use super::form::{Form, form};
+use super::forms::{Count, SomeTime, Word, names, narrowed, words};
+use super::lists::List;
+use super::node::{Node, Place, Value, shortened};
 use super::possible::refuse_impossible;
-use super::tables::Tables;
-use super::written::{OTHERS, Written, calls, plain, unknown_verb, verbs};
-use sim_model::names;
-use sim_model::plan::{Alphabet, Choice, Grant, Step, Text, Verb};
-use sim_model::protocol::ReadBy;
+use super::schemas::{Schemas, described};
+use super::tables::DrawnTime;
+use super::text::Text;
+use calls::{Check, EnterQueue, History, Login, Report, Rest};
+use sim_model::names::EVENTS;
+use sim_model::plan::{self, Grant, Step, Verb};
+use sim_model::protocol::{OpKind, Plain};
 
-pub(super) const ENTER_QUEUE_KEYS: [&str; 3] = ["interests", "name", "user_id"];
-pub(super) const LOGIN_KEYS: [&str; 3] = ["room", "rooms", "name"];
-pub(super) const TEXT_KEYS: [&str; 3] = ["text", "length", "alphabet"];
-/// The alphabets of random texts.
-pub(super) const ALPHABETS: [(&str, Option<Alphabet>); 3] = [
-    ("ascii", None),
-    ("words", Some(Alphabet::Words)),
-    ("unicode", Some(Alphabet::Unicode)),
-];
-pub(super) const CHECK_KEYS: [&str; 2] = ["wait", "as"];
-pub(super) const HISTORY_KEYS: [&str; 2] = ["before", "limit"];
-/// The secrets by which an inbox can be read.
-pub(super) const READ_BY: [(&str, ReadBy); 2] =
-    [("handle", ReadBy::Handle), ("reader", ReadBy::ReaderId)];
-/// The default number of past messages in a `history`.
-const HISTORY_LIMIT: u32 = 50;
-/// The largest number of past messages in a `history`.
-pub(super) const MOST_HISTORY: u32 = 500;
-/// The largest position of a room in a `history`.
-pub(super) const LAST_PLACE: u32 = 1_000_000_000;
-pub(super) const GRANT_KEYS: [&str; 1] = ["epoch"];
-/// The grant of the stick that a call names; the call is also valid without one.
-pub(super) const GRANTS: [(&str, Grant); 2] = [("none", Grant::Unnamed), ("latest", Grant::Latest)];
-pub(super) const REPORT_KEYS: [&str; 1] = ["reason"];
-pub(super) const BREAK_KEYS: [&str; 2] = ["kind", "excuse"];
-pub(super) const AWAIT_KEYS: [&str; 2] = ["event", "within"];
-pub(super) const LOOP_KEYS: [&str; 2] = ["count", "steps"];
-pub(super) const CHOICE_KEYS: [&str; 2] = ["weight", "steps"];
-pub(super) const DISCONNECT_KEYS: [&str; 1] = ["for"];
-
-/// The only tool of the break tools that is no break.
-pub(super) const STATUS: &str = "check_stress_status";
 /// The deepest nesting of loops and choices.
 const MAX_NESTING: usize = 16;
 /// The most steps in one run of a flow.
 const MAX_EXPANDED: u64 = 1_000_000;
-/// The most rooms of a room pattern.
-pub(super) const MAX_ROOMS: u32 = 1_000_000;
-/// The largest weight.
-pub(super) const MAX_WEIGHT: u32 = 1_000;
-/// The longest text or reason, in characters.
-const MAX_WORDS: usize = 100_000;
 
-/// Reads steps for a given server configuration.
-#[derive(Debug)]
-pub(super) struct Flows<'a> {
-    server: &'a Config,
-    tables: &'a mut Tables,
+/// The weight of a choice, relative to the others.
+pub(crate) type Weight = Count<1, 1_000>;
+
+/// A verb with the value that it takes.
+struct Row {
+    verb: &'static str,
+    /// What it does, for editors.
+    about: &'static str,
+    /// Whether the verb is a step without a value, too.
+    alone: fn() -> bool,
+    /// A value as it can be written.
+    example: fn() -> String,
+    read: fn(&Node, &mut Context) -> Read<Step>,
+    /// The value of a step, if the step has this verb.
+    write: fn(&Step, &Context) -> Option<Text>,
+    schema: fn(&mut Schemas) -> Json,
 }
 
-impl<'a> Flows<'a> {
-    pub(super) fn new(server: &'a Config, tables: &'a mut Tables) -> Self {
-        Self { server, tables }
+/// A row for each verb: what it does, its word, the form of its value, the step that is made of
+/// the form's, and the form's of the step.
+macro_rules! rows {
+    ($(#[doc = $about:literal] $verb:literal: $form:ty => $make:expr, $of:pat => $value:expr;)*) => {
+        &[$(Row {
+            verb: $verb,
+            about: $about,
+            alone: <$form as Form>::alone,
+            example: <$form as Form>::example,
+            read: |node, context| <$form as Form>::read(node, context).map($make),
+            write: |step, context| {
+                #[allow(irrefutable_let_patterns, reason = "of a form that looks for its step itself")]
+                if let $of = step { <$form as Form>::write($value, context) } else { None }
+            },
+            schema: |schemas| schemas.of::<$form>(),
+        },)*]
+    };
+}
+
+/// The verbs that call the server, but for those that are written as a word alone.
+const CALLS: &[Row] = rows! {
+    /// Enter the queue.
+    "enter_queue": EnterQueue => Step::Call, Step::Call(verb) => verb;
+    /// Register under a name and join a room; later, join another.
+    "login": Login => Step::Call, Step::Call(verb) => verb;
+    /// Send a message.
+    "send": plan::Text => |text| Step::Call(Verb::Send(text)), Step::Call(Verb::Send(text)) => text;
+    /// Add to the draft.
+    "append": plan::Text => |text| Step::Call(Verb::Append(text)), Step::Call(Verb::Append(text)) => text;
+    /// Read the inbox.
+    "check": Check => Step::Call, Step::Call(verb) => verb;
+    /// Read the room's past messages.
+    "history": History => Step::Call, Step::Call(verb) => verb;
+    /// Claim the stick, or ask for the place of the claim.
+    "talking_stick": Grant => |grant| Step::Call(Verb::TalkingStick(grant)), Step::Call(Verb::TalkingStick(grant)) => grant;
+    /// Remove the last append.
+    "undo": Grant => |grant| Step::Call(Verb::Undo(grant)), Step::Call(Verb::Undo(grant)) => grant;
+    /// Clear the draft, and give up the stick or the claim.
+    "reset": Grant => |grant| Step::Call(Verb::Reset(grant)), Step::Call(Verb::Reset(grant)) => grant;
+    /// Report the partner, or the last speaker.
+    "report": Report => Step::Call, Step::Call(verb) => verb;
+    /// Take a break; in a flow sometimes with a `check_stress_status` at the same time.
+    "break": Rest => |rest| Step::Call(rest.0), Step::Call(verb @ (Verb::Break { .. } | Verb::Mood)) => &Rest(verb.clone());
+};
+
+/// The verbs that do not call the server.
+const OTHERS: &[Row] = rows! {
+    /// Wait for an event that came since the last step that waited for one.
+    "await": Await => |step| step, step => step;
+    /// Do nothing for this time.
+    "think": DrawnTime => Step::Think, Step::Think(time) => time;
+    /// Repeat these steps `count` times.
+    "loop": Loop => |step| step, step => step;
+    /// Do one of these, drawn by weight.
+    "choose": Choices => Step::Choose, Step::Choose(choices) => choices;
+    /// Close all connections without leaving.
+    "disconnect": Disconnect => |keys| Step::Disconnect(keys.length), Step::Disconnect(length) => &Disconnect { length: *length };
+};
+
+words! {
+    Event("an event type") => &'static str = all names(&EVENTS)
+}
+
+form! {
+    AwaitKeys("`await`", "{ event: chatroom.found }") => Step = Step::Await {
+        /// The event's type.
+        event: Word<Event>,
+        /// The longest wait.
+        within: SomeTime = Span::secs(60),
+    }
+}
+
+/// An event, or `{ event: gap, within: 10s }`.
+enum Await {}
+
+impl Form for Await {
+    type Of = Step;
+    const WHAT: &'static str = "an event type";
+    const EXAMPLE: &'static str = AwaitKeys::EXAMPLE;
+
+    fn read(node: &Node, context: &mut Context) -> Read<Step> {
+        if matches!(node.value, Value::Map(_)) {
+            return AwaitKeys::read(node, context);
+        }
+        let event = Word::<Event>::read(node, context)?;
+        let within = Span::secs(60);
+        Ok(Step::Await { event, within })
     }
 
-    /// The flow of a persona: at least one step, a bounded length, and no impossible step.
-    pub(super) fn flow(&mut self, node: &Node) -> Read<Arc<[Step]>> {
-        let (steps, expanded) = self.steps(node, 0)?;
-        if steps.is_empty() {
-            return Err(Problem::new(
-                node.place,
-                "a flow without steps",
-                format!("at least one step; {}", verbs()),
-            ));
-        }
-        if expanded > MAX_EXPANDED {
-            return Err(Problem::new(
-                node.place,
-                "with its loops written out, this flow is too long",
-                format!("at most {MAX_EXPANDED} steps, the loops' counts multiplied in"),
-            ));
-        }
-        refuse_impossible(node, &steps)?;
-        Ok(steps)
+    fn write(step: &Step, context: &Context) -> Option<Text> {
+        AwaitKeys::write(step, context)
     }
 
-    /// Steps, and their number with loops expanded.
-    fn steps(&mut self, node: &Node, depth: usize) -> Read<(Arc<[Step]>, u64)> {
-        if depth > MAX_NESTING {
+    fn schema(schemas: &mut Schemas) -> Json {
+        json!({ "anyOf": [schemas.of::<Word<Event>>(), schemas.of::<AwaitKeys>()] })
+    }
+}
+
+form! {
+    Loop("`loop`", "{ count: 5, steps: […] }") => Step = Step::Loop {
+        count: Count<1, 1_000_000>,
+        steps: Steps,
+    }
+}
+
+form! {
+    Choice("a choice", "{ weight: 1, steps: […] }") => plan::Choice = plan::Choice {
+        /// How often it is drawn, relative to the others.
+        weight: Weight = 1,
+        steps: Steps,
+    }
+}
+
+type Choices = List<Choice, 1, Arc<[plan::Choice]>>;
+
+form! {
+    struct Disconnect("`disconnect`", "{ for: 5s }") {
+        /// How long; without it, permanently.
+        #[key("for")]
+        length: Option<SomeTime>,
+    }
+}
+
+/// Steps in a flow, a loop or a choice.
+pub(crate) enum Steps<const LEAST: usize = 0> {}
+
+impl<const LEAST: usize> Form for Steps<LEAST> {
+    type Of = Arc<[Step]>;
+    const WHAT: &'static str = Step::WHAT;
+    const EXAMPLE: &'static str = "[enter_queue]";
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self::Of> {
+        if context.depth > MAX_NESTING {
             return Err(Problem::new(
                 node.place,
                 "loops and choices stand too deep in one another",
                 format!("at most {MAX_NESTING} deep"),
             ));
         }
-        let mut steps = Vec::new();
-        let mut expanded = 0_u64;
-        for item in list(node, "steps")? {
-            let (step, length) = self.step(item, depth)?;
-            steps.push(step);
-            expanded = expanded.saturating_add(length);
-        }
-        Ok((steps.into(), expanded))
+        context.depth += 1;
+        let steps = List::<Step, 0, Self::Of>::read(node, context)?;
+        context.depth -= 1;
+        Ok(steps)
     }
 
-    fn step(&mut self, node: &Node, depth: usize) -> Read<(Step, u64)> {
-        let written = Written::read(node)?;
-        let step = match written.verb {
-            "await" => awaiting(&written)?,
-            "think" => Step::Think(self.tables.drawn_span(written.need("500ms")?)?),
-            "loop" => return self.looping(&written, depth),
-            "choose" => return self.choosing(&written, depth),
-            "disconnect" => disconnecting(&written)?,
-            _ => Step::Call(self.call(&written)?),
-        };
-        Ok((step, 1))
+    fn write(steps: &Self::Of, context: &Context) -> Option<Text> {
+        List::<Step, 0, Self::Of>::write(steps, context)
     }
 
-    /// One call, or a disconnection: a step of the steps form.
-    pub(super) fn single(&mut self, node: &Node) -> Read<Step> {
-        let written = Written::read(node)?;
-        if written.verb == "disconnect" {
-            return disconnecting(&written);
-        }
-        if OTHERS.contains(&written.verb) {
+    fn schema(schemas: &mut Schemas) -> Json {
+        List::<Step, LEAST>::schema(schemas)
+    }
+}
+
+narrowed! {
+    /// The flow of a persona: at least one step, a bounded length, and no impossible step.
+    Flow, Steps<1>, Step::WHAT, |steps, node, _| {
+        if steps.is_empty() {
             return Err(Problem::new(
-                written.place,
-                format!("`{}` does not belong into the steps form", written.verb),
+                node.place,
+                "a flow without steps",
+                format!("at least one step; {}", accepted_verbs()),
+            ));
+        }
+        if steps.iter().map(expanded).fold(0, u64::saturating_add) > MAX_EXPANDED {
+            return Err(Problem::new(
+                node.place,
+                "with its loops written out, this flow is too long",
+                format!("at most {MAX_EXPANDED} steps, the loops' counts multiplied in"),
+            ));
+        }
+        refuse_impossible(node, steps)
+    }
+}
+
+/// How many steps one comes to with its loops written out.
+fn expanded(step: &Step) -> u64 {
+    let all = |steps: &[Step]| steps.iter().map(expanded).fold(0, u64::saturating_add);
+    match step {
+        Step::Call(_) | Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => 1,
+        Step::Loop { count, steps } => {
+            let times = u64::from(*count);
+            all(steps).saturating_mul(times).saturating_add(1)
+        }
+        Step::Choose(choices) => {
+            let longest = choices.iter().map(|choice| all(&choice.steps)).max();
+            longest.unwrap_or(0).saturating_add(1)
+        }
+    }
+}
+
+/// One verb: a word, or a key with its arguments.
+impl Form for Step {
+    type Of = Self;
+    const WHAT: &'static str = "a step";
+    const EXAMPLE: &'static str = "enter_queue";
+    const NAME: Option<&'static str> = Some("Step");
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self> {
+        let (place, verb, value) = verb_at(node)?;
+        if let Some(plain) = plain(verb) {
+            return match value {
+                None => Ok(Self::Call(Verb::Plain(plain))),
+                Some(node) => Err(Problem::new(
+                    node.place,
+                    format!("`{verb}` takes nothing, found {}", node.described()),
+                    format!("write `- {verb}` alone"),
+                )),
+            };
+        }
+        let Some(row) = CALLS.iter().chain(OTHERS).find(|row| row.verb == verb) else {
+            return Err(unknown_verb(place, verb));
+        };
+        let nothing = Node {
+            place,
+            value: Value::Map(Vec::new()),
+        };
+        let value = value.or((row.alone)().then_some(&nothing)).ok_or_else(|| {
+            Problem::new(
+                place,
+                format!("`{verb}` needs a value"),
+                format!("write for example `{verb}: {}`", (row.example)()),
+            )
+        })?;
+        (row.read)(value, context)
+    }
+
+    fn write(step: &Self, context: &Context) -> Option<Text> {
+        if let Self::Call(Verb::Plain(plain)) = step {
+            return Some(Text::plain(plain.kind().verb()));
+        }
+        CALLS.iter().chain(OTHERS).find_map(|row| {
+            let value = (row.write)(step, context)?;
+            if value.is_empty() && (row.alone)() {
+                return Some(Text::plain(row.verb));
+            }
+            Some(Text::map([(row.verb, Some(value))]))
+        })
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        let steps = steps_of(&verbs().collect::<Vec<_>>(), schemas);
+        described(steps, "One verb: a word, or a key with its arguments.")
+    }
+}
+
+/// One call, or a disconnection: a step of the steps form.
+pub(crate) enum Single {}
+
+impl Single {
+    fn verbs() -> Vec<&'static str> {
+        calls().chain(["disconnect"]).collect()
+    }
+}
+
+impl Form for Single {
+    type Of = Step;
+    const WHAT: &'static str = "a call";
+    const EXAMPLE: &'static str = "enter_queue";
+    const NAME: Option<&'static str> = Some("Call");
+
+    fn read(node: &Node, context: &mut Context) -> Read<Step> {
+        let (place, verb, _) = verb_at(node)?;
+        if verbs().any(|known| known == verb) && !Self::verbs().contains(&verb) {
+            return Err(Problem::new(
+                place,
+                format!("`{verb}` does not belong into the steps form"),
                 format!(
-                    "one call at a time, each with its own `at`: {}, disconnect",
-                    calls().collect::<Vec<_>>().join(", ")
+                    "one call at a time, each with its own `at`: {}",
+                    Self::verbs().join(", ")
                 ),
             ));
         }
-        self.call(&written).map(Step::Call)
+        Step::read(node, context)
     }
 
-    fn looping(&mut self, written: &Written<'_>, depth: usize) -> Read<(Step, u64)> {
-        const EXAMPLE: &str = "loop: { count: 5, steps: […] }";
-        let fields = Fields::read(
-            written.need("{ count: 5, steps: […] }")?,
-            "`loop`",
-            &LOOP_KEYS,
-        )?;
-        let times = count(fields.need("count", EXAMPLE)?, 1..=1_000_000)?;
-        let (steps, length) = self.steps(fields.need("steps", EXAMPLE)?, depth + 1)?;
-        let expanded = length.saturating_mul(u64::from(times)).saturating_add(1);
-        let count = times;
-        Ok((Step::Loop { count, steps }, expanded))
+    fn write(step: &Step, context: &Context) -> Option<Text> {
+        Step::write(step, context)
     }
 
-    fn choosing(&mut self, written: &Written<'_>, depth: usize) -> Read<(Step, u64)> {
-        const EXAMPLE: &str = "{ weight: 1, steps: […] }";
-        let node = written.need("[{ weight: 4, steps: […] }, { weight: 1, steps: […] }]")?;
-        let mut choices = Vec::new();
-        let mut longest = 0;
-        for item in list(node, "choices")? {
-            let fields = Fields::read(item, "a choice", &CHOICE_KEYS)?;
-            let weight = fields.get("weight").map_or(Ok(1), weight)?;
-            let (steps, length) = self.steps(fields.need("steps", EXAMPLE)?, depth + 1)?;
-            longest = longest.max(length);
-            choices.push(Choice { weight, steps });
-        }
-        if choices.is_empty() {
-            return Err(expected(node, "something to choose from", EXAMPLE));
-        }
-        Ok((Step::Choose(choices.into()), longest.saturating_add(1)))
+    fn schema(schemas: &mut Schemas) -> Json {
+        let steps = steps_of(&Self::verbs(), schemas);
+        described(
+            steps,
+            "One call, or a disconnection: a word, or a key with its arguments.",
+        )
     }
+}
 
-    fn call(&mut self, written: &Written<'_>) -> Read<Verb> {
-        if let Some(plain) = plain(written.verb) {
-            written.take_nothing()?;
-            return Ok(Verb::Plain(plain));
-        }
-        Ok(match written.verb {
-            "enter_queue" => enter_queue(written)?,
-            "login" => login(written)?,
-            "send" => Verb::Send(self.words(written, "`send`")?),
-            "check" => self.check(written)?,
-            "talking_stick" => Verb::TalkingStick(grant(written, "`talking_stick`")?),
-            "append" => Verb::Append(self.words(written, "`append`")?),
-            "undo" => Verb::Undo(grant(written, "`undo`")?),
-            "reset" => Verb::Reset(grant(written, "`reset`")?),
-            "report" => report(written)?,
-            "break" => resting(written)?,
-            "history" => history(written)?,
-            // `Written::read` accepts only listed verbs; the callers handle the others.
-            other => return Err(unknown_verb(written.place, other)),
-        })
-    }
+/// The verbs that call the server: all but `check_stress_status`, which is written as a `break`.
+fn calls() -> impl Iterator<Item = &'static str> {
+    let kinds = OpKind::ALL.iter().filter(|kind| **kind != OpKind::Mood);
+    kinds.map(|kind| kind.verb())
+}
 
-    fn words(&mut self, written: &Written<'_>, what: &'static str) -> Read<Text> {
-        const EXAMPLE: &str = "{ text: \"hello\" }";
-        let fields = Fields::read(written.need(EXAMPLE)?, what, &TEXT_KEYS)?;
-        let (key, node) = fields.one_of(&["text", "length"], EXAMPLE)?;
-        if key == "text" {
-            fields.refuse(&["alphabet"], "a written text has its own letters")?;
-            return Ok(Text::Words(bounded_text(node)?));
-        }
-        let length = self.tables.drawn_length(node)?;
-        let alphabet = fields
-            .get("alphabet")
-            .map_or(Ok(None), |node| word(node, "an alphabet", &ALPHABETS))?;
-        Ok(match alphabet {
-            None => Text::Length(length),
-            Some(alphabet) => Text::Letters(alphabet, length),
-        })
-    }
+/// All verbs.
+fn verbs() -> impl Iterator<Item = &'static str> {
+    calls().chain(OTHERS.iter().map(|row| row.verb))
+}
 
-    fn check(&self, written: &Written<'_>) -> Read<Verb> {
-        let mut wait = Span::ZERO;
-        let fields = written.fields("`check`", &CHECK_KEYS)?;
-        let get = |key| fields.and_then(|fields| fields.get(key));
-        let by = get("as").map_or(Ok(ReadBy::Handle), |node| {
-            word(node, "a secret to read by", &READ_BY)
-        })?;
-        if let Some(node) = get("wait") {
-            wait = span(node)?;
-            if wait > self.server.max_wait {
+fn accepted_verbs() -> String {
+    format!("accepted steps: {}", verbs().collect::<Vec<_>>().join(", "))
+}
+
+/// The kind of a verb that never takes a value.
+fn plain(verb: &str) -> Option<Plain> {
+    let mut plain = OpKind::ALL.iter().filter_map(|kind| kind.plain());
+    plain.find(|plain| plain.kind().verb() == verb)
+}
+
+/// The verb of a step, where it stands, and its value: of a bare word, or a map of one key.
+pub(crate) fn verb_at(node: &Node) -> Read<(Place, &str, Option<&Node>)> {
+    match &node.value {
+        Value::Text(verb) => return Ok((node.place, verb, None)),
+        Value::Map(entries) => match entries.as_slice() {
+            [entry] => {
+                let value = Some(&entry.node).filter(|node| !matches!(node.value, Value::Empty));
+                return Ok((entry.place, &entry.key, value));
+            }
+            [first, second, ..] => {
                 return Err(Problem::new(
-                    node.place,
-                    format!("a wait of {wait} is more than the server allows"),
-                    format!("at most server.max_wait, which is {}", self.server.max_wait),
+                    second.place,
+                    "a step is one verb, and here is a second key",
+                    format!(
+                        "what belongs to `{}` stands below it, indented further; another verb after a dash of its own",
+                        shortened(&first.key)
+                    ),
                 ));
             }
+            [] => {}
+        },
+        Value::Empty
+        | Value::Bool(_)
+        | Value::Whole(_)
+        | Value::Negative(_)
+        | Value::Fraction(_)
+        | Value::List(_) => {}
+    }
+    Err(Problem::new(
+        node.place,
+        format!("expected a step, found {}", node.described()),
+        accepted_verbs(),
+    ))
+}
+
+fn unknown_verb(place: Place, verb: &str) -> Box<Problem> {
+    let guess = did_you_mean(verb, &verbs().collect::<Vec<_>>());
+    Problem::new(
+        place,
+        format!("unknown verb `{}`", shortened(verb)),
+        accepted_verbs(),
+    )
+    .labelled(format!("not a verb{guess}"))
+}
+
+fn steps_of(verbs: &[&str], schemas: &mut Schemas) -> Json {
+    let row = |verb: &str| CALLS.iter().chain(OTHERS).find(|row| row.verb == verb);
+    let alone = |verb: &&&str| row(verb).is_none_or(|row| (row.alone)());
+    let bare: Vec<_> = verbs.iter().filter(alone).collect();
+    let mut properties = Map::new();
+    for verb in verbs {
+        let mut value = json!({ "type": "null" });
+        if let Some(row) = row(verb) {
+            let taken = described((row.schema)(schemas), row.about);
+            value = match (row.alone)() {
+                true => json!({ "anyOf": [value, taken] }),
+                false => taken,
+            };
         }
-        Ok(Verb::Check { wait, by })
+        properties.insert((*verb).to_owned(), value);
     }
-}
-
-/// The weight of a choice, relative to the others.
-pub(super) fn weight(node: &Node) -> Read<u32> {
-    count(node, 1..=MAX_WEIGHT)
-}
-
-fn enter_queue(written: &Written<'_>) -> Read<Verb> {
-    let fields = written.fields("`enter_queue`", &ENTER_QUEUE_KEYS)?;
-    let get = |key| fields.and_then(|fields| fields.get(key));
-    let interest = |item: &Node| name(item, "an interest");
-    let interests = get("interests").map_or_else(
-        || Ok(Arc::default()),
-        |node| list(node, "interests")?.iter().map(interest).collect(),
-    )?;
-    Ok(Verb::EnterQueue {
-        name: get("name").map(bounded_text).transpose()?,
-        user_id: get("user_id").map(bounded_text).transpose()?,
-        interests,
+    json!({
+        "anyOf": [
+            { "enum": bare },
+            {
+                "type": "object",
+                "properties": properties,
+                "additionalProperties": false,
+                "minProperties": 1,
+                "maxProperties": 1
+            }
+        ]
     })
 }
 
-fn login(written: &Written<'_>) -> Read<Verb> {
-    let fields = written.fields("`login`", &LOGIN_KEYS)?;
-    let get = |key| fields.and_then(|fields| fields.get(key));
-    let rooms = get("rooms").map_or(Ok(1), |node| count(node, 1..=MAX_ROOMS))?;
-    let room = get("room").map_or_else(|| Ok(Arc::from("lobby")), bounded_text)?;
-    let name = get("name").map(bounded_text).transpose()?;
-    Ok(Verb::Login { room, rooms, name })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn history(written: &Written<'_>) -> Read<Verb> {
-    let fields = written.fields("`history`", &HISTORY_KEYS)?;
-    let get = |key| fields.and_then(|fields| fields.get(key));
-    let before = get("before").map(|node| count(node, 1..=LAST_PLACE));
-    let limit = get("limit").map_or(Ok(HISTORY_LIMIT), |node| count(node, 1..=MOST_HISTORY))?;
-    Ok(Verb::History {
-        before: before.transpose()?.map(u64::from),
-        limit,
-    })
-}
-
-fn grant(written: &Written<'_>, what: &'static str) -> Read<Grant> {
-    let fields = written.fields(what, &GRANT_KEYS)?;
-    let epoch = fields.and_then(|fields| fields.get("epoch"));
-    epoch.map_or(Ok(Grant::Unnamed), |node| {
-        word(node, "a grant of the stick", &GRANTS)
-    })
-}
-
-fn report(written: &Written<'_>) -> Read<Verb> {
-    let fields = written.fields("`report`", &REPORT_KEYS)?;
-    let reason = match fields.and_then(|fields| fields.get("reason")) {
-        Some(node) => bounded_text(node)?,
-        None => Arc::from("spam"),
-    };
-    Ok(Verb::Report { reason })
-}
-
-/// The values of `break`: any break by its name, or `check_stress_status`, which is none.
-pub(super) fn break_kinds() -> Vec<&'static str> {
-    let breaks = BreakKind::ALL.iter().map(|kind| kind.name());
-    breaks.chain([STATUS]).collect()
-}
-
-fn resting(written: &Written<'_>) -> Read<Verb> {
-    let fields = written.fields("`break`", &BREAK_KEYS)?;
-    let get = |key| fields.and_then(|fields| fields.get(key));
-    let excuse = get("excuse").map(bounded_text).transpose()?;
-    let Some(node) = get("kind") else {
-        return Ok(Verb::Break { kind: None, excuse });
-    };
-    let kind = listed(node, "a break", &break_kinds())?;
-    if kind != STATUS {
-        let kind = BreakKind::parse(kind);
-        return Ok(Verb::Break { kind, excuse });
-    }
-    if excuse.is_some() {
-        return Err(Problem::new(
-            node.place,
-            format!("`{STATUS}` is no break, and needs no excuse"),
-            "a break, or no `excuse`",
-        ));
-    }
-    Ok(Verb::Mood)
-}
-
-fn bounded_text(node: &Node) -> Read<Arc<str>> {
-    let words = text(node, "a text")?;
-    if words.chars().count() > MAX_WORDS {
-        return Err(Problem::new(
-            node.place,
-            "a text too long to write out",
-            format!("at most {MAX_WORDS} characters"),
-        ));
-    }
-    Ok(Arc::from(words))
-}
-
-fn awaiting(written: &Written<'_>) -> Read<Step> {
-    const WHAT: &str = "an event type";
-    let node = written.need("{ event: chatroom.found, within: 10s }")?;
-    let mut within = Span::secs(60);
-    let event = if matches!(node.value, Value::Map(_)) {
-        let fields = Fields::read(node, "`await`", &AWAIT_KEYS)?;
-        if let Some(node) = fields.get("within") {
-            within = some_time(node)?;
+    #[test]
+    fn each_verb_is_a_word_alone_or_has_a_row() {
+        for verb in calls() {
+            let rows = CALLS.iter().filter(|row| row.verb == verb).count();
+            assert_eq!(rows, usize::from(plain(verb).is_none()), "{verb}");
         }
-        listed(
-            fields.need("event", "event: chatroom.found")?,
-            WHAT,
-            &names::EVENTS,
-        )?
-    } else {
-        listed(node, WHAT, &names::EVENTS)?
-    };
-    Ok(Step::Await { event, within })
-}
-
-fn disconnecting(written: &Written<'_>) -> Read<Step> {
-    let fields = written.fields("`disconnect`", &DISCONNECT_KEYS)?;
-    let node = fields.and_then(|fields| fields.get("for"));
-    Ok(Step::Disconnect(node.map(some_time).transpose()?))
+        assert!(CALLS.iter().all(|row| calls().any(|verb| verb == row.verb)));
+    }
 }

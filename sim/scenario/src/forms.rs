@@ -1,20 +1,28 @@
-//! The notations of small values: durations, ratios, distributions, numbers, names and texts.
+//! The small forms: words and texts, numbers, durations, probabilities and lists.
 
+use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use chat_types::Span;
+use serde_json::{Value as Json, json};
 
 use super::closest::did_you_mean;
+use super::context::Context;
 use super::error::{Problem, Read};
+use super::form::Form;
 use super::node::{Node, Value, shortened};
+use super::schemas::Schemas;
+use super::text::Text;
 use sim_model::draw::Ratio;
 
 /// The longest name, in characters.
 const MAX_NAME: usize = 64;
+/// The longest that a written text may be, in characters.
+const MAX_WORDS: usize = 100_000;
 
 /// The error about a value of the wrong kind.
-pub(super) fn expected(node: &Node, what: &str, accepted: &str) -> Box<Problem> {
+pub(crate) fn expected(node: &Node, what: &str, accepted: &str) -> Box<Problem> {
     Problem::new(
         node.place,
         format!("expected {what}, found {}", node.described()),
@@ -22,8 +30,148 @@ pub(super) fn expected(node: &Node, what: &str, accepted: &str) -> Box<Problem> 
     )
 }
 
+/// Declares a form of which a value must keep to more than in another form: its name, the other,
+/// what one is called, and what is checked, changed or remembered of a value.
+macro_rules! narrowed {
+    ($(#[$doc:meta])* $name:ident, $wide:ty, $what:expr, $check:expr) => {
+        $(#[$doc])*
+        pub(crate) enum $name {}
+
+        impl $crate::form::Form for $name {
+            type Of = <$wide as $crate::form::Form>::Of;
+            const WHAT: &'static str = $what;
+            const EXAMPLE: &'static str = <$wide as $crate::form::Form>::EXAMPLE;
+
+            fn example() -> String {
+                <$wide as $crate::form::Form>::example()
+            }
+
+            fn read(
+                node: &$crate::node::Node,
+                context: &mut $crate::context::Context,
+            ) -> $crate::error::Read<Self::Of> {
+                let mut value = <$wide as $crate::form::Form>::read(node, context)?;
+                let check: fn(&mut Self::Of, &$crate::node::Node, &mut $crate::context::Context) -> _ = $check;
+                check(&mut value, node, context).map(|()| value)
+            }
+
+            fn write(
+                value: &Self::Of,
+                context: &$crate::context::Context,
+            ) -> Option<$crate::text::Text> {
+                <$wide as $crate::form::Form>::write(value, context)
+            }
+
+            fn schema(schemas: &mut $crate::schemas::Schemas) -> serde_json::Value {
+                schemas.of::<$wide>()
+            }
+        }
+    };
+}
+
+/// A closed list of words.
+pub(crate) trait Words {
+    /// What a word stands for.
+    type Of: Copy + PartialEq;
+    /// What one is called.
+    const WHAT: &'static str;
+
+    /// The words, and what each stands for.
+    fn words() -> Vec<(&'static str, Self::Of)>;
+}
+
+/// Declares a closed list of words: its name, what one is called, what a word is read
+/// into, and the words with what they stand for.
+macro_rules! words {
+    ($name:ident($what:literal) => $of:ty = [$($word:literal: $value:expr),* $(,)?]) => {
+        $crate::forms::words!($name($what) => $of = all vec![$(($word, $value)),*]);
+    };
+    ($name:ident($what:literal) => $of:ty = all $words:expr) => {
+        pub(crate) enum $name {}
+
+        impl $crate::forms::Words for $name {
+            type Of = $of;
+            const WHAT: &'static str = $what;
+
+            fn words() -> Vec<(&'static str, $of)> {
+                $words
+            }
+        }
+    };
+}
+
+pub(crate) use {narrowed, words};
+
+/// Names that stand for themselves.
+pub(crate) fn names(names: &[&'static str]) -> Vec<(&'static str, &'static str)> {
+    names.iter().map(|name| (*name, *name)).collect()
+}
+
+/// One word of a fixed list.
+pub(crate) struct Word<W>(PhantomData<W>);
+
+impl<W: Words> Form for Word<W> {
+    type Of = W::Of;
+    const WHAT: &'static str = W::WHAT;
+    const EXAMPLE: &'static str = "";
+
+    fn example() -> String {
+        W::words().first().map_or("", |(word, _)| word).to_owned()
+    }
+
+    fn read(node: &Node, _: &mut Context) -> Read<W::Of> {
+        let words = W::words();
+        let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
+        let Value::Text(given) = &node.value else {
+            return Err(expected(node, W::WHAT, &names.join(", ")));
+        };
+        match words.iter().find(|(name, _)| name == given) {
+            Some((_, value)) => Ok(*value),
+            None => Err(Problem::new(
+                node.place,
+                format!("`{}` is not {}", shortened(given), W::WHAT),
+                format!("accepted here: {}", names.join(", ")),
+            )
+            .labelled(format!("not known{}", did_you_mean(given, &names)))),
+        }
+    }
+
+    fn write(value: &W::Of, _: &Context) -> Option<Text> {
+        let words = W::words();
+        let word = words.iter().find(|(_, of)| of == value);
+        word.map(|(word, _)| Text::plain(word))
+    }
+
+    fn schema(_: &mut Schemas) -> Json {
+        let words: Vec<&str> = W::words().into_iter().map(|(word, _)| word).collect();
+        json!({ "enum": words })
+    }
+}
+
+/// `true` or `false`.
+impl Form for bool {
+    type Of = Self;
+    const WHAT: &'static str = "true or false";
+    const EXAMPLE: &'static str = "true";
+
+    fn read(node: &Node, _: &mut Context) -> Read<Self> {
+        let Value::Bool(value) = node.value else {
+            return Err(expected(node, Self::WHAT, Self::WHAT));
+        };
+        Ok(value)
+    }
+
+    fn write(value: &Self, _: &Context) -> Option<Text> {
+        Some(Text::plain(value))
+    }
+
+    fn schema(_: &mut Schemas) -> Json {
+        json!({ "type": "boolean" })
+    }
+}
+
 /// Any text; a text that YAML reads as a number or a boolean needs quotes.
-pub(super) fn text<'n>(node: &'n Node, what: &str) -> Read<&'n str> {
+pub(crate) fn text<'n>(node: &'n Node, what: &str) -> Read<&'n str> {
     if let Value::Text(text) = &node.value {
         return Ok(text);
     }
@@ -35,61 +183,62 @@ pub(super) fn text<'n>(node: &'n Node, what: &str) -> Read<&'n str> {
     Err(expected(node, what, accepted))
 }
 
-/// A name: 1 to 64 characters on one line.
-pub(super) fn name(node: &Node, what: &str) -> Read<Arc<str>> {
-    let text = text(node, what)?;
-    let length = text.chars().count();
-    if length == 0 || length > MAX_NAME || text.trim() != text || text.contains(char::is_control) {
-        return Err(expected(
-            node,
-            what,
-            "1 to 64 characters on one line, without spaces at either end",
-        ));
+/// A text of any length that a person would write out.
+impl Form for Arc<str> {
+    type Of = Self;
+    const WHAT: &'static str = "a text";
+    const EXAMPLE: &'static str = "hello";
+
+    fn read(node: &Node, _: &mut Context) -> Read<Self> {
+        let words = text(node, Self::WHAT)?;
+        if words.chars().count() > MAX_WORDS {
+            return Err(Problem::new(
+                node.place,
+                "a text too long to write out",
+                format!("at most {MAX_WORDS} characters"),
+            ));
+        }
+        Ok(Self::from(words))
     }
-    Ok(Arc::from(text))
-}
 
-/// `true` or `false`.
-pub(super) fn truth(node: &Node) -> Read<bool> {
-    let Value::Bool(value) = node.value else {
-        return Err(expected(node, "true or false", "true or false"));
-    };
-    Ok(value)
-}
+    fn write(words: &Self, _: &Context) -> Option<Text> {
+        Some(Text::quoted(words))
+    }
 
-/// One word of a fixed list.
-pub(super) fn word<T: Copy>(node: &Node, what: &str, words: &[(&str, T)]) -> Read<T> {
-    let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
-    let Value::Text(given) = &node.value else {
-        return Err(expected(node, what, &names.join(", ")));
-    };
-    match words.iter().find(|(name, _)| *name == given) {
-        Some((_, value)) => Ok(*value),
-        None => Err(Problem::new(
-            node.place,
-            format!("`{}` is not {what}", shortened(given)),
-            format!("accepted here: {}", names.join(", ")),
-        )
-        .labelled(format!("not known{}", did_you_mean(given, &names)))),
+    fn schema(_: &mut Schemas) -> Json {
+        json!({ "type": "string" })
     }
 }
 
-/// One name of a fixed list; returns it.
-pub(super) fn listed(node: &Node, what: &str, names: &[&'static str]) -> Read<&'static str> {
-    let words: Vec<(&str, &'static str)> = names.iter().map(|name| (*name, *name)).collect();
-    word(node, what, &words)
-}
+/// A name, read into some kind of text.
+pub(crate) struct Name<T = String>(PhantomData<T>);
 
-/// A list, item by item.
-pub(super) fn list<'n>(node: &'n Node, what: &str) -> Read<&'n [Node]> {
-    let Value::List(items) = &node.value else {
-        return Err(expected(
-            node,
-            &format!("a list of {what}"),
-            &format!("{what}, each after a dash, or in brackets [ , ]"),
-        ));
-    };
-    Ok(items)
+impl<T: AsRef<str> + for<'a> From<&'a str>> Form for Name<T> {
+    type Of = T;
+    const WHAT: &'static str = "a name";
+    const EXAMPLE: &'static str = "ann";
+
+    fn read(node: &Node, _: &mut Context) -> Read<T> {
+        let text = text(node, Self::WHAT)?;
+        let length = text.chars().count();
+        let whole = text.trim() == text && !text.contains(char::is_control);
+        if length == 0 || length > MAX_NAME || !whole {
+            return Err(expected(
+                node,
+                Self::WHAT,
+                "1 to 64 characters on one line, without spaces at either end",
+            ));
+        }
+        Ok(T::from(text))
+    }
+
+    fn write(name: &T, _: &Context) -> Option<Text> {
+        Some(Text::quoted(name.as_ref()))
+    }
+
+    fn schema(_: &mut Schemas) -> Json {
+        json!({ "type": "string", "minLength": 1, "maxLength": MAX_NAME })
+    }
 }
 
 /// The error about a value that is no number, or an impossible one.
@@ -105,7 +254,7 @@ fn wrong_number(node: &Node, what: &str, accepted: &str) -> Box<Problem> {
 }
 
 /// A whole number within a range.
-pub(super) fn whole(node: &Node, range: RangeInclusive<u64>) -> Read<u64> {
+pub(crate) fn whole(node: &Node, range: RangeInclusive<u64>) -> Read<u64> {
     if let Value::Whole(n) = node.value
         && range.contains(&n)
     {
@@ -118,33 +267,81 @@ pub(super) fn whole(node: &Node, range: RangeInclusive<u64>) -> Read<u64> {
     ))
 }
 
-/// A whole number within a range, of 32 bits.
-pub(super) fn count(node: &Node, range: RangeInclusive<u32>) -> Read<u32> {
-    let wide = u64::from(*range.start())..=u64::from(*range.end());
-    let n = whole(node, wide)?;
-    Ok(u32::try_from(n).unwrap_or(*range.end()))
+/// Declares the form of a whole number within a range, read into this type.
+macro_rules! whole {
+    ($(#[$doc:meta])* $name:ident, $type:ty) => {
+        $(#[$doc])*
+        pub(crate) enum $name<const LEAST: $type, const MOST: $type> {}
+
+        impl<const LEAST: $type, const MOST: $type> Form for $name<LEAST, MOST> {
+            type Of = $type;
+            const WHAT: &'static str = "a whole number";
+            const EXAMPLE: &'static str = "5";
+
+            fn read(node: &Node, _: &mut Context) -> Read<$type> {
+                let number = whole(node, u64::from(LEAST)..=u64::from(MOST))?;
+                Ok(<$type>::try_from(number).unwrap_or(MOST))
+            }
+
+            fn write(number: &$type, _: &Context) -> Option<Text> {
+                Some(Text::plain(number))
+            }
+
+            fn schema(_: &mut Schemas) -> Json {
+                json!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
+            }
+        }
+    };
+}
+
+whole! {
+    /// A whole number of 32 bits.
+    Count, u32
+}
+
+whole! {
+    /// A whole number of 64 bits.
+    Whole, u64
 }
 
 /// A number with at most three decimals, in thousandths; at most a million.
-pub(super) fn thousandths(node: &Node) -> Read<u64> {
-    const MOST: u64 = 1_000_000;
-    let read = if let Value::Whole(n) = node.value {
-        (n <= MOST).then(|| n * 1_000)
-    } else if let Value::Fraction(x) = node.value {
-        (0.0..=MOST as f64)
-            .contains(&x)
-            .then(|| whole_thousandths(x))
-            .flatten()
-    } else {
-        None
-    };
-    read.ok_or_else(|| {
-        wrong_number(
-            node,
-            "a number",
-            "a number from 0 to 1000000 with at most three decimals, such as 200 or 0.5",
-        )
-    })
+pub(crate) enum Thousandths {}
+
+impl Form for Thousandths {
+    type Of = u64;
+    const WHAT: &'static str = "a number";
+    const EXAMPLE: &'static str = "20";
+
+    fn read(node: &Node, _: &mut Context) -> Read<u64> {
+        const MOST: u64 = 1_000_000;
+        let read = if let Value::Whole(n) = node.value {
+            (n <= MOST).then(|| n * 1_000)
+        } else if let Value::Fraction(x) = node.value {
+            let possible = (0.0..=MOST as f64).contains(&x);
+            possible.then(|| whole_thousandths(x)).flatten()
+        } else {
+            None
+        };
+        read.ok_or_else(|| {
+            wrong_number(
+                node,
+                Self::WHAT,
+                "a number from 0 to 1000000 with at most three decimals, such as 200 or 0.5",
+            )
+        })
+    }
+
+    fn write(thousandths: &u64, _: &Context) -> Option<Text> {
+        let (whole, rest) = (thousandths / 1_000, thousandths % 1_000);
+        let number = format!("{whole}.{rest:03}");
+        Some(Text::plain(
+            number.trim_end_matches('0').trim_end_matches('.'),
+        ))
+    }
+
+    fn schema(_: &mut Schemas) -> Json {
+        json!({ "type": "number", "minimum": 0, "maximum": 1_000_000 })
+    }
 }
 
 fn whole_thousandths(x: f64) -> Option<u64> {
@@ -159,71 +356,116 @@ fn whole_thousandths(x: f64) -> Option<u64> {
 }
 
 /// The notation of a duration.
-pub(super) const DURATION: &str = "a number and a unit, as in 250us, 20ms, 1.5s, 10m, 2h or 1d";
+pub(crate) const DURATION: &str = "a number and a unit, as in 250us, 20ms, 1.5s, 10m, 2h or 1d";
 
 /// A duration, `0s` included.
-pub(super) fn span(node: &Node) -> Read<Span> {
-    let wrong = || expected(node, "a duration", DURATION);
-    let Value::Text(text) = &node.value else {
-        return Err(wrong());
-    };
-    Span::parse(text).map_err(|why| {
-        // A duration beyond the bounds is still a duration: the core's message about it is better.
-        if why.contains("more than") {
-            Problem::new(node.place, why, format!("accepted here: {DURATION}"))
-        } else {
-            wrong()
-        }
-    })
+impl Form for Span {
+    type Of = Self;
+    const WHAT: &'static str = "a duration";
+    const NAME: Option<&'static str> = Some("Duration");
+    const EXAMPLE: &'static str = "10s";
+
+    fn read(node: &Node, _: &mut Context) -> Read<Self> {
+        let wrong = || expected(node, Self::WHAT, DURATION);
+        let Value::Text(text) = &node.value else {
+            return Err(wrong());
+        };
+        Self::parse(text).map_err(|why| {
+            // A duration beyond all bounds is a duration still: the parser's words say it better.
+            if why.contains("more than") {
+                Problem::new(node.place, why, format!("accepted here: {DURATION}"))
+            } else {
+                wrong()
+            }
+        })
+    }
+
+    fn write(span: &Self, _: &Context) -> Option<Text> {
+        Some(Text::plain(span))
+    }
+
+    fn schema(_: &mut Schemas) -> Json {
+        json!({
+            "type": "string",
+            "description": "A number and a unit: 250us, 20ms, 1.5s, 10m, 2h, 1d.",
+            "pattern": r"^[0-9]+(\.[0-9]{1,6})?(us|ms|s|m|h|d)$"
+        })
+    }
 }
 
-/// A duration from a millisecond to a year.
-pub(super) fn some_time(node: &Node) -> Read<Span> {
-    let value = span(node)?;
-    if value < Span::millis(1) || value > Span::secs(365 * 86_400) {
-        return Err(Problem::new(
+narrowed! {
+    /// A duration from a millisecond to a year.
+    SomeTime, Span, Span::WHAT, |value, node, _| {
+        if *value >= Span::millis(1) && *value <= Span::secs(365 * 86_400) {
+            return Ok(());
+        }
+        Err(Problem::new(
             node.place,
             format!("a duration of {value} is not possible here"),
             "accepted here: 1ms to 365d",
-        ));
+        ))
     }
-    Ok(value)
 }
 
 /// A probability: `1/200`, `0` or `1`.
-pub(super) fn ratio(node: &Node) -> Read<Ratio> {
-    const ACCEPTED: &str = "a ratio of whole numbers from 0 to 1, as in 1/200; also 0 and 1";
-    let number = |text: &str| -> Option<u32> {
-        let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        digits.then(|| text.parse().ok()).flatten()
-    };
-    let read = if let Value::Whole(n) = node.value {
-        (n <= 1).then_some((u32::from(n == 1), 1))
-    } else if let Value::Text(text) = &node.value {
-        text.split_once('/')
-            .and_then(|(over, under)| Some((number(over.trim())?, number(under.trim())?)))
-    } else {
-        None
-    };
-    let (over, under) = read.ok_or_else(|| expected(node, "a probability", ACCEPTED))?;
-    Ratio::new(over, under).ok_or_else(|| {
-        Problem::new(
-            node.place,
-            format!("{over}/{under} is not a probability"),
-            format!("accepted here: {ACCEPTED}"),
-        )
-    })
+impl Form for Ratio {
+    type Of = Self;
+    const WHAT: &'static str = "a probability";
+    const NAME: Option<&'static str> = Some("Ratio");
+    const EXAMPLE: &'static str = "1/4";
+
+    fn read(node: &Node, _: &mut Context) -> Read<Self> {
+        const ACCEPTED: &str = "a ratio of whole numbers from 0 to 1, as in 1/200; also 0 and 1";
+        let number = |text: &str| -> Option<u32> {
+            let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            digits.then(|| text.parse().ok()).flatten()
+        };
+        let read = if let Value::Whole(n) = node.value {
+            (n <= 1).then_some((u32::from(n == 1), 1))
+        } else if let Value::Text(text) = &node.value {
+            let parts = text.split_once('/');
+            parts.and_then(|(over, under)| Some((number(over.trim())?, number(under.trim())?)))
+        } else {
+            None
+        };
+        let (over, under) = read.ok_or_else(|| expected(node, Self::WHAT, ACCEPTED))?;
+        Self::new(over, under).ok_or_else(|| {
+            Problem::new(
+                node.place,
+                format!("{over}/{under} is not a probability"),
+                format!("accepted here: {ACCEPTED}"),
+            )
+        })
+    }
+
+    fn write(ratio: &Self, _: &Context) -> Option<Text> {
+        if *ratio == Self::NEVER {
+            return Some(Text::plain(0));
+        }
+        Some(Text::plain(ratio))
+    }
+
+    fn schema(_: &mut Schemas) -> Json {
+        json!({
+            "description": "A probability as a ratio of whole numbers, such as 1/200.",
+            "anyOf": [
+                { "type": "integer", "minimum": 0, "maximum": 1 },
+                { "type": "string", "pattern": "^ *[0-9]+ */ *[1-9][0-9]* *$" }
+            ]
+        })
+    }
 }
 
-/// A probability above 0.
-pub(super) fn possible_ratio(node: &Node) -> Read<Ratio> {
-    let value = ratio(node)?;
-    if value.is_possible() {
-        return Ok(value);
+narrowed! {
+    /// A probability above 0.
+    Share, Ratio, Ratio::WHAT, |value, node, _| {
+        if value.is_possible() {
+            return Ok(());
+        }
+        Err(expected(
+            node,
+            "a share of more than nobody",
+            "a ratio of whole numbers above 0 and up to 1, as in 1/4",
+        ))
     }
-    Err(expected(
-        node,
-        "a share of more than nobody",
-        "a ratio of whole numbers above 0 and up to 1, as in 1/4",
-    ))
 }

@@ -1,78 +1,44 @@
-//! Parses a scenario's YAML into a checked plan.
+//! From a scenario's YAML to a checked plan, and back.
 //!
-//! Text becomes nodes with their places (`yaml`, `node`); nodes become the plan, part by part
-//! (`server`, `workload`, `flow`, `script`, `fault`, `threshold`). Every error becomes a
-//! [`ScenarioError`], with the place and the accepted values. `schema` describes the same format
-//! for editors.
+//! Text becomes nodes that know their places (`yaml`, `node`), and nodes become the plan. What the
+//! parts of a scenario look like is declared in `scenario`, `surroundings`, `server`, `workload`,
+//! `flow`, `script`, `fault` and `threshold`: each key once, in a table (`form`), from which reading,
+//! writing and the JSON Schema follow. What is wrong ends in a [`ScenarioError`], which says where it
+//! is and what is accepted there.
 
 mod closest;
-mod ends;
+mod context;
 mod error;
 mod fault;
 mod fields;
 mod flow;
+mod form;
 mod forms;
+mod lists;
 mod node;
 mod possible;
-mod schema;
+mod scenario;
+mod schemas;
 mod script;
 mod server;
 mod surroundings;
 mod tables;
+mod text;
 mod threshold;
 mod workload;
-mod write;
-mod written;
 mod yaml;
 
 use std::io::Read as _;
 use std::path::Path;
 
-use chat_types::{Config, Span};
+use sim_model::outcome::Notes;
+use sim_model::plan::Plan;
 
 pub use error::{Look, ScenarioError};
-pub use schema::schema;
-pub use write::{annotated, to_yaml};
+pub use scenario::{annotated, schema};
 
-use ends::End;
-use error::{Problem, Read};
-use fields::Fields;
-use forms::{name, ratio, some_time, text, whole};
-use node::{Node, Place, Value};
-use script::Users;
-use sim_model::draw::Ratio;
-use sim_model::names::PROPERTIES;
-use sim_model::plan::{Fault, Plan, Schedule, Workload};
-use sim_model::recipe::Recipe;
-use tables::Tables;
-
-/// The keys of a scenario.
-const KEYS: [&str; 20] = [
-    "name",
-    "about",
-    "seed",
-    "duration",
-    "liveness",
-    "server",
-    "capacity",
-    "client",
-    "phases",
-    "scenarios",
-    "users",
-    "steps",
-    "network",
-    "schedule",
-    "recipe",
-    "faults",
-    "properties",
-    "expect_sometimes",
-    "thresholds",
-    "allow_stuck",
-];
-/// The longest `about`, in characters.
-const MAX_ABOUT: usize = 2_000;
-/// The default of `liveness`.
-const USUAL_LIVENESS: Span = Span::secs(60);
+use error::Problem;
+use node::Place;
 
 /// Reads a scenario file.
 ///
@@ -130,7 +96,7 @@ pub fn parse(file_name: &str, text: &str) -> Result<Plan, ScenarioError> {
     let stem = Path::new(file_name).file_stem();
     let stem = stem.map_or_else(|| file_name.into(), std::ffi::OsStr::to_string_lossy);
     yaml::read(text)
-        .and_then(|node| plan(&node, &stem))
+        .and_then(|node| scenario::plan(&node, &stem))
         .map_err(|problem| problem.within(file_name, text))
 }
 
@@ -145,118 +111,8 @@ fn refuse_large(file_name: &str, bytes: usize) -> Result<(), ScenarioError> {
     ))
 }
 
-fn plan(node: &Node, stem: &str) -> Read<Plan> {
-    if matches!(node.value, Value::Empty) {
-        return Err(Problem::new(
-            node.place,
-            "the file is empty",
-            format!("a map with keys among: {}", KEYS.join(", ")),
-        ));
-    }
-    let fields = Fields::read(node, "a scenario", &KEYS)?;
-    let mut tables = Tables::default();
-    let server = fields
-        .get("server")
-        .map_or_else(|| Ok(Config::default()), server::server)?;
-    let (workload, mut ends) = workload(&fields, &server, &mut tables)?;
-    let (faults, fault_ends) = faults(&fields, &workload, &server)?;
-    ends.extend(fault_ends);
-    let duration = ends::duration(fields.get("duration"), &ends)?;
-    Ok(Plan {
-        name: fields
-            .get("name")
-            .map_or_else(|| Ok(stem.into()), |node| name(node, "a name"))?
-            .to_string(),
-        about: fields.get("about").map_or(Ok(String::new()), about)?,
-        seed: fields
-            .get("seed")
-            .map_or(Ok(1), |node| whole(node, 0..=u64::MAX))?,
-        duration,
-        liveness: fields
-            .get("liveness")
-            .map_or(Ok(USUAL_LIVENESS), some_time)?,
-        capacity: surroundings::capacity(fields.get("capacity"), &mut tables)?,
-        client: surroundings::client(fields.get("client"))?,
-        network: surroundings::network(fields.get("network"), &mut tables)?,
-        schedule: fields
-            .get("schedule")
-            .map_or(Ok(Schedule::Plain), surroundings::schedule)?,
-        recipe: fields
-            .get("recipe")
-            .map_or(Ok(Recipe::default()), surroundings::recipe)?,
-        server,
-        workload,
-        faults,
-        properties: fields
-            .get("properties")
-            .map_or_else(|| Ok(PROPERTIES.to_vec()), threshold::properties)?,
-        expect_sometimes: fields
-            .get("expect_sometimes")
-            .map_or(Ok(Vec::new()), threshold::expect_sometimes)?,
-        thresholds: fields
-            .get("thresholds")
-            .map_or(Ok(Vec::new()), threshold::thresholds)?,
-        allow_stuck: fields.get("allow_stuck").map_or(Ok(Ratio::NEVER), ratio)?,
-    })
-}
-
-fn about(node: &Node) -> Read<String> {
-    let about = text(node, "a text")?;
-    if about.chars().count() > MAX_ABOUT {
-        return Err(Problem::new(
-            node.place,
-            "`about` is too long",
-            format!("at most {MAX_ABOUT} characters"),
-        ));
-    }
-    Ok(about.trim().to_owned())
-}
-
-/// The workload, and the place and end of each of its parts.
-fn workload(
-    fields: &Fields<'_>,
-    server: &Config,
-    tables: &mut Tables,
-) -> Read<(Workload, Vec<End>)> {
-    let script = fields.get("steps").or(fields.get("users")).is_some();
-    if script {
-        fields.refuse(
-            &["phases", "scenarios"],
-            "a scenario has either phases and scenarios, or users and steps",
-        )?;
-        let users = script::users(fields.need("users", "users: [a, b]")?)?;
-        let node = fields.need("steps", "steps: [{ at: 0s, user: a, do: enter_queue }]")?;
-        let (steps, ends) = script::steps(node, Users(&users), server, tables)?;
-        return Ok((Workload::Steps { users, steps }, ends));
-    }
-    if fields.get("phases").or(fields.get("scenarios")).is_none() {
-        return Err(Problem::new(
-            fields.place,
-            "nobody comes: there are neither phases nor steps",
-            format!(
-                "`phases` and `scenarios`, or `users` and `steps`; {}",
-                fields.keys()
-            ),
-        ));
-    }
-    let node = fields.need("phases", "phases: [{ duration: 10s, arrival_rate: 20 }]")?;
-    let (phases, ends) = workload::phases(node)?;
-    let node = fields.need("scenarios", "scenarios: [{ name: penpal, flow: […] }]")?;
-    let personas = workload::personas(node, server, tables)?;
-    Ok((Workload::Phases { phases, personas }, ends))
-}
-
-fn faults(
-    fields: &Fields<'_>,
-    workload: &Workload,
-    server: &Config,
-) -> Read<(Vec<Fault>, Vec<End>)> {
-    let users = match workload {
-        Workload::Phases { .. } => Users::default(),
-        Workload::Steps { users, .. } => Users(users),
-    };
-    fields.get("faults").map_or_else(
-        || Ok((Vec::new(), Vec::new())),
-        |node| fault::faults(node, users, server),
-    )
+/// The plan as a scenario: read again, it is the same plan. What is as by default is left out.
+#[must_use]
+pub fn to_yaml(plan: &Plan) -> String {
+    annotated(plan, &Notes::default())
 }

@@ -77,6 +77,23 @@ impl Node {
         )
     }
 
+    /// The word that stands here, or the first key of the map.
+    pub(super) fn word(&self) -> (Place, &str) {
+        match &self.value {
+            Value::Map(entries) => entries
+                .first()
+                .map(|entry| (entry.place, entry.key.as_str())),
+            Value::Text(word) => Some((self.place, word.as_str())),
+            Value::Empty
+            | Value::Bool(_)
+            | Value::Whole(_)
+            | Value::Negative(_)
+            | Value::Fraction(_)
+            | Value::List(_) => None,
+        }
+        .unwrap_or((self.place, ""))
+    }
+
     /// The description of the value, for "found …".
     pub(super) fn described(&self) -> String {
         match &self.value {
@@ -88,6 +105,7 @@ impl Node {
             Value::Fraction(x) => format!("the number {x:e}"),
             Value::Text(text) if text.is_empty() => "an empty text".into(),
             Value::Text(text) => format!("the text `{}`", shortened(text)),
+            Value::List(items) if items.is_empty() => "an empty list".into(),
             Value::List(_) => "a list".into(),
             Value::Map(_) => "a map".into(),
         }

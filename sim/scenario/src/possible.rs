@@ -8,7 +8,6 @@
 
 use super::error::{Problem, Read};
 use super::node::{Node, Value};
-use super::written::Written;
 use sim_model::plan::{Step, Verb};
 use sim_model::protocol::OpKind;
 
@@ -160,7 +159,7 @@ fn look(node: &Node, steps: &[Step], mut before: Possible) -> Read<Possible> {
             Step::Think(_) | Step::Disconnect(_) => Need::Nothing,
         };
         if !before.has(need) {
-            return Err(impossible(item, need)?);
+            return Err(impossible(item, need));
         }
         before = before.after(std::slice::from_ref(step));
     }
@@ -189,10 +188,10 @@ fn entry<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
     found.map(|entry| &entry.node)
 }
 
-fn impossible(item: &Node, need: Need) -> Read<Box<Problem>> {
+fn impossible(item: &Node, need: Need) -> Box<Problem> {
     const REFUSED: &str =
         "what is meant to be refused belongs into the steps form (`users` and `steps`)";
-    let written = Written::read(item)?;
+    let (place, verb) = item.word();
     let (lacks, before) = match need {
         Need::Nothing | Need::Handle => (
             "no step before it registers the user",
@@ -211,10 +210,10 @@ fn impossible(item: &Node, need: Need) -> Read<Box<Problem>> {
             "`talking_stick` before it",
         ),
     };
-    Ok(Problem::new(
-        written.place,
-        format!("`{}` cannot work here: {lacks}", written.verb),
+    Problem::new(
+        place,
+        format!("`{verb}` cannot work here: {lacks}"),
         format!("{before}; {REFUSED}"),
     )
-    .labelled(lacks))
+    .labelled(lacks)
 }

@@ -1,58 +1,47 @@
 //! The steps form: users by name, and the time, action and network effects of each step.
 
-use chat_types::Config;
+use chat_types::Span;
+use serde_json::{Value as Json, json};
 
 use super::closest::did_you_mean;
-use super::ends::End;
+use super::context::{Context, End};
 use super::error::{Problem, Read};
 use super::fields::Fields;
-use super::flow::Flows;
-use super::forms::{expected, list, name, span, text, word};
-use super::node::{Entry, Node, Place, Value, shortened};
-use super::tables::Tables;
-use super::workload::stream;
+use super::flow::Single;
+use super::form::{Form, Keyed as _, form};
+use super::forms::{Name, Word, expected, narrowed, text, words};
+use super::lists::{Distinct, List, distinct_names, items};
+use super::node::{Node, Place, Value, shortened};
+use super::schemas::Schemas;
+use super::text::Text;
+use super::workload::Stream;
 use sim_model::plan::{Argument, Delivery, Net, ScriptStep, ScriptUser, Step};
 use sim_model::protocol::ReadBy;
 
-pub(super) const USER_KEYS: [&str; 3] = ["name", "stream", "opens"];
-pub(super) const STEP_KEYS: [&str; 5] = ["at", "user", "do", "leave_out", "net"];
-pub(super) const NET_KEYS: [&str; 5] = ["request", "duplicate", "reply", "push", "retries"];
-/// The keys of one of the `retries`.
-pub(super) const RETRY_KEYS: [&str; 3] = ["request", "duplicate", "reply"];
-/// The keys of one of the `opens`.
-pub(super) const OPENING_KEYS: [&str; 2] = ["request", "reply"];
-/// The arguments that a call can omit.
-pub(super) const ARGUMENTS: [(&str, Argument); 6] = [
-    ("room", Argument::Room),
-    ("epoch", Argument::Epoch),
-    ("key", Argument::Key),
-    ("fresh_key", Argument::FreshKey),
-    ("after", Argument::After),
-    ("retries", Argument::Retries),
-];
 /// The most users of a steps form.
 const MAX_USERS: usize = 10_000;
 
-/// The names of the users of a steps form; none in the phases form.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Users<'a>(pub(super) &'a [ScriptUser]);
+words! {
+    ArgumentOf("something to leave out") => Argument = [
+        "room": Argument::Room,
+        "epoch": Argument::Epoch,
+        "key": Argument::Key,
+        "fresh_key": Argument::FreshKey,
+        "after": Argument::After,
+        "retries": Argument::Retries,
+    ]
+}
 
-impl Users<'_> {
-    /// The index of the user with this name.
-    pub(super) fn index(self, node: &Node) -> Read<u32> {
-        self.find(node.place, text(node, "the name of a user")?)
-    }
+/// One of the users, by its name; an index into them.
+pub(crate) enum User {}
 
-    fn find(self, place: Place, name: &str) -> Read<u32> {
-        let index = self.0.iter().position(|known| known.name == name);
+impl User {
+    fn find(place: Place, name: &str, context: &Context) -> Read<u32> {
+        let users = &context.users;
+        let index = users.iter().position(|known| known.name == name);
         index.and_then(|i| u32::try_from(i).ok()).ok_or_else(|| {
-            let names: Vec<&str> = self.0.iter().map(|user| user.name.as_str()).collect();
-            let shown = names
-                .iter()
-                .take(20)
-                .copied()
-                .collect::<Vec<_>>()
-                .join(", ");
+            let names: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();
+            let shown = names[..names.len().min(20)].join(", ");
             let more = if names.len() > 20 { ", …" } else { "" };
             Problem::new(
                 place,
@@ -64,186 +53,259 @@ impl Users<'_> {
     }
 }
 
-/// The users: names, or `{ name: b, stream: none }`.
-pub(super) fn users(node: &Node) -> Read<Vec<ScriptUser>> {
-    let mut users: Vec<ScriptUser> = Vec::new();
-    let mut seen = std::collections::BTreeSet::new();
-    let items = list(node, "names of users")?;
-    if items.is_empty() || items.len() > MAX_USERS {
-        return Err(expected(
-            node,
-            "users",
-            &format!("1 to {MAX_USERS} names, such as [a, b]"),
-        ));
+impl Form for User {
+    type Of = u32;
+    const WHAT: &'static str = "the name of a user";
+    const EXAMPLE: &'static str = "a";
+
+    fn read(node: &Node, context: &mut Context) -> Read<u32> {
+        Self::find(node.place, text(node, Self::WHAT)?, context)
     }
-    for item in items {
-        let user = user(item)?;
-        if !seen.insert(user.name.clone()) {
-            return Err(Problem::new(
-                item.place,
-                format!("a second user named `{}`", user.name),
-                "a name of its own for each user",
-            ));
-        }
-        users.push(user);
+
+    fn write(index: &u32, context: &Context) -> Option<Text> {
+        let user = context.users.get(*index as usize);
+        user.map(|user| Text::quoted(&user.name))
     }
-    Ok(users)
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        schemas.of::<Name>()
+    }
 }
 
-fn user(node: &Node) -> Read<ScriptUser> {
-    const WHAT: &str = "the name of a user";
-    if !matches!(node.value, Value::Map(_)) {
-        let name = name(node, WHAT)?.to_string();
-        return Ok(ScriptUser {
-            name,
-            stream: true,
-            stream_by: ReadBy::Handle,
-            opens: Vec::new(),
-        });
-    }
-    let fields = Fields::read(node, "a user", &USER_KEYS)?;
-    let stream = stream(fields.get("stream"))?;
-    Ok(ScriptUser {
-        name: name(fields.need("name", "name: a")?, WHAT)?.to_string(),
-        stream: stream.is_some(),
-        stream_by: stream.unwrap_or_default(),
-        opens: fields.get("opens").map_or(Ok(Vec::new()), openings)?,
-    })
+form! {
+    /// The network's effects on one opening of a stream.
+    Opening("an opening", "{ reply: 90ms }") => Net = Net {
+        /// The delivery of the request.
+        request: Option<Delivery>,
+        /// The delivery of the reply that it is open.
+        reply: Option<Arrival>,
+    } ..Net::default()
 }
 
-fn openings(node: &Node) -> Read<Vec<Net>> {
-    let opening = |item| {
-        let fields = Fields::read(item, "an opening", &OPENING_KEYS)?;
-        Ok(Net {
-            request: fields.get("request").map(delivery).transpose()?,
-            // Only a duration: a lost reply would equal a very late one, since the client then gives
-            // up the stream.
-            reply: fields
-                .get("reply")
-                .map(span)
-                .transpose()?
-                .map(Delivery::After),
-            ..Net::default()
+form! {
+    /// A user: its name, and the stream that it opens.
+    struct UserKeys("a user", "{ name: b, stream: none }") {
+        /// Its name.
+        name: Name,
+        /// The event stream that it opens: none, one by its handle (events), or one by its reader
+        /// id.
+        stream: Stream = Some(ReadBy::Handle),
+        /// The network's effects on each opening of its stream, in turn.
+        opens: List<Opening> = Vec::new(),
+    }
+}
+
+/// A user: a name, or `{ name: b, stream: none }`.
+impl Form for ScriptUser {
+    type Of = Self;
+    const WHAT: &'static str = User::WHAT;
+    const EXAMPLE: &'static str = User::EXAMPLE;
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self> {
+        let keys = if matches!(node.value, Value::Map(_)) {
+            UserKeys::read(node, context)?
+        } else {
+            UserKeys {
+                name: Name::<String>::read(node, context)?,
+                stream: Some(ReadBy::Handle),
+                opens: Vec::new(),
+            }
+        };
+        Ok(Self {
+            name: keys.name,
+            stream: keys.stream.is_some(),
+            stream_by: keys.stream.unwrap_or_default(),
+            opens: keys.opens,
         })
-    };
-    let items = list(node, "what happens to each opening of the stream")?;
-    items.iter().map(opening).collect()
+    }
+
+    fn write(user: &Self, context: &Context) -> Option<Text> {
+        let keys = UserKeys {
+            name: user.name.clone(),
+            stream: user.stream.then_some(user.stream_by),
+            opens: user.opens.clone(),
+        };
+        let text = UserKeys::write(&keys, context)?;
+        let alone = matches!(&text, Text::Map(keys) if keys.len() == 1);
+        Some(if alone {
+            Text::quoted(&user.name)
+        } else {
+            text
+        })
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        json!({ "anyOf": [schemas.of::<Name>(), schemas.of::<UserKeys>()] })
+    }
 }
 
-/// The steps ordered by time, and the place and time of each.
-pub(super) fn steps(
-    node: &Node,
-    users: Users<'_>,
-    server: &Config,
-    tables: &mut Tables,
-) -> Read<(Vec<ScriptStep>, Vec<End>)> {
-    let mut flows = Flows::new(server, tables);
-    let mut steps = Vec::new();
-    let mut ends = Vec::new();
-    for item in list(node, "steps")? {
-        let step = step(item, users, &mut flows)?;
-        ends.push(End {
-            place: item.place,
-            at: step.at,
-        });
-        steps.push(step);
-    }
-    if steps.is_empty() {
-        return Err(Problem::new(
-            node.place,
-            "no steps",
-            "at least one step, such as { at: 10ms, user: a, do: enter_queue }",
-        ));
-    }
-    // A stable sort: steps at the same time keep the order of the file.
-    steps.sort_by_key(|step| step.at);
-    Ok((steps, ends))
-}
-
-fn step(node: &Node, users: Users<'_>, flows: &mut Flows<'_>) -> Read<ScriptStep> {
-    const EXAMPLE: &str = "{ at: 10ms, user: a, do: enter_queue }";
-    let fields = Fields::read(node, "a step", &STEP_KEYS)?;
-    let at = span(fields.need("at", EXAMPLE)?)?;
-    let user = users.index(fields.need("user", EXAMPLE)?)?;
-    let what = flows.single(fields.need("do", EXAMPLE)?)?;
-    if matches!(what, Step::Disconnect(_)) {
-        fields.refuse(&["leave_out", "net"], "a disconnection sends nothing")?;
-    }
-    let mut leave_out = Vec::new();
-    if let Some(node) = fields.get("leave_out") {
-        for item in list(node, "arguments to go without")? {
-            leave_out.push(word(item, "something to leave out", &ARGUMENTS)?);
+narrowed! {
+    /// `users`: those of the steps form.
+    Users, Distinct<ScriptUser, 1>, ScriptUser::WHAT, |users, node, context| {
+        if users.len() > MAX_USERS {
+            return Err(expected(node, "users", &format!("1 to {MAX_USERS} names")));
         }
+        distinct_names::<ScriptUser>(node, users.iter().map(|user| user.name.as_str()))?;
+        context.users.clone_from(users);
+        Ok(())
     }
-    let net = fields
-        .get("net")
-        .map_or_else(|| Ok(Net::default()), |node| net(node, users))?;
-    Ok(ScriptStep {
-        at,
-        user,
-        what,
-        leave_out,
-        net,
-    })
 }
 
-fn net(node: &Node, users: Users<'_>) -> Read<Net> {
-    let fields = Fields::read(node, "`net`", &NET_KEYS)?;
-    let mut push = Vec::new();
-    if let Some(node) = fields.get("push") {
-        for entry in pushes(node)? {
-            let user = users.find(entry.place, &entry.key)?;
-            if push.iter().any(|(other, _)| *other == user) {
+form! {
+    /// The delivery of a later attempt of the call.
+    Retry("an attempt", "{ request: lost }") => Net = Net {
+        /// The delivery of the request.
+        request: Option<Delivery>,
+        /// The delivery of a second copy of the request.
+        duplicate: Option<Delivery>,
+        /// The delivery of its reply.
+        reply: Option<Delivery>,
+    } ..Net::default()
+}
+
+form! {
+    /// The network's effects on this call.
+    NetForm("`net`", "{ request: lost }") => Net = Net {
+        /// The delivery of the request.
+        request: Option<Delivery>,
+        /// The delivery of a second copy of the request.
+        duplicate: Option<Delivery>,
+        /// The delivery of its reply.
+        reply: Option<Delivery>,
+        /// The delivery of the pushes that it causes, by user.
+        push: Pushes = Vec::new(),
+        /// The delivery of later attempts of the call.
+        retries: List<Retry> = Vec::new(),
+    }
+}
+
+form! {
+    StepForm("a step", "{ at: 10ms, user: a, do: enter_queue }", "ScriptStep") => ScriptStep = ScriptStep {
+        /// The time from the start.
+        at: Span,
+        /// A name from `users`.
+        user: User,
+        #[key("do")]
+        what: Single,
+        /// The arguments that the call omits.
+        leave_out: List<Word<ArgumentOf>> = Vec::new(),
+        /// The network's effects on this call.
+        net: NetForm = Net::default(),
+    }
+}
+
+narrowed! {
+    /// `steps`: in the order of their moments.
+    Steps, List<StepForm, 1>, StepForm::WHAT, |steps, node, context| {
+        for (item, step) in items::<StepForm>(node)?.iter().zip(&*steps) {
+            if matches!(step.what, Step::Disconnect(_)) {
+                let fields = Fields::read(item, StepForm::WHAT, StepForm::KEYS)?;
+                fields.refuse(&["leave_out", "net"], "a disconnection sends nothing")?;
+            }
+            let (place, at) = (item.place, step.at);
+            context.ends.push(End { place, at });
+        }
+        // A stable sort: steps at the same time keep the order of the file.
+        steps.sort_by_key(|step| step.at);
+        Ok(())
+    }
+}
+
+/// What happens to pushes, by user.
+pub(crate) enum Pushes {}
+
+impl Form for Pushes {
+    type Of = Vec<(u32, Delivery)>;
+    const WHAT: &'static str = "what happens to the pushes to each user";
+    const EXAMPLE: &'static str = "{ b: 400ms, c: lost }";
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self::Of> {
+        let Value::Map(entries) = &node.value else {
+            let accepted =
+                "a map from users to a duration or `lost`, such as { b: 400ms, c: lost }";
+            return Err(expected(node, Self::WHAT, accepted));
+        };
+        let mut pushes = Vec::new();
+        for entry in entries {
+            let user = User::find(entry.place, &entry.key, context)?;
+            if pushes.iter().any(|(other, _)| *other == user) {
                 return Err(Problem::new(
                     entry.place,
                     format!("the user `{}` is there twice", entry.key),
                     "each user at most once",
                 ));
             }
-            push.push((user, delivery(&entry.node)?));
+            pushes.push((user, Delivery::read(&entry.node, context)?));
+        }
+        Ok(pushes)
+    }
+
+    fn write(pushes: &Self::Of, context: &Context) -> Option<Text> {
+        Some(Text::map(pushes.iter().filter_map(|(user, delivery)| {
+            Some((
+                User::write(user, context)?,
+                Delivery::write(delivery, context),
+            ))
+        })))
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        json!({ "type": "object", "additionalProperties": schemas.of::<Delivery>() })
+    }
+}
+
+/// What happens to one packet: a duration, or `lost`.
+impl Form for Delivery {
+    type Of = Self;
+    const WHAT: &'static str = Span::WHAT;
+    const EXAMPLE: &'static str = "lost";
+    const NAME: Option<&'static str> = Some("Delivery");
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self> {
+        if matches!(&node.value, Value::Text(text) if text == "lost") {
+            return Ok(Self::Lost);
+        }
+        Span::read(node, context)
+            .map(Self::After)
+            .map_err(|mut problem| {
+                problem.accepted = "accepted here: `lost`, or a duration such as 20ms".into();
+                problem
+            })
+    }
+
+    fn write(delivery: &Self, context: &Context) -> Option<Text> {
+        match delivery {
+            Self::After(latency) => Span::write(latency, context),
+            Self::Lost => Some(Text::plain("lost")),
         }
     }
-    let mut retries = Vec::new();
-    if let Some(node) = fields.get("retries") {
-        for item in list(node, "what happens to each later attempt")? {
-            retries.push(attempt(&Fields::read(item, "an attempt", &RETRY_KEYS)?)?);
-        }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        json!({
+            "description": "How long a packet takes, or `lost`.",
+            "anyOf": [schemas.of::<Span>(), { "const": "lost" }]
+        })
     }
-    Ok(Net {
-        push,
-        retries,
-        ..attempt(&fields)?
-    })
 }
 
-/// The network's effects on one attempt.
-fn attempt(fields: &Fields<'_>) -> Read<Net> {
-    let delivered = |key| fields.get(key).map(delivery).transpose();
-    Ok(Net {
-        request: delivered("request")?,
-        duplicate: delivered("duplicate")?,
-        reply: delivered("reply")?,
-        ..Net::default()
-    })
-}
+/// When a packet arrives that does not get lost: a stream whose client never hears of it is given up,
+/// and that takes long.
+pub(crate) enum Arrival {}
 
-fn pushes(node: &Node) -> Read<&[Entry]> {
-    let Value::Map(entries) = &node.value else {
-        return Err(expected(
-            node,
-            "what happens to the pushes to each user",
-            "a map from users to a duration or `lost`, such as { b: 400ms, c: lost }",
-        ));
-    };
-    Ok(entries)
-}
+impl Form for Arrival {
+    type Of = Delivery;
+    const WHAT: &'static str = Span::WHAT;
+    const EXAMPLE: &'static str = "90ms";
 
-fn delivery(node: &Node) -> Read<Delivery> {
-    if matches!(&node.value, Value::Text(text) if text == "lost") {
-        return Ok(Delivery::Lost);
+    fn read(node: &Node, context: &mut Context) -> Read<Delivery> {
+        Span::read(node, context).map(Delivery::After)
     }
-    span(node).map(Delivery::After).map_err(|mut problem| {
-        problem.accepted = "accepted here: `lost`, or a duration such as 20ms".into();
-        problem
-    })
+
+    fn write(delivery: &Delivery, context: &Context) -> Option<Text> {
+        Delivery::write(delivery, context)
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        schemas.of::<Span>()
+    }
 }

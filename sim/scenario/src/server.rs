@@ -1,72 +1,95 @@
-//! The server's configuration. The core itself parses it, one key at a time, so that each error has
-//! a place.
+//! The server's configuration, of which `chat-types` declares the keys. Each is read on its own, so
+//! that an error has a place.
 
 use chat_types::Config;
-use serde_json::{Map, Value as Json};
+use chat_types::config::{ConfigKey, MOST_RATE, Takes};
+use serde_json::{Map, Value as Json, json};
 
+use super::context::Context;
 use super::error::{Problem, Read};
 use super::fields::Fields;
+use super::form::Form;
+use super::forms::DURATION;
 use super::node::{Node, Value};
+use super::schemas::{Schemas, described};
+use super::text::Text;
+use chat_types::Span;
 
-/// The keys of `Config`, in the core's spelling.
-pub(super) fn keys() -> &'static [&'static str] {
-    // The keys come from the core, so that a new limit there is a new key here.
-    static KEYS: std::sync::LazyLock<Vec<&'static str>> = std::sync::LazyLock::new(|| {
-        let defaults = serde_json::to_value(Config::default());
-        let Ok(Json::Object(entries)) = defaults else {
-            return Vec::new();
+/// `server`: what is not as by default.
+impl Form for Config {
+    type Of = Self;
+    const WHAT: &'static str = "`server`";
+    const EXAMPLE: &'static str = "{ turn_limit: 5 }";
+    const NAME: Option<&'static str> = Some("Config");
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self> {
+        context.server = read(node, Self::WHAT, &Self::default())?;
+        Ok(context.server.clone())
+    }
+
+    fn write(config: &Self, _: &Context) -> Option<Text> {
+        Some(differing(config, &Self::default()))
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        let usual = entries(&Self::default());
+        let property = |key: &ConfigKey| {
+            let mut schema = described(taken(key.takes, schemas), key.about);
+            schema["default"] = usual.get(key.name).cloned().unwrap_or_default();
+            (key.name.to_owned(), schema)
         };
-        entries
-            .into_iter()
-            .map(|(key, _)| -> &'static str { Box::leak(key.into_boxed_str()) })
-            .collect()
-    });
-    &KEYS
+        json!({
+            "description": "What the operator decides. Every limit names the reject, or the gap, that is told at it.",
+            "type": "object",
+            "properties": Self::KEYS.iter().map(property).collect::<Map<_, _>>(),
+            "additionalProperties": false
+        })
+    }
 }
 
-/// Reads the `server` section.
-pub(super) fn server(node: &Node) -> Read<Config> {
-    read(node, "`server`", Map::new())
+/// `configure`: what differs from `server`.
+pub(crate) enum Changed {}
+
+impl Form for Changed {
+    type Of = Box<Config>;
+    const WHAT: &'static str = "`configure`";
+    const EXAMPLE: &'static str = Config::EXAMPLE;
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self::Of> {
+        read(node, Self::WHAT, &context.server).map(Box::new)
+    }
+
+    fn write(config: &Self::Of, context: &Context) -> Option<Text> {
+        Some(differing(config, &context.server))
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        schemas.of::<Config>()
+    }
 }
 
-/// Reads keys of the `server` section that change a configuration.
-pub(super) fn changed(config: &Config, node: &Node) -> Read<Config> {
-    let all = match serde_json::to_value(config) {
-        Ok(Json::Object(all)) => all,
-        Ok(_) | Err(_) => Map::new(),
-    };
-    read(node, "`configure`", all)
-}
-
-/// Reads keys of a configuration, which replace those in `all`.
-fn read(node: &Node, what: &'static str, mut all: Map<String, Json>) -> Read<Config> {
-    let fields = Fields::read(node, what, keys())?;
-    for key in keys() {
-        let Some(value) = fields.get(key) else {
+/// Reads keys of a configuration, over one that stands already.
+fn read(node: &Node, what: &'static str, over: &Config) -> Read<Config> {
+    let keys = Config::KEYS.iter().map(|key| key.name).collect();
+    let fields = Fields::named(node, what, keys)?;
+    let mut config = over.clone();
+    for key in Config::KEYS {
+        let Some(value) = fields.get(key.name) else {
             continue;
         };
-        let json = to_json(value);
-        let alone = Json::Object(Map::from_iter([((*key).to_owned(), json.clone())]));
-        serde_json::from_value::<Config>(alone).map_err(|error| {
+        let mut all = entries(&config);
+        all.insert(key.name.to_owned(), to_json(value));
+        config = serde_json::from_value(Json::Object(all)).map_err(|_| {
             Problem::new(
                 value.place,
-                format!("`{key}` cannot be {}", value.described()),
-                format!("accepted here: {}", accepted(&error.to_string())),
+                format!("`{}` cannot be {}", key.name, value.described()),
+                format!("accepted here: {}", accepted(key.takes)),
             )
         })?;
-        all.insert((*key).to_owned(), json);
     }
-    let config: Config = serde_json::from_value(Json::Object(all)).map_err(|error| {
-        Problem::new(
-            node.place,
-            "the server cannot be configured so",
-            error.to_string(),
-        )
-    })?;
     config.check().map_err(|error| {
-        let place = fields.get(error.key).map_or(node.place, |node| node.place);
         Problem::new(
-            place,
+            fields.place_of(error.key),
             format!("`{}` cannot be {}", error.key, error.found),
             format!("accepted here: {}", error.accepted),
         )
@@ -74,20 +97,67 @@ fn read(node: &Node, what: &'static str, mut all: Map<String, Json>) -> Read<Con
     Ok(config)
 }
 
-/// The expected values from the core's own error.
-fn accepted(error: &str) -> String {
-    let expected = error
-        .rfind("expected ")
-        .map_or(error, |at| &error[at + "expected ".len()..]);
-    match expected {
-        "u32" | "u64" => "a whole number".to_owned(),
-        "a string" if error.contains("invalid type") => {
-            "a number and a unit, as in 250us, 20ms, 1.5s, 10m, 2h or 1d".to_owned()
+/// What a key takes, of what kind soever the value is that stands there.
+fn accepted(takes: Takes) -> String {
+    match takes {
+        Takes::Word(_) => takes.to_string(),
+        Takes::Count(..) => format!("a whole number, {takes}"),
+        Takes::Time(_) => DURATION.to_owned(),
+        Takes::Limit => "a whole number or none".to_owned(),
+        Takes::Rate => "{ per_second, burst } or none".to_owned(),
+    }
+}
+
+fn taken(takes: Takes, schemas: &mut Schemas) -> Json {
+    let or_none = |value: Json| json!({ "anyOf": [value, { "const": "none" }] });
+    let count =
+        |least: u32, most: u32| json!({ "type": "integer", "minimum": least, "maximum": most });
+    match takes {
+        Takes::Word(words) => {
+            let word = |(word, about): &(&str, &str)| described(json!({ "const": word }), about);
+            json!({ "oneOf": words.iter().map(word).collect::<Vec<_>>() })
         }
-        other => match other.split_once("; write ") {
-            Some((_, how)) => how.to_owned(),
-            None => other.to_owned(),
-        },
+        Takes::Count(least, most) => count(least, most),
+        Takes::Time(_) => schemas.of::<Span>(),
+        Takes::Limit => or_none(count(1, u32::MAX)),
+        Takes::Rate => or_none(json!({
+            "description": "A token bucket: so many calls a second on average, and so many at once.",
+            "type": "object",
+            "properties": {
+                "per_second": described(count(1, MOST_RATE), "Calls a second, on average."),
+                "burst": described(count(1, MOST_RATE), "Calls at once, after a rest.")
+            },
+            "additionalProperties": false,
+            "required": ["per_second", "burst"]
+        })),
+    }
+}
+
+fn entries(config: &Config) -> Map<String, Json> {
+    match serde_json::to_value(config) {
+        Ok(Json::Object(entries)) => entries,
+        Ok(_) | Err(_) => Map::new(),
+    }
+}
+
+/// The keys of a configuration that differ from another.
+fn differing(config: &Config, usual: &Config) -> Text {
+    let (config, usual) = (entries(config), entries(usual));
+    let differing = config
+        .iter()
+        .filter(|(key, value)| usual.get(*key) != Some(*value));
+    Text::map(differing.map(|(key, value)| (key, Some(to_text(value)))))
+}
+
+fn to_text(value: &Json) -> Text {
+    match value {
+        Json::Object(entries) => Text::map(
+            entries
+                .iter()
+                .map(|(key, value)| (key, Some(to_text(value)))),
+        ),
+        Json::String(text) => Text::plain(text),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) => Text::plain(value),
     }
 }
 

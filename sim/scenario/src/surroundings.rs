@@ -1,115 +1,134 @@
 //! The environment of users: the server's capacity, the clients' retries, and the network.
 
+use serde_json::{Value as Json, json};
+
+use super::context::Context;
 use super::error::{Problem, Read};
-use super::fields::Fields;
-use super::forms::{count, ratio, some_time, text, word};
+use super::form::{Form, form};
+use super::forms::{Count, SomeTime, Word, Words as _, text, words};
 use super::node::{Node, Value};
-use super::tables::Tables;
-use sim_model::plan::{
-    Capacity, Client, Network, Race, Schedule, USUAL_CLIENT, usual_capacity, usual_network,
-};
+use super::schemas::Schemas;
+use super::tables::DrawnTime;
+use super::text::Text;
+use sim_model::draw::Ratio;
+use sim_model::plan::{self, USUAL_CLIENT, usual_capacity, usual_network};
 use sim_model::recipe::{EXAMPLE, Recipe, RecipeError};
 
-pub(super) const CAPACITY_KEYS: [&str; 4] = ["service", "commit", "queue", "snapshot_every"];
-pub(super) const CLIENT_KEYS: [&str; 4] = ["timeout", "backoff", "max", "attempts"];
-pub(super) const SCHEDULES: [&str; 2] = ["plain", "race"];
-pub(super) const RACE_KEYS: [&str; 2] = ["depth", "hug"];
-/// The largest depth of a race schedule.
-pub(super) const MAX_DEPTH: u32 = 100;
-pub(super) const NETWORK_KEYS: [&str; 5] =
-    ["latency", "loss", "duplicate", "stream_break", "addresses"];
-
-/// The server's capacity.
-pub(super) fn capacity(node: Option<&Node>, tables: &mut Tables) -> Read<Capacity> {
-    let mut capacity = usual_capacity();
-    let Some(node) = node else {
-        return Ok(capacity);
-    };
-    let fields = Fields::read(node, "`capacity`", &CAPACITY_KEYS)?;
-    if let Some(node) = fields.get("service") {
-        capacity.service = tables.drawn_span(node)?;
+form! {
+    /// The times of the server's work, so that load causes latency.
+    Capacity("`capacity`", "{ service: 20us }") => plan::Capacity = plan::Capacity {
+        /// For each command, one at a time.
+        service: DrawnTime = usual_capacity().service,
+        /// For each journal batch.
+        commit: DrawnTime = usual_capacity().commit,
+        /// Requests that may wait for service, beyond it `overloaded`.
+        queue: Count<1, 10_000_000> = usual_capacity().queue,
+        /// The number of journal entries after which a snapshot replaces them.
+        snapshot_every: Count<1, 10_000_000> = usual_capacity().snapshot_every,
     }
-    if let Some(node) = fields.get("commit") {
-        capacity.commit = tables.drawn_span(node)?;
-    }
-    if let Some(node) = fields.get("queue") {
-        capacity.queue = count(node, 1..=10_000_000)?;
-    }
-    if let Some(node) = fields.get("snapshot_every") {
-        capacity.snapshot_every = count(node, 1..=10_000_000)?;
-    }
-    Ok(capacity)
 }
 
-/// The clients' retries.
-pub(super) fn client(node: Option<&Node>) -> Read<Client> {
-    let mut client = USUAL_CLIENT;
-    let Some(node) = node else {
-        return Ok(client);
-    };
-    let fields = Fields::read(node, "`client`", &CLIENT_KEYS)?;
-    if let Some(node) = fields.get("timeout") {
-        client.timeout = some_time(node)?;
+form! {
+    /// How virtual clients retry.
+    Client("`client`", "{ attempts: 3 }") => plan::Client = plan::Client {
+        /// How long the first attempt waits for its answer, where a check's adds its wait.
+        timeout: SomeTime = USUAL_CLIENT.timeout,
+        /// The factor by which the pause grows from attempt to attempt.
+        backoff: Count<1, 100> = USUAL_CLIENT.backoff,
+        /// The longest pause.
+        max: SomeTime = USUAL_CLIENT.max,
+        /// The total number of attempts.
+        attempts: Count<1, 1_000> = USUAL_CLIENT.attempts,
     }
-    if let Some(node) = fields.get("backoff") {
-        client.backoff = count(node, 1..=100)?;
-    }
-    if let Some(node) = fields.get("max") {
-        client.max = some_time(node)?;
-    }
-    if let Some(node) = fields.get("attempts") {
-        client.attempts = count(node, 1..=1_000)?;
-    }
-    Ok(client)
 }
 
-/// The network's random faults.
-pub(super) fn network(node: Option<&Node>, tables: &mut Tables) -> Read<Network> {
-    let mut network = usual_network();
-    let Some(node) = node else {
-        return Ok(network);
-    };
-    let fields = Fields::read(node, "`network`", &NETWORK_KEYS)?;
-    if let Some(node) = fields.get("latency") {
-        network.latency = tables.drawn_span(node)?;
+form! {
+    /// The network's random faults, until the scenario's duration is over.
+    Network("`network`", "{ loss: 1/200 }") => plan::Network = plan::Network {
+        /// Each way, for each packet.
+        latency: DrawnTime = usual_network().latency,
+        /// Requests and replies that never arrive.
+        loss: Ratio = Ratio::NEVER,
+        /// Requests that arrive twice.
+        duplicate: Ratio = Ratio::NEVER,
+        /// Pushes at which the stream breaks instead.
+        stream_break: Ratio = Ratio::NEVER,
+        /// The number of addresses that the clients share, in turn; without it, each has its own.
+        addresses: Option<Count<1, 1_000_000>>,
     }
-    if let Some(node) = fields.get("loss") {
-        network.loss = ratio(node)?;
-    }
-    if let Some(node) = fields.get("duplicate") {
-        network.duplicate = ratio(node)?;
-    }
-    if let Some(node) = fields.get("stream_break") {
-        network.stream_break = ratio(node)?;
-    }
-    if let Some(node) = fields.get("addresses") {
-        network.addresses = count(node, 1..=1_000_000)?;
-    }
-    Ok(network)
 }
 
-/// The steps at which runs branch: `s123:2,s990:1`.
-pub(super) fn recipe(node: &Node) -> Read<Recipe> {
-    text(node, "a recipe")?
-        .parse()
-        .map_err(|problem: RecipeError| Problem::new(node.place, problem.to_string(), EXAMPLE))
+form! {
+    /// Perturbed on purpose: by clients' priorities, and by deliveries close to deadlines.
+    Race("`race`", "{ depth: 3 }") => plan::Race = plan::Race {
+        /// At one moment fewer than this, the next client to send becomes the slowest.
+        depth: Count<1, 100> = plan::Race::default().depth,
+        /// How often a delivery is moved close to a deadline or to another delivery.
+        hug: Ratio = plan::Race::default().hug,
+    }
+}
+
+form! {
+    /// A race with parameters.
+    struct RaceKeys("`schedule`", "{ race: { depth: 3 } }") {
+        race: Race,
+    }
+}
+
+words! {
+    Kind("a schedule") => plan::Schedule = [
+        "plain": plan::Schedule::Plain,
+        "race": plan::Schedule::Race(plan::Race::default()),
+    ]
 }
 
 /// The order in which concurrent packets are delivered: `plain`, `race`, or a race with parameters.
-pub(super) fn schedule(node: &Node) -> Read<Schedule> {
-    if !matches!(node.value, Value::Map(_)) {
-        let kinds = [Schedule::Plain, Schedule::Race(Race::default())];
-        let words: Vec<_> = SCHEDULES.into_iter().zip(kinds).collect();
-        return word(node, "a schedule", &words);
+impl Form for plan::Schedule {
+    type Of = Self;
+    const WHAT: &'static str = Kind::WHAT;
+    const EXAMPLE: &'static str = "race";
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self> {
+        if matches!(node.value, Value::Map(_)) {
+            return RaceKeys::read(node, context).map(|keys| Self::Race(keys.race));
+        }
+        Word::<Kind>::read(node, context)
     }
-    let race = Fields::read(node, "`schedule`", &["race"])?.need("race", "race: { depth: 3 }")?;
-    let fields = Fields::read(race, "`race`", &RACE_KEYS)?;
-    let mut race = Race::default();
-    if let Some(node) = fields.get("depth") {
-        race.depth = count(node, 1..=MAX_DEPTH)?;
+
+    fn write(schedule: &Self, context: &Context) -> Option<Text> {
+        match schedule {
+            Self::Race(race) if *race != plan::Race::default() => {
+                RaceKeys::write(&RaceKeys { race: *race }, context)
+            }
+            Self::Race(_) | Self::Plain => Word::<Kind>::write(schedule, context),
+        }
     }
-    if let Some(node) = fields.get("hug") {
-        race.hug = ratio(node)?;
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        json!({ "anyOf": [schemas.of::<Word<Kind>>(), schemas.of::<RaceKeys>()] })
     }
-    Ok(Schedule::Race(race))
+}
+
+/// The steps at which runs branch: `s123:2,s990:1`.
+impl Form for Recipe {
+    type Of = Self;
+    const WHAT: &'static str = "a recipe";
+    const EXAMPLE: &'static str = "s123:2,s990:1";
+
+    fn read(node: &Node, _: &mut Context) -> Read<Self> {
+        let recipe = text(node, Self::WHAT)?.parse();
+        recipe
+            .map_err(|problem: RecipeError| Problem::new(node.place, problem.to_string(), EXAMPLE))
+    }
+
+    fn write(recipe: &Self, _: &Context) -> Option<Text> {
+        Some(Text::in_quotes(&recipe.to_string()))
+    }
+
+    fn schema(_: &mut Schemas) -> Json {
+        json!({
+            "type": "string",
+            "pattern": "^(s[0-9]+:[1-9][0-9]*(,s[0-9]+:[1-9][0-9]*)*)?$"
+        })
+    }
 }

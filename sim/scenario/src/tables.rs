@@ -1,75 +1,132 @@
 //! Distributions in scenarios: a value, `{ min, max }` or `{ p50, p99 }`.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
+use chat_types::Span;
+use serde_json::{Value as Json, json};
+
+use super::context::Context;
 use super::error::{Problem, Read};
 use super::fields::Fields;
-use super::forms::{DURATION, span, whole};
-use super::node::{Node, Place, Value};
+use super::form::Form;
+use super::forms::{DURATION, Whole};
+use super::node::{Node, Value};
+use super::schemas::Schemas;
+use super::text::Text;
 use sim_model::draw::{Quantiles, Shape};
 
-/// The keys of the two distributions.
-pub(super) const KEYS: [&str; 4] = ["min", "max", "p50", "p99"];
-/// The longest random text, in characters.
-pub(super) const MAX_LENGTH: u64 = 100_000;
-/// The most different lognormal distributions of one scenario: each needs a computed table.
-const MAX_TABLES: usize = 1_000;
+/// What is drawn, and how its values count in tables.
+pub(crate) trait Unit {
+    /// How one value is written.
+    type Value: Form;
+    /// The name among the schema's definitions.
+    const NAME: &'static str;
+    /// What one value is.
+    const ONE: &'static str;
+    /// What is accepted as one value.
+    const ACCEPTED: &'static str;
 
-/// The tables of one scenario; equal distributions share one.
-#[derive(Debug, Default)]
-pub(super) struct Tables(Vec<Arc<Quantiles>>);
+    fn number(value: <Self::Value as Form>::Of) -> u64;
+    fn value(number: u64) -> <Self::Value as Form>::Of;
+}
 
-impl Tables {
-    /// A duration, fixed or drawn, in microseconds.
-    pub(super) fn drawn_span(&mut self, node: &Node) -> Read<Arc<Quantiles>> {
-        let shape = shape(node, &|node| span(node).map(|span| span.0), DURATION)?;
-        self.table(node.place, shape)
+/// Durations, in microseconds.
+pub(crate) enum Time {}
+
+impl Unit for Time {
+    type Value = Span;
+    const NAME: &'static str = "DrawnDuration";
+    const ONE: &'static str = "A duration";
+    const ACCEPTED: &'static str = DURATION;
+
+    fn number(span: Span) -> u64 {
+        span.0
     }
 
-    /// A length in characters, fixed or drawn.
-    pub(super) fn drawn_length(&mut self, node: &Node) -> Read<Arc<Quantiles>> {
-        let shape = shape(
-            node,
-            &|node| whole(node, 1..=MAX_LENGTH),
-            "a whole number of characters from 1 to 100000",
-        )?;
-        self.table(node.place, shape)
-    }
-
-    fn table(&mut self, place: Place, shape: Shape) -> Read<Arc<Quantiles>> {
-        if !matches!(shape, Shape::Lognormal { .. }) {
-            return Ok(Arc::new(Quantiles::new(shape)));
-        }
-        if let Some(table) = self.0.iter().find(|table| table.shape() == shape) {
-            return Ok(Arc::clone(table));
-        }
-        if self.0.len() == MAX_TABLES {
-            return Err(Problem::new(
-                place,
-                "too many different distributions",
-                format!("at most {MAX_TABLES} different {{ p50, p99 }} in one scenario"),
-            ));
-        }
-        let table = Arc::new(Quantiles::new(shape));
-        self.0.push(Arc::clone(&table));
-        Ok(table)
+    fn value(number: u64) -> Span {
+        Span(number)
     }
 }
 
-fn shape(node: &Node, unit: &dyn Fn(&Node) -> Read<u64>, accepted: &str) -> Read<Shape> {
-    if matches!(node.value, Value::Map(_)) {
-        return drawn(node, unit);
+/// Lengths of texts, in characters.
+pub(crate) enum Length {}
+
+impl Unit for Length {
+    type Value = Whole<1, 100_000>;
+    const NAME: &'static str = "DrawnLength";
+    const ONE: &'static str = "A number of characters";
+    const ACCEPTED: &'static str = "a whole number of characters from 1 to 100000";
+
+    fn number(length: u64) -> u64 {
+        length
     }
-    unit(node).map(Shape::Fixed).map_err(|mut problem| {
-        problem.accepted =
-            format!("accepted here: {accepted}; or {{ min, max }}; or {{ p50, p99 }}");
-        problem
-    })
+
+    fn value(number: u64) -> u64 {
+        number
+    }
 }
 
-fn drawn(node: &Node, unit: &dyn Fn(&Node) -> Read<u64>) -> Read<Shape> {
-    const EXAMPLE: &str = "{ min: …, max: … } or { p50: …, p99: … }";
-    let fields = Fields::read(node, "a distribution", &KEYS)?;
+/// A value, fixed or drawn.
+pub(crate) struct Drawn<U>(PhantomData<U>);
+
+/// A duration, fixed or drawn.
+pub(crate) type DrawnTime = Drawn<Time>;
+
+impl<U: Unit> Form for Drawn<U> {
+    type Of = Arc<Quantiles>;
+    const WHAT: &'static str = U::Value::WHAT;
+    const EXAMPLE: &'static str = U::Value::EXAMPLE;
+    const NAME: Option<&'static str> = Some(U::NAME);
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self::Of> {
+        let mut unit = |node: &Node| U::Value::read(node, context).map(U::number);
+        let shape = if matches!(node.value, Value::Map(_)) {
+            drawn(node, &mut unit)?
+        } else {
+            unit(node).map(Shape::Fixed).map_err(|mut problem| {
+                problem.accepted = format!(
+                    "accepted here: {}; or {{ min, max }}; or {{ p50, p99 }}",
+                    U::ACCEPTED
+                );
+                problem
+            })?
+        };
+        context.tables.table(node.place, shape)
+    }
+
+    fn write(table: &Self::Of, context: &Context) -> Option<Text> {
+        let unit = |number| U::Value::write(&U::value(number), context);
+        Some(match table.shape() {
+            Shape::Fixed(value) => unit(value)?,
+            Shape::Uniform(low, high) => Text::map([("min", unit(low)), ("max", unit(high))]),
+            Shape::Lognormal { p50, p99 } => Text::map([("p50", unit(p50)), ("p99", unit(p99))]),
+        })
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        let value = schemas.of::<U::Value>();
+        let pair = |low: &str, high: &str| {
+            json!({
+                "type": "object",
+                "properties": { low: value, high: value },
+                "additionalProperties": false,
+                "required": [low, high]
+            })
+        };
+        json!({
+            "description": format!(
+                "{}, an even draw {{ min, max }}, or a lognormal one {{ p50, p99 }} clipped at four times p99.",
+                U::ONE
+            ),
+            "anyOf": [value, pair("min", "max"), pair("p50", "p99")]
+        })
+    }
+}
+
+fn drawn(node: &Node, unit: &mut dyn FnMut(&Node) -> Read<u64>) -> Read<Shape> {
+    const EXAMPLE: &str = "…";
+    let fields = Fields::named(node, "a distribution", vec!["min", "max", "p50", "p99"])?;
     let lognormal = fields.get("p50").or(fields.get("p99")).is_some();
     let (low_key, high_key) = if lognormal {
         fields.refuse(

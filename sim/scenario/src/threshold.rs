@@ -1,19 +1,25 @@
 //! Expected results: properties, points to reach, and thresholds.
 
 use chat_types::Span;
+use serde_json::{Map, Value as Json, json};
 
 use super::closest::did_you_mean;
+use super::context::Context;
 use super::error::{Problem, Read};
+use super::fault::PointOf;
 use super::fields::Fields;
-use super::forms::{expected, list, listed, text};
+use super::form::Form;
+use super::forms::{Word, expected, names, text, words};
+use super::lists::Distinct;
 use super::node::{Node, Value, shortened};
+use super::schemas::Schemas;
+use super::text::Text;
 use sim_model::names::{METRICS, PROPERTIES};
-use sim_model::outcome::Point;
 use sim_model::plan::{Compare, Figure, Threshold};
 
 /// The kind of a metric, which decides its figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Measure {
+enum Measure {
     /// How long something took.
     Duration,
     /// The wait in a queue, where others may overtake.
@@ -28,7 +34,7 @@ pub(super) enum Measure {
 
 impl Measure {
     /// The kind of this metric.
-    pub(super) fn of(metric: &str) -> Self {
+    fn of(metric: &str) -> Self {
         match metric {
             "message_latency" | "request_latency" | "commit_latency" => Self::Duration,
             "queue_wait" | "stick_wait" => Self::Line,
@@ -39,7 +45,7 @@ impl Measure {
     }
 
     /// The figures, each with an example.
-    pub(super) fn accepted(self) -> &'static str {
+    fn accepted(self) -> &'static str {
         match self {
             Self::Duration => "p(95)<2s, max<=10s, mean<500ms",
             Self::Line => "p(95)<2s, max<=10s, mean<500ms, overtaken==0",
@@ -63,69 +69,94 @@ impl Measure {
     }
 }
 
+words! {
+    Property("a property") => &'static str = all names(&PROPERTIES)
+}
+
+type PropertyList = Distinct<Word<Property>, 1>;
+
 /// `all`, or a list of properties; in the order of the table.
-pub(super) fn properties(node: &Node) -> Read<Vec<&'static str>> {
-    if !matches!(node.value, Value::List(_)) {
-        if matches!(&node.value, Value::Text(text) if text == "all") {
-            return Ok(PROPERTIES.to_vec());
+pub(crate) enum Properties {}
+
+impl Form for Properties {
+    type Of = Vec<&'static str>;
+    const WHAT: &'static str = "a list of properties, or `all`";
+    const EXAMPLE: &'static str = "all";
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self::Of> {
+        if !matches!(node.value, Value::List(_)) {
+            if matches!(&node.value, Value::Text(text) if text == "all") {
+                return Ok(PROPERTIES.to_vec());
+            }
+            let accepted = format!("`all`, or a list of {}", PROPERTIES.join(", "));
+            return Err(expected(node, Self::WHAT, &accepted));
         }
-        let accepted = format!("`all`, or a list of {}", PROPERTIES.join(", "));
-        return Err(expected(node, "a list of properties, or `all`", &accepted));
+        let mut named = PropertyList::read(node, context)?;
+        named.sort_by_key(|name| PROPERTIES.iter().position(|property| property == name));
+        Ok(named)
     }
-    let named = distinct(node, "a property", &PROPERTIES)?;
-    if named.is_empty() {
-        return Err(expected(
-            node,
-            "something to judge by",
-            "at least one property, or `all`",
-        ));
+
+    fn write(named: &Self::Of, context: &Context) -> Option<Text> {
+        if *named == PROPERTIES {
+            return Some(Text::plain("all"));
+        }
+        PropertyList::write(named, context)
     }
-    Ok(PROPERTIES
-        .into_iter()
-        .filter(|property| named.contains(property))
-        .collect())
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        json!({ "anyOf": [{ "const": "all" }, PropertyList::schema(schemas)] })
+    }
 }
 
-/// A list of `sometimes` points.
-pub(super) fn expect_sometimes(node: &Node) -> Read<Vec<&'static str>> {
-    let names: Vec<&'static str> = Point::ALL.iter().map(|point| point.name()).collect();
-    distinct(node, "a point that a run may reach", &names)
-}
-
-fn distinct(node: &Node, what: &str, names: &[&'static str]) -> Read<Vec<&'static str>> {
-    let mut found = Vec::new();
-    for item in list(node, "names")? {
-        let name = listed(item, what, names)?;
-        if found.contains(&name) {
-            return Err(Problem::new(
-                item.place,
-                format!("`{name}` is there twice"),
-                "each name at most once",
-            ));
-        }
-        found.push(name);
-    }
-    Ok(found)
-}
+/// Points that a run must reach.
+pub(crate) type Sometimes = Distinct<Word<PointOf>>;
 
 /// A map from metrics to their thresholds.
-pub(super) fn thresholds(node: &Node) -> Read<Vec<Threshold>> {
-    let fields = Fields::read(node, "thresholds", &METRICS)?;
-    let mut thresholds = Vec::new();
-    for metric in METRICS {
-        let Some(node) = fields.get(metric) else {
-            continue;
-        };
-        let items = if matches!(node.value, Value::Text(_)) {
-            std::slice::from_ref(node)
-        } else {
-            list(node, "thresholds")?
-        };
-        for item in items {
-            thresholds.push(threshold(item, metric)?);
+pub(crate) enum Thresholds {}
+
+impl Form for Thresholds {
+    type Of = Vec<Threshold>;
+    const WHAT: &'static str = "thresholds";
+    const EXAMPLE: &'static str = "{ lost: \"count==0\" }";
+
+    fn read(node: &Node, _: &mut Context) -> Read<Vec<Threshold>> {
+        let fields = Fields::named(node, Self::WHAT, METRICS.to_vec())?;
+        let mut thresholds = Vec::new();
+        for metric in METRICS {
+            let Some(node) = fields.get(metric) else {
+                continue;
+            };
+            let items = if let Value::List(items) = &node.value {
+                items
+            } else {
+                std::slice::from_ref(node)
+            };
+            for item in items {
+                thresholds.push(threshold(item, metric)?);
+            }
         }
+        Ok(thresholds)
     }
-    Ok(thresholds)
+
+    /// Thresholds of one metric are adjacent, as the parser orders them.
+    fn write(thresholds: &Vec<Threshold>, _: &Context) -> Option<Text> {
+        let metrics = thresholds.chunk_by(|a, b| a.metric == b.metric);
+        Some(Text::map(metrics.map(|same| {
+            let expressions = same.iter().map(|one| Text::in_quotes(&one.expression));
+            (same[0].metric, Some(Text::List(expressions.collect())))
+        })))
+    }
+
+    fn schema(_: &mut Schemas) -> Json {
+        let metrics = METRICS
+            .iter()
+            .map(|metric| ((*metric).to_owned(), expressions(metric)));
+        json!({
+            "type": "object",
+            "properties": metrics.collect::<Map<_, _>>(),
+            "additionalProperties": false
+        })
+    }
 }
 
 fn threshold(node: &Node, metric: &'static str) -> Read<Threshold> {
@@ -234,4 +265,29 @@ fn number(text: &str) -> Option<f64> {
         && text.ends_with(|c: char| c.is_ascii_digit())
         && text.len() <= 15;
     plain.then(|| text.parse().ok()).flatten()
+}
+
+/// The expressions of a metric, as patterns.
+fn expressions(metric: &str) -> Json {
+    const PERCENTILE: &str = r"p\([0-9]+(\.[0-9]+)?\)";
+    const COMPARED: &str = r"\s*(<=|>=|==|<|>)\s*";
+    const TIME: &str = r"[0-9]+(\.[0-9]{1,6})?(us|ms|s|m|h|d)";
+    const NUMBER: &str = r"[0-9]+(\.[0-9]+)?";
+    const WHOLE: &str = r"[0-9]+(\.0+)?";
+    let of = |figures: &str, bound: &str| format!("({figures}){COMPARED}{bound}");
+    let times = of(&format!("{PERCENTILE}|max|mean"), TIME);
+    let measure = Measure::of(metric);
+    let pattern = match measure {
+        Measure::Duration => times,
+        Measure::Line => format!("{times}|{}", of("overtaken", WHOLE)),
+        Measure::Share => of("jain|max|mean", NUMBER),
+        Measure::Bytes => of(&format!("{PERCENTILE}|mean"), NUMBER),
+        Measure::Count => format!("{}|{}", of("count", WHOLE), of("rate", NUMBER)),
+    };
+    let expression = json!({
+        "type": "string",
+        "description": format!("Such as {}.", measure.accepted()),
+        "pattern": format!(r"^\s*({pattern})\s*$")
+    });
+    json!({ "anyOf": [expression, { "type": "array", "items": expression }] })
 }

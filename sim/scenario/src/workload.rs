@@ -1,169 +1,143 @@
 //! Phases of arrivals, and the personas of the arriving users.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chat_types::{Config, Span};
+use chat_types::Span;
 
-use super::ends::End;
+use super::context::End;
 use super::error::{Problem, Read};
 use super::fields::Fields;
-use super::flow::{Flows, weight};
-use super::forms::{count, expected, list, name, ratio, some_time, thousandths, word};
-use super::node::Node;
-use super::tables::Tables;
-use sim_model::plan::{ArrivalMode, Arrivals, Habits, Manner, Naming, Persona, Phase, Reads};
+use super::flow::{Flow, Weight};
+use super::form::{ByKeys, form};
+use super::forms::{Count, Name, SomeTime, Thousandths, Word, expected, narrowed, words};
+use super::lists::{List, distinct_names, items};
+use sim_model::draw::Ratio;
+use sim_model::plan::{self, ArrivalMode, Arrivals, Manner, Naming, Persona, Phase, Reads};
 use sim_model::protocol::ReadBy;
 
-pub(super) const PHASE_KEYS: [&str; 8] = [
-    "name",
-    "duration",
-    "arrival_rate",
-    "ramp_to",
-    "mode",
-    "arrival_count",
-    "max_users",
-    "pause",
-];
-pub(super) const PERSONA_KEYS: [&str; 7] = [
-    "name", "weight", "habits", "stream", "reads", "names", "flow",
-];
-pub(super) const HABIT_KEYS: [&str; 7] = [
-    "bare_check",
-    "forget_handle",
-    "abandon",
-    "parallel",
-    "no_key",
-    "second_stream",
-    "stray",
-];
-/// How arrivals are spread.
-pub(super) const MODES: [(&str, ArrivalMode); 2] = [
-    ("uniform", ArrivalMode::Uniform),
-    ("poisson", ArrivalMode::Poisson),
-];
-/// Whether a user opens an event stream, and with which secret.
-pub(super) const STREAMS: [(&str, Option<ReadBy>); 3] = [
-    ("none", None),
-    ("events", Some(ReadBy::Handle)),
-    ("reader", Some(ReadBy::ReaderId)),
-];
-/// How a user reads its inbox.
-pub(super) const READS: [(&str, Reads); 2] =
-    [("exactly", Reads::Exactly), ("stream", Reads::ByStream)];
-/// The names that users register with.
-pub(super) const NAMINGS: [(&str, Naming); 5] = [
-    ("given", Naming::Given),
-    ("scripts", Naming::Scripts),
-    ("alike", Naming::Alike),
-    ("odd", Naming::Odd),
-    ("unnamed", Naming::Unnamed),
-];
 /// The most users in all.
-pub(super) const MAX_USERS: u64 = 1_000_000;
+const MAX_USERS: u64 = 1_000_000;
 
-/// The phases, and the place and end of each.
-pub(super) fn phases(node: &Node) -> Read<(Vec<Phase>, Vec<End>)> {
-    let mut phases = Vec::new();
-    let mut ends = Vec::new();
-    let mut end = Span::ZERO;
-    let mut users = 0_u64;
-    for item in list(node, "phases")? {
-        let phase = phase(item, phases.len())?;
-        end = end + phase.duration;
-        users = users.saturating_add(expected_users(&phase));
-        if users > MAX_USERS {
-            return Err(Problem::new(
-                item.place,
-                format!("with this phase {users} users would come"),
-                format!("at most {MAX_USERS} users over all phases; `max_users` caps a phase"),
-            ));
+type Users = Count<1, 1_000_000>;
+
+words! {
+    Mode("a mode of arrival") => ArrivalMode = [
+        "uniform": ArrivalMode::Uniform,
+        "poisson": ArrivalMode::Poisson,
+    ]
+}
+
+form! {
+    /// Users arriving at a rate, a number of users, or a pause.
+    struct PhaseKeys("a phase", "{ duration: 10s, arrival_rate: 20 }", "Phase") {
+        /// Its name, for reports.
+        name: Option<Name>,
+        /// How long it lasts.
+        #[with("arrival_rate", "arrival_count")]
+        #[needed_with("arrival_rate", "arrival_count")]
+        duration: Option<SomeTime>,
+        /// Users per second.
+        #[one_of("kind")]
+        arrival_rate: Option<Thousandths>,
+        /// Users per second at the end; the rate changes evenly.
+        #[with("arrival_rate")]
+        ramp_to: Option<Thousandths>,
+        /// Evenly spaced, or independent of one another.
+        #[with("arrival_rate")]
+        mode: Word<Mode> = ArrivalMode::Uniform,
+        /// The number of users, spread evenly over the phase.
+        #[one_of("kind")]
+        arrival_count: Option<Users>,
+        /// The most users of the phase.
+        #[with("arrival_rate", "arrival_count")]
+        max_users: Option<Users>,
+        /// A time in which no user arrives.
+        #[one_of("kind")]
+        pause: Option<SomeTime>,
+    }
+}
+
+impl ByKeys for Phase {
+    type Keys = PhaseKeys;
+
+    fn from_keys(keys: PhaseKeys, fields: &Fields<'_>) -> Read<Self> {
+        let arrivals = match (keys.arrival_rate, keys.arrival_count) {
+            (Some(from_milli), _) => {
+                let to_milli = keys.ramp_to.unwrap_or(from_milli);
+                if from_milli == 0 && to_milli == 0 {
+                    return Err(Problem::new(
+                        fields.place_of("arrival_rate"),
+                        "at this rate nobody ever comes",
+                        "a rate above 0, a `ramp_to` above 0, or a pause: { pause: 5s }",
+                    ));
+                }
+                Arrivals::Rate {
+                    from_milli,
+                    to_milli,
+                    mode: keys.mode,
+                }
+            }
+            (None, Some(count)) => Arrivals::Count(count),
+            (None, None) => Arrivals::Pause,
+        };
+        Ok(Self {
+            name: keys.name.unwrap_or_default(),
+            duration: keys.duration.or(keys.pause).unwrap_or(Span::ZERO),
+            arrivals,
+            max_users: keys.max_users,
+        })
+    }
+
+    fn to_keys(&self) -> PhaseKeys {
+        let mut keys = PhaseKeys {
+            name: Some(self.name.clone()),
+            duration: Some(self.duration),
+            arrival_rate: None,
+            ramp_to: None,
+            mode: ArrivalMode::Uniform,
+            arrival_count: None,
+            max_users: self.max_users,
+            pause: None,
+        };
+        match self.arrivals {
+            Arrivals::Pause => keys.pause = keys.duration.take(),
+            Arrivals::Count(count) => keys.arrival_count = Some(count),
+            Arrivals::Rate {
+                from_milli,
+                to_milli,
+                mode,
+            } => {
+                keys.arrival_rate = Some(from_milli);
+                keys.ramp_to = (to_milli != from_milli).then_some(to_milli);
+                keys.mode = mode;
+            }
         }
-        ends.push(End {
-            place: item.place,
-            at: end,
-        });
-        phases.push(phase);
+        keys
     }
-    if phases.is_empty() {
-        return Err(Problem::new(
-            node.place,
-            "no phases",
-            "at least one phase, such as { duration: 10s, arrival_rate: 20 }",
-        ));
-    }
-    Ok((phases, ends))
 }
 
-fn phase(node: &Node, before: usize) -> Read<Phase> {
-    let fields = Fields::read(node, "a phase", &PHASE_KEYS)?;
-    let given = fields.get("name").map(|node| name(node, "a name"));
-    let name = match given.transpose()? {
-        Some(name) => name.to_string(),
-        None => format!("phase {}", before + 1),
-    };
-    let max_users = fields
-        .get("max_users")
-        .map(|node| count(node, 1..=1_000_000))
-        .transpose()?;
-    if let Some(node) = fields.get("pause") {
-        fields.refuse(
-            &[
-                "duration",
-                "arrival_rate",
-                "ramp_to",
-                "mode",
-                "arrival_count",
-                "max_users",
-            ],
-            "nobody comes in a pause",
-        )?;
-        return Ok(Phase {
-            name,
-            duration: some_time(node)?,
-            arrivals: Arrivals::Pause,
-            max_users,
-        });
+narrowed! {
+    /// `phases`: one after another.
+    Phases, List<Phase, 1>, Phase::WHAT, |phases, node, context| {
+        let (mut at, mut users) = (Span::ZERO, 0_u64);
+        for (index, (item, phase)) in items::<Phase>(node)?.iter().zip(phases).enumerate() {
+            if phase.name.is_empty() {
+                phase.name = format!("phase {}", index + 1);
+            }
+            at = at + phase.duration;
+            users = users.saturating_add(expected_users(phase));
+            if users > MAX_USERS {
+                return Err(Problem::new(
+                    item.place,
+                    format!("with this phase {users} users would come"),
+                    format!("at most {MAX_USERS} users over all phases; `max_users` caps a phase"),
+                ));
+            }
+            let place = item.place;
+            context.ends.push(End { place, at });
+        }
+        Ok(())
     }
-    let duration = some_time(fields.need("duration", "duration: 10s")?)?;
-    let (key, node) = fields.one_of(&["arrival_rate", "arrival_count"], "arrival_rate: 20")?;
-    let arrivals = if key == "arrival_count" {
-        fields.refuse(
-            &["ramp_to", "mode"],
-            "arrival_count is spread evenly over the phase",
-        )?;
-        Arrivals::Count(count(node, 1..=1_000_000)?)
-    } else {
-        rate(node, &fields)?
-    };
-    Ok(Phase {
-        name,
-        duration,
-        arrivals,
-        max_users,
-    })
-}
-
-fn rate(node: &Node, fields: &Fields<'_>) -> Read<Arrivals> {
-    let from_milli = thousandths(node)?;
-    let to_milli = fields.get("ramp_to").map_or(Ok(from_milli), thousandths)?;
-    if from_milli == 0 && to_milli == 0 {
-        return Err(Problem::new(
-            node.place,
-            "at this rate nobody ever comes",
-            "a rate above 0, a `ramp_to` above 0, or a pause: { pause: 5s }",
-        ));
-    }
-    let mode = fields
-        .get("mode")
-        .map_or(Ok(ArrivalMode::Uniform), |node| {
-            word(node, "a mode of arrival", &MODES)
-        })?;
-    Ok(Arrivals::Rate {
-        from_milli,
-        to_milli,
-        mode,
-    })
 }
 
 /// The number of users of a phase; under `poisson` the mean.
@@ -185,82 +159,119 @@ fn expected_users(phase: &Phase) -> u64 {
         .map_or(users, |most| users.min(u64::from(most)))
 }
 
-/// The personas.
-pub(super) fn personas(
-    node: &Node,
-    server: &Config,
-    tables: &mut Tables,
-) -> Read<Vec<Arc<Persona>>> {
-    let mut personas = Vec::new();
-    let mut names = BTreeSet::new();
-    for item in list(node, "personas")? {
-        let persona = persona(item, server, tables)?;
-        if !names.insert(persona.name.clone()) {
+words! {
+    StreamOf("an answer to which stream a user holds") => Option<ReadBy> = [
+        "none": None,
+        "events": Some(ReadBy::Handle),
+        "reader": Some(ReadBy::ReaderId),
+    ]
+}
+
+/// Which stream a user holds, and by which secret it opens it.
+pub(crate) type Stream = Word<StreamOf>;
+
+words! {
+    ReadsOf("a way to read an inbox") => Reads = [
+        "exactly": Reads::Exactly,
+        "stream": Reads::ByStream,
+    ]
+}
+
+words! {
+    Names("a kind of names") => Naming = [
+        "given": Naming::Given,
+        "scripts": Naming::Scripts,
+        "alike": Naming::Alike,
+        "odd": Naming::Odd,
+        "unnamed": Naming::Unnamed,
+    ]
+}
+
+form! {
+    /// Mistakes of real clients.
+    Habits("habits", "{ abandon: 1/20 }") => plan::Habits = plan::Habits {
+        /// Never passes `after` to check; drawn once for each user.
+        bare_check: Ratio = Ratio::NEVER,
+        /// Forgets its handle and registers again; drawn before each step.
+        forget_handle: Ratio = Ratio::NEVER,
+        /// Cancels a call early; drawn for each call.
+        abandon: Ratio = Ratio::NEVER,
+        /// Sends the next call without waiting for this one's answer; drawn for each call.
+        parallel: Ratio = Ratio::NEVER,
+        /// Retries without a request key; drawn once for each user.
+        no_key: Ratio = Ratio::NEVER,
+        /// Opens a second stream beside one that just opened, and closes the first within 4s.
+        second_stream: Ratio = Ratio::NEVER,
+        /// Makes a call that its flow does not have, in any room it knows of; drawn before each step.
+        stray: Ratio = Ratio::NEVER,
+    }
+}
+
+form! {
+    /// A kind of user.
+    struct PersonaKeys("a persona", "{ name: penpal, flow: [enter_queue] }", "Persona") {
+        name: Name,
+        /// How often it is drawn, relative to the others.
+        weight: Weight = 1,
+        habits: Habits = plan::Habits::default(),
+        /// The event stream that it opens: none, one by its handle (events), or one by its reader
+        /// id.
+        stream: Stream = Some(ReadBy::Handle),
+        /// How it reads its inbox: by the stream and by checks that fill its gaps (exactly), or
+        /// only by the stream.
+        reads: Word<ReadsOf> = Reads::Exactly,
+        /// The name it registers with: its given name, one after a word of some script, one of few
+        /// that look alike, an odd one, or none.
+        names: Word<Names> = Naming::Given,
+        /// Its steps, in order.
+        flow: Flow,
+    }
+}
+
+impl ByKeys for Arc<Persona> {
+    type Keys = PersonaKeys;
+
+    fn from_keys(keys: PersonaKeys, fields: &Fields<'_>) -> Read<Self> {
+        if keys.reads == Reads::ByStream && keys.stream.is_none() {
             return Err(Problem::new(
-                item.place,
-                format!("a second persona named `{}`", persona.name),
-                "a name of its own for each persona",
+                fields.place_of("reads"),
+                "a user without a stream cannot read by it",
+                "`reads: exactly`, or a `stream`",
             ));
         }
-        personas.push(Arc::new(persona));
+        Ok(Self::new(Persona {
+            name: keys.name,
+            weight: keys.weight,
+            habits: keys.habits,
+            stream: keys.stream.is_some(),
+            manner: Manner {
+                stream_by: keys.stream.unwrap_or_default(),
+                reads: keys.reads,
+                names: keys.names,
+            },
+            flow: keys.flow,
+        }))
     }
-    if personas.is_empty() || personas.len() > 1_000 {
-        return Err(expected(
-            node,
-            "personas",
-            "1 to 1000 personas, such as { name: penpal, flow: [enter_queue] }",
-        ));
+
+    fn to_keys(&self) -> PersonaKeys {
+        PersonaKeys {
+            name: self.name.clone(),
+            weight: self.weight,
+            habits: self.habits,
+            stream: self.stream.then_some(self.manner.stream_by),
+            reads: self.manner.reads,
+            names: self.manner.names,
+            flow: Arc::clone(&self.flow),
+        }
     }
-    Ok(personas)
 }
 
-fn persona(node: &Node, server: &Config, tables: &mut Tables) -> Read<Persona> {
-    let fields = Fields::read(node, "a persona", &PERSONA_KEYS)?;
-    let stream = stream(fields.get("stream"))?;
-    let reads = fields.get("reads").map_or(Ok(Reads::default()), |node| {
-        word(node, "a way to read an inbox", &READS)
-    })?;
-    let names = fields.get("names").map_or(Ok(Naming::default()), |node| {
-        word(node, "a kind of names", &NAMINGS)
-    })?;
-    if let (Reads::ByStream, None, Some(node)) = (reads, stream, fields.get("reads")) {
-        return Err(Problem::new(
-            node.place,
-            "a user without a stream cannot read by it",
-            "`reads: exactly`, or a `stream`",
-        ));
+narrowed! {
+    /// `scenarios`: the kinds of users.
+    Personas, List<Arc<Persona>, 1>, <Arc<Persona>>::WHAT, |personas, node, _| {
+        if personas.len() > 1_000 {
+            return Err(expected(node, "personas", "1 to 1000 personas"));
+        }
+        distinct_names::<Arc<Persona>>(node, personas.iter().map(|persona| persona.name.as_str()))
     }
-    Ok(Persona {
-        name: name(fields.need("name", "name: penpal")?, "a name")?.to_string(),
-        weight: fields.get("weight").map_or(Ok(1), weight)?,
-        habits: fields.get("habits").map_or(Ok(Habits::default()), habits)?,
-        stream: stream.is_some(),
-        manner: Manner {
-            stream_by: stream.unwrap_or_default(),
-            reads,
-            names,
-        },
-        flow: Flows::new(server, tables).flow(fields.need("flow", "flow: [enter_queue]")?)?,
-    })
-}
-
-/// The stream that a user opens.
-pub(super) fn stream(node: Option<&Node>) -> Read<Option<ReadBy>> {
-    node.map_or(Ok(Some(ReadBy::Handle)), |node| {
-        word(node, "an answer to which stream a user holds", &STREAMS)
-    })
-}
-
-fn habits(node: &Node) -> Read<Habits> {
-    let fields = Fields::read(node, "habits", &HABIT_KEYS)?;
-    let chance = |key| fields.get(key).map(ratio).transpose();
-    Ok(Habits {
-        bare_check: chance("bare_check")?.unwrap_or_default(),
-        forget_handle: chance("forget_handle")?.unwrap_or_default(),
-        abandon: chance("abandon")?.unwrap_or_default(),
-        parallel: chance("parallel")?.unwrap_or_default(),
-        no_key: chance("no_key")?.unwrap_or_default(),
-        second_stream: chance("second_stream")?.unwrap_or_default(),
-        stray: chance("stray")?.unwrap_or_default(),
-    })
 }

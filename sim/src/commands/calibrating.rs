@@ -1,8 +1,8 @@
 //! `sim calibrate`: measures a live server, and runs a scenario on it and on an equivalent virtual
 //! one.
 
-use super::load;
 use sim_model::outcome::START;
+use sim_scenario::load;
 use sim_search::runner::RunSeed;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::Path;

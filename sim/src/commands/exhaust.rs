@@ -1,8 +1,8 @@
 //! `sim exhaust`: every interleaving of the tiny worlds.
 
-use super::load;
 use sim_model::outcome::TinyWorld;
 use sim_scenario::annotated;
+use sim_scenario::load;
 use std::path::Path;
 
 use super::{Console, WRONG, is_stdout};

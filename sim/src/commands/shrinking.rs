@@ -1,7 +1,7 @@
 //! Shrinks a failure, writes the result as a scenario, and runs that from its file.
 
-use super::load;
 use sim_scenario::annotated;
+use sim_scenario::load;
 use sim_search::runner::RunSeed;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

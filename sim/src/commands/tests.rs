@@ -136,6 +136,7 @@ impl Desk {
                 err: &mut err,
                 paint: Paint::Plain,
                 error_paint: Paint::Plain,
+                error_columns: 80,
                 live: &mut |_| {},
                 clock: &clock,
                 cores: NonZeroUsize::MIN,

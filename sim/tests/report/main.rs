@@ -138,6 +138,7 @@ impl Desk {
                 err: &mut err,
                 paint: Paint::Plain,
                 error_paint: Paint::Plain,
+                error_columns: 80,
                 live: &mut |_| {},
                 // A stopped clock, which excludes all that depends on the machine.
                 clock: &|| Duration::ZERO,

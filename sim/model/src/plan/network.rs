@@ -16,7 +16,7 @@ pub enum Delivery {
 }
 
 /// The network's random behaviour.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     /// The latency of each packet in each direction, in microseconds.
     pub latency: Arc<Quantiles>,
@@ -26,14 +26,17 @@ pub struct Network {
     pub duplicate: Ratio,
     /// The share of pushes at which the stream breaks instead.
     pub stream_break: Ratio,
-    /// The number of addresses that the clients share; 0 gives each its own.
-    pub addresses: u32,
+    /// The number of addresses that the clients share; without one, each has its own.
+    pub addresses: Option<u32>,
 }
 
 impl Network {
     /// The address that a client calls from, by the number of its agent.
     #[must_use]
     pub fn address_of(&self, agent: u32) -> u64 {
-        u64::from(agent.checked_rem(self.addresses).unwrap_or(agent))
+        let shared = self
+            .addresses
+            .and_then(|addresses| agent.checked_rem(addresses));
+        u64::from(shared.unwrap_or(agent))
     }
 }

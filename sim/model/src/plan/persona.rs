@@ -63,7 +63,7 @@ pub enum Naming {
 
 /// Habits of real clients. Each is drawn for every call, but `bare_check` and `no_key` once for
 /// each user.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Habits {
     /// Never passes `after` to `check`.
     pub bare_check: Ratio,

@@ -1,7 +1,7 @@
 //! Thresholds on a run's metrics.
 
 /// A threshold.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Threshold {
     /// The metric's name.
     pub metric: &'static str,

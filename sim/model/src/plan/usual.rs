@@ -35,7 +35,7 @@ pub fn usual_network() -> Network {
         loss: Ratio::NEVER,
         duplicate: Ratio::NEVER,
         stream_break: Ratio::NEVER,
-        addresses: 0,
+        addresses: None,
     }
 }
 

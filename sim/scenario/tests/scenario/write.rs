@@ -45,12 +45,10 @@ fn what_is_usual_is_left_out_and_notes_stand_beside() {
     insta::assert_snapshot!(written, @r#"
     # A sentence that says what goes wrong.
     name: two
-    seed: 1
     duration: 30s
-    liveness: 1m
     users: [a, { name: b, stream: none }, { name: c, opens: [{ request: lost }, { reply: 90ms }] }]
     steps:
-      - { at: 0s, user: a, do: { login: { room: lobby } } }
+      - { at: 0s, user: a, do: login }
       - { at: 10ms, user: a, do: { append: { text: "say \"x\": #1" } } }             # draft 11
       - { at: 1.5s, user: b, do: push, leave_out: [epoch], net: { request: lost } }
     faults:

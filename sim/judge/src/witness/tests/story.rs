@@ -54,7 +54,7 @@ pub(crate) fn plan() -> Plan {
             loss: Ratio::NEVER,
             duplicate: Ratio::NEVER,
             stream_break: Ratio::NEVER,
-            addresses: 0,
+            addresses: None,
         },
         schedule: Schedule::Plain,
         recipe: Recipe::default(),

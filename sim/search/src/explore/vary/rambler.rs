@@ -47,13 +47,15 @@ pub(super) fn rambler(server: &Config, dice: &mut Dice) -> Persona {
         steps: [Step::Choose(choices.into()), pause()].into(),
     };
     let stream = !dice.one_in(4);
+    let weight = dice.between(1, 5);
+    let by = dice.pick(&[ReadBy::Handle, ReadBy::Handle, ReadBy::ReaderId]);
     Persona {
         name: "rambler".to_owned(),
-        weight: dice.between(1, 5),
+        weight,
         habits: Habits::default(),
         stream,
         manner: Manner {
-            stream_by: dice.pick(&[ReadBy::Handle, ReadBy::Handle, ReadBy::ReaderId]),
+            stream_by: if stream { by } else { ReadBy::Handle },
             reads: if stream && dice.one_in(5) {
                 Reads::ByStream
             } else {

@@ -42,8 +42,9 @@ pub(super) fn network(plan: &mut Plan, dice: &mut Dice) {
         dice,
     );
     if dice.one_in(6) {
-        network.addresses = dice.between(1, 4);
-        dice.say(format!("from {} addresses", network.addresses));
+        let addresses = dice.between(1, 4);
+        network.addresses = Some(addresses);
+        dice.say(format!("from {addresses} addresses"));
     }
 }
 

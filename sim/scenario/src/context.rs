@@ -1,0 +1,64 @@
+//! What the parts of a scenario know of one another.
+
+use std::sync::Arc;
+
+use chat_types::{Config, Span};
+use sim_model::draw::{Quantiles, Shape};
+use sim_model::plan::ScriptUser;
+
+use super::error::{Problem, Read};
+use super::node::Place;
+
+/// What stands above a part of a scenario: the keys of a scenario are read in the order of their
+/// declaration.
+#[derive(Debug, Default)]
+pub(crate) struct Context {
+    /// The server that steps call and faults reconfigure.
+    pub(crate) server: Config,
+    /// The users of the steps form; none in the phases form.
+    pub(crate) users: Vec<ScriptUser>,
+    /// The distributions so far.
+    pub(crate) tables: Tables,
+    /// When each phase, step and fault is over.
+    pub(crate) ends: Vec<End>,
+    /// In how many loops and choices a step stands.
+    pub(crate) depth: usize,
+}
+
+/// The end of a phase, a step or a fault.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End {
+    /// The place of the part in the file.
+    pub(crate) place: Place,
+    /// When it ends, from the start.
+    pub(crate) at: Span,
+}
+
+/// The most different lognormal distributions of one scenario: each needs a computed table.
+const MAX_TABLES: usize = 1_000;
+
+/// The tables of one scenario; equal distributions share one.
+#[derive(Debug, Default)]
+pub(crate) struct Tables(Vec<Arc<Quantiles>>);
+
+impl Tables {
+    /// The table of a distribution, which stands at this place.
+    pub(crate) fn table(&mut self, place: Place, shape: Shape) -> Read<Arc<Quantiles>> {
+        if !matches!(shape, Shape::Lognormal { .. }) {
+            return Ok(Arc::new(Quantiles::new(shape)));
+        }
+        if let Some(table) = self.0.iter().find(|table| table.shape() == shape) {
+            return Ok(Arc::clone(table));
+        }
+        if self.0.len() == MAX_TABLES {
+            return Err(Problem::new(
+                place,
+                "too many different distributions",
+                format!("at most {MAX_TABLES} different {{ p50, p99 }} in one scenario"),
+            ));
+        }
+        let table = Arc::new(Quantiles::new(shape));
+        self.0.push(Arc::clone(&table));
+        Ok(table)
+    }
+}

@@ -1,0 +1,337 @@
+//! What a form is: one kind of value as scenarios write it. A form says how it is read, how it is
+//! written, and how editors are to know it. A form with keys is declared by `form!`, one row a key,
+//! from which all three follow.
+
+use serde_json::Value as Json;
+
+use super::context::Context;
+use super::error::Read;
+use super::fields::Fields;
+use super::node::Node;
+use super::schemas::{Key, Schemas};
+use super::text::Text;
+
+/// One kind of value as scenarios write it.
+pub(crate) trait Form {
+    /// What it is read into.
+    type Of;
+    /// What one is called, for "expected …".
+    const WHAT: &'static str;
+    /// One as it can be written, for "write for example …".
+    const EXAMPLE: &'static str;
+    /// Its name among the schema's definitions; none if it stands in its place.
+    const NAME: Option<&'static str> = None;
+
+    /// The example of a key with this form.
+    fn example() -> String {
+        Self::EXAMPLE.to_owned()
+    }
+
+    /// Reads one, or says what is wrong.
+    fn read(node: &Node, context: &mut Context) -> Read<Self::Of>;
+
+    /// Writes one; none if it is written by leaving its key out.
+    fn write(value: &Self::Of, context: &Context) -> Option<Text>;
+
+    /// What editors are to accept.
+    fn schema(schemas: &mut Schemas) -> Json;
+
+    /// Whether a step's verb is written without a value, too.
+    fn alone() -> bool {
+        false
+    }
+
+    /// What a key means that is left out and has no default; none if it must be there.
+    fn left_out() -> Option<Self::Of> {
+        None
+    }
+}
+
+/// A key that may be left out, which is a value of its own.
+impl<F: Form> Form for Option<F> {
+    type Of = Option<F::Of>;
+    const WHAT: &'static str = F::WHAT;
+    const EXAMPLE: &'static str = F::EXAMPLE;
+
+    fn example() -> String {
+        F::example()
+    }
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self::Of> {
+        F::read(node, context).map(Some)
+    }
+
+    fn write(value: &Self::Of, context: &Context) -> Option<Text> {
+        value.as_ref().and_then(|value| F::write(value, context))
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        schemas.of::<F>()
+    }
+
+    fn left_out() -> Option<Self::Of> {
+        Some(None)
+    }
+}
+
+/// A form that is a map of keys.
+pub(crate) trait Keyed: Form {
+    /// What it says, for editors.
+    const ABOUT: &'static str;
+    /// All that it accepts.
+    const KEYS: &'static [Key];
+
+    /// Reads the values of all keys.
+    fn from_fields(fields: &Fields<'_>, context: &mut Context) -> Read<Self::Of>;
+}
+
+/// A form whose keys are not quite the fields of what it is read into.
+pub(crate) trait ByKeys: Sized {
+    /// Its keys and their values.
+    type Keys: Keyed<Of = Self::Keys>;
+    /// Makes it of its keys, or says what does not go together.
+    fn from_keys(keys: Self::Keys, fields: &Fields<'_>) -> Read<Self>;
+
+    /// The keys that say what it is.
+    fn to_keys(&self) -> Self::Keys;
+}
+
+impl<T: ByKeys> Form for T {
+    type Of = T;
+    const WHAT: &'static str = T::Keys::WHAT;
+    const NAME: Option<&'static str> = T::Keys::NAME;
+    const EXAMPLE: &'static str = T::Keys::EXAMPLE;
+
+    fn read(node: &Node, context: &mut Context) -> Read<T> {
+        let fields = Fields::read(node, Self::WHAT, T::Keys::KEYS)?;
+        let keys = T::Keys::from_fields(&fields, context)?;
+        T::from_keys(keys, &fields)
+    }
+
+    fn write(value: &T, context: &Context) -> Option<Text> {
+        T::Keys::write(&value.to_keys(), context)
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        T::Keys::schema(schemas)
+    }
+
+    fn alone() -> bool {
+        T::Keys::alone()
+    }
+}
+
+/// Declares a form with keys:
+///
+/// ```text
+/// /// How virtual clients retry.
+/// Client("`client`", "{ attempts: 3 }") => plan::Client = plan::Client {
+///     /// The longest pause.
+///     max: SomeTime = Span::secs(8),
+/// }
+/// ```
+///
+/// A row is a key, the form of its value, and its default. A key without a default must be there,
+/// unless its form is an `Option`. Before the key stand what it says and, in this order, whether it
+/// is `key("…")` where the field has another name, `one_of("kind")` of which exactly one must be
+/// there, `with("…")` others of which one must be there, and `needed_with("…")` others. After `=>`
+/// stand what the form is read into and how that is made of the rows' fields; `struct Name` makes a
+/// type of the rows instead.
+macro_rules! form {
+    (
+        $(#[doc = $about:literal])* $(#[derive($derive:ident)])?
+        struct $name:ident($what:literal, $example:literal $(, $named:literal)?) {
+            $(
+                $(#[doc = $doc:literal])* $(#[key($key:literal)])? $(#[one_of($one:literal)])?
+                $(#[with($($with:literal),+)])? $(#[needed_with($($host:literal),+)])?
+                $field:ident: $form:ty $(= $usual:expr)?,
+            )*
+        }
+    ) => {
+        $(#[derive($derive)])?
+        pub(crate) struct $name { $($field: <$form as $crate::form::Form>::Of,)* }
+
+        $crate::form::form! {
+            @implement $name, $(#[doc = $about])* ($what, $example $(, $named)?) => $name = $name {
+                $(
+                    $(#[doc = $doc])* $(#[key($key)])? $(#[one_of($one)])?
+                    $(#[with($($with),+)])? $(#[needed_with($($host),+)])?
+                    $field: $form $(= $usual)?,
+                )*
+            }
+        }
+    };
+    (
+        $(#[doc = $about:literal])* $name:ident $($rest:tt)*
+    ) => {
+        pub(crate) enum $name {}
+
+        $crate::form::form! { @implement $name, $(#[doc = $about])* $($rest)* }
+    };
+    (
+        @implement $name:ident,
+        $(#[doc = $about:literal])* ($what:literal, $example:literal $(, $named:literal)?) => $of:ty = $($path:ident)::+ {
+            $(
+                $(#[doc = $doc:literal])* $(#[key($key:literal)])? $(#[one_of($one:literal)])?
+                $(#[with($($with:literal),+)])? $(#[needed_with($($host:literal),+)])?
+                $field:ident: $form:ty $(= $usual:expr)?,
+            )*
+        } $(..$others:expr)?
+    ) => {
+        impl $crate::form::Keyed for $name {
+            const ABOUT: &'static str = concat!($($about),*);
+            const KEYS: &'static [$crate::schemas::Key] = &[$(
+                $crate::schemas::Key {
+                    name: $crate::form::key_name!($field $($key)?),
+                    about: concat!($($doc),*),
+                    one_of: &[$($one)?],
+                    with: &[$($($with),+)?],
+                    needed_with: &[$($($host),+)?],
+                    needed: $crate::form::needed!($form $(= $usual)?),
+                    example: <$form as $crate::form::Form>::example,
+                    schema: |schemas| schemas.of::<$form>(),
+                    usual: $crate::form::usual!($form $(= $usual)?),
+                },
+            )*];
+
+            fn from_fields(
+                fields: &$crate::fields::Fields<'_>,
+                context: &mut $crate::context::Context,
+            ) -> $crate::error::Read<$of> {
+                Ok($($path)::+ {
+                    $($field: $crate::form::read_key!(
+                        fields, context, $crate::form::key_name!($field $($key)?), $form $(= $usual)?
+                    ),)*
+                    $(..$others)?
+                })
+            }
+        }
+
+        impl $crate::form::Form for $name {
+            type Of = $of;
+            const WHAT: &'static str = $what;
+            const EXAMPLE: &'static str = $example;
+            $(const NAME: Option<&'static str> = Some($named);)?
+
+            fn read(
+                node: &$crate::node::Node,
+                context: &mut $crate::context::Context,
+            ) -> $crate::error::Read<$of> {
+                use $crate::form::Keyed as _;
+                let fields = $crate::fields::Fields::read(node, $what, Self::KEYS)?;
+                Self::from_fields(&fields, context)
+            }
+
+            fn write(
+                value: &$of,
+                context: &$crate::context::Context,
+            ) -> Option<$crate::text::Text> {
+                #[allow(
+                    irrefutable_let_patterns,
+                    reason = "of an enum the form is one variant, and a struct has no other"
+                )]
+                let $($path)::+ { $($field,)* .. } = value else {
+                    return None;
+                };
+                Some($crate::text::Text::map([$((
+                    $crate::form::key_name!($field $($key)?),
+                    $crate::form::write_key!($field, context, $form $(= $usual)?),
+                )),*]))
+            }
+
+            fn schema(schemas: &mut $crate::schemas::Schemas) -> serde_json::Value {
+                $crate::schemas::object(
+                    <Self as $crate::form::Keyed>::ABOUT,
+                    <Self as $crate::form::Keyed>::KEYS,
+                    schemas,
+                )
+            }
+
+            fn alone() -> bool {
+                let keys = <Self as $crate::form::Keyed>::KEYS;
+                !keys.iter().any(|key| (key.needed)() || !key.one_of.is_empty())
+            }
+        }
+    };
+}
+
+/// The name of a key: its field's, unless it has another.
+macro_rules! key_name {
+    ($field:ident) => {
+        stringify!($field)
+    };
+    ($field:ident $key:literal) => {
+        $key
+    };
+}
+
+/// Whether a key must be there: if it has no default, and its form has none.
+macro_rules! needed {
+    ($form:ty) => {
+        || <$form as $crate::form::Form>::left_out().is_none()
+    };
+    ($form:ty = $usual:expr) => {
+        || false
+    };
+}
+
+/// The default of a key as it is written.
+macro_rules! usual {
+    ($form:ty) => {
+        || None
+    };
+    ($form:ty = $usual:expr) => {
+        || {
+            let context = $crate::context::Context::default();
+            let text = <$form as $crate::form::Form>::write(&$usual, &context)?;
+            (!text.is_empty()).then(|| text.to_string())
+        }
+    };
+}
+
+macro_rules! read_key {
+    ($fields:ident, $context:ident, $key:expr, $form:ty) => {
+        $crate::form::read_needed::<$form>($fields, $key, $context)?
+    };
+    ($fields:ident, $context:ident, $key:expr, $form:ty = $usual:expr) => {
+        match $fields.get($key) {
+            Some(node) => <$form as $crate::form::Form>::read(node, $context)?,
+            None => $usual,
+        }
+    };
+}
+
+macro_rules! write_key {
+    ($field:ident, $context:ident, $form:ty) => {
+        <$form as $crate::form::Form>::write($field, $context)
+    };
+    ($field:ident, $context:ident, $form:ty = $usual:expr) => {
+        (*$field != $usual)
+            .then(|| <$form as $crate::form::Form>::write($field, $context))
+            .flatten()
+    };
+}
+
+pub(crate) use {form, key_name, needed, read_key, usual, write_key};
+
+impl Schemas {
+    /// The schema of a form: a reference if the form has a name.
+    pub(crate) fn of<F: Form>(&mut self) -> Json {
+        match F::NAME {
+            None => F::schema(self),
+            Some(name) => self.refer(name, F::schema),
+        }
+    }
+}
+
+/// The value of a key without a default.
+pub(crate) fn read_needed<F: Form>(
+    fields: &Fields<'_>,
+    key: &str,
+    context: &mut Context,
+) -> Read<F::Of> {
+    match (fields.get(key), F::left_out()) {
+        (None, Some(value)) => Ok(value),
+        _ => F::read(fields.need(key, &F::example())?, context),
+    }
+}

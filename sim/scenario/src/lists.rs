@@ -1,0 +1,126 @@
+//! Lists of values of one form.
+
+use std::collections::BTreeSet;
+use std::marker::PhantomData;
+
+use serde_json::{Value as Json, json};
+
+use super::context::Context;
+use super::error::{Problem, Read};
+use super::form::Form;
+use super::forms::expected;
+use super::node::{Node, Value};
+use super::schemas::Schemas;
+use super::text::Text;
+
+/// A list of these, at least so many.
+pub(crate) struct List<F: Form, const LEAST: usize = 0, C = Vec<<F as Form>::Of>>(
+    PhantomData<(F, C)>,
+);
+
+impl<F: Form, const LEAST: usize, C: FromIterator<F::Of> + AsRef<[F::Of]>> Form
+    for List<F, LEAST, C>
+{
+    type Of = C;
+    const WHAT: &'static str = F::WHAT;
+    const EXAMPLE: &'static str = F::EXAMPLE;
+
+    fn example() -> String {
+        format!("[{}]", F::example())
+    }
+
+    fn read(node: &Node, context: &mut Context) -> Read<C> {
+        let items = items::<F>(node)?;
+        if items.len() < LEAST {
+            let accepted = format!("at least one, as in {}", Self::example());
+            return Err(expected(node, &format!("{} or more", F::WHAT), &accepted));
+        }
+        items.iter().map(|item| F::read(item, context)).collect()
+    }
+
+    fn write(list: &C, context: &Context) -> Option<Text> {
+        let items = list.as_ref().iter();
+        Some(Text::List(
+            items.filter_map(|item| F::write(item, context)).collect(),
+        ))
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        let mut list = json!({ "type": "array", "items": schemas.of::<F>() });
+        if LEAST > 0 {
+            list["minItems"] = json!(LEAST);
+        }
+        list
+    }
+}
+
+/// A list of which no two items are equal, at least so many.
+pub(crate) struct Distinct<F, const LEAST: usize = 0>(PhantomData<F>);
+
+impl<F: Form<Of: PartialEq>, const LEAST: usize> Form for Distinct<F, LEAST> {
+    type Of = Vec<F::Of>;
+    const WHAT: &'static str = F::WHAT;
+    const EXAMPLE: &'static str = F::EXAMPLE;
+
+    fn example() -> String {
+        List::<F>::example()
+    }
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self::Of> {
+        let list = List::<F, LEAST>::read(node, context)?;
+        let items = items::<F>(node)?.iter().enumerate();
+        match items
+            .zip(&list)
+            .find(|((index, _), value)| list[..*index].contains(value))
+        {
+            None => Ok(list),
+            Some(((_, item), _)) => Err(Problem::new(
+                item.place,
+                format!("{} is there twice", item.described()),
+                "each at most once",
+            )),
+        }
+    }
+
+    fn write(list: &Self::Of, context: &Context) -> Option<Text> {
+        List::<F>::write(list, context)
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        let mut list = List::<F, LEAST>::schema(schemas);
+        list["uniqueItems"] = json!(true);
+        list
+    }
+}
+
+/// Refuses an item of a list that has the name of one before it.
+pub(crate) fn distinct_names<'n, F: Form>(
+    node: &Node,
+    names: impl Iterator<Item = &'n str>,
+) -> Read<()> {
+    let mut seen = BTreeSet::new();
+    match items::<F>(node)?
+        .iter()
+        .zip(names)
+        .find(|(_, name)| !seen.insert(*name))
+    {
+        None => Ok(()),
+        Some((item, name)) => Err(Problem::new(
+            item.place,
+            format!("a second one named `{name}`"),
+            "a name of its own for each",
+        )),
+    }
+}
+
+/// The items of a list, of which each should be of this form.
+pub(crate) fn items<F: Form>(node: &Node) -> Read<&[Node]> {
+    let Value::List(items) = &node.value else {
+        return Err(expected(
+            node,
+            &format!("a list, each item {}", F::WHAT),
+            &format!("a list, as in [{}]", F::example()),
+        ));
+    };
+    Ok(items)
+}

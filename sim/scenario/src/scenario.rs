@@ -1,0 +1,333 @@
+//! The scenario as a whole: its keys, the plan that they make, and how a file of them is laid out.
+
+use std::fmt::Write as _;
+
+use chat_types::{Config, Span};
+use serde_json::{Value as Json, json};
+
+use super::context::{Context, End};
+use super::error::{Problem, Read};
+use super::fault::Faults;
+use super::fields::Fields;
+use super::form::{Form, Keyed, form};
+use super::forms::{Name, SomeTime, Whole, text};
+use super::node::{Node, Value};
+use super::schemas::{Schemas, object};
+use super::script::{Steps, Users};
+use super::surroundings::{Capacity, Client, Network};
+use super::text::Text;
+use super::threshold::{Properties, Sometimes, Thresholds};
+use super::workload::{Personas, Phases};
+use sim_model::draw::Ratio;
+use sim_model::names::PROPERTIES;
+use sim_model::outcome::Notes;
+use sim_model::plan::{
+    Fault, Plan, Schedule, USUAL_CLIENT, Workload, usual_capacity, usual_network,
+};
+use sim_model::recipe::Recipe;
+
+/// The longest `about`, in characters.
+const MAX_ABOUT: usize = 2_000;
+/// The shortest default duration of a scenario.
+const USUAL_DURATION: Span = Span::secs(30);
+/// The columns of a comment line.
+const COLUMNS: usize = 98;
+
+form! {
+    /// Users, their actions, faults, and expected results.
+    struct ScenarioKeys("a scenario", "{ phases: […], scenarios: […] }") {
+        /// The scenario's name; by default the file's.
+        name: Option<Name>,
+        /// The scenario's purpose, and the races it looks for.
+        about: Option<About>,
+        /// The default seed of a run.
+        seed: Whole<0, { u64::MAX }> = 1,
+        /// The safety phase: arrivals and faults. By default 30s, or longer if the phases, faults
+        /// or steps need longer.
+        duration: Option<SomeTime>,
+        /// The liveness phase lasts at most this long: faults are healed, users come to the end of
+        /// their flows without pauses or further rounds of loops, all inboxes drain.
+        liveness: SomeTime = Span::secs(60),
+        /// The server's configuration; every limit has a default.
+        server: Config = Config::default(),
+        capacity: Capacity = usual_capacity(),
+        client: Client = USUAL_CLIENT,
+        /// Periods in which users arrive, one after another, within `duration`.
+        #[one_of("form")]
+        phases: Option<Phases>,
+        /// The kinds of users, drawn by weight.
+        #[with("phases")]
+        #[needed_with("phases")]
+        scenarios: Option<Personas>,
+        /// The steps form: the users' names.
+        #[with("steps")]
+        #[needed_with("steps")]
+        users: Option<Users>,
+        /// The steps form: what each user does, and when.
+        #[one_of("form")]
+        steps: Option<Steps>,
+        network: Network = usual_network(),
+        /// In which order concurrent packets are delivered, until the scenario's duration is over.
+        schedule: Schedule = Schedule::Plain,
+        /// The steps after which a run continues with the random numbers of a branch. Written by
+        /// explore --guided.
+        recipe: Recipe = Recipe::default(),
+        /// Faults, and their times.
+        faults: Faults = Vec::<Fault>::new(),
+        /// The properties to judge.
+        properties: Properties = PROPERTIES.to_vec(),
+        /// Points that the run must reach; otherwise it proves nothing.
+        expect_sometimes: Sometimes = Vec::<&'static str>::new(),
+        /// Limits on metrics: a metric, and one or more comparisons.
+        thresholds: Thresholds = Vec::new(),
+        /// The share of each seed's users that may be stuck when the run ends: an `await` timed
+        /// out, or they did not finish within `liveness`. Users that left permanently are not
+        /// stuck, nor is a last user without a partner in the queue. 0 by default: one stuck user
+        /// fails the run.
+        allow_stuck: Option<Ratio>,
+    }
+}
+
+/// A text for people.
+enum About {}
+
+impl Form for About {
+    type Of = String;
+    const WHAT: &'static str = "a text";
+    const EXAMPLE: &'static str = "…";
+
+    fn read(node: &Node, _: &mut Context) -> Read<String> {
+        let about = text(node, Self::WHAT)?;
+        if about.chars().count() > MAX_ABOUT {
+            return Err(Problem::new(
+                node.place,
+                "`about` is too long",
+                format!("at most {MAX_ABOUT} characters"),
+            ));
+        }
+        Ok(about.trim().to_owned())
+    }
+
+    fn write(about: &String, _: &Context) -> Option<Text> {
+        Some(Text::quoted(about))
+    }
+
+    fn schema(_: &mut Schemas) -> Json {
+        json!({ "type": "string", "maxLength": MAX_ABOUT })
+    }
+}
+
+/// Reads a scenario; `stem` is its name unless it has one.
+pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
+    if matches!(node.value, Value::Empty) {
+        let keys: Vec<&str> = ScenarioKeys::KEYS.iter().map(|key| key.name).collect();
+        return Err(Problem::new(
+            node.place,
+            "the file is empty",
+            format!("a map with keys among: {}", keys.join(", ")),
+        ));
+    }
+    let mut context = Context::default();
+    let fields = Fields::read(node, ScenarioKeys::WHAT, ScenarioKeys::KEYS)?;
+    let keys = ScenarioKeys::from_fields(&fields, &mut context)?;
+    let duration = duration(keys.duration, &fields, &context.ends)?;
+    Ok(Plan {
+        name: keys.name.unwrap_or_else(|| stem.to_owned()),
+        about: keys.about.unwrap_or_default(),
+        seed: keys.seed,
+        duration,
+        liveness: keys.liveness,
+        server: keys.server,
+        capacity: keys.capacity,
+        client: keys.client,
+        workload: match (keys.users, keys.steps) {
+            (Some(users), Some(steps)) => Workload::Steps { users, steps },
+            _ => Workload::Phases {
+                phases: keys.phases.unwrap_or_default(),
+                personas: keys.scenarios.unwrap_or_default(),
+            },
+        },
+        network: keys.network,
+        schedule: keys.schedule,
+        recipe: keys.recipe,
+        faults: keys.faults,
+        properties: keys.properties,
+        expect_sometimes: keys.expect_sometimes,
+        thresholds: keys.thresholds,
+        allow_stuck: keys.allow_stuck.unwrap_or_default(),
+    })
+}
+
+/// The duration, within which every part must end; the default is the end of the last part.
+fn duration(given: Option<Span>, fields: &Fields<'_>, ends: &[End]) -> Read<Span> {
+    let Some(duration) = given else {
+        let last = ends.iter().map(|end| end.at).max();
+        return Ok(last.unwrap_or(Span::ZERO).max(USUAL_DURATION));
+    };
+    match ends.iter().find(|end| end.at > duration) {
+        None => Ok(duration),
+        Some(End { place, at }) => Err(Problem::new(
+            *place,
+            format!("this ends at {at}, after the scenario's duration of {duration}"),
+            format!("an end by {duration}, or a longer `duration`"),
+        )
+        .with(fields.place_of("duration"), "the duration")),
+    }
+}
+
+/// The plan as a scenario, with these comments.
+#[must_use]
+pub fn annotated(plan: &Plan, notes: &Notes) -> String {
+    let mut file = String::new();
+    for sentence in &notes.head {
+        comment(&mut file, sentence);
+    }
+    let users = match &plan.workload {
+        Workload::Phases { .. } => Vec::new(),
+        Workload::Steps { users, .. } => users.clone(),
+    };
+    let context = Context {
+        server: plan.server.clone(),
+        users,
+        ..Context::default()
+    };
+    if let Some(Text::Map(keys)) = ScenarioKeys::write(&keys(plan), &context) {
+        for (key, value) in keys {
+            lay_out(&mut file, &key, &value, notes);
+        }
+    }
+    file
+}
+
+fn keys(plan: &Plan) -> ScenarioKeys {
+    let (mut phases, mut scenarios, mut users, mut steps) = (None, None, None, None);
+    match plan.workload.clone() {
+        Workload::Phases {
+            phases: all,
+            personas,
+        } => (phases, scenarios) = (Some(all), Some(personas)),
+        Workload::Steps {
+            users: named,
+            steps: all,
+        } => (users, steps) = (Some(named), Some(all)),
+    }
+    let plan = plan.clone();
+    ScenarioKeys {
+        name: Some(plan.name),
+        about: (!plan.about.is_empty()).then_some(plan.about),
+        seed: plan.seed,
+        duration: Some(plan.duration),
+        liveness: plan.liveness,
+        server: plan.server,
+        capacity: plan.capacity,
+        client: plan.client,
+        phases,
+        scenarios,
+        users,
+        steps,
+        network: plan.network,
+        schedule: plan.schedule,
+        recipe: plan.recipe,
+        faults: plan.faults,
+        properties: plan.properties,
+        expect_sometimes: plan.expect_sometimes,
+        thresholds: plan.thresholds,
+        allow_stuck: Some(plan.allow_stuck).filter(|share| *share != Ratio::NEVER),
+    }
+}
+
+/// Writes a key: phases, steps and faults on a line each, with notes in a column beside them, personas
+/// and thresholds on a line for each of their keys, and all else on one line.
+fn lay_out(file: &mut String, key: &str, value: &Text, notes: &Notes) {
+    // Writing to a string cannot fail.
+    let _ = match (key, value) {
+        ("phases" | "steps" | "faults", Text::List(items)) => {
+            let items: Vec<String> = items.iter().map(Text::to_string).collect();
+            let notes = match key {
+                "steps" => notes.steps.as_slice(),
+                "faults" => &notes.faults,
+                _ => &[],
+            };
+            write!(file, "{key}:\n{}", lines(&items, notes))
+        }
+        ("scenarios", Text::List(personas)) => {
+            let personas: Vec<String> = personas.iter().map(persona).collect();
+            write!(file, "{key}:\n{}", personas.concat())
+        }
+        ("thresholds", Text::Map(metrics)) => {
+            let metrics = metrics.iter();
+            let metrics: Vec<String> = metrics
+                .map(|(key, value)| format!("  {key}: {value}\n"))
+                .collect();
+            write!(file, "{key}:\n{}", metrics.concat())
+        }
+        _ => writeln!(file, "{key}: {value}"),
+    };
+}
+
+/// A list with one item per line, and notes in a column beside it.
+fn lines(items: &[String], notes: &[String]) -> String {
+    let column = items.iter().map(String::len).filter(|len| *len <= 80).max();
+    let column = column.unwrap_or(0);
+    let line = |(index, item): (usize, &String)| match notes.get(index) {
+        Some(note) if !note.is_empty() => format!("  - {item:column$}  # {note}\n"),
+        Some(_) | None => format!("  - {item}\n"),
+    };
+    items.iter().enumerate().map(line).collect()
+}
+
+fn persona(persona: &Text) -> String {
+    let Text::Map(keys) = persona else {
+        return format!("  - {persona}\n");
+    };
+    let key = |(index, (key, value)): (usize, &(String, Text))| {
+        let dash = if index == 0 { "-" } else { " " };
+        if let Text::List(steps) = value
+            && key == "flow"
+        {
+            let steps = steps.iter().map(|step| format!("      - {step}\n"));
+            return format!("  {dash} {key}:\n{}", steps.collect::<String>());
+        }
+        format!("  {dash} {key}: {value}\n")
+    };
+    keys.iter().enumerate().map(key).collect()
+}
+
+/// A sentence as lines of comment.
+fn comment(file: &mut String, sentence: &str) {
+    let mut width = 0;
+    for word in sentence.split_whitespace() {
+        if width == 0 || width + 1 + word.len() > COLUMNS {
+            file.push_str(if width == 0 { "#" } else { "\n#" });
+            width = 1;
+        }
+        file.push(' ');
+        file.push_str(word);
+        width += 1 + word.len();
+    }
+    if width > 0 {
+        file.push('\n');
+    }
+}
+
+/// The JSON Schema of a scenario, as draft 2020-12 has it.
+#[must_use]
+pub fn schema() -> Json {
+    let mut schemas = Schemas::default();
+    let mut root = object(ScenarioKeys::ABOUT, ScenarioKeys::KEYS, &mut schemas);
+    let Schemas(mut definitions) = schemas;
+    // What stands between keys that the rows cannot say.
+    definitions["Fault"]["anyOf"] =
+        json!([{ "required": ["at"] }, { "required": ["at_milestone"] }]);
+    definitions["ScriptStep"]["if"] = json!({
+        "properties": {
+            "do": { "anyOf": [{ "const": "disconnect" }, { "required": ["disconnect"], "type": "object" }] }
+        }
+    });
+    definitions["ScriptStep"]["then"] =
+        json!({ "properties": { "leave_out": false, "net": false } });
+    root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    root["title"] = json!("Talking Stick scenario");
+    root["$defs"] = Json::Object(definitions);
+    root
+}

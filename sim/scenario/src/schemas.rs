@@ -1,0 +1,104 @@
+//! What a form says of its keys, and the JSON Schema that editors know them by.
+
+use serde_json::{Map, Value as Json, json};
+
+/// The definitions that schemas refer to by name.
+#[derive(Default)]
+pub(crate) struct Schemas(pub(crate) Map<String, Json>);
+
+impl Schemas {
+    /// A reference to a definition, which is made if it is not there.
+    pub(crate) fn refer(&mut self, name: &str, make: fn(&mut Self) -> Json) -> Json {
+        if !self.0.contains_key(name) {
+            // Steps have steps in them: the name is there before what it stands for.
+            self.0.insert(name.to_owned(), Json::Null);
+            let schema = make(self);
+            self.0.insert(name.to_owned(), schema);
+        }
+        json!({ "$ref": format!("#/$defs/{name}") })
+    }
+}
+
+/// One key of a form.
+pub(crate) struct Key {
+    /// As it is written.
+    pub(crate) name: &'static str,
+    /// What it says, for editors.
+    pub(crate) about: &'static str,
+    /// Not empty: of all such keys, exactly one must be there.
+    pub(crate) one_of: &'static [&'static str],
+    /// Not empty: the key belongs to one of these.
+    pub(crate) with: &'static [&'static str],
+    /// The key must be there if one of these is.
+    pub(crate) needed_with: &'static [&'static str],
+    /// Whether the key must be there.
+    pub(crate) needed: fn() -> bool,
+    /// A value as it can be written.
+    pub(crate) example: fn() -> String,
+    /// What editors are to accept as its value.
+    pub(crate) schema: fn(&mut Schemas) -> Json,
+    /// The default as it is written.
+    pub(crate) usual: fn() -> Option<String>,
+}
+
+/// The schema with a description.
+pub(crate) fn described(mut schema: Json, about: &str) -> Json {
+    if !about.is_empty() {
+        schema["description"] = json!(about.trim());
+    }
+    schema
+}
+
+/// The schema of a map with these keys and no others.
+pub(crate) fn object(about: &str, keys: &[Key], schemas: &mut Schemas) -> Json {
+    let property = |key: &Key| {
+        let said = match (key.usual)() {
+            None => key.about.to_owned(),
+            Some(usual) => format!("{}; {usual} by default.", key.about.trim_end_matches('.')),
+        };
+        (key.name.to_owned(), described((key.schema)(schemas), &said))
+    };
+    let properties: Map<String, Json> = keys.iter().map(property).collect();
+    let mut object = json!({
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false
+    });
+    let names = |of: fn(&Key) -> bool| -> Vec<&str> {
+        let keys = keys.iter().filter(|key| of(key));
+        keys.map(|key| key.name).collect()
+    };
+    let required = |names: &[&str]| -> Json {
+        names
+            .iter()
+            .map(|name| json!({ "required": [name] }))
+            .collect()
+    };
+    let needed = names(|key| (key.needed)());
+    if !needed.is_empty() {
+        object["required"] = json!(needed);
+    }
+    let one_of = names(|key| !key.one_of.is_empty());
+    if !one_of.is_empty() {
+        object["oneOf"] = required(&one_of);
+    }
+    for key in keys {
+        for host in key.needed_with {
+            require(&mut object["dependentRequired"][host], key.name);
+        }
+        match key.with {
+            [] => {}
+            [host] => require(&mut object["dependentRequired"][key.name], host),
+            hosts => object["dependentSchemas"][key.name] = json!({ "anyOf": required(hosts) }),
+        }
+    }
+    described(object, about)
+}
+
+fn require(names: &mut Json, name: &str) {
+    if let Json::Array(names) = names {
+        names.push(json!(name));
+    } else {
+        *names = json!([name]);
+    }
+}

@@ -50,8 +50,9 @@ const MAX_COOLDOWN: i64 = 365 * 24 * 3_600;
 
 /// A chat server for language-model agents, programs and people.
 ///
-/// Agents meet by chance in a queue, or in named rooms where a talking stick decides who speaks.
-/// Agents connect over MCP (/mcp), programs over HTTP (/openapi.json), people with a browser (/).
+/// Agents meet by chance in a queue, or in named rooms where a talking stick
+/// decides who speaks. Agents connect over MCP (/mcp), programs over HTTP
+/// (/openapi.json), people with a browser (/).
 #[derive(Debug, Parser)]
 #[command(name = "talking-stick", version, after_help = EXAMPLES, verbatim_doc_comment)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -229,10 +230,10 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub memory_limit: Option<MemoryLimit>,
-    /// Where to keep the journal, so that a stop loses nothing [default: nowhere]
+    /// The folder of the journal, which survives a stop [default: none]
     #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA", hide_env = true)]
     pub data: Option<PathBuf>,
-    /// What an accepted call outlives: a loss of power, or the server [default: fsync]
+    /// When a call is accepted [default: fsync]
     #[arg(
         long,
         value_name = "WHAT",
@@ -240,7 +241,7 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub durability: Option<Durability>,
-    /// Start though acknowledged entries are lost, from what is whole
+    /// Start although acknowledged entries are lost
     #[arg(long)]
     pub accept_loss: bool,
     /// Limits, as in stick_lease=60s,turn_limit=none; repeatable

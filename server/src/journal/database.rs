@@ -30,11 +30,10 @@ const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// On the disk: it outlives a loss of power.
+    /// When it is on the disk, and survives a loss of power.
     #[default]
     Fsync,
-    /// With the operating system: it outlives the server, and a loss of power may take the last
-    /// seconds, which the next start then refuses to pass over.
+    /// When the operating system has it, and it survives the server.
     Os,
 }
 

@@ -187,10 +187,10 @@ macro_rules! form {
                     one_of: &[$($one)?],
                     with: &[$($($with),+)?],
                     needed_with: &[$($($host),+)?],
-                    needed: $crate::form::needed!($form $(= $usual)?),
+                    needed: || $crate::form::usual!($form $(= $usual)?).is_none() && <$form as $crate::form::Form>::left_out().is_none(),
                     example: <$form as $crate::form::Form>::example,
                     schema: |schemas| schemas.of::<$form>(),
-                    usual: $crate::form::usual!($form $(= $usual)?),
+                    usual: || $crate::form::usual_text::<$form>($crate::form::usual!($form $(= $usual)?)),
                 },
             )*];
 
@@ -199,9 +199,12 @@ macro_rules! form {
                 context: &mut $crate::context::Context,
             ) -> $crate::error::Read<$of> {
                 Ok($($path)::+ {
-                    $($field: $crate::form::read_key!(
-                        fields, context, $crate::form::key_name!($field $($key)?), $form $(= $usual)?
-                    ),)*
+                    $($field: $crate::form::read_key::<$form>(
+                        fields,
+                        $crate::form::key_name!($field $($key)?),
+                        $crate::form::usual!($form $(= $usual)?),
+                        context,
+                    )?,)*
                     $(..$others)?
                 })
             }
@@ -235,7 +238,11 @@ macro_rules! form {
                 };
                 Some($crate::text::Text::map([$((
                     $crate::form::key_name!($field $($key)?),
-                    $crate::form::write_key!($field, context, $form $(= $usual)?),
+                    $crate::form::write_key::<$form>(
+                        $field,
+                        $crate::form::usual!($form $(= $usual)?),
+                        context,
+                    ),
                 )),*]))
             }
 
@@ -265,54 +272,44 @@ macro_rules! key_name {
     };
 }
 
-/// Whether a key must be there: if it has no default, and its form has none.
-macro_rules! needed {
-    ($form:ty) => {
-        || <$form as $crate::form::Form>::left_out().is_none()
-    };
-    ($form:ty = $usual:expr) => {
-        || false
-    };
-}
-
-/// The default of a key as it is written.
+/// The default of a key, if it has one.
 macro_rules! usual {
     ($form:ty) => {
-        || None
+        None::<$crate::form::Usual<<$form as $crate::form::Form>::Of>>
     };
     ($form:ty = $usual:expr) => {
-        || {
-            let context = $crate::context::Context::default();
-            let text = <$form as $crate::form::Form>::write(&$usual, &context)?;
-            (!text.is_empty()).then(|| text.to_string())
+        Some($crate::form::Usual::<<$form as $crate::form::Form>::Of> {
+            make: || $usual,
+            is: |value| *value == $usual,
+        })
+    };
+}
+
+/// Declares which value the keys of one group make, of which exactly one is there: a row for each
+/// key, with what its form is read into and the value. Both are patterns and expressions alike.
+macro_rules! group {
+    ($keys:ident => $of:ty { $($key:ident: [$($inner:tt)*] = [$($value:tt)*],)* } $($other:pat => $nothing:expr)?) => {
+        impl $keys {
+            /// The value of the key that is there.
+            fn take(&mut self) -> Option<$of> {
+                $(if let Some($($inner)*) = self.$key.take() {
+                    return Some($($value)*);
+                })*
+                None
+            }
+
+            /// Sets the key of a value.
+            fn set(&mut self, value: $of) {
+                match value {
+                    $($($value)* => self.$key = Some($($inner)*),)*
+                    $($other => $nothing,)?
+                }
+            }
         }
     };
 }
 
-macro_rules! read_key {
-    ($fields:ident, $context:ident, $key:expr, $form:ty) => {
-        $crate::form::read_needed::<$form>($fields, $key, $context)?
-    };
-    ($fields:ident, $context:ident, $key:expr, $form:ty = $usual:expr) => {
-        match $fields.get($key) {
-            Some(node) => <$form as $crate::form::Form>::read(node, $context)?,
-            None => $usual,
-        }
-    };
-}
-
-macro_rules! write_key {
-    ($field:ident, $context:ident, $form:ty) => {
-        <$form as $crate::form::Form>::write($field, $context)
-    };
-    ($field:ident, $context:ident, $form:ty = $usual:expr) => {
-        (*$field != $usual)
-            .then(|| <$form as $crate::form::Form>::write($field, $context))
-            .flatten()
-    };
-}
-
-pub(crate) use {form, key_name, needed, read_key, usual, write_key};
+pub(crate) use {form, group, key_name, usual};
 
 impl Schemas {
     /// The schema of a form: a reference if the form has a name.
@@ -324,14 +321,42 @@ impl Schemas {
     }
 }
 
-/// The value of a key without a default.
-pub(crate) fn read_needed<F: Form>(
+/// The default of a key.
+pub(crate) struct Usual<T> {
+    /// Makes it.
+    pub(crate) make: fn() -> T,
+    /// Whether a value is the default.
+    pub(crate) is: fn(&T) -> bool,
+}
+
+/// The default of a key as it is written.
+pub(crate) fn usual_text<F: Form>(usual: Option<Usual<F::Of>>) -> Option<String> {
+    let text = F::write(&(usual?.make)(), &Context::default())?;
+    (!text.is_empty()).then(|| text.to_string())
+}
+
+/// The value of a key, or its default.
+pub(crate) fn read_key<F: Form>(
     fields: &Fields<'_>,
     key: &str,
+    usual: Option<Usual<F::Of>>,
     context: &mut Context,
 ) -> Read<F::Of> {
-    match (fields.get(key), F::left_out()) {
-        (None, Some(value)) => Ok(value),
-        _ => F::read(fields.need(key, &F::example())?, context),
+    if let Some(node) = fields.get(key) {
+        return F::read(node, context);
     }
+    match usual.map(|usual| (usual.make)()).or_else(F::left_out) {
+        Some(value) => Ok(value),
+        None => F::read(fields.need(key, &F::example())?, context),
+    }
+}
+
+/// A value as it is written, unless it is the default.
+pub(crate) fn write_key<F: Form>(
+    value: &F::Of,
+    usual: Option<Usual<F::Of>>,
+    context: &Context,
+) -> Option<Text> {
+    let written = usual.is_none_or(|usual| !(usual.is)(value));
+    written.then(|| F::write(value, context)).flatten()
 }

@@ -94,7 +94,7 @@ pub struct StdioArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "a comment here would be the help's first line")]
     pub serve: ServeArgs,
-    /// The server to join: auto, never, or a URL such as http://127.0.0.1:8894
+    /// The server to join: auto, never, or a URL as in http://127.0.0.1:8894
     #[arg(
         long,
         value_name = "SERVER",

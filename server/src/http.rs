@@ -1,7 +1,7 @@
 //! Plain HTTP: every tool as a POST, the inbox as a stream of events, and views of participants and
 //! rooms.
 //!
-//! All requests pass the guard first, see [`crate::door`]. Answers are JSON; refusals are
+//! All requests pass the guard first, see [`crate::guard`]. Answers are JSON; refusals are
 //! `{"error": {code, message, retry_after_ms?}}` with a matching status. The handle is passed in
 //! the header `Chat-Handle`, or as the argument `handle`, and never in an address, which may be
 //! logged.

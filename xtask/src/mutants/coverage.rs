@@ -24,7 +24,7 @@ const WITHOUT: [(&str, &str); 12] = [
     ),
     ("core/src/id.rs", "types alone"),
     (
-        "core/src/figures.rs",
+        "core/src/counters.rs",
         "counts for shells, and no part of the state",
     ),
     (

@@ -137,7 +137,7 @@ impl ByKeys for Fault {
     }
 }
 
-/// The one kind of which the keys are there.
+/// The kind whose keys are present.
 fn kind(keys: FaultKeys) -> FaultKind {
     let down_for = keys.down_for.unwrap_or(Span::ZERO);
     let down = |how| FaultKind::Down { down_for, how };
@@ -235,7 +235,7 @@ impl ByKeys for Milestone {
     }
 }
 
-/// Whom a fault strikes, and for how long.
+/// The users that a fault affects, and for how long.
 #[derive(Clone)]
 pub(crate) struct Struck {
     victims: Victims,
@@ -280,7 +280,7 @@ impl ByKeys for Struck {
     }
 }
 
-/// One of the users, in the steps form.
+/// A user of the steps form, by name.
 enum NamedUser {}
 
 impl Form for NamedUser {
@@ -396,7 +396,7 @@ impl Form for OperatorAct {
 }
 
 narrowed! {
-    /// `faults`: in the order of their moments.
+    /// `faults`: ordered by time.
     Faults, List<Fault>, Fault::WHAT, |faults, node, context| {
         for (item, fault) in items::<Fault>(node)?.iter().zip(&*faults) {
             let at = fault.at + lasts(&fault.kind);

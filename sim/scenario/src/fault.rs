@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 use super::context::{Context, End};
 use super::error::{Problem, Read};
 use super::fields::Fields;
-use super::form::{ByKeys, Form, form};
+use super::form::{ByKeys, Form, form, group};
 use super::forms::{Count, Share, SomeTime, Word, names, narrowed, words};
 use super::lists::{Distinct, List, items};
 use super::node::{Node, Value};
@@ -14,7 +14,6 @@ use super::schemas::Schemas;
 use super::script::User;
 use super::server::Changed;
 use super::text::Text;
-use sim_model::draw::Ratio;
 use sim_model::names::{STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
 use sim_model::plan::{
@@ -81,22 +80,43 @@ form! {
     }
 }
 
+group! {
+    FaultKeys => FaultKind {
+        partition: [Struck { victims, duration }] = [FaultKind::Partition { victims, duration }],
+        slow_readers: [Struck { victims, duration }] = [FaultKind::SlowReaders { victims, duration }],
+        suspend: [Struck { victims, duration }] = [FaultKind::Suspend { victims, duration }],
+        slow_disk: [SlowDisk { factor, duration }] = [FaultKind::SlowDisk { factor, duration }],
+        fail_disk: [FailDisk { duration, unknown }] = [FaultKind::FailDisk { duration, unknown }],
+        clock_jump: [by] = [FaultKind::ClockJump { by }],
+        configure: [config] = [FaultKind::Configure(config)],
+        lose: [()] = [FaultKind::LoseReplies],
+        operator: [act] = [FaultKind::Operator(act)],
+    }
+    FaultKind::Down { .. } => ()
+}
+
 impl ByKeys for Fault {
     type Keys = FaultKeys;
 
-    fn from_keys(keys: FaultKeys, fields: &Fields<'_>) -> Read<Self> {
+    fn from_keys(mut keys: FaultKeys, fields: &Fields<'_>) -> Read<Self> {
         if keys.at_milestone.is_none() {
             fields.need("at", "10s")?;
         }
+        let how = match (keys.stop, keys.lose_unsynced) {
+            (Some(()), _) => Outage::Stop,
+            (None, false) => Outage::Crash,
+            (None, true) => Outage::CrashUnsynced,
+        };
+        let down_for = keys.down_for.unwrap_or(Span::ZERO);
         Ok(Self {
             at: keys.at.unwrap_or(Span::ZERO),
             milestone: keys.at_milestone,
+            kind: keys.take().unwrap_or(FaultKind::Down { down_for, how }),
             need: if keys.optional {
                 Need::Optional
             } else {
                 Need::Required
             },
-            kind: kind(keys),
         })
     }
 
@@ -108,68 +128,16 @@ impl ByKeys for Fault {
             optional: self.need == Need::Optional,
             ..FaultKeys::default()
         };
-        match self.kind.clone() {
-            FaultKind::Down { down_for, how } => {
-                keys.down_for = Some(down_for);
-                keys.lose_unsynced = how == Outage::CrashUnsynced;
-                match how {
-                    Outage::Stop => keys.stop = Some(()),
-                    Outage::Crash | Outage::CrashUnsynced => keys.crash = Some(()),
-                }
-            }
-            FaultKind::Configure(config) => keys.configure = Some(config),
-            FaultKind::Partition { victims, duration } => {
-                keys.partition = Some(Struck { victims, duration });
-            }
-            FaultKind::SlowReaders { victims, duration } => {
-                keys.slow_readers = Some(Struck { victims, duration });
-            }
-            FaultKind::Suspend { victims, duration } => {
-                keys.suspend = Some(Struck { victims, duration });
-            }
-            kind @ FaultKind::SlowDisk { .. } => keys.slow_disk = Some(kind),
-            kind @ FaultKind::FailDisk { .. } => keys.fail_disk = Some(kind),
-            FaultKind::ClockJump { by } => keys.clock_jump = Some(by),
-            FaultKind::LoseReplies => keys.lose = Some(()),
-            FaultKind::Operator(act) => keys.operator = Some(act),
+        if let FaultKind::Down { down_for, how } = self.kind {
+            keys.down_for = Some(down_for);
+            keys.lose_unsynced = how == Outage::CrashUnsynced;
+            keys.stop = (how == Outage::Stop).then_some(());
+            keys.crash = (how != Outage::Stop).then_some(());
+        } else {
+            keys.set(self.kind.clone());
         }
         keys
     }
-}
-
-/// The kind whose keys are present.
-fn kind(keys: FaultKeys) -> FaultKind {
-    let down_for = keys.down_for.unwrap_or(Span::ZERO);
-    let down = |how| FaultKind::Down { down_for, how };
-    let crash = if keys.lose_unsynced {
-        Outage::CrashUnsynced
-    } else {
-        Outage::Crash
-    };
-    let kinds = [
-        keys.crash.map(|()| down(crash)),
-        keys.stop.map(|()| down(Outage::Stop)),
-        keys.partition.map(|struck| {
-            let Struck { victims, duration } = struck;
-            FaultKind::Partition { victims, duration }
-        }),
-        keys.slow_readers.map(|struck| {
-            let Struck { victims, duration } = struck;
-            FaultKind::SlowReaders { victims, duration }
-        }),
-        keys.suspend.map(|struck| {
-            let Struck { victims, duration } = struck;
-            FaultKind::Suspend { victims, duration }
-        }),
-        keys.slow_disk,
-        keys.fail_disk,
-        keys.clock_jump.map(|by| FaultKind::ClockJump { by }),
-        keys.configure.map(FaultKind::Configure),
-        keys.lose.map(|()| FaultKind::LoseReplies),
-        keys.operator.map(FaultKind::Operator),
-    ];
-    let kind = kinds.into_iter().flatten().next();
-    kind.unwrap_or(FaultKind::LoseReplies)
 }
 
 words! {
@@ -191,6 +159,7 @@ pub(crate) type SometimesPoint = Word<PointOf>;
 
 form! {
     /// The fault starts when the run reaches this.
+    #[derive(Default)]
     struct MilestoneKeys("`at_milestone`", "{ sometimes: match }") {
         /// A `sometimes` point.
         #[one_of("group")]
@@ -206,36 +175,35 @@ form! {
     }
 }
 
+group! {
+    MilestoneKeys => Reached {
+        sometimes: [name] = [Reached::Sometimes(name)],
+        stick: [name] = [Reached::Stick(name)],
+        timer: [name] = [Reached::Timer(name)],
+    }
+}
+
 impl ByKeys for Milestone {
     type Keys = MilestoneKeys;
 
-    fn from_keys(keys: MilestoneKeys, _: &Fields<'_>) -> Read<Self> {
-        let sometimes = keys.sometimes.map(Reached::Sometimes);
-        let stick = keys.stick.map(Reached::Stick);
-        let timer = keys.timer.map(Reached::Timer);
+    fn from_keys(mut keys: MilestoneKeys, _: &Fields<'_>) -> Read<Self> {
         Ok(Self {
-            reached: sometimes.or(stick).or(timer).unwrap_or(Reached::Timer("")),
+            reached: keys.take().unwrap_or(Reached::Sometimes("")),
             count: keys.count,
         })
     }
 
     fn to_keys(&self) -> MilestoneKeys {
-        let (mut sometimes, mut stick, mut timer) = (None, None, None);
-        match self.reached {
-            Reached::Sometimes(name) => sometimes = Some(name),
-            Reached::Stick(name) => stick = Some(name),
-            Reached::Timer(name) => timer = Some(name),
-        }
-        MilestoneKeys {
-            sometimes,
-            stick,
-            timer,
+        let mut keys = MilestoneKeys {
             count: self.count,
-        }
+            ..MilestoneKeys::default()
+        };
+        keys.set(self.reached);
+        keys
     }
 }
 
-/// The users that a fault affects, and for how long.
+/// Whom a fault strikes, and for how long.
 #[derive(Clone)]
 pub(crate) struct Struck {
     victims: Victims,
@@ -256,31 +224,35 @@ form! {
     }
 }
 
+group! {
+    StruckKeys => Victims {
+        share: [share] = [Victims::Share(share)],
+        users: [users] = [Victims::Users(users)],
+    }
+}
+
 impl ByKeys for Struck {
     type Keys = StruckKeys;
 
-    fn from_keys(keys: StruckKeys, _: &Fields<'_>) -> Read<Self> {
-        let share = keys.share.unwrap_or(Ratio::NEVER);
+    fn from_keys(mut keys: StruckKeys, _: &Fields<'_>) -> Read<Self> {
         Ok(Self {
-            victims: keys.users.map_or(Victims::Share(share), Victims::Users),
+            victims: keys.take().unwrap_or(Victims::Users(Vec::new())),
             duration: keys.duration,
         })
     }
 
     fn to_keys(&self) -> StruckKeys {
-        let (share, users) = match &self.victims {
-            Victims::Share(share) => (Some(*share), None),
-            Victims::Users(users) => (None, Some(users.clone())),
-        };
-        StruckKeys {
-            share,
-            users,
+        let mut keys = StruckKeys {
+            share: None,
+            users: None,
             duration: self.duration,
-        }
+        };
+        keys.set(self.victims.clone());
+        keys
     }
 }
 
-/// A user of the steps form, by name.
+/// One of the users, in the steps form.
 enum NamedUser {}
 
 impl Form for NamedUser {
@@ -310,7 +282,7 @@ impl Form for NamedUser {
 
 form! {
     /// Each commit takes longer.
-    SlowDisk("`slow_disk`", "{ factor: 20, for: 5s }") => FaultKind = FaultKind::SlowDisk {
+    struct SlowDisk("`slow_disk`", "{ factor: 20, for: 5s }") {
         /// The factor.
         factor: Count<2, 1_000_000>,
         #[key("for")]
@@ -320,7 +292,7 @@ form! {
 
 form! {
     /// Each append to the journal fails.
-    FailDisk("`fail_disk`", "{ for: 2s }") => FaultKind = FaultKind::FailDisk {
+    struct FailDisk("`fail_disk`", "{ for: 2s }") {
         #[key("for")]
         duration: SomeTime,
         /// Whether the outcome of the appends is known only when the fault ends.
@@ -396,7 +368,7 @@ impl Form for OperatorAct {
 }
 
 narrowed! {
-    /// `faults`: ordered by time.
+    /// `faults`: in the order of their moments.
     Faults, List<Fault>, Fault::WHAT, |faults, node, context| {
         for (item, fault) in items::<Fault>(node)?.iter().zip(&*faults) {
             let at = fault.at + lasts(&fault.kind);

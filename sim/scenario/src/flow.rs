@@ -28,6 +28,9 @@ const MAX_NESTING: usize = 16;
 /// The most steps in one run of a flow.
 const MAX_EXPANDED: u64 = 1_000_000;
 
+/// How long an `await` waits by default.
+const USUAL_WAIT: Span = Span::secs(60);
+
 /// The weight of a choice, relative to the others.
 pub(crate) type Weight = Count<1, 1_000>;
 
@@ -114,7 +117,7 @@ form! {
         /// The event's type.
         event: Word<Event>,
         /// The longest wait.
-        within: SomeTime = Span::secs(60),
+        within: SomeTime = USUAL_WAIT,
     }
 }
 
@@ -131,7 +134,7 @@ impl Form for Await {
             return AwaitKeys::read(node, context);
         }
         let event = Word::<Event>::read(node, context)?;
-        let within = Span::secs(60);
+        let within = USUAL_WAIT;
         Ok(Step::Await { event, within })
     }
 

@@ -1,6 +1,6 @@
-//! Forms: a form is one kind of value in scenarios. It defines how the value is read and written,
-//! and its JSON Schema. A form with keys is declared by `form!`, with one row for each key, from
-//! which all three follow.
+//! What a form is: one kind of value as scenarios write it. A form says how it is read, how it is
+//! written, and how editors are to know it. A form with keys is declared by `form!`, one row a key,
+//! from which all three follow.
 
 use serde_json::Value as Json;
 
@@ -11,43 +11,43 @@ use super::node::Node;
 use super::schemas::{Key, Schemas};
 use super::text::Text;
 
-/// One kind of value in scenarios.
+/// One kind of value as scenarios write it.
 pub(crate) trait Form {
-    /// The type of the parsed value.
+    /// What it is read into.
     type Of;
-    /// The name of the kind, for "expected …".
+    /// What one is called, for "expected …".
     const WHAT: &'static str;
-    /// An example, for "write for example …".
+    /// One as it can be written, for "write for example …".
     const EXAMPLE: &'static str;
-    /// Its name among the schema's definitions; `None` if it is inlined.
+    /// Its name among the schema's definitions; none if it stands in its place.
     const NAME: Option<&'static str> = None;
 
-    /// The example for a key with this form.
+    /// The example of a key with this form.
     fn example() -> String {
         Self::EXAMPLE.to_owned()
     }
 
-    /// Parses a value.
+    /// Reads one, or says what is wrong.
     fn read(node: &Node, context: &mut Context) -> Read<Self::Of>;
 
-    /// Writes a value; `None` if its key is omitted.
+    /// Writes one; none if it is written by leaving its key out.
     fn write(value: &Self::Of, context: &Context) -> Option<Text>;
 
-    /// The schema of the values.
+    /// What editors are to accept.
     fn schema(schemas: &mut Schemas) -> Json;
 
-    /// Whether a step's verb is also written without a value.
+    /// Whether a step's verb is written without a value, too.
     fn alone() -> bool {
         false
     }
 
-    /// The value of an absent key without a default; `None` if the key is required.
+    /// What a key means that is left out and has no default; none if it must be there.
     fn left_out() -> Option<Self::Of> {
         None
     }
 }
 
-/// An optional key.
+/// A key that may be left out, which is a value of its own.
 impl<F: Form> Form for Option<F> {
     type Of = Option<F::Of>;
     const WHAT: &'static str = F::WHAT;
@@ -74,25 +74,25 @@ impl<F: Form> Form for Option<F> {
     }
 }
 
-/// A form that is a map with fixed keys.
+/// A form that is a map of keys.
 pub(crate) trait Keyed: Form {
-    /// The description, for editors.
+    /// What it says, for editors.
     const ABOUT: &'static str;
-    /// All accepted keys.
+    /// All that it accepts.
     const KEYS: &'static [Key];
 
     /// Reads the values of all keys.
     fn from_fields(fields: &Fields<'_>, context: &mut Context) -> Read<Self::Of>;
 }
 
-/// A form whose keys differ from the fields of its type.
+/// A form whose keys are not quite the fields of what it is read into.
 pub(crate) trait ByKeys: Sized {
-    /// The form with the keys and their values.
+    /// Its keys and their values.
     type Keys: Keyed<Of = Self::Keys>;
-    /// Converts the keys, or refuses keys that cannot be combined.
+    /// Makes it of its keys, or says what does not go together.
     fn from_keys(keys: Self::Keys, fields: &Fields<'_>) -> Read<Self>;
 
-    /// The keys of a value.
+    /// The keys that say what it is.
     fn to_keys(&self) -> Self::Keys;
 }
 
@@ -187,10 +187,10 @@ macro_rules! form {
                     one_of: &[$($one)?],
                     with: &[$($($with),+)?],
                     needed_with: &[$($($host),+)?],
-                    needed: $crate::form::needed!($form $(= $usual)?),
+                    needed: || $crate::form::usual!($form $(= $usual)?).is_none() && <$form as $crate::form::Form>::left_out().is_none(),
                     example: <$form as $crate::form::Form>::example,
                     schema: |schemas| schemas.of::<$form>(),
-                    usual: $crate::form::usual!($form $(= $usual)?),
+                    usual: || $crate::form::usual_text::<$form>($crate::form::usual!($form $(= $usual)?)),
                 },
             )*];
 
@@ -199,9 +199,12 @@ macro_rules! form {
                 context: &mut $crate::context::Context,
             ) -> $crate::error::Read<$of> {
                 Ok($($path)::+ {
-                    $($field: $crate::form::read_key!(
-                        fields, context, $crate::form::key_name!($field $($key)?), $form $(= $usual)?
-                    ),)*
+                    $($field: $crate::form::read_key::<$form>(
+                        fields,
+                        $crate::form::key_name!($field $($key)?),
+                        $crate::form::usual!($form $(= $usual)?),
+                        context,
+                    )?,)*
                     $(..$others)?
                 })
             }
@@ -235,7 +238,11 @@ macro_rules! form {
                 };
                 Some($crate::text::Text::map([$((
                     $crate::form::key_name!($field $($key)?),
-                    $crate::form::write_key!($field, context, $form $(= $usual)?),
+                    $crate::form::write_key::<$form>(
+                        $field,
+                        $crate::form::usual!($form $(= $usual)?),
+                        context,
+                    ),
                 )),*]))
             }
 
@@ -255,7 +262,7 @@ macro_rules! form {
     };
 }
 
-/// The name of a key: that of its field, unless another is given.
+/// The name of a key: its field's, unless it has another.
 macro_rules! key_name {
     ($field:ident) => {
         stringify!($field)
@@ -265,54 +272,44 @@ macro_rules! key_name {
     };
 }
 
-/// Whether a key is required: it has no default, and its form has none.
-macro_rules! needed {
-    ($form:ty) => {
-        || <$form as $crate::form::Form>::left_out().is_none()
-    };
-    ($form:ty = $usual:expr) => {
-        || false
-    };
-}
-
-/// The written default of a key.
+/// The default of a key, if it has one.
 macro_rules! usual {
     ($form:ty) => {
-        || None
+        None::<$crate::form::Usual<<$form as $crate::form::Form>::Of>>
     };
     ($form:ty = $usual:expr) => {
-        || {
-            let context = $crate::context::Context::default();
-            let text = <$form as $crate::form::Form>::write(&$usual, &context)?;
-            (!text.is_empty()).then(|| text.to_string())
+        Some($crate::form::Usual::<<$form as $crate::form::Form>::Of> {
+            make: || $usual,
+            is: |value| *value == $usual,
+        })
+    };
+}
+
+/// Declares which value the keys of one group make, of which exactly one is there: a row for each
+/// key, with what its form is read into and the value. Both are patterns and expressions alike.
+macro_rules! group {
+    ($keys:ident => $of:ty { $($key:ident: [$($inner:tt)*] = [$($value:tt)*],)* } $($other:pat => $nothing:expr)?) => {
+        impl $keys {
+            /// The value of the key that is there.
+            fn take(&mut self) -> Option<$of> {
+                $(if let Some($($inner)*) = self.$key.take() {
+                    return Some($($value)*);
+                })*
+                None
+            }
+
+            /// Sets the key of a value.
+            fn set(&mut self, value: $of) {
+                match value {
+                    $($($value)* => self.$key = Some($($inner)*),)*
+                    $($other => $nothing,)?
+                }
+            }
         }
     };
 }
 
-macro_rules! read_key {
-    ($fields:ident, $context:ident, $key:expr, $form:ty) => {
-        $crate::form::read_needed::<$form>($fields, $key, $context)?
-    };
-    ($fields:ident, $context:ident, $key:expr, $form:ty = $usual:expr) => {
-        match $fields.get($key) {
-            Some(node) => <$form as $crate::form::Form>::read(node, $context)?,
-            None => $usual,
-        }
-    };
-}
-
-macro_rules! write_key {
-    ($field:ident, $context:ident, $form:ty) => {
-        <$form as $crate::form::Form>::write($field, $context)
-    };
-    ($field:ident, $context:ident, $form:ty = $usual:expr) => {
-        (*$field != $usual)
-            .then(|| <$form as $crate::form::Form>::write($field, $context))
-            .flatten()
-    };
-}
-
-pub(crate) use {form, key_name, needed, read_key, usual, write_key};
+pub(crate) use {form, group, key_name, usual};
 
 impl Schemas {
     /// The schema of a form: a reference if the form has a name.
@@ -324,14 +321,42 @@ impl Schemas {
     }
 }
 
-/// The value of a key without a default.
-pub(crate) fn read_needed<F: Form>(
+/// The default of a key.
+pub(crate) struct Usual<T> {
+    /// Makes it.
+    pub(crate) make: fn() -> T,
+    /// Whether a value is the default.
+    pub(crate) is: fn(&T) -> bool,
+}
+
+/// The default of a key as it is written.
+pub(crate) fn usual_text<F: Form>(usual: Option<Usual<F::Of>>) -> Option<String> {
+    let text = F::write(&(usual?.make)(), &Context::default())?;
+    (!text.is_empty()).then(|| text.to_string())
+}
+
+/// The value of a key, or its default.
+pub(crate) fn read_key<F: Form>(
     fields: &Fields<'_>,
     key: &str,
+    usual: Option<Usual<F::Of>>,
     context: &mut Context,
 ) -> Read<F::Of> {
-    match (fields.get(key), F::left_out()) {
-        (None, Some(value)) => Ok(value),
-        _ => F::read(fields.need(key, &F::example())?, context),
+    if let Some(node) = fields.get(key) {
+        return F::read(node, context);
     }
+    match usual.map(|usual| (usual.make)()).or_else(F::left_out) {
+        Some(value) => Ok(value),
+        None => F::read(fields.need(key, &F::example())?, context),
+    }
+}
+
+/// A value as it is written, unless it is the default.
+pub(crate) fn write_key<F: Form>(
+    value: &F::Of,
+    usual: Option<Usual<F::Of>>,
+    context: &Context,
+) -> Option<Text> {
+    let written = usual.is_none_or(|usual| !(usual.is)(value));
+    written.then(|| F::write(value, context)).flatten()
 }

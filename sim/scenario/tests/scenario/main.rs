@@ -1,5 +1,6 @@
 //! Scenario files: what is accepted, what is refused, and what is written back.
 
+mod drawn;
 mod errors;
 mod mutations;
 mod plans;

@@ -1,0 +1,262 @@
+//! Any plan reads back from its file as it was.
+
+use std::sync::Arc;
+
+use chat_types::{BreakKind, Span};
+use proptest::prelude::*;
+use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::names::{EVENTS, STICK_MOVES, TIMERS};
+use sim_model::outcome::Point;
+use sim_model::plan::{
+    Alphabet, Argument, Delivery, Fault, FaultKind, Grant, Milestone, Need, Net, OperatorAct,
+    OperatorVerb, Outage, Plan, Reached, ScriptStep, ScriptUser, Step, Text, Verb, Victims,
+    Workload,
+};
+use sim_model::protocol::{OpKind, ReadBy};
+use sim_scenario::{parse, to_yaml};
+
+const NAMES: [&str; 6] = ["a", "no", "1", "é: #", "{ x", "\u{202e}\"'"];
+
+fn one<T: Clone + std::fmt::Debug + 'static>(all: &[T]) -> impl Strategy<Value = T> + use<T> {
+    prop::sample::select(all.to_vec())
+}
+
+fn words() -> impl Strategy<Value = Arc<str>> {
+    one(&["", "spam", "lobby", "~", " - x\n", "漢字 🦀", "2s"]).prop_map(Arc::from)
+}
+
+/// A duration that lies within what every key takes.
+fn time() -> impl Strategy<Value = Span> {
+    (1_u64..5_000).prop_map(Span::millis)
+}
+
+fn ratio() -> impl Strategy<Value = Ratio> {
+    (1_u32..9, 9_u32..99).prop_map(|(over, under)| Ratio::new(over, under).expect("a share"))
+}
+
+fn table() -> impl Strategy<Value = Arc<Quantiles>> {
+    let shape = prop_oneof![
+        (1_u64..9_000).prop_map(Shape::Fixed),
+        (1_u64..90, 90_u64..9_000).prop_map(|(low, high)| Shape::Uniform(low, high)),
+        (1_u64..90, 90_u64..9_000).prop_map(|(p50, p99)| Shape::Lognormal { p50, p99 }),
+    ];
+    shape.prop_map(|shape| Arc::new(Quantiles::new(shape)))
+}
+
+fn text() -> impl Strategy<Value = Text> {
+    let alphabet = one(&[Alphabet::Words, Alphabet::Unicode]);
+    prop_oneof![
+        words().prop_map(Text::Words),
+        table().prop_map(Text::Length),
+        (alphabet, table()).prop_map(|(alphabet, length)| Text::Letters(alphabet, length)),
+    ]
+}
+
+fn verb() -> impl Strategy<Value = Verb> {
+    let grant = || one(&[Grant::Unnamed, Grant::Latest]);
+    let maybe = || prop::option::of(words());
+    let plain: Vec<_> = OpKind::ALL.iter().filter_map(|kind| kind.plain()).collect();
+    let by = one(&[ReadBy::Handle, ReadBy::ReaderId]);
+    let interests = prop::collection::vec(one(&NAMES).prop_map(Arc::from), 0..3);
+    prop_oneof![
+        (maybe(), maybe(), interests).prop_map(|(name, user_id, interests)| Verb::EnterQueue {
+            name,
+            user_id,
+            interests: interests.into(),
+        }),
+        (words(), 1_u32..9, maybe()).prop_map(|(room, rooms, name)| Verb::Login {
+            room,
+            rooms,
+            name
+        }),
+        text().prop_map(Verb::Send),
+        text().prop_map(Verb::Append),
+        (time(), by).prop_map(|(wait, by)| Verb::Check { wait, by }),
+        (prop::option::of(1_u64..99), 1_u32..99)
+            .prop_map(|(before, limit)| Verb::History { before, limit }),
+        grant().prop_map(Verb::TalkingStick),
+        grant().prop_map(Verb::Undo),
+        grant().prop_map(Verb::Reset),
+        words().prop_map(|reason| Verb::Report { reason }),
+        (prop::option::of(one(BreakKind::ALL)), maybe())
+            .prop_map(|(kind, excuse)| Verb::Break { kind, excuse }),
+        Just(Verb::Mood),
+        one(&plain).prop_map(Verb::Plain),
+    ]
+}
+
+fn delivery() -> impl Strategy<Value = Option<Delivery>> {
+    let delivery = prop_oneof![time().prop_map(Delivery::After), Just(Delivery::Lost)];
+    prop::option::of(delivery)
+}
+
+fn attempt() -> impl Strategy<Value = Net> {
+    (delivery(), delivery(), delivery()).prop_map(|(request, duplicate, reply)| Net {
+        request,
+        duplicate,
+        reply,
+        ..Net::default()
+    })
+}
+
+fn step() -> impl Strategy<Value = ScriptStep> {
+    let arguments = [Argument::Room, Argument::Key, Argument::Retries];
+    let leave_out = prop::sample::subsequence(arguments.to_vec(), 0..=3);
+    let push = prop::option::of((0_u32..6, time()));
+    let retries = prop::collection::vec(attempt(), 0..3);
+    let call = (verb(), leave_out, attempt(), push, retries);
+    let call = call.prop_map(|(verb, leave_out, net, push, retries)| {
+        let push = push.map(|(user, time)| (user, Delivery::After(time)));
+        let push = push.into_iter().collect();
+        let net = Net {
+            push,
+            retries,
+            ..net
+        };
+        (Step::Call(verb), leave_out, net)
+    });
+    let leaving = prop::option::of(time()).prop_map(Step::Disconnect);
+    let leaving = leaving.prop_map(|step| (step, Vec::new(), Net::default()));
+    let what = prop_oneof![4 => call, 1 => leaving];
+    (time(), 0_u32..6, what).prop_map(|(at, user, (what, leave_out, net))| ScriptStep {
+        at,
+        user,
+        what,
+        leave_out,
+        net,
+    })
+}
+
+fn fault() -> impl Strategy<Value = Fault> {
+    let victims = || {
+        let users = prop::sample::subsequence((0..6).collect::<Vec<u32>>(), 1..4);
+        prop_oneof![
+            ratio().prop_map(Victims::Share),
+            users.prop_map(Victims::Users)
+        ]
+    };
+    let struck = || (victims(), time());
+    let how = one(&[Outage::Stop, Outage::Crash, Outage::CrashUnsynced]);
+    let act = (one(OperatorVerb::ALL), prop::option::of(0_u32..6));
+    let kind = prop_oneof![
+        (time(), how).prop_map(|(down_for, how)| FaultKind::Down { down_for, how }),
+        (1_u32..99).prop_map(
+            |max_queue| FaultKind::Configure(Box::new(chat_types::Config {
+                max_queue,
+                ..chat_types::Config::default()
+            }))
+        ),
+        struck().prop_map(|(victims, duration)| FaultKind::Partition { victims, duration }),
+        struck().prop_map(|(victims, duration)| FaultKind::SlowReaders { victims, duration }),
+        struck().prop_map(|(victims, duration)| FaultKind::Suspend { victims, duration }),
+        (2_u32..9, time()).prop_map(|(factor, duration)| FaultKind::SlowDisk { factor, duration }),
+        (time(), any::<bool>())
+            .prop_map(|(duration, unknown)| FaultKind::FailDisk { duration, unknown }),
+        time().prop_map(|by| FaultKind::ClockJump { by }),
+        Just(FaultKind::LoseReplies),
+        act.prop_map(|(verb, user)| FaultKind::Operator(OperatorAct { verb, user })),
+    ];
+    let reached = prop_oneof![
+        one(Point::ALL).prop_map(|point| Reached::Sometimes(point.name())),
+        one(&STICK_MOVES).prop_map(Reached::Stick),
+        one(&TIMERS).prop_map(Reached::Timer),
+    ];
+    let milestone = (reached, 1_u32..9).prop_map(|(reached, count)| Milestone { reached, count });
+    let need = one(&[Need::Required, Need::Optional]);
+    let milestone = prop::option::of(milestone);
+    (time(), milestone, kind, need).prop_map(|(at, milestone, kind, need)| Fault {
+        at,
+        milestone,
+        kind,
+        need,
+    })
+}
+
+/// A plan of the steps form, with users who have odd names.
+fn plan() -> impl Strategy<Value = Plan> {
+    let stream = one(&[None, Some(ReadBy::Handle), Some(ReadBy::ReaderId)]);
+    let steps = prop::collection::vec(step(), 1..6);
+    let faults = prop::collection::vec(fault(), 0..4);
+    (stream, steps, faults, table(), ratio(), 1_u64..99).prop_map(
+        |(stream, mut steps, mut faults, latency, loss, seed)| {
+            let base = "users: [a]\nsteps: [{ at: 0s, user: a, do: login }]\n";
+            let mut plan = parse("drawn.yaml", base).expect("a scenario");
+            let user = |name: &str| ScriptUser {
+                name: name.to_owned(),
+                stream: stream.is_some(),
+                stream_by: stream.unwrap_or_default(),
+                opens: Vec::new(),
+            };
+            steps.sort_by_key(|step| step.at);
+            faults.sort_by_key(|fault| fault.at);
+            let users = NAMES.iter().map(|name| user(name)).collect();
+            plan.workload = Workload::Steps { users, steps };
+            plan.faults = faults;
+            plan.network.latency = latency;
+            plan.network.loss = loss;
+            plan.seed = seed;
+            plan
+        },
+    )
+}
+
+/// A flow of one step of each kind that only flows have.
+fn flow() -> impl Strategy<Value = Vec<Step>> {
+    let wait = (one(&EVENTS), time()).prop_map(|(event, within)| Step::Await { event, within });
+    let leaf = prop_oneof![
+        table().prop_map(Step::Think),
+        wait,
+        verb().prop_map(Step::Call)
+    ];
+    let step = leaf.prop_recursive(3, 12, 3, |inner| {
+        let steps = prop::collection::vec(inner, 0..3).prop_map(Arc::<[Step]>::from);
+        let choice = (1_u32..9, steps.clone())
+            .prop_map(|(weight, steps)| sim_model::plan::Choice { weight, steps });
+        let choices = prop::collection::vec(choice, 1..3).prop_map(Arc::from);
+        prop_oneof![
+            (1_u32..9, steps).prop_map(|(count, steps)| Step::Loop { count, steps }),
+            choices.prop_map(Step::Choose),
+        ]
+    });
+    prop::collection::vec(step, 0..4)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_plan_of_steps_reads_back_as_it_was(plan in plan()) {
+        let written = to_yaml(&plan);
+        let read = parse("drawn.yaml", &written);
+        let read = read.map_err(|error| TestCaseError::fail(format!("{error:?}\n{written}")))?;
+        prop_assert_eq!(format!("{:?}", read), format!("{:?}", plan), "{}", written);
+    }
+
+    #[test]
+    fn a_flow_reads_back_as_it_was(steps in flow()) {
+        let base = "phases: [{ pause: 9s }]\nscenarios: [{ name: a, flow: [login] }]\n";
+        let mut plan = parse("drawn.yaml", base).expect("a scenario");
+        let Workload::Phases { personas, .. } = &mut plan.workload else {
+            unreachable!("it has phases");
+        };
+        // Whatever follows can work: the user is in the queue and in a room, and claims the stick.
+        let first = personas[0].flow.to_vec();
+        let calls = ["enter_queue", "login", "talking_stick"].map(|verb| parse(
+            "one.yaml",
+            &format!("users: [a]\nsteps: [{{ at: 0s, user: a, do: {verb} }}]\n"),
+        ));
+        let calls = calls.map(|plan| match plan.expect("a call").workload {
+            Workload::Steps { steps, .. } => steps[0].what.clone(),
+            Workload::Phases { .. } => unreachable!("it has steps"),
+        });
+        let loops = Step::Loop { count: 2, steps: steps.into() };
+        let flow = [first, calls.to_vec(), vec![loops]].concat();
+        Arc::make_mut(&mut personas[0]).flow = flow.into();
+        let written = to_yaml(&plan);
+        // What has left the room or the queue may make a later step impossible, and that is refused.
+        match parse("drawn.yaml", &written) {
+            Ok(read) => prop_assert_eq!(format!("{:?}", read), format!("{:?}", plan), "{}", written),
+            Err(error) => prop_assert!(error.message().contains("cannot work here"), "{error:?}\n{written}"),
+        }
+    }
+}

@@ -109,7 +109,7 @@ pub struct Load {
     pub held: usize,
     /// Open event streams.
     pub streams: usize,
-    /// Addresses whose calls or registrations are counted against a rate.
+    /// The number of addresses whose calls or registrations count towards a rate.
     pub addresses: usize,
 }
 

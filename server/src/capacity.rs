@@ -46,10 +46,10 @@ pub struct Limits {
     pub woken: Option<Speed>,
 }
 
-/// How many connections, sessions or streams one source may have where there are few.
+/// The least number of connections, sessions or streams for one source, if the pools are small.
 const LEAST: u64 = 128;
 
-/// How many bytes of requests or of answers it may have where there are few.
+/// The least number of bytes of requests or of answers for one source, if the pools are small.
 const LEAST_BYTES: u64 = 2 << 20;
 
 impl Default for Limits {
@@ -164,7 +164,7 @@ pub const PART: u64 = 512;
 /// long.
 pub const CONNECTING: u64 = 4;
 
-/// How many participants one source may have by itself.
+/// The default number of participants for one source.
 const USUAL: u64 = 64;
 
 impl Speed {
@@ -182,13 +182,14 @@ impl Speed {
 /// allocation of its memory, takes about as much processor time as so many bytes.
 pub const OPENING: u64 = 128 * 1_024;
 
-/// How many checks of one source that wait are answered at once when something happens; the others
-/// follow at the rate of its requests. Each wakes a connection of the source, whose client sends the next
-/// check immediately: were all members of a large room answered at once, others would wait for all of
-/// them.
+/// The number of waiting checks of one source that are answered at once by one event; the others
+/// follow at the rate of the source's requests. Each answer wakes a connection of the source, whose
+/// client sends the next check immediately. If all members of a large room were answered at once,
+/// other clients would wait for all of them.
 const WOKEN: u64 = 8;
 
-/// How many requests a second one source may make, however few calls its participants may.
+/// The least number of requests per second for one source, even if its participants may make fewer
+/// calls.
 const LEAST_REQUESTS: u64 = 1_000;
 
 /// The rate of bytes of texts for each participant of a source: several times the output of a
@@ -239,7 +240,7 @@ pub struct Capacity {
     pub texts: Rate,
     /// Bytes of answers.
     pub answered: Rate,
-    /// Answers of checks that waited.
+    /// The rate of answers to checks that waited.
     pub woken: Rate,
 }
 

@@ -19,8 +19,8 @@ impl Clock {
         Self::start_after(Time(0))
     }
 
-    /// A clock that goes from now on, or from this instant where the machine's clock is behind it:
-    /// it may have been set back since the last entry of the journal.
+    /// A clock that starts now, or at `last` if the machine's clock is before it: the clock may
+    /// have been set back since the last entry of the journal.
     #[must_use]
     pub fn start_after(last: Time) -> Self {
         let wall = SystemTime::now()

@@ -55,7 +55,7 @@ struct Agent {
     name: String,
     service: Service,
     origin: RequestOrigin,
-    /// Everything up to here was read.
+    /// The position up to which everything was read.
     cursor: u64,
 }
 

@@ -46,7 +46,7 @@ pub const MAX_QUEUED: usize = 16_384;
 pub struct Answered {
     /// The outcome.
     pub outcome: Result<Response, Reject>,
-    /// Who and where the caller is now.
+    /// The caller's identity and rooms after the call.
     pub context: CallerContext,
 }
 

@@ -89,7 +89,7 @@ const LOOK: Duration = Duration::from_secs(1);
 pub struct Caller {
     /// Its address, for rate limits and bans.
     pub address: Address,
-    /// Where the owner of the bearer token mints participants, if there is a token.
+    /// The scope of participants that the owner of the bearer token registers, if there is a token.
     pub scope: Option<Arc<CallerScope>>,
 }
 
@@ -97,10 +97,10 @@ pub struct Caller {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator(pub Arc<str>);
 
-/// How the guard is kept.
+/// The options of the guard.
 #[derive(Debug)]
 pub struct GuardOptions {
-    /// The hosts that are answered for.
+    /// The hosts that the server answers for.
     pub hosts: AllowedHosts,
     /// The tokens of users; if there are none, no request needs a token.
     pub tokens: Option<Arc<TokenFile>>,
@@ -133,10 +133,10 @@ struct Guard {
     bodies: Bodies,
 }
 
-/// Wraps the whole app with the guard: every route that it has by now, and its fallback. With
-/// tokens there is `/session` besides, where the page exchanges one for a cookie. A method that a
-/// route does not take is told in the shape of all errors. It has to be called on a runtime, where
-/// it starts what looks after the tokens.
+/// Wraps the whole app with the guard: all its current routes, and its fallback. With tokens it
+/// adds `/session`, where the page exchanges a token for a cookie. A method that a route does not
+/// support gets the common error format. It must be called on a runtime, because it starts the task
+/// that maintains the tokens.
 pub fn wrap(app: Router, service: Service, options: GuardOptions) -> Router {
     let sessions = Arc::<PageSessions>::default();
     let app = if options.tokens.is_some() || options.operators.is_some() {
@@ -159,13 +159,13 @@ pub fn wrap(app: Router, service: Service, options: GuardOptions) -> Router {
         bodies,
     });
     tokio::spawn(look_after(Arc::downgrade(&guard)));
-    // Bodies are limited here already.
+    // Bodies are already limited by the guard.
     app.method_not_allowed_fallback(other_method)
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(guard, pass))
 }
 
-/// Reads files of tokens that changed, and ends what is over, as long as the guard is there.
+/// Reloads changed token files, and ends what expired or was revoked, as long as the guard exists.
 async fn look_after(guard: Weak<Guard>) {
     let mut ticks = tokio::time::interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -188,7 +188,7 @@ async fn look_after(guard: Weak<Guard>) {
     }
 }
 
-/// Lets a request in, or says why not. No browser guesses what an answer is.
+/// Admits a request, or refuses it. The header against content sniffing is on every answer.
 async fn pass(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let source = guard.source(&request);
     let mut response = match guard.admit(request, source.address).await {
@@ -210,8 +210,8 @@ async fn pass(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> 
 }
 
 impl Guard {
-    /// The request as the app is to see it; and what is cancelled when its caller may not be served
-    /// any longer.
+    /// The request as the app receives it, and a token that is cancelled when its caller may no
+    /// longer be served.
     async fn admit(
         &self,
         request: Request,
@@ -220,10 +220,10 @@ impl Guard {
         let (mut head, body) = request.into_parts();
         let known = self.let_in(&head);
         let scope = known.as_ref().ok().and_then(Known::scope).cloned();
-        // The owner of a token is one place, wherever it calls from.
+        // All calls with one token count as one address.
         let token = scope.as_ref().and_then(|scope| scope.id());
         let address = token.map_or(address, |id| self.service.secrets().address_of_scope(&id));
-        // One that is turned away waits its turn as well.
+        // A refused request also waits for its turn.
         let capacity = self.service.capacity();
         let mut patience = MAX_WAIT;
         let turn = capacity.requests.spend(address, 1, &mut patience).await;
@@ -357,7 +357,7 @@ impl Known {
         known
     }
 
-    /// Where the token's owner mints participants.
+    /// The scope in which the token's owner registers participants.
     fn scope(&self) -> Option<&Arc<CallerScope>> {
         let owner = self.caller.as_ref().or(self.operator.as_ref());
         owner.map(|owner| &owner.scope)

@@ -37,7 +37,7 @@ pub const HANDLE_HEADER: &str = "chat-handle";
 /// The options of plain HTTP.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
-    /// Whether names alone are believed, as the older client has it.
+    /// Whether a name identifies a participant, as the older client expects.
     pub usernames: Usernames,
     /// Whether there are operators.
     pub admin: Admin,
@@ -58,12 +58,12 @@ impl Default for HttpOptions {
     }
 }
 
-/// Whether a username is as good as a handle.
+/// Whether a username replaces a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usernames {
-    /// It is: for older clients, on loopback.
+    /// It does: for older clients, on loopback.
     Trusted,
-    /// It is not.
+    /// It does not.
     NotTrusted,
 }
 
@@ -90,8 +90,8 @@ struct Shared {
 
 type Http = Arc<Shared>;
 
-/// The routes of plain HTTP, and the answer where there is no route. To be wrapped by
-/// [`crate::guard::guard`] with whatever else the server serves.
+/// The routes of plain HTTP, and the fallback. The app that combines them with the other routes
+/// must be wrapped by [`crate::guard::wrap`].
 pub fn router(service: Service, options: &HttpOptions) -> Router {
     let shared = Shared {
         service,

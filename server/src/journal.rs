@@ -63,7 +63,7 @@ pub trait Journal: Send {
     /// Appends all of these entries, or none. `now` is the instant of the request.
     fn append(&mut self, now: Time, entries: &[Entry]) -> Append;
 
-    /// Flushes buffered data and closes files: no append follows. `hub` is the state after the last
-    /// batch whose fate was reported.
+    /// Flushes buffered data and closes files; no append follows. `hub` is the state after the last
+    /// batch with a reported outcome.
     fn close(&mut self, hub: &Hub);
 }

@@ -35,7 +35,7 @@ pub use pace::Pace;
 /// The limits of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
-    /// How long a request's head may take to arrive.
+    /// The time limit for the headers of a request.
     pub head: Duration,
     /// The least rate at which a peer reads.
     pub pace: Pace,

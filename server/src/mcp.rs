@@ -52,7 +52,7 @@ pub type CallerOf = Arc<dyn Fn(&Parts) -> Caller + Send + Sync>;
 /// The options of MCP.
 #[derive(Clone)]
 pub struct McpOptions {
-    /// The toolsets that `/mcp` offers; each of them has a path of its own, too.
+    /// The toolsets of `/mcp`; each also has its own path.
     pub toolsets: Vec<Toolset>,
     /// Identifies callers.
     pub caller: CallerOf,
@@ -73,7 +73,7 @@ pub struct McpOptions {
 }
 
 impl McpOptions {
-    /// What is usual, for callers that are told apart like this.
+    /// The default options, with this way to identify callers.
     #[must_use]
     pub fn new(caller: CallerOf, closing: CancellationToken) -> Self {
         Self {
@@ -101,8 +101,8 @@ impl std::fmt::Debug for McpOptions {
 
 /// The routes of MCP: `/mcp`, and a path below it for each toolset.
 ///
-/// Host and Origin are not looked at here: that is the business of the guard in front. It has to be
-/// called on a runtime, where it starts what ends forgotten sessions.
+/// Host and Origin are not checked here, because the guard checks them. It must be called on a
+/// runtime, because it starts the task that ends expired sessions.
 pub fn router(service: &Service, options: &McpOptions) -> Router {
     let sessions = Arc::new(Sessions::new(service.clone(), options));
     sessions::expire(&sessions, options);
@@ -122,8 +122,8 @@ pub fn router(service: &Service, options: &McpOptions) -> Router {
     ))
 }
 
-/// How the library is set up: it checks no hosts, and offers no ids to resume by on streams of
-/// its own, since what those carry cannot be repeated.
+/// The library's configuration: it checks no hosts, and its own streams have no ids for resumption,
+/// because their content cannot be repeated.
 fn config(options: &McpOptions) -> StreamableHttpServerConfig {
     StreamableHttpServerConfig::default()
         .disable_allowed_hosts()

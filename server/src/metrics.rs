@@ -35,7 +35,7 @@ struct ByCode {
     code: &'static str,
 }
 
-/// By why a caller is turned away.
+/// By reason of the refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByKind {
     why: &'static str,

@@ -49,7 +49,7 @@ struct Inner {
     upstream: Upstream,
     tools: Vec<Tool>,
     scope: CallerScope,
-    /// How each participant was registered, to do so again.
+    /// The arguments of each registration, to repeat it.
     registered: Mutex<Vec<Registration>>,
     /// Held during a registration, so that concurrent calls register only one participant.
     minting: tokio::sync::Mutex<()>,

@@ -78,7 +78,7 @@ fn exact(said: &Said) -> Option<String> {
 }
 
 struct Renderer<'a> {
-    /// The public id of the one who is spoken to.
+    /// The public id of the caller.
     me: Option<String>,
     fence: Fence<'a>,
     lines: Vec<String>,
@@ -116,7 +116,7 @@ impl Renderer<'_> {
         self.say(format!("next: {}", after_refusal(tool, refusal)));
     }
 
-    /// Who and where the caller is, by ids alone: names would need a fence in every answer.
+    /// The caller's identity and rooms, by ids only: names would need a fence in every answer.
     fn standing(&mut self, context: &CallerContext) {
         let Some(me) = &context.me else {
             return;

@@ -11,13 +11,14 @@ use tokio_util::sync::CancellationToken;
 use crate::identity::Handle;
 use crate::tools::Mint;
 
-/// How many participants of one scope are told apart. Of more it is only known that there are.
+/// The most participants of one scope that are known individually. Beyond it, only their existence
+/// is known.
 const MAX_KNOWN: usize = 64;
 
-/// A scope, and the participants that were registered in it.
+/// A scope: the participants that share an implicit identity, such as a session's or a token's.
 #[derive(Debug, Default)]
 pub struct CallerScope {
-    /// Its name among all scopes; none where its address says as much.
+    /// Its id, unique among all scopes; `None` if its address identifies it.
     id: Option<Arc<str>>,
     known: Mutex<Vec<Known>>,
     /// The handle of the first participant without a chosen name: if the call that minted it was

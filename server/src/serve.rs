@@ -222,7 +222,7 @@ fn app(
 }
 
 fn mcp_options(settings: &Settings, closing: &CancellationToken) -> mcp::McpOptions {
-    // The guard has been passed, and has said who calls.
+    // The guard has admitted the request, and identified its caller.
     let caller = |head: &axum::http::request::Parts| {
         let caller = head.extensions.get::<guard::Caller>().cloned();
         caller.unwrap_or_default()

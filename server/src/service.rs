@@ -28,7 +28,7 @@ pub use outcome::{CallOutcome, HandleUse};
 
 use caller::{IdentifiedCaller, turn_to_mint};
 
-/// The tools, for every transport. Cheap to clone.
+/// The tools, for all transports. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Service {
     node: NodeClient,
@@ -93,7 +93,7 @@ impl Service {
         &self.barred
     }
 
-    /// Asks the node, and tells where an address is banned.
+    /// Calls the node, and reports a ban of the address.
     async fn call(&self, address: Address, request: Request) -> Answered {
         let answered = self.node.call(address, request).await;
         self.tell_banned(address, answered.outcome.as_ref().err());
@@ -146,7 +146,7 @@ impl Service {
         outcome
     }
 
-    /// Asks what was read and checked.
+    /// Performs a parsed call.
     pub async fn ask(&self, tool: Tool, asked: ParsedCall, origin: &RequestOrigin) -> CallOutcome {
         let began = Instant::now();
         let room = self.room_for(&asked, origin.address).await;
@@ -163,7 +163,7 @@ impl Service {
         self.counted(began, outcome)
     }
 
-    /// Asks the node. Who reads without a handle is registered first.
+    /// Calls the node. A read without a handle registers first.
     async fn answer(
         &self,
         known: &IdentifiedCaller,
@@ -180,7 +180,8 @@ impl Service {
             if arrived.outcome.is_err() {
                 return arrived;
             }
-            // The read uses the handle. Were it given up, the next call would mint it no more.
+            // The read uses the handle. If the call were cancelled, the next call could not
+            // register with it again.
             if let (Some(scope), Some(me)) = (&origin.scope, &arrived.context.me) {
                 scope.minted(&known.handle, &me.who.name);
             }
@@ -190,7 +191,8 @@ impl Service {
         let request = self.request(known, asked);
         let answered = self.call(address, request).await;
         if may_wait && let Some(turn) = self.capacity.woken.book(address, 1) {
-            // One event answers the checks of a whole room: those of one source leave in turn.
+            // One event answers the checks of a whole room; the answers of one source leave in
+            // turn.
             tokio::time::sleep(turn).await;
         }
         answered
@@ -236,9 +238,10 @@ impl Service {
         }
     }
 
-    /// Refuses reads of lists and of several past messages while memory is short. A check is answered,
-    /// since it makes room. So is a read of one message, by which `/reconnect` finds its caller. A text
-    /// waits until its source may add it, and is refused when memory is far too short.
+    /// Refuses reads of lists and of several past messages while memory is short. A check is
+    /// answered, because it frees memory. A read of one message is also answered, because
+    /// `/reconnect` uses it to find its caller. A text waits until its source may add it, and is
+    /// refused when memory is very short.
     async fn room_for(&self, asked: &ParsedCall, source: Address) -> Result<(), Refusal> {
         let capacity = &self.capacity;
         if matches!(
@@ -281,7 +284,7 @@ impl Service {
         }
     }
 
-    /// Registers nobody, and leaves: everything of this participant is forgotten.
+    /// Unregisters the participant, without registering one: its whole state is removed.
     pub async fn unregister(&self, handle: &Handle, origin: &RequestOrigin) -> Answered {
         let known = self.known(handle.clone());
         let call = command_call(known.caller, None, Command::Unregister);

@@ -39,7 +39,7 @@ pub struct Settings {
     pub grace: Span,
     /// The memory above which requests that hold memory are refused.
     pub memory_limit: MemoryLimit,
-    /// Where the journal is kept; in memory alone when there is nothing.
+    /// The options of a durable journal; in memory if there are none.
     pub journal: Option<journal::Options>,
     /// The limits of the core.
     pub limits: Config,
@@ -51,7 +51,7 @@ pub struct Settings {
     pub fixtures: Fixtures,
 }
 
-/// Settings that cannot be.
+/// An invalid setting.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum SettingsError {

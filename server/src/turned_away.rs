@@ -166,9 +166,9 @@ impl Lines {
 /// The consequence of a wrong token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is refused for what it did.
+    /// It is refused because of its content.
     HttpError,
-    /// It sent too many: it is to come again after so long.
+    /// It sent too many requests, and may retry after this time.
     TooMany(Duration),
 }
 

@@ -45,7 +45,7 @@ pub struct Console<'a> {
     pub paint: Paint,
     /// Colour on the standard error.
     pub error_paint: Paint,
-    /// The columns of the terminal on the standard error.
+    /// The columns of the terminal at standard error.
     pub error_columns: usize,
     /// Shows a line while a run goes on, or erases it.
     pub live: &'a mut dyn FnMut(Option<&str>),

@@ -65,7 +65,7 @@ fn live_bar() -> ProgressBar {
     }
 }
 
-/// Columns of the terminal; as many as any error takes where there is none.
+/// The columns of the terminal at standard error; without a terminal, as many as any error needs.
 fn columns() -> usize {
     let size = console::Term::stderr().size_checked();
     size.map_or(usize::MAX, |(_, columns)| columns.into())

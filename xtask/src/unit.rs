@@ -1,4 +1,4 @@
-//! The systemd unit says nothing that systemd does not know, and confines the server.
+//! Checks that systemd accepts the unit, and that the unit confines the server.
 
 use std::fs;
 use std::path::Path;
@@ -10,13 +10,13 @@ use crate::programs::{run, there_or_installed};
 
 const UNIT: &str = "deploy/talking-stick.service";
 
-/// Where the unit looks for the server.
+/// The line of the unit with the server's path.
 const PROGRAM: &str = "ExecStart=/usr/local/bin/talking-stick ";
 
-/// The most exposure that `systemd-analyze security` may find, in tenths: it calls 20 the end of OK.
+/// The highest exposure from `systemd-analyze security`, in tenths: up to 20 it rates a unit OK.
 const EXPOSURE: &str = "--threshold=20";
 
-/// Has systemd read the unit.
+/// Checks the unit with systemd's own tools.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     if !cfg!(target_os = "linux") {
         return Outcome::Skipped("systemd is of Linux alone".into());
@@ -40,7 +40,7 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     Outcome::Passed
 }
 
-/// Writes the unit with a program that is there, since `verify` asks for one, and returns where.
+/// Writes the unit with an existing program, which `verify` requires; returns the path.
 fn copy(root: &Path) -> Result<String, String> {
     let text = fs::read_to_string(root.join(UNIT)).map_err(|error| format!("{UNIT}: {error}"))?;
     let this = std::env::current_exe().map_err(|error| format!("no program: {error}"))?;

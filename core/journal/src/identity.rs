@@ -1,4 +1,4 @@
-//! Which journal it is.
+//! The identity of a journal.
 
 use std::fmt;
 
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::link::Link;
 
-/// What is drawn once for a journal and never changes.
+/// The values drawn once for a journal, which never change.
 ///
 /// The first link of a journal is made of its identity. A journal whose identity was changed or
 /// exchanged therefore breaks at its first record or snapshot: a server never starts with a secret
-/// under which no handle is known.
+/// for which all handles are unknown.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The number of the journal among all journals.
+    /// The number that distinguishes this journal from all others.
     pub realm: u128,
     /// The seed of all the core's randomness.
     pub seed: u64,
-    /// The server's secret, from which handles and their hashes follow.
+    /// The server's secret, from which handles and their hashes are derived.
     pub secret: [u8; 32],
 }
 

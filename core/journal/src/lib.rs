@@ -1,17 +1,17 @@
-//! The journal of a chat server, as bytes: what is written, and how a server recovers from it.
+//! The format of a chat server's journal, and the recovery from it.
 //!
 //! A journal is a sequence of *records*. One record holds one batch of the node: its entries, the
-//! position of the first one, and the instant of all of them. Every record contains the *link* of the
-//! record before it, so that the records form a chain: a record that is missing, changed, doubled or
-//! of another journal breaks the chain, and [`recover`] says at which position.
+//! position of the first one, and the instant of all of them. Every record contains the *link* of
+//! the previous record, so that the records form a chain. A missing, changed, duplicated or foreign
+//! record breaks the chain, and [`recover`] reports its position.
 //!
 //! A *snapshot* is the whole state at one position. It holds the link of that position, so that the
-//! chain goes on from it. The *mark* names the last position whose callers may have received answers:
-//! a journal that ends before its mark has lost acknowledged entries, and is refused.
+//! chain continues from it. The *mark* is the last position whose callers may have received
+//! answers: a journal that ends before its mark has lost acknowledged entries, and is refused.
 //!
 //! The crate does no I/O. A [`Store`] reads what was written: a database in the server, a simulated
-//! disk in the simulator. The promise that both keep: **an acknowledged entry is there after a
-//! recovery, or the recovery is refused**.
+//! disk in the simulator. Both guarantee: **an acknowledged entry is present after a recovery, or
+//! the recovery is refused**.
 
 mod identity;
 mod link;

@@ -1,36 +1,36 @@
-//! What joins a record to the one before it.
+//! The link between a record and the previous one.
 
 use std::fmt;
 
 use chat_core::mix_bytes;
 use serde::{Deserialize, Serialize};
 
-/// A checksum of everything up to one place of a journal: of the link before it, and of the bytes
-/// since then.
+/// A checksum of a journal up to one place: of the previous link, and of the bytes since then.
 ///
-/// Every step of [`mix_bytes`] is a bijection of the state, so a change within one word of eight bytes
-/// always changes the link; any other change goes unseen once in 2^128. The link is a checksum and no
-/// signature: it detects what disks do, not what a person with access to the files does.
+/// Every step of [`mix_bytes`] is a bijection of the state, so a change within one word of eight
+/// bytes always changes the link; any other change is missed with a probability of 2^-128. The link
+/// is a checksum and not a signature: it detects errors of disks, not changes by a person with
+/// access to the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link(u64, u64);
 
-/// How many bytes a link takes where it is written.
+/// The size of a stored link.
 pub(crate) const LINK_BYTES: usize = 16;
 
-/// Separates the second lane of a link from the first.
+/// The initial value of the second lane, which distinguishes it from the first.
 const SECOND_LANE: u64 = 0x6a09_e667_f3bc_c908;
 
 impl Link {
-    /// The link before everything.
+    /// The link before the first byte.
     pub(crate) const NONE: Self = Self(0, SECOND_LANE);
 
-    /// The link behind these bytes, which stand behind `self`.
+    /// The link after these bytes, which follow `self`.
     #[must_use]
     pub fn over(self, bytes: &[u8]) -> Self {
         Self(mix_bytes(self.0, bytes), mix_bytes(self.1, bytes))
     }
 
-    /// The link as it is written, little-endian.
+    /// The stored form of the link, little-endian.
     #[must_use]
     pub fn to_bytes(self) -> [u8; LINK_BYTES] {
         let mut bytes = [0; LINK_BYTES];
@@ -39,14 +39,14 @@ impl Link {
         bytes
     }
 
-    /// Appends the checksum of `bytes` to them.
+    /// Appends their checksum to `bytes`.
     pub(crate) fn close(self, bytes: &mut Vec<u8>) -> Self {
         let link = self.over(bytes);
         bytes.extend_from_slice(&link.to_bytes());
         link
     }
 
-    /// Splits bytes that end with their checksum. None where the checksum is another one.
+    /// Splits bytes from the checksum at their end. `None` if the checksum does not match.
     pub(crate) fn open(self, bytes: &[u8]) -> Option<(&[u8], Self)> {
         let length = bytes.len().checked_sub(LINK_BYTES)?;
         let (content, written) = bytes.split_at(length);
@@ -65,7 +65,7 @@ impl fmt::Display for Link {
 mod tests {
     use super::Link;
 
-    /// These links stand in the journals of every server.
+    /// These links are in the journals of every server, and must not change.
     #[test]
     fn links_are_the_same_in_every_build() {
         let link = Link::NONE.over(b"a journal").over(b"and its next record");

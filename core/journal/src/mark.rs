@@ -1,9 +1,9 @@
-//! The mark: up to which position callers may have received answers.
+//! The mark: the position up to which callers may have received answers.
 //!
-//! It is one small file of two slots, written in turns after each commit. A crash in the midst of a
-//! write damages one slot at most, and the other one holds the mark before. The operating system
-//! writes the file out by itself, and the server has it do so each second: after a loss of power the
-//! mark may therefore be older than the journal, and never newer.
+//! It is one small file of two slots, written alternately after each commit. A crash during a write
+//! damages at most one slot; the other one holds the previous mark. The operating system writes the
+//! file to the disk by itself, and the server makes it do so every second. After a loss of power
+//! the mark may therefore be older than the journal, but never newer.
 
 use chat_core::Position;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::link::Link;
 use crate::record::Chain;
 
-/// How many bytes one slot takes in the file.
+/// The size of a slot in the file.
 pub const SLOT_BYTES: usize = 64;
 
 /// The last record whose callers may have received answers.
@@ -33,8 +33,8 @@ impl Mark {
         }
     }
 
-    /// Where in the file the next mark goes, and what is written there. `turn` counts the marks that
-    /// were written, and chooses the slot.
+    /// The offset of the next mark in the file, and the bytes to write. `turn` is the number of
+    /// marks written so far, and chooses the slot.
     ///
     /// # Panics
     /// Never: a mark is smaller than its slot.
@@ -48,19 +48,19 @@ impl Mark {
     }
 }
 
-/// What a file of marks says.
+/// The content of a file of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
-    /// The newest mark that can be read.
+    /// The newest readable mark.
     Newest(Mark),
-    /// The file is empty or absent: nothing was acknowledged, or the file is lost.
+    /// The file is empty or absent: no entry was acknowledged, or the file is lost.
     Absent,
-    /// No slot can be read.
+    /// No slot is readable.
     Damaged,
 }
 
 impl Marks {
-    /// Reads a file of marks.
+    /// Parses a file of marks.
     #[must_use]
     pub fn read(file: &[u8]) -> Self {
         let slots = file.chunks(SLOT_BYTES).take(2).filter_map(|slot| {

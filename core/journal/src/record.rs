@@ -1,10 +1,10 @@
-//! Records: one batch of the node each, as bytes.
+//! Records: each is one batch of the node, as bytes.
 //!
 //! ```text
 //! "TSJOURNL" | format u16 | head and entries, by postcard | link of all before
 //! ```
 //!
-//! The link is checked before anything else is read, so that damaged bytes are never parsed.
+//! The link is checked before anything else is parsed, so that damaged bytes are never parsed.
 
 use chat_core::{Entry, Position, Time, VERSION};
 use serde::{Deserialize, Serialize};
@@ -15,20 +15,20 @@ use crate::link::Link;
 /// The first bytes of every record.
 const MAGIC: &[u8; 8] = b"TSJOURNL";
 
-/// The version of the form of records.
+/// The version of the record format.
 pub const FORMAT: u16 = 1;
 
-/// The most bytes of a record that is read. A batch has at most `max_batch` entries, each with a text
-/// of `max_message` characters at most: 16 MiB by default.
+/// The size limit for reading a record. A batch has at most `max_batch` entries, each with a text
+/// of at most `max_message` characters: 16 MiB by default.
 pub const MAX_RECORD_BYTES: usize = 256 << 20;
 
-/// What stands before the entries.
+/// The part before the entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Head<'a> {
     /// The version of the core that wrote it.
     core: &'a str,
     realm: u128,
-    /// Which owner of the journal wrote it; 1 where there is one machine.
+    /// The number of the journal's owner that wrote it; 1 if there is one machine.
     owner: u64,
     batch: u64,
     first: Position,
@@ -48,7 +48,7 @@ struct Found<'a> {
     entries: Vec<Entry>,
 }
 
-/// A record that was read and belongs where it was read.
+/// A record that was read, and whose link matches its predecessor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The position of the first entry.
@@ -67,24 +67,24 @@ impl Record {
     }
 }
 
-/// A batch as a record that is not written yet.
+/// A batch as a record, before it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sealed {
     /// The position of the first entry: the key under which the record is stored.
     pub first: Position,
-    /// What to write.
+    /// The bytes to write.
     pub bytes: Vec<u8>,
-    /// The chain behind this record. It holds once the bytes are durable.
+    /// The chain after this record. It is valid once the bytes are durable.
     pub after: Chain,
 }
 
 /// Why bytes are not the next record of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// The bytes are not those that were written, or follow other records than these.
+    /// The bytes were changed, or follow other records.
     #[error("its checksum does not continue the record before it")]
     Link,
-    /// The record is of another form.
+    /// The record has another format.
     #[error("its format is {0}, and this version reads format {FORMAT}")]
     Format(u16),
     /// Another version of the core wrote it.
@@ -92,7 +92,7 @@ pub enum Broken {
         "version {0} of the core wrote it, and this is version {VERSION}: start that version once and stop it in good order, which leaves a snapshot to go on from"
     )]
     Version(String),
-    /// The checksum is right, and the content is not a record that follows: a bug.
+    /// The checksum matches, but the content is not the next record, which is a bug.
     #[error("its checksum is right, but {0}")]
     Content(String),
 }
@@ -120,7 +120,7 @@ impl Chain {
         }
     }
 
-    /// The position of the last entry; 0 when there is none.
+    /// The position of the last entry; 0 if there is none.
     #[must_use]
     pub const fn last(&self) -> Position {
         self.last
@@ -132,16 +132,16 @@ impl Chain {
         self.tip
     }
 
-    /// How many records the journal has had.
+    /// The number of records of the journal so far.
     #[must_use]
     pub const fn batches(&self) -> u64 {
         self.batches
     }
 
-    /// Makes the batch, all of it at one instant, the next record.
+    /// Makes the batch, with one instant for all entries, the next record.
     ///
     /// # Panics
-    /// When there is no entry, or one cannot be serialised: bugs.
+    /// There is no entry, or one cannot be serialised: these are bugs.
     #[must_use]
     pub fn seal(&self, at: Time, entries: &[Entry]) -> Sealed {
         assert!(!entries.is_empty(), "the node appends no empty batch");
@@ -167,10 +167,10 @@ impl Chain {
         }
     }
 
-    /// Reads the next record, and goes behind it. A record that does not follow changes nothing.
+    /// Reads the next record, and advances past it. On an error, the chain is unchanged.
     ///
     /// # Errors
-    /// Why it is not the next record.
+    /// The bytes are not the next record.
     pub fn follow(&mut self, bytes: &[u8]) -> Result<Record, Broken> {
         let (content, tip) = self.tip.open(bytes).ok_or(Broken::Link)?;
         let rest = content.strip_prefix(MAGIC);
@@ -182,7 +182,8 @@ impl Chain {
             return Err(Broken::Format(format));
         }
         let unread = |error: postcard::Error| Broken::Content(error.to_string());
-        // The version comes first: the rest may be of a form that this version does not know.
+        // The version is first, because this version of the core may not know the format of the
+        // rest.
         let (core, _) = postcard::take_from_bytes::<&str>(rest).map_err(unread)?;
         if core != VERSION {
             return Err(Broken::Version(core.into()));

@@ -1,4 +1,4 @@
-//! From what was written to the state of a server: all of what was acknowledged, or a refusal.
+//! Recovery of a server's state: with every acknowledged entry, or refused.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -10,29 +10,28 @@ use crate::mark::{Mark, Marks};
 use crate::record::{Broken, Chain, Record};
 use crate::snapshot::{Snapshot, SnapshotError};
 
-/// What was written, as it can be read back.
+/// Read access to a journal's records, snapshots and marks.
 pub trait Store {
-    /// Why reading fails.
+    /// The error of reading.
     type Error: std::error::Error;
 
-    /// The file of the newest snapshot first, then those before it, by their age: `number` 0 is the
-    /// newest. None where there is none.
+    /// The file of a snapshot by its age: `number` 0 is the newest. `None` if there is none.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// The store cannot be read.
     fn snapshot(&mut self, number: usize) -> Result<Option<Vec<u8>>, Self::Error>;
 
     /// The file of marks.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// The store cannot be read.
     fn marks(&mut self) -> Result<Vec<u8>, Self::Error>;
 
-    /// Hands out the records whose first entry lies behind `after`, in the order of their positions,
-    /// each with the position under which it is stored, until `take` has had enough.
+    /// Passes the records whose first entry is after `after` to `take`, in the order of their
+    /// positions, each with the position under which it is stored, until `take` breaks.
     ///
     /// # Errors
-    /// When the store cannot be read.
+    /// The store cannot be read.
     fn records(
         &mut self,
         after: Position,
@@ -40,53 +39,53 @@ pub trait Store {
     ) -> Result<(), Self::Error>;
 }
 
-/// Sees each entry that is applied, with its position, its instant and what it decides.
+/// Receives each applied entry, with its position, its instant and its outcome.
 pub type Look<'l> = &'l mut dyn FnMut(Position, Time, &Entry, &Result<Reply, Reject>);
 
-/// Whether a journal that has lost acknowledged entries may be gone on with.
+/// Whether to continue a journal that has lost acknowledged entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// The recovery is refused.
     Refused,
-    /// An operator has decided so: what can be read in one piece is the journal from now on.
+    /// An operator accepts the loss: the readable contiguous part is the journal from now on.
     Accepted,
 }
 
-/// A state to go on from.
+/// A recovered state.
 #[derive(Debug)]
 pub struct Recovered {
-    /// The state behind the last record.
+    /// The state after the last record.
     pub hub: Hub,
     /// The end of the journal.
     pub chain: Chain,
-    /// The position of the snapshot that the recovery began from; 0 without one.
+    /// The position of the snapshot that the recovery started from; 0 without one.
     pub snapshot: Position,
-    /// What an operator should know.
+    /// Messages for an operator.
     pub warnings: Vec<Warning>,
-    /// From this position on, stored records are not part of the journal any more, and must be moved
-    /// away before the next one is written. Only after an accepted loss.
+    /// Stored records from this position on are no longer part of the journal, and must be moved
+    /// away before the next one is written. Set only after an accepted loss.
     pub cut: Option<Position>,
 }
 
-/// What was found and does not hinder a start.
+/// A problem that does not prevent a start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
-    /// A snapshot cannot be used; an older one, or the journal from its beginning, stands for it.
+    /// A snapshot is unusable; an older one, or the beginning of the journal, replaces it.
     Snapshot {
         /// Its age: 0 is the newest.
         number: usize,
-        /// Why not.
+        /// The reason.
         error: SnapshotError,
     },
-    /// The journal ends behind its mark: the last entries are durable, and their callers may have
-    /// received no answers.
+    /// The journal ends after its mark: the last entries are durable, but their callers may not
+    /// have received answers.
     Unmarked {
         /// The position of the mark.
         marked: Position,
         /// The last position of the journal.
         last: Position,
     },
-    /// What would have been a refusal, had the loss not been accepted. The words are the refusal's.
+    /// A loss that was accepted, with the text of the refusal it replaces.
     Accepted(String),
 }
 
@@ -116,7 +115,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Why a server does not start from what was written.
+/// Why a server cannot start from its journal.
 #[derive(Debug, thiserror::Error)]
 pub enum RecoveryError<E: std::error::Error> {
     /// The store cannot be read.
@@ -127,11 +126,11 @@ pub enum RecoveryError<E: std::error::Error> {
     Record {
         /// The position under which the record is stored.
         at: Position,
-        /// What is wrong with it.
+        /// The defect.
         broken: Broken,
         /// The last position before it.
         last: Position,
-        /// The position up to which answers are known to have left, if it is known.
+        /// The position up to which answers may have left, if it is known.
         marked: Option<Position>,
     },
     /// Records are missing.
@@ -141,7 +140,7 @@ pub enum RecoveryError<E: std::error::Error> {
         from: Position,
         /// The last missing position.
         to: Position,
-        /// The position up to which answers are known to have left, if it is known.
+        /// The position up to which answers may have left, if it is known.
         marked: Option<Position>,
     },
     /// The journal ends before its mark.
@@ -152,13 +151,13 @@ pub enum RecoveryError<E: std::error::Error> {
         /// The position of the mark.
         marked: Position,
     },
-    /// The journal's record at its mark is not the one that was acknowledged.
+    /// The journal's record at its mark differs from the acknowledged one.
     #[error("the record that ends at position {} is not the one whose answers have left", at.0)]
     Diverged {
         /// The position of the mark.
         at: Position,
     },
-    /// The mark cannot be read.
+    /// The mark is unreadable.
     #[error("the file of marks is {what}: the journal ends at position {}, and whether answers beyond it have left is unknown", last.0)]
     NoMark {
         /// `absent` or `damaged`.
@@ -168,7 +167,7 @@ pub enum RecoveryError<E: std::error::Error> {
     },
 }
 
-/// What the mark adds to a sentence.
+/// The part of an error about the mark.
 struct Known(Option<Position>);
 
 impl fmt::Display for Known {
@@ -180,13 +179,13 @@ impl fmt::Display for Known {
     }
 }
 
-/// Recovers the state of a server: from its newest usable snapshot, and the records behind that.
+/// Recovers the state of a server from its newest usable snapshot and the records after it.
 ///
-/// Without a snapshot, the first record names the limits and the seed. `config` stands in where there is
-/// no record at all, as when a server died before its first one.
+/// Without a snapshot, the first record has the limits and the seed. `config` is used if there is
+/// no record at all, because a server crashed before its first one.
 ///
 /// # Errors
-/// When anything acknowledged may be missing, unless the `loss` is accepted.
+/// Acknowledged entries may be missing, unless the `loss` is accepted.
 pub fn recover<S: Store>(
     store: &mut S,
     identity: &Identity,
@@ -228,7 +227,7 @@ pub fn recover<S: Store>(
     })
 }
 
-/// The newest usable snapshot, or the empty server.
+/// The newest usable snapshot, or an empty server.
 fn beginning<S: Store>(
     store: &mut S,
     identity: &Identity,
@@ -248,20 +247,21 @@ fn beginning<S: Store>(
     Ok((Chain::new(identity), hub))
 }
 
-/// Records as they are applied.
+/// The application of records.
 struct Replay<'l> {
     chain: Chain,
     hub: Hub,
     marks: Marks,
-    /// The position of the snapshot that it began from; 0 without one.
+    /// The position of the snapshot that it started from; 0 without one.
     snapshot: Position,
-    /// Whether the record that ends at the mark is the acknowledged one. None until a record ends there.
+    /// Whether the record that ends at the mark is the acknowledged one. `None` until a record ends
+    /// there.
     at_mark: Option<bool>,
     look: Look<'l>,
 }
 
 impl Replay<'_> {
-    /// Applies every record, up to the first that is not the next one.
+    /// Applies all records up to the first that is not the next one.
     fn all<S: Store>(&mut self, store: &mut S) -> Result<(), RecoveryError<S::Error>> {
         let mut found = Ok(());
         let after = self.chain.last();
@@ -303,7 +303,7 @@ impl Replay<'_> {
 
     fn apply(&mut self, record: &Record) {
         for entry in &record.entries {
-            // The answers left before the stop, or never will.
+            // The answers left before the server stopped, or never will.
             let outcome = self.hub.handle(record.at, entry);
             (self.look)(self.hub.position(), record.at, entry, &outcome);
             while self.hub.poll_effect().is_some() {}
@@ -326,7 +326,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Whether the end of the records is the end of the journal.
+    /// Checks that the last record is the end of the journal.
     fn check_end<E: std::error::Error>(&self) -> Result<Option<Warning>, RecoveryError<E>> {
         let last = self.chain.last();
         match self.marks {
@@ -334,7 +334,7 @@ impl Replay<'_> {
                 last,
                 marked: position,
             }),
-            // A snapshot behind the mark stands for the record at the mark.
+            // A snapshot after the mark replaces the record at the mark.
             Marks::Newest(Mark { position, .. })
                 if position >= self.snapshot && self.at_mark != Some(true) =>
             {

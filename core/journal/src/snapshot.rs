@@ -4,8 +4,8 @@
 //! "TSSNAPSH" | format u16 | head, by postcard | the hub's own snapshot | checksum of all before
 //! ```
 //!
-//! A snapshot is the boundary between versions of the core: the hub's own bytes name their form, and
-//! the records behind a snapshot of a clean stop are none.
+//! A new version of the core starts from a snapshot: the hub's own bytes contain the version of
+//! their format, and after a clean shutdown no records follow the last snapshot.
 
 use chat_core::{Hub, Position, RestoreError, VERSION};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use crate::record::Chain;
 /// The first bytes of every snapshot.
 const MAGIC: &[u8; 8] = b"TSSNAPSH";
 
-/// The version of the form of snapshot files.
+/// The version of the format of snapshot files.
 const FORMAT: u16 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -28,7 +28,7 @@ struct Head<'a> {
     digest: u64,
 }
 
-/// A state that can be gone on from.
+/// A state to continue from.
 #[derive(Debug)]
 pub struct Snapshot {
     /// The end of the journal at this state.
@@ -37,39 +37,40 @@ pub struct Snapshot {
     pub hub: Hub,
 }
 
-/// Why bytes are no snapshot of a journal.
+/// Why bytes are not a usable snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotError {
-    /// The bytes are not those that were written.
+    /// The bytes were changed.
     #[error("its checksum is wrong")]
     Checksum,
-    /// The file is of another form.
+    /// The file has another format.
     #[error("its format is {0}, and this version reads format {FORMAT}")]
     Format(u16),
     /// It belongs to another journal.
     #[error("it belongs to another journal")]
     Identity,
-    /// The checksum is right, and the content is no state: another version's, or a bug.
+    /// The checksum matches, but the content is not a state: it is from another version, or there
+    /// is a bug.
     #[error("version {core} wrote it: {error}")]
     State {
         /// The version of the core that wrote it.
         core: String,
-        /// What is wrong.
+        /// The defect.
         error: RestoreError,
     },
-    /// The state is not the one that was written: a bug.
+    /// The state differs from the written one, which is a bug.
     #[error("the state that it holds differs from the one that was written")]
     Digest,
-    /// The checksum is right, and the head is none: a bug.
+    /// The checksum matches, but the head cannot be parsed, which is a bug.
     #[error("its checksum is right, but its head is not readable: {0}")]
     Head(String),
 }
 
 impl Snapshot {
-    /// The file that holds this state, which is the one at the end of `chain`.
+    /// The file of this state, which is the state at the end of `chain`.
     ///
     /// # Panics
-    /// When the state is at another position than the chain: a bug.
+    /// The position of the state differs from the chain's, which is a bug.
     #[must_use]
     pub fn write(identity: &Identity, chain: &Chain, hub: &Hub) -> Vec<u8> {
         assert_eq!(
@@ -91,10 +92,10 @@ impl Snapshot {
         bytes
     }
 
-    /// Reads a file.
+    /// Parses a file.
     ///
     /// # Errors
-    /// Why nothing can be gone on from it.
+    /// The file is not a usable snapshot.
     pub fn read(identity: &Identity, file: &[u8]) -> Result<Self, SnapshotError> {
         let (content, _) = Link::NONE.open(file).ok_or(SnapshotError::Checksum)?;
         let rest = content.strip_prefix(MAGIC);
@@ -123,7 +124,7 @@ impl Snapshot {
         })
     }
 
-    /// The position of a file's state, without reading the state. None where the file is damaged.
+    /// The position of a file's state, without parsing the state. `None` if the file is damaged.
     #[must_use]
     pub fn position_of(identity: &Identity, file: &[u8]) -> Option<Position> {
         let (content, _) = Link::NONE.open(file)?;

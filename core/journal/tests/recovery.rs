@@ -1,5 +1,5 @@
-//! Recoveries from journals that are whole, cut, damaged and exchanged: always the state that was
-//! acknowledged, or a refusal.
+//! Recovers from complete, truncated, damaged and exchanged journals: the result is always the
+//! acknowledged state, or a refusal.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -23,11 +23,11 @@ fn identity() -> Identity {
     }
 }
 
-/// A disk, as it is when a server died.
+/// A disk after the server has crashed.
 #[derive(Clone, Debug, Default)]
 struct Disk {
     records: BTreeMap<u64, Vec<u8>>,
-    /// The newest last.
+    /// Newest last.
     snapshots: Vec<Vec<u8>>,
     marks: Vec<u8>,
 }
@@ -57,7 +57,7 @@ impl Store for Disk {
     }
 }
 
-/// A server that wrote this disk.
+/// A disk with what its server knows about it.
 #[derive(Clone, Debug)]
 struct Written {
     disk: Disk,
@@ -87,12 +87,12 @@ impl Written {
         written
     }
 
-    /// Appends a batch, and does not acknowledge it.
+    /// Appends a batch without acknowledging it.
     fn append(&mut self, entries: &[Entry]) {
         let at = Time(self.chain.batches() * 1_000_000);
         let sealed = self.chain.seal(at, entries);
         for entry in entries {
-            // Refusals are entries, too.
+            // Refusals are also entries.
             let _ = self.hub.handle(at, entry);
             while self.hub.poll_effect().is_some() {}
         }
@@ -115,7 +115,7 @@ impl Written {
         self.disk.snapshots.push(file);
     }
 
-    /// Some visits, in batches of several sizes, each acknowledged.
+    /// Some visits, in batches of several sizes, all acknowledged.
     fn of(visits: &[u8]) -> Self {
         let mut written = Self::new();
         written.acknowledge();
@@ -135,7 +135,7 @@ impl Written {
     }
 }
 
-/// What a visitor does: comes, waits, talks, leaves.
+/// The entry of a visitor's action: enter, wait, talk, leave.
 fn visit_of(number: usize, visit: u8) -> Entry {
     let who = visit % 6;
     let caller = Caller::New {
@@ -320,7 +320,7 @@ fn another_secret_another_realm_and_another_journal_are_refused() {
             matches!(refused, Err(RecoveryError::Record { at: Position(1), broken: found, .. }) if found == broken)
         );
     }
-    // The same positions, and another history.
+    // The same positions with another history.
     let other = Written::of(&[12, 13, 18, 6, 7, 19, 24, 14, 18, 0, 8, 25, 18, 19]);
     let mut mixed = written.disk.clone();
     mixed.marks.clone_from(&other.disk.marks);
@@ -343,7 +343,7 @@ fn a_lost_mark_is_refused() {
     assert!(refusal(&written.disk).starts_with("the file of marks is damaged"));
 }
 
-/// Something that a disk does to what was written.
+/// Damage by a disk.
 #[derive(Clone, Debug)]
 enum Damage {
     FlipRecord {
@@ -360,7 +360,7 @@ enum Damage {
     LoseEnd {
         from: usize,
     },
-    /// One record is written where another belongs.
+    /// A record is written at the position of another one.
     Misdirect {
         which: usize,
         to: usize,
@@ -467,8 +467,8 @@ impl Disk {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
 
-    /// Each slot of the mark names one of the last two records, so that a recovery may begin no earlier
-    /// than at the one before the last.
+    /// Each slot of the mark names one of the last two records, so that a recovery may start no
+    /// earlier than at the second last.
     #[test]
     fn damage_costs_the_start_or_nothing(
         visits in prop::collection::vec(0_u8..30, 1..24),
@@ -487,7 +487,7 @@ proptest! {
             let least = if is_marked { ends[ends.len() - 1] } else { ends[ends.len() - 2] };
             prop_assert!(last >= least, "{} of {:?}", last, ends);
         }
-        // A loss that is accepted still gives a state that once was.
+        // After an accepted loss the state is still one that existed before.
         let back = recovered(&disk, Loss::Accepted).unwrap();
         prop_assert_eq!(back.hub.digest(), written.digests[&back.chain.last().0]);
     }

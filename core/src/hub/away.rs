@@ -16,8 +16,8 @@ type Absent = (Time, UserId);
 pub(super) struct Away {
     all: BTreeSet<Absent>,
     by_address: BTreeMap<Address, Registered>,
-    /// How many addresses have one participant, two, and so on to the most that one has: so that this is
-    /// known without a walk.
+    /// The number of addresses with one participant, with two, and so on. The largest count per
+    /// address is then known without a search.
     sizes: Vec<usize>,
 }
 
@@ -58,12 +58,12 @@ impl Away {
         }
     }
 
-    /// An address has another number of participants.
+    /// The number of participants of an address changed.
     fn resized(&mut self, before: usize, after: usize) {
         if self.sizes.len() < after {
             self.sizes.resize(after, 0);
         }
-        // None has no participants.
+        // Addresses without participants are not counted.
         if let Some(addresses) = after.checked_sub(1).and_then(|at| self.sizes.get_mut(at)) {
             *addresses += 1;
         }

@@ -17,9 +17,9 @@ use crate::name::fold;
 pub struct Counts {
     /// Registered participants.
     pub participants: usize,
-    /// The most of them that were registered from one address.
+    /// The largest number of them that registered from one address.
     pub of_one_address: usize,
-    /// Rooms, ended ones that are still remembered among them.
+    /// Rooms, including ended ones that are still remembered.
     pub rooms: usize,
     /// Participants in the queue.
     pub waiting: usize,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Span;
 
-/// Declares a closed list of words that a key takes, with what each says.
+/// Declares a fixed list of words for a key, each with a description.
 macro_rules! words {
     ($(#[doc = $about:literal])* $name:ident { $(#[doc = $doc:literal] $variant:ident $word:literal,)* }) => {
         $(#[doc = $about])*
@@ -23,7 +23,7 @@ macro_rules! words {
             }
         }
 
-        /// Reading lets only the words of the list through.
+        /// The parser accepts only words of the list.
         impl Setting for $name {
             fn fits(&self, takes: Takes) -> bool {
                 matches!(takes, Takes::Word(_))
@@ -82,14 +82,14 @@ pub enum RateLimit {
     None,
 }
 
-/// What a key takes.
+/// The kind of value of a key.
 #[derive(Clone, Copy, Debug)]
 pub enum Takes {
-    /// One of these words, each with what it says.
+    /// One of these words, each with a description.
     Word(&'static [(&'static str, &'static str)]),
-    /// A whole number from the first to the second.
+    /// A whole number in this inclusive range.
     Count(u32, u32),
-    /// A length of time from this to a year.
+    /// A duration from this one to a year.
     Time(Span),
     /// A number from 1, or `none`.
     Limit,
@@ -97,7 +97,7 @@ pub enum Takes {
     Rate,
 }
 
-/// The most calls a second, and the most at once, that a token bucket gives.
+/// The largest rate and burst of a token bucket.
 pub const MOST_RATE: u32 = 1_000_000;
 const TICK: Span = Span::millis(1);
 const YEAR: Span = Span::secs(365 * 86_400);
@@ -105,15 +105,16 @@ const YEAR: Span = Span::secs(365 * 86_400);
 /// A key of the configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct ConfigKey {
-    /// As it is written.
+    /// The name.
     pub name: &'static str,
-    /// What it decides, in a sentence or two.
+    /// The description, in one or two sentences.
     pub about: &'static str,
     /// Its values.
     pub takes: Takes,
 }
 
-/// Makes the configuration of its table: each row is a key, its type, its default and what it takes.
+/// Generates the configuration from its table: each row has a key, its type, its default and its
+/// kind of value.
 macro_rules! config {
     ($($(#[doc = $doc:literal])+ $key:ident: $type:ty = $usual:expr, $takes:expr;)*) => {
         /// The operator's configuration. Every limit names the reject, or the gap, that it leads to.
@@ -128,7 +129,7 @@ macro_rules! config {
         }
 
         impl Config {
-            /// Every key there is.
+            /// All keys.
             pub const KEYS: &'static [ConfigKey] = &[$(ConfigKey {
                 name: stringify!($key),
                 about: concat!($($doc),+),
@@ -281,7 +282,7 @@ impl fmt::Display for Takes {
 
 /// A value of the configuration.
 trait Setting: fmt::Display {
-    /// Whether it is one that its key takes.
+    /// Whether the key accepts it.
     fn fits(&self, takes: Takes) -> bool;
 }
 

@@ -7,10 +7,10 @@ use chat_core::Address;
 
 use crate::refusal::Refusal;
 
-/// How many sources it takes to use up a pool.
+/// The number of sources that use up a pool, if each has its full share.
 const PARTS: u64 = 16;
 
-/// How many sources it takes at least, where a part would be too little for one.
+/// The least such number, if a share would otherwise be too small for one source.
 const FEW: u64 = 4;
 
 /// The retry delay of refusals, in milliseconds.
@@ -92,8 +92,8 @@ impl Share {
         Self { all, each: all }
     }
 
-    /// This share with at most so much for all. What one source has becomes less as well, unless it was
-    /// raised.
+    /// Limits this share to `all` for all sources. The share of one source becomes smaller as well,
+    /// unless it was raised.
     #[must_use]
     pub fn within(self, all: u64, least: u64) -> Self {
         if all >= self.all {

@@ -57,7 +57,7 @@ struct Contents {
 }
 
 impl StreamSlot {
-    /// Nothing that holds the lock can panic half way: what is there is whole.
+    /// No code can panic half way while it holds the lock, so the content is consistent.
     fn contents(&self) -> MutexGuard<'_, Contents> {
         self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -29,7 +29,7 @@ const NOBODY: UserId = UserId(0);
 struct Waiter {
     secret: CallerSecret,
     reply: oneshot::Sender<Answered>,
-    /// Where a stream's events go, when the call opens one.
+    /// The slot for a stream's events, if the call opens one.
     slot: Option<Arc<StreamSlot>>,
 }
 
@@ -292,7 +292,7 @@ impl Turn {
             };
             self.streams.insert(ticket, open);
         }
-        // Who asked may be gone; then a cancellation is on its way.
+        // The caller may have disconnected; then a cancellation follows.
         let _ = waiter.reply.send(Answered { outcome, context });
     }
 

@@ -22,7 +22,7 @@ use super::http_error::Fault;
 use super::scan::cost;
 use crate::capacity::{Capacity, Held, MAX_WAIT, TooFast};
 
-/// What a body, and what is parsed of it, may have without taking from the pool.
+/// The size of a body, including its parsed values, up to which nothing is taken from the pool.
 pub const SMALL_BODY: usize = 16 * 1_024;
 
 /// A body that is too large is read and discarded up to this multiple of the limit: a client only

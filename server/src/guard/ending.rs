@@ -14,7 +14,7 @@ use super::http_error::{Fault, HttpError};
 use crate::refusal::Refusal;
 use crate::service::Service;
 
-/// Waits until a caller loses its right to answers, and says why.
+/// Waits until a caller may no longer receive answers, and returns the reason.
 async fn of(token: Option<CancellationToken>, barred: impl Future<Output = ()>) -> HttpError {
     let revoked = async {
         match token {

@@ -23,7 +23,7 @@ impl Paid {
     pub fn keep(&self, part: &[u8]) {
         if let Ok(cost) = cost(part) {
             let beyond = cost.saturating_sub(SMALL_BODY) as u64;
-            // Nothing that holds the lock can panic half way.
+            // No code can panic half way while it holds the lock.
             let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             held.shrink(beyond);
         }

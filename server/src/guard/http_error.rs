@@ -189,7 +189,7 @@ impl From<Fault> for HttpError {
 }
 
 impl HttpError {
-    /// A code of a route's own.
+    /// A refusal with a status of the route's own.
     #[must_use]
     pub fn with(status: StatusCode, refusal: Refusal) -> Self {
         Self { status, refusal }
@@ -226,10 +226,10 @@ impl IntoResponse for HttpError {
     }
 }
 
-/// A JSON answer. What it says is the caller's own, and nobody else keeps it.
+/// A JSON answer, with the headers that keep it out of caches.
 ///
 /// # Panics
-/// When the value has a map whose keys are no strings: no answer has one.
+/// The value has a map with keys that are no strings, which no answer has.
 pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
     let text = serde_json::to_vec(value).expect("keys are strings");
     written(status, text.into())

@@ -16,10 +16,10 @@ const MAX_DEPTH: usize = 32;
 /// A generous cost of one parsed value besides its bytes.
 const VALUE: usize = 256;
 
-/// How many bytes a body and what is parsed of it may take.
+/// The number of bytes of a body and its parsed values.
 ///
 /// # Errors
-/// When it has more values, or deeper ones, than are parsed.
+/// The body has too many values, or they are nested too deeply.
 pub fn cost(body: &[u8]) -> Result<usize, Fault> {
     Ok(scan(body)?.saturating_mul(VALUE).saturating_add(body.len()))
 }

@@ -42,7 +42,7 @@ type Stamp = [u64; 7];
 /// The owner of a sent token.
 #[derive(Clone, Debug)]
 pub(super) enum TokenLookup {
-    /// The owner of a token that counts.
+    /// The owner of a valid token.
     Owner(Owner),
     /// The owner of an expired token.
     Ended,
@@ -54,7 +54,7 @@ pub(super) enum TokenLookup {
 #[derive(Clone, Debug)]
 pub(super) struct Owner {
     pub(super) name: Arc<str>,
-    /// Where its participants are minted. It closes when the token counts no more.
+    /// The scope of its participants. It closes when the token becomes invalid.
     pub(super) scope: Arc<CallerScope>,
 }
 

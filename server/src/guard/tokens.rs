@@ -52,7 +52,7 @@ impl Token {
         Arc::clone(&self.name)
     }
 
-    /// Where its owner's participants are minted. It closes with the token.
+    /// The scope of its owner's participants. It closes with the token.
     pub(super) const fn scope(&self) -> &Arc<CallerScope> {
         &self.scope
     }

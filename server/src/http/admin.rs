@@ -1,7 +1,7 @@
-//! `/admin/…`: the views and acts of operators.
+//! `/admin/…`: the views and actions of operators.
 //!
-//! The core knows addresses as hashes alone: a mute or a ban of an address, and its end, take the
-//! address itself or the hash that the lists of participants and of bans show.
+//! The core knows addresses only as hashes. A mute or a ban of an address, and its end, take the
+//! address itself or the hash from the lists of participants and of bans.
 
 mod acts;
 mod lists;

@@ -34,7 +34,7 @@ impl<S: Sync> FromRequest<S> for Posted {
     }
 }
 
-/// Who calls: what the guard knows, and the handle in the header.
+/// The origin of a call: the guard's caller, and the handle in the header.
 pub(super) fn origin(head: &Parts) -> Result<RequestOrigin, HttpError> {
     let caller = head.extensions.get::<Caller>().cloned().unwrap_or_default();
     Ok(RequestOrigin {
@@ -57,14 +57,14 @@ fn handle(headers: &HeaderMap) -> Result<Option<Handle>, HttpError> {
     Ok(Some(Handle::given(text)))
 }
 
-/// The guard has read the body and bounded it: this takes it out again.
+/// Returns the body, which the guard has already read and limited.
 async fn whole(body: Body) -> Result<Bytes, HttpError> {
     to_bytes(body, usize::MAX)
         .await
         .map_err(|_| Fault::BodyBroken.into())
 }
 
-/// The object in the body; no body is an empty one.
+/// The object in the body; an empty object if there is no body.
 fn arguments(headers: &HeaderMap, body: &Bytes) -> Result<Map<String, Value>, HttpError> {
     if body.is_empty() {
         return Ok(Map::new());

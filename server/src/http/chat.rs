@@ -28,7 +28,7 @@ pub(super) async fn register(State(http): State<Http>, posted: Posted) -> Respon
     registered(&http, &outcome).into_response()
 }
 
-/// What `/register` says of a login.
+/// The answer of `/register`, from a login's outcome.
 pub(super) fn registered(http: &Http, outcome: &CallOutcome) -> Result<Response, HttpError> {
     let done = outcome.result.as_ref().map_err(Clone::clone)?;
     let Said::LoggedIn { me, room_id, .. } = &done.said else {
@@ -59,8 +59,8 @@ pub(super) async fn reconnect(State(http): State<Http>, posted: Posted) -> Respo
     back(&http, posted).await.into_response()
 }
 
-/// Any call of a participant brings it back. This one asks for as little as there is: what matters is the
-/// context that comes with the answer.
+/// Brings the participant back, as any call does. This one reads as little as possible: only the
+/// context of its answer is used.
 async fn back(http: &Http, posted: Posted) -> Result<Response, HttpError> {
     let (origin, handle) = caller_alone(posted)?;
     let asked = ParsedCall {
@@ -122,7 +122,7 @@ async fn forget(http: &Http, posted: Posted) -> Result<Response, HttpError> {
     Ok(ok(&json!({ "success": true })))
 }
 
-/// Who calls a route that takes nothing but its caller.
+/// The caller of a route without arguments.
 fn caller_alone(posted: Posted) -> Result<(RequestOrigin, Handle), HttpError> {
     let Posted { origin, arguments } = posted;
     let mut arguments = Arguments::new(Tool::LeaveChat, arguments);
@@ -172,7 +172,7 @@ pub(super) async fn talking_stick(State(http): State<Http>, posted: Posted) -> R
     response
 }
 
-/// Whether the stick is somebody else's for now.
+/// Whether the caller waits for the stick, which another participant holds.
 pub(super) fn waits(outcome: &CallOutcome) -> bool {
     let said = outcome.result.as_ref().map(|done| &done.said);
     matches!(said, Ok(Said::Stick { place, .. }) if *place > 0)

@@ -96,7 +96,7 @@ enum Whose {
     Reader(ReaderId),
 }
 
-/// By the reader id, by the handle, or the one of the participant that is alone in its place.
+/// The inbox by the reader id, by the handle, or of the only participant in the scope.
 fn whose(origin: &RequestOrigin, reader: Option<String>) -> Result<Whose, HttpError> {
     if let Some(reader) = reader {
         return Ok(Whose::Reader(ReaderId::given(&reader)));

@@ -135,7 +135,7 @@ pub(super) fn named<'a>(
     name: &str,
     mut origin: RequestOrigin,
 ) -> OlderCall<'a> {
-    // Its name alone says who it is, wherever it calls from.
+    // Its name alone identifies the caller, from any address.
     origin.scope = None;
     origin.handle = None;
     OlderCall {
@@ -258,7 +258,7 @@ impl OlderCall<'_> {
         ok(&json!({ "success": true }))
     }
 
-    /// `GET /events`: what it has not had yet, in its own words.
+    /// `GET /events`: the unread events, in the older client's format.
     pub(super) async fn events(&self) -> Result<(EventStream, Older), HttpError> {
         let known = self.known().await?;
         let opened = match self.stream(&known).await {
@@ -288,7 +288,7 @@ impl OlderCall<'_> {
         }
     }
 
-    /// Asks, and registers first whoever is not known, or no longer.
+    /// Performs a call. A participant that is unknown, or no longer known, is registered first.
     async fn perform(&self, tool: Tool, asked: impl Fn(Handle) -> ParsedCall) -> CallOutcome {
         let known = match self.known().await {
             Ok(known) => known,
@@ -312,7 +312,8 @@ impl OlderCall<'_> {
         }
     }
 
-    /// Registers the name. The key follows from it, so that to do so again is no second one.
+    /// Registers the name. The request key is derived from it, so that repeating it does not
+    /// register a second participant.
     async fn enter(&self) -> Result<(CallOutcome, Arc<Known>), Refusal> {
         let service = &self.http.service;
         let key = service.secrets().handle_for_key(
@@ -335,7 +336,7 @@ impl OlderCall<'_> {
     }
 }
 
-/// Where the caller's inbox goes on, and where it ends.
+/// The position after which the caller reads on, and the end of its inbox.
 fn inbox_marks(outcome: &CallOutcome) -> (u64, u64) {
     let me = outcome
         .context

@@ -95,7 +95,7 @@ pub(super) struct Part {
     pub(super) limit: usize,
 }
 
-/// The part that a query names.
+/// Parses the page of a list from a query.
 pub(super) fn part(query: Option<&str>, most: usize) -> Result<Part, HttpError> {
     let mut part = Part {
         after: None,

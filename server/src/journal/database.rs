@@ -1,8 +1,9 @@
-//! The records in SQLite: one row a batch, keyed by the position of its first entry.
+//! Stores the records in SQLite: one row for each batch, with the position of its first entry as
+//! key.
 //!
-//! SQLite commits a row whole or not at all, and its tools back up and inspect the file. It does not
-//! say that rows are missing: the recovery of a WAL stops at the first frame that is damaged, and its
-//! pages have no checksums. Checksum, chain and contiguity are those of `chat-journal`.
+//! SQLite commits a row completely or not at all, and its tools back up and inspect the file. It
+//! does not detect missing rows: the recovery of a WAL stops at the first damaged frame, and its
+//! pages have no checksums. `chat-journal` therefore checks checksums, the chain and contiguity.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,7 +12,7 @@ use chat_core::Position;
 use chat_journal::Identity;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
 
-/// What SQLite must have, so that a WAL that is reset loses nothing (3.51.3).
+/// The oldest SQLite in which a WAL reset loses nothing (3.51.3).
 const LEAST_SQLITE: i32 = 3_051_003;
 
 const SCHEMA: &str = "
@@ -23,30 +24,30 @@ const SCHEMA: &str = "
     ) STRICT;
 ";
 
-/// How long an operator's tool may hold the database before the server gives up on a commit.
+/// How long another program may lock the database before a commit fails.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// How durable a commit is.
+/// The durability of a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// When it is on the disk, and survives a loss of power.
+    /// Data is on the disk, and survives a loss of power.
     #[default]
     Fsync,
-    /// When the operating system has it, and it survives the server.
+    /// Data is with the operating system, and survives a crash of the server.
     Os,
 }
 
 /// Why the database cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
-    /// SQLite says so.
+    /// An error of SQLite.
     #[error("{0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// The identity is not whole.
+    /// The stored identity is incomplete.
     #[error("the row that says which journal it is has been lost or damaged")]
     Identity,
-    /// The machine has no randomness for a new identity.
+    /// The system provides no randomness for a new identity.
     #[error("the machine has no randomness to make secrets of: {0}")]
     Randomness(#[from] getrandom::Error),
 }
@@ -58,7 +59,7 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Opens the file to write it, and makes it if it is absent.
+    /// Opens the file for writing, and creates it if it is absent.
     pub(super) fn open(path: &Path, durability: Durability) -> Result<Self, DatabaseError> {
         assert!(
             rusqlite::version_number() >= LEAST_SQLITE,
@@ -72,13 +73,13 @@ impl Database {
         };
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", synchronous)?;
-        // Checkpoints come between batches, when nobody waits.
+        // Checkpoints are made between batches, when no call waits for them.
         connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         connection.execute_batch(SCHEMA)?;
         Ok(Self { connection })
     }
 
-    /// Opens the file to read it, beside the server that writes it.
+    /// Opens the file read-only, while the server writes it.
     pub(super) fn open_beside(path: &Path) -> Result<Self, DatabaseError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
@@ -86,7 +87,7 @@ impl Database {
         Ok(Self { connection })
     }
 
-    /// Which journal it is: drawn now where the journal is new.
+    /// The identity of the journal; a new journal draws it now.
     pub(super) fn identity(&self) -> Result<Identity, DatabaseError> {
         let read = "SELECT realm, seed, secret FROM identity";
         let found = self
@@ -113,7 +114,7 @@ impl Database {
     }
 
     fn new_identity(&self) -> Result<Identity, DatabaseError> {
-        // A journal that has records had an identity.
+        // A journal with records must have an identity.
         if self.last_first()?.is_some() {
             return Err(DatabaseError::Identity);
         }
@@ -128,21 +129,21 @@ impl Database {
         self.identity()
     }
 
-    /// The position under which the last record is stored.
+    /// The key of the last record.
     pub(super) fn last_first(&self) -> Result<Option<Position>, rusqlite::Error> {
         let last = "SELECT max(first) FROM journal";
         let found: Option<i64> = self.connection.query_row(last, [], |row| row.get(0))?;
         Ok(found.map(position))
     }
 
-    /// Appends a record, in a transaction of its own.
+    /// Appends a record, in a separate transaction.
     pub(super) fn append(&self, first: Position, record: &[u8]) -> Result<(), rusqlite::Error> {
         let insert = "INSERT INTO journal (first, record) VALUES (?1, ?2)";
         let mut insert = self.connection.prepare_cached(insert)?;
         insert.execute(params![key(first), record]).map(drop)
     }
 
-    /// The record that is stored under this position.
+    /// The record with this key.
     pub(super) fn record(&self, first: Position) -> Result<Option<Vec<u8>>, rusqlite::Error> {
         let select = "SELECT record FROM journal WHERE first = ?1";
         self.connection
@@ -150,7 +151,7 @@ impl Database {
             .optional()
     }
 
-    /// Hands out the records behind this position, in order.
+    /// Passes the records after this position to `take`, in order.
     pub(super) fn records(
         &self,
         after: Position,
@@ -169,7 +170,7 @@ impl Database {
         Ok(())
     }
 
-    /// Moves the records from this position on out of the journal, into a table of their own.
+    /// Moves the records from this position on into a separate table.
     pub(super) fn set_aside(&self, from: Position) -> Result<(), rusqlite::Error> {
         let aside = format!("lost_{}", from.0);
         self.connection.execute_batch(&format!(
@@ -182,13 +183,13 @@ impl Database {
         ))
     }
 
-    /// Writes what is in the WAL into the database, as far as no reader hinders it.
+    /// Copies the WAL into the database, as far as readers allow.
     pub(super) fn checkpoint(&self) -> Result<(), rusqlite::Error> {
         let passive = "PRAGMA wal_checkpoint(PASSIVE)";
         self.connection.query_row(passive, [], |_| Ok(()))
     }
 
-    /// Writes all of the WAL into the database and empties it. False where a reader hindered it.
+    /// Copies the whole WAL into the database and empties it. False if a reader prevented it.
     pub(super) fn truncate(&self) -> Result<bool, rusqlite::Error> {
         let truncate = "PRAGMA wal_checkpoint(TRUNCATE)";
         let busy: i64 = self.connection.query_row(truncate, [], |row| row.get(0))?;
@@ -196,7 +197,7 @@ impl Database {
     }
 }
 
-/// Whether an append that failed with this error has certainly left nothing behind.
+/// Whether an append with this error has certainly written nothing.
 pub(super) fn is_certain(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -204,12 +205,12 @@ pub(super) fn is_certain(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// SQLite's whole numbers have a sign; positions never come that far.
+/// SQLite's integers are signed; positions never become that large.
 fn key(position: Position) -> i64 {
     i64::try_from(position.0).unwrap_or(i64::MAX)
 }
 
-/// A key below 1 is no position, and is taken for 0, which no record has.
+/// A key below 1 is no position, and becomes 0, which no record has.
 fn position(key: i64) -> Position {
     Position(u64::try_from(key).unwrap_or(0))
 }

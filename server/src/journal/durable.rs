@@ -1,4 +1,4 @@
-//! The journal that is kept: a thread of its own writes it, and snapshots are made beside it.
+//! The durable journal: a separate thread writes it, and another makes snapshots.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -15,22 +15,22 @@ use super::database::{Database, DatabaseError, Durability, is_certain};
 use super::folder::{self, Folder, FolderError, MarkFile};
 use super::{Append, Fate, Journal, Later};
 
-/// After how many entries the next snapshot is made.
+/// The number of entries between two snapshots.
 const SNAPSHOT_EVERY: u64 = 50_000;
 
-/// How many records lie in the WAL before they are written into the database between two batches.
+/// The number of records in the WAL before a checkpoint between two batches.
 const CHECKPOINT_EVERY: u64 = 1_000;
 
-/// How long the writer has nothing to do before it writes out what it may have put off.
+/// The idle time after which the writer does its postponed work.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// How long the writer waits before it tries again to learn the fate of a batch.
+/// The pause between two attempts to find out the outcome of a batch.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// How long a stop waits for the writer.
+/// How long a shutdown waits for the writer.
 const LAST_WRITES: Duration = Duration::from_secs(5);
 
-/// Why a server does not start from its journal.
+/// Why a server cannot start from its journal.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The folder cannot be used.
@@ -41,7 +41,7 @@ pub enum OpenError {
     Database {
         /// The database.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: DatabaseError,
     },
     /// A file beside the database cannot be read or written.
@@ -49,10 +49,10 @@ pub enum OpenError {
     File {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: std::io::Error,
     },
-    /// What was written is not whole.
+    /// The journal is incomplete or damaged.
     #[error(
         "{}: {error}. Nothing was changed. Restore a backup of the folder, or go on without what is \
          lost by --accept-loss, which keeps the damaged records beside the journal",
@@ -61,15 +61,15 @@ pub enum OpenError {
     Recovery {
         /// The folder.
         path: PathBuf,
-        /// What is wrong.
+        /// The defect.
         error: Box<RecoveryError<ReadError>>,
     },
 }
 
-/// Why what was written cannot be read.
+/// Why a journal cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// SQLite says so.
+    /// An error of SQLite.
     #[error("{0}")]
     Sqlite(#[from] rusqlite::Error),
     /// A file cannot be read.
@@ -77,32 +77,32 @@ pub enum ReadError {
     File(#[from] std::io::Error),
 }
 
-/// How a journal is opened.
+/// The options for opening a journal.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The folder.
     pub folder: PathBuf,
-    /// What a commit outlives.
+    /// The durability of a commit.
     pub durability: Durability,
-    /// Whether a journal is gone on with that has lost acknowledged entries.
+    /// Whether to continue a journal that has lost acknowledged entries.
     pub loss: Loss,
 }
 
-/// A server's state and journal, as it was when the server stopped.
+/// A server's recovered state and journal.
 #[derive(Debug)]
 pub struct Opened {
-    /// The node, whose first entry says that it starts or resumes.
+    /// The node, whose first entry is *started* or *resumed*.
     pub node: Node,
-    /// Where its batches go.
+    /// The journal for its batches.
     pub journal: DurableJournal,
-    /// Which journal it is, with the server's secret.
+    /// The journal's identity, with the server's secret.
     pub identity: Identity,
 }
 
-/// Opens the journal of a folder and recovers its state, or makes a new journal.
+/// Opens the journal in a folder and recovers its state, or creates a new journal.
 ///
 /// # Errors
-/// When it cannot be used, or may have lost what was acknowledged.
+/// The journal is unusable, or may have lost acknowledged entries.
 pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
     let folder = Folder::open(&options.folder)?;
     let wrong = |error: DatabaseError| OpenError::Database {
@@ -161,7 +161,7 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
     })
 }
 
-/// Says what was found, for operators.
+/// Logs the result of the recovery for operators.
 fn report(recovered: &Recovered, took: Duration) {
     for warning in &recovered.warnings {
         tracing::warn!("{warning}");
@@ -177,7 +177,7 @@ fn report(recovered: &Recovered, took: Duration) {
     }
 }
 
-/// A folder with its database, to be read.
+/// A folder with its database, for reading.
 struct Stored<'f> {
     folder: &'f Path,
     database: &'f Database,
@@ -213,17 +213,17 @@ pub struct DurableJournal(State);
 
 #[derive(Debug)]
 enum State {
-    /// Nobody is attached yet.
+    /// No driver is attached yet.
     Opened(Box<Writer>),
     Running {
         jobs: Sender<Job>,
-        /// Says that the writer has ended, and hands it back.
+        /// Receives the writer when its thread has ended.
         ended: Receiver<Box<Writer>>,
     },
     Closed,
 }
 
-/// What the writer is asked to append.
+/// A batch for the writer.
 #[derive(Debug)]
 struct Job {
     at: Time,
@@ -242,7 +242,7 @@ impl Journal for DurableJournal {
             .spawn(move || {
                 let mut writer = writer;
                 writer.run(&queue, &later);
-                // A stop that has given up waits no more.
+                // A shutdown that has timed out no longer receives.
                 let _ = end.send(writer);
             });
         match spawned {
@@ -275,12 +275,12 @@ impl Journal for DurableJournal {
     }
 }
 
-/// What the journal's thread owns.
+/// The state of the writer's thread.
 #[derive(Debug)]
 struct Writer {
     folder: Folder,
     durability: Durability,
-    /// None while it has to be opened again.
+    /// `None` while it must be opened again.
     database: Option<Database>,
     identity: Identity,
     config: Config,
@@ -290,12 +290,12 @@ struct Writer {
     unchecked: u64,
     /// The position of the newest snapshot.
     snapshot: Position,
-    /// A snapshot that is being made; the position where it will be, once it is.
+    /// A snapshot in progress; receives its position when it is finished.
     snapping: Option<Receiver<Option<Position>>>,
 }
 
 impl Writer {
-    /// Writes batches until nobody can ask for one.
+    /// Writes batches until all senders are gone.
     fn run(&mut self, queue: &Receiver<Job>, later: &Later) {
         loop {
             match queue.recv_timeout(IDLE) {
@@ -310,7 +310,7 @@ impl Writer {
         }
     }
 
-    /// Appends a batch, however long it takes until its fate is known.
+    /// Appends a batch, and waits until its outcome is known.
     fn append(&mut self, job: &Job, later: &Later) -> Fate {
         let sealed = self.chain.seal(job.at, &job.entries);
         let first = sealed.first;
@@ -336,11 +336,11 @@ impl Writer {
         Fate::Committed { first, at: job.at }
     }
 
-    /// Finds out whether the record is there, on pages that are on the disk: those in memory may be
-    /// marked as written though they are not, after an fsync that failed (Rebello et al., ATC'20).
+    /// Finds out whether the record was written, from pages on the disk. After a failed fsync,
+    /// pages in memory may be marked as written although they are not (Rebello et al., ATC'20).
     fn learn(&mut self, first: Position, record: &[u8]) -> bool {
         loop {
-            // Closed before it is opened: the new connection reads the files anew.
+            // The database is closed first, so that the new connection reads the files again.
             self.database = None;
             match self.reopened(first) {
                 Ok((database, found)) => {
@@ -365,7 +365,7 @@ impl Writer {
         Ok((database, found))
     }
 
-    /// What is done between two batches.
+    /// Work between two batches.
     fn tidy(&mut self) {
         if self.unchecked >= CHECKPOINT_EVERY {
             self.unchecked = 0;
@@ -376,7 +376,7 @@ impl Writer {
         self.snapshot_beside();
     }
 
-    /// What is done while there is nothing to write.
+    /// Work while there is nothing to write.
     fn rest(&mut self) {
         if let Err(error) = self.marks.sync() {
             tracing::error!(%error, "the mark of the journal cannot be made durable");
@@ -392,8 +392,8 @@ impl Writer {
         self.snapshot_beside();
     }
 
-    /// Has the next snapshot made when it is time: by a thread that reads the journal back from the
-    /// last snapshot, as a recovery does, so that nothing waits for it.
+    /// Starts the next snapshot when it is due, in a thread that reads the journal from the last
+    /// snapshot on, as a recovery does, so that no call waits for it.
     fn snapshot_beside(&mut self) {
         if let Some(snapping) = &self.snapping {
             match snapping.try_recv() {
@@ -418,7 +418,7 @@ impl Writer {
                 let position = made
                     .inspect_err(|error| tracing::error!(%error, "a snapshot could not be made"))
                     .ok();
-                // A writer that has ended needs no snapshot.
+                // A writer that has ended does not receive it.
                 let _ = done.send(position);
             });
         match spawned {
@@ -427,11 +427,11 @@ impl Writer {
         }
     }
 
-    /// The last writes of a clean stop. `hub` is the state behind the last record, unless the node has
-    /// not learnt of that.
+    /// The last writes of a clean shutdown. `hub` is the state after the last record, unless the
+    /// node does not know its outcome.
     fn finish(&mut self, hub: &Hub) {
         if let Some(snapping) = self.snapping.take() {
-            // It ends by itself; two at once would write one file.
+            // The thread ends by itself. Two snapshots at once would write the same file.
             let _ = snapping.recv();
         }
         let written = match hub.position() == self.chain.last() {

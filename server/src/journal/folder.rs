@@ -1,4 +1,4 @@
-//! The folder of a journal: whose it is, and the files in it beside the database.
+//! The folder of a journal: its lock, and the files beside the database.
 //!
 //! ```text
 //! DIR/lock           held by the server that uses the folder
@@ -15,25 +15,26 @@ use std::path::{Path, PathBuf};
 use chat_core::Position;
 use chat_journal::{Mark, SLOT_BYTES};
 
-/// How many snapshots are kept: the newest, and one that stands in where the newest is damaged.
+/// The number of kept snapshots: the newest, and one that replaces it if it is damaged.
 const SNAPSHOTS_KEPT: usize = 2;
 
-/// The name of a snapshot's file, before its position.
+/// The prefix of a snapshot's file name, before its position.
 const SNAPSHOT: &str = "snapshot-";
 
-/// Files of the server are for its own user alone: they hold what is said and the server's secret.
+/// Only the server's own user may read its files, because they hold messages and the server's
+/// secret.
 const PRIVATE_FILE: u32 = 0o600;
 const PRIVATE_FOLDER: u32 = 0o700;
 
 /// Why a folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// The operating system refuses.
+    /// An error of the operating system.
     #[error("{}: {error}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
     /// Another server uses it.
@@ -44,24 +45,24 @@ pub enum FolderError {
     InUse {
         /// The folder.
         path: PathBuf,
-        /// What the other server wrote into its lock.
+        /// The content of the other server's lock file.
         owner: String,
     },
 }
 
-/// A folder that is locked for this process.
+/// A folder that this process has locked.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
-    /// Unlocked when it is closed.
+    /// Closing it unlocks the folder.
     _lock: File,
 }
 
 impl Folder {
-    /// Makes the folder if it is absent, and locks it.
+    /// Creates the folder if it is absent, and locks it.
     ///
     /// # Errors
-    /// When it cannot be made or written, or another server has it.
+    /// The folder cannot be created or written, or another server uses it.
     pub(super) fn open(path: &Path) -> Result<Self, FolderError> {
         let wrong = |path: &Path| {
             let path = path.to_owned();
@@ -79,7 +80,7 @@ impl Folder {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut owner = String::new();
-                // What cannot be read is left out of the sentence.
+                // Unreadable content is left out of the error.
                 let _ = lock.take(100).read_to_string(&mut owner);
                 return Err(FolderError::InUse {
                     path: path.into(),
@@ -102,13 +103,13 @@ impl Folder {
         })
     }
 
-    /// Where it is.
+    /// The path of the folder.
     #[must_use]
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where the database is.
+    /// The path of the database.
     #[must_use]
     pub(super) fn database(&self) -> PathBuf {
         self.path.join("journal.db")
@@ -124,7 +125,7 @@ pub(super) struct MarkFile {
 }
 
 impl MarkFile {
-    /// Opens or makes the file of this folder.
+    /// Opens or creates the file of this folder.
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true);
@@ -139,14 +140,14 @@ impl MarkFile {
         })
     }
 
-    /// Both slots have this mark, durably: the journal goes on from here.
+    /// Writes this mark durably to both slots: the journal continues from here.
     pub(super) fn begin(&mut self, mark: &Mark) -> io::Result<()> {
         self.set(mark)?;
         self.set(mark)?;
         self.sync()
     }
 
-    /// Answers up to this mark may leave.
+    /// Writes a mark, so that answers up to it may leave.
     pub(super) fn set(&mut self, mark: &Mark) -> io::Result<()> {
         let (offset, slot) = mark.slot(self.turn);
         self.turn += 1;
@@ -154,7 +155,7 @@ impl MarkFile {
         self.file.write_all_at(&slot, offset)
     }
 
-    /// What was set is durable.
+    /// Makes the last mark durable.
     pub(super) fn sync(&mut self) -> io::Result<()> {
         if !self.is_synced {
             self.file.sync_data()?;
@@ -164,7 +165,7 @@ impl MarkFile {
     }
 }
 
-/// What the file of marks holds; nothing where it is absent.
+/// The content of the file of marks; empty if it is absent.
 pub(super) fn read_marks(folder: &Path) -> io::Result<Vec<u8>> {
     match fs::read(folder.join("marks")) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -172,7 +173,7 @@ pub(super) fn read_marks(folder: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The positions of the snapshots, the newest first.
+/// The positions of the snapshots, newest first.
 pub(super) fn snapshots(folder: &Path) -> io::Result<Vec<Position>> {
     let mut positions = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -189,7 +190,7 @@ pub(super) fn read_snapshot(folder: &Path, position: Position) -> io::Result<Vec
     fs::read(snapshot_path(folder, position))
 }
 
-/// Writes the snapshot at this position, whole or not at all, and removes those too old to keep.
+/// Writes the snapshot at this position, completely or not at all, and removes the oldest ones.
 pub(super) fn write_snapshot(folder: &Path, position: Position, bytes: &[u8]) -> io::Result<()> {
     let temporary = folder.join("snapshot.new");
     let mut options = OpenOptions::new();
@@ -205,7 +206,7 @@ pub(super) fn write_snapshot(folder: &Path, position: Position, bytes: &[u8]) ->
     Ok(())
 }
 
-/// Moves the snapshot at this position out of the way, under another name.
+/// Renames the snapshot at this position, so that it is not used.
 pub(super) fn set_aside(folder: &Path, position: Position) -> io::Result<()> {
     let aside = folder.join(format!("lost-{SNAPSHOT}{}", position.0));
     fs::rename(snapshot_path(folder, position), aside)

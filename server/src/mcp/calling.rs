@@ -66,8 +66,8 @@ impl Chat {
             tokio::select! {
                 biased;
                 outcome = &mut performing => return Ok(outcome),
-                // Who cannot be told of progress will not get the answer either; it ends with
-                // the connection.
+                // A client that cannot receive progress will not receive the answer either; the
+                // call ends with the connection.
                 _ = context.peer.notify_progress(waited) => {}
             }
         }
@@ -102,7 +102,7 @@ fn given_handle(arguments: &Map<String, Value>) -> Option<Handle> {
     Some(Handle::given(given))
 }
 
-/// The result as the protocol carries it.
+/// The result in the protocol's format.
 fn result(outcome: &CallOutcome) -> CallToolResult {
     let json = outcome.json();
     let text = vec![ContentBlock::text(render_text::text(outcome, &json))];

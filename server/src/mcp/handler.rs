@@ -71,7 +71,7 @@ enum Place {
     },
 }
 
-/// Where a request came from.
+/// The origin of a request.
 pub(super) struct McpOrigin {
     pub(super) origin: RequestOrigin,
     pub(super) session: Option<Arc<Session>>,
@@ -79,7 +79,7 @@ pub(super) struct McpOrigin {
 }
 
 impl McpOrigin {
-    /// Waits until nobody is there any more who would read the answer.
+    /// Waits until no reader of the answer is left.
     pub(super) async fn gone(&self) {
         match &self.connection {
             Some(closed) => closed.cancelled().await,
@@ -89,7 +89,7 @@ impl McpOrigin {
 }
 
 impl Chat {
-    /// The chat of clients that come over HTTP.
+    /// The handler for clients over HTTP.
     pub(super) fn over_http(service: Service, tools: Vec<Tool>, options: &McpOptions) -> Self {
         let place = Place::Http(Arc::clone(&options.caller));
         Self::at(place, service, tools, options)
@@ -128,7 +128,7 @@ impl Chat {
         }
     }
 
-    /// Where a request came from.
+    /// The origin of a request.
     pub(super) fn origin_of(&self, extensions: &Extensions) -> McpOrigin {
         let connection = extensions.get::<Connection>();
         let (caller, session) = match &self.place {
@@ -286,7 +286,7 @@ impl ServerHandler for Chat {
             return Ok(());
         }
         let (reader, _) = inbox::at(&request.uri)?;
-        // A session subscribes; whoever has none cannot be told.
+        // Only a session can receive updates.
         let Some(session) = self.origin_of(&context.extensions).session else {
             return Err(ErrorData::invalid_request("there is no session", None));
         };

@@ -9,15 +9,15 @@ use serde_json::{Map, Value};
 
 use crate::guard::{SMALL_BODY, cost};
 
-/// A request with at most so many bytes costs little, whatever it says, and stays as it is.
+/// A request up to this size is cheap, and stays unchanged.
 const SMALL: usize = 2 * 1_024;
 
-/// What a session or a stream may keep of the request that opened it, in bytes, with what each of its
-/// values takes once it is parsed. It counts as a part of the session or the stream: held for as long as
-/// these last, the pool of request bytes would be used up by a few sources.
+/// The most bytes of the opening request that a session or a stream keeps, including its parsed
+/// values. They count as a part of the session or the stream: if they were held in the pool of
+/// request bytes for as long as these last, a few sources would use up the pool.
 pub(super) const MAX_OPENING: usize = 48 * 1_024;
 
-/// The methods that open something which lasts.
+/// The methods that open a session or a stream.
 const OPENING: [&str; 2] = ["initialize", "subscriptions/listen"];
 
 /// The members of `_meta` in the protocol's revisions.
@@ -65,25 +65,25 @@ fn forget_experiments(capabilities: Option<&mut Value>) {
     }
 }
 
-/// How long what is kept of a request is there.
+/// How long the kept part of a request exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lasts {
-    /// As long as the request is in work.
+    /// Until the request is answered.
     Request,
-    /// As long as the session or the stream that it opens.
+    /// Until the session or the stream that it opens ends.
     Opened,
-    /// It opens a session or a stream, and is larger than what may be kept of it.
+    /// It opens a session or a stream, and is too large to be kept.
     TooLarge,
 }
 
-/// How long what is kept of this request is there.
+/// How long the kept part of this request exists.
 pub(super) fn lasts(body: &[u8]) -> Lasts {
     #[derive(serde::Deserialize)]
     struct Named<'a> {
         method: std::borrow::Cow<'a, str>,
     }
     let cost = cost(body);
-    // What is small is not paid for, whatever it opens.
+    // Small requests are not counted, whatever they open.
     if cost.as_ref().is_ok_and(|cost| *cost <= SMALL_BODY) {
         return Lasts::Request;
     }

@@ -72,9 +72,9 @@ pub(super) enum Outcome {
     Stalled,
     /// The server shuts down, and all events were delivered.
     Closed,
-    /// The last inbox that it followed cannot be read.
+    /// The last inbox that it followed is unreadable.
     HttpError {
-        /// Which one.
+        /// The inbox's URI.
         uri: String,
         /// The refusal.
         refusal: Refusal,

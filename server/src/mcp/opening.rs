@@ -16,11 +16,11 @@ task_local! {
     static OPENING: Arc<Opening>;
 }
 
-/// A request that may open a session.
+/// The turn to open one, held until the answer.
 #[derive(Debug, Default)]
 pub(super) struct Opening {
     pub(super) caller: Caller,
-    /// Its turn to open one, until it is answered.
+    /// The opening of a request.
     turn: Mutex<Option<OwnedSemaphorePermit>>,
     refused: Mutex<Option<Refusal>>,
 }

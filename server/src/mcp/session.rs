@@ -15,9 +15,9 @@ use crate::scope::CallerScope;
 /// A session; on stdio the process is one.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// Where participants are minted that may leave their handles out.
+    /// The scope of participants that may omit their handles.
     pub(super) scope: Arc<CallerScope>,
-    /// What its stream carries.
+    /// The inboxes that its stream carries.
     pub(super) follows: Arc<Follows>,
     /// Cancelled when the session ends.
     pub(super) ended: CancellationToken,
@@ -32,7 +32,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// A new session, with its participants in this place.
+    /// A new session, with its participants in this scope.
     pub(super) fn at(scope: Arc<CallerScope>) -> Arc<Self> {
         Arc::new(Self {
             scope,

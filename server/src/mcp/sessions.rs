@@ -75,9 +75,9 @@ pub(super) struct Sessions {
 #[derive(Clone)]
 struct Known {
     session: Arc<Session>,
-    /// Where the owner of the bearer token mints, if there was a token.
+    /// The scope of the bearer token's owner, if there was a token.
     owner: Option<Arc<CallerScope>>,
-    /// From where it was opened.
+    /// The source that opened it.
     source: Address,
     /// The address that last used it.
     address: Address,
@@ -281,7 +281,7 @@ const ENDING: Duration = Duration::from_secs(1);
 /// The time between two checks for expired sessions.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Ends sessions that nobody has used for long, or whose token was revoked, until the server stops.
+/// Ends sessions that are idle for too long, or whose token was revoked, until the server stops.
 pub(super) fn expire(sessions: &Arc<Sessions>, options: &McpOptions) {
     let sessions = Arc::downgrade(sessions);
     let (limit, closing) = (options.session_idle, options.closing.clone());

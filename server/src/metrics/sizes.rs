@@ -1,4 +1,4 @@
-//! Sizes: read from the node and from what clients hold, when somebody looks.
+//! Sizes, read from the node and from the pools when metrics are requested.
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -24,7 +24,7 @@ struct ByResource {
     resource: &'static str,
 }
 
-/// What is read from the node when somebody looks.
+/// The metrics that are read from the node on request.
 #[derive(Debug, Default)]
 pub(super) struct Sizes {
     participants: Gauge,
@@ -43,7 +43,7 @@ pub(super) struct Sizes {
     used: Used,
 }
 
-/// What is used up of what there is.
+/// The metrics of used resources.
 #[derive(Debug, Default)]
 struct Used {
     held: Family<ByResource, Gauge>,
@@ -107,7 +107,8 @@ impl Used {
         );
     }
 
-    /// How much of a resource is held, by all and by the source that has most, and how much may be.
+    /// Sets the amount of a resource in use, in all and by the source that uses most, with their
+    /// limits.
     fn set(&self, resource: &'static str, (all, most_of_one): (u64, u64), share: Share) {
         for (family, now) in [
             (&self.held, all),
@@ -150,26 +151,26 @@ fn whole(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// Raises a counter to what is counted elsewhere, and never down.
+/// Raises a counter to a count kept elsewhere; never lowers it.
 fn raise(counter: &Counter, now: u64) {
     counter.inc_by(now.saturating_sub(counter.get()));
 }
 
-/// What the node says now.
+/// The current values of the node.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     pub(super) counts: Counts,
     pub(super) load: Load,
-    /// How many participants there may be.
+    /// The limit of participants.
     pub(super) participants: Share,
     /// Breaks that a boss noticed.
     pub(super) alerts: u64,
-    /// Breaks whose answers were held back.
+    /// Breaks whose answers were delayed.
     pub(super) held: u64,
 }
 
 impl Seen {
-    /// What this node says.
+    /// Reads the values of this node.
     #[must_use]
     pub fn of(node: &Node) -> Self {
         let counters = node.hub().counters();
@@ -249,13 +250,13 @@ impl Sizes {
         self.used.register(registry);
     }
 
-    /// What is counted outside of the node: calls in the channel, and what clients hold.
+    /// Reads what is counted outside of the node: queued calls, and the pools.
     pub(super) fn read(&self, queued: usize, capacity: &Capacity) {
         self.driver_queued.set(whole(queued as u64));
         self.used.read(capacity);
     }
 
-    /// What the node says now.
+    /// Sets the metrics to the node's values.
     pub(super) fn set(&self, now: Time, seen: Seen) {
         let Seen {
             counts,

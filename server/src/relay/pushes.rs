@@ -176,7 +176,7 @@ impl Pushes {
                         last = event.id.or(last);
                     }
                 }
-                // It is forgotten, or the cursor is another server's.
+                // The participant is unknown, or the cursor is from another server.
                 Err(UpstreamError::HttpError { status, .. }) if status.is_client_error() => return,
                 Err(error) => tracing::debug!(%error, "an event stream did not open"),
             }

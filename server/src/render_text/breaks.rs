@@ -1,7 +1,7 @@
-//! The texts of breaks and of the status. Their form is fixed, to the letter, for clients that read
-//! them by pattern.
+//! The texts of breaks and of the status. Their format is fixed exactly, because clients parse them
+//! by patterns.
 
-/// The text of a break, exactly as it is read by pattern.
+/// The text of a break, exactly as the patterns expect it.
 #[must_use]
 pub(super) fn of_break(message: &str, summary: &str, stress: u8, boss_alert: u8) -> String {
     format!(
@@ -9,7 +9,7 @@ pub(super) fn of_break(message: &str, summary: &str, stress: u8, boss_alert: u8)
     )
 }
 
-/// The text of the status: no summary, and each figure with what it is out of.
+/// The text of the status: no summary, and each level with its maximum.
 #[must_use]
 pub(super) fn of_status(stress: u8, boss_alert: u8) -> String {
     let (face, feels) = match stress {

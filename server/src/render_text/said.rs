@@ -6,7 +6,7 @@ use crate::service::HandleUse;
 use crate::wire::{Event, Lost, Member, Notice, PastMessage, Payload, Said, User};
 
 impl Renderer<'_> {
-    /// What a result says; returns the call to make now.
+    /// Writes a result; returns the suggested next call.
     pub(super) fn said(&mut self, said: &Said, pass: HandleUse) -> String {
         match said {
             Said::Waiting {

@@ -1,4 +1,4 @@
-//! Who calls: a participant that is known, or one that the call registers.
+//! The caller: a known participant, or one that the call registers.
 
 use chat_core::{Caller, Earlier, Reject};
 use tokio::sync::MutexGuard;
@@ -8,14 +8,14 @@ use crate::identity::{Handle, MINTING_KEY_CHARS, Minting, minting};
 use crate::refusal::Refusal;
 use crate::tools::{Ask, Mint, ParsedCall};
 
-/// Who calls, as far as it is known before the node is asked.
+/// What is known of a caller before the call to the node.
 pub(super) struct IdentifiedCaller {
     pub(super) handle: Handle,
     pub(super) caller: Caller,
 }
 
 impl Service {
-    /// Who calls: by the handle it passed, by the place it calls from, or somebody new.
+    /// Identifies the caller: by the passed handle, by its scope, or as a new one.
     pub(super) fn identify(
         &self,
         asked: &ParsedCall,
@@ -39,7 +39,7 @@ impl Service {
         IdentifiedCaller { handle, caller }
     }
 
-    /// The one of this place, or somebody new.
+    /// The participant of this scope, or a new one.
     fn mint(
         &self,
         mint: &Mint,
@@ -84,15 +84,15 @@ impl Service {
         Ok(IdentifiedCaller { handle, caller })
     }
 
-    /// Refuses a new participant while memory is short. One with a key may be a repetition, whose
-    /// first attempt is not looked up here.
+    /// Refuses a new participant while memory is short. A call with a key may repeat a
+    /// registration, whose first attempt is not looked up here.
     fn room_to_mint(&self, key: Option<&str>) -> Result<(), Refusal> {
         let room = self.capacity.memory.check();
         room.map_err(|refusal| refusal.after(unasked(key)))
     }
 }
 
-/// The turn of a call that could mint the first participant of its place.
+/// The turn of a call that could register the first participant of its scope.
 pub(super) async fn turn_to_mint<'a>(
     asked: &ParsedCall,
     origin: &'a RequestOrigin,

@@ -1,4 +1,4 @@
-//! Inboxes, outside of calls: as streams, and as resources that a reader id names.
+//! Inboxes outside of calls: as streams, and as resources that a reader id names.
 
 use chat_core::{Address, Call, Earlier, Read, Reader, Reject, Response, Seq, UserId};
 
@@ -9,10 +9,10 @@ use crate::identity::{Handle, ReaderId};
 use crate::refusal::Refusal;
 
 impl Service {
-    /// A place for one more stream of this source.
+    /// Takes a permit for one more stream of this source.
     ///
     /// # Errors
-    /// The refusal: there is none, or no memory for one.
+    /// There is no permit, or no memory for a stream.
     pub fn place_for_stream(&self, source: Address) -> Result<Held, Refusal> {
         self.capacity.memory.check()?;
         Ok(self.capacity.streams.take(source, 1)?)
@@ -32,8 +32,8 @@ impl Service {
         self.stream(reader, address, after).await
     }
 
-    /// Opens an event stream of the inbox with this reader id, which only reads: nobody is there
-    /// because of it, and nothing is acknowledged.
+    /// Opens an event stream of the inbox with this reader id, which only reads: it does not make
+    /// the participant present, and acknowledges nothing.
     ///
     /// # Errors
     /// The refusal.
@@ -66,8 +66,8 @@ impl Service {
         }
     }
 
-    /// Whose inbox it is, and where a bare `check` would go on in it: what comes after that no
-    /// answer has carried.
+    /// The participant of the inbox, and the position after which a `check` without a cursor
+    /// continues: no answer contained later events.
     ///
     /// # Errors
     /// The refusal.
@@ -88,7 +88,7 @@ impl Service {
         }
     }
 
-    /// Reads an inbox by its reader id: at once, and without acknowledging anything.
+    /// Reads an inbox by its reader id, at once and without acknowledging.
     ///
     /// # Errors
     /// The refusal.

@@ -1,4 +1,4 @@
-//! Where a call comes from, and who is meant by one that names nobody.
+//! The origin of a call, and the participant that a call without a handle means.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use crate::identity::{Handle, MintSource};
 use crate::refusal::Refusal;
 use crate::scope::CallerScope;
 
-/// Where a call comes from.
+/// The origin of a call.
 #[derive(Clone, Debug)]
 pub struct RequestOrigin {
-    /// From which place, for rate limits and bans.
+    /// The address, for rate limits and bans.
     pub address: Address,
-    /// Where participants are minted that may leave their handles out.
+    /// The scope of participants that may omit their handles.
     pub scope: Option<Arc<CallerScope>>,
-    /// The handle that came beside the arguments, as by a header.
+    /// A handle beside the arguments, such as in a header.
     pub handle: Option<Handle>,
 }
 
 impl RequestOrigin {
-    /// The handle that was passed, as an argument or beside the arguments.
+    /// The passed handle, as an argument or beside the arguments.
     ///
     /// # Errors
-    /// When there are two that differ.
+    /// There are two different handles.
     pub fn given(&self, argument: Option<&Handle>) -> Result<Option<Handle>, Refusal> {
         match (argument, &self.handle) {
             (Some(a), Some(b)) if a != b => Err(Refusal::invalid(
@@ -33,14 +33,14 @@ impl RequestOrigin {
         }
     }
 
-    /// Where a registration comes from: the scope, if it has an id, or else the address.
+    /// The source of a registration: the scope's id, if it has one, otherwise the address.
     #[must_use]
     pub fn mint_source(&self) -> MintSource {
         let id = self.scope.as_ref().and_then(|scope| scope.id());
         id.map_or(MintSource::Address(self.address), MintSource::Scope)
     }
 
-    /// Who is meant where none was passed: the one who was minted in this place.
+    /// The only participant registered in the scope, for a call without a handle.
     #[must_use]
     pub fn only(&self) -> Option<Handle> {
         self.scope.as_ref()?.only()

@@ -1,4 +1,4 @@
-//! What a call came to, for every transport to show in its own form.
+//! The outcome of a call, which each transport shows in its own format.
 
 use serde_json::Value;
 
@@ -7,30 +7,30 @@ use crate::refusal::Refusal;
 use crate::tools::Tool;
 use crate::wire::Done;
 
-/// A call that was dealt with.
+/// The outcome of a call.
 #[derive(Clone, Debug)]
 pub struct CallOutcome {
-    /// Which tool.
+    /// The tool.
     pub tool: Tool,
-    /// What came of it.
+    /// The result.
     pub result: Result<Done, Refusal>,
-    /// Who and where the caller is; none when the node was never asked.
+    /// The caller's identity and rooms; `None` if the node was not called.
     pub context: Option<CallerContext>,
-    /// Whether the caller need not pass its handle from here on.
+    /// Whether the caller may omit its handle from now on.
     pub implicit: HandleUse,
 }
 
-/// Whether a caller has to pass its handle.
+/// Whether a caller must pass its handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandleUse {
-    /// It is the only participant of its place.
+    /// It is the only participant of its scope.
     MayBeLeftOut,
-    /// It has to.
+    /// It must.
     MustBePassed,
 }
 
 impl CallOutcome {
-    /// A call that the node was never asked about.
+    /// A call that was refused before the node.
     #[must_use]
     pub const fn refused(tool: Tool, refusal: Refusal) -> Self {
         Self {

@@ -21,7 +21,7 @@ pub(super) const DEFAULT_HISTORY: u64 = 50;
 /// A parsed call.
 #[derive(Clone, Debug)]
 pub struct ParsedCall {
-    /// Who calls, if it said so.
+    /// The handle, if the call has one.
     pub handle: Option<Handle>,
     /// The request key, if there is one.
     pub key: Option<Arc<str>>,
@@ -100,7 +100,7 @@ pub enum Mint {
 /// Parses the arguments of a tool.
 ///
 /// # Errors
-/// The first argument that is missing, wrong, or none of the tool's.
+/// An argument is missing, invalid or unknown.
 pub fn parse(tool: Tool, arguments: Arguments) -> Result<ParsedCall, Refusal> {
     parse_with(tool, arguments, |arguments| tool.ask(arguments))
 }

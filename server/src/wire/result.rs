@@ -221,7 +221,7 @@ fn credentials(context: &CallerContext, asker: Asker<'_>) -> Credentials {
     }
 }
 
-/// Who a caller without a handle was registered as.
+/// The credentials of a caller that was registered by this call.
 fn minted(context: &CallerContext, asker: Asker<'_>) -> Option<Credentials> {
     (asker.newcomer == Newcomer::Yes).then(|| credentials(context, asker))
 }

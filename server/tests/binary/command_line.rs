@@ -1,4 +1,4 @@
-//! What the exit codes and the help say.
+//! Exit codes, and the help text.
 
 use std::net::TcpListener;
 

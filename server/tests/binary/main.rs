@@ -1,4 +1,4 @@
-//! The binary as operators run it: how it stops, what its log says, and what its exit codes say.
+//! The binary from an operator's view: shutdown, log and exit codes.
 
 mod command_line;
 mod program;

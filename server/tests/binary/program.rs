@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// How long anything may take before a test gives up.
+/// The time limit of every wait in these tests. No test waits for it to pass.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn binary(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_talking-stick"));
-    // What the machine happens to be set to is not tested.
+    // The environment of the machine must not change the test.
     for (name, _) in std::env::vars() {
         if name.starts_with("TALKING_STICK_") {
             command.env_remove(name);
@@ -24,7 +24,8 @@ pub(crate) fn binary(words: &[&str]) -> Command {
     command
 }
 
-/// Runs it to its end, which comes by itself.
+/// Runs the binary until it exits by itself; returns its exit code, standard output and standard
+/// error.
 pub(crate) fn ran(words: &[&str]) -> (Option<i32>, String, String) {
     let Output {
         status,
@@ -35,7 +36,7 @@ pub(crate) fn ran(words: &[&str]) -> (Option<i32>, String, String) {
     (status.code(), text(stdout), text(stderr))
 }
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
@@ -77,7 +78,7 @@ impl Server {
         Connection::open(self.address)
     }
 
-    /// What the server says of itself under this name.
+    /// The value of the metric `name`.
     pub(crate) fn figure(&self, name: &str) -> usize {
         let mut connection = self.connect();
         assert!(
@@ -92,7 +93,7 @@ impl Server {
             .unwrap_or_else(|| panic!("no {name} in {text}"))
     }
 
-    /// Somebody in this room: its handle.
+    /// Registers a participant in this room; returns its handle.
     pub(crate) fn register(&self, name: &str, room: &str) -> String {
         let body = json!({ "username": name, "room": room });
         let answer = self.connect().post("/register", "", &body);
@@ -104,13 +105,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended is no worse.
+        // The process may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A connection of HTTP/1.1. All that is read may be cut off: that is what a stop is about.
+/// An HTTP/1.1 connection. Every read may be cut short, because the server stops during the test.
 pub(crate) struct Connection(pub(crate) BufReader<TcpStream>);
 
 impl Connection {
@@ -124,7 +125,8 @@ impl Connection {
         self.0.get_mut().write_all(bytes).is_ok()
     }
 
-    /// What was answered: its status and body. Nothing when the connection ended first.
+    /// Posts, and returns the status and body of the response; `None` when the connection ended
+    /// first.
     pub(crate) fn post(&mut self, path: &str, handle: &str, body: &Value) -> Option<(u16, Value)> {
         let body = body.to_string();
         let length = body.len();
@@ -164,7 +166,7 @@ impl Connection {
         }
     }
 
-    /// Opens a stream, and returns what it carries until it ends: of each event, its type and data.
+    /// Opens an event stream. Returns the type and data of each event until the stream ends.
     pub(crate) fn events(
         mut self,
         handle: &str,

@@ -1,4 +1,4 @@
-//! How the binary stops.
+//! The shutdown of the binary.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::program::{Connection, PATIENCE, Server};
 
-/// The ids of the messages among these events.
+/// The message ids in these events.
 fn messages(events: &[(String, Value)]) -> BTreeSet<String> {
     let messages = events.iter().filter(|(kind, _)| kind == "message.received");
     messages.map(|(_, data)| id(data)).collect()
@@ -21,7 +21,8 @@ fn id(message: &Value) -> String {
     message["message_id"].as_str().expect("an id").into()
 }
 
-/// Says things until it is refused or cut off, and returns the ids of what was accepted.
+/// Sends messages until one is refused or the connection ends, and returns the ids of the accepted
+/// ones.
 fn talk(mut connection: Connection, handle: &str, accepted: &AtomicUsize) -> BTreeSet<String> {
     let mut ids = BTreeSet::new();
     while let Some((status, answer)) =
@@ -37,10 +38,10 @@ fn talk(mut connection: Connection, handle: &str, accepted: &AtomicUsize) -> BTr
     ids
 }
 
-/// Enough that a stop comes in the midst of it.
+/// So many messages that the stop arrives between two of them.
 const ENOUGH: usize = 2_000;
 
-/// Those who wait in a check each.
+/// The number of participants whose `check_event` waits.
 const WAITERS: usize = 16;
 
 const UNBOUND: [&str; 8] = [
@@ -80,7 +81,8 @@ fn kill_under_load_loses_nothing_that_was_accepted() {
     while accepted.load(Ordering::Relaxed) < ENOUGH {
         thread::yield_now();
     }
-    // In each quiet room somebody speaks as the signal comes: before it, after it, or never.
+    // In each quiet room one participant speaks around the time of the signal: before it, after it,
+    // or never.
     drop(go);
     server.signal("TERM");
 
@@ -103,8 +105,8 @@ fn kill_under_load_loses_nothing_that_was_accepted() {
     assert_eq!(server.exit_code(), Some(0));
 }
 
-/// In rooms of their own, each with one who waits in a check and one who speaks when `go` is
-/// dropped. What was accepted must be in the answer of the check.
+/// Each waiter has a room of its own, with one participant who waits in a check and one who speaks
+/// when `go` is dropped. An accepted message must be in the answer of the check.
 fn waiters(server: &Server) -> (Vec<thread::JoinHandle<()>>, Sender<()>) {
     let (go, gone) = channel::<()>();
     let gone = Arc::new(std::sync::Mutex::new(gone));
@@ -113,7 +115,7 @@ fn waiters(server: &Server) -> (Vec<thread::JoinHandle<()>>, Sender<()>) {
         let waiter = server.register(&format!("Waiter {n}"), &room);
         let speaker = server.register(&format!("Speaker {n}"), &room);
         let (mut waits, mut speaks) = (server.connect(), server.connect());
-        // What has been so far is read, so that the next check waits.
+        // This read empties the inbox, so that the next check waits.
         let answer = waits.post("/check_event", &waiter, &json!({ "delay": 0 }));
         let (_, before) = answer.expect("it is answered");
         let after = before["cursor"].clone();
@@ -123,7 +125,7 @@ fn waiters(server: &Server) -> (Vec<thread::JoinHandle<()>>, Sender<()>) {
                 let body = json!({ "wait_seconds": 50, "after": after });
                 waits.post("/tools/check", &waiter, &body)
             });
-            // Dropped, not sent: all are let go at once.
+            // Dropping `go` releases all speakers at once.
             let _ = gone.lock().expect("nobody panics with it").recv();
             let said = speaks.post("/send", &speaker, &json!({ "message": "the last word" }));
             let (status, checked) = checks
@@ -159,7 +161,7 @@ fn an_interrupt_is_a_stop_too() {
 #[test]
 fn a_second_signal_does_not_wait() {
     let mut server = Server::start(&["--grace", "10m"]);
-    // A request that is half here is waited for.
+    // The server waits for the rest of a request that has arrived in part.
     let mut half = server.connect();
     assert!(half.write(
         b"POST /register HTTP/1.1\r\nHost: localhost\r\n\

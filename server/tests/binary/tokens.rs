@@ -1,11 +1,11 @@
-//! Files of tokens, and what the log says of callers.
+//! Token files, and the log's lines about callers.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::ChildStderr;
 
 use crate::program::Server;
 
-/// A line of a file of tokens.
+/// A line of a token file.
 fn token_line(name: &str, token: &str) -> String {
     use sha2::{Digest as _, Sha256};
     let hash = Sha256::digest(token.as_bytes());
@@ -13,7 +13,7 @@ fn token_line(name: &str, token: &str) -> String {
     format!("{name} {hex}\n")
 }
 
-/// What a request with this token is answered: its status.
+/// Posts with this token; returns the status of the response.
 fn status(server: &Server, token: &str, line: &str, body: &str) -> u16 {
     let mut connection = server.connect();
     let length = body.len();
@@ -62,7 +62,7 @@ impl Guarded {
         }
     }
 
-    /// The lines of the log up to the one that has this in it.
+    /// The lines of the log up to the one that contains `wanted`.
     fn until(&mut self, wanted: &str) -> Vec<String> {
         self.until_all(&[wanted])
     }
@@ -79,7 +79,8 @@ impl Guarded {
         panic!("no {wanted:?} in {seen:#?}");
     }
 
-    /// Has the server read these guests, and returns the line of the log that has this in it.
+    /// Makes the server reload its token file with these lines, and returns the log line that
+    /// contains `wanted`.
     fn read(&mut self, guests: &str, wanted: &str) -> String {
         std::fs::write(self.guests.path(), guests).expect("room on the disk");
         self.server.signal("HUP");

@@ -1,4 +1,4 @@
-//! The binary on a folder, and a connection to it that may be cut off at any byte.
+//! The binary with a journal folder, and a connection that may be cut at any byte.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// How long anything may take before a test gives up.
+/// The time limit of every wait in these tests. No test waits for it to pass.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Server {
     child: Mutex<Child>,
     address: SocketAddr,
@@ -72,14 +72,14 @@ impl Server {
         }
     }
 
-    /// Kills it, in the midst of whatever it does.
+    /// Kills it without a shutdown.
     pub(crate) fn kill(&self) {
         let mut child = self.child.lock().expect("no test panics with it");
         child.kill().expect("it runs");
         child.wait().expect("it was started");
     }
 
-    /// Stops it in good order: its exit code.
+    /// Shuts it down; returns its exit code.
     pub(crate) fn stop(&self) -> Option<i32> {
         let mut child = self.child.lock().expect("no test panics with it");
         let id = child.id().to_string();
@@ -88,7 +88,7 @@ impl Server {
         child.wait().expect("it was started").code()
     }
 
-    /// Stops it, and returns all that it logged.
+    /// Shuts it down; returns its whole log.
     pub(crate) fn log(mut self) -> String {
         assert_eq!(self.stop(), Some(0));
         let mut log = String::new();
@@ -103,7 +103,7 @@ impl Server {
         Connection(BufReader::new(stream))
     }
 
-    /// A participant in this room: its handle.
+    /// Registers a participant in this room; returns its handle.
     pub(crate) fn register(&self, name: &str, room: &str) -> String {
         let body = json!({ "username": name, "room": room });
         let answer = self.connect().post("/register", "", &body);
@@ -112,8 +112,8 @@ impl Server {
         answer["handle"].as_str().expect("a handle").into()
     }
 
-    /// Reads the inbox to its end: the texts heard so far with those behind `after`, and where the
-    /// next read goes on.
+    /// Reads the inbox to its end. Returns the texts so far with those after `after`, and the
+    /// position for the next read.
     pub(crate) fn inbox(
         &self,
         handle: &str,
@@ -144,18 +144,18 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Ok(child) = self.child.get_mut() {
-            // One that has ended is no worse.
+            // The process may have exited already.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// A connection of HTTP/1.1.
+/// An HTTP/1.1 connection.
 pub(crate) struct Connection(BufReader<TcpStream>);
 
 impl Connection {
-    /// The status and body of the answer. None when the connection ended first.
+    /// The status and body of the response; `None` when the connection ended first.
     pub(crate) fn post(&mut self, path: &str, handle: &str, body: &Value) -> Option<(u16, Value)> {
         let body = body.to_string();
         let handle = match handle {

@@ -1,4 +1,4 @@
-//! A server that is killed and started again on its journal: what it accepted is there.
+//! A server that is killed and restarted on its journal keeps everything it accepted.
 
 mod client;
 
@@ -11,19 +11,19 @@ use std::thread;
 use client::{Refused, Server};
 use serde_json::json;
 
-/// How often the server is killed.
+/// The number of times that the server is killed.
 const ROUNDS: usize = 10;
 
-/// How many talk at once, each in the one room.
+/// The number of concurrent talkers, all in one room.
 const TALKERS: usize = 4;
 
-/// What a talker knows: its handle, and the messages that the server accepted from it.
+/// A talker: its handle, and the messages that the server accepted from it.
 struct Talker {
     handle: String,
     accepted: Vec<String>,
 }
 
-/// Talks until the server is gone, a message after the other.
+/// Sends one message after another until the connection to the server breaks.
 fn talk(server: &Server, talker: &mut Talker, round: usize, count: &AtomicUsize) {
     let mut connection = server.connect();
     for number in 0.. {
@@ -59,7 +59,8 @@ fn what_was_accepted_outlives_a_kill() {
                 let (server, count) = (&server, &count);
                 scope.spawn(move || talk(server, talker, round, count));
             }
-            // A different number of messages each time, and wherever the writer is then.
+            // Each round kills the server after a different number of messages, at any point of the
+            // writer's work.
             while count.load(Ordering::Relaxed) < 20 + 13 * round {
                 thread::yield_now();
             }
@@ -84,7 +85,7 @@ fn what_was_accepted_outlives_a_kill() {
                 "lost or out of order: {text}"
             );
         }
-        // At most one message a round was on its way when the server died.
+        // At most one message of each round was under way when the server was killed.
         assert!(own.len() <= talker.accepted.len() + ROUNDS);
     }
 }
@@ -136,7 +137,7 @@ fn a_lost_end_is_refused_and_an_accepted_loss_starts() {
     let server = Server::start(folder.path(), &[]);
     let ann = server.register("ann", "lobby");
     server.kill();
-    // The WAL is gone, as after a disk that lied about what it wrote.
+    // The WAL is missing, as after a disk that reported a write that it had not done.
     fs::remove_file(folder.path().join("journal.db-wal")).expect("there is one");
     let Refused { code, why } = Server::refused(folder.path(), &[]);
     assert_eq!(code, Some(1));

@@ -227,7 +227,7 @@ impl Connection {
         self.initialize_with(&json!({}))
     }
 
-    /// Opens a session of MCP, for a client that says it has these capabilities.
+    /// Opens an MCP session, for a client with these capabilities.
     pub(crate) fn initialize_with(&mut self, capabilities: &Value) -> Answer {
         let answer = self.mcp(&[], &hello(capabilities));
         if answer.status == 200 && answer.body.is_empty() {

@@ -1,4 +1,4 @@
-//! The guard: hosts, origins, who needs a token, the page's cookie, and how many may come in.
+//! The guard: hosts, origins, required tokens, the page's cookie, and the limits on connections.
 
 use serde_json::{Value, json};
 use server::capacity::Share;

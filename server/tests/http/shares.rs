@@ -126,7 +126,7 @@ async fn texts_of_one_address_have_a_rate_and_those_of_others_pass() {
     assert_eq!(heard.status, 200, "{}", heard.text());
 }
 
-/// Registers from the address: its client and handle.
+/// Registers from this address; returns the client and its handle.
 async fn newcomer(world: &World, from: Ipv4Addr, name: &str) -> (Client, String) {
     let mut client = Client::connect_from(from, world.address).await;
     let who = json!({ "username": name });
@@ -164,7 +164,7 @@ async fn waiting_checks_of_one_address_are_answered_in_turn_and_those_of_others_
     })
     .await;
     let began = Instant::now();
-    // To come in is heard by all.
+    // Joining posts an event to all members.
     let _speaker = newcomer(&world, ELSEWHERE, "Speaker").await;
     while let Some(check) = checks.join_next().await {
         let check = check.expect("no check panics");

@@ -1,4 +1,4 @@
-//! Files of tokens: revoked, changed, over, guessed.
+//! Token files: revoked, changed, expired and guessed tokens.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::client::{Answer, Events};
 use crate::guard::get;
 use crate::world::{Setup, World, within};
 
-/// The lines of a file with these tokens, each under the name of the same number.
+/// The lines of a token file with these tokens; the name of each is its number.
 pub(crate) fn lines(all: &[&str]) -> String {
     use sha2::{Digest as _, Sha256};
     let line = |(n, token): (usize, &&str)| {
@@ -22,14 +22,14 @@ pub(crate) fn lines(all: &[&str]) -> String {
     all.iter().enumerate().map(line).collect()
 }
 
-/// A file with these tokens, which stays as it is.
+/// A token file with these tokens, which never changes.
 pub(crate) fn tokens(all: &[&str]) -> Arc<TokenFile> {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(lines(all).as_bytes()).expect("room");
     Arc::new(TokenFile::read(file.path()).expect("tokens"))
 }
 
-/// Posts as the owner of a token.
+/// Posts with this token.
 async fn post_as(world: &World, token: &str, path: &str, body: Value) -> Answer {
     let bearer = format!("Bearer {token}");
     let headers = [
@@ -43,7 +43,7 @@ async fn post_as(world: &World, token: &str, path: &str, body: Value) -> Answer 
         .await
 }
 
-/// Opens the stream of the one participant of a token.
+/// Opens the stream of the participant that belongs to a token.
 async fn events_as(world: &World, token: &str) -> Events {
     let bearer = format!("Bearer {token}");
     let client = world.client().await;
@@ -71,7 +71,7 @@ async fn a_revoked_token_is_cut_off_at_once_and_the_others_keep_their_chats() {
     let cookie = opened.header("set-cookie").unwrap().to_owned();
     let cookie = [("Cookie", cookie.split(';').next().unwrap())];
     assert_eq!(get(&world, "/users", &cookie).await.status, 200);
-    // A check that waits is under way: what came so far was read.
+    // This read empties the inbox, so that the check waits.
     let read = json!({ "wait_seconds": 0 });
     post_as(&world, "simsim", "/tools/check", read).await;
     let wait = "{\"wait_seconds\":50}";
@@ -121,7 +121,8 @@ async fn a_file_that_changes_is_read_by_itself_and_a_bad_one_keeps_the_tokens() 
     };
     std::fs::write(file.path(), lines(&["sesame", "simsim"])).unwrap();
     within(async { while status("simsim").await != 200 {} }).await;
-    // The bad file would revoke both; the good one after it shows that it was read.
+    // The bad file would revoke both tokens; the good file after it shows that the bad one was
+    // read.
     std::fs::write(file.path(), "name0 12ab\n").unwrap();
     let later = format!("{}name9 what\n", lines(&["sesame", "open"]));
     std::fs::write(file.path(), &later).unwrap();

@@ -121,7 +121,7 @@ async fn sessions_that_are_not_there_are_not_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_is_there_for_the_token_that_opened_it_alone() {
-    // The guard says whose token came; here a header does.
+    // In the server the guard knows whose token came; here a header names the caller.
     let scopes = [Arc::<CallerScope>::default(), Arc::default()];
     let caller = move |head: &Parts| {
         let token = head

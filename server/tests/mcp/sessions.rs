@@ -23,7 +23,7 @@ const EACH: usize = 50;
 /// The number of tasks of one session.
 const TASKS: usize = 3;
 
-/// A header says who calls, where the guard would.
+/// A header names the caller; in the server the guard does.
 fn by_header(options: &mut McpOptions) {
     options.caller = Arc::new(|head: &Parts| {
         let source = head.headers.get("x-source");

@@ -30,7 +30,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A server as the options say, whose inboxes lose nothing, however slowly this machine reads.
+    /// A server with changed options, whose inboxes lose nothing, however slowly this machine
+    /// reads.
     pub(crate) async fn with(change: impl FnOnce(&mut McpOptions)) -> Self {
         Self::of(100_000, change).await
     }

@@ -179,12 +179,12 @@ impl Auditor {
         }
     }
 
-    /// The server is up again. What the journal kept of a batch in flight is committed by now.
+    /// The server has restarted. The journaled entries of a batch in flight are committed by now.
     fn restarted(&mut self, at: Time, config: &Config) {
         // The journaled entries of the batch in flight are committed by now.
         self.recovered = true;
         if self.position == 0 {
-            // The journal is empty: no configuration was valid before this one.
+            // The journal is empty, so there was no earlier configuration.
             self.model = Model::new(config);
         }
         self.admission = Admission::new(config);
@@ -266,7 +266,7 @@ impl Auditor {
         Some(Difference::Taken { call, owed })
     }
 
-    /// An entry of a batch, as differences show it.
+    /// An entry of a batch, for differences.
     fn turn(&self, batched: &Batched) -> Turn {
         match batched {
             Batched::Call(ticket) => Turn::Call(self.border.call(*ticket).map(Call::asked)),

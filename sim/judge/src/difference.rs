@@ -14,9 +14,9 @@ use crate::model::{Deadline, Event};
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
 pub enum Difference {
-    /// The server decided an entry otherwise than the protocol.
+    /// The server's decision on an entry differs from the protocol's.
     Decision(Decision),
-    /// The answer that left is not what was decided, or what the committed state shows.
+    /// The answer that left differs from the decision, or from the committed state.
     Answer {
         call: Asked,
         owed: Outcome,
@@ -24,13 +24,13 @@ pub enum Difference {
     },
     /// An answer left before an entry was committed for it.
     Uncommitted { call: Asked, said: Outcome },
-    /// An answer left before its time.
+    /// An answer left too early.
     Early { call: Asked, said: Outcome },
-    /// Something left for a call or a stream that is not there.
+    /// An answer or an event left for a call or a stream that does not exist.
     Unasked(Unasked),
-    /// One place of an inbox holds another event.
+    /// An inbox has another event at one position.
     Event(InboxPlace),
-    /// The first gap of a page that is not the one that is owed.
+    /// The first gap of a page that differs from the expected one.
     Gap {
         reader: User,
         owed: Option<Gap>,
@@ -56,11 +56,11 @@ pub enum Difference {
         owed: Option<Turn>,
         seen: Option<Turn>,
     },
-    /// A batch holds a call that was to be refused.
+    /// A batch holds a call that should have been refused.
     Taken { call: Asked, owed: Refusal },
-    /// The entry of a call is not what the call asked for.
+    /// The entry of a call does not match the call.
     Entry { call: Asked, entry: Entry },
-    /// A collection passed its limit.
+    /// A collection exceeded its limit.
     Size {
         what: &'static str,
         size: u64,
@@ -84,42 +84,42 @@ pub enum Difference {
     Witnessed(Box<[Fact; 2]>),
 }
 
-/// An entry of the journal, as the protocol and as the server decided it.
+/// An entry of the journal, with the expected decision and the server's.
 #[derive(Clone, Debug)]
 pub struct Decision {
     pub position: u64,
     pub entry: Entry,
     pub caller: Option<User>,
-    /// Whether a remembered key gives the outcome that is owed.
+    /// Whether the expected outcome is that of a remembered key.
     pub repeated: bool,
     pub owed: Outcome,
     pub said: Outcome,
 }
 
-/// A place of an inbox, and what is owed and was received there.
+/// A position of an inbox, with the expected and the observed event.
 #[derive(Clone, Debug)]
 pub struct InboxPlace {
     pub reader: User,
     pub seq: u64,
     pub owed: Option<Arc<Event>>,
     pub seen: Option<Event>,
-    /// Whether what was seen is owed at a later place.
+    /// Whether the observed event is expected at a later position.
     pub skipped: bool,
-    /// Whether what was seen was owed at an earlier place, or under another number.
+    /// Whether the observed event was expected at an earlier position, or with another number.
     pub repeated: bool,
 }
 
 /// A call at the server's border.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// What it asks for.
+    /// The call's content.
     pub ask: Arc<Ask>,
-    /// The participant that called, if it is registered.
+    /// The calling participant, if it is registered.
     pub caller: Option<User>,
 }
 
 impl Difference {
-    /// The participants concerned.
+    /// The affected participants.
     #[must_use]
     pub fn users(&self) -> Vec<User> {
         let users: BTreeSet<User> = match self {
@@ -148,7 +148,7 @@ impl Difference {
 }
 
 impl Asked {
-    /// The tool that is called, if it is one.
+    /// The tool of the call, if it is a tool's.
     #[must_use]
     pub fn op(&self) -> Option<&Op> {
         match self.ask.as_ref() {
@@ -158,29 +158,29 @@ impl Asked {
     }
 }
 
-/// What left the server for a call or a stream that is not there.
+/// What left the server for a call or a stream that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unasked {
     /// An answer to a call that is over.
     Answer(Outcome),
     /// The opening of a stream whose call is over.
     Opening,
-    /// Events for a participant that is forgotten, or on a stream that is over.
+    /// Events for a forgotten participant, or on a stream that is over.
     Page,
-    /// The end of the stream of a participant that is registered.
+    /// The end of a registered participant's stream.
     End(User),
 }
 
 /// An entry of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Of this call; none for one that is over.
+    /// The entry of this call; `None` for a call that is over.
     Call(Option<Asked>),
-    /// The server's own.
+    /// The server's own entry.
     Own(Entry),
 }
 
-/// By which way a page left.
+/// The way by which a page left the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// In the answer to a `check`.
@@ -194,7 +194,7 @@ pub enum Channel {
 pub enum Due {
     /// The answer to a decided call.
     Answer(Asked),
-    /// The answer to a `check` that reads behind `after`: its inbox grew, or its wait is over.
+    /// The answer to a `check` that reads after `after`: its inbox grew, or its wait ended.
     Check { user: User, after: u64 },
     /// Events after `after` on a writable open stream.
     Push { user: User, after: u64 },
@@ -202,7 +202,7 @@ pub enum Due {
     Notice(User),
     /// The commit, or the refusal, of a call.
     Commit(Option<Asked>),
-    /// An entry that lets time pass a deadline.
+    /// An entry that advances time past a deadline.
     Deadline(Deadline),
     /// The entry about a closed stream.
     Close(User),

@@ -36,7 +36,7 @@ pub struct Findings {
     is_closed: bool,
 }
 
-/// What is counted of one property.
+/// The counts of one property.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     /// Whether the plan names it.
@@ -85,7 +85,7 @@ impl Findings {
         }
     }
 
-    /// How often the property was violated.
+    /// The number of violations of the property.
     #[must_use]
     pub const fn broken(&self, property: Property) -> u64 {
         self.counts[property as usize].broken
@@ -97,7 +97,7 @@ impl Findings {
         self.is_closed
     }
 
-    /// What came of each property that the plan names.
+    /// The result of each property of the plan.
     #[must_use]
     pub fn results(&self) -> BTreeMap<&'static str, PropertyResult> {
         let counted = Property::ALL.iter().zip(&self.counts);
@@ -118,7 +118,7 @@ impl Findings {
         judged.map(result).collect()
     }
 
-    /// The violations as reports show them, in the order of time.
+    /// The violations for reports, in the order of time.
     #[must_use]
     pub fn into_violations(mut self) -> Vec<Violation> {
         self.kept.sort_by_key(|finding| finding.at);

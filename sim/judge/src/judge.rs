@@ -49,7 +49,7 @@ pub struct Judgement {
     pub violations: Vec<Violation>,
     /// The counts of messages.
     pub counts: Counts,
-    /// The most times that each virtual user was passed over during one wait in the line.
+    /// The most times that each virtual user was overtaken during one wait in the queue.
     pub overtaken: BTreeMap<Agent, u64>,
 }
 

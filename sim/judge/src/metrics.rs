@@ -68,7 +68,7 @@ pub struct Metrics {
     merged_users: u64,
     merged_turns: Shares,
     merged_matches: Shares,
-    /// The most times that anyone was passed over during one wait in the line.
+    /// The most times that any user was overtaken during one wait in the queue.
     overtaken: u64,
     worst_in_line: Worst,
     worst_claim: Worst,
@@ -159,7 +159,7 @@ impl Metrics {
         }
     }
 
-    /// What was measured of each duration or size, by metric, and its unit.
+    /// The distribution of each duration or size, by metric, with its unit.
     fn distributions(&self) -> [(&'static str, &Distribution, f64); 6] {
         [
             ("message_latency", &self.message_latency, MICROS),

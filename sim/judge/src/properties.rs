@@ -117,7 +117,7 @@ fn concerns(difference: &Difference, kind: Compared) -> bool {
     owed.as_ref().is_some_and(|owed| is(owed)) || seen.as_ref().is_some_and(is)
 }
 
-/// The entry that was decided otherwise.
+/// The entry with a different decision.
 const fn decision(difference: &Difference) -> Option<&Decision> {
     match difference {
         Difference::Decision(decision) => Some(decision),
@@ -125,7 +125,7 @@ const fn decision(difference: &Difference) -> Option<&Decision> {
     }
 }
 
-/// Whether two answers to one entry both have such a part, and differ in it.
+/// Whether two answers to one entry both have this part, with different values.
 fn decided_otherwise<T: PartialEq>(
     difference: &Difference,
     part: impl Fn(&Answer) -> Option<T>,
@@ -150,7 +150,7 @@ fn batched(difference: &Difference) -> Option<&Entry> {
     }
 }
 
-/// The call concerned.
+/// The affected call.
 fn op(difference: &Difference) -> Option<&Op> {
     match difference {
         Difference::Decision(Decision {

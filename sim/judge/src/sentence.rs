@@ -1,5 +1,5 @@
-//! Sentences for people who know the protocol and not the source. A sentence is made of typed parts,
-//! so that whom and what it names can be asked for, and nobody has to read it back.
+//! Sentences about differences, for people who know the protocol but not the source. A sentence
+//! consists of typed parts, so that its subjects can be queried without parsing the text.
 
 mod differences;
 mod facts;
@@ -23,38 +23,38 @@ enum Part {
     Words(&'static str),
     User(User),
     Room(Room),
-    /// An event by its place in a room.
+    /// An event by its position in a room.
     Place(Room, u64),
-    /// A number, an instant or a length of time.
+    /// A number, an instant or a duration.
     Figure(String),
-    /// The beginning of a text, and how many characters the text has.
+    /// The beginning of a text, and the number of its characters.
     Quote(String, usize),
 }
 
-/// Something that a sentence can name.
+/// A value that a sentence can contain.
 pub(crate) trait Tell {
-    /// Adds it to the sentence.
+    /// Appends it to the sentence.
     fn tell(&self, to: &mut Sentence);
 }
 
-/// Adds one after another to a sentence.
+/// Appends several values to a sentence.
 macro_rules! tell {
     ($to:expr; $($part:expr),*) => {{ $($part.tell($to);)* }};
 }
 use tell;
 
-/// Characters of a text that a sentence shows.
+/// The most characters of a quoted text.
 const SHOWN: usize = 40;
 
 impl Sentence {
-    /// The sentence that tells it.
+    /// The sentence about it.
     pub(crate) fn of(thing: &impl Tell) -> Self {
         let mut sentence = Self::default();
         thing.tell(&mut sentence);
         sentence
     }
 
-    /// What it is about, beside those concerned.
+    /// The subjects of the sentence, besides the affected participants.
     pub(crate) fn subject(&self, concerned: &[User]) -> Subject {
         let mut subject = Subject::default();
         for part in &self.0 {
@@ -168,7 +168,7 @@ impl Tell for Arc<str> {
     }
 }
 
-/// Words and what stands behind them, where there is one.
+/// Words and the value after them; nothing if there is no value.
 struct With<T>(&'static str, Option<T>);
 
 impl<T: Tell> Tell for With<T> {

@@ -12,7 +12,7 @@ pub enum Class {
     Safety,
     /// Something good happens in time, once the faults are healed.
     Liveness,
-    /// A figure keeps to its threshold.
+    /// A metric meets its threshold.
     Threshold,
 }
 
@@ -47,7 +47,7 @@ chat_types::listed! {
 }
 
 impl Property {
-    /// When it is judged.
+    /// The class of the property.
     #[must_use]
     pub const fn class(self) -> Class {
         if matches!(

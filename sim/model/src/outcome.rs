@@ -93,35 +93,35 @@ pub struct PropertyResult {
     pub class: Class,
 }
 
-/// A property broken.
+/// A violation of a property.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Violation {
     /// The property's name.
     pub property: String,
-    /// When it showed, in virtual time.
+    /// When it was found, in virtual time.
     #[serde(rename = "at_ms", serialize_with = "as_milliseconds")]
     pub at: Span,
     /// The users concerned, as `user_7`.
     pub users: Vec<User>,
-    /// One sentence that says what happened.
+    /// One sentence about what happened.
     pub detail: String,
     /// The seed of the run.
     pub seed: u64,
-    /// What the sentence is about.
+    /// The subjects of the sentence.
     #[serde(skip)]
     pub subject: Subject,
 }
 
-/// What a violation is about, for those that draw it or compare it with others.
+/// The subjects of a violation, for drawing it and for comparing it with others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Subject {
-    /// What it has in common with violations of the same cause.
+    /// The text that violations of the same cause share.
     pub cause: String,
-    /// The participants that play a part in it, beside those concerned.
+    /// Further participants of the violation, besides the affected ones.
     pub others: Vec<User>,
-    /// The rooms in which it happened.
+    /// The rooms of the violation.
     pub rooms: Vec<Room>,
-    /// The event that it is about, by its place in its room.
+    /// The event that it is about, by its position in its room.
     pub place: Option<(Room, u64)>,
 }
 
@@ -130,7 +130,7 @@ fn as_milliseconds<S: Serializer>(at: &Span, serializer: S) -> Result<S::Ok, S::
 }
 
 impl Violation {
-    /// A run that broke off with these words. Its cause is the words without the figures in them.
+    /// A run that panicked with this message. Its cause is the message without numbers.
     #[must_use]
     pub fn of_panic(words: &str, seed: u64) -> Self {
         Self {

@@ -80,7 +80,7 @@ pub fn answered(op: &Op, outcome: &Outcome) -> Option<String> {
     }
 }
 
-/// What an answer says.
+/// A description of an answer.
 #[must_use]
 pub fn answer_words(answer: &Answer) -> String {
     match *answer {

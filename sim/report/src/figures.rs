@@ -56,7 +56,7 @@ pub(super) fn measured(threshold: &ThresholdResult) -> String {
     }
 }
 
-/// The figures of a metric: p50, p90, p95, p99, p99.9, max and mean.
+/// The values of a metric: p50, p90, p95, p99, p99.9, max and mean.
 pub(super) fn of_metric(name: &str, metric: &MetricResult) -> [String; 7] {
     [
         metric.p50,
@@ -73,7 +73,7 @@ pub(super) fn of_metric(name: &str, metric: &MetricResult) -> [String; 7] {
     })
 }
 
-/// The table of figures.
+/// The table of metrics.
 pub(super) fn figures(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     let result = run.result();
     let others = result

@@ -9,19 +9,19 @@ use sim_model::plan::ScriptUser;
 use super::error::{Problem, Read};
 use super::node::Place;
 
-/// What stands above a part of a scenario: the keys of a scenario are read in the order of their
-/// declaration.
+/// The context of a part of a scenario: the values of earlier keys, which are read in the order of
+/// their declaration.
 #[derive(Debug, Default)]
 pub(crate) struct Context {
-    /// The server that steps call and faults reconfigure.
+    /// The configuration of the server, which limits steps and which faults change.
     pub(crate) server: Config,
-    /// The users of the steps form; none in the phases form.
+    /// The users of the steps form; empty in the phases form.
     pub(crate) users: Vec<ScriptUser>,
-    /// The distributions so far.
+    /// The tables of the distributions so far.
     pub(crate) tables: Tables,
-    /// When each phase, step and fault is over.
+    /// The end of each phase, step and fault.
     pub(crate) ends: Vec<End>,
-    /// In how many loops and choices a step stands.
+    /// The nesting depth of loops and choices.
     pub(crate) depth: usize,
 }
 
@@ -42,7 +42,7 @@ const MAX_TABLES: usize = 1_000;
 pub(crate) struct Tables(Vec<Arc<Quantiles>>);
 
 impl Tables {
-    /// The table of a distribution, which stands at this place.
+    /// The table of the distribution at this place.
     pub(crate) fn table(&mut self, place: Place, shape: Shape) -> Read<Arc<Quantiles>> {
         if !matches!(shape, Shape::Lognormal { .. }) {
             return Ok(Arc::new(Quantiles::new(shape)));

@@ -75,7 +75,7 @@ impl Problem {
 
 /// An invalid scenario: its first error.
 ///
-/// [`ScenarioError::render`] draws it with the lines concerned.
+/// [`ScenarioError::render`] draws it with the affected lines.
 pub struct ScenarioError(Box<Report>);
 
 struct Report {
@@ -145,7 +145,7 @@ impl ScenarioError {
         }
     }
 
-    /// The error drawn for people, with the lines concerned, on so many columns; at most 80.
+    /// The error as text, with the affected lines, on this many columns; at most 80.
     #[must_use]
     pub fn render(&self, look: Look, columns: usize) -> String {
         let columns = columns.clamp(LEAST_COLUMNS, MOST_COLUMNS);
@@ -190,9 +190,9 @@ impl fmt::Debug for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// The fewest columns that an error is drawn on: below, a terminal breaks the lines itself.
+/// The fewest columns of a drawn error: on a narrower terminal, the terminal breaks the lines.
 const LEAST_COLUMNS: usize = 40;
-/// The most columns that an error takes.
+/// The most columns of a drawn error.
 const MOST_COLUMNS: usize = 80;
 /// The most bytes of a line that are underlined.
 const LONGEST_MARK: usize = 80;
@@ -202,14 +202,14 @@ struct Excerpt {
     /// The number of the first one, from 1.
     first_line: usize,
     text: String,
-    /// What is at fault, and what to say there.
+    /// The affected place, with its label.
     primary: (Range<usize>, String),
-    /// What has to do with it, and what to say there.
+    /// A related place, with its label.
     also: Option<(Range<usize>, String)>,
 }
 
 impl Excerpt {
-    /// The lines from one before what is shown to one after it.
+    /// The lines of both places, with one more line before and after.
     fn new(
         text: &str,
         primary: (Range<usize>, String),
@@ -249,7 +249,7 @@ impl Excerpt {
             .annotations(around.map(|at| AnnotationKind::Visible.span(at..at)))
     }
 
-    /// Columns of the largest line number.
+    /// The columns of the largest line number.
     fn indent(&self) -> usize {
         (self.first_line + self.text.matches('\n').count())
             .to_string()
@@ -257,7 +257,7 @@ impl Excerpt {
     }
 }
 
-/// The text in lines of at most so many columns.
+/// The text in lines of at most this many columns.
 fn wrapped(text: &str, columns: usize) -> String {
     let mut out = String::new();
     let mut width = 0;
@@ -276,8 +276,8 @@ fn wrapped(text: &str, columns: usize) -> String {
     out
 }
 
-/// The text with signs, as long in bytes, for what would move a terminal's cursor. The renderer has
-/// pictures of its own for ASCII's control characters.
+/// The text with every character that could move a terminal's cursor replaced by a sign of as many
+/// bytes. The renderer itself replaces ASCII's control characters.
 fn printable(text: &str) -> String {
     let line = |line: &str| -> String {
         // A line end of another system is not shown either.

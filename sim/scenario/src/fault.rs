@@ -203,7 +203,7 @@ impl ByKeys for Milestone {
     }
 }
 
-/// Whom a fault strikes, and for how long.
+/// The users that a fault affects, and for how long.
 #[derive(Clone)]
 pub(crate) struct Struck {
     victims: Victims,
@@ -252,7 +252,7 @@ impl ByKeys for Struck {
     }
 }
 
-/// One of the users, in the steps form.
+/// A user of the steps form, by name.
 enum NamedUser {}
 
 impl Form for NamedUser {
@@ -368,7 +368,7 @@ impl Form for OperatorAct {
 }
 
 narrowed! {
-    /// `faults`: in the order of their moments.
+    /// `faults`: ordered by time.
     Faults, List<Fault>, Fault::WHAT, |faults, node, context| {
         for (item, fault) in items::<Fault>(node)?.iter().zip(&*faults) {
             let at = fault.at + lasts(&fault.kind);

@@ -5,8 +5,8 @@ use super::error::{Problem, Read};
 use super::node::{Entry, Node, Place, Value, shortened};
 use super::schemas::Key;
 
-/// The entries of one map, checked for unknown and repeated keys, and for keys that do not go
-/// together.
+/// The entries of one map, checked for unknown and repeated keys, and for keys that cannot be
+/// combined.
 #[derive(Debug)]
 pub(crate) struct Fields<'n> {
     /// Where the map begins.
@@ -89,7 +89,7 @@ impl<'n> Fields<'n> {
             let key = keys.iter().find(|key| key.name == name);
             key.map_or_else(String::new, |key| (key.example)())
         };
-        // Of a key that belongs to one kind alone, that kind is what is missing.
+        // If a key belongs to one kind only, that kind is missing.
         let hosts = keys.iter().filter(|key| self.key_place(key.name).is_some());
         let hosts = hosts.map(|key| key.with).find(|hosts| !hosts.is_empty());
         match (kinds.as_slice(), hosts) {
@@ -110,7 +110,7 @@ impl<'n> Fields<'n> {
         Ok(())
     }
 
-    /// Refuses a key that belongs to one of `hosts`, if none of them is there.
+    /// Refuses a key that requires one of `hosts`, if none of them is present.
     fn refuse_without(&self, key: &str, hosts: &[&str]) -> Read<()> {
         let Some(place) = self.key_place(key) else {
             return Ok(());
@@ -133,7 +133,7 @@ impl<'n> Fields<'n> {
         self.entry(key).map(|entry| &entry.node)
     }
 
-    /// The value of a key that must be there; `example` shows one.
+    /// The value of a required key; `example` shows its form.
     pub(crate) fn need(&self, key: &str, example: &str) -> Read<&'n Node> {
         self.get(key).ok_or_else(|| {
             Problem::new(
@@ -145,7 +145,7 @@ impl<'n> Fields<'n> {
         })
     }
 
-    /// Where the value of a key stands; where the map begins, if it is not there.
+    /// The place of a key's value; the beginning of the map if it is absent.
     pub(crate) fn place_of(&self, key: &str) -> Place {
         self.get(key).map_or(self.place, |node| node.place)
     }
@@ -155,7 +155,7 @@ impl<'n> Fields<'n> {
         self.entry(key).map(|entry| entry.place)
     }
 
-    /// Refuses keys that do not go together with what else is there.
+    /// Refuses keys that cannot be combined with the others.
     pub(crate) fn refuse(&self, keys: &[&str], why: &str) -> Read<()> {
         match keys
             .iter()
@@ -170,7 +170,7 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// The key among `keys` that is there, with its value; exactly one must be. `example` shows a
+    /// The key among `keys` that is present, with its value; exactly one must be. `example` shows a
     /// value of the first.
     pub(crate) fn one_of<'k>(&self, keys: &[&'k str], example: &str) -> Read<(&'k str, &'n Node)> {
         let mut found = keys

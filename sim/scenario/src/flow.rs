@@ -1,4 +1,4 @@
-//! What users do: a table of verbs, and of each what it takes.
+//! The actions of users: a table of verbs, and the values of each.
 
 mod calls;
 
@@ -34,14 +34,14 @@ const USUAL_WAIT: Span = Span::secs(60);
 /// The weight of a choice, relative to the others.
 pub(crate) type Weight = Count<1, 1_000>;
 
-/// A verb with the value that it takes.
+/// A verb with its form.
 struct Row {
     verb: &'static str,
-    /// What it does, for editors.
+    /// The description, for editors.
     about: &'static str,
-    /// Whether the verb is a step without a value, too.
+    /// Whether the verb is also a step without a value.
     alone: fn() -> bool,
-    /// A value as it can be written.
+    /// An example of a value.
     example: fn() -> String,
     read: fn(&Node, &mut Context) -> Read<Step>,
     /// The value of a step, if the step has this verb.
@@ -49,8 +49,8 @@ struct Row {
     schema: fn(&mut Schemas) -> Json,
 }
 
-/// A row for each verb: what it does, its word, the form of its value, the step that is made of
-/// the form's, and the form's of the step.
+/// Generates a row for each verb: its description, its word, the form of its value, and the
+/// conversions between that value and the step.
 macro_rules! rows {
     ($(#[doc = $about:literal] $verb:literal: $form:ty => $make:expr, $of:pat => $value:expr;)*) => {
         &[$(Row {
@@ -68,7 +68,7 @@ macro_rules! rows {
     };
 }
 
-/// The verbs that call the server, but for those that are written as a word alone.
+/// The verbs that call the server, except those that never take a value.
 const CALLS: &[Row] = rows! {
     /// Enter the queue.
     "enter_queue": EnterQueue => Step::Call, Step::Call(verb) => verb;
@@ -224,7 +224,7 @@ narrowed! {
     }
 }
 
-/// How many steps one comes to with its loops written out.
+/// The number of steps of one step with its loops expanded.
 fn expanded(step: &Step) -> u64 {
     let all = |steps: &[Step]| steps.iter().map(expanded).fold(0, u64::saturating_add);
     match step {
@@ -359,7 +359,7 @@ fn plain(verb: &str) -> Option<Plain> {
     plain.find(|plain| plain.kind().verb() == verb)
 }
 
-/// The verb of a step, where it stands, and its value: of a bare word, or a map of one key.
+/// The verb of a step, its place, and its value: from a bare word, or a map of one key.
 pub(crate) fn verb_at(node: &Node) -> Read<(Place, &str, Option<&Node>)> {
     match &node.value {
         Value::Text(verb) => return Ok((node.place, verb, None)),

@@ -1,6 +1,6 @@
-//! What a form is: one kind of value as scenarios write it. A form says how it is read, how it is
-//! written, and how editors are to know it. A form with keys is declared by `form!`, one row a key,
-//! from which all three follow.
+//! Forms: a form is one kind of value in scenarios. It defines how the value is read and written,
+//! and its JSON Schema. A form with keys is declared by `form!`, with one row for each key, from
+//! which all three follow.
 
 use serde_json::Value as Json;
 
@@ -11,43 +11,43 @@ use super::node::Node;
 use super::schemas::{Key, Schemas};
 use super::text::Text;
 
-/// One kind of value as scenarios write it.
+/// One kind of value in scenarios.
 pub(crate) trait Form {
-    /// What it is read into.
+    /// The type of the parsed value.
     type Of;
-    /// What one is called, for "expected …".
+    /// The name of the kind, for "expected …".
     const WHAT: &'static str;
-    /// One as it can be written, for "write for example …".
+    /// An example, for "write for example …".
     const EXAMPLE: &'static str;
-    /// Its name among the schema's definitions; none if it stands in its place.
+    /// Its name among the schema's definitions; `None` if it is inlined.
     const NAME: Option<&'static str> = None;
 
-    /// The example of a key with this form.
+    /// The example for a key with this form.
     fn example() -> String {
         Self::EXAMPLE.to_owned()
     }
 
-    /// Reads one, or says what is wrong.
+    /// Parses a value.
     fn read(node: &Node, context: &mut Context) -> Read<Self::Of>;
 
-    /// Writes one; none if it is written by leaving its key out.
+    /// Writes a value; `None` if its key is omitted.
     fn write(value: &Self::Of, context: &Context) -> Option<Text>;
 
-    /// What editors are to accept.
+    /// The schema of the values.
     fn schema(schemas: &mut Schemas) -> Json;
 
-    /// Whether a step's verb is written without a value, too.
+    /// Whether a step's verb is also written without a value.
     fn alone() -> bool {
         false
     }
 
-    /// What a key means that is left out and has no default; none if it must be there.
+    /// The value of an absent key without a default; `None` if the key is required.
     fn left_out() -> Option<Self::Of> {
         None
     }
 }
 
-/// A key that may be left out, which is a value of its own.
+/// An optional key.
 impl<F: Form> Form for Option<F> {
     type Of = Option<F::Of>;
     const WHAT: &'static str = F::WHAT;
@@ -74,25 +74,25 @@ impl<F: Form> Form for Option<F> {
     }
 }
 
-/// A form that is a map of keys.
+/// A form that is a map with fixed keys.
 pub(crate) trait Keyed: Form {
-    /// What it says, for editors.
+    /// The description, for editors.
     const ABOUT: &'static str;
-    /// All that it accepts.
+    /// All accepted keys.
     const KEYS: &'static [Key];
 
     /// Reads the values of all keys.
     fn from_fields(fields: &Fields<'_>, context: &mut Context) -> Read<Self::Of>;
 }
 
-/// A form whose keys are not quite the fields of what it is read into.
+/// A form whose keys differ from the fields of its type.
 pub(crate) trait ByKeys: Sized {
-    /// Its keys and their values.
+    /// The form with the keys and their values.
     type Keys: Keyed<Of = Self::Keys>;
-    /// Makes it of its keys, or says what does not go together.
+    /// Converts the keys, or refuses keys that cannot be combined.
     fn from_keys(keys: Self::Keys, fields: &Fields<'_>) -> Read<Self>;
 
-    /// The keys that say what it is.
+    /// The keys of a value.
     fn to_keys(&self) -> Self::Keys;
 }
 
@@ -262,7 +262,7 @@ macro_rules! form {
     };
 }
 
-/// The name of a key: its field's, unless it has another.
+/// The name of a key: that of its field, unless another is given.
 macro_rules! key_name {
     ($field:ident) => {
         stringify!($field)
@@ -329,7 +329,7 @@ pub(crate) struct Usual<T> {
     pub(crate) is: fn(&T) -> bool,
 }
 
-/// The default of a key as it is written.
+/// The written default of a key.
 pub(crate) fn usual_text<F: Form>(usual: Option<Usual<F::Of>>) -> Option<String> {
     let text = F::write(&(usual?.make)(), &Context::default())?;
     (!text.is_empty()).then(|| text.to_string())

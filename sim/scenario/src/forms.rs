@@ -1,4 +1,4 @@
-//! The small forms: words and texts, numbers, durations, probabilities and lists.
+//! Small forms: words and texts, numbers, durations, probabilities and lists.
 
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
@@ -18,7 +18,7 @@ use sim_model::draw::Ratio;
 
 /// The longest name, in characters.
 const MAX_NAME: usize = 64;
-/// The longest that a written text may be, in characters.
+/// The longest text, in characters.
 const MAX_WORDS: usize = 100_000;
 
 /// The error about a value of the wrong kind.
@@ -30,8 +30,8 @@ pub(crate) fn expected(node: &Node, what: &str, accepted: &str) -> Box<Problem> 
     )
 }
 
-/// Declares a form of which a value must keep to more than in another form: its name, the other,
-/// what one is called, and what is checked, changed or remembered of a value.
+/// Declares a form that narrows another: its name, the other form, the name of the kind, and a
+/// function that checks, changes or records a value.
 macro_rules! narrowed {
     ($(#[$doc:meta])* $name:ident, $wide:ty, $what:expr, $check:expr) => {
         $(#[$doc])*
@@ -69,19 +69,19 @@ macro_rules! narrowed {
     };
 }
 
-/// A closed list of words.
+/// A fixed list of words.
 pub(crate) trait Words {
-    /// What a word stands for.
+    /// The meaning of a word.
     type Of: Copy + PartialEq;
-    /// What one is called.
+    /// The name of the kind.
     const WHAT: &'static str;
 
-    /// The words, and what each stands for.
+    /// The words with their meanings.
     fn words() -> Vec<(&'static str, Self::Of)>;
 }
 
-/// Declares a closed list of words: its name, what one is called, what a word is read
-/// into, and the words with what they stand for.
+/// Declares a fixed list of words: its name, the name of the kind, the type, and the words with
+/// their values.
 macro_rules! words {
     ($name:ident($what:literal) => $of:ty = [$($word:literal: $value:expr),* $(,)?]) => {
         $crate::forms::words!($name($what) => $of = all vec![$(($word, $value)),*]);
@@ -102,7 +102,7 @@ macro_rules! words {
 
 pub(crate) use {narrowed, words};
 
-/// Names that stand for themselves.
+/// Names whose value is the name itself.
 pub(crate) fn names(names: &[&'static str]) -> Vec<(&'static str, &'static str)> {
     names.iter().map(|name| (*name, *name)).collect()
 }
@@ -183,7 +183,7 @@ pub(crate) fn text<'n>(node: &'n Node, what: &str) -> Read<&'n str> {
     Err(expected(node, what, accepted))
 }
 
-/// A text of any length that a person would write out.
+/// A text of up to `MAX_WORDS` characters.
 impl Form for Arc<str> {
     type Of = Self;
     const WHAT: &'static str = "a text";
@@ -210,7 +210,7 @@ impl Form for Arc<str> {
     }
 }
 
-/// A name, read into some kind of text.
+/// A name, parsed into a text type.
 pub(crate) struct Name<T = String>(PhantomData<T>);
 
 impl<T: AsRef<str> + for<'a> From<&'a str>> Form for Name<T> {
@@ -267,7 +267,7 @@ pub(crate) fn whole(node: &Node, range: RangeInclusive<u64>) -> Read<u64> {
     ))
 }
 
-/// Declares the form of a whole number within a range, read into this type.
+/// Declares the form of a whole number in a range, parsed into this type.
 macro_rules! whole {
     ($(#[$doc:meta])* $name:ident, $type:ty) => {
         $(#[$doc])*
@@ -371,7 +371,8 @@ impl Form for Span {
             return Err(wrong());
         };
         Self::parse(text).map_err(|why| {
-            // A duration beyond all bounds is a duration still: the parser's words say it better.
+            // A duration beyond the bounds is still a duration: the parser's message about it is
+            // better.
             if why.contains("more than") {
                 Problem::new(node.place, why, format!("accepted here: {DURATION}"))
             } else {

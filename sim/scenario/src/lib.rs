@@ -1,10 +1,10 @@
-//! From a scenario's YAML to a checked plan, and back.
+//! Parses a scenario's YAML into a checked plan, and writes plans as YAML.
 //!
-//! Text becomes nodes that know their places (`yaml`, `node`), and nodes become the plan. What the
-//! parts of a scenario look like is declared in `scenario`, `surroundings`, `server`, `workload`,
-//! `flow`, `script`, `fault` and `threshold`: each key once, in a table (`form`), from which reading,
-//! writing and the JSON Schema follow. What is wrong ends in a [`ScenarioError`], which says where it
-//! is and what is accepted there.
+//! Text becomes nodes with their places (`yaml`, `node`), and nodes become the plan. The format of
+//! the parts is declared in `scenario`, `surroundings`, `server`, `workload`, `flow`, `script`,
+//! `fault` and `threshold`: each key once, in a table (`form`), from which reading, writing and the
+//! JSON Schema follow. Every error becomes a [`ScenarioError`], with the place and the accepted
+//! values.
 
 mod closest;
 mod context;
@@ -111,7 +111,7 @@ fn refuse_large(file_name: &str, bytes: usize) -> Result<(), ScenarioError> {
     ))
 }
 
-/// The plan as a scenario: read again, it is the same plan. What is as by default is left out.
+/// The plan as a scenario: parsing it gives the same plan. Defaults are omitted.
 #[must_use]
 pub fn to_yaml(plan: &Plan) -> String {
     annotated(plan, &Notes::default())

@@ -13,7 +13,7 @@ use super::node::{Node, Value};
 use super::schemas::Schemas;
 use super::text::Text;
 
-/// A list of these, at least so many.
+/// A list of at least `LEAST` items.
 pub(crate) struct List<F: Form, const LEAST: usize = 0, C = Vec<<F as Form>::Of>>(
     PhantomData<(F, C)>,
 );
@@ -54,7 +54,7 @@ impl<F: Form, const LEAST: usize, C: FromIterator<F::Of> + AsRef<[F::Of]>> Form
     }
 }
 
-/// A list of which no two items are equal, at least so many.
+/// A list of at least `LEAST` different items.
 pub(crate) struct Distinct<F, const LEAST: usize = 0>(PhantomData<F>);
 
 impl<F: Form<Of: PartialEq>, const LEAST: usize> Form for Distinct<F, LEAST> {
@@ -93,7 +93,7 @@ impl<F: Form<Of: PartialEq>, const LEAST: usize> Form for Distinct<F, LEAST> {
     }
 }
 
-/// Refuses an item of a list that has the name of one before it.
+/// Refuses an item with the same name as an earlier item.
 pub(crate) fn distinct_names<'n, F: Form>(
     node: &Node,
     names: impl Iterator<Item = &'n str>,
@@ -113,7 +113,7 @@ pub(crate) fn distinct_names<'n, F: Form>(
     }
 }
 
-/// The items of a list, of which each should be of this form.
+/// The items of a list of this form.
 pub(crate) fn items<F: Form>(node: &Node) -> Read<&[Node]> {
     let Value::List(items) = &node.value else {
         return Err(expected(

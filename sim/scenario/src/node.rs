@@ -77,7 +77,7 @@ impl Node {
         )
     }
 
-    /// The word that stands here, or the first key of the map.
+    /// The word at this node, or the first key of the map.
     pub(super) fn word(&self) -> (Place, &str) {
         match &self.value {
             Value::Map(entries) => entries

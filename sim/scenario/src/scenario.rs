@@ -1,4 +1,4 @@
-//! The scenario as a whole: its keys, the plan that they make, and how a file of them is laid out.
+//! The whole scenario: its keys, its plan, and the layout of its file.
 
 use std::fmt::Write as _;
 
@@ -117,7 +117,7 @@ impl Form for About {
     }
 }
 
-/// Reads a scenario; `stem` is its name unless it has one.
+/// Parses a scenario; `stem` is its default name.
 pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
     if matches!(node.value, Value::Empty) {
         let keys: Vec<&str> = ScenarioKeys::KEYS.iter().map(|key| key.name).collect();
@@ -236,8 +236,8 @@ fn keys(plan: &Plan) -> ScenarioKeys {
     }
 }
 
-/// Writes a key: phases, steps and faults on a line each, with notes in a column beside them, personas
-/// and thresholds on a line for each of their keys, and all else on one line.
+/// Writes a key. Phases, steps and faults have one line each, with notes in a column beside them.
+/// Personas and thresholds have one line for each of their keys. All else is on one line.
 fn lay_out(file: &mut String, key: &str, value: &Text, notes: &Notes) {
     // Writing to a string cannot fail.
     let _ = match (key, value) {
@@ -310,13 +310,13 @@ fn comment(file: &mut String, sentence: &str) {
     }
 }
 
-/// The JSON Schema of a scenario, as draft 2020-12 has it.
+/// The JSON Schema of a scenario, in draft 2020-12.
 #[must_use]
 pub fn schema() -> Json {
     let mut schemas = Schemas::default();
     let mut root = object(ScenarioKeys::ABOUT, ScenarioKeys::KEYS, &mut schemas);
     let Schemas(mut definitions) = schemas;
-    // What stands between keys that the rows cannot say.
+    // Constraints between keys that the rows cannot express.
     definitions["Fault"]["anyOf"] =
         json!([{ "required": ["at"] }, { "required": ["at_milestone"] }]);
     definitions["ScriptStep"]["if"] = json!({

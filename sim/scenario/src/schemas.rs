@@ -1,4 +1,4 @@
-//! What a form says of its keys, and the JSON Schema that editors know them by.
+//! The descriptions of keys, and the JSON Schema for editors.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -7,10 +7,10 @@ use serde_json::{Map, Value as Json, json};
 pub(crate) struct Schemas(pub(crate) Map<String, Json>);
 
 impl Schemas {
-    /// A reference to a definition, which is made if it is not there.
+    /// A reference to a definition, which is created if it is missing.
     pub(crate) fn refer(&mut self, name: &str, make: fn(&mut Self) -> Json) -> Json {
         if !self.0.contains_key(name) {
-            // Steps have steps in them: the name is there before what it stands for.
+            // Steps contain steps, so the name is inserted before its schema is made.
             self.0.insert(name.to_owned(), Json::Null);
             let schema = make(self);
             self.0.insert(name.to_owned(), schema);
@@ -21,23 +21,23 @@ impl Schemas {
 
 /// One key of a form.
 pub(crate) struct Key {
-    /// As it is written.
+    /// The name.
     pub(crate) name: &'static str,
-    /// What it says, for editors.
+    /// The description, for editors.
     pub(crate) about: &'static str,
-    /// Not empty: of all such keys, exactly one must be there.
+    /// If not empty: exactly one of these keys is required.
     pub(crate) one_of: &'static [&'static str],
-    /// Not empty: the key belongs to one of these.
+    /// If not empty: the key requires one of these.
     pub(crate) with: &'static [&'static str],
-    /// The key must be there if one of these is.
+    /// The key is required if one of these is present.
     pub(crate) needed_with: &'static [&'static str],
-    /// Whether the key must be there.
+    /// Whether the key is required.
     pub(crate) needed: fn() -> bool,
-    /// A value as it can be written.
+    /// An example of a value.
     pub(crate) example: fn() -> String,
-    /// What editors are to accept as its value.
+    /// The schema of its value.
     pub(crate) schema: fn(&mut Schemas) -> Json,
-    /// The default as it is written.
+    /// The written default.
     pub(crate) usual: fn() -> Option<String>,
 }
 

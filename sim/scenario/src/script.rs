@@ -32,7 +32,7 @@ words! {
     ]
 }
 
-/// One of the users, by its name; an index into them.
+/// A user by its name; parsed into an index.
 pub(crate) enum User {}
 
 impl User {
@@ -140,7 +140,7 @@ impl Form for ScriptUser {
 }
 
 narrowed! {
-    /// `users`: those of the steps form.
+    /// `users`: the users of the steps form.
     Users, Distinct<ScriptUser, 1>, ScriptUser::WHAT, |users, node, context| {
         if users.len() > MAX_USERS {
             return Err(expected(node, "users", &format!("1 to {MAX_USERS} names")));
@@ -195,7 +195,7 @@ form! {
 }
 
 narrowed! {
-    /// `steps`: in the order of their moments.
+    /// `steps`: ordered by time.
     Steps, List<StepForm, 1>, StepForm::WHAT, |steps, node, context| {
         for (item, step) in items::<StepForm>(node)?.iter().zip(&*steps) {
             if matches!(step.what, Step::Disconnect(_)) {
@@ -211,7 +211,7 @@ narrowed! {
     }
 }
 
-/// What happens to pushes, by user.
+/// The delivery of pushes, by user.
 pub(crate) enum Pushes {}
 
 impl Form for Pushes {
@@ -254,7 +254,7 @@ impl Form for Pushes {
     }
 }
 
-/// What happens to one packet: a duration, or `lost`.
+/// The delivery of one packet: a duration, or `lost`.
 impl Form for Delivery {
     type Of = Self;
     const WHAT: &'static str = Span::WHAT;
@@ -288,8 +288,8 @@ impl Form for Delivery {
     }
 }
 
-/// When a packet arrives that does not get lost: a stream whose client never hears of it is given up,
-/// and that takes long.
+/// The delay of a packet that cannot be `lost`. A stream whose reply never arrives equals one with
+/// a very late reply, because the client then gives up the stream.
 pub(crate) enum Arrival {}
 
 impl Form for Arrival {

@@ -1,4 +1,4 @@
-//! The server's configuration, of which `chat-types` declares the keys. Each is read on its own, so
+//! The server's configuration, whose keys `chat-types` declares. Each key is parsed separately, so
 //! that an error has a place.
 
 use chat_types::Config;
@@ -15,7 +15,7 @@ use super::schemas::{Schemas, described};
 use super::text::Text;
 use chat_types::Span;
 
-/// `server`: what is not as by default.
+/// `server`: the keys that differ from the defaults.
 impl Form for Config {
     type Of = Self;
     const WHAT: &'static str = "`server`";
@@ -47,7 +47,7 @@ impl Form for Config {
     }
 }
 
-/// `configure`: what differs from `server`.
+/// `configure`: the keys that differ from `server`.
 pub(crate) enum Changed {}
 
 impl Form for Changed {
@@ -68,7 +68,7 @@ impl Form for Changed {
     }
 }
 
-/// Reads keys of a configuration, over one that stands already.
+/// Parses keys of a configuration, which replace those of `over`.
 fn read(node: &Node, what: &'static str, over: &Config) -> Read<Config> {
     let keys = Config::KEYS.iter().map(|key| key.name).collect();
     let fields = Fields::named(node, what, keys)?;
@@ -97,7 +97,7 @@ fn read(node: &Node, what: &'static str, over: &Config) -> Read<Config> {
     Ok(config)
 }
 
-/// What a key takes, of what kind soever the value is that stands there.
+/// The accepted values of a key, for an error about any value.
 fn accepted(takes: Takes) -> String {
     match takes {
         Takes::Word(_) => takes.to_string(),

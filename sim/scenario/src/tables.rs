@@ -16,15 +16,15 @@ use super::schemas::Schemas;
 use super::text::Text;
 use sim_model::draw::{Quantiles, Shape};
 
-/// What is drawn, and how its values count in tables.
+/// The unit of a distribution, and its values in tables.
 pub(crate) trait Unit {
-    /// How one value is written.
+    /// The form of one value.
     type Value: Form;
     /// The name among the schema's definitions.
     const NAME: &'static str;
-    /// What one value is.
+    /// The name of one value.
     const ONE: &'static str;
-    /// What is accepted as one value.
+    /// The accepted single values.
     const ACCEPTED: &'static str;
 
     fn number(value: <Self::Value as Form>::Of) -> u64;

@@ -1,17 +1,16 @@
-//! What is written, and how it is set: maps in braces, lists in brackets, quotes where YAML needs
-//! them.
+//! Text of a scenario file: maps in braces, lists in brackets, quotes where YAML needs them.
 
 use std::fmt::{self, Write as _};
 
 use serde_json::Value as Json;
 
-/// A part of a scenario as it is written.
+/// A part of a scenario's text.
 pub(crate) enum Text {
-    /// A value on its own, with its quotes.
+    /// A single value, with its quotes.
     Plain(String),
-    /// One after another.
+    /// A list.
     List(Vec<Text>),
-    /// Values with a key each.
+    /// A map.
     Map(Vec<(String, Text)>),
 }
 
@@ -49,7 +48,7 @@ impl Text {
         Self::Plain(quoted)
     }
 
-    /// A map of the keys that are written.
+    /// A map of the keys that have a text.
     pub(crate) fn map<K: ToString>(keys: impl IntoIterator<Item = (K, Option<Self>)>) -> Self {
         let keys = keys.into_iter();
         Self::Map(
@@ -58,7 +57,7 @@ impl Text {
         )
     }
 
-    /// Whether it is a list or a map with nothing in it.
+    /// Whether it is an empty list or map.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Plain(_) => false,
@@ -71,7 +70,7 @@ impl Text {
 /// Words that some YAML parsers do not read as text.
 const RESERVED: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
 
-/// On one line.
+/// The text on one line.
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -117,7 +117,7 @@ impl ByKeys for Phase {
 }
 
 narrowed! {
-    /// `phases`: one after another.
+    /// `phases`: in sequence.
     Phases, List<Phase, 1>, Phase::WHAT, |phases, node, context| {
         let (mut at, mut users) = (Span::ZERO, 0_u64);
         for (index, (item, phase)) in items::<Phase>(node)?.iter().zip(phases).enumerate() {
@@ -167,7 +167,7 @@ words! {
     ]
 }
 
-/// Which stream a user holds, and by which secret it opens it.
+/// The event stream of a user, and the secret that opens it.
 pub(crate) type Stream = Word<StreamOf>;
 
 words! {

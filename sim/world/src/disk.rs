@@ -17,7 +17,7 @@ pub(crate) struct Disk {
     snapshot_every: usize,
     /// A serialised snapshot; none before the first one.
     written: Option<Vec<u8>>,
-    /// The entries committed since.
+    /// The entries committed since the last snapshot.
     tail: Vec<Committed>,
     /// The number of entries of the tail that the last snapshot covers. Its bytes follow from them,
     /// so they are serialised only when a recovery reads them.

@@ -85,7 +85,7 @@ impl Show<'_, '_> {
         });
     }
 
-    /// An entry that was shown is decided again, at `now`.
+    /// A recorded entry is decided again, at `now`.
     pub(super) fn entry_again(
         &mut self,
         now: Time,

@@ -67,7 +67,7 @@ pub fn open_stream(who: Credential, by: ReadBy, after: Option<u64>) -> Arc<Ask> 
     Arc::new(Ask::OpenStream { handle, after, by })
 }
 
-/// What a client asks for, as the server's door sees it.
+/// A client's request as a call of the node.
 #[must_use]
 pub fn call(ask: &Ask) -> Call {
     match ask {

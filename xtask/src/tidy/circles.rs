@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, Source};
 
-/// Who needs what in one crate: each need with the place where it is written first.
+/// The dependencies between the modules of one crate: each with the place where it is first
+/// written.
 type Needs = BTreeMap<String, BTreeMap<String, (String, usize)>>;
 
-/// Every need within a circle.
+/// Finds every dependency within a circle.
 pub(super) fn check(files: &[Source]) -> Vec<Finding> {
     let mut found = Vec::new();
     for folder in crates(files) {

@@ -1,5 +1,5 @@
-//! What operators do. Every act is an entry of the journal, under the operator's name and with a
-//! reason, and a line of the log, also where it is refused.
+//! The actions of operators. Every action, even a refused one, is a journal entry with the
+//! operator's name and a reason, and is logged.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::guard::{HttpError, Operator};
 use crate::refusal::Refusal;
 use crate::tools::{Arguments, Tool};
 
-/// What the log's lines about operators are filed under.
+/// The log target of operators' actions.
 const LOG: &str = "talking_stick::operators";
 
-/// The most characters of an argument that the log tells.
+/// The most characters of an argument in the log.
 const MAX_TOLD: usize = 200;
 
 pub(super) async fn mute(
@@ -95,7 +95,7 @@ pub(super) async fn ban(
     act.log(done.await)
 }
 
-/// An act about an address, with a reason.
+/// An action against an address, with a reason.
 async fn about_address(
     http: &Http,
     operator: Operator,
@@ -112,8 +112,8 @@ async fn about_address(
     operate(http, operator, posted.origin.address, read).await
 }
 
-/// Ends what is open for an address that was banned. A mute takes the place of a ban, and an unban
-/// lifts it.
+/// Ends the open streams and calls of an address that was banned. A mute replaces a ban, and an
+/// unban lifts it.
 fn follow(http: &Http, act: &Operate) {
     match act {
         Operate::BanAddress { address, .. } => http.service.barred().bar(*address),
@@ -147,7 +147,7 @@ pub(super) async fn unban(
     act.log(operate(&http, operator, posted.origin.address, read).await)
 }
 
-/// An act as the log tells it: who, what, to whom, and why, in the operator's words.
+/// An action for the log: the operator, the action, its subject, and the operator's reason.
 struct Act {
     operator: Arc<str>,
     what: &'static str,
@@ -159,7 +159,7 @@ impl Act {
     fn of(http: &Http, operator: &Operator, what: &'static str, posted: &Posted) -> Self {
         let text = |name: &str| {
             let text = posted.arguments.get(name)?.as_str()?;
-            // An address stands in the log as it does in /admin/bans.
+            // The log shows an address in the same form as /admin/bans.
             let address = text.parse::<IpAddr>().ok().filter(|_| name == "address");
             Some(match address {
                 Some(ip) => shown_address(http.service.address(ip)),
@@ -210,10 +210,10 @@ async fn operate(
     done
 }
 
-/// What is done about somebody, once it is known who it is.
+/// An action against a participant, built when its id is known.
 type Deed = Box<dyn FnOnce(UserId) -> Operate + Send>;
 
-/// Does something about the participant that `user_id` or `name` names.
+/// Performs an action against the participant with this `user_id` or `name`.
 async fn about(
     http: &Http,
     Operator(operator): Operator,
@@ -238,7 +238,7 @@ async fn about(
         Whom::Id(id) => Some(id),
         Whom::Name(name) => id_by_name(http, name).await,
     };
-    // Nobody has an empty id: the core says that there is no such participant.
+    // No participant has an empty id: the core then refuses with the right code.
     let request = NodeRequest::About(id.unwrap_or_default(), naming);
     done(http, posted.origin.address, request).await
 }
@@ -288,7 +288,7 @@ fn finish(arguments: Arguments) -> Result<(), Refusal> {
     })
 }
 
-/// An address as operators write it: an IP address, or the hash by which lists show it.
+/// Parses an address from an operator: an IP address, or the hash from a list.
 fn address_of(http: &Http, value: &Value) -> Result<Address, Refusal> {
     let text = value.as_str().unwrap_or_default();
     if let Ok(ip) = text.parse::<IpAddr>() {

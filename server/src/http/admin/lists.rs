@@ -1,4 +1,4 @@
-//! What operators see: counts, and lists in parts.
+//! The views of operators: counts, and lists in pages.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use super::super::views::{Part, look, part, room, shown};
 use crate::guard::Operator;
 use crate::wire::{User, presence, timestamp};
 
-/// How many of anything one answer lists.
+/// The most items of a list in one answer.
 const LISTED: usize = 500;
 
-/// How long the figures are kept: some of them walk all of the state.
+/// How long figures are cached: some of them need a walk over the whole state.
 const KEPT: Duration = Duration::from_secs(5);
 
 pub(super) async fn overview(_: Operator, State(http): State<Http>) -> Response {
@@ -58,7 +58,7 @@ pub(super) async fn overview(_: Operator, State(http): State<Http>) -> Response 
     shown(&http, view)
 }
 
-/// A part of a list, as the query names it.
+/// The page of a list that the query names.
 async fn listed(
     http: &Http,
     RawQuery(query): RawQuery,
@@ -130,7 +130,7 @@ pub(super) async fn reports(_: Operator, State(http): State<Http>, query: RawQue
 }
 
 fn report(hub: &Hub, report: &Report) -> Value {
-    // Whoever was forgotten since is known by its number alone.
+    // Of a participant whose registration has ended, only the number is known.
     let who = |user: UserId| match hub.who_is(user) {
         Some(who) => json!(User::from(&**who)),
         None => json!({ "user_id": user.to_string() }),
@@ -175,7 +175,7 @@ fn banned(kept: MeasureTarget<'_>, ban: &Ban) -> Value {
     })
 }
 
-/// Where the list goes on, as a text that [`place_of`] reads.
+/// The place after which a list continues, as a text for [`place_of`].
 fn shown_place(place: &MeasurePlace) -> String {
     match place {
         MeasurePlace::Name(folded) => format!("name {folded}"),
@@ -186,8 +186,8 @@ fn shown_place(place: &MeasurePlace) -> String {
     }
 }
 
-/// The place that a text names. One that names none is behind all names that begin so, as any text
-/// stands somewhere in the other lists.
+/// Parses the place in a text. An invalid text counts as a name, because every text has a place in
+/// that list.
 fn place_of(text: &str) -> MeasurePlace {
     let (kind, which) = text.split_once(' ').unwrap_or_default();
     let handle = || {

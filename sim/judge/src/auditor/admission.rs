@@ -298,14 +298,14 @@ impl Auditor {
         Ok(())
     }
 
-    /// The participant that reads, from such an address. // 13.1 (1) to (4)
+    /// The participant that reads from this address. // 13.1 (1) to (4)
     fn reader(&self, from: u64, user: Option<User>) -> Result<User, Refusal> {
         self.takes_new()?;
         self.is_welcome(from)?;
         user.ok_or_else(unknown_handle)
     }
 
-    /// Whether calls from the address are let in. // 13.1 (1)
+    /// Whether calls from the address are accepted. // 13.1 (1)
     fn is_welcome(&self, from: u64) -> Result<(), Refusal> {
         if self.model.is_banned(from) {
             return Err(Refusal::of("blocked"));

@@ -104,7 +104,7 @@ impl Auditor {
             && self.model.inbox(user).is_some()
             && !self.border.is_finished
         {
-            // The server ends a stream by itself only with its participant, or when it stops.
+            // The server ends a stream only when its participant is forgotten, or when it stops.
             self.differ(at, Difference::Unasked(Unasked::End(user)));
         }
     }

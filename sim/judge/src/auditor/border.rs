@@ -61,7 +61,7 @@ impl Call {
         *by == ReadBy::ReaderId
     }
 
-    /// The call as differences show it.
+    /// The call, for differences.
     pub(super) fn asked(&self) -> Asked {
         Asked {
             ask: Arc::clone(&self.ask),

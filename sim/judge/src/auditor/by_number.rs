@@ -11,7 +11,7 @@ impl<T: Copy + Default> ByNumber<T> {
 }
 
 impl<T> ByNumber<Vec<T>> {
-    /// The things under a number; none under one that was never asked for.
+    /// The values with a number; empty if there are none.
     pub(super) fn all(&self, number: u32) -> &[T] {
         self.0.get(number as usize).map_or(&[], Vec::as_slice)
     }

@@ -51,7 +51,7 @@ impl Auditor {
         Ok(Stage::Reading { start, due_at })
     }
 
-    /// After which place a check reads.
+    /// The position after which a check reads.
     fn start(&self, user: User, after: Option<u64>) -> u64 {
         let committed = self.model.inbox(user).map_or(0, Inbox::delivered);
         after.unwrap_or_else(|| self.pipeline.reads.delivered(user, committed))

@@ -62,7 +62,7 @@ impl Metrics {
     /// The data to draw.
     #[must_use]
     pub fn charts(&self) -> Charts {
-        // All but the bytes.
+        // All except the bytes.
         let durations = self.distributions().into_iter().take(5);
         let measured = durations.filter(|(_, distribution, _)| distribution.count() > 0);
         Charts {

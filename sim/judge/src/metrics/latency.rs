@@ -46,7 +46,7 @@ impl InFlight {
         &mut place.2
     }
 
-    /// One half of a message is known. The latency, if that completes it.
+    /// Records one half of a message. Returns the latency if both are known now.
     pub(super) fn learn(&mut self, room: Room, seq: u64, half: Half) -> Option<Span> {
         let known = self.place(room, seq);
         match (*known, half) {

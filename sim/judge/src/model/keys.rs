@@ -9,18 +9,18 @@ use sim_model::protocol::Outcome;
 /// The remembered keys of one participant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keys {
-    /// The outcomes under their keys, oldest first.
+    /// The outcomes with their keys, oldest first.
     remembered: VecDeque<(u128, Remembered)>,
-    /// For each key how many were remembered before it, in all.
+    /// The number of earlier remembered outcomes, for each key.
     places: FxHashMap<u128, usize>,
-    /// How many are no longer remembered.
+    /// The number of outcomes that are no longer remembered.
     gone: usize,
 }
 
 /// The first outcome of a call.
 #[derive(Clone, Debug)]
 pub(super) struct Remembered {
-    /// The hash of what was asked for: a text is not kept for this alone.
+    /// The hash of the command, so that its text need not be kept.
     pub(super) asked: u64,
     pub(super) outcome: Outcome,
     /// When the answer may leave: later than the call only for a delayed break. // 10.5

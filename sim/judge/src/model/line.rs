@@ -96,7 +96,7 @@ impl Candidates {
 }
 
 impl Model {
-    /// The participants in the line, in the order of entering.
+    /// The participants in the queue, in the order of entering.
     #[cfg(test)]
     pub(super) fn line(&self) -> impl Iterator<Item = User> {
         self.line.waiters.values().map(|waiter| waiter.user)
@@ -116,7 +116,7 @@ impl Model {
         &self.overtaken
     }
 
-    /// Reads interests. // 6.2
+    /// Parses interests. // 6.2
     pub(super) fn read_interests(&self, given: &[Arc<str>]) -> Result<Interests, Refusal> {
         let few = given.len() <= self.config.max_interests as usize;
         if !few || !given.iter().all(|interest| is_line(interest, MAX_NAME)) {

@@ -16,9 +16,9 @@ const MAX_REASON: usize = 500;
 /// A stored report.
 #[derive(Clone, Debug)]
 pub(super) struct Report {
-    /// Who reported.
+    /// The reporter.
     by: User,
-    /// Who was reported.
+    /// The reported participant.
     about: User,
     /// The address that the reporter was registered from.
     pub(super) from: u64,

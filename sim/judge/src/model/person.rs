@@ -117,7 +117,7 @@ impl Model {
         Some(&self.people.get(user.0)?.inbox)
     }
 
-    /// The `seq` of the last event of the participant's inbox; 0 for one that is not registered.
+    /// The `seq` of the last event of the participant's inbox; 0 if it is not registered.
     #[must_use]
     pub fn inbox_end(&self, user: User) -> u64 {
         self.inbox(user).map_or(0, Inbox::end)

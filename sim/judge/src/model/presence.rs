@@ -60,7 +60,7 @@ impl Model {
         self.presence(user) == Some(State::Unused)
     }
 
-    /// How many streams of the participant are open, as far as the journal knows.
+    /// The number of the participant's open streams, as far as the journal knows.
     #[cfg(test)]
     pub(super) fn streams(&self, user: User) -> u32 {
         let person = self.people.get(user.0);

@@ -67,7 +67,7 @@ impl RoomState {
 }
 
 impl Model {
-    /// What is known of a room; none if no room has this number any more.
+    /// The state of a room; `None` if no room has this number any more.
     #[cfg(test)]
     pub(super) fn room(&self, room: Room) -> Option<&RoomState> {
         self.rooms.get(room.0)
@@ -213,7 +213,7 @@ impl Model {
         self.place(room).members.len() >= self.config.max_members as usize
     }
 
-    /// The participant joins the room of this name, which opens if there is none. // 8.1
+    /// The participant joins the room of this name; a missing room is created. // 8.1
     pub(super) fn join(&mut self, user: User, name: &str) -> Room {
         let folded = fold(name);
         let room = match self.room_names.get(&folded) {
@@ -326,7 +326,7 @@ impl Model {
     }
 }
 
-/// Without a room, in none or in several. // 4.5
+/// The refusal of a call without a room, by a participant in none or in several. // 4.5
 fn ambiguous(live: &[Room]) -> Refusal {
     Refusal {
         rooms: u32::try_from(live.len()).ok(),

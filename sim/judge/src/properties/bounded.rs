@@ -30,7 +30,7 @@ const LIMITS: [&str; 6] = [
     "message_too_long",
 ];
 
-/// How much of an append was cut.
+/// The amount that was cut from an append.
 const fn cut(answer: &Answer) -> Option<u32> {
     match answer {
         Answer::Draft { truncated, .. } => Some(*truncated),

@@ -32,7 +32,7 @@ fn partners_differ(difference: &Difference) -> bool {
         )
 }
 
-/// The place in the line.
+/// The place in the queue.
 const fn place(answer: &Answer) -> Option<u32> {
     match answer {
         Answer::Waiting { position, .. } => Some(*position),

@@ -9,13 +9,13 @@ pub(super) const RULE: Rule = Rule {
     property: Property::NoDuplicates,
     counts: &[Compared::Message],
     breaks: |difference, _| match difference {
-        // A message that the inbox has already, while the one owed here comes later.
+        // The inbox already has the message, and the expected one comes later.
         Difference::Event(InboxPlace {
             repeated: true,
             skipped: false,
             ..
         }) => concerns(difference, Compared::Message),
-        // A check without a cursor that begins before the place where the last answer ended.
+        // A check without a cursor that begins before the end of the last answer.
         Difference::Reach {
             channel: Channel::Check,
             owed,

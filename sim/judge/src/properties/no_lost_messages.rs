@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
             ..
         } => true,
         Difference::Batch { .. } => matches!(batched(difference), Some(Entry::Read { .. })),
-        // A draft is gone that the caller had.
+        // A draft of the caller is gone.
         Difference::Decision(Decision {
             owed: Ok(Answer::Sent { .. }),
             ..

@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
     },
 };
 
-/// The turns that are left after a message.
+/// The turns left after a message.
 const fn turns_left(answer: &Answer) -> Option<Option<u32>> {
     match answer {
         Answer::Sent { turns_left, .. } => Some(*turns_left),

@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     },
 };
 
-/// Whether one event was received under another number, or of another instant.
+/// Whether an event was received with another number, or another instant.
 fn numbers_differ(difference: &Difference) -> bool {
     matches!(
         difference,
@@ -29,7 +29,7 @@ fn numbers_differ(difference: &Difference) -> bool {
     )
 }
 
-/// Where a message stands, and since when.
+/// The position of a message, and its instant.
 const fn place(answer: &Answer) -> Option<(Room, u64, Time)> {
     match answer {
         Answer::Sent {

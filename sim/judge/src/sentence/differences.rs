@@ -1,4 +1,4 @@
-//! Differences: what the protocol owes, and what was seen.
+//! Differences: the protocol's expectation, and the observation.
 
 use sim_model::protocol::User;
 use sim_model::server::{Ask, Entry};
@@ -116,7 +116,7 @@ impl Tell for Unasked {
     }
 }
 
-/// After which place a page begins, where it ends, and whether more follows.
+/// The position before a page, its end, and whether more follows.
 struct Reach((u64, u64, bool));
 
 impl Tell for Reach {
@@ -183,7 +183,7 @@ impl Tell for Asked {
     }
 }
 
-/// An entry of the journal, and who called.
+/// An entry of the journal, and its caller.
 struct Written<'a>(&'a Entry, Option<User>);
 
 impl Tell for Written<'_> {

@@ -1,4 +1,4 @@
-//! What differences compare: calls, acts of operators, events, gaps and notices.
+//! The facts that differences compare: calls, operators' actions, events, gaps and notices.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{Sentence, Tell, With, tell};
 use crate::fact::Fact;
 use crate::model::{Event, What};
 
-/// Whose a call is.
+/// The caller of a call.
 pub(super) struct By(pub(super) Option<User>);
 
 impl Tell for By {
@@ -91,12 +91,12 @@ impl Tell for Event {
 }
 
 impl Event {
-    /// How those whom it names are shown.
+    /// The participants that it names, as they are shown.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Shown<Arc<str>>> {
         self.named.iter().flatten().map(|(_, shown)| shown)
     }
 
-    /// Tells what happened, but for messages.
+    /// Describes the event, unless it is a message.
     fn happened(&self, to: &mut Sentence) {
         let partner = self.named[0].as_ref().map(|(user, _)| *user);
         match &self.what {
@@ -137,7 +137,7 @@ impl Event {
     }
 }
 
-/// How those whom an event names are shown.
+/// The participants that an event names, as they are shown.
 pub(super) struct Names<'a>(pub(super) &'a Event);
 
 impl Tell for Names<'_> {

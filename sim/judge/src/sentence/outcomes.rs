@@ -1,4 +1,4 @@
-//! Outcomes of calls, each in full: what a call is, by its answer or its refusal.
+//! Outcomes of calls in full: the answer or the refusal.
 
 use sim_model::protocol::{Answer, Attendance, Earlier, Outcome, Refusal};
 

@@ -1,4 +1,4 @@
-//! What people read of what judges find.
+//! The sentences of findings.
 
 mod calls;
 
@@ -109,7 +109,7 @@ fn answer(op: Op, owed: Outcome, said: Outcome) -> Difference {
     Difference::Answer { call, owed, said }
 }
 
-/// The sentences, one a line.
+/// The sentences, one per line.
 fn told(differences: &[Difference]) -> String {
     let mut lines = String::new();
     for difference in differences {

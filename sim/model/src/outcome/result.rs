@@ -212,7 +212,7 @@ pub struct FairnessResult {
 pub struct ThresholdResult {
     /// The metric's name.
     pub metric: String,
-    /// Which figure of the metric.
+    /// The figure of the metric.
     #[serde(skip)]
     pub figure: Figure,
     /// The expression as the scenario has it, such as `p(95)<2s`.

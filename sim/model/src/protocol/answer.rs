@@ -88,7 +88,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The caller, where the answer says who that is.
+    /// The caller, if the answer contains it.
     #[must_use]
     pub const fn caller(&self) -> Option<User> {
         if let Self::LoggedIn { user, .. }
@@ -115,7 +115,7 @@ impl Answer {
         None
     }
 
-    /// The place of the message that was accepted.
+    /// The position of the accepted message.
     #[must_use]
     pub const fn place(&self) -> Option<(Room, u64)> {
         if let Self::Sent { room, room_seq, .. } = self {
@@ -125,7 +125,7 @@ impl Answer {
     }
 }
 
-/// A message as `history` lists it.
+/// A message in `history`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastMessage {
     /// Its place in the room's order.
@@ -192,7 +192,7 @@ pub enum Earlier {
 }
 
 impl Refusal {
-    /// The refusal that consists of its code alone.
+    /// A refusal with only a code.
     #[must_use]
     pub const fn of(code: &'static str) -> Self {
         Self {

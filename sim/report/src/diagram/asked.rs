@@ -3,7 +3,7 @@
 use sim_model::protocol::Op;
 use sim_model::words;
 
-/// A call as its first attempt was made.
+/// A call at its first attempt.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) words: String,
@@ -38,7 +38,7 @@ pub(super) fn asked(op: &Op, keyed: bool) -> Asked {
     }
 }
 
-/// The first of several things, and how many more there are.
+/// The first of several items, and the number of the others.
 pub(super) fn several(words: &[String]) -> String {
     match words {
         [] => String::new(),

@@ -23,7 +23,7 @@ struct OnItsWay {
     first_seq: u64,
     events: u32,
     index: usize,
-    /// What it brought so far, in words.
+    /// Its content so far, in words.
     brought: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What the verbs take that call the server.
+//! The values of the verbs that call the server.
 
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl ByKeys for plan::Text {
 }
 
 narrowed! {
-    /// How long a check waits, which the server limits.
+    /// The wait of a check, up to the server's limit.
     Wait, Span, Span::WHAT, |wait, node, context| {
         let most = context.server.max_wait;
         if *wait <= most {
@@ -178,7 +178,7 @@ form! {
     }
 }
 
-/// A break, or a look at one's stress.
+/// A break, or `check_stress_status`.
 pub(super) struct Rest(pub(super) Verb);
 
 impl ByKeys for Rest {

@@ -126,7 +126,8 @@ impl Exploration {
         let family = match ended {
             Ok(family) => family,
             Err(words) => {
-                // Members are caught one by one; this is the exploring itself.
+                // A panic in a member is caught for that member; this panic is in the exploration
+                // itself.
                 let words = format!("in exploring the family: {words}");
                 let violation = Violation::of_panic(&words, trial.seed);
                 self.failures.add(trial, None, Class::Safety, &violation);

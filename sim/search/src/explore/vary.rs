@@ -65,7 +65,7 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
         everyday::draw(&mut plan, &mut dice);
         let arrivals = people::arrivals_end(&plan);
         plan.duration = arrivals + Span::secs(u64::from(dice.pick(&[4_u32, 10, 30])));
-        // A theme with faults of its own is mostly about them.
+        // A theme with its own faults mostly keeps to those.
         if dice.one_in(if plan.faults.is_empty() { 2 } else { 8 }) {
             plan.faults.clear();
             dice.say("no faults");

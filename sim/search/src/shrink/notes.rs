@@ -10,7 +10,7 @@ use sim_model::plan::{Plan, ScriptStep, Workload};
 use sim_model::protocol::{Agent, CallId};
 use sim_model::words::answered;
 
-/// How long after its step a violation shows.
+/// The longest time from a step to the violation that it causes.
 const SOON: Span = Span::millis(500);
 
 /// The comments for a plan, from a run of it.
@@ -30,7 +30,7 @@ pub(super) fn of(plan: &Plan, violation: &Violation, run: RunSeed<'_>) -> Notes 
         .zip(steps)
         .map(|(answer, step)| answer.unwrap_or_else(|| unanswered(step)))
         .collect();
-    // It shows soon after what caused it, or else no step is to blame.
+    // A violation is found soon after its cause; otherwise no step is marked.
     let shown = steps
         .iter()
         .rposition(|step| (step.at..=step.at + SOON).contains(&violation.at));

@@ -41,7 +41,7 @@ impl Lab<'_> {
         let Some(seen) = self.look(plan) else {
             return;
         };
-        // A whole number of milliseconds after it, since that is how exactly it is told.
+        // One whole millisecond after the violation, because its time is reported in milliseconds.
         let shown = Span::millis(seen.violation.at.as_millis() + 1);
         self.attempt(plan, |plan| {
             if let Workload::Steps { steps, .. } = &mut plan.workload {

@@ -136,7 +136,7 @@ fn act(act: &Operate) -> Act {
     }
 }
 
-/// What the server decided at this instant, as the caller reads it, and when.
+/// The server's decision at this instant as the caller reads it, and the time of its answer.
 pub fn decided(now: Time, outcome: &Result<Reply, Reject>) -> server::Decided {
     let answer_at = match outcome {
         Ok(Reply::OnBreak { answer_at, .. }) => *answer_at,

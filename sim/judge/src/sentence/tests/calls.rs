@@ -1,4 +1,4 @@
-//! Calls, and what is owed and said to them.
+//! Calls, with the expected and the observed outcome.
 
 use super::*;
 

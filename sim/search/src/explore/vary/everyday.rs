@@ -64,7 +64,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let users = match theme {
         Theme::Anything | Theme::Rest => dice.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8]),
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(3, 8),
-        // So few that acts of several kinds meet one of them.
+        // So few users that several kinds of actions affect the same one.
         Theme::Barred(_) => dice.pick(&[2, 2, 3, 3, 4]),
     };
     if dice.one_in(3) {
@@ -121,7 +121,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
 }
 
-/// What goes wrong beside what may in any run: restarts, and operators who act again and again.
+/// Additional faults of the theme: restarts, and repeated operators' actions.
 fn troubles(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
     let is_barred = matches!(theme, Theme::Barred(_));
     let restarts = match theme {
@@ -157,7 +157,7 @@ fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona
     if dice.one_in(3) {
         people::habits(&mut persona, dice);
     }
-    // A client with stray calls comes back under its old handle, too, after it was put out.
+    // After a ban, a client with stray calls also continues with its old handle.
     let strays = if matches!(theme, Theme::Barred(_)) {
         2
     } else {
@@ -168,7 +168,7 @@ fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona
         dice.say(format!("{}: stray {}", persona.name, persona.habits.stray));
     }
     if theme == Theme::Rest && dice.coin() {
-        // A client with parallel calls goes on while an answer to a break is held back.
+        // A client with parallel calls continues while the answer to a break is delayed.
         persona.habits.parallel = dice.pick(&[ratio(1, 2), ratio(1, 1)]);
         let parallel = persona.habits.parallel;
         dice.say(format!("{}: parallel {parallel}", persona.name));

@@ -69,7 +69,8 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     *forget_after = (*forget_after).max(ahead + Span::secs(5));
 }
 
-/// Moves each change of configuration before the last outage: it takes effect at the next start.
+/// Moves each change of configuration before the last outage, because it takes effect at the next
+/// start.
 fn configure_in_time(faults: &mut [Fault], dice: &mut Dice) {
     let downs = faults
         .iter()
@@ -122,7 +123,7 @@ pub(super) fn of_journal() -> Vec<Fault> {
     vec![at_any_time(kind); 6]
 }
 
-/// Operators' acts that ban and mute, and those that undo them.
+/// Operators' actions that ban and mute, and those that undo them.
 pub(super) const BARRING: [OperatorVerb; 8] = [
     OperatorVerb::Ban,
     OperatorVerb::Ban,
@@ -134,7 +135,7 @@ pub(super) const BARRING: [OperatorVerb; 8] = [
     OperatorVerb::Unmute,
 ];
 
-/// Repeated operators' acts of these kinds, of which a third is kept. Some acts are undone.
+/// Repeated operators' actions of these kinds, a third of which is kept. Some actions are undone.
 pub(super) fn of_operators(verbs: &[OperatorVerb], dice: &mut Dice) -> Vec<Fault> {
     let mut acts = Vec::new();
     for _ in 0..12 {

@@ -89,7 +89,7 @@ pub(super) fn line(server: &mut Config, dice: &mut Dice) {
     ));
 }
 
-/// Draws another rule of matching for a restart of a server that matched by interests.
+/// Draws another matching rule for the restart of a server that matched by interests.
 pub(super) fn no_longer_by_interests(server: &mut Config, dice: &mut Dice) {
     let ms = Span::millis;
     server.matching = dice.pick(&[Matching::Fifo, Matching::Random, Matching::Random]);

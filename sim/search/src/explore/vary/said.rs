@@ -42,7 +42,7 @@ pub(super) const INTERESTS: [&str; 14] = [
 /// Lists of interests, of which all users of a run choose from one.
 pub(super) const CIRCLES: [&[&str]; 5] = [
     &["go", "tea", "rust"],
-    // Enough interests for a long line.
+    // Enough different interests for a long queue.
     &["go", "tea", "rust", "bees", "jazz", "maps"],
     &["café", "CAFÉ", "Café", "tea"],
     &["chess", "Chess", "ch\u{435}ss", "go"],
@@ -157,7 +157,7 @@ fn letters(length: Shape, dice: &mut Dice) -> Text {
     }
 }
 
-/// No interests in `none` of eight draws; else a few, or one more than allowed.
+/// In `none` of eight draws no interests; otherwise a few, or one more than allowed.
 pub(super) fn interests(
     those: &[&'static str],
     none: u32,

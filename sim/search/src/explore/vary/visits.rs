@@ -34,7 +34,7 @@ pub(super) enum Theme {
     Grudges(&'static [&'static str]),
     /// Mostly breaks.
     Rest,
-    /// Rooms, under these names, which look alike, and under operators who mute and ban.
+    /// Rooms with these names, which look alike, and operators who mute and ban.
     Barred(&'static [&'static str]),
 }
 
@@ -74,7 +74,7 @@ pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> 
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(2, 16),
         Theme::Rest | Theme::Barred(_) => dice.between(2, 7),
     };
-    // A participant that unregisters comes back under another number, and perhaps another name.
+    // A participant that unregisters returns with another number, and perhaps another name.
     let leaves = match theme {
         Theme::Anything | Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => 12,
         Theme::Rest | Theme::Barred(_) => 2,
@@ -187,7 +187,7 @@ fn maybe_end(theme: Theme, steps: &mut Vec<Step>, dice: &mut Dice) {
                 steps.extend([think(dice), Step::Call(Verb::Plain(Plain::Unblock))]);
                 return;
             }
-            // The history is read on and on, while the blocked one may be forgotten.
+            // The history is read repeatedly, while the blocked participant may be forgotten.
             let (before, limit) = (None, 50);
             let past = Step::Call(Verb::History { before, limit });
             let round = [think(dice), past];

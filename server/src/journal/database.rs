@@ -34,7 +34,7 @@ pub enum Durability {
     /// Data is on the disk, and survives a loss of power.
     #[default]
     Fsync,
-    /// Data is with the operating system, and survives a crash of the server.
+    /// The operating system has it; survives a server crash.
     Os,
 }
 

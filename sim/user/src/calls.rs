@@ -98,6 +98,10 @@ pub(super) fn waits(op: &Op) -> Span {
 /// The calls of one client: a few at a time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
+    #[expect(
+        clippy::vec_box,
+        reason = "a call is large, and moves between owners more often than it is read"
+    )]
     open: Vec<Box<Call>>,
     /// A ring: when it is full, the entry at `oldest` is overwritten next.
     answered: Vec<(CallId, Op)>,

@@ -63,7 +63,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let theme = Theme::draw(dice);
     let users = match theme {
         Theme::Anything | Theme::Rest => dice.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8]),
-        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(3, 8),
+        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) | Theme::Crowd => dice.between(3, 8),
         // So few users that several kinds of actions affect the same one.
         Theme::Barred(_) => dice.pick(&[2, 2, 3, 3, 4]),
     };
@@ -77,6 +77,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         Theme::Anything | Theme::Barred(_) => {}
         Theme::Line(_) | Theme::Grudges(_) => limits::line(&mut plan.server, dice),
         Theme::Absent(_) => limits::absent(&mut plan.server, dice),
+        Theme::Crowd => limits::crowd(&mut plan.server, dice),
         Theme::Rest => {
             plan.faults = faults::of_breaks();
             limits::rest(&mut plan.server, dice);
@@ -126,7 +127,7 @@ fn troubles(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
     let is_barred = matches!(theme, Theme::Barred(_));
     let restarts = match theme {
         Theme::Anything | Theme::Rest => false,
-        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.coin(),
+        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) | Theme::Crowd => dice.coin(),
         Theme::Barred(_) => true,
     };
     if restarts {

@@ -121,6 +121,24 @@ pub(super) fn absent(server: &mut Config, dice: &mut Dice) {
     ));
 }
 
+/// Draws the limits of a room and the durations in it, where all users are in one room.
+pub(super) fn crowd(server: &mut Config, dice: &mut Dice) {
+    let ms = Span::millis;
+    server.max_members = dice.pick(&[2, 3, 4, server.max_members, server.max_members]);
+    server.history_limit = dice.pick(&[1, 2, 4, server.history_limit, server.history_limit]);
+    server.reconnect_grace = dice.pick(&[ms(50), ms(300), ms(2_000)]);
+    server.idle_timeout = dice.pick(&[ms(300), ms(1_000), ms(5_000)]);
+    server.stick_lease = dice.pick(&[ms(100), ms(300), ms(1_000), ms(5_000)]);
+    dice.say(format!(
+        "{} members, history {}, grace {}, idle {}, lease {}",
+        server.max_members,
+        server.history_limit,
+        server.reconnect_grace,
+        server.idle_timeout,
+        server.stick_lease
+    ));
+}
+
 /// Draws limits of delayed answers and pending calls where all users take breaks. A repeated break
 /// joins the first one only where it would otherwise be refused.
 pub(super) fn rest(server: &mut Config, dice: &mut Dice) {

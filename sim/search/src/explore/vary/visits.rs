@@ -36,11 +36,13 @@ pub(super) enum Theme {
     Rest,
     /// Rooms with these names, which look alike, and operators who mute and ban.
     Barred(&'static [&'static str]),
+    /// One room with few places, where users come, speak, fall silent and return.
+    Crowd,
 }
 
 impl Theme {
     pub(super) fn draw(dice: &mut Dice) -> Self {
-        match dice.between(0, 9) {
+        match dice.between(0, 11) {
             0 => {
                 dice.say("all at the line");
                 Self::Line(dice.pick(&said::CIRCLES))
@@ -61,6 +63,10 @@ impl Theme {
                 dice.say("all alike, and barred");
                 Self::Barred(dice.pick(&said::LOOK_ALIKES))
             }
+            6 | 7 => {
+                dice.say("all in one room");
+                Self::Crowd
+            }
             _ => Self::Anything,
         }
     }
@@ -72,11 +78,13 @@ pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> 
     let visits = match theme {
         Theme::Anything => dice.pick(&[1, 1, 2, 2, 3, 4]),
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(2, 16),
-        Theme::Rest | Theme::Barred(_) => dice.between(2, 7),
+        Theme::Rest | Theme::Barred(_) | Theme::Crowd => dice.between(2, 7),
     };
     // A participant that unregisters returns with another number, and perhaps another name.
     let leaves = match theme {
-        Theme::Anything | Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => 12,
+        Theme::Anything | Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) | Theme::Crowd => {
+            12
+        }
         Theme::Rest | Theme::Barred(_) => 2,
     };
     for nth in 0..visits {
@@ -85,6 +93,7 @@ pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> 
             Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(5, 9),
             Theme::Rest => dice.pick(&[0, 5, 10, 10, 10]),
             Theme::Barred(_) => dice.pick(&[0, 0, 0, 0, 5]),
+            Theme::Crowd => dice.pick(&[0, 0, 0, 0, 0, 0, 0, 5]),
         };
         match kind {
             0..=4 => room(theme, server, nth, dice, &mut flow),
@@ -111,7 +120,7 @@ fn chooses(nth: u32) -> u64 {
 /// A chosen name, or none.
 fn name(theme: Theme, nth: u32, dice: &mut Dice) -> Option<Arc<str>> {
     match theme {
-        Theme::Anything | Theme::Rest => said::name(chooses(nth), dice),
+        Theme::Anything | Theme::Rest | Theme::Crowd => said::name(chooses(nth), dice),
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => said::name(8, dice),
         Theme::Barred(names) => (!dice.one_in(4)).then(|| dice.pick(names).into()),
     }
@@ -143,8 +152,17 @@ pub(super) fn typing_while_waiting(server: &Config, dice: &mut Dice) -> Vec<Step
 
 /// A visit to a named room, sometimes followed at once by another visit to it, or to another room.
 fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
-    let room = said::room(dice);
-    let rooms = dice.pick(&[1, 1, 1, 1, 1, 1, 2]);
+    let is_crowd = theme == Theme::Crowd;
+    let room = if is_crowd {
+        "lobby".into()
+    } else {
+        said::room(dice)
+    };
+    let rooms = if is_crowd {
+        1
+    } else {
+        dice.pick(&[1, 1, 1, 1, 1, 1, 2])
+    };
     for again in 0..dice.pick(&[1, 1, 2]) {
         steps.push(Step::Call(Verb::Login {
             room: Arc::clone(&room),
@@ -158,7 +176,8 @@ fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
                 name: None,
             }));
         }
-        for _ in 0..dice.between(0, 3) {
+        let rounds = if is_crowd { 6 } else { 3 };
+        for _ in 0..dice.between(0, rounds) {
             maybe_read(steps, server, dice);
             match server.stick {
                 StickRule::Required => turn(steps, server, dice),
@@ -258,7 +277,7 @@ fn grant(one_in: u64, dice: &mut Dice) -> Grant {
 fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
     steps.push(enter(theme, server, nth, dice));
     let is_absent = match theme {
-        Theme::Anything | Theme::Rest | Theme::Barred(_) => false,
+        Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd => false,
         Theme::Line(_) => dice.one_in(4),
         Theme::Grudges(_) => dice.one_in(8),
         Theme::Absent(_) => true,
@@ -285,7 +304,7 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
         }));
     }
     let words = match theme {
-        Theme::Anything | Theme::Rest | Theme::Barred(_) => dice.between(0, 4),
+        Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd => dice.between(0, 4),
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(0, 1),
     };
     for _ in 0..words {
@@ -392,7 +411,7 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
 
 fn enter(theme: Theme, server: &Config, nth: u32, dice: &mut Dice) -> Step {
     let (one_in, circle, none) = match theme {
-        Theme::Anything | Theme::Rest | Theme::Barred(_) => {
+        Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd => {
             (chooses(nth), said::INTERESTS.as_slice(), 4)
         }
         Theme::Line(circle) | Theme::Absent(circle) | Theme::Grudges(circle) => (8, circle, 2),

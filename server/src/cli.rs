@@ -7,6 +7,7 @@ use chat_core::Span;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 
 use crate::capacity::MemoryLimit;
+use crate::history::Keep;
 use crate::journal::Durability;
 use crate::tools::Toolset;
 
@@ -148,6 +149,8 @@ impl ServeArgs {
             || self.grace.is_some()
             || self.memory_limit.is_some()
             || self.data.is_some()
+            || self.history_age.is_some()
+            || self.history_messages.is_some()
             || !self.limits.is_empty()
             || self.boss_alertness.is_some()
             || self.boss_alertness_cooldown.is_some()
@@ -241,6 +244,22 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub durability: Option<Durability>,
+    /// Oldest message of the history, as in 90d or none [default: none]
+    #[arg(
+        long,
+        value_name = "TIME",
+        env = "TALKING_STICK_HISTORY_AGE",
+        hide_env = true
+    )]
+    pub history_age: Option<Keep<Span>>,
+    /// Messages in the history, a number or none [default: 1000000]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "TALKING_STICK_HISTORY_MESSAGES",
+        hide_env = true
+    )]
+    pub history_messages: Option<Keep<u64>>,
     /// Start although acknowledged entries are lost
     #[arg(long)]
     pub accept_loss: bool,

@@ -4,6 +4,7 @@ mod database;
 mod durable;
 mod folder;
 mod memory;
+mod reader;
 
 use chat_core::{Entry, Hub, Position, Time};
 
@@ -11,6 +12,7 @@ pub use database::{DatabaseError, Durability};
 pub use durable::{DurableJournal, OpenError, Opened, Options, ReadError, open};
 pub use folder::FolderError;
 pub use memory::MemoryJournal;
+pub(crate) use reader::JournalReader;
 
 /// The fate of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

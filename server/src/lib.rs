@@ -9,6 +9,7 @@ pub mod clock;
 pub mod demo;
 pub mod driver;
 pub mod guard;
+pub mod history;
 pub mod http;
 pub mod identity;
 pub mod journal;

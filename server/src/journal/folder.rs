@@ -5,6 +5,7 @@
 //! DIR/journal.db     the records (SQLite), with journal.db-wal beside it
 //! DIR/marks          the last position whose callers may have received answers
 //! DIR/snapshot-N     the state at position N; the newest two are kept
+//! DIR/history.db     past messages and memberships, derived from the journal: see `history`
 //! ```
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -112,8 +113,13 @@ impl Folder {
     /// The path of the database.
     #[must_use]
     pub(super) fn database(&self) -> PathBuf {
-        self.path.join("journal.db")
+        database_in(&self.path)
     }
+}
+
+/// The path of the database in a folder.
+pub(super) fn database_in(folder: &Path) -> PathBuf {
+    folder.join("journal.db")
 }
 
 /// The file of marks, open for writing.

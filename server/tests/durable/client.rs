@@ -112,6 +112,49 @@ impl Server {
         answer["handle"].as_str().expect("a handle").into()
     }
 
+    /// Calls a tool; returns the status and the answer.
+    pub(crate) fn call(&self, tool: &str, handle: &str, arguments: &Value) -> (u16, Value) {
+        let path = format!("/tools/{tool}");
+        let answer = self.connect().post(&path, handle, arguments);
+        answer.expect("it is answered")
+    }
+
+    /// Calls a tool that must succeed.
+    pub(crate) fn done(&self, tool: &str, handle: &str, arguments: &Value) -> Value {
+        let (status, answer) = self.call(tool, handle, arguments);
+        assert_eq!(status, 200, "{tool} {arguments}: {answer}");
+        answer
+    }
+
+    /// Says these texts in the caller's only room.
+    pub(crate) fn say(&self, handle: &str, texts: impl IntoIterator<Item = String>) {
+        let mut connection = self.connect();
+        for text in texts {
+            let body = json!({ "message": text });
+            let (status, answer) = connection.post("/send", handle, &body).expect("an answer");
+            assert_eq!(status, 200, "{answer}");
+        }
+    }
+
+    /// Pages through the whole history of a room; returns its texts, the oldest first.
+    pub(crate) fn history(&self, handle: &str, room: &str, limit: u64) -> Vec<String> {
+        let mut texts = Vec::new();
+        let mut before = Value::Null;
+        loop {
+            let arguments = json!({ "room_id": room, "before": before, "limit": limit });
+            let page = self.done("history", handle, &arguments);
+            let messages = page["messages"].as_array().expect("a page");
+            assert!(messages.len() as u64 <= limit, "{page}");
+            let older = messages.iter().rev().map(text_of);
+            texts.extend(older);
+            if page["more"] == false {
+                texts.reverse();
+                return texts;
+            }
+            before = messages[0]["room_seq"].clone();
+        }
+    }
+
     /// Reads the inbox to its end. Returns the texts so far with those after `after`, and the
     /// position for the next read.
     pub(crate) fn inbox(
@@ -188,4 +231,9 @@ impl Connection {
         let read = self.0.read_line(&mut line).ok()?;
         (read > 0).then(|| line.trim_end().to_owned())
     }
+}
+
+/// The text of a message.
+pub(crate) fn text_of(message: &Value) -> String {
+    message["message"].as_str().expect("a text").into()
 }

@@ -48,7 +48,7 @@ const SEARCH: Duration = Duration::from_secs(1);
 const LAST_WRITES: Duration = Duration::from_secs(3);
 
 /// The file of the tables.
-fn path_in(folder: &Path) -> PathBuf {
+pub(crate) fn path_in(folder: &Path) -> PathBuf {
     folder.join("history.db")
 }
 

@@ -11,8 +11,9 @@ use chat_core::{Entry, Hub, Position, Time};
 pub use database::{DatabaseError, Durability};
 pub use durable::{DurableJournal, OpenError, Opened, Options, ReadError, open};
 pub use folder::FolderError;
+pub(crate) use folder::{database_in, private_file, private_folder};
 pub use memory::MemoryJournal;
-pub(crate) use reader::JournalReader;
+pub(crate) use reader::{JournalReader, marks_in, snapshot_in};
 
 /// The fate of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

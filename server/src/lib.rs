@@ -27,5 +27,6 @@ pub mod settings;
 pub mod stdio;
 pub mod tools;
 pub mod turned_away;
+pub mod upkeep;
 pub mod web;
 pub mod wire;

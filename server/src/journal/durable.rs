@@ -178,9 +178,9 @@ fn report(recovered: &Recovered, took: Duration) {
 }
 
 /// A folder with its database, for reading.
-struct Stored<'f> {
-    folder: &'f Path,
-    database: &'f Database,
+pub(super) struct Stored<'f> {
+    pub(super) folder: &'f Path,
+    pub(super) database: &'f Database,
 }
 
 impl Store for Stored<'_> {

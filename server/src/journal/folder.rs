@@ -69,9 +69,7 @@ impl Folder {
             let path = path.to_owned();
             move |error| FolderError::Io { path, error }
         };
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(PRIVATE_FOLDER);
-        builder.create(path).map_err(wrong(path))?;
+        private_folder(path).map_err(wrong(path))?;
         let file = path.join("lock");
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true);
@@ -117,8 +115,22 @@ impl Folder {
     }
 }
 
+/// Creates a folder for the server's own user, unless it exists.
+pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(PRIVATE_FOLDER);
+    builder.create(path)
+}
+
+/// Creates a file for the server's own user, which must not exist.
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(PRIVATE_FILE);
+    options.open(path)
+}
+
 /// The path of the database in a folder.
-pub(super) fn database_in(folder: &Path) -> PathBuf {
+pub(crate) fn database_in(folder: &Path) -> PathBuf {
     folder.join("journal.db")
 }
 
@@ -218,6 +230,6 @@ pub(super) fn set_aside(folder: &Path, position: Position) -> io::Result<()> {
     fs::rename(snapshot_path(folder, position), aside)
 }
 
-fn snapshot_path(folder: &Path, position: Position) -> PathBuf {
+pub(super) fn snapshot_path(folder: &Path, position: Position) -> PathBuf {
     folder.join(format!("{SNAPSHOT}{}", position.0))
 }

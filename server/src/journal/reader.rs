@@ -6,9 +6,12 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use chat_core::Position;
+use chat_core::{Config, Position};
+use chat_journal::{Identity, Loss, Recovered, RecoveryError, recover};
 
+use super::ReadError;
 use super::database::{Database, DatabaseError};
+use super::durable::Stored;
 use super::folder;
 
 /// The largest number of records of one read.
@@ -87,4 +90,53 @@ impl JournalReader {
     pub(crate) fn snapshot(&self, position: Position) -> io::Result<Vec<u8>> {
         folder::read_snapshot(&self.folder, position)
     }
+
+    /// The identity of the journal.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn identity(&self) -> Result<Identity, DatabaseError> {
+        self.database.identity()
+    }
+
+    /// Recovers the state as a start would, and changes nothing.
+    ///
+    /// # Errors
+    /// A start would be refused.
+    pub(crate) fn recover(
+        &self,
+        identity: &Identity,
+    ) -> Result<Recovered, RecoveryError<ReadError>> {
+        let mut stored = Stored {
+            folder: &self.folder,
+            database: &self.database,
+        };
+        let look = &mut |_, _, _: &_, _: &_| {};
+        // The first record has the limits. Without one, nothing depends on them.
+        recover(
+            &mut stored,
+            identity,
+            &Config::default(),
+            Loss::Refused,
+            look,
+        )
+    }
+
+    /// The content of the file of marks; empty if it is absent.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn marks(&self) -> io::Result<Vec<u8>> {
+        folder::read_marks(&self.folder)
+    }
+}
+
+/// The path of the file of marks in a folder.
+pub(crate) fn marks_in(folder: &Path) -> PathBuf {
+    folder.join("marks")
+}
+
+/// The path of a snapshot in a folder.
+pub(crate) fn snapshot_in(folder: &Path, position: Position) -> PathBuf {
+    folder::snapshot_path(folder, position)
 }

@@ -1,5 +1,6 @@
 //! The binary with a journal folder, and a connection that may be cut at any byte.
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -25,13 +26,36 @@ pub(crate) struct Refused {
     pub(crate) why: String,
 }
 
-fn command(folder: &Path, words: &[&str]) -> Command {
+/// The binary, without settings from variables.
+fn binary() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_talking-stick"));
     for (name, _) in std::env::vars() {
         if name.starts_with("TALKING_STICK_") {
             command.env_remove(name);
         }
     }
+    command
+}
+
+/// The result of a command on a folder.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) why: String,
+}
+
+/// Runs a command on the folder of a journal.
+pub(crate) fn run(words: &[&OsStr]) -> Ran {
+    let output = binary().args(words).output().expect("the binary starts");
+    Ran {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).expect("text"),
+        why: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+fn command(folder: &Path, words: &[&str]) -> Command {
+    let mut command = binary();
     command
         .args(["--listen", "127.0.0.1:0", "--limit"])
         .arg("stick=optional,rate_limit={per_second: 100000, burst: 100000}")

@@ -2,6 +2,7 @@
 
 mod client;
 mod past;
+mod upkeep;
 
 use std::collections::BTreeSet;
 use std::fs;

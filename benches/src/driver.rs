@@ -12,7 +12,7 @@ use crate::server::Server;
 use crate::wire::Connection;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct DriverArgs {
     /// Rounds, in each of which both run on every route
     #[arg(long, default_value_t = 5)]
     rounds: usize,
@@ -44,7 +44,7 @@ struct Route {
 }
 
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
-pub(crate) async fn run(args: &Args) -> Outcome<()> {
+pub(crate) async fn run(args: &DriverArgs) -> Outcome<()> {
     let server = Server::start().await?;
     let url = format!("http://{}", server.address);
     let mut routes = routes(&server).await?;
@@ -125,7 +125,7 @@ async fn routes(server: &Server) -> Outcome<Vec<Route>> {
 }
 
 /// The number of requests that oha completes per second.
-fn bare(args: &Args, route: &Route, url: &str) -> Outcome<f64> {
+fn bare(args: &DriverArgs, route: &Route, url: &str) -> Outcome<f64> {
     let mut command = Command::new(&args.oha);
     command.args(["--no-tui", "--output-format", "json", "-m", "POST"]);
     command.args(["-z", SPAN, "-c", CONNECTIONS, "-T", "application/json"]);

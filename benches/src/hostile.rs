@@ -26,11 +26,11 @@ use crate::Outcome;
 use crate::server::Server;
 
 pub(crate) use attack::Attack;
-pub(crate) use attacker::{Args as AttackArgs, run as attack};
+pub(crate) use attacker::{AttackArgs, run as attack};
 use others::Others;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct HostileArgs {
     /// Number of other clients, which send
     #[arg(long, default_value_t = 32)]
     others: usize,
@@ -55,7 +55,7 @@ pub(crate) struct Args {
 const ACCEPTED: f64 = 3.0;
 
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
-pub(crate) async fn run(args: &Args) -> Outcome<()> {
+pub(crate) async fn run(args: &HostileArgs) -> Outcome<()> {
     let attacks = match &args.only[..] {
         [] => Attack::ALL,
         only => only,
@@ -132,7 +132,7 @@ impl std::fmt::Display for Rounds {
 
 /// Starts a server with the usual settings and an attacker, and measures rounds with and without
 /// the attack.
-async fn measure(args: &Args, attack: Attack) -> Outcome<Measured> {
+async fn measure(args: &HostileArgs, attack: Attack) -> Outcome<Measured> {
     // With a file of operators' tokens the server refuses wrong tokens and still admits clients without one.
     let tokens = std::env::temp_dir().join(format!("tokens-{}", std::process::id()));
     std::fs::write(&tokens, format!("operator {}\n", "0".repeat(64)))?;
@@ -142,7 +142,7 @@ async fn measure(args: &Args, attack: Attack) -> Outcome<Measured> {
     measured
 }
 
-async fn measure_with(args: &Args, attack: Attack, tokens: &str) -> Outcome<Measured> {
+async fn measure_with(args: &HostileArgs, attack: Attack, tokens: &str) -> Outcome<Measured> {
     // A pair may send without a limit of turns.
     let words = ["--operator-tokens", tokens, "--limit", "turn_limit=none"];
     let server = Server::usual(&words).await?;

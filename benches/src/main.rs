@@ -37,17 +37,17 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Requests per second of several routes, in turns.
-    Requests(requests::Args),
+    Requests(requests::RequestsArgs),
     /// The delay of a message from its send to its arrival, at a steady rate.
-    Relay(relay::Args),
+    Relay(relay::RelayArgs),
     /// Idle event streams: the cost of each, and the time until a message reaches all.
-    Streams(streams::Args),
+    Streams(streams::StreamsArgs),
     /// The delays of other clients' sends during attacks, and without them.
-    Hostile(hostile::Args),
+    Hostile(hostile::HostileArgs),
     /// Sends per second of `sim` against a live server, beside those of oha.
-    Driver(driver::Args),
+    Driver(driver::DriverArgs),
     /// Message deliveries per second of the virtual world, beside those of turmoil.
-    Turmoil(turmoil::Args),
+    Turmoil(turmoil::TurmoilArgs),
     /// Serves the echo that `requests` compares with.
     #[command(hide = true)]
     Echo,

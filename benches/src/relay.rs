@@ -18,7 +18,7 @@ use crate::server::Server;
 use crate::wire::{Connection, Events, request};
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct RelayArgs {
     /// Sends per second, over all pairs
     #[arg(long, default_value_t = 1_000)]
     rate: u32,
@@ -47,7 +47,7 @@ struct Waits {
 }
 
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
-pub(crate) async fn run(args: &Args) -> Outcome<()> {
+pub(crate) async fn run(args: &RelayArgs) -> Outcome<()> {
     for (name, by) in [("HTTP and SSE", By::Http), ("MCP, 2025-11-25", By::Mcp)] {
         let waits = measure(args, by).await?;
         let ms = |waits: &Histogram<u64>, share| waits.value_at_quantile(share) as f64 / 1_000.0;
@@ -70,7 +70,7 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
     Ok(())
 }
 
-async fn measure(args: &Args, by: By) -> Outcome<Waits> {
+async fn measure(args: &RelayArgs, by: By) -> Outcome<Waits> {
     let server = Server::start().await?;
     let began = Instant::now();
     let waits = Arc::new(Mutex::new(Waits {

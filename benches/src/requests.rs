@@ -12,7 +12,7 @@ use crate::server::Server;
 use crate::wire::{Connection, modern_call, request};
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct RequestsArgs {
     /// Connections, each with one request in flight
     #[arg(long, default_value_t = 16)]
     connections: usize,
@@ -38,7 +38,7 @@ struct Route {
 const LENGTH: usize = 154;
 
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
-pub(crate) async fn run(args: &Args) -> Outcome<()> {
+pub(crate) async fn run(args: &RequestsArgs) -> Outcome<()> {
     let (server, echo) = (Server::start().await?, Server::echo().await?);
     let mut routes = routes(args, &server, &echo).await?;
     for round in 0..args.rounds {
@@ -74,7 +74,7 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
 }
 
 /// The routes, with senders in rooms of two. No participant has a stream.
-async fn routes(args: &Args, server: &Server, echo: &Server) -> Outcome<Vec<Route>> {
+async fn routes(args: &RequestsArgs, server: &Server, echo: &Server) -> Outcome<Vec<Route>> {
     let mut connection = Connection::open(server.address).await?;
     let text = "x".repeat(LENGTH);
     let mut speakers = Vec::new();

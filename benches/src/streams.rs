@@ -11,7 +11,7 @@ use crate::server::Server;
 use crate::wire::{Connection, Events, request};
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct StreamsArgs {
     /// Streams, each of its own participant
     #[arg(long, default_value_t = 5_000)]
     streams: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 }
 
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
-pub(crate) async fn run(args: &Args) -> Outcome<()> {
+pub(crate) async fn run(args: &StreamsArgs) -> Outcome<()> {
     let server = Server::start().await?;
     let mut connection = Connection::open(server.address).await?;
     let empty = server.resident_kib()?;
@@ -83,7 +83,7 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
 /// In each round one participant of each room sends, and all others receive it.
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 async fn speak(
-    args: &Args,
+    args: &StreamsArgs,
     (connection, people): (&mut Connection, &[(String, Value)]),
     arrivals: &mut mpsc::UnboundedReceiver<u64>,
 ) -> Outcome<()> {

@@ -13,7 +13,7 @@ use benches::worlds;
 use crate::Outcome;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct TurmoilArgs {
     /// Users that chat
     #[arg(long, default_value_t = 40)]
     users: u32,
@@ -44,7 +44,7 @@ impl Run {
 /// # Errors
 /// If turmoil's program cannot be built or run.
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
-pub(crate) fn run(args: &Args) -> Outcome<()> {
+pub(crate) fn run(args: &TurmoilArgs) -> Outcome<()> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut ratios = Vec::new();
     for round in 1..=args.rounds {
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Outcome<()> {
     Ok(())
 }
 
-fn theirs(here: &Path, args: &Args) -> Outcome<Run> {
+fn theirs(here: &Path, args: &TurmoilArgs) -> Outcome<Run> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["run", "--quiet", "--release", "--manifest-path"])
         .arg(here.join("turmoil/Cargo.toml"))
@@ -88,7 +88,7 @@ fn theirs(here: &Path, args: &Args) -> Outcome<Run> {
     })
 }
 
-fn ours(args: &Args) -> Run {
+fn ours(args: &TurmoilArgs) -> Run {
     let plan = worlds::pairs(args.users, args.our_seconds);
     let began = Instant::now();
     let delivered = worlds::delivered(&plan);

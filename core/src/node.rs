@@ -37,7 +37,7 @@ use delayed_replies::DelayedReplies;
 use gate::Gate;
 use long_polls::{Due, LongPolls};
 use retries::Retries;
-use streams::{Holder, Streams};
+use streams::{Opener, Streams};
 
 /// The version of the core, which a journal names: only its own version replays its tail.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -216,7 +216,7 @@ impl Node {
 
     /// Closes a stream whose connection ended.
     pub fn close_stream(&mut self, stream: Ticket) {
-        if let Some((user, Holder::Owner)) = self.streams.close(stream) {
+        if let Some((user, Opener::Owner)) = self.streams.close(stream) {
             self.imply(user, Implied::CloseStream);
         }
     }

@@ -14,13 +14,13 @@ use std::io::{self, Write};
 
 use crate::bench::baseline::Baseline;
 use crate::bench::counting::Machine;
-use crate::bench::verdict::Verdict;
+use crate::bench::verdict::CountVerdict;
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 
 /// What to do with the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Request {
+pub(crate) enum BenchRequest {
     /// Compare them with the baseline.
     Compare,
     /// Write them as the baseline.
@@ -49,16 +49,16 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
 ///
 /// # Errors
 /// The output cannot be written.
-pub(crate) fn run(cargo: &Cargo, request: Request, out: &mut impl Write) -> io::Result<bool> {
-    let shown = |verdict: Verdict| (verdict.table(), verdict.findings());
+pub(crate) fn run(cargo: &Cargo, request: BenchRequest, out: &mut impl Write) -> io::Result<bool> {
+    let shown = |verdict: CountVerdict| (verdict.table(), verdict.findings());
     let done = counting::ready(cargo).and_then(|()| match request {
-        Request::Compare => judged(cargo).map(shown),
-        Request::Accept => accept(cargo).map(shown),
-        Request::Growth => growth::measure(cargo).map(|(page, table, findings)| {
+        BenchRequest::Compare => judged(cargo).map(shown),
+        BenchRequest::Accept => accept(cargo).map(shown),
+        BenchRequest::Growth => growth::measure(cargo).map(|(page, table, findings)| {
             let page = page.display();
             (format!("{table}plotted in {page}\n"), findings)
         }),
-        Request::Flame => flame::draw(cargo).map(|table| (table, Vec::new())),
+        BenchRequest::Flame => flame::draw(cargo).map(|table| (table, Vec::new())),
     });
     match done {
         Ok((table, findings)) => {
@@ -76,24 +76,24 @@ pub(crate) fn run(cargo: &Cargo, request: Request, out: &mut impl Write) -> io::
 }
 
 /// Counts, and compares with the baseline.
-fn judged(cargo: &Cargo) -> Result<Verdict, String> {
+fn judged(cargo: &Cargo) -> Result<CountVerdict, String> {
     let before = Baseline::read(cargo.root())?;
     let machine = Machine::look()?;
     let counts = counting::count(cargo)?;
     let now = Baseline { machine, counts };
-    Ok(Verdict::new(&before, &now))
+    Ok(CountVerdict::new(&before, &now))
 }
 
 /// Counts, and writes the counts as the baseline. Compares them with the previous one for the
 /// table.
-fn accept(cargo: &Cargo) -> Result<Verdict, String> {
+fn accept(cargo: &Cargo) -> Result<CountVerdict, String> {
     let machine = Machine::look()?;
     let counts = counting::count(cargo)?;
     let now = Baseline { machine, counts };
     // The first baseline has no previous one.
     let before = Baseline::read(cargo.root()).unwrap_or_else(|_| now.clone());
     now.write(cargo.root())?;
-    Ok(Verdict::accepted(&before, &now))
+    Ok(CountVerdict::accepted(&before, &now))
 }
 
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]

@@ -98,7 +98,7 @@ fn mutate(which: &Mutants) -> ExitCode {
 
 /// Counts instructions.
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-fn count(request: bench::Request) -> ExitCode {
+fn count(request: bench::BenchRequest) -> ExitCode {
     match bench::run(&Cargo::new(root()), request, &mut io::stdout()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,

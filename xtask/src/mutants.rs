@@ -14,5 +14,5 @@ mod survivors;
 mod tree;
 mod verdict;
 
-pub(crate) use curated::{Request, canary, list, run};
+pub(crate) use curated::{HuntRequest, canary, list, run};
 pub(crate) use generated::run as run_generated;

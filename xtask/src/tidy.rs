@@ -5,6 +5,7 @@ mod circles;
 mod docs;
 mod layers;
 mod text;
+mod types;
 
 use std::fmt;
 use std::fs;
@@ -61,6 +62,7 @@ fn findings(files: &[Source]) -> Vec<Finding> {
     found.extend(docs::check(files));
     found.extend(layers::check(files));
     found.extend(circles::check(files));
+    found.extend(types::check(files));
     found.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     found
 }

@@ -18,7 +18,7 @@ pub(crate) enum Request {
     /// Run mutants.
     Mutants(Mutants),
     /// Count instructions.
-    Bench(bench::Request),
+    Bench(bench::BenchRequest),
     /// Run the program `load` with these arguments.
     Load(Vec<String>),
     /// Build the book.
@@ -31,9 +31,9 @@ pub(crate) enum Mutants {
     /// List the curated ones.
     List,
     /// Run the curated ones.
-    Curated(mutants::Request),
+    Curated(mutants::HuntRequest),
     /// Run generated ones.
-    Generated(mutants::Request),
+    Generated(mutants::HuntRequest),
 }
 
 /// Parses the arguments after `cargo xtask`.
@@ -94,8 +94,8 @@ fn read_test<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Request, St
 
 /// Parses the arguments after `mutants`.
 fn read_mutants<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, String> {
-    let mut request = mutants::Request::default();
-    let mut which: fn(mutants::Request) -> Mutants = Mutants::Curated;
+    let mut request = mutants::HuntRequest::default();
+    let mut which: fn(mutants::HuntRequest) -> Mutants = Mutants::Curated;
     // `--word=value` is `--word value`.
     let mut words = words.flat_map(|word| {
         let (word, value) = word
@@ -132,14 +132,14 @@ fn read_mutants<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Str
 
 /// Parses the arguments after `bench`.
 fn read_bench<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, String> {
-    let mut request = bench::Request::Compare;
+    let mut request = bench::BenchRequest::Compare;
     for word in words {
         match word {
             "-h" | "--help" => return Ok(Request::Help),
-            "--compare" => request = bench::Request::Compare,
-            "--accept" => request = bench::Request::Accept,
-            "--growth" => request = bench::Request::Growth,
-            "--flame" => request = bench::Request::Flame,
+            "--compare" => request = bench::BenchRequest::Compare,
+            "--accept" => request = bench::BenchRequest::Accept,
+            "--growth" => request = bench::BenchRequest::Growth,
+            "--flame" => request = bench::BenchRequest::Flame,
             other => {
                 return Err(format!(
                     "unknown word `{other}` after `bench`: expected `--compare`, `--accept`, \
@@ -280,12 +280,12 @@ mod tests {
 
     #[test]
     fn mutants_take_names_seeds_and_jobs() {
-        let plain = mutants::Request::default();
+        let plain = mutants::HuntRequest::default();
         let curated = |request| Ok(Request::Mutants(Mutants::Curated(request)));
         assert_eq!(check("mutants"), curated(plain.clone()));
         assert_eq!(
             check("mutants --curated --only=a,b --seeds 9 --jobs=2"),
-            curated(mutants::Request {
+            curated(mutants::HuntRequest {
                 only: vec!["a".into(), "b".into()],
                 seeds: 9,
                 jobs: Some(2),
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn bench_compares_unless_it_is_to_accept() {
-        use crate::bench::Request::{Accept, Compare, Flame, Growth};
+        use crate::bench::BenchRequest::{Accept, Compare, Flame, Growth};
         for (line, request) in [
             ("bench", Compare),
             ("bench --compare", Compare),

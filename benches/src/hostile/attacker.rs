@@ -17,7 +17,7 @@ use crate::Outcome;
 use crate::wire::{Connection, request};
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct AttackArgs {
     /// Address of the server
     address: SocketAddr,
     /// The attack
@@ -45,7 +45,7 @@ struct Hostile {
 }
 
 #[expect(clippy::print_stdout, reason = "this is how it speaks")]
-pub(crate) async fn run(args: &Args) -> Outcome<()> {
+pub(crate) async fn run(args: &AttackArgs) -> Outcome<()> {
     let (go, goes) = watch::channel(false);
     let hostile = Arc::new(Hostile {
         server: args.address,

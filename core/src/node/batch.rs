@@ -2,7 +2,7 @@
 
 use chat_types::Time;
 
-use super::streams::Holder;
+use super::streams::Opener;
 use super::{Disk, FIRST_PAUSE, Fate, MAX_PAUSE, Node, Origin, Output, Phase, Response, Ticket};
 use crate::command::{Entry, Implied};
 use crate::id::{Position, Seq, UserId};
@@ -136,7 +136,7 @@ impl Node {
                 self.reply(ticket, Ok(Response::Streaming));
                 let (end, _) = self.hub.inbox_cursors(user).unwrap_or_default();
                 let cursor = after.unwrap_or(end);
-                self.streams.open(ticket, user, (cursor, Holder::Owner));
+                self.streams.open(ticket, user, (cursor, Opener::Owner));
                 if cursor < end && self.streams.signal(ticket) {
                     self.outputs.push_back(Output::StreamReady(ticket));
                 }

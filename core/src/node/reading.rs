@@ -3,7 +3,7 @@
 use chat_types::{Span, Time};
 
 use super::long_polls::{self, Waiting};
-use super::streams::Holder;
+use super::streams::Opener;
 use super::{Node, Output, Phase, Read, Response, Ticket};
 use crate::breaks::StressStatus;
 use crate::hub::{Answer, STREAM_RETRY};
@@ -115,7 +115,7 @@ impl Node {
         }
         self.reply(ticket, Ok(Response::Streaming));
         let cursor = after.unwrap_or(end);
-        self.streams.open(ticket, user, (cursor, Holder::Reader));
+        self.streams.open(ticket, user, (cursor, Opener::Reader));
         if cursor < end && self.streams.signal(ticket) {
             self.outputs.push_back(Output::StreamReady(ticket));
         }

@@ -16,9 +16,9 @@ pub(super) struct Streams {
     opening: Table<Ticket, bool>,
 }
 
-/// The holder of a stream.
+/// Who opened a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holder {
+pub(super) enum Opener {
     /// The participant, by its handle: it is present while the stream is open.
     Owner,
     /// A caller that knows the participant's reader id.
@@ -28,7 +28,7 @@ pub(super) enum Holder {
 #[derive(Clone, Debug)]
 struct Stream {
     user: UserId,
-    holder: Holder,
+    holder: Opener,
     /// The last event sent.
     cursor: Seq,
     /// Whether the shell knows that there are events to read.
@@ -61,11 +61,11 @@ impl Streams {
             .of(user)
             .iter()
             .filter_map(|ticket| self.open.get(ticket));
-        held.filter(|stream| stream.holder == Holder::Reader)
+        held.filter(|stream| stream.holder == Opener::Reader)
             .count()
     }
 
-    pub(super) fn open(&mut self, ticket: Ticket, user: UserId, (cursor, holder): (Seq, Holder)) {
+    pub(super) fn open(&mut self, ticket: Ticket, user: UserId, (cursor, holder): (Seq, Opener)) {
         self.open.insert(
             ticket,
             Stream {
@@ -84,7 +84,7 @@ impl Streams {
     }
 
     /// Closes a stream. Returns its participant and its holder.
-    pub(super) fn close(&mut self, ticket: Ticket) -> Option<(UserId, Holder)> {
+    pub(super) fn close(&mut self, ticket: Ticket) -> Option<(UserId, Opener)> {
         let Stream { user, holder, .. } = self.open.remove(&ticket)?;
         if let Some(streams) = self.by_user.get_mut(&user) {
             streams.retain(|stream| *stream != ticket);

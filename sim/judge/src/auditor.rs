@@ -9,10 +9,10 @@ mod admission;
 mod answers;
 mod border;
 mod by_number;
+mod long_polls;
 mod pages;
 mod pipeline;
 mod reads;
-mod waits;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,15 +31,15 @@ use crate::properties;
 use self::admission::Admission;
 use self::border::{Border, Call, Stage};
 use self::by_number::ByNumber;
+use self::long_polls::{LongPolls, Ripe};
 use self::pipeline::Pipeline;
-use self::waits::{Ripe, Waits};
 
 /// Audits the records of one server.
 #[derive(Clone, Debug)]
 pub(crate) struct Auditor {
     model: Model,
     border: Border,
-    waits: Waits,
+    long_polls: LongPolls,
     pipeline: Pipeline,
     admission: Admission,
     tally: Tally,
@@ -65,7 +65,7 @@ impl Auditor {
         Self {
             model: Model::new(&plan.server),
             border: Border::default(),
-            waits: Waits::default(),
+            long_polls: LongPolls::default(),
             pipeline: Pipeline::new(&plan.server),
             admission: Admission::new(&plan.server),
             tally: Tally::default(),
@@ -164,7 +164,7 @@ impl Auditor {
                     self.differ(at, Difference::Late { due, since: at });
                 }
                 self.border = Border::default();
-                self.waits = Waits::default();
+                self.long_polls = LongPolls::default();
                 self.pipeline.crashed();
             }
             ServerRecord::Redecided {
@@ -206,7 +206,7 @@ impl Auditor {
     /// The server looked at its timers.
     fn woken(&mut self, at: Time) {
         self.border.release(at);
-        while let Some(ripe) = self.waits.pop(self.model.config(), at) {
+        while let Some(ripe) = self.long_polls.pop(self.model.config(), at) {
             match ripe {
                 Ripe::Over(ticket) => self.border.end_wait(at, ticket),
                 Ripe::Beat(user, waiting) => self.pipeline.beat(at, user, waiting),
@@ -220,7 +220,7 @@ impl Auditor {
             let owed = Some(self.turn(&owed));
             self.differ(at, Difference::Batch { owed, seen: None });
         }
-        for check in self.waits.end_all() {
+        for check in self.long_polls.end_all() {
             self.border.end_wait(at, check);
         }
         self.border.finish(at);
@@ -291,7 +291,7 @@ impl Auditor {
                 .missing(&due)
                 .unwrap_or(Difference::Late { due, since });
             self.differ(at, late);
-        } else if let Some((since, user)) = self.waits.next()
+        } else if let Some((since, user)) = self.long_polls.next()
             && is_past(since)
         {
             let after = self.model.inbox_end(user);
@@ -393,12 +393,12 @@ impl Auditor {
         }
         for user in self.model.take_forgotten() {
             self.border.forgotten(at, user, &Err(unknown_handle()));
-            self.waits.end(user);
+            self.long_polls.end(user);
             self.pipeline.reads.forget(user);
             self.admission.forget(user);
         }
         for user in self.model.take_grown() {
-            if let Some(check) = self.waits.end(user) {
+            if let Some(check) = self.long_polls.end(user) {
                 self.border.end_wait(at, check);
             }
             self.border.grew(at, user);

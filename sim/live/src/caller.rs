@@ -16,7 +16,7 @@ use super::names::code;
 use super::reply::{Page, Reader, Reply, ReplyJson, refused};
 use super::request::{Writer, Written};
 use super::target::Protocol;
-use super::wire::{Broken, Reply as Answer, Wire};
+use super::wire::{Broken, HttpAnswer, Wire};
 use sim_model::protocol::Refusal;
 
 /// State shared by all tasks.
@@ -214,7 +214,7 @@ async fn in_session(
     wire: &mut Wire,
     session: &Session,
     write: impl Fn(Option<&str>) -> Written,
-) -> Result<Answer, Broken> {
+) -> Result<HttpAnswer, Broken> {
     let target = &net.writer.target;
     if net.writer.protocol != Protocol::Mcp20251125 {
         return wire.exchange(target, write(None)).await;
@@ -286,7 +286,7 @@ struct RpcError {}
 
 /// Parses the answer to a call. An invalid answer counts as none: the outcome of the call is
 /// unknown.
-fn read(net: &Net, ask: &Ask, answer: &Answer) -> Result<Reply, Broken> {
+fn read(net: &Net, ask: &Ask, answer: &HttpAnswer) -> Result<Reply, Broken> {
     let json = answer.json().unwrap_or_default();
     let reply = if net.writer.protocol == Protocol::Http {
         net.reader().reply(&ask.op, json)
@@ -331,7 +331,7 @@ struct Content {
     text: String,
 }
 
-fn page(net: &Net, answer: &Answer) -> Option<Page> {
+fn page(net: &Net, answer: &HttpAnswer) -> Option<Page> {
     let read: ReadJson = serde_json::from_slice(answer.json()?).ok()?;
     let content = read.result?.contents.into_iter().next()?;
     net.reader().page(content.text.as_bytes())

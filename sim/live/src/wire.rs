@@ -40,12 +40,12 @@ struct Line {
 
 /// A complete answer.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct HttpAnswer {
     pub(super) head: Parts,
     pub(super) body: Bytes,
 }
 
-impl Reply {
+impl HttpAnswer {
     /// The body's JSON. For an answer in the form of a stream, the data of the last event that has
     /// some.
     pub(super) fn json(&self) -> Option<&[u8]> {
@@ -88,7 +88,7 @@ impl Wire {
         &mut self,
         target: &Target,
         request: Request<Full<Bytes>>,
-    ) -> Result<Reply, Broken> {
+    ) -> Result<HttpAnswer, Broken> {
         let mut line = match self.kept().await {
             Some(line) => line,
             None => Line::open(target).await?,
@@ -125,14 +125,14 @@ impl Line {
 
     /// Sends a request, and drives the connection in this task, so that no other task has to be
     /// woken.
-    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<Reply, Broken> {
+    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<HttpAnswer, Broken> {
         let Self { sender, driver } = self;
         let mut work = pin!(async move {
             let response = sender.send_request(request).await.map_err(Broken::of)?;
             let (head, body) = response.into_parts();
             let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
             let body = body.map_err(Broken::of)?.to_bytes();
-            Ok(Reply { head, body })
+            Ok(HttpAnswer { head, body })
         });
         let mut ended = false;
         loop {

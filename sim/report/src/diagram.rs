@@ -20,7 +20,7 @@ use sim_model::outcome::{START, Violation};
 use sim_model::plan::Plan;
 
 use cast::CastObserver;
-use recorder::Recorder;
+use recorder::LaneRecorder;
 
 /// A lane for each participant and one for the server, and everything sent between them. Times are
 /// microseconds since the start of the run.
@@ -204,7 +204,7 @@ pub fn diagram(
     let mut observer = CastObserver::new(START, violation);
     run_again(plan, seed, run, &mut observer);
     let cast = observer.choose(plan)?;
-    let mut recorder = Recorder::new(plan, START, &cast);
+    let mut recorder = LaneRecorder::new(plan, START, &cast);
     run_again(plan, seed, run, &mut recorder);
     let mut diagram = recorder.into_diagram(&cast);
     diagram.of = of;

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use chat_types::Time;
 use rustc_hash::FxHashMap;
 
-use line::Line;
+use line::TraceLine;
 use sim_model::history::{Observer, Record, What, WorldRecord};
 use sim_model::protocol::{Agent, CallId, Room, User};
 
@@ -95,7 +95,7 @@ impl<W: Write> TraceWriter<W> {
         }
     }
 
-    fn keeps(&self, line: &Line<'_>) -> bool {
+    fn keeps(&self, line: &TraceLine<'_>) -> bool {
         match self.follow {
             None => true,
             Some(Follow::User(user)) => line.is_of(user),
@@ -103,7 +103,7 @@ impl<W: Write> TraceWriter<W> {
         }
     }
 
-    fn write(&mut self, line: &Line<'_>) {
+    fn write(&mut self, line: &TraceLine<'_>) {
         if self.failed.is_some() {
             return;
         }
@@ -116,7 +116,7 @@ impl<W: Write> TraceWriter<W> {
 
 impl<W: Write> Observer for TraceWriter<W> {
     fn observe(&mut self, record: &Record<'_>) {
-        let line = Line::of(record, self.start, &self.calls);
+        let line = TraceLine::of(record, self.start, &self.calls);
         if self.keeps(&line) {
             self.write(&line);
         }
@@ -125,7 +125,7 @@ impl<W: Write> Observer for TraceWriter<W> {
 
     /// World records are always kept, because a crash explains much; sizes are not.
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        let line = Line::of_world(record, self.start);
+        let line = TraceLine::of_world(record, self.start);
         let is_size = matches!(record, WorldRecord::Sizes { .. });
         if self.follow.is_none() || !is_size {
             self.write(&line);

@@ -144,7 +144,7 @@ impl Explored<'_> {
     fn scenario_of(&self, index: u64) -> usize {
         let (turn, scenarios) = match self.plans.split_last() {
             Some((last, files)) if vary::is_blank(last) && !files.is_empty() => {
-                if index % FILES_ONE_IN != 0 {
+                if !index.is_multiple_of(FILES_ONE_IN) {
                     return files.len();
                 }
                 (index / FILES_ONE_IN, files.len())

@@ -47,7 +47,7 @@ enum Made {
 
 /// All counts with their baseline.
 #[derive(Clone, Debug)]
-pub(crate) struct Verdict {
+pub(crate) struct CountVerdict {
     lines: Vec<Line>,
     made: Made,
     accepted: bool,
@@ -100,7 +100,7 @@ impl Line {
     }
 }
 
-impl Verdict {
+impl CountVerdict {
     /// Compares two baselines.
     pub(crate) fn new(before: &Baseline, now: &Baseline) -> Self {
         let names: BTreeSet<&String> = before.counts.keys().chain(now.counts.keys()).collect();
@@ -242,7 +242,7 @@ fn grouped(count: u64) -> String {
 mod tests {
     use super::super::baseline::Baseline;
     use super::super::counting::Machine;
-    use super::{Verdict, grouped};
+    use super::{CountVerdict, grouped};
 
     fn counted(counts: &[(&str, u64)]) -> Baseline {
         let of = |text: &str| text.to_owned();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     fn findings(before: u64, now: u64) -> Vec<String> {
-        Verdict::new(&counted(&[("world", before)]), &counted(&[("world", now)])).findings()
+        CountVerdict::new(&counted(&[("world", before)]), &counted(&[("world", now)])).findings()
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
             counted(&[("world", 100_000)]),
             counted(&[("world", 97_000)]),
         );
-        let verdict = Verdict::new(&before, &now);
+        let verdict = CountVerdict::new(&before, &now);
         assert_eq!(verdict.findings(), [""; 0]);
         assert!(verdict.summary().contains("fewer instructions: world;"));
     }
@@ -293,17 +293,17 @@ mod tests {
             counted(&[("a", 1), ("c", 1)]),
             counted(&[("b", 1), ("c", 1)]),
         );
-        let found = Verdict::new(&before, &now).findings();
+        let found = CountVerdict::new(&before, &now).findings();
         assert_eq!(found[0], "b: it has no baseline");
         assert_eq!(found[1], "a: it is not counted any more");
-        assert_eq!(Verdict::accepted(&before, &now).findings(), [""; 0]);
+        assert_eq!(CountVerdict::accepted(&before, &now).findings(), [""; 0]);
     }
 
     #[test]
     fn another_compiler_needs_another_baseline() {
         let (before, mut now) = (counted(&[("a", 1)]), counted(&[("a", 1)]));
         now.machine.rustc = "1.96.0".into();
-        let found = Verdict::new(&before, &now).findings();
+        let found = CountVerdict::new(&before, &now).findings();
         assert!(
             found[0].contains("rustc 1.95.0 there, 1.96.0 here"),
             "{found:?}"
@@ -314,11 +314,11 @@ mod tests {
     fn another_libc_is_told_and_named_where_something_changed() {
         let (before, mut now) = (counted(&[("a", 100)]), counted(&[("a", 100)]));
         now.machine.libc = "glibc 2.40".into();
-        let verdict = Verdict::new(&before, &now);
+        let verdict = CountVerdict::new(&before, &now);
         assert_eq!(verdict.findings(), [""; 0]);
         assert!(verdict.summary().contains("libc glibc 2.36 there"));
         now.counts.insert("a".into(), 110);
-        let found = Verdict::new(&before, &now).findings();
+        let found = CountVerdict::new(&before, &now).findings();
         assert!(
             found[1].contains("it may come from the machine"),
             "{found:?}"

@@ -27,14 +27,14 @@ const RESULTS: &str = "curated.json";
 
 /// The requested mutants.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(crate) struct HuntRequest {
     /// The names of mutants to run; all if it is empty.
     pub(crate) only: Vec<String>,
     pub(crate) seeds: u64,
     pub(crate) jobs: Option<u64>,
 }
 
-impl Default for Request {
+impl Default for HuntRequest {
     fn default() -> Self {
         Self {
             only: Vec::new(),
@@ -65,7 +65,11 @@ pub(crate) fn list(cargo: &Cargo, out: &mut impl Write) -> Result<(), String> {
 ///
 /// # Errors
 /// Why the run could not be done.
-pub(crate) fn run(cargo: &Cargo, request: &Request, out: &mut impl Write) -> Result<bool, String> {
+pub(crate) fn run(
+    cargo: &Cargo,
+    request: &HuntRequest,
+    out: &mut impl Write,
+) -> Result<bool, String> {
     let all = patch::read_all(cargo.root())?;
     let chosen = choose(&all, &request.only)?;
     if request.only.is_empty() {

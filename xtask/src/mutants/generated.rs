@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::curated::Request;
+use super::curated::HuntRequest;
 use super::hunt::{self, Effort};
 use super::patch::Hunt;
 use super::survivors::{self, Keys};
@@ -42,7 +42,11 @@ struct Missed {
 ///
 /// # Errors
 /// Why the run could not be done.
-pub(crate) fn run(cargo: &Cargo, request: &Request, out: &mut impl Write) -> Result<bool, String> {
+pub(crate) fn run(
+    cargo: &Cargo,
+    request: &HuntRequest,
+    out: &mut impl Write,
+) -> Result<bool, String> {
     let listed = survivors::load(cargo.root())?;
     install(cargo)?;
     let folder = cargo.root().join("target/mutants/generated");
@@ -136,7 +140,7 @@ const WHOLE: Pass = Pass {
 };
 
 /// Runs the core's tests on each mutant that was not caught before.
-fn mutate(cargo: &Cargo, folder: &Path, request: &Request) -> Result<(), String> {
+fn mutate(cargo: &Cargo, folder: &Path, request: &HuntRequest) -> Result<(), String> {
     run_pass(cargo, (folder, &[]), request, &QUICK)?;
     let hung = names_in(&folder.join("mutants.out/timeout.txt"))?;
     run_pass(cargo, (folder, &hung), request, &WHOLE)
@@ -152,7 +156,7 @@ fn names_in(list: &Path) -> Result<Vec<String>, String> {
 fn run_pass(
     cargo: &Cargo,
     (folder, hung): (&Path, &[String]),
-    request: &Request,
+    request: &HuntRequest,
     pass: &Pass,
 ) -> Result<(), String> {
     let jobs = request.jobs.unwrap_or(1).to_string();
@@ -231,7 +235,7 @@ fn missed(outcomes: &Value) -> Result<Vec<Missed>, String> {
 fn hunt_all(
     cargo: &Cargo,
     (folder, missed): (&Path, &[Missed]),
-    (all, request): (&Keys, &Request),
+    (all, request): (&Keys, &HuntRequest),
     out: &mut impl Write,
 ) -> Result<Vec<String>, String> {
     let tree = Tree::refresh(cargo)?;

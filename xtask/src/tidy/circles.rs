@@ -27,7 +27,7 @@ pub(super) fn check(files: &[Source]) -> Vec<Finding> {
 }
 
 /// The source folders, one for each crate.
-fn crates(files: &[Source]) -> BTreeSet<String> {
+pub(super) fn crates(files: &[Source]) -> BTreeSet<String> {
     let manifests = files.iter().filter_map(|file| {
         let folder = file.path.strip_suffix("Cargo.toml")?;
         Some(format!("{folder}src/"))

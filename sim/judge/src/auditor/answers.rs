@@ -117,7 +117,7 @@ impl Auditor {
             return;
         }
         if let Some(user) = self.border.call(ticket).and_then(|call| call.user) {
-            self.waits.end_call(user, ticket);
+            self.long_polls.end_call(user, ticket);
         }
         self.border.gone(ticket);
     }

@@ -25,14 +25,14 @@ impl Auditor {
             self.pipeline.reads.acknowledge(at, user, after);
         }
         let start = self.start(user, after);
-        if let Some(earlier) = self.waits.end(user) {
+        if let Some(earlier) = self.long_polls.end(user) {
             self.border.end_wait(at, earlier);
         }
         let wait = wait.min(self.model.config().max_wait);
         let end = self.model.inbox_end(user);
         let waits = wait > Span::ZERO && start >= end;
         if waits {
-            self.waits
+            self.long_polls
                 .wait(self.model.config(), user, ticket, (at, at + wait));
         }
         let due_at = (!waits).then_some(at);

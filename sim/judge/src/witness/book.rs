@@ -15,7 +15,7 @@ use crate::model::Event;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Book {
     /// The participants whose clients are observed. All others are strangers.
-    pub(super) people: BTreeMap<User, Person>,
+    pub(super) people: BTreeMap<User, Client>,
     /// Each room's events by position, as far as a client received them.
     pub(super) rooms: BTreeMap<Room, BTreeMap<u64, Seen>>,
     /// Each room's positions from the answers to sends and pushes.
@@ -35,7 +35,7 @@ pub(super) struct Book {
 
 /// A participant, as known to its own client.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Person {
+pub(super) struct Client {
     /// The events of its inbox: the room, and the position there.
     pub(super) inbox: BTreeMap<u64, (Room, u64)>,
     /// The first and the last position of each gap.
@@ -93,7 +93,7 @@ impl Accepted {
     }
 }
 
-impl Person {
+impl Client {
     pub(super) fn has_gaps(&self) -> bool {
         !self.gaps.is_empty()
     }

@@ -29,7 +29,7 @@ struct OnItsWay {
 
 /// The observer.
 #[derive(Debug)]
-pub(super) struct Recorder<'a> {
+pub(super) struct LaneRecorder<'a> {
     pub(super) plan: &'a Plan,
     start: Time,
     violation: Span,
@@ -61,7 +61,7 @@ struct Page {
     named: bool,
 }
 
-impl<'a> Recorder<'a> {
+impl<'a> LaneRecorder<'a> {
     pub(super) fn new(plan: &'a Plan, start: Time, cast: &Cast) -> Self {
         // The server's lane is in the middle, and the most affected participants are beside it, so
         // that arrows are short: the first to the left, the second to the right, and so on outward.
@@ -394,7 +394,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-impl Observer for Recorder<'_> {
+impl Observer for LaneRecorder<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         let at = self.since_start(record.at);
         self.last = at;

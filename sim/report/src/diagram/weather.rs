@@ -3,11 +3,11 @@
 use chat_types::Span;
 
 use super::Band;
-use super::recorder::Recorder;
+use super::recorder::LaneRecorder;
 use sim_model::plan::{Fault, FaultKind};
 use sim_model::protocol::Agent;
 
-impl Recorder<'_> {
+impl LaneRecorder<'_> {
     pub(super) fn band(
         &mut self,
         lane: usize,

@@ -9,7 +9,7 @@ use crate::sides::{METRICS, NOT_IN_IT, QUANTILES};
 use crate::{Calibrated, calibration_yaml, figures};
 
 #[derive(Serialize)]
-pub(super) struct Page<'a> {
+pub(super) struct CalibrationPage<'a> {
     version: &'a str,
     done: &'a Calibrated,
     yaml: String,
@@ -23,9 +23,9 @@ pub(super) struct Page<'a> {
 }
 
 /// The data that the page's programs read.
-pub(super) fn page<'a>(done: &'a Calibrated, version: &'a str) -> Page<'a> {
+pub(super) fn page<'a>(done: &'a Calibrated, version: &'a str) -> CalibrationPage<'a> {
     let parts = done.sides.iter().flat_map(|sides| &sides.parts);
-    Page {
+    CalibrationPage {
         version,
         done,
         yaml: calibration_yaml(&done.measured, version),

@@ -15,7 +15,7 @@ const TEXT_LIMIT: usize = 80;
 
 /// The fields of a line; fields that do not apply are omitted.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Line<'a> {
+pub(super) struct TraceLine<'a> {
     t_ms: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<u32>,
@@ -87,7 +87,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-impl<'a> Line<'a> {
+impl<'a> TraceLine<'a> {
     /// What a client did or observed.
     pub(super) fn of(record: &Record<'a>, start: Time, calls: &Calls) -> Self {
         let mut line = Self {

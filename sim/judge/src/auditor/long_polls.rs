@@ -35,12 +35,12 @@ pub(super) enum Ripe {
 
 /// The waiting checks.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Waits {
+pub(super) struct LongPolls {
     waits: BTreeMap<User, Wait>,
     by_next: BTreeSet<(Time, User)>,
 }
 
-impl Waits {
+impl LongPolls {
     /// The participant's check waits from now on.
     pub(super) fn wait(
         &mut self,

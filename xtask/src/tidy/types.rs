@@ -1,0 +1,94 @@
+//! Every type that a module shares has a name of its own in its crate, so that a search for the name
+//! finds one thing.
+
+use std::collections::BTreeMap;
+
+use super::circles::crates;
+use super::{Finding, Source};
+
+/// The words that begin a type, after its visibility.
+const KINDS: [&str; 4] = ["enum ", "struct ", "trait ", "type "];
+
+/// Types with the name of another type in their crate.
+pub(super) fn check(files: &[Source]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for folder in crates(files) {
+        let mut first: BTreeMap<&str, &str> = BTreeMap::new();
+        let sources = files
+            .iter()
+            .filter(|file| file.path.starts_with(&folder) && file.path.ends_with(".rs"));
+        for file in sources {
+            for (index, line) in file.text.lines().enumerate() {
+                let Some(name) = shared_type(line) else {
+                    continue;
+                };
+                if let Some(other) = first.insert(name, &file.path) {
+                    found.push(Finding {
+                        path: file.path.clone(),
+                        line: Some(index + 1),
+                        what: format!("`{name}` is also the name of a type in {other}"),
+                    });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The name of the type that this line shares with other modules.
+fn shared_type(line: &str) -> Option<&str> {
+    // What is indented belongs to a function, an implementation or a test.
+    let after = line.strip_prefix("pub")?;
+    let declared = match after.strip_prefix('(') {
+        Some(within) => within.split_once(')')?.1,
+        None => after,
+    };
+    let declared = declared.strip_prefix(' ')?;
+    let named = KINDS.iter().find_map(|kind| declared.strip_prefix(kind))?;
+    let end = named.find(|c: char| !c.is_alphanumeric() && c != '_');
+    Some(&named[..end.unwrap_or(named.len())])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::tidy::Source;
+
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        let files: Vec<_> = files
+            .iter()
+            .map(|(path, text)| Source {
+                path: (*path).to_owned(),
+                text: (*text).to_owned(),
+            })
+            .collect();
+        check(&files).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_second_type_of_a_name_is_found() {
+        let files = [
+            ("a/Cargo.toml", ""),
+            ("a/src/lib.rs", "pub struct Page<'a> {\n"),
+            ("a/src/one.rs", "\npub(super) enum Page {\n"),
+        ];
+        assert_eq!(
+            found(&files),
+            ["a/src/one.rs:2: `Page` is also the name of a type in a/src/lib.rs"]
+        );
+    }
+
+    #[test]
+    fn private_types_and_other_crates_may_share_a_name() {
+        let files = [
+            ("a/Cargo.toml", ""),
+            (
+                "a/src/lib.rs",
+                "pub struct Page;\nstruct Page;\npub fn page() {}\n",
+            ),
+            ("b/Cargo.toml", ""),
+            ("b/src/lib.rs", "pub type Page = u8;\npub struct PageOf;\n"),
+        ];
+        assert_eq!(found(&files), [""; 0]);
+    }
+}

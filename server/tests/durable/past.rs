@@ -248,3 +248,58 @@ fn the_oldest_messages_go_when_there_are_too_many() {
         "what is deleted is overwritten"
     );
 }
+
+#[test]
+fn where_records_are_gone_the_history_has_what_a_snapshot_held() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let server = Server::start(folder.path(), SHORT);
+    let ann = server.register("ann", "lobby");
+    let ben = server.register("ben", "lobby");
+    let cat = server.register("cat", "lobby");
+    server.say(&ann, numbered("early", 0..5));
+    assert_eq!(server.stop(), Some(0));
+    fs::copy(path("history.db"), path("older.db")).expect("there is one");
+    let server = Server::start(folder.path(), SHORT);
+    let room = json!({ "room_id": "room_1" });
+    server.done("leave_chat", &ben, &room);
+    server.done("leave_chat", &cat, &room);
+    server.say(&ann, numbered("gone", 0..5));
+    server.done(
+        "login",
+        &cat,
+        &json!({ "username": "cat", "room": "lobby" }),
+    );
+    server.say(&ann, numbered("kept", 0..2));
+    assert_eq!(server.stop(), Some(0));
+    // Only the newest snapshot is left of the journal, and the history is from before.
+    let journal = rusqlite::Connection::open(path("journal.db")).expect("a database");
+    journal
+        .execute("DELETE FROM journal", [])
+        .expect("it can be written");
+    drop(journal);
+    let mut snapshots: Vec<(u64, _)> = fs::read_dir(folder.path())
+        .expect("the folder")
+        .filter_map(|entry| {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name()?.to_str()?.to_owned();
+            Some((name.strip_prefix("snapshot-")?.parse().ok()?, path))
+        })
+        .collect();
+    snapshots.sort();
+    snapshots.pop().expect("that of the last stop");
+    for (_, older) in snapshots {
+        fs::remove_file(older).expect("it is there");
+    }
+    fs::rename(path("older.db"), path("history.db")).expect("there is one");
+    let server = Server::start(folder.path(), SHORT);
+    server.say(&ann, numbered("new", 0..4));
+    let early = numbered("early", 0..5);
+    let late = [numbered("kept", 0..2), numbered("new", 0..4)].concat();
+    let all = [&early[..], &late[..]].concat();
+    assert_eq!(server.history(&ann, "room_1", 3), all);
+    assert_eq!(server.history(&cat, "room_1", 3), all);
+    assert_eq!(server.history(&ben, "room_1", 3), early);
+    assert!(found(&server, &ben, "kept").is_empty());
+    assert_eq!(found(&server, &cat, "new").len(), 4);
+}

@@ -14,7 +14,7 @@ use chat_core::{Body, Config, Hub, Position};
 use chat_journal::{Broken, Chain, Identity, Record, Snapshot};
 
 use super::progress::{Progress, Woken};
-use super::retention::Retention;
+use super::retention::{Load, Retention};
 use super::tables::{Fact, Place, Tables};
 use crate::clock::Clock;
 use crate::journal::{DatabaseError, JournalReader};
@@ -117,7 +117,9 @@ impl Follower {
             records => records?,
         };
         let last = found.chain.last();
-        let trimmed = found.tables.trim(self.retention, self.clock.now())?;
+        let load = if records == 0 { Load::Low } else { Load::High };
+        let now = self.clock.now();
+        let trimmed = found.tables.trim(self.retention, now, load)?;
         self.progress.reached(last);
         if records < FEW && !trimmed {
             self.progress.linger(last);

@@ -47,7 +47,7 @@ const SCHEMA: &str = "
         SELECT user, chosen_id, name, min(from_position) AS position, min(from_at) AS at
         FROM memberships GROUP BY user, chosen_id, name;
     CREATE VIRTUAL TABLE words USING fts5 (
-        room, text, content='messages', content_rowid='id',
+        room, text, content='messages', content_rowid='id', prefix='2 3',
         tokenize='unicode61 remove_diacritics 2'
     );
     INSERT INTO words (words, rank) VALUES ('secure-delete', 1);

@@ -3,6 +3,7 @@
 mod database;
 mod durable;
 mod folder;
+mod kinds;
 mod memory;
 mod reader;
 

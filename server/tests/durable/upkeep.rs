@@ -196,6 +196,17 @@ fn an_inspection_names_the_damaged_position() {
     let update = "UPDATE journal SET record = ?1 WHERE first = ?2";
     let changed = journal.execute(update, rusqlite::params![record, first]);
     assert_eq!(changed, Ok(1));
+    let view = "SELECT kind, count(*), min(time) FROM journal_v WHERE kind = 'send_message'";
+    let (kind, number, time): (String, i64, String) = journal
+        .query_row(view, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .expect("the view reads");
+    assert_eq!((&*kind, number), ("send_message", 9));
+    assert!(time.starts_with("20") && time.ends_with('Z'), "{time}");
+    let view = "SELECT max(position) FROM journal_v";
+    let last: i64 = journal
+        .query_row(view, [], |row| row.get(0))
+        .expect("the view reads");
+    assert!(Some(last) >= report["last"].as_i64());
     drop(journal);
     let (code, report) = inspect(&at("data"));
     assert_eq!((code, &report["starts"]), (Some(1), &json!(false)));

@@ -9,6 +9,7 @@ mod admission;
 mod answers;
 mod border;
 mod by_number;
+mod lateness;
 mod long_polls;
 mod pages;
 mod pipeline;
@@ -23,7 +24,7 @@ use sim_model::protocol::{Answer, Outcome, Refusal, User};
 use sim_model::server::{Ask, Batched, Decided, Entry, ServerRecord, Ticket};
 
 use crate::compared::{Compared, Tally};
-use crate::difference::{Decision, Difference, Due, InboxPlace, Turn};
+use crate::difference::{Decision, Difference, Turn};
 use crate::findings::{Finding, Findings};
 use crate::model::{Deadline, Model};
 use crate::properties;
@@ -277,76 +278,6 @@ impl Auditor {
     /// The run is over: everything that is due by now is late.
     pub(crate) fn finish(&mut self, now: Time) {
         self.look_for_late(now);
-    }
-
-    /// Reports what was due before `at` and has not happened.
-    fn look_for_late(&mut self, at: Time) {
-        if at == self.looked_at || !self.pipeline.is_up() {
-            return;
-        }
-        self.looked_at = at;
-        let is_past = |since: Time| since.max(self.jumped_at) < at;
-        if let Some((since, due)) = self.border.overdue(at, self.jumped_at) {
-            let late = self
-                .missing(&due)
-                .unwrap_or(Difference::Late { due, since });
-            self.differ(at, late);
-        } else if let Some((since, user)) = self.long_polls.next()
-            && is_past(since)
-        {
-            let after = self.model.inbox_end(user);
-            let due = Due::Check { user, after };
-            self.differ(at, Difference::Late { due, since });
-        } else if let Some((since, first)) = self.batch_due()
-            && is_past(since)
-        {
-            let due = match first {
-                Some(Batched::Call(ticket)) => {
-                    Due::Commit(self.border.call(*ticket).map(Call::asked))
-                }
-                Some(Batched::Own(Entry::CloseStream { user })) => Due::Close(*user),
-                Some(Batched::Own(Entry::Seen { user, .. })) => Due::Seen(*user),
-                Some(Batched::Own(_)) => Due::Restart,
-                None => self.reading_or_deadline(since),
-            };
-            self.differ(at, Difference::Late { due, since });
-        }
-    }
-
-    /// The event that a page lacks, if it was shown to no member of its room: then it is missing,
-    /// not late.
-    fn missing(&self, due: &Due) -> Option<Difference> {
-        let (&Due::Check { user, after } | &Due::Push { user, after }) = due else {
-            return None;
-        };
-        let owed = self.model.inbox(user)?.event(after + 1)?;
-        if self.shown.get(owed.room.0) >= owed.room_seq {
-            return None;
-        }
-        Some(Difference::Event(InboxPlace {
-            reader: user,
-            seq: after + 1,
-            owed: Some(Arc::clone(owed)),
-            seen: None,
-            skipped: false,
-            repeated: false,
-        }))
-    }
-
-    fn batch_due(&self) -> Option<(Time, Option<&Batched>)> {
-        self.pipeline
-            .due(|| self.model.next_deadline().map(|(at, _)| at))
-    }
-
-    /// What is due while no entry waits.
-    fn reading_or_deadline(&self, since: Time) -> Due {
-        match (self.model.next_deadline(), self.pipeline.oldest_reader()) {
-            (Some((at, deadline)), reader) if at <= since || reader.is_none() => {
-                Due::Deadline(deadline)
-            }
-            (_, Some((user, false))) => Due::Read(user),
-            (_, heard) => Due::Seen(heard.unwrap_or_default().0),
-        }
     }
 
     fn committed(

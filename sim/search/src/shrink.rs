@@ -9,6 +9,7 @@
 //! runs.
 
 mod ddmin;
+mod faults;
 mod fewer;
 mod lab;
 mod notes;

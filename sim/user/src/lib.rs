@@ -33,6 +33,7 @@ mod heard;
 mod inbox;
 mod letters;
 mod link;
+mod manual;
 mod names;
 mod poll;
 mod registration;
@@ -49,8 +50,8 @@ use chat_types::Time;
 
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer, Path, Record, What};
-use sim_model::plan::{Argument, Client, Habits, Manner, Persona, Step};
-use sim_model::protocol::{Agent, CallId, Outcome, ReadBy, Refusal, Room, Saw, User};
+use sim_model::plan::{Argument, Client, Habits, Manner, Persona};
+use sim_model::protocol::{Agent, CallId, Outcome, ReadBy, Refusal, Saw, User};
 
 pub use action::{Action, Credential};
 use awaiting::Awaiting;
@@ -61,7 +62,6 @@ use heard::{Heard, Kind};
 use inbox::Inbox;
 use link::{Link, Opened, Was};
 use rooms::Rooms;
-use steps::Patience;
 
 /// What a user performs.
 #[derive(Clone, Debug)]
@@ -411,85 +411,6 @@ impl VirtualUser {
     #[must_use]
     pub const fn left_out(&self) -> u64 {
         self.left_out
-    }
-
-    /// Performs a step by hand now, whatever else is in flight: a call, without the arguments to
-    /// leave out, or a disconnect. Users that drain ignore a temporary disconnect. Other steps have
-    /// no meaning here, and a user with a flow ignores all. Returns the call that it started. That
-    /// is none for a disconnect, for a `block` or `report` without a known participant, and for a
-    /// call that needs a handle while there is none.
-    pub fn manual(
-        &mut self,
-        now: Time,
-        step: &Step,
-        leave_out: &[Argument],
-        o: &mut impl Observer,
-    ) -> Option<CallId> {
-        if self.is_vanished() || matches!(self.script, Script::Flow(_)) {
-            return None;
-        }
-        match step {
-            // Without a handle only registering calls are possible.
-            Step::Call(verb) if self.user.is_none() && !verb.kind().registers() => {
-                self.left_out += 1;
-                None
-            }
-            Step::Call(verb) => {
-                self.leave_out.extend_from_slice(leave_out);
-                let op = self.op(verb);
-                let call = op.map(|op| self.begin_call(now, now, op, Patience::ByHabit, o));
-                self.leave_out.clear();
-                call
-            }
-            Step::Disconnect(Some(_)) if self.pace == Pace::Hurried => None,
-            Step::Disconnect(length) => {
-                self.disconnect(now, *length, o);
-                None
-            }
-            Step::Await { .. } | Step::Think(_) | Step::Loop { .. } | Step::Choose(_) => None,
-        }
-    }
-
-    /// Stops the process until `until`: it neither sends nor reads nor handles timeouts. The world
-    /// keeps what arrives meanwhile, and passes it on before `handle_timeout`.
-    pub fn suspend(&mut self, now: Time, until: Time) {
-        self.suspended_until = self.suspended_until.max(until).max(now);
-    }
-
-    /// Whether the user has drained its inbox, or is disconnected permanently.
-    #[must_use]
-    pub fn is_done(&self) -> bool {
-        match self.doing {
-            Doing::Drained => self.calls.is_empty(),
-            Doing::Vanished => true,
-            Doing::Idle
-            | Doing::Ready { .. }
-            | Doing::Thinking { .. }
-            | Doing::Calling { .. }
-            | Doing::Awaiting(_)
-            | Doing::Away { .. }
-            | Doing::Settling
-            | Doing::Finished
-            | Doing::Draining(_) => false,
-        }
-    }
-
-    /// Its given name, whatever name it uses now.
-    #[must_use]
-    pub fn given_name(&self) -> &Arc<str> {
-        &self.given_name
-    }
-
-    /// Its participant; none before it is registered.
-    #[must_use]
-    pub fn identity(&self) -> Option<User> {
-        self.user
-    }
-
-    /// Its current room, the last one entered of several; otherwise the last one known.
-    #[must_use]
-    pub fn current_room(&self) -> Option<Room> {
-        self.rooms.current()
     }
 
     /// Continues as far as possible at this instant.

@@ -1,6 +1,8 @@
 //! The server's side: requests wait for service, the Node proposes, the disk commits after a delay,
 //! and answers leave.
 
+mod commits;
+
 use std::sync::Arc;
 
 use chat_core::{
@@ -13,9 +15,8 @@ use sim_model::server::{Ask, ServerRecord};
 use super::agenda::Event;
 use super::slots::{Flow, Place, Slot, Thing, Whose};
 use super::watch::Watch;
-use super::worked::worked;
 use super::{START, World};
-use crate::disk::{Decisions, Disk, Keep, Unsynced};
+use crate::disk::{Decisions, Disk, Keep};
 use crate::translate::{self, judged};
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer, Wire};
@@ -468,104 +469,5 @@ impl World<'_, '_> {
             outcome,
             page: page.as_ref(),
         });
-    }
-
-    fn append(&mut self) {
-        let (now, server_now) = (self.now(), self.server_now());
-        let Some(node) = self.server.node.as_mut() else {
-            return;
-        };
-        let Some(batch) = node
-            .poll_batch(server_now)
-            .filter(|_| !self.server.appending)
-        else {
-            return;
-        };
-        if batch.iter().any(|entry| matches!(entry, Entry::Tick)) {
-            self.watch.reach(Point::TimerFired);
-        }
-        self.server.disk.begin(batch);
-        let batch = &translate::batch(node);
-        self.watch.observe_server(&ServerRecord::Appending {
-            at: server_now,
-            batch,
-        });
-        self.server.appending = true;
-        self.server.append_began = now;
-        self.server.appends += 1;
-        let (life, append) = (self.server.life, self.server.appends);
-        let took = self.plan.capacity.commit.draw(&mut self.server.draw);
-        let took = Span(took).times(u64::from(self.weather.disk_factor(now)));
-        self.agenda
-            .at(now + took, Event::Committed { life, append });
-    }
-
-    pub(super) fn node_due(&mut self) {
-        let now = self.server_now();
-        if let Some(node) = self.server.node.as_mut() {
-            self.watch.observe_server(&ServerRecord::Woken { at: now });
-            node.handle_timeout(now);
-        }
-        self.pump();
-    }
-
-    /// Handles the end of the append in progress.
-    pub(super) fn committed(&mut self, append: u32) {
-        // A crash has ended it, or the end of a fault has settled it.
-        if append != self.server.appends || !self.server.appending {
-            return;
-        }
-        let (now, server_now) = (self.now(), self.server_now());
-        let Some(node) = self.server.node.as_mut() else {
-            return;
-        };
-        match self.weather.disk_fails(now) {
-            Some(Unsynced::Written) => {
-                // The outcome is unknown until the fault ends.
-                node.append_unknown();
-                self.watch
-                    .observe_server(&ServerRecord::AppendUnknown { at: server_now });
-                return;
-            }
-            Some(Unsynced::Lost) => {
-                self.server.disk.abandon();
-                self.watch
-                    .observe_server(&ServerRecord::AppendFailed { at: server_now });
-                node.append_failed(server_now);
-            }
-            None => {
-                let first = node.hub().position().next();
-                let (watch, disk) = (&mut self.watch, &mut self.server.disk);
-                let (mut show, mut position) = (Show { watch }, first);
-                node.committed_and(first, server_now, |entry, ticket, outcome| {
-                    disk.commit(server_now, outcome);
-                    show.entry((position, server_now), entry, ticket, outcome);
-                    position = position.next();
-                });
-                self.server.shown = node.hub().position();
-                let figures = node.hub().counters();
-                if self.server.figures != *figures {
-                    for _ in self.server.figures.recalled()..figures.recalled() {
-                        self.watch.reach(Point::RetryDeduplicated);
-                    }
-                    worked(self.watch.coverage(), &self.server.figures, figures);
-                    self.server.figures.clone_from(figures);
-                }
-                self.server.disk.compact(node.hub());
-                self.watch
-                    .observe_commit(now.since(self.server.append_began));
-            }
-        }
-        self.server.appending = false;
-        // Milestones come before the answers to what was committed.
-        self.reach_milestones();
-        self.pump();
-    }
-
-    /// Settles an append whose outcome was unknown.
-    pub(super) fn fate_known(&mut self) {
-        if self.server.appending && self.server.node.is_some() {
-            self.committed(self.server.appends);
-        }
     }
 }

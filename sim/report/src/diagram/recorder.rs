@@ -1,15 +1,17 @@
 //! Records what the participants of a diagram sent, received and experienced.
 
+mod records;
+
 use std::collections::VecDeque;
 
 use chat_types::{Span, Time};
 use rustc_hash::FxHashMap;
 
-use super::asked::{Asked, asked, several};
+use super::asked::{Asked, several};
 use super::cast::Cast;
 use super::window::{self, Window};
 use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, Shown};
-use sim_model::history::{Observer, Path, Record, What, Wire, WorldRecord};
+use sim_model::history::{Path, Record};
 use sim_model::plan::{Delivery, Plan};
 use sim_model::protocol::{Agent, CallId, Op, Outcome, Room, Saw};
 use sim_model::words;
@@ -391,161 +393,6 @@ impl<'a> LaneRecorder<'a> {
         event.blamed |= blamed;
         event.named |= named;
         event.facts.push(("brought", fact));
-    }
-}
-
-impl Observer for LaneRecorder<'_> {
-    fn observe(&mut self, record: &Record<'_>) {
-        let at = self.since_start(record.at);
-        self.last = at;
-        let agent = record.agent;
-        let Some(&lane) = self.lanes.get(&agent) else {
-            return;
-        };
-        match record.what {
-            What::Called {
-                call, op, keyed, ..
-            } => {
-                self.asked.insert((agent, call), asked(op, keyed));
-            }
-            What::Answered {
-                call, op, outcome, ..
-            }
-            | What::AnsweredAgain { call, op, outcome } => {
-                self.heard(at, lane, (agent, call), op, outcome);
-            }
-            What::Received { seq, saw, path, .. } => self.received(record, lane, seq, saw, path),
-            What::Abandoned { op, .. } => {
-                self.point(lane, at, format!("gave up {}", op.verb()), Fate::Broken);
-            }
-            What::StreamOpened => self.opened(at, agent, lane),
-            What::StreamClosed => self.point(lane, at, "stream closed".to_owned(), Fate::Broken),
-            What::Forgot => self.point(lane, at, "forgot its handle".to_owned(), Fate::Broken),
-            What::Vanished => self.point(lane, at, "gone for good".to_owned(), Fate::Broken),
-            What::Finished => self.point(lane, at, "flow finished".to_owned(), Fate::Fine),
-            What::Drained => self.point(lane, at, "inbox drained".to_owned(), Fate::Fine),
-            What::Stuck { waiting_for } => {
-                self.point(lane, at, format!("stuck, no {waiting_for}"), Fate::Broken);
-            }
-            // The attempt itself is recorded at the network.
-            What::Retried { .. } => {}
-        }
-    }
-
-    fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        let server = self.server;
-        match *record {
-            WorldRecord::Down { at, how } => {
-                let at = self.since_start(at);
-                self.down_since = Some(at);
-                self.point(server, at, how.words().to_owned(), Fate::Broken);
-            }
-            WorldRecord::Restarted { at } => {
-                let at = self.since_start(at);
-                if let Some(since) = self.down_since.take() {
-                    self.band(server, since, at, "crash", "server down");
-                }
-                self.point(server, at, "up again".to_owned(), Fate::Fine);
-            }
-            WorldRecord::ClockJumped { at, by } => {
-                let at = self.since_start(at);
-                self.point(server, at, format!("clock jumps by {by}"), Fate::Broken);
-            }
-            WorldRecord::Operated { at, .. } => {
-                let at = self.since_start(at);
-                if let Some(words) = words::world(record) {
-                    self.point(server, at, words, Fate::Broken);
-                }
-            }
-            WorldRecord::Healed { at } => {
-                let at = self.since_start(at);
-                self.healed = Some(at);
-                self.disk_bands();
-                for band in &mut self.bands {
-                    band.to_us = band.to_us.min(at.0).max(band.from_us);
-                }
-                self.rules.push(Rule {
-                    at_us: at.0,
-                    label: "all faults healed".to_owned(),
-                });
-            }
-            WorldRecord::Ended { at } => {
-                self.last = self.since_start(at);
-                if self.healed.is_none() {
-                    self.disk_bands();
-                }
-            }
-            WorldRecord::Sizes { .. } => {}
-        }
-    }
-
-    fn observe_wire(&mut self, wire: &Wire<'_>) {
-        match *wire {
-            Wire::Sent {
-                at,
-                agent,
-                call,
-                attempt,
-                fate,
-                copy,
-            } => {
-                let at = self.since_start(at);
-                self.sent(at, (agent, call, attempt), fate, false);
-                if let Some(copy) = copy {
-                    self.sent(at, (agent, call, attempt), copy, true);
-                }
-            }
-            Wire::Served {
-                at,
-                agent,
-                call,
-                attempt,
-            } => {
-                let at = self.since_start(at);
-                self.served(at, (agent, call, attempt));
-            }
-            Wire::Replied {
-                at,
-                agent,
-                call,
-                attempt,
-                refused,
-                fate,
-            } => {
-                let at = self.since_start(at);
-                self.replied(at, (agent, call, attempt), refused, fate);
-            }
-            Wire::Opening { at, agent, fate } => {
-                let at = self.since_start(at);
-                self.opening(at, agent, fate);
-            }
-            Wire::Pushed {
-                at,
-                agent,
-                first_seq,
-                events,
-                fate,
-            } => {
-                let at = self.since_start(at);
-                self.pushed(at, agent, (first_seq, events), fate);
-            }
-            Wire::StreamBroke { at, agent } => {
-                let at = self.since_start(at);
-                if let Some(&lane) = self.lanes.get(&agent) {
-                    self.point(lane, at, "stream breaks".to_owned(), Fate::Broken);
-                }
-            }
-            Wire::Disconnected { at, agent, length } => {
-                let at = self.since_start(at);
-                self.disconnected(at, agent, length);
-            }
-            // Its effect is recorded at the affected users.
-            Wire::Mishap { .. } => {}
-            Wire::Struck { at, fault, victims } => {
-                let at = self.since_start(at);
-                self.struck(at, fault, victims);
-            }
-        }
     }
 }
 

@@ -6,17 +6,18 @@
 mod border;
 #[cfg(test)]
 mod pretend;
+mod received;
 
-use chat_core::{Address, Hub, Item, Node, Response, Seq, Ticket, TimerKind, UserId};
+use chat_core::{Address, Hub, Node, Response, Seq, Ticket, TimerKind, UserId};
 use chat_types::{Span, Time};
 
 use super::client::{Client, Unanswered};
 use super::print::{Base, Reader, print, print_shown};
 use sim_judge::{Judge, Judgement};
-use sim_model::history::{Observer as _, Path, Record, Retry, What, WorldRecord};
+use sim_model::history::{Observer as _, Path, Retry, What, WorldRecord};
 use sim_model::outcome::{Action, TinyCall};
 use sim_model::plan::{Outage, Plan};
-use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, ReadBy, Saw, StickChange, User};
+use sim_model::protocol::{Answer, CallId, Op, Outcome, ReadBy, User};
 use sim_model::server::ServerRecord;
 use sim_user::Credential;
 use sim_world::translate::{self, judged};
@@ -365,97 +366,6 @@ impl Tiny {
     fn whose(&self, stream: Ticket) -> Option<u8> {
         let holder = |client: &&Client| client.stream == Some(stream);
         self.clients.iter().find(holder).map(|client| client.number)
-    }
-
-    /// Passes the events of a page to a client, one by one.
-    fn deliver(&mut self, user: u8, page: &chat_core::Page, path: Path) {
-        let place = usize::from(user);
-        let reader = UserId(self.clients[place].user.unwrap_or_default().0);
-        for item in page.items() {
-            match item {
-                Item::Gap(gap) => {
-                    let rooms = translate::lost_ranges(gap);
-                    let saw = translate::gap(gap, &rooms);
-                    self.received(user, (gap.to.0, self.now), &saw, path);
-                }
-                Item::Event(seq, event) => {
-                    let saw = translate::event(event, reader);
-                    self.received(user, (seq.0, event.at), &saw, path);
-                }
-            }
-        }
-    }
-
-    fn received(&mut self, user: u8, (seq, sent_at): (u64, Time), saw: &Saw<'_>, path: Path) {
-        let client = &mut self.clients[usize::from(user)];
-        let first = seq > client.cursor;
-        if first {
-            client.cursor = seq;
-            client.see(saw);
-        }
-        self.record(
-            user,
-            What::Received {
-                seq,
-                sent_at,
-                saw,
-                path,
-                first,
-            },
-        );
-    }
-
-    fn record(&mut self, user: u8, what: What<'_>) {
-        self.look_up(&what);
-        let client = &self.clients[usize::from(user)];
-        let record = Record {
-            at: self.now,
-            agent: Agent(u32::from(user)),
-            user: client.user,
-            what,
-        };
-        self.judge.observe(&record);
-    }
-
-    /// Updates the values of growing numbers.
-    fn look_up(&mut self, what: &What<'_>) {
-        let place = if let What::Received { saw, .. } = what {
-            if let Saw::Stick {
-                change: StickChange::Granted { epoch, .. },
-                ..
-            } = saw
-            {
-                self.highest.epoch = self.highest.epoch.max(*epoch);
-            }
-            saw.place()
-        } else if let What::Answered {
-            outcome: Ok(answer),
-            ..
-        } = what
-        {
-            answer.place()
-        } else {
-            None
-        };
-        if let Some((room, room_seq)) = place {
-            self.highest.room = self.highest.room.max(room.0);
-            let end = self.highest.ends.entry(room.0).or_default();
-            *end = (*end).max(room_seq);
-        }
-    }
-
-    /// Updates the order that judges compare across clients: see the head of `exhaust.rs`.
-    fn keep_order(&mut self, action: Action) {
-        let clients = &self.clients;
-        self.order
-            .retain(|&(user, ask)| ask == TinyCall::Block || clients[usize::from(user)].waits);
-        if let Action::Call(user, ask) | Action::Lost(user, ask) = action {
-            let waits = self.clients[usize::from(user)].waits && ask != TinyCall::Block;
-            let known = |entry: &(u8, TinyCall)| entry.0 == user && (entry.1 == ask || waits);
-            if (waits || ask == TinyCall::Block) && !self.order.iter().any(known) {
-                self.order.push((user, ask));
-            }
-        }
     }
 
     /// Whether this client is registered.

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time};
 
+use super::faults::{named, until_healed};
 use super::ways::{TrueTo, Way, at_once};
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
 use sim_model::plan::{
-    Argument, Delivery, Fault, FaultKind, Grant, Net, Network, OperatorAct, Plan, Schedule,
-    ScriptStep, ScriptUser, Step, Text, Verb, Victims, Workload,
+    Argument, Delivery, Fault, Grant, Net, Network, Plan, Schedule, ScriptStep, ScriptUser, Step,
+    Text, Verb, Workload,
 };
 use sim_model::protocol::{Agent, CallId, Op, ReadBy};
 use sim_model::recipe::Recipe;
@@ -321,76 +322,6 @@ fn left_out(op: &Op) -> Vec<Argument> {
     ];
     let those = without.into_iter().filter(|(is_left_out, _)| *is_left_out);
     those.map(|(_, argument)| argument).collect()
-}
-
-/// The fault with named victims; none if it had none.
-fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
-    let of = |_: &Victims| {
-        let those = struck.clone().filter(|those| !those.is_empty());
-        those.map(Victims::Users)
-    };
-    let one = || struck.as_ref().and_then(|those| those.first().copied());
-    let kind = match &fault.kind {
-        FaultKind::Partition { victims, duration } => FaultKind::Partition {
-            victims: of(victims)?,
-            duration: *duration,
-        },
-        FaultKind::SlowReaders { victims, duration } => FaultKind::SlowReaders {
-            victims: of(victims)?,
-            duration: *duration,
-        },
-        FaultKind::Suspend { victims, duration } => FaultKind::Suspend {
-            victims: of(victims)?,
-            duration: *duration,
-        },
-        FaultKind::Operator(act) => {
-            let user = Some(one()?);
-            FaultKind::Operator(OperatorAct { user, ..*act })
-        }
-        // Each lost answer is recorded as such.
-        FaultKind::LoseReplies => return None,
-        FaultKind::Down { .. }
-        | FaultKind::Configure(_)
-        | FaultKind::SlowDisk { .. }
-        | FaultKind::FailDisk { .. }
-        | FaultKind::ClockJump { .. } => fault.kind.clone(),
-    };
-    Some(Fault {
-        at: fault.at,
-        milestone: fault.milestone,
-        kind,
-        need: fault.need,
-    })
-}
-
-/// The fault, cut off at the heal. In the steps form, the safety phase continues after that time.
-fn until_healed(mut fault: Fault, healed: Span) -> Fault {
-    let left = healed - fault.at;
-    match &mut fault.kind {
-        FaultKind::Down {
-            down_for: length, ..
-        }
-        | FaultKind::Partition {
-            duration: length, ..
-        }
-        | FaultKind::SlowReaders {
-            duration: length, ..
-        }
-        | FaultKind::SlowDisk {
-            duration: length, ..
-        }
-        | FaultKind::FailDisk {
-            duration: length, ..
-        }
-        | FaultKind::Suspend {
-            duration: length, ..
-        } => *length = (*length).min(left),
-        FaultKind::ClockJump { .. }
-        | FaultKind::Configure(_)
-        | FaultKind::LoseReplies
-        | FaultKind::Operator(_) => {}
-    }
-    fault
 }
 
 impl Observer for Scribe {

@@ -32,7 +32,7 @@ use past::PastReader;
 use progress::Progress;
 
 pub use followed::Followed;
-pub(crate) use past::{Found, Past, Reading, Words};
+pub(crate) use past::{Match, Past, PastReading, QueryWords};
 pub use retention::{Keep, Retention};
 
 /// How long a read waits for the follower, and for its turn.
@@ -54,10 +54,10 @@ pub(crate) fn path_in(folder: &Path) -> PathBuf {
 
 /// The history of a server. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct History(Arc<Shared>);
+pub struct History(Arc<HistoryParts>);
 
 #[derive(Debug)]
-struct Shared {
+struct HistoryParts {
     progress: Arc<Progress>,
     /// A slow search does not hold up the reads of rooms.
     rooms: Arc<Mutex<Slot>>,
@@ -120,7 +120,7 @@ impl History {
                 reader: None,
             }))
         };
-        let shared = Shared {
+        let shared = HistoryParts {
             progress,
             rooms: slot(),
             searches: slot(),
@@ -145,7 +145,7 @@ impl History {
         &self,
         room: RoomId,
         before: Option<RoomSeq>,
-        reading: Reading,
+        reading: PastReading,
     ) -> Result<Past, Unread> {
         let work = move |past: &PastReader| past.room(room, before, &reading);
         self.read(&self.0.rooms, READ, work).await
@@ -154,10 +154,10 @@ impl History {
     /// The messages with all of these words, the newest first, and whether there are older ones.
     pub(crate) async fn search(
         &self,
-        words: Words,
+        words: QueryWords,
         place: (Option<RoomId>, Option<u64>),
-        reading: Reading,
-    ) -> Result<(Vec<Found>, bool), Unread> {
+        reading: PastReading,
+    ) -> Result<(Vec<Match>, bool), Unread> {
         let work = move |past: &PastReader| past.search(&words, place, &reading);
         self.read(&self.0.searches, SEARCH, work).await
     }

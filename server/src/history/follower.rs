@@ -15,7 +15,7 @@ use chat_journal::{Broken, Chain, Identity, Record, Snapshot};
 
 use super::progress::{Progress, Woken};
 use super::retention::{Load, Retention};
-use super::tables::{Fact, Place, Tables};
+use super::tables::{Fact, Reached, Tables};
 use crate::clock::Clock;
 use crate::journal::{DatabaseError, JournalReader};
 
@@ -277,7 +277,7 @@ impl Following {
     }
 
     /// Replays the records up to this place, which the tables have.
-    fn replay_to(&mut self, place: &Place) -> Result<Replayed, FollowError> {
+    fn replay_to(&mut self, place: &Reached) -> Result<Replayed, FollowError> {
         while self.chain.last() < place.position {
             let batch = self.journal.batch(self.chain.last())?;
             if batch.is_empty() {
@@ -364,8 +364,8 @@ enum Replayed {
     Elsewhere,
 }
 
-fn place_of(chain: &Chain) -> Place {
-    Place {
+fn place_of(chain: &Chain) -> Reached {
+    Reached {
         position: chain.last(),
         link: Some(chain.tip().to_bytes().to_vec()),
     }

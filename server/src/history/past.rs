@@ -18,7 +18,7 @@ const ROOMS: i64 = 500;
 
 /// The limits of one answer, and its reader.
 #[derive(Clone, Debug)]
-pub(crate) struct Reading {
+pub(crate) struct PastReading {
     /// The participant that reads.
     pub(crate) user: UserId,
     /// The participants whose messages are left out.
@@ -42,7 +42,7 @@ pub(crate) struct Past {
 
 /// A message that a search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct Match {
     /// Its place among all messages, before which the next page begins.
     pub(crate) id: u64,
     /// The message.
@@ -86,7 +86,7 @@ impl PastReader {
         &self,
         room: RoomId,
         before: Option<RoomSeq>,
-        reading: &Reading,
+        reading: &PastReading,
     ) -> rusqlite::Result<Past> {
         let before = before.map_or(i64::MAX, |seq| signed(seq.0));
         let mut answer = Filling::new(reading);
@@ -114,10 +114,10 @@ impl PastReader {
     /// The messages with all of these words, the newest first.
     pub(super) fn search(
         &self,
-        words: &Words,
+        words: &QueryWords,
         (room, before): (Option<RoomId>, Option<u64>),
-        reading: &Reading,
-    ) -> rusqlite::Result<(Vec<Found>, bool)> {
+        reading: &PastReading,
+    ) -> rusqlite::Result<(Vec<Match>, bool)> {
         let rooms = match room {
             Some(room) => vec![room],
             None => self.rooms_of(reading.user)?,
@@ -143,7 +143,7 @@ impl PastReader {
             }
             // A message of a hidden sender was passed over.
             if let Some(event) = answer.messages.get(found.len()) {
-                found.push(Found {
+                found.push(Match {
                     id: unsigned(row.get(0)?),
                     event: Arc::clone(event),
                 });
@@ -163,13 +163,13 @@ impl PastReader {
 
 /// An answer while messages are added to it.
 struct Filling<'r> {
-    reading: &'r Reading,
+    reading: &'r PastReading,
     messages: Vec<Arc<Event>>,
     bytes: usize,
 }
 
 impl<'r> Filling<'r> {
-    const fn new(reading: &'r Reading) -> Self {
+    const fn new(reading: &'r PastReading) -> Self {
         Self {
             reading,
             messages: Vec::new(),
@@ -226,9 +226,9 @@ fn message(row: &Row<'_>, text: String) -> rusqlite::Result<Event> {
 
 /// The words of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Words(Vec<String>);
+pub(crate) struct QueryWords(Vec<String>);
 
-impl Words {
+impl QueryWords {
     /// The largest number of words.
     pub(crate) const MOST: usize = 16;
 
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_query_is_words_and_no_syntax() {
-        let query = |text: &str| Words::new(text).map(|words| words.within(&[RoomId(7)]));
+        let query = |text: &str| QueryWords::new(text).map(|words| words.within(&[RoomId(7)]));
         assert_eq!(
             query("tea OR \"room : (1)\" NOT*").as_deref(),
             Some(

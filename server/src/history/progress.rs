@@ -12,13 +12,13 @@ const LINGER: Duration = Duration::from_millis(20);
 /// The positions of the journal and of the history.
 #[derive(Debug)]
 pub(super) struct Progress {
-    state: Mutex<State>,
+    state: Mutex<Positions>,
     moved: Condvar,
     reached: watch::Sender<Position>,
 }
 
 #[derive(Debug)]
-struct State {
+struct Positions {
     /// The last position of the journal.
     committed: Position,
     /// The last position that a reader waits for.
@@ -43,7 +43,7 @@ pub(super) enum Woken {
 impl Progress {
     pub(super) fn new(committed: Position) -> Self {
         Self {
-            state: Mutex::new(State {
+            state: Mutex::new(Positions {
                 committed,
                 wanted: Position(0),
                 sleeps: false,
@@ -54,7 +54,7 @@ impl Progress {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Positions> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -115,7 +115,7 @@ impl Progress {
     /// Lets more records come, unless a reader waits for those after `last`.
     pub(super) fn linger(&self, last: Position) {
         let state = self.state();
-        let waits = |state: &mut State| state.wanted <= last && state.stop.is_none();
+        let waits = |state: &mut Positions| state.wanted <= last && state.stop.is_none();
         // Neither the time nor a poisoned lock matters here.
         drop(self.moved.wait_timeout_while(state, LINGER, waits));
     }
@@ -125,7 +125,7 @@ impl Progress {
     pub(super) fn sleep(&self, last: Option<Position>, pause: Duration) -> Woken {
         let mut state = self.state();
         state.sleeps = last.is_some();
-        let rests = |state: &mut State| {
+        let rests = |state: &mut Positions| {
             state.stop.is_none() && last.is_none_or(|last| state.committed <= last)
         };
         let slept = self.moved.wait_timeout_while(state, pause, rests);

@@ -159,7 +159,7 @@ mod tests {
 
     use chat_core::{Body, Event, Position, RoomId, RoomSeq, UserId, Who};
 
-    use super::super::tables::{Fact, Place};
+    use super::super::tables::{Fact, Reached};
     use super::*;
 
     const DAY: Span = Span::secs(24 * 3_600);
@@ -205,7 +205,7 @@ mod tests {
             fact(5, 2, 2, message("old words")),
             fact(6, 9, 2, message("new words")),
         ];
-        let place = Place {
+        let place = Reached {
             position: Position(6),
             link: None,
         };

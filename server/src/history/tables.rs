@@ -62,7 +62,7 @@ const SCHEMA: &str = "
 
 /// How far the tables follow the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Reached {
     /// The position of the last entry.
     pub(super) position: Position,
     /// The link of its record, unless it is unknown.
@@ -144,10 +144,10 @@ impl Tables {
     }
 
     /// How far the tables follow the journal.
-    pub(super) fn place(&self) -> rusqlite::Result<Place> {
+    pub(super) fn place(&self) -> rusqlite::Result<Reached> {
         let place = "SELECT position, link FROM place";
         self.connection.query_row(place, [], |row| {
-            Ok(Place {
+            Ok(Reached {
                 position: Position(unsigned(row.get(0)?)),
                 link: row.get(1)?,
             })
@@ -155,7 +155,7 @@ impl Tables {
     }
 
     /// Writes these events, and the place after them.
-    pub(super) fn write(&mut self, facts: &[Fact], place: &Place) -> rusqlite::Result<()> {
+    pub(super) fn write(&mut self, facts: &[Fact], place: &Reached) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         let mut added = 0;
         for fact in facts {
@@ -188,7 +188,7 @@ impl Tables {
         ] {
             transaction.execute(change, [end])?;
         }
-        let place = Place {
+        let place = Reached {
             position: after,
             link: None,
         };
@@ -200,7 +200,7 @@ impl Tables {
 
     /// Continues at a snapshot whose records are gone: adds what its rooms still keep, and corrects
     /// who is in them. What a membership saw in between is unknown, and not shown.
-    pub(super) fn skip_to(&mut self, rooms: &[KeptRoom], place: &Place) -> rusqlite::Result<()> {
+    pub(super) fn skip_to(&mut self, rooms: &[KeptRoom], place: &Reached) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         let known = "SELECT position FROM place";
         let known: i64 = transaction.query_row(known, [], |row| row.get(0))?;
@@ -227,7 +227,7 @@ impl Tables {
     }
 }
 
-fn set_place(transaction: &Transaction<'_>, place: &Place) -> rusqlite::Result<()> {
+fn set_place(transaction: &Transaction<'_>, place: &Reached) -> rusqlite::Result<()> {
     let update = "UPDATE place SET position = ?1, link = ?2";
     let mut update = transaction.prepare_cached(update)?;
     update.execute(params![signed(place.position.0), place.link])?;

@@ -9,7 +9,7 @@ use super::caller::IdentifiedCaller;
 use super::{RequestOrigin, Service, read_call};
 use crate::capacity::MAX_WAIT;
 use crate::driver::{Answered, CallerContext};
-use crate::history::{Found, History, Past, Reading, Unread, Words};
+use crate::history::{History, Match, Past, PastReading, QueryWords, Unread};
 use crate::refusal::Refusal;
 use crate::tools::{Ask, Search};
 
@@ -49,7 +49,7 @@ impl Page {
 /// Messages that a search found, the newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Matches {
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<Match>,
     pub(super) more: bool,
 }
 
@@ -85,7 +85,7 @@ impl Service {
             (Ok(_) | Err(_), _) => return Ok(answered),
         };
         let most = self.most().await?;
-        let reading = Reading {
+        let reading = PastReading {
             user,
             hidden: BTreeSet::new(),
             limit: page.limit.min(most.messages).saturating_sub(kept.len()),
@@ -108,7 +108,7 @@ impl Service {
         &self,
         history: &History,
         (room, before): (RoomId, Option<RoomSeq>),
-        mut reading: Reading,
+        mut reading: PastReading,
     ) -> Result<Past, Refusal> {
         for _ in 0..QUERIES {
             let read = history.room(room, before, reading.clone()).await;
@@ -154,14 +154,14 @@ impl Service {
         let Some(history) = &self.history else {
             return Err(Refusal::unsearchable());
         };
-        let words = Words::new(&search.query).ok_or_else(|| {
-            let most = Words::MOST;
+        let words = QueryWords::new(&search.query).ok_or_else(|| {
+            let most = QueryWords::MOST;
             Refusal::invalid(format!(
                 "`query` must have 1 to {most} words with a letter or a digit"
             ))
         })?;
         let most = self.most().await?;
-        let mut reading = Reading {
+        let mut reading = PastReading {
             user,
             hidden: BTreeSet::new(),
             limit: search.limit.min(most.messages),
@@ -184,7 +184,7 @@ impl Service {
     /// are new ones.
     async fn hide<'e>(
         &self,
-        reading: &mut Reading,
+        reading: &mut PastReading,
         events: impl Iterator<Item = &'e std::sync::Arc<Event>>,
     ) -> Result<bool, Refusal> {
         let senders: BTreeSet<UserId> = events.filter_map(|event| sender(event)).collect();

@@ -146,7 +146,7 @@ fn snapshots(
 }
 
 /// The result of following all records.
-struct Followed {
+struct Verified {
     first: Position,
     last: Position,
     records: u64,
@@ -160,9 +160,9 @@ fn verify(
     reader: &JournalReader,
     identity: &Identity,
     links: &Links,
-) -> rusqlite::Result<Followed> {
+) -> rusqlite::Result<Verified> {
     let first = reader.first()?;
-    let mut found = Followed {
+    let mut found = Verified {
         first: first.unwrap_or(Position(0)),
         last: Position(0),
         records: 0,

@@ -9,7 +9,7 @@ use super::break_words::{Spoken, spoken};
 use super::event::{Event, Notice, Payload, events, notices, payload};
 use super::{User, public_id, timestamp};
 use crate::driver::{CallerContext, Me, More};
-use crate::history::Found;
+use crate::history::Match;
 use crate::identity::{Handle, Secrets};
 
 /// The result of an accepted call.
@@ -382,9 +382,9 @@ fn read(answer: &Answer, me: UserId, newcomer: Option<Credentials>) -> Said {
 }
 
 /// The result of a search, with the place before which the next page begins.
-pub(crate) fn found(found: &[Found], more: bool, me: Option<&Me>) -> Done {
+pub(crate) fn found(found: &[Match], more: bool, me: Option<&Me>) -> Done {
     let reader = me.map_or(UserId(0), |me| me.who.id);
-    let message = |found: &Found| FoundMessage {
+    let message = |found: &Match| FoundMessage {
         room_id: found.event.room.to_string(),
         past: past(&found.event, reader),
     };

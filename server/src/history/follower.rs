@@ -140,6 +140,7 @@ impl Follower {
             tables.cut(committed)?;
         }
         let place = tables.place()?;
+        self.progress.reached(place.position);
         let (chain, hub) = self.start(&journal, &mut tables, place.position)?;
         let mut following = Following {
             journal,

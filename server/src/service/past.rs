@@ -93,7 +93,15 @@ impl Service {
             used: kept.iter().map(|event| length(event)).sum(),
         };
         let before = kept.first().map(|event| event.room_seq).or(page.before);
-        let Past { mut messages, more } = self.room_past(history, (room, before), reading).await?;
+        let past = self.room_past(history, (room, before), reading).await;
+        let Past { mut messages, more } = match past {
+            // The next page asks again.
+            Err(_) if !kept.is_empty() => Past {
+                messages: Vec::new(),
+                more: true,
+            },
+            past => past?,
+        };
         messages.reverse();
         messages.extend(kept);
         answered.outcome = Ok(Response::Read(Answer::History {

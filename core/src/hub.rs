@@ -24,6 +24,7 @@
 //! assert_eq!(hub.poll_timeout(), Some(Time(1_000) + Span::secs(60)));
 //! ```
 
+mod archive;
 mod away;
 mod breaks;
 mod deadlines;
@@ -51,6 +52,7 @@ use crate::command::{Caller, Command, Entry, Implied};
 use crate::counters::Counters;
 use crate::dice::Dice;
 use crate::digest::fingerprint;
+use crate::event::Event;
 use crate::id::{Position, RequestKey, RoomId, SecretHash, UserId};
 use crate::moderation::Moderation;
 use crate::participant::Participant;
@@ -66,6 +68,7 @@ pub(crate) use matching::MAX_INTEREST;
 pub(crate) use moderation::MAX_REASON;
 pub(crate) use presence::STREAM_RETRY;
 
+pub use archive::KeptRoom;
 pub use outline::{ParticipantOutline, RoomKind, RoomOutline};
 pub use overview::{Counts, LINE_SHOWN, Muted, ParticipantView, RoomView};
 pub use reading::{Answer, MemberView, PresenceView, Size};
@@ -93,6 +96,9 @@ pub struct Hub {
     effects: VecDeque<Effect>,
     #[serde(skip)]
     counters: Counters,
+    /// The events since the last `take_posted`, if an archive keeps them.
+    #[serde(skip)]
+    posted: Option<Vec<Arc<Event>>>,
 }
 
 /// Finds participants and rooms by secrets and names. It is derived from the rest of the state.
@@ -151,6 +157,7 @@ impl Hub {
             timers: Timers::default(),
             effects: VecDeque::new(),
             counters: Counters::default(),
+            posted: None,
         }
     }
 

@@ -36,7 +36,7 @@ pub use counters::{Counters, StickMove};
 pub use digest::{mix, mix_bytes};
 pub use event::{Body, EndReason, Event, Gap, LostRange, Membership, StickLoss, Who};
 pub use hub::{
-    Answer, Counts, Effect, Hub, LINE_SHOWN, MemberView, Muted, ParticipantOutline,
+    Answer, Counts, Effect, Hub, KeptRoom, LINE_SHOWN, MemberView, Muted, ParticipantOutline,
     ParticipantView, PresenceView, RestoreError, RoomKind, RoomOutline, RoomView, Size,
 };
 pub use id::{

@@ -44,6 +44,8 @@ pub struct Limits {
     pub answered: Option<Speed>,
     /// Answers of one source's checks that waited, if they have a rate.
     pub woken: Option<Speed>,
+    /// The time of one source's searches, in milliseconds, if it has a rate.
+    pub searches: Option<Speed>,
 }
 
 /// The least number of connections, sessions or streams for one source, if the pools are small.
@@ -66,6 +68,7 @@ impl Default for Limits {
             texts: None,
             answered: None,
             woken: None,
+            searches: Some(SEARCHES),
         }
     }
 }
@@ -96,6 +99,7 @@ impl Limits {
                 per_second,
                 burst: WOKEN,
             }),
+            searches: rated.and(self.searches),
             answered: rated.map(|_| ANSWERED.for_participants(participants)),
             texts: rated.map(|_| Speed {
                 per_second: participants * TEXT_PER_SECOND,
@@ -188,6 +192,12 @@ pub const OPENING: u64 = 128 * 1_024;
 /// other clients would wait for all of them.
 const WOKEN: u64 = 8;
 
+/// The time of one source's searches: a fifth of one connection's, and a few seconds at once.
+const SEARCHES: Speed = Speed {
+    per_second: 200,
+    burst: 4_000,
+};
+
 /// The least number of requests per second for one source, even if its participants may make fewer
 /// calls.
 const LEAST_REQUESTS: u64 = 1_000;
@@ -242,6 +252,8 @@ pub struct Capacity {
     pub answered: Rate,
     /// The rate of answers to checks that waited.
     pub woken: Rate,
+    /// The time of searches.
+    pub searches: Rate,
 }
 
 impl Capacity {
@@ -260,6 +272,7 @@ impl Capacity {
             texts: Rate::new(Work::Texts, limits.texts),
             answered: Rate::new(Work::Answers, limits.answered),
             woken: Rate::new(Work::WokenChecks, limits.woken),
+            searches: Rate::new(Work::Searches, limits.searches),
         }
     }
 
@@ -277,13 +290,14 @@ impl Capacity {
 
     /// All rates.
     #[must_use]
-    pub const fn rates(&self) -> [&Rate; 5] {
+    pub const fn rates(&self) -> [&Rate; 6] {
         [
             &self.requests,
             &self.large,
             &self.texts,
             &self.answered,
             &self.woken,
+            &self.searches,
         ]
     }
 }

@@ -7,6 +7,7 @@ use chat_core::Span;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
 
 use crate::capacity::MemoryLimit;
+use crate::history::Keep;
 use crate::journal::Durability;
 use crate::tools::Toolset;
 
@@ -74,6 +75,55 @@ pub enum Command {
     Stdio(Box<StdioArgs>),
     /// Serve, and let scripted agents talk: watch here or in a browser.
     Demo(Box<DemoArgs>),
+    /// Write the history as JSON lines, also while the server runs.
+    Export(DataArgs),
+    /// Copy the journal's folder, also while the server runs.
+    Backup(BackupArgs),
+    /// Make a folder for a journal from a backup.
+    Restore(RestoreArgs),
+    /// Check the journal's folder, also while the server runs.
+    Inspect(InspectArgs),
+}
+
+/// The folder of a journal.
+#[derive(Clone, Debug, Args)]
+pub struct DataArgs {
+    /// The folder of the journal
+    #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA", hide_env = true)]
+    pub data: PathBuf,
+}
+
+/// The arguments of `backup`.
+#[derive(Clone, Debug, Args)]
+pub struct BackupArgs {
+    /// The folder to make, which must be absent or empty
+    #[arg(value_name = "DIR")]
+    pub to: PathBuf,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a comment here would be the help's first line")]
+    pub data: DataArgs,
+}
+
+/// The arguments of `restore`.
+#[derive(Clone, Debug, Args)]
+pub struct RestoreArgs {
+    /// The folder of the backup
+    #[arg(value_name = "BACKUP")]
+    pub from: PathBuf,
+    /// The folder to make for the journal, which must be absent or empty
+    #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA", hide_env = true)]
+    pub data: PathBuf,
+}
+
+/// The arguments of `inspect`.
+#[derive(Clone, Debug, Args)]
+pub struct InspectArgs {
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a comment here would be the help's first line")]
+    pub data: DataArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 const STDIO_EXAMPLES: &str = "\
@@ -148,6 +198,8 @@ impl ServeArgs {
             || self.grace.is_some()
             || self.memory_limit.is_some()
             || self.data.is_some()
+            || self.history_age.is_some()
+            || self.history_messages.is_some()
             || !self.limits.is_empty()
             || self.boss_alertness.is_some()
             || self.boss_alertness_cooldown.is_some()
@@ -241,6 +293,22 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub durability: Option<Durability>,
+    /// Oldest message of the history, as in 90d or none [default: none]
+    #[arg(
+        long,
+        value_name = "TIME",
+        env = "TALKING_STICK_HISTORY_AGE",
+        hide_env = true
+    )]
+    pub history_age: Option<Keep<Span>>,
+    /// Messages in the history, a number or none [default: 1000000]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "TALKING_STICK_HISTORY_MESSAGES",
+        hide_env = true
+    )]
+    pub history_messages: Option<Keep<u64>>,
     /// Start although acknowledged entries are lost
     #[arg(long)]
     pub accept_loss: bool,

@@ -3,14 +3,18 @@
 mod database;
 mod durable;
 mod folder;
+mod kinds;
 mod memory;
+mod reader;
 
 use chat_core::{Entry, Hub, Position, Time};
 
 pub use database::{DatabaseError, Durability};
 pub use durable::{DurableJournal, OpenError, Opened, Options, ReadError, open};
 pub use folder::FolderError;
+pub(crate) use folder::{database_in, private_file, private_folder};
 pub use memory::MemoryJournal;
+pub(crate) use reader::{JournalReader, marks_in, snapshot_in};
 
 /// The fate of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

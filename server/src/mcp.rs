@@ -38,7 +38,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::guard::max_body;
 use crate::service::Service;
-use crate::tools::{Toolset, of_toolsets};
+use crate::tools::Toolset;
 
 pub use crate::guard::Caller;
 pub use fixtures::{Fixtures, Present};
@@ -107,7 +107,7 @@ pub fn router(service: &Service, options: &McpOptions) -> Router {
     let sessions = Arc::new(Sessions::new(service.clone(), options));
     sessions::expire(&sessions, options);
     let path = |path: &str, router: Router, sets: &[Toolset]| {
-        let chat = Chat::over_http(service.clone(), of_toolsets(sets), options);
+        let chat = Chat::over_http(service.clone(), service.tools(sets), options);
         let make = move || Ok(chat.clone());
         let mcp = StreamableHttpService::new(make, Arc::clone(&sessions), config(options));
         router.route_service(path, mcp)

@@ -12,6 +12,7 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
@@ -52,6 +53,7 @@ pub struct Metrics {
     driver_turn_seconds: Histogram,
     inbox_lag_seconds: Histogram,
     model_bytes: Counter,
+    history_lag: Gauge,
     sizes: Sizes,
 }
 
@@ -78,6 +80,7 @@ impl Default for Metrics {
             driver_turn_seconds: times(),
             inbox_lag_seconds: times(),
             model_bytes: Counter::default(),
+            history_lag: Gauge::default(),
             sizes: Sizes::default(),
         };
         metrics.register_counts();
@@ -120,6 +123,11 @@ impl Metrics {
             "model_bytes",
             "Bytes of text that models were sent to read",
             self.model_bytes.clone(),
+        );
+        registry.register(
+            "history_lag",
+            "Entries of the journal that the history lacks",
+            self.history_lag.clone(),
         );
     }
 
@@ -166,6 +174,12 @@ impl Metrics {
         self.model_bytes.inc_by(bytes as u64);
     }
 
+    /// Records how many entries of the journal the history lacks.
+    pub fn history_lags(&self, entries: u64) {
+        self.history_lag
+            .set(i64::try_from(entries).unwrap_or(i64::MAX));
+    }
+
     /// Renders all metrics with the current reading of the node; without one, with the last
     /// reading.
     ///
@@ -202,6 +216,7 @@ mod tests {
         metrics.refused("stick_required");
         metrics.turned_away(Kind::WrongToken);
         metrics.sent_to_model(120);
+        metrics.history_lags(5);
         metrics.delivered(Time(0), Time(1_000));
         let counts = Counts {
             participants: 3,
@@ -237,6 +252,7 @@ mod tests {
             "talking_stick_refusals_total{code=\"stick_required\"} 1",
             "talking_stick_turned_away_total{why=\"wrong_token\"} 1",
             "talking_stick_model_bytes_total 120",
+            "talking_stick_history_lag 5",
             "talking_stick_inbox_lag_seconds_count 1",
             "talking_stick_participants 3",
             "talking_stick_queue_first_wait_seconds 2.0",

@@ -2,7 +2,7 @@
 //! compiler generates the code of a future where it is polled: the binary would contain most of the
 //! server once more.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{BufWriter, IsTerminal as _, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use crate::serve::Server;
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stdio;
+use crate::upkeep::{self, Form, UpkeepError};
 use clap::Parser as _;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -39,6 +40,30 @@ pub fn run_with_arguments() -> ExitCode {
                 Play::Always(pace)
             };
             serve(&args.serve, &play)
+        }
+        Some(Command::Export(args)) => keep(|out| upkeep::export(&args.data, out)),
+        Some(Command::Backup(args)) => keep(|out| upkeep::backup(&args.data.data, &args.to, out)),
+        Some(Command::Restore(args)) => keep(|out| upkeep::restore(&args.from, &args.data, out)),
+        Some(Command::Inspect(args)) => {
+            let form = match args.json {
+                true => Form::Json,
+                false => Form::Text,
+            };
+            keep(|out| upkeep::inspect(&args.data.data, form, out))
+        }
+    }
+}
+
+/// Performs a command on the folder of a journal.
+fn keep(work: impl FnOnce(&mut dyn Write) -> Result<(), UpkeepError>) -> ExitCode {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    match work(&mut out).and_then(|()| Ok(out.flush()?)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            // What was found so far comes before the error.
+            let _ = out.flush();
+            complain(&why);
+            ExitCode::FAILURE
         }
     }
 }

@@ -55,6 +55,19 @@ impl Refusal {
         }
     }
 
+    /// A refusal of a search on a server without a history.
+    #[must_use]
+    pub fn unsearchable() -> Self {
+        Self {
+            code: "search_unavailable",
+            message: "This server keeps no past messages to search; history has the last ones of \
+                      a room"
+                .into(),
+            retry_after_ms: None,
+            earlier_attempt: None,
+        }
+    }
+
     /// A refusal because of overload.
     #[must_use]
     pub fn overloaded(message: String, retry_after_ms: u64) -> Self {
@@ -86,6 +99,7 @@ impl Refusal {
             | "request_key_reused" | "draft_empty" | "draft_full" => 409,
             "message_too_long" => 413,
             "rate_limited" => 429,
+            "search_unavailable" => 501,
             "queue_full"
             | "room_full"
             | "address_full"

@@ -19,6 +19,7 @@ use crate::capacity::{self, Capacity, Memory};
 use crate::clock::Clock;
 use crate::driver::{self, Died, Running};
 use crate::guard::{self, AllowedHosts, HostError, TokenFile, TokensError};
+use crate::history::{Followed, History};
 use crate::http;
 use crate::identity::Secrets;
 use crate::journal::{self, Journal, MemoryJournal};
@@ -52,6 +53,8 @@ pub enum ServeError {
     Tokens(#[from] TokensError),
     #[error(transparent)]
     Journal(#[from] journal::OpenError),
+    #[error("the history has no thread: {0}")]
+    Thread(std::io::Error),
     #[error(transparent)]
     Died(#[from] Died),
 }
@@ -71,11 +74,22 @@ impl Core {
     /// # Errors
     /// The journal cannot be used, or the machine has no randomness.
     pub fn start(settings: &Settings) -> Result<Self, ServeError> {
+        let mut history = None;
         let (node, journal, secrets) = match &settings.journal {
             Some(options) => {
                 let opened = journal::open(options, &settings.limits)?;
                 let secrets = Secrets::new(&opened.identity.secret);
-                let journal: Box<dyn Journal> = Box::new(opened.journal);
+                let end = opened.node.hub().position();
+                let started = History::start(
+                    &options.folder,
+                    &opened.identity,
+                    &settings.limits,
+                    (settings.history, end),
+                );
+                let (past, ended) = started.map_err(ServeError::Thread)?;
+                history = Some(past.clone());
+                let journal = Followed::new(Box::new(opened.journal), past, ended);
+                let journal: Box<dyn Journal> = Box::new(journal);
                 (opened.node, journal, secrets)
             }
             None => {
@@ -99,7 +113,9 @@ impl Core {
         let capacity = Arc::new(Capacity::new(&limits));
         Memory::watch(&capacity);
         Ok(Self {
-            service: Service::new(client, secrets).within(capacity),
+            service: Service::new(client, secrets)
+                .within(capacity)
+                .remembering(history),
             running,
         })
     }
@@ -243,6 +259,8 @@ async fn metrics(State(service): State<Service>) -> axum::response::Response {
         "application/openmetrics-text; version=1.0.0; charset=utf-8",
     )];
     let capacity = service.capacity();
+    let lag = service.history().map_or(0, History::lag);
+    node.metrics().history_lags(lag);
     let text = node
         .metrics()
         .render(node.now(), seen, (node.queued(), capacity));

@@ -4,6 +4,7 @@ mod caller;
 mod inboxes;
 mod origin;
 mod outcome;
+mod past;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,9 +18,10 @@ use serde_json::{Map, Value};
 use crate::barred::Barred;
 use crate::capacity::{Capacity, MAX_WAIT, TEXT};
 use crate::driver::{Answered, NodeClient, Request};
+use crate::history::History;
 use crate::identity::{Handle, Secrets};
 use crate::refusal::Refusal;
-use crate::tools::{Arguments, Ask, ParsedCall, Tool, parse};
+use crate::tools::{Arguments, Ask, ParsedCall, Search, Tool, Toolset, of_toolsets, parse};
 use crate::turned_away::{Kind, Source, TurnedAway, Verdict};
 use crate::wire::{self, Asker, Newcomer};
 
@@ -27,6 +29,7 @@ pub use origin::RequestOrigin;
 pub use outcome::{CallOutcome, HandleUse};
 
 use caller::{IdentifiedCaller, turn_to_mint};
+use past::Page;
 
 /// The tools, for all transports. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -36,6 +39,7 @@ pub struct Service {
     turned_away: Arc<TurnedAway>,
     barred: Arc<Barred>,
     capacity: Arc<Capacity>,
+    history: Option<History>,
 }
 
 impl Service {
@@ -48,7 +52,28 @@ impl Service {
             turned_away: Arc::default(),
             barred: Arc::default(),
             capacity: Arc::default(),
+            history: None,
         }
+    }
+
+    /// Gives it the history of a durable journal.
+    #[must_use]
+    pub fn remembering(self, history: Option<History>) -> Self {
+        Self { history, ..self }
+    }
+
+    /// The tools of these toolsets that this server can serve: a search needs a history.
+    #[must_use]
+    pub fn tools(&self, sets: &[Toolset]) -> Vec<Tool> {
+        let mut tools = of_toolsets(sets);
+        tools.retain(|tool| *tool != Tool::Search || self.history.is_some());
+        tools
+    }
+
+    /// The history, if the journal is durable.
+    #[must_use]
+    pub const fn history(&self) -> Option<&History> {
+        self.history.as_ref()
     }
 
     /// Sets the limits on clients' resources.
@@ -153,14 +178,66 @@ impl Service {
         let _turn = turn_to_mint(&asked, origin).await;
         let known = room.and_then(|()| self.identify(&asked, origin));
         let outcome = match known {
-            Ok(known) => {
-                let excuse = asked.ask.excuse();
-                let answered = self.answer(&known, asked, origin).await;
-                self.call_outcome(tool, &known, answered, (origin, excuse.as_deref()))
-            }
+            Ok(known) => match &asked.ask {
+                Ask::Search(search) => self.searched(&known, search, origin).await,
+                Ask::Command(_)
+                | Ask::Minting(..)
+                | Ask::About { .. }
+                | Ask::Read(_)
+                | Ask::Mood => self.asked(tool, &known, asked, origin).await,
+            },
             Err(refusal) => CallOutcome::refused(tool, refusal),
         };
         self.counted(began, outcome)
+    }
+
+    async fn asked(
+        &self,
+        tool: Tool,
+        known: &IdentifiedCaller,
+        asked: ParsedCall,
+        origin: &RequestOrigin,
+    ) -> CallOutcome {
+        let excuse = asked.ask.excuse();
+        let page = Page::of(&asked.ask);
+        let mut answered = self.answer(known, asked, origin).await;
+        if let Some(page) = page {
+            let context = answered.context.clone();
+            match self.with_past(page, answered).await {
+                Ok(with_past) => answered = with_past,
+                Err(refusal) => {
+                    return CallOutcome {
+                        context: Some(context),
+                        ..CallOutcome::refused(tool, refusal)
+                    };
+                }
+            }
+        }
+        self.call_outcome(tool, known, answered, (origin, excuse.as_deref()))
+    }
+
+    async fn searched(
+        &self,
+        known: &IdentifiedCaller,
+        search: &Search,
+        origin: &RequestOrigin,
+    ) -> CallOutcome {
+        let (result, context) = self.search(known, search, origin).await;
+        if let (Some(scope), Err(refusal)) = (&origin.scope, &result)
+            && refusal.code == Reject::UnknownHandle.code()
+        {
+            scope.forget(&known.handle);
+        }
+        let me = context.as_ref().and_then(|context| context.me.as_ref());
+        CallOutcome {
+            tool: Tool::Search,
+            result: result.map(|found| wire::found(&found.found, found.more, me)),
+            implicit: match origin.only().as_ref() == Some(&known.handle) {
+                true => HandleUse::MayBeLeftOut,
+                false => HandleUse::MustBePassed,
+            },
+            context,
+        }
     }
 
     /// Calls the node. A read without a handle registers first.
@@ -238,15 +315,14 @@ impl Service {
         }
     }
 
-    /// Refuses reads of lists and of several past messages while memory is short. A check is
-    /// answered, because it frees memory. A read of one message is also answered, because
-    /// `/reconnect` uses it to find its caller. A text waits until its source may add it, and is
+    /// Refuses reads of lists and of past messages while memory is short. A check is answered,
+    /// because it frees memory. A text waits until its source may add it, and is
     /// refused when memory is very short.
     async fn room_for(&self, asked: &ParsedCall, source: Address) -> Result<(), Refusal> {
         let capacity = &self.capacity;
         if matches!(
             asked.ask,
-            Ask::Read(Read::History { limit: 2.., .. } | Read::Members { .. })
+            Ask::Read(Read::History { .. } | Read::Members { .. }) | Ask::Search(_)
         ) {
             return capacity.memory.check();
         }
@@ -280,7 +356,8 @@ impl Service {
                 Box::new(move |user| command_call(caller, key, command(user, said))),
             ),
             Ask::Read(read) => read_call(&caller, read),
-            Ask::Mood => read_call(&caller, Read::Mood),
+            // A search reads the node only for its caller.
+            Ask::Mood | Ask::Search(_) => read_call(&caller, Read::Mood),
         }
     }
 

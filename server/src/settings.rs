@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::capacity::MemoryLimit;
 use crate::cli::{LogForm, ServeArgs};
+use crate::history::{Keep, Retention};
 use crate::http::Usernames;
 use crate::journal::{self, Durability};
 use crate::mcp::{Fixtures, Present};
@@ -41,6 +42,8 @@ pub struct Settings {
     pub memory_limit: MemoryLimit,
     /// The options of a durable journal; in memory if there are none.
     pub journal: Option<journal::Options>,
+    /// How long a durable journal's messages stay in the history.
+    pub history: Retention,
     /// The limits of the core.
     pub limits: Config,
     /// The format of the log.
@@ -95,6 +98,8 @@ struct File {
     memory_limit: Option<MemoryLimit>,
     data: Option<PathBuf>,
     durability: Option<Durability>,
+    history_age: Option<Keep<Span>>,
+    history_messages: Option<Keep<u64>>,
     limits: Map<String, Value>,
     log: Option<LogForm>,
     log_level: Option<String>,
@@ -147,6 +152,16 @@ impl Settings {
                         false => Loss::Refused,
                     },
                 }),
+            history: Retention {
+                age: args
+                    .history_age
+                    .or(file.history_age)
+                    .unwrap_or(Retention::default().age),
+                messages: args
+                    .history_messages
+                    .or(file.history_messages)
+                    .unwrap_or(Retention::default().messages),
+            },
             limits: bossed(limits(file.limits, &args.limits, &malformed)?, args),
             log: args.log.or(file.log).unwrap_or_default(),
             log_level: args

@@ -110,7 +110,7 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
         address: Address(0),
         scope: Some(std::sync::Arc::default()),
     };
-    let tools = of_toolsets(&settings.toolsets);
+    let tools = service.tools(&settings.toolsets);
     let chat = mcp::Chat::over_stdio(service.clone(), tools, &options, caller);
     let parting = service.clone();
     let stop = move || parting.node().stop(Instant::now() + LAST_MOMENT);

@@ -7,7 +7,7 @@ mod catalog;
 mod describe;
 
 pub use arguments::Arguments;
-pub use ask::{Ask, Mint, ParsedCall, parse, parse_check_event, parse_send};
+pub use ask::{Ask, Mint, ParsedCall, Search, parse, parse_check_event, parse_send};
 pub use catalog::Tool;
 pub use describe::{Description, describe};
 
@@ -20,7 +20,7 @@ impl Tool {
     pub const fn is_read_only(self) -> bool {
         matches!(
             self,
-            Self::Check | Self::ListUsers | Self::History | Self::CheckStressStatus
+            Self::Check | Self::ListUsers | Self::History | Self::Search | Self::CheckStressStatus
         )
     }
 

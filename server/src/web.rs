@@ -49,6 +49,11 @@ const FILES: &[File] = &[
         include_bytes!("web/page/dialog.js"),
     ),
     ("/page/door.js", SCRIPT, include_bytes!("web/page/door.js")),
+    (
+        "/page/finder.js",
+        SCRIPT,
+        include_bytes!("web/page/finder.js"),
+    ),
     ("/page/home.js", SCRIPT, include_bytes!("web/page/home.js")),
     (
         "/page/operator.js",

@@ -11,7 +11,10 @@ use serde::Serialize;
 
 pub use break_words::{Spoken, spoken};
 pub use event::{Event, Lost, Notice, Payload, events, notice, notices};
-pub use result::{Asker, Credentials, Done, Member, Newcomer, PastMessage, Said, presence, result};
+pub(crate) use result::found;
+pub use result::{
+    Asker, Credentials, Done, FoundMessage, Member, Newcomer, PastMessage, Said, presence, result,
+};
 
 /// A participant as others see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -136,6 +136,13 @@ fn of_server(words: &[&str]) -> Result<(), String> {
         Some(server::cli::Command::Serve(serve)) => serve,
         Some(server::cli::Command::Stdio(stdio)) => &stdio.serve,
         Some(server::cli::Command::Demo(demo)) => &demo.serve,
+        // They start no server: their folders are the reader's own.
+        Some(
+            server::cli::Command::Export(_)
+            | server::cli::Command::Backup(_)
+            | server::cli::Command::Restore(_)
+            | server::cli::Command::Inspect(_),
+        ) => return Ok(()),
     };
     served(serve)
 }

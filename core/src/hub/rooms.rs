@@ -27,6 +27,7 @@ impl Hub {
             effects,
             config,
             now,
+            posted,
             ..
         } = self;
         let room = rooms
@@ -39,6 +40,9 @@ impl Hub {
             at: *now,
             body,
         });
+        if let Some(posted) = posted {
+            posted.push(Arc::clone(&event));
+        }
         let mut sender = None;
         if let Body::Message { sender: who, .. } = &event.body {
             room.remember(Arc::clone(&event), config.history_limit as usize);
@@ -65,7 +69,8 @@ impl Hub {
     }
 
     /// Whether one of the two has blocked the other.
-    pub(super) fn blocked(&self, a: UserId, b: UserId) -> bool {
+    #[must_use]
+    pub fn blocked(&self, a: UserId, b: UserId) -> bool {
         let has = |one: UserId, other| self.users.get(&one).is_some_and(|p| p.has_blocked(other));
         has(a, b) || has(b, a)
     }

@@ -6,6 +6,7 @@ mod render;
 mod script;
 mod words;
 
+mod archive;
 mod blocks;
 mod breaks;
 mod codes;

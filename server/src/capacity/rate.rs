@@ -35,6 +35,8 @@ pub enum Work {
     Answers,
     /// Answers of checks that waited, one by one.
     WokenChecks,
+    /// Milliseconds of searches.
+    Searches,
 }
 
 impl Work {
@@ -47,6 +49,7 @@ impl Work {
             Self::Texts => "texts",
             Self::Answers => "answers",
             Self::WokenChecks => "woken_checks",
+            Self::Searches => "searches",
         }
     }
 
@@ -58,6 +61,7 @@ impl Work {
             Self::Texts => "bytes of messages and other texts",
             Self::Answers => "bytes of answers",
             Self::WokenChecks => "answers of checks that waited",
+            Self::Searches => "milliseconds of searches",
         }
     }
 }

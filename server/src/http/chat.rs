@@ -66,11 +66,7 @@ async fn back(http: &Http, posted: Posted) -> Result<Response, HttpError> {
     let asked = ParsedCall {
         handle: Some(handle),
         key: None,
-        ask: Ask::Read(Read::History {
-            room: None,
-            before: None,
-            limit: 1,
-        }),
+        ask: Ask::Read(Read::Mood),
     };
     let outcome = http.service.ask(Tool::History, asked, &origin).await;
     let me = outcome
@@ -78,16 +74,10 @@ async fn back(http: &Http, posted: Posted) -> Result<Response, HttpError> {
         .as_ref()
         .and_then(|context| context.me.as_ref());
     match (&outcome.result, me) {
-        (Err(refusal), _) if !is_of_rooms(refusal) => Err(refusal.clone().into()),
-        (Ok(_) | Err(_), Some(me)) => Ok(ok(&place(me))),
-        (Ok(_) | Err(_), None) => Err(Refusal::from(Reject::UnknownHandle).into()),
+        (Err(refusal), _) => Err(refusal.clone().into()),
+        (Ok(_), Some(me)) => Ok(ok(&place(me))),
+        (Ok(_), None) => Err(Refusal::from(Reject::UnknownHandle).into()),
     }
-}
-
-/// Whether only the room was refused: the caller is in none, in several, or in one that ended.
-/// Which one does not matter here.
-fn is_of_rooms(refusal: &Refusal) -> bool {
-    matches!(refusal.code, "room_ambiguous" | "chat_ended")
 }
 
 fn place(me: &Me) -> Value {

@@ -8,7 +8,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use chat_core::Position;
+use chat_core::{Position, Time};
 use chat_journal::Identity;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
 
@@ -20,8 +20,14 @@ const SCHEMA: &str = "
         realm BLOB NOT NULL, seed BLOB NOT NULL, secret BLOB NOT NULL
     ) STRICT;
     CREATE TABLE IF NOT EXISTS journal (
-        first INTEGER PRIMARY KEY, record BLOB NOT NULL
+        first INTEGER PRIMARY KEY, record BLOB NOT NULL, at INTEGER, kinds TEXT
     ) STRICT;
+    -- For people: a row for each entry. The server reads the records alone.
+    CREATE VIEW IF NOT EXISTS journal_v AS
+        SELECT first + entry.key AS position,
+            strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000000.0, 'unixepoch') AS time,
+            entry.value AS kind
+        FROM journal, json_each(kinds) AS entry;
 ";
 
 /// How long another program may lock the database before a commit fails.
@@ -136,11 +142,19 @@ impl Database {
         Ok(found.map(position))
     }
 
-    /// Appends a record, in a separate transaction.
-    pub(super) fn append(&self, first: Position, record: &[u8]) -> Result<(), rusqlite::Error> {
-        let insert = "INSERT INTO journal (first, record) VALUES (?1, ?2)";
+    /// Appends a record, in a separate transaction. `at` and `kinds` repeat its instant and the
+    /// kinds of its entries.
+    pub(super) fn append(
+        &self,
+        first: Position,
+        record: &[u8],
+        (at, kinds): (Time, &str),
+    ) -> Result<(), rusqlite::Error> {
+        let insert = "INSERT INTO journal (first, record, at, kinds) VALUES (?1, ?2, ?3, ?4)";
         let mut insert = self.connection.prepare_cached(insert)?;
-        insert.execute(params![key(first), record]).map(drop)
+        let at = i64::try_from(at.0).unwrap_or(i64::MAX);
+        insert.execute(params![key(first), record, at, kinds])?;
+        Ok(())
     }
 
     /// The record with this key.

@@ -13,6 +13,7 @@ use chat_journal::{
 
 use super::database::{Database, DatabaseError, Durability, is_certain};
 use super::folder::{self, Folder, FolderError, MarkFile};
+use super::kinds::kinds;
 use super::{Append, Fate, Journal, Later};
 
 /// The number of entries between two snapshots.
@@ -178,9 +179,9 @@ fn report(recovered: &Recovered, took: Duration) {
 }
 
 /// A folder with its database, for reading.
-struct Stored<'f> {
-    folder: &'f Path,
-    database: &'f Database,
+pub(super) struct Stored<'f> {
+    pub(super) folder: &'f Path,
+    pub(super) database: &'f Database,
 }
 
 impl Store for Stored<'_> {
@@ -315,7 +316,10 @@ impl Writer {
         let sealed = self.chain.seal(job.at, &job.entries);
         let first = sealed.first;
         let appended = match &self.database {
-            Some(database) => database.append(first, &sealed.bytes),
+            Some(database) => {
+                let eyes = (job.at, &*kinds(&job.entries));
+                database.append(first, &sealed.bytes, eyes)
+            }
             None => Err(rusqlite::Error::InvalidQuery),
         };
         if let Err(error) = appended {

@@ -5,6 +5,7 @@
 //! DIR/journal.db     the records (SQLite), with journal.db-wal beside it
 //! DIR/marks          the last position whose callers may have received answers
 //! DIR/snapshot-N     the state at position N; the newest two are kept
+//! DIR/history.db     past messages and memberships, derived from the journal: see `history`
 //! ```
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -68,9 +69,7 @@ impl Folder {
             let path = path.to_owned();
             move |error| FolderError::Io { path, error }
         };
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(PRIVATE_FOLDER);
-        builder.create(path).map_err(wrong(path))?;
+        private_folder(path).map_err(wrong(path))?;
         let file = path.join("lock");
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true);
@@ -112,8 +111,27 @@ impl Folder {
     /// The path of the database.
     #[must_use]
     pub(super) fn database(&self) -> PathBuf {
-        self.path.join("journal.db")
+        database_in(&self.path)
     }
+}
+
+/// Creates a folder for the server's own user, unless it exists.
+pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(PRIVATE_FOLDER);
+    builder.create(path)
+}
+
+/// Creates a file for the server's own user, which must not exist.
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(PRIVATE_FILE);
+    options.open(path)
+}
+
+/// The path of the database in a folder.
+pub(crate) fn database_in(folder: &Path) -> PathBuf {
+    folder.join("journal.db")
 }
 
 /// The file of marks, open for writing.
@@ -212,6 +230,6 @@ pub(super) fn set_aside(folder: &Path, position: Position) -> io::Result<()> {
     fs::rename(snapshot_path(folder, position), aside)
 }
 
-fn snapshot_path(folder: &Path, position: Position) -> PathBuf {
+pub(super) fn snapshot_path(folder: &Path, position: Position) -> PathBuf {
     folder.join(format!("{SNAPSHOT}{}", position.0))
 }

@@ -3,7 +3,7 @@
 use super::shown::one_line;
 use super::{Renderer, gaps};
 use crate::service::HandleUse;
-use crate::wire::{Event, Lost, Member, Notice, PastMessage, Payload, Said, User};
+use crate::wire::{Event, FoundMessage, Lost, Member, Notice, PastMessage, Payload, Said, User};
 
 impl Renderer<'_> {
     /// Writes a result; returns the suggested next call.
@@ -73,6 +73,9 @@ impl Renderer<'_> {
                 messages,
                 more,
             } => self.history(room_id, messages, *more),
+            Said::Found {
+                messages, before, ..
+            } => self.found(messages, *before),
             // Their texts have a fixed form, and are built elsewhere.
             Said::OnBreak { .. } | Said::Mood { .. } => "check".into(),
         }
@@ -277,14 +280,7 @@ impl Renderer<'_> {
             count(messages.len(), "message")
         ));
         for past in messages {
-            if let Payload::Message {
-                sender, message, ..
-            } = &past.payload
-            {
-                let user = self.user(sender);
-                let words = self.fence.enclose(message);
-                self.say(format!("[{}] {user}: {words}", past.room_seq));
-            }
+            self.past(&past.room_seq.to_string(), past);
         }
         match messages.first() {
             Some(first) if more => format!(
@@ -292,6 +288,34 @@ impl Renderer<'_> {
                 first.room_seq
             ),
             Some(_) | None => "check".into(),
+        }
+    }
+
+    fn found(&mut self, messages: &[FoundMessage], before: Option<u64>) -> String {
+        self.say(format!("{} found:", count(messages.len(), "message")));
+        for FoundMessage { room_id, past } in messages {
+            self.past(&format!("{room_id} {}", past.room_seq), past);
+        }
+        match (before, messages.first()) {
+            (Some(before), _) => format!("search {{\"before\": {before}}} for older ones"),
+            (None, Some(FoundMessage { room_id, past })) => format!(
+                "history {{\"room_id\": \"{room_id}\", \"before\": {}}} for what was said \
+                 before the first, or check",
+                past.room_seq
+            ),
+            (None, None) => "check".into(),
+        }
+    }
+
+    /// Writes a past message with its place.
+    fn past(&mut self, place: &str, past: &PastMessage) {
+        if let Payload::Message {
+            sender, message, ..
+        } = &past.payload
+        {
+            let user = self.user(sender);
+            let words = self.fence.enclose(message);
+            self.say(format!("[{place}] {user}: {words}"));
         }
     }
 }

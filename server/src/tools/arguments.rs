@@ -273,6 +273,14 @@ pub(super) const LIMIT: Argument<Option<u64>> = Argument(
     |all, name| all.integer(name, (1, MAX_PAGE)),
 );
 
+/// The largest number of messages of a search.
+pub(super) const FOUND: Argument<Option<u64>> = Argument(
+    "limit",
+    Optional,
+    || json!({ "type": "integer", "minimum": 1, "default": 20 }),
+    |all, name| all.integer(name, (1, MAX_PAGE)),
+);
+
 fn string() -> Value {
     json!({ "type": "string" })
 }

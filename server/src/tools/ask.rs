@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::{BreakKind, Command, EnterQueue, Read, Seq, Span, UserId};
+use chat_core::{BreakKind, Command, EnterQueue, Read, RoomId, Seq, Span, UserId};
 
 use super::arguments::{AFTER, EPOCH, MAX, MAX_PAGE, MESSAGE, ROOM, WAIT};
 use super::{Arguments, Tool};
@@ -17,6 +17,12 @@ const DEFAULT_ROOM: &str = "lobby";
 
 /// The default number of messages of `history`.
 pub(super) const DEFAULT_HISTORY: u64 = 50;
+
+/// The default number of messages of `search`.
+pub(super) const DEFAULT_FOUND: u64 = 20;
+
+/// The most characters of a search's query.
+const MAX_QUERY: usize = 200;
 
 /// A parsed call.
 #[derive(Clone, Debug)]
@@ -49,6 +55,21 @@ pub enum Ask {
     Read(Read),
     /// A read of the stress level, which may register its caller.
     Mood,
+    /// A search of past messages.
+    Search(Search),
+}
+
+/// A search of past messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// The words.
+    pub query: Arc<str>,
+    /// The room, if not all of the caller's.
+    pub room: Option<RoomId>,
+    /// The place before which to search, from an earlier answer.
+    pub before: Option<u64>,
+    /// The largest number of messages.
+    pub limit: usize,
 }
 
 impl Ask {
@@ -200,6 +221,24 @@ pub(super) fn check(after: Option<Seq>, wait: Option<u64>, max: Option<u64>) -> 
     })
 }
 
+pub(super) fn search(
+    query: Arc<str>,
+    room: Option<RoomId>,
+    before: Option<Seq>,
+    limit: Option<u64>,
+) -> Result<Ask, Refusal> {
+    if query.chars().count() > MAX_QUERY {
+        let told = format!("`query` may have at most {MAX_QUERY} characters");
+        return Err(Refusal::invalid(told));
+    }
+    Ok(Ask::Search(Search {
+        query,
+        room,
+        before: before.map(|before| before.0),
+        limit: page(limit.unwrap_or(DEFAULT_FOUND)),
+    }))
+}
+
 /// A page size.
 pub(super) fn page(most: u64) -> usize {
     usize::try_from(most).unwrap_or(usize::MAX)
@@ -252,6 +291,7 @@ mod tests {
                 ("user_id", "user_1"),
                 ("reason", "spam"),
                 ("excuse", "the cat"),
+                ("query", "tea"),
             ] {
                 values[name] = value.into();
             }

@@ -7,8 +7,8 @@ use chat_core::{BreakKind, Command, Read, RoomSeq};
 
 use super::Toolset::{self, Breaks, Pairing, Room};
 use super::arguments::{
-    AFTER, Arguments, BEFORE, EPOCH, EXCUSE, Fields, INTERESTS, LIMIT, MAX, MESSAGE, NEEDED_ROOM,
-    ROOM, USER, WAIT, needed_text, text,
+    AFTER, Arguments, BEFORE, EPOCH, EXCUSE, FOUND, Fields, INTERESTS, LIMIT, MAX, MESSAGE,
+    NEEDED_ROOM, ROOM, USER, WAIT, needed_text, text,
 };
 use super::ask::{self, Ask};
 use super::describe::Shape::{
@@ -205,6 +205,11 @@ tools! {
             limit: ask::page(limit.unwrap_or(ask::DEFAULT_HISTORY)),
         }),
         &[("room_id", Text), ("messages", Peers), ("more", Flag)];
+    Search "search" &[Room],
+        "Find messages with all these words, said while you were in the room. Newest first.",
+        (query: needed_text("query"), room: ROOM, before: BEFORE, limit: FOUND)
+            => ask::search(query, room, before, limit)?,
+        &[("messages", Peers), ("more", Flag), ("before", Whole)];
     Typing "typing" &[Pairing, Room],
         "Show the room that you are writing.",
         (room: ROOM) => Ask::Command(Command::Typing { room }),

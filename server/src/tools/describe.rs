@@ -151,6 +151,7 @@ mod tests {
             ("talking_stick", "holder"),
             ("list_users", "users"),
             ("history", "messages"),
+            ("search", "messages"),
         ];
         let mut expected = expected.map(|(tool, name)| (tool, name.to_owned(), true));
         let mut untrusted = untrusted;

@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::break_words::{Spoken, spoken};
 use super::event::{Event, Notice, Payload, events, notices, payload};
 use super::{User, public_id, timestamp};
-use crate::driver::{CallerContext, More};
+use crate::driver::{CallerContext, Me, More};
+use crate::history::Match;
 use crate::identity::{Handle, Secrets};
 
 /// The result of an accepted call.
@@ -94,6 +95,12 @@ pub enum Said {
         messages: Vec<PastMessage>,
         more: bool,
     },
+    Found {
+        messages: Vec<FoundMessage>,
+        more: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        before: Option<u64>,
+    },
     OnBreak {
         #[serde(flatten)]
         me: Option<Credentials>,
@@ -120,6 +127,16 @@ pub struct PastMessage {
     /// Its text and its sender.
     #[serde(flatten)]
     pub payload: Payload,
+}
+
+/// A message that a search found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FoundMessage {
+    /// Its room.
+    pub room_id: String,
+    /// The message.
+    #[serde(flatten)]
+    pub past: PastMessage,
 }
 
 /// The caller's identity, with its secrets.
@@ -364,19 +381,40 @@ fn read(answer: &Answer, me: UserId, newcomer: Option<Credentials>) -> Said {
     }
 }
 
+/// The result of a search, with the place before which the next page begins.
+pub(crate) fn found(found: &[Match], more: bool, me: Option<&Me>) -> Done {
+    let reader = me.map_or(UserId(0), |me| me.who.id);
+    let message = |found: &Match| FoundMessage {
+        room_id: found.event.room.to_string(),
+        past: past(&found.event, reader),
+    };
+    let said = Said::Found {
+        messages: found.iter().map(message).collect(),
+        more,
+        before: found.last().filter(|_| more).map(|last| last.id),
+    };
+    Done {
+        said,
+        unread: me.map_or(0, |me| me.unread),
+    }
+}
+
+fn past(event: &chat_core::Event, reader: UserId) -> PastMessage {
+    PastMessage {
+        room_seq: event.room_seq.0,
+        timestamp: timestamp(event.at),
+        payload: payload(event, reader),
+    }
+}
+
 fn history(
     room: RoomId,
     (messages, more): (&[std::sync::Arc<chat_core::Event>], bool),
     me: UserId,
 ) -> Said {
-    let past = |event: &std::sync::Arc<chat_core::Event>| PastMessage {
-        room_seq: event.room_seq.0,
-        timestamp: timestamp(event.at),
-        payload: payload(event, me),
-    };
     Said::History {
         room_id: room.to_string(),
-        messages: messages.iter().map(past).collect(),
+        messages: messages.iter().map(|event| past(event, me)).collect(),
         more,
     }
 }

@@ -1,5 +1,6 @@
 //! The binary with a journal folder, and a connection that may be cut at any byte.
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -25,13 +26,36 @@ pub(crate) struct Refused {
     pub(crate) why: String,
 }
 
-fn command(folder: &Path, words: &[&str]) -> Command {
+/// The binary, without settings from variables.
+fn binary() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_talking-stick"));
     for (name, _) in std::env::vars() {
         if name.starts_with("TALKING_STICK_") {
             command.env_remove(name);
         }
     }
+    command
+}
+
+/// The result of a command on a folder.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) why: String,
+}
+
+/// Runs a command on the folder of a journal.
+pub(crate) fn run(words: &[&OsStr]) -> Ran {
+    let output = binary().args(words).output().expect("the binary starts");
+    Ran {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).expect("text"),
+        why: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+fn command(folder: &Path, words: &[&str]) -> Command {
+    let mut command = binary();
     command
         .args(["--listen", "127.0.0.1:0", "--limit"])
         .arg("stick=optional,rate_limit={per_second: 100000, burst: 100000}")
@@ -112,6 +136,49 @@ impl Server {
         answer["handle"].as_str().expect("a handle").into()
     }
 
+    /// Calls a tool; returns the status and the answer.
+    pub(crate) fn call(&self, tool: &str, handle: &str, arguments: &Value) -> (u16, Value) {
+        let path = format!("/tools/{tool}");
+        let answer = self.connect().post(&path, handle, arguments);
+        answer.expect("it is answered")
+    }
+
+    /// Calls a tool that must succeed.
+    pub(crate) fn done(&self, tool: &str, handle: &str, arguments: &Value) -> Value {
+        let (status, answer) = self.call(tool, handle, arguments);
+        assert_eq!(status, 200, "{tool} {arguments}: {answer}");
+        answer
+    }
+
+    /// Says these texts in the caller's only room.
+    pub(crate) fn say(&self, handle: &str, texts: impl IntoIterator<Item = String>) {
+        let mut connection = self.connect();
+        for text in texts {
+            let body = json!({ "message": text });
+            let (status, answer) = connection.post("/send", handle, &body).expect("an answer");
+            assert_eq!(status, 200, "{answer}");
+        }
+    }
+
+    /// Pages through the whole history of a room; returns its texts, the oldest first.
+    pub(crate) fn history(&self, handle: &str, room: &str, limit: u64) -> Vec<String> {
+        let mut texts = Vec::new();
+        let mut before = Value::Null;
+        loop {
+            let arguments = json!({ "room_id": room, "before": before, "limit": limit });
+            let page = self.done("history", handle, &arguments);
+            let messages = page["messages"].as_array().expect("a page");
+            assert!(messages.len() as u64 <= limit, "{page}");
+            let older = messages.iter().rev().map(text_of);
+            texts.extend(older);
+            if page["more"] == false {
+                texts.reverse();
+                return texts;
+            }
+            before = messages[0]["room_seq"].clone();
+        }
+    }
+
     /// Reads the inbox to its end. Returns the texts so far with those after `after`, and the
     /// position for the next read.
     pub(crate) fn inbox(
@@ -188,4 +255,9 @@ impl Connection {
         let read = self.0.read_line(&mut line).ok()?;
         (read > 0).then(|| line.trim_end().to_owned())
     }
+}
+
+/// The text of a message.
+pub(crate) fn text_of(message: &Value) -> String {
+    message["message"].as_str().expect("a text").into()
 }

@@ -1,6 +1,8 @@
 //! A server that is killed and restarted on its journal keeps everything it accepted.
 
 mod client;
+mod past;
+mod upkeep;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -69,6 +71,11 @@ fn what_was_accepted_outlives_a_kill() {
         server = Server::start(folder.path(), &[]);
         (heard, after) = server.inbox(&reader, heard, after);
     }
+    assert_eq!(
+        server.history(&reader, "room_1", 90),
+        heard,
+        "the history has every message once, in order"
+    );
     let mut seen = BTreeSet::new();
     for text in &heard {
         assert!(seen.insert(text), "heard twice: {text}");

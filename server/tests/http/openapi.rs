@@ -159,7 +159,7 @@ fn example(schema: &Value, room: &str, name: &str) -> Value {
     for key in properties.keys() {
         let value = match &**key {
             "username" => json!(name),
-            "message" | "text" | "reason" | "excuse" => json!("hello"),
+            "message" | "text" | "reason" | "excuse" | "query" => json!("hello"),
             "user_id" => json!("user_999"),
             "room_id" => json!(room),
             "delay" | "wait_seconds" => json!(0),

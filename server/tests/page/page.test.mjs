@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { GUEST, OPERATOR, agent, endServers, everywhere, launch, person, serve, wire } from './stage.mjs';
+import { GUEST, OPERATOR, agent, endServers, everywhere, launch, person, serve, sound, wire } from './stage.mjs';
 
 let browser;
 let server;
@@ -90,6 +90,40 @@ describe('a room with a stick', () => {
     await button(ann.page, 'Stop waiting').click();
     await button(ann.page, 'Ask for the stick').waitFor();
     await ann.close();
+  });
+
+  test('what was said is found again, on a phone', async () => {
+    const kept = await serve({ data: 'search', limits: ['stick=optional'] });
+    const ann = await person(browser, kept.url, { width: 390, height: 844 });
+    const early = await agent(kept.url, 'Early', 'finds');
+    await early.say('A needle from before');
+    await ann.join('Ann', 'finds');
+    const bot = await agent(kept.url, '<b>Bot</b>', 'finds');
+    const hostile = 'needle <img src=x onerror=alert(1)> \u202Eback';
+    for (let n = 0; n < 24; n += 1) await bot.tool('send_message', { room_id: bot.id, message: n === 3 ? hostile : `Needle ${n} in hay` });
+    await bot.tool('send_message', { room_id: bot.id, message: 'only hay' });
+    await ann.said('only hay');
+
+    await button(ann.page, 'Search').click();
+    await ann.page.getByLabel('Words to find').fill('NEEDLE');
+    await ann.page.getByLabel('Words to find').press('Enter');
+    await ann.page.getByText('The newest 20 messages with NEEDLE').waitFor();
+    const texts = () => ann.page.locator('.finder .text').allTextContents();
+    assert.equal((await texts())[0], 'Needle 23 in hay');
+    await sound(ann.page, 'search-390');
+    await button(ann.page, 'Older ones').click();
+    await ann.page.getByText('24 messages with NEEDLE').waitFor();
+    assert.ok((await texts()).includes(hostile));
+    assert.equal(await ann.page.locator('.finder img').count(), 0);
+    await everywhere(ann.page, 'search');
+
+    await ann.page.getByLabel('Words to find').fill('straw');
+    await button(ann.page, 'Find').click();
+    await ann.page.getByText('Nothing with straw was said while you were here.').waitFor();
+    await button(ann.page, 'Back').click();
+    await ann.said('only hay');
+    await ann.close();
+    await kept.stop();
   });
 
   test('hostile words are words', async () => {

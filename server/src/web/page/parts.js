@@ -35,6 +35,16 @@ export function Clock({ at }) {
   return h('time', { datetime: at, title: date.toLocaleString() }, short);
 }
 
+// An entry of a log: a message, or an event in words. `goesOn`: its sender also sent the one before.
+export function Entry({ entry, goesOn: again }) {
+  if (entry.kind !== 'message') return h('p', { class: 'told', dir: 'auto' }, entry.who && h(Words, null, entry.who), entry.text, ' ', h(Clock, { at: entry.at }));
+  return h('div', { class: `entry ${entry.mine ? 'mine' : ''} ${again ? 'again' : ''}` },
+    h('p', { class: again ? 'hidden' : 'by' },
+      !entry.mine && h(Badge, { user: entry.sender }),
+      entry.mine ? 'You' : h(Words, null, entry.sender.display_name), h(Clock, { at: entry.at })),
+    h('div', { class: 'bubble' }, h('p', { class: 'text', dir: 'auto' }, entry.text)));
+}
+
 export const count = (n, one, many = `${one}s`) => `${n.toLocaleString()} ${n === 1 ? one : many}`;
 
 // A duration, from seconds.

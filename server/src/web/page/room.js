@@ -29,6 +29,8 @@ export function newRoom({ id, kind, name, partner = null, text = '', draft = [] 
     draft,
     unread: 0,
     turnsLeft: null,
+    // The open search: { query, asked, found, more, before }; null without one.
+    search: null,
     // Why the user is muted, or why the room ended.
     muted: null,
     ended: null,

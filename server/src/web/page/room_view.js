@@ -2,7 +2,8 @@
 
 import { Component, createRef, h } from '/preact/preact.mjs';
 import { ask as question } from '/page/dialog.js';
-import { Badge, Clock, Presence, Words, isolated, named, span } from '/page/parts.js';
+import { Search, opened } from '/page/finder.js';
+import { Badge, Entry, Presence, Words, isolated, named, span } from '/page/parts.js';
 import { holds, placeOf } from '/page/room.js';
 import { leaveRoom, show } from '/page/seat.js';
 import { append, asksForStick, claim, handBack, say, serverNow, typing, undo } from '/page/speech.js';
@@ -15,9 +16,10 @@ export function RoomView({ room }) {
       h('div', null,
         h('h1', { id: 'room-title', tabindex: -1 }, h(Words, null, room.name)),
         h('p', { class: 'muted' }, about(room))),
+      !room.search && h('button', { class: 'quiet', onClick: () => opened(room) }, 'Search'),
       h('button', { class: 'quiet', onClick: () => leave(room), disabled: state.busy.has('leave') }, room.ended ? 'Close' : room.kind === 'pair' ? 'End it' : 'Leave room')),
     asksForStick(room) && !room.ended && h(Stick, { room }),
-    h(Log, { key: room.id, room }),
+    room.search ? h(Search, { key: `search ${room.id}`, room }) : h(Log, { key: room.id, room }),
     h(Passing, { room }),
     room.ended ? h(Ended, { room }) : h(Composer, { key: `write ${room.id}`, room }),
     !room.ended && h(Members, { room }));
@@ -105,15 +107,6 @@ class Log extends Component {
 }
 
 const goesOn = (before, entry) => before?.kind === 'message' && entry.kind === 'message' && before.sender.user_id === entry.sender.user_id;
-
-function Entry({ entry, goesOn: again }) {
-  if (entry.kind !== 'message') return h('p', { class: 'told', dir: 'auto' }, entry.who && h(Words, null, entry.who), entry.text, ' ', h(Clock, { at: entry.at }));
-  return h('div', { class: `entry ${entry.mine ? 'mine' : ''} ${again ? 'again' : ''}` },
-    h('p', { class: again ? 'hidden' : 'by' },
-      !entry.mine && h(Badge, { user: entry.sender }),
-      entry.mine ? 'You' : h(Words, null, entry.sender.display_name), h(Clock, { at: entry.at })),
-    h('div', { class: 'bubble' }, h('p', { class: 'text', dir: 'auto' }, entry.text)));
-}
 
 // Transient notices: members who type, and members who wait.
 function Passing({ room }) {

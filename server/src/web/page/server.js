@@ -85,4 +85,4 @@ export async function call(tool, body, { tries = TRIES } = {}) {
   }
 }
 
-const reads = (tool) => tool === 'list_users' || tool === 'history' || tool === 'check';
+const reads = (tool) => tool === 'list_users' || tool === 'history' || tool === 'search' || tool === 'check';

@@ -1,0 +1,199 @@
+//! The history: messages and memberships of the past in `history.db`, beside the journal.
+//!
+//! ```text
+//! driver ──► journal.db ──(its own thread reads records)──► follower ──► history.db
+//!                                                                            ▲
+//! history, search ── wait until the follower has caught up, then read ───────┘
+//! ```
+//!
+//! A commit never waits for it. The follower replays the records in a state of its own, which takes
+//! as much memory as the server's.
+
+mod followed;
+mod follower;
+mod past;
+mod progress;
+mod retention;
+mod tables;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use chat_core::{Config, Position, RoomId, RoomSeq, UserId};
+use chat_journal::Identity;
+use tokio::sync::Mutex;
+
+use crate::clock::Clock;
+use follower::Follower;
+use past::PastReader;
+use progress::Progress;
+
+pub use followed::Followed;
+pub(crate) use past::{Match, Past, PastReading, QueryWords};
+pub use retention::{Keep, Retention};
+
+/// How long a read waits for the follower, and for its turn.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long a read of a room may take.
+const READ: Duration = Duration::from_secs(2);
+
+/// How long a search may take.
+const SEARCH: Duration = Duration::from_secs(1);
+
+/// How long a shutdown waits for the follower.
+const LAST_WRITES: Duration = Duration::from_secs(3);
+
+/// The file of the tables.
+pub(crate) fn path_in(folder: &Path) -> PathBuf {
+    folder.join("history.db")
+}
+
+/// The history of a server. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct History(Arc<HistoryParts>);
+
+#[derive(Debug)]
+struct HistoryParts {
+    progress: Arc<Progress>,
+    /// A slow search does not hold up the reads of rooms.
+    rooms: Arc<Mutex<Slot>>,
+    searches: Arc<Mutex<Slot>>,
+}
+
+/// A connection, opened at its first use and after an error.
+#[derive(Debug)]
+struct Slot {
+    path: PathBuf,
+    reader: Option<PastReader>,
+}
+
+/// Why the past cannot be read now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unread {
+    /// The follower has not caught up.
+    #[error("the history is still being written")]
+    Behind,
+    /// It takes too long.
+    #[error("it takes too long")]
+    Slow,
+    /// The file cannot be read.
+    #[error("the history cannot be read")]
+    Broken,
+}
+
+impl History {
+    /// Starts to follow the journal in this folder, which ends at `end`. The second value is
+    /// notified when the follower has ended.
+    ///
+    /// # Errors
+    /// The system has no thread for it.
+    pub(crate) fn start(
+        folder: &Path,
+        identity: &Identity,
+        config: &Config,
+        (retention, end): (Retention, Position),
+    ) -> std::io::Result<(Self, Receiver<()>)> {
+        let progress = Arc::new(Progress::new(end));
+        let follower = Follower {
+            folder: folder.into(),
+            identity: identity.clone(),
+            config: config.clone(),
+            retention,
+            clock: Clock::start(),
+            progress: Arc::clone(&progress),
+        };
+        let (end, ended) = channel();
+        thread::Builder::new()
+            .name("history".into())
+            .spawn(move || {
+                follower.run();
+                // A shutdown that has timed out no longer receives.
+                let _ = end.send(());
+            })?;
+        let slot = || {
+            Arc::new(Mutex::new(Slot {
+                path: path_in(folder),
+                reader: None,
+            }))
+        };
+        let shared = HistoryParts {
+            progress,
+            rooms: slot(),
+            searches: slot(),
+        };
+        Ok((Self(Arc::new(shared)), ended))
+    }
+
+    /// The number of entries of the journal that the history lacks.
+    #[must_use]
+    pub fn lag(&self) -> u64 {
+        self.0.progress.lag()
+    }
+
+    /// Whether the participant is or was a member of the room.
+    pub(crate) async fn was_in(&self, user: UserId, room: RoomId) -> Result<bool, Unread> {
+        self.read(&self.0.rooms, READ, move |past| past.was_in(user, room))
+            .await
+    }
+
+    /// The room's messages before `before`, the newest first.
+    pub(crate) async fn room(
+        &self,
+        room: RoomId,
+        before: Option<RoomSeq>,
+        reading: PastReading,
+    ) -> Result<Past, Unread> {
+        let work = move |past: &PastReader| past.room(room, before, &reading);
+        self.read(&self.0.rooms, READ, work).await
+    }
+
+    /// The messages with all of these words, the newest first, and whether there are older ones.
+    pub(crate) async fn search(
+        &self,
+        words: QueryWords,
+        place: (Option<RoomId>, Option<u64>),
+        reading: PastReading,
+    ) -> Result<(Vec<Match>, bool), Unread> {
+        let work = move |past: &PastReader| past.search(&words, place, &reading);
+        self.read(&self.0.searches, SEARCH, work).await
+    }
+
+    /// Reads when the history has everything that is committed now.
+    async fn read<T: Send + 'static>(
+        &self,
+        slot: &Arc<Mutex<Slot>>,
+        limit: Duration,
+        work: impl FnOnce(&PastReader) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Unread> {
+        if !self.0.progress.catch_up(PATIENCE).await {
+            return Err(Unread::Behind);
+        }
+        let turn = tokio::time::timeout(PATIENCE, Arc::clone(slot).lock_owned());
+        let mut slot = turn.await.map_err(|_| Unread::Slow)?;
+        let read = tokio::task::spawn_blocking(move || {
+            let mut reader = match slot.reader.take() {
+                Some(reader) => reader,
+                None => PastReader::open(&slot.path)?,
+            };
+            reader.until(Instant::now() + limit)?;
+            let read = work(&reader);
+            // After an error the file may be another one.
+            if read.is_ok() {
+                slot.reader = Some(reader);
+            }
+            read
+        });
+        let read = read.await.map_err(|_| Unread::Broken)?;
+        read.map_err(|error: rusqlite::Error| match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::OperationInterrupted) => Unread::Slow,
+            Some(_) | None => {
+                tracing::error!(%error, "the history cannot be read");
+                Unread::Broken
+            }
+        })
+    }
+}

@@ -1,0 +1,71 @@
+//! A journal whose commits the history follows.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::Instant;
+
+use chat_core::{Entry, Hub, Position, Time};
+
+use super::{History, LAST_WRITES};
+use crate::journal::{Append, Fate, Journal, Later};
+
+/// A journal that reports its commits to a history.
+pub struct Followed {
+    journal: Box<dyn Journal>,
+    history: History,
+    /// Notified when the follower has ended.
+    ended: Receiver<()>,
+    /// The number of entries in flight.
+    entries: Arc<AtomicU64>,
+}
+
+impl Followed {
+    /// Lets the history follow the journal.
+    #[must_use]
+    pub fn new(journal: Box<dyn Journal>, history: History, ended: Receiver<()>) -> Self {
+        Self {
+            journal,
+            history,
+            ended,
+            entries: Arc::default(),
+        }
+    }
+}
+
+impl History {
+    /// Receives the fate of a batch with this number of entries.
+    fn note(&self, fate: Fate, entries: u64) {
+        if let Fate::Committed { first, .. } = fate {
+            let last = Position(first.0 + entries.saturating_sub(1));
+            self.0.progress.commit(last);
+        }
+    }
+}
+
+impl Journal for Followed {
+    fn attach(&mut self, later: Later) {
+        let (history, entries) = (self.history.clone(), Arc::clone(&self.entries));
+        self.journal.attach(Later::new(move |fate| {
+            history.note(fate, entries.load(Ordering::Relaxed));
+            later.tell(fate);
+        }));
+    }
+
+    fn append(&mut self, now: Time, batch: &[Entry]) -> Append {
+        self.entries.store(batch.len() as u64, Ordering::Relaxed);
+        let appended = self.journal.append(now, batch);
+        if let Append::Settled(fate) = appended {
+            self.history.note(fate, batch.len() as u64);
+        }
+        appended
+    }
+
+    fn close(&mut self, hub: &Hub) {
+        self.journal.close(hub);
+        self.history.0.progress.stop(Instant::now() + LAST_WRITES);
+        if self.ended.recv_timeout(LAST_WRITES).is_err() {
+            tracing::warn!("the history is not complete; the next start goes on with it");
+        }
+    }
+}

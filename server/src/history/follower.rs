@@ -1,0 +1,385 @@
+//! Follows the journal: replays its records in a state of its own, and writes the events that they
+//! cause to the tables.
+//!
+//! It reads from the journal's file and not from a queue, so a slow disk or a long pause costs no
+//! memory: it only makes the history older. On any error it begins again at the place of the
+//! tables.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chat_core::{Body, Config, Hub, Position};
+use chat_journal::{Broken, Chain, Identity, Record, Snapshot};
+
+use super::progress::{Progress, Woken};
+use super::retention::{Load, Retention};
+use super::tables::{Fact, Reached, Tables};
+use crate::clock::Clock;
+use crate::journal::{DatabaseError, JournalReader};
+
+/// The pause after an error.
+const RETRY: Duration = Duration::from_secs(10);
+
+/// The pause after damaged tables were renamed.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// The number of records below which the follower lets more of them come before it goes on.
+const FEW: usize = 64;
+
+/// The longest pause without new records: old messages are deleted at least this often.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// Why the history does not follow the journal.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FollowError {
+    #[error("{0}")]
+    Tables(#[from] rusqlite::Error),
+    #[error("{0}")]
+    Journal(#[from] DatabaseError),
+    #[error("{0}")]
+    Folder(#[from] io::Error),
+    #[error("no record and no snapshot continues position {}: {why}", after.0)]
+    Gap { after: Position, why: String },
+}
+
+/// Where the history is, and where it comes from.
+#[derive(Debug)]
+pub(super) struct Follower {
+    /// The folder of the journal, and of the tables.
+    pub(super) folder: PathBuf,
+    pub(super) identity: Identity,
+    /// The limits of a journal whose first record is missing because there is none yet.
+    pub(super) config: Config,
+    pub(super) retention: Retention,
+    pub(super) clock: Clock,
+    pub(super) progress: Arc<Progress>,
+}
+
+/// The open files, and the state after the last record that was read.
+struct Following {
+    journal: JournalReader,
+    tables: Tables,
+    chain: Chain,
+    hub: Hub,
+}
+
+impl Follower {
+    /// Follows the journal until the server stops.
+    pub(super) fn run(self) {
+        let mut following = None;
+        loop {
+            let pause = match self.turn(&mut following) {
+                Ok(true) if !self.progress.is_late() => continue,
+                Ok(_) => IDLE,
+                Err(error) => {
+                    tracing::error!(%error, "the history does not follow the journal; it tries again");
+                    following = None;
+                    match is_damaged(&error) {
+                        true => self.set_aside(),
+                        false => RETRY,
+                    }
+                }
+            };
+            let last = following.as_ref().map(|found| found.chain.last());
+            let woken = self.progress.sleep(last, pause);
+            let ends = woken == Woken::ToStop || self.progress.is_late();
+            if (ends || woken == Woken::Idle)
+                && let Some(Err(error)) = following.as_ref().map(|found| found.tables.rest())
+            {
+                tracing::warn!(%error, "the history's WAL could not be emptied");
+            }
+            if ends {
+                return;
+            }
+        }
+    }
+
+    /// Reads and writes some records, or deletes some old messages. Returns whether there is more
+    /// to do.
+    fn turn(&self, following: &mut Option<Following>) -> Result<bool, FollowError> {
+        let found = match following {
+            Some(found) => found,
+            None => following.insert(self.begin()?),
+        };
+        let records = match found.step() {
+            Err(FollowError::Gap { after, why }) => {
+                tracing::warn!(
+                    after = after.0,
+                    why,
+                    "the history cannot follow the records"
+                );
+                let next = self.skip(&found.journal, &mut found.tables, after)?;
+                found.set(next);
+                FEW
+            }
+            records => records?,
+        };
+        let last = found.chain.last();
+        let load = if records == 0 { Load::Low } else { Load::High };
+        let now = self.clock.now();
+        let trimmed = found.tables.trim(self.retention, now, load)?;
+        self.progress.reached(last);
+        if records < FEW && !trimmed {
+            self.progress.linger(last);
+        }
+        Ok(records > 0 || trimmed)
+    }
+
+    /// Opens the files, and finds the state at the place of the tables.
+    fn begin(&self) -> Result<Following, FollowError> {
+        let journal = JournalReader::open(&self.folder)?;
+        let mut tables = Tables::open(&super::path_in(&self.folder), self.identity.realm)?;
+        let committed = self.progress.committed();
+        if tables.place()?.position > committed {
+            tracing::warn!(
+                position = committed.0,
+                "the journal has lost its end, and the history is cut to it"
+            );
+            tables.cut(committed)?;
+        }
+        let place = tables.place()?;
+        self.progress.reached(place.position);
+        let (chain, hub) = self.start(&journal, &mut tables, place.position)?;
+        let mut following = Following {
+            journal,
+            tables,
+            chain,
+            hub,
+        };
+        match following.replay_to(&place)? {
+            Replayed::There => {}
+            Replayed::Unreadable => {
+                let Following {
+                    journal, tables, ..
+                } = &mut following;
+                let next = self.skip(journal, tables, place.position)?;
+                following.set(next);
+            }
+            Replayed::Elsewhere => {
+                tracing::error!("the history is of another journal, and is built anew");
+                let Following {
+                    journal, tables, ..
+                } = &mut following;
+                tables.create(self.identity.realm)?;
+                let next = self.start(journal, tables, Position(0))?;
+                following.set(next);
+            }
+        }
+        following.hub.collect_posted();
+        Ok(following)
+    }
+
+    /// A state from which records lead to this position, or beyond it if they are gone.
+    fn start(
+        &self,
+        journal: &JournalReader,
+        tables: &mut Tables,
+        position: Position,
+    ) -> Result<(Chain, Hub), FollowError> {
+        match self.before(journal, position)? {
+            Some(found) => Ok(found),
+            None => self.skip(journal, tables, position),
+        }
+    }
+
+    /// The newest state at or before this position from which records lead to it.
+    fn before(
+        &self,
+        journal: &JournalReader,
+        position: Position,
+    ) -> Result<Option<(Chain, Hub)>, FollowError> {
+        for snapshot in journal.snapshots()? {
+            if snapshot <= position
+                && let Some(found) = self.snapshot(journal, snapshot)?
+            {
+                return Ok(Some(found));
+            }
+        }
+        let is_whole = match journal.first()? {
+            Some(first) => first == Position(1),
+            None => journal.snapshots()?.is_empty(),
+        };
+        Ok(is_whole.then(|| {
+            let hub = Hub::new(self.config.clone(), self.identity.seed);
+            (Chain::new(&self.identity), hub)
+        }))
+    }
+
+    /// The state of a snapshot, unless it is damaged, or was replaced meanwhile.
+    fn snapshot(
+        &self,
+        journal: &JournalReader,
+        position: Position,
+    ) -> Result<Option<(Chain, Hub)>, FollowError> {
+        let file = match journal.snapshot(position) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        match Snapshot::read(&self.identity, &file) {
+            Ok(Snapshot { chain, hub }) => Ok(Some((chain, hub))),
+            Err(error) => {
+                tracing::warn!(%error, position = position.0, "a snapshot cannot be used");
+                Ok(None)
+            }
+        }
+    }
+
+    /// Continues at the oldest snapshot after this position, because the records before it are gone.
+    fn skip(
+        &self,
+        journal: &JournalReader,
+        tables: &mut Tables,
+        after: Position,
+    ) -> Result<(Chain, Hub), FollowError> {
+        for position in journal.snapshots()?.into_iter().rev() {
+            if position > after
+                && let Some((chain, hub)) = self.snapshot(journal, position)?
+            {
+                let rooms: Vec<_> = hub.kept_rooms().collect();
+                tables.skip_to(&rooms, &place_of(&chain))?;
+                tracing::warn!(
+                    after = after.0,
+                    to = position.0,
+                    "records are gone: the history has what a snapshot held of them"
+                );
+                return Ok((chain, hub));
+            }
+        }
+        Err(FollowError::Gap {
+            after,
+            why: "no later snapshot can be used".into(),
+        })
+    }
+
+    /// Renames damaged tables, so that the next attempt builds them anew. Returns the pause before it.
+    fn set_aside(&self) -> Duration {
+        let path = super::path_in(&self.folder);
+        for end in ["", "-wal", "-shm"] {
+            let name = |middle: &str| {
+                let mut name = path.clone().into_os_string();
+                name.push(middle);
+                name.push(end);
+                name
+            };
+            // Absent files need no renaming; another error shows at the next attempt.
+            let _ = std::fs::rename(name(""), name(".damaged"));
+        }
+        AGAIN
+    }
+}
+
+impl Following {
+    /// Continues from another state.
+    fn set(&mut self, (chain, hub): (Chain, Hub)) {
+        (self.chain, self.hub) = (chain, hub);
+        self.hub.collect_posted();
+    }
+
+    /// Replays the records up to this place, which the tables have.
+    fn replay_to(&mut self, place: &Reached) -> Result<Replayed, FollowError> {
+        while self.chain.last() < place.position {
+            let batch = self.journal.batch(self.chain.last())?;
+            if batch.is_empty() {
+                return Ok(Replayed::Unreadable);
+            }
+            for (_, bytes) in batch {
+                if self.chain.last() >= place.position {
+                    break;
+                }
+                let Ok(record) = self.chain.follow(&bytes) else {
+                    return Ok(Replayed::Unreadable);
+                };
+                for entry in &record.entries {
+                    // The outcome reached its caller, or nobody.
+                    let _ = self.hub.handle(record.at, entry);
+                    while self.hub.poll_effect().is_some() {}
+                }
+            }
+        }
+        let link = self.chain.tip().to_bytes();
+        let is_known = place.link.as_ref().is_none_or(|known| *known == link);
+        // Beyond the place, the state is the one of a snapshot that the tables have.
+        Ok(match self.chain.last() == place.position && !is_known {
+            true => Replayed::Elsewhere,
+            false => Replayed::There,
+        })
+    }
+
+    /// Writes the events of the next records. Returns the number of records.
+    fn step(&mut self) -> Result<usize, FollowError> {
+        let batch = self.journal.batch(self.chain.last())?;
+        if batch.is_empty() {
+            return Ok(0);
+        }
+        let records = batch.len();
+        let mut facts = Vec::new();
+        let mut gap = None;
+        for (at, bytes) in batch {
+            let after = self.chain.last();
+            let followed = match at == after.next() {
+                true => self.chain.follow(&bytes),
+                false => Err(Broken::Content(format!("it is at position {}", at.0))),
+            };
+            match followed {
+                Ok(record) => self.apply(&record, &mut facts),
+                Err(broken) => {
+                    let why = broken.to_string();
+                    gap = Some(FollowError::Gap { after, why });
+                    break;
+                }
+            }
+        }
+        self.tables.write(&facts, &place_of(&self.chain))?;
+        gap.map_or(Ok(records), Err)
+    }
+
+    fn apply(&mut self, record: &Record, facts: &mut Vec<Fact>) {
+        for entry in &record.entries {
+            // The outcome reached its caller, or nobody.
+            let _ = self.hub.handle(record.at, entry);
+            while self.hub.poll_effect().is_some() {}
+            let position = self.hub.position();
+            for event in self.hub.take_posted() {
+                let begins = matches!(event.body, Body::Joined(_));
+                let name = self.hub.room_name(event.room).filter(|_| begins);
+                facts.push(Fact {
+                    position,
+                    room_name: name.map(Arc::from),
+                    event,
+                });
+            }
+        }
+    }
+}
+
+/// The result of a replay up to the place of the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Replayed {
+    /// The state is the one at the place.
+    There,
+    /// A record is missing, damaged, or of another version.
+    Unreadable,
+    /// The journal at the place is not the one that the tables follow.
+    Elsewhere,
+}
+
+fn place_of(chain: &Chain) -> Reached {
+    Reached {
+        position: chain.last(),
+        link: Some(chain.tip().to_bytes().to_vec()),
+    }
+}
+
+/// Whether the tables have to be built anew.
+fn is_damaged(error: &FollowError) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    let FollowError::Tables(error) = error else {
+        return false;
+    };
+    matches!(
+        error.sqlite_error_code(),
+        Some(DatabaseCorrupt | NotADatabase)
+    )
+}

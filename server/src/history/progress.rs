@@ -1,0 +1,141 @@
+//! How far the journal and the history are, for the threads that wait for one another.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use chat_core::Position;
+use tokio::sync::watch;
+
+/// How long the follower lets records come, so that it writes many at once under load.
+const LINGER: Duration = Duration::from_millis(20);
+
+/// The positions of the journal and of the history.
+#[derive(Debug)]
+pub(super) struct Progress {
+    state: Mutex<Positions>,
+    moved: Condvar,
+    reached: watch::Sender<Position>,
+}
+
+#[derive(Debug)]
+struct Positions {
+    /// The last position of the journal.
+    committed: Position,
+    /// The last position that a reader waits for.
+    wanted: Position,
+    /// The follower sleeps until the next commit.
+    sleeps: bool,
+    /// The server stops: the follower ends at the end of the journal, or at this instant.
+    stop: Option<Instant>,
+}
+
+/// Why the follower is awake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Woken {
+    /// To follow the journal.
+    ToFollow,
+    /// Nothing happened.
+    Idle,
+    /// To end.
+    ToStop,
+}
+
+impl Progress {
+    pub(super) fn new(committed: Position) -> Self {
+        Self {
+            state: Mutex::new(Positions {
+                committed,
+                wanted: Position(0),
+                sleeps: false,
+                stop: None,
+            }),
+            moved: Condvar::new(),
+            reached: watch::Sender::new(Position(0)),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Positions> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The journal has entries up to this position.
+    pub(super) fn commit(&self, last: Position) {
+        let mut state = self.state();
+        state.committed = state.committed.max(last);
+        if std::mem::take(&mut state.sleeps) {
+            self.moved.notify_all();
+        }
+    }
+
+    /// The last position of the journal.
+    pub(super) fn committed(&self) -> Position {
+        self.state().committed
+    }
+
+    /// The history has the events up to this position.
+    pub(super) fn reached(&self, last: Position) {
+        self.reached.send_if_modified(|reached| {
+            let moved = *reached != last;
+            *reached = last;
+            moved
+        });
+    }
+
+    /// The number of entries that the history lacks.
+    pub(super) fn lag(&self) -> u64 {
+        let reached = self.reached.borrow().0;
+        self.committed().0.saturating_sub(reached)
+    }
+
+    /// Waits until the history has all of the journal's present entries. False if that takes longer
+    /// than `limit`.
+    pub(super) async fn catch_up(&self, limit: Duration) -> bool {
+        let position = {
+            let mut state = self.state();
+            state.wanted = state.committed;
+            self.moved.notify_all();
+            state.committed
+        };
+        let mut reached = self.reached.subscribe();
+        let waited = reached.wait_for(|reached| *reached >= position);
+        matches!(tokio::time::timeout(limit, waited).await, Ok(Ok(_)))
+    }
+
+    /// Lets the follower end at the end of the journal, or at this instant.
+    pub(super) fn stop(&self, by: Instant) {
+        self.state().stop = Some(by);
+        self.moved.notify_all();
+    }
+
+    /// Whether the follower must end now.
+    pub(super) fn is_late(&self) -> bool {
+        self.state().stop.is_some_and(|by| by <= Instant::now())
+    }
+
+    /// Lets more records come, unless a reader waits for those after `last`.
+    pub(super) fn linger(&self, last: Position) {
+        let state = self.state();
+        let waits = |state: &mut Positions| state.wanted <= last && state.stop.is_none();
+        // Neither the time nor a poisoned lock matters here.
+        drop(self.moved.wait_timeout_while(state, LINGER, waits));
+    }
+
+    /// Sleeps until the journal has records after `last`, at most for `pause`. Without a `last`, for
+    /// all of it.
+    pub(super) fn sleep(&self, last: Option<Position>, pause: Duration) -> Woken {
+        let mut state = self.state();
+        state.sleeps = last.is_some();
+        let rests = |state: &mut Positions| {
+            state.stop.is_none() && last.is_none_or(|last| state.committed <= last)
+        };
+        let slept = self.moved.wait_timeout_while(state, pause, rests);
+        let (mut state, _) = slept.unwrap_or_else(PoisonError::into_inner);
+        state.sleeps = false;
+        let is_behind = last.is_some_and(|last| state.committed > last);
+        match state.stop {
+            _ if is_behind => Woken::ToFollow,
+            Some(_) => Woken::ToStop,
+            None => Woken::Idle,
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Deletes old messages, in small batches, so that reads go on.
+
+use std::str::FromStr;
+
+use chat_core::{Span, Time};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+use super::tables::{Tables, signed, unsigned};
+
+/// The largest number of rows that one transaction deletes.
+const BATCH: u64 = 500;
+
+/// A limit that may be absent: a value, or `none`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep<T> {
+    /// Up to this.
+    UpTo(T),
+    /// Everything.
+    All,
+}
+
+/// How long messages stay in the history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// The largest age of a message.
+    pub age: Keep<Span>,
+    /// The largest number of messages.
+    pub messages: Keep<u64>,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self {
+            age: Keep::All,
+            messages: Keep::UpTo(1_000_000),
+        }
+    }
+}
+
+impl<'de, T> Deserialize<'de> for Keep<T>
+where
+    Self: FromStr<Err = String>,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// A value of the settings' file.
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Value {
+            Number(u64),
+            Text(String),
+        }
+        let text = match Value::deserialize(deserializer)? {
+            Value::Number(number) => number.to_string(),
+            Value::Text(text) => text,
+        };
+        text.parse().map_err(D::Error::custom)
+    }
+}
+
+impl FromStr for Keep<Span> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self::All),
+            text => Span::parse(text).map(Self::UpTo),
+        }
+    }
+}
+
+impl FromStr for Keep<u64> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse()) {
+            ("none", _) => Ok(Self::All),
+            (_, Ok(number)) => Ok(Self::UpTo(number)),
+            (_, Err(_)) => Err(format!("{text} is neither a number of messages nor `none`")),
+        }
+    }
+}
+
+/// Whether the follower has other work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    /// It has nothing else to do.
+    Low,
+    /// There may be more records.
+    High,
+}
+
+impl Tables {
+    /// Deletes at most a batch of the oldest messages that exceed a limit, and the memberships and
+    /// rooms that ended before all others. Returns whether there may be more.
+    ///
+    /// Under load it waits until there is much to delete: a hundredth of the limit, or a batch.
+    pub(super) fn trim(
+        &mut self,
+        retention: Retention,
+        now: Time,
+        load: Load,
+    ) -> rusqlite::Result<bool> {
+        let over = match retention.messages {
+            Keep::UpTo(most) => {
+                let over = self.messages.saturating_sub(most);
+                let is_worth = load == Load::Low || over > (most / 100).min(BATCH);
+                if is_worth { over.min(BATCH) } else { 0 }
+            }
+            Keep::All => 0,
+        };
+        let old = match retention.age {
+            Keep::UpTo(age) => self.older_than(now.0.saturating_sub(age.0))?,
+            Keep::All => 0,
+        };
+        let is_worth = load == Load::Low || old == BATCH;
+        let over = over.max(if is_worth { old } else { 0 });
+        if over == 0 {
+            return Ok(false);
+        }
+        let transaction = self.connection.transaction()?;
+        let delete =
+            "DELETE FROM messages WHERE id IN (SELECT id FROM messages ORDER BY id LIMIT ?1)";
+        let deleted = transaction
+            .prepare_cached(delete)?
+            .execute([signed(over)])?;
+        // Without a message after its end, a membership or a room shows nothing.
+        for delete in [
+            "DELETE FROM memberships WHERE id IN (SELECT id FROM memberships
+             WHERE to_seq IS NOT NULL AND to_position < ?1 ORDER BY to_position LIMIT ?2)",
+            "DELETE FROM rooms WHERE room IN (SELECT room FROM rooms
+             WHERE ended_position < ?1 LIMIT ?2)",
+        ] {
+            let first = "SELECT coalesce(min(id), (SELECT position FROM place)) FROM messages";
+            let first: i64 = transaction.query_row(first, [], |row| row.get(0))?;
+            let mut delete = transaction.prepare_cached(delete)?;
+            delete.execute([first, signed(2 * BATCH)])?;
+        }
+        transaction.commit()?;
+        self.messages -= deleted as u64;
+        Ok(deleted as u64 == BATCH)
+    }
+
+    /// The number of messages before this instant, at most a batch.
+    fn older_than(&self, instant: u64) -> rusqlite::Result<u64> {
+        if instant == 0 {
+            return Ok(0);
+        }
+        let count = "SELECT count(*) FROM (SELECT 1 FROM messages WHERE at < ?1 LIMIT ?2)";
+        let mut count = self.connection.prepare_cached(count)?;
+        let found = count.query_row([signed(instant), signed(BATCH)], |row| row.get(0))?;
+        Ok(unsigned(found))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use chat_core::{Body, Event, Position, RoomId, RoomSeq, UserId, Who};
+
+    use super::super::tables::{Fact, Reached};
+    use super::*;
+
+    const DAY: Span = Span::secs(24 * 3_600);
+
+    /// An event on this day, at the position of the same number.
+    fn fact(position: u64, day: u64, room: u32, body: impl FnOnce(Arc<Who>) -> Body) -> Fact {
+        let who = Arc::new(Who {
+            id: UserId(1),
+            chosen_id: None,
+            name: "ann".into(),
+        });
+        let event = Event {
+            room: RoomId(room),
+            room_seq: RoomSeq(position),
+            at: Time(day * DAY.0),
+            body: body(who),
+        };
+        Fact {
+            position: Position(position),
+            event: Arc::new(event),
+            room_name: Some("lobby".into()),
+        }
+    }
+
+    fn message(text: &str) -> impl FnOnce(Arc<Who>) -> Body {
+        let text = text.into();
+        |sender| Body::Message {
+            sender,
+            text,
+            epoch: None,
+        }
+    }
+
+    #[test]
+    fn what_is_old_goes_with_its_words_and_its_rooms() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tables = Tables::open(&folder.path().join("history.db"), 7).unwrap();
+        let facts = [
+            fact(1, 1, 1, Body::Joined),
+            fact(2, 1, 1, message("ancient words")),
+            fact(3, 2, 1, Body::Left),
+            fact(4, 2, 2, Body::Joined),
+            fact(5, 2, 2, message("old words")),
+            fact(6, 9, 2, message("new words")),
+        ];
+        let place = Reached {
+            position: Position(6),
+            link: None,
+        };
+        tables.write(&facts, &place).unwrap();
+        assert_eq!(tables.messages, 3);
+        let retention = Retention {
+            age: Keep::UpTo(DAY.times(7)),
+            messages: Keep::All,
+        };
+        let now = Time(10 * DAY.0);
+        assert_eq!(tables.trim(retention, now, Load::High), Ok(false));
+        assert_eq!(tables.messages, 3, "three are not worth it under load");
+        assert_eq!(tables.trim(retention, now, Load::Low), Ok(false));
+        assert_eq!(tables.messages, 1);
+        let count = |query: &str| -> i64 {
+            tables
+                .connection
+                .query_row(query, [], |row| row.get(0))
+                .unwrap()
+        };
+        assert_eq!(count("SELECT id FROM messages"), 6);
+        assert_eq!(
+            count("SELECT count(*) FROM words WHERE words MATCH 'words'"),
+            1
+        );
+        assert_eq!(
+            count("SELECT count(*) FROM words WHERE words MATCH 'ancient'"),
+            0
+        );
+        assert_eq!(count("SELECT room FROM rooms"), 2, "the first has ended");
+        assert_eq!(count("SELECT count(*) FROM memberships"), 1);
+    }
+
+    #[test]
+    fn limits_are_texts_or_none() {
+        assert_eq!("90d".parse(), Ok(Keep::UpTo(DAY.times(90))));
+        assert_eq!("none".parse::<Keep<Span>>(), Ok(Keep::All));
+        assert_eq!("1000".parse(), Ok(Keep::UpTo(1_000_u64)));
+        assert!("many".parse::<Keep<u64>>().unwrap_err().contains("many"));
+        let of_file: Keep<u64> = serde_json::from_str("5").unwrap();
+        assert_eq!(of_file, Keep::UpTo(5));
+        assert!(serde_json::from_str::<Keep<Span>>("\"soon\"").is_err());
+    }
+}

@@ -1,0 +1,70 @@
+//! The kinds of a batch's entries, for the eyes of people with ordinary tools.
+
+use chat_core::{Command, Entry, Implied, Operate};
+
+/// The kinds as a JSON list, in the order of the entries.
+pub(super) fn kinds(entries: &[Entry]) -> String {
+    let mut list = String::from("[");
+    for entry in entries {
+        if list.len() > 1 {
+            list.push(',');
+        }
+        list.push('"');
+        list.push_str(kind(entry));
+        list.push('"');
+    }
+    list.push(']');
+    list
+}
+
+const fn kind(entry: &Entry) -> &'static str {
+    match entry {
+        Entry::Call { command, .. } => of_command(command),
+        Entry::Implied { implied, .. } => match implied {
+            Implied::OpenStream => "stream.opened",
+            Implied::CloseStream => "stream.closed",
+            Implied::Seen { .. } => "seen",
+            Implied::Read { .. } => "read",
+        },
+        Entry::Operate { act, .. } => of_act(act),
+        Entry::Tick => "tick",
+        Entry::Started { .. } => "started",
+        Entry::Resumed { .. } => "resumed",
+    }
+}
+
+const fn of_command(command: &Command) -> &'static str {
+    match command {
+        Command::EnterQueue(_) => "enter_queue",
+        Command::LeaveQueue => "leave_queue",
+        Command::Login { .. } => "login",
+        Command::SendMessage { .. } => "send_message",
+        Command::LeaveChat { .. } => "leave_chat",
+        Command::TalkingStick { .. } => "talking_stick",
+        Command::Append { .. } => "append",
+        Command::Push { .. } => "push",
+        Command::Undo { .. } => "undo",
+        Command::Reset { .. } => "reset",
+        Command::Typing { .. } => "typing",
+        Command::BlockUser { .. } => "block_user",
+        Command::UnblockUser { .. } => "unblock_user",
+        Command::ReportUser { .. } => "report_user",
+        Command::TakeBreak { kind, .. } => kind.name(),
+        Command::Arrive => "arrive",
+        Command::Unregister => "unregister",
+    }
+}
+
+const fn of_act(act: &Operate) -> &'static str {
+    match act {
+        Operate::Mute { .. } => "operator.mute",
+        Operate::Unmute { .. } => "operator.unmute",
+        Operate::Kick { .. } => "operator.kick",
+        Operate::Close { .. } => "operator.close",
+        Operate::BanUser { .. } => "operator.ban",
+        Operate::MuteAddress { .. } => "operator.mute_address",
+        Operate::BanAddress { .. } => "operator.ban_address",
+        Operate::Unban { .. } => "operator.unban",
+        Operate::UnbanAddress { .. } => "operator.unban_address",
+    }
+}

@@ -1,0 +1,142 @@
+//! Reads a journal beside the server that writes it: records and snapshots.
+//!
+//! A read takes a few records and ends, so that it does not keep the writer from emptying its WAL.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use chat_core::{Config, Position};
+use chat_journal::{Identity, Loss, Recovered, RecoveryError, recover};
+
+use super::ReadError;
+use super::database::{Database, DatabaseError};
+use super::durable::Stored;
+use super::folder;
+
+/// The largest number of records of one read.
+const RECORDS: usize = 512;
+
+/// The size of records after which a read ends.
+const BYTES: usize = 4 << 20;
+
+/// A journal, open for reading.
+#[derive(Debug)]
+pub(crate) struct JournalReader {
+    folder: PathBuf,
+    database: Database,
+}
+
+impl JournalReader {
+    /// Opens the journal in this folder.
+    ///
+    /// # Errors
+    /// It is absent, or no database.
+    pub(crate) fn open(folder: &Path) -> Result<Self, DatabaseError> {
+        let path = folder::database_in(folder);
+        let database = Database::open_beside(&path)?;
+        Ok(Self {
+            folder: folder.into(),
+            database,
+        })
+    }
+
+    /// The key of the oldest record.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn first(&self) -> Result<Option<Position>, rusqlite::Error> {
+        let mut first = None;
+        self.database.records(Position(0), &mut |key, _| {
+            first = Some(key);
+            ControlFlow::Break(())
+        })?;
+        Ok(first)
+    }
+
+    /// The next records after this position, with their keys.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub(crate) fn batch(
+        &self,
+        after: Position,
+    ) -> Result<Vec<(Position, Vec<u8>)>, rusqlite::Error> {
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        self.database.records(after, &mut |key, record| {
+            bytes += record.len();
+            batch.push((key, record.to_vec()));
+            if batch.len() >= RECORDS || bytes >= BYTES {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(batch)
+    }
+
+    /// The positions of the snapshots, newest first.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub(crate) fn snapshots(&self) -> io::Result<Vec<Position>> {
+        folder::snapshots(&self.folder)
+    }
+
+    /// The file of a snapshot.
+    ///
+    /// # Errors
+    /// It cannot be read: the writer may have replaced it.
+    pub(crate) fn snapshot(&self, position: Position) -> io::Result<Vec<u8>> {
+        folder::read_snapshot(&self.folder, position)
+    }
+
+    /// The identity of the journal.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn identity(&self) -> Result<Identity, DatabaseError> {
+        self.database.identity()
+    }
+
+    /// Recovers the state as a start would, and changes nothing.
+    ///
+    /// # Errors
+    /// A start would be refused.
+    pub(crate) fn recover(
+        &self,
+        identity: &Identity,
+    ) -> Result<Recovered, RecoveryError<ReadError>> {
+        let mut stored = Stored {
+            folder: &self.folder,
+            database: &self.database,
+        };
+        let look = &mut |_, _, _: &_, _: &_| {};
+        // The first record has the limits. Without one, nothing depends on them.
+        recover(
+            &mut stored,
+            identity,
+            &Config::default(),
+            Loss::Refused,
+            look,
+        )
+    }
+
+    /// The content of the file of marks; empty if it is absent.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn marks(&self) -> io::Result<Vec<u8>> {
+        folder::read_marks(&self.folder)
+    }
+}
+
+/// The path of the file of marks in a folder.
+pub(crate) fn marks_in(folder: &Path) -> PathBuf {
+    folder.join("marks")
+}
+
+/// The path of a snapshot in a folder.
+pub(crate) fn snapshot_in(folder: &Path, position: Position) -> PathBuf {
+    folder::snapshot_path(folder, position)
+}

@@ -1,0 +1,165 @@
+//! Copies the folder of a journal: a backup, or a journal from a backup.
+//!
+//! The copy is made beside its place and recovered as a start would, and gets its name when that
+//! succeeded. So a folder of that name is a whole copy.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use chat_core::Position;
+use rusqlite::backup::Backup;
+use rusqlite::{Connection, OpenFlags};
+
+use super::UpkeepError;
+use crate::history;
+use crate::journal::{
+    JournalReader, database_in, marks_in, private_file, private_folder, snapshot_in,
+};
+
+/// How often a copy is made again: the server may have replaced a snapshot meanwhile.
+const ATTEMPTS: usize = 3;
+
+/// Copies the journal's folder `data` to the new folder `to`.
+///
+/// # Errors
+/// The journal cannot be read, or the copy not be written. Then there is no folder `to`.
+pub fn backup(data: &Path, to: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
+    let position = copy(data, to)?;
+    let (from, to) = (data.display(), to.display());
+    let position = position.0;
+    Ok(writeln!(
+        out,
+        "{from} up to position {position} is copied to {to}, and verified"
+    )?)
+}
+
+/// Makes the folder `data` of a journal from a backup.
+///
+/// # Errors
+/// As for a backup; a journal that cannot be recovered is not restored.
+pub fn restore(from: &Path, data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
+    let position = copy(from, data)?;
+    let (data, position) = (data.display(), position.0);
+    Ok(writeln!(
+        out,
+        "{data} is restored up to position {position}, and verified"
+    )?)
+}
+
+/// Returns the last position of the copy.
+fn copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
+    if !database_in(from).exists() {
+        let path = from.into();
+        return Err(UpkeepError::NoJournal { path });
+    }
+    check_empty(to)?;
+    let mut name = to.as_os_str().to_owned();
+    name.push(".incomplete");
+    let beside = PathBuf::from(name);
+    check_empty(&beside)?;
+    let mut attempt = 1;
+    let copied = loop {
+        let copied = attempt_copy(from, &beside);
+        if copied.is_ok() || attempt == ATTEMPTS {
+            break copied;
+        }
+        attempt += 1;
+        remove(&beside)?;
+    };
+    if copied.is_err() {
+        remove(&beside)?;
+    }
+    let position = copied?;
+    fs::rename(&beside, to).map_err(UpkeepError::file(to))?;
+    let parent = match to.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        Some(_) | None => Path::new("."),
+    };
+    sync(parent)?;
+    Ok(position)
+}
+
+/// Checks that there is no such folder, or an empty one.
+fn check_empty(path: &Path) -> Result<(), UpkeepError> {
+    let mut found = match fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found.map_err(UpkeepError::file(path))?,
+    };
+    match found.next() {
+        Some(_) => Err(UpkeepError::NotEmpty { path: path.into() }),
+        None => Ok(()),
+    }
+}
+
+fn remove(path: &Path) -> Result<(), UpkeepError> {
+    fs::remove_dir_all(path).map_err(UpkeepError::file(path))
+}
+
+fn attempt_copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
+    private_folder(to).map_err(UpkeepError::file(to))?;
+    // The marks and the history are never ahead of a journal that is copied after them.
+    let reader = JournalReader::open(from).map_err(UpkeepError::database(from))?;
+    let marks = reader.marks().map_err(UpkeepError::file(from))?;
+    write(&marks_in(to), &marks)?;
+    let past = history::path_in(from);
+    if past.exists() {
+        copy_database(&past, &history::path_in(to))?;
+    }
+    copy_database(&database_in(from), &database_in(to))?;
+    for position in reader.snapshots().map_err(UpkeepError::file(from))? {
+        match reader.snapshot(position) {
+            // The server has just replaced it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            file => {
+                let path = snapshot_in(to, position);
+                write(&path, &file.map_err(UpkeepError::file(&path))?)?;
+            }
+        }
+    }
+    sync(to)?;
+    verify(to)
+}
+
+/// Recovers the copy as a start would. Snapshots beyond the end of its journal count as damaged.
+fn verify(folder: &Path) -> Result<Position, UpkeepError> {
+    let reader = JournalReader::open(folder).map_err(UpkeepError::database(folder))?;
+    let identity = reader.identity().map_err(UpkeepError::database(folder))?;
+    let recovered = reader.recover(&identity);
+    let recovered = recovered.map_err(|error| UpkeepError::Recovery {
+        path: folder.into(),
+        error: Box::new(error),
+    })?;
+    Ok(recovered.chain.last())
+}
+
+/// Copies a database at one moment, with what is in its WAL.
+fn copy_database(from: &Path, to: &Path) -> Result<(), UpkeepError> {
+    drop(private_file(to).map_err(UpkeepError::file(to))?);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let source = Connection::open_with_flags(from, flags);
+    let source = source.map_err(UpkeepError::sqlite(from))?;
+    let mut target = Connection::open(to).map_err(UpkeepError::sqlite(to))?;
+    let wrong = UpkeepError::sqlite(from);
+    let copied = Backup::new(&source, &mut target).and_then(|backup| {
+        // In one step: a copy in several begins again at each commit in between.
+        backup.step(-1)
+    });
+    copied.map_err(wrong)?;
+    drop(target);
+    let file = File::open(to).and_then(|file| file.sync_all());
+    file.map_err(UpkeepError::file(to))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), UpkeepError> {
+    let written = private_file(path).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.map_err(UpkeepError::file(path))
+}
+
+fn sync(folder: &Path) -> Result<(), UpkeepError> {
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(UpkeepError::file(folder))
+}

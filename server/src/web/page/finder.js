@@ -1,0 +1,75 @@
+// The search of a room, in place of its log: messages that were said while the user was there.
+
+import { Component, createRef, h } from '/preact/preact.mjs';
+import { Entry, Words, count } from '/page/parts.js';
+import { call } from '/page/server.js';
+import { changed, doing, state } from '/page/state.js';
+
+// The number of messages to request at once.
+const PAGE = 20;
+
+// Opens the search of a room.
+export function opened(room) {
+  room.search = { query: '', asked: null, found: [], more: false, before: null };
+  changed();
+}
+
+function closed(room) {
+  room.search = null;
+  changed();
+}
+
+// Finds the newest messages, or those before the ones that are shown.
+async function find(room, search, before) {
+  const query = before === null ? search.query.trim() : search.asked;
+  if (query === '') return;
+  const words = { query, room_id: room.id, limit: PAGE };
+  const answer = await call('search', before === null ? words : { ...words, before });
+  search.asked = query;
+  search.found = before === null ? answer.messages : [...search.found, ...answer.messages];
+  search.more = answer.more;
+  search.before = answer.before ?? null;
+}
+
+export class Search extends Component {
+  constructor(props) {
+    super(props);
+    this.query = createRef();
+  }
+
+  componentDidMount() {
+    this.query.current.focus();
+  }
+
+  render({ room }) {
+    const { search } = room;
+    const busy = state.busy.has(`find ${room.id}`);
+    const go = (before) => doing(`find ${room.id}`, () => find(room, search, before));
+    const typed = (event) => {
+      search.query = event.currentTarget.value;
+      changed();
+    };
+    const sent = (event) => {
+      event.preventDefault();
+      go(null);
+    };
+    return h('section', { class: 'log finder', 'aria-label': 'Search', tabindex: 0 },
+      h('form', { role: 'search', onSubmit: sent },
+        h('label', { for: 'query', class: 'hidden' }, 'Words to find'),
+        h('input', { id: 'query', type: 'search', ref: this.query, maxlength: 200, dir: 'auto', autocomplete: 'off', placeholder: 'Words to find', value: search.query, onInput: typed }),
+        h('button', { type: 'submit', class: 'primary', disabled: busy || search.query.trim() === '' }, 'Find'),
+        h('button', { type: 'button', class: 'quiet', onClick: () => closed(room) }, 'Back')),
+      h('p', { class: 'muted', role: 'status' }, told(search)),
+      search.found.map((said) => h(Entry, { key: said.room_seq, entry: entry(said), goesOn: false })),
+      search.more && h('button', { class: 'quiet', disabled: busy, onClick: () => go(search.before) }, 'Older ones'));
+  }
+}
+
+function told({ asked, found, more }) {
+  if (asked === null) return 'Finds what was said here while you were in the room.';
+  if (found.length === 0) return ['Nothing with ', h(Words, null, asked), ' was said while you were here.'];
+  return [more && 'The newest ', count(found.length, 'message'), ' with ', h(Words, null, asked), !more && ', the newest first'];
+}
+
+const entry = ({ room_seq: seq, timestamp: at, sender, message: text }) =>
+  ({ seq, at, kind: 'message', sender, text, mine: sender.user_id === state.me.userId });

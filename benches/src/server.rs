@@ -58,6 +58,9 @@ impl Server {
     pub async fn usual(more: &[&str]) -> Outcome<Self> {
         let mut words = vec!["--listen", "127.0.0.1:0", "--log-level", "warn"];
         words.extend(more);
+        if !more.contains(&"--data") {
+            words.push("--in-memory");
+        }
         Self::of("talking-stick", &words).await
     }
 

@@ -198,6 +198,7 @@ impl ServeArgs {
             || self.grace.is_some()
             || self.memory_limit.is_some()
             || self.data.is_some()
+            || self.journal_entries.is_some()
             || self.history_age.is_some()
             || self.history_messages.is_some()
             || !self.limits.is_empty()
@@ -282,9 +283,21 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub memory_limit: Option<MemoryLimit>,
-    /// The folder of the journal, which survives a stop [default: none]
+    /// The folder of the journal [default: the user's, which it prints]
     #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA", hide_env = true)]
     pub data: Option<PathBuf>,
+    /// Keep no journal: a stop loses everything
+    #[arg(long, env = "TALKING_STICK_IN_MEMORY",
+        hide_env = true, action = ArgAction::SetTrue)]
+    pub in_memory: bool,
+    /// Last entries in the journal, a number or none [default: 1000000]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "TALKING_STICK_JOURNAL_ENTRIES",
+        hide_env = true
+    )]
+    pub journal_entries: Option<Keep<u64>>,
     /// When a call is accepted [default: fsync]
     #[arg(
         long,

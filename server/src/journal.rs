@@ -3,6 +3,7 @@
 mod database;
 mod durable;
 mod folder;
+mod forgetting;
 mod kinds;
 mod memory;
 mod reader;

@@ -11,7 +11,7 @@ use crate::demo::{Demo, DemoError};
 use crate::logs;
 use crate::serve::Server;
 use crate::service::Service;
-use crate::settings::Settings;
+use crate::settings::{Settings, Unnamed};
 use crate::stdio;
 use crate::upkeep::{self, Form, UpkeepError};
 use clap::Parser as _;
@@ -29,8 +29,8 @@ const INTERRUPTED: u8 = 130;
 pub fn run_with_arguments() -> ExitCode {
     let cli = Cli::parse();
     match cli.command {
-        None => serve(&cli.serve, &Play::Nothing),
-        Some(Command::Serve(args)) => serve(&args, &Play::Nothing),
+        None => serve(&cli.serve, Unnamed::InUsualFolder, &Play::Nothing),
+        Some(Command::Serve(args)) => serve(&args, Unnamed::InUsualFolder, &Play::Nothing),
         Some(Command::Stdio(args)) => converse(&args),
         Some(Command::Demo(args)) => {
             let pace = Duration::from_micros(args.pace.0);
@@ -39,7 +39,7 @@ pub fn run_with_arguments() -> ExitCode {
             } else {
                 Play::Always(pace)
             };
-            serve(&args.serve, &play)
+            serve(&args.serve, Unnamed::InMemory, &play)
         }
         Some(Command::Export(args)) => keep(|out| upkeep::export(&args.data, out)),
         Some(Command::Backup(args)) => keep(|out| upkeep::backup(&args.data.data, &args.to, out)),
@@ -107,14 +107,15 @@ fn complain(why: &dyn std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{word} {why}");
 }
 
-fn serve(args: &ServeArgs, play: &Play) -> ExitCode {
-    with_settings(args, |runtime, settings| {
+fn serve(args: &ServeArgs, unnamed: Unnamed, play: &Play) -> ExitCode {
+    with_settings(args, unnamed, |runtime, settings| {
         runtime.block_on(run(settings, play))
     })
 }
 
 fn converse(args: &StdioArgs) -> ExitCode {
-    with_settings(&args.serve, |runtime, settings| {
+    // Several clients on one machine may each have a server of their own.
+    with_settings(&args.serve, Unnamed::InMemory, |runtime, settings| {
         runtime.block_on(stdio::run(args, settings))?;
         Ok(ExitCode::SUCCESS)
     })
@@ -123,9 +124,10 @@ fn converse(args: &StdioArgs) -> ExitCode {
 /// Gathers the settings, and starts logging and the runtime.
 fn with_settings(
     args: &ServeArgs,
+    unnamed: Unnamed,
     work: impl FnOnce(&Runtime, &Settings) -> Result<ExitCode, Box<dyn std::error::Error>>,
 ) -> ExitCode {
-    let settings = match Settings::gather(args) {
+    let settings = match Settings::gather(args, unnamed) {
         Ok(settings) => settings,
         Err(why) => {
             complain(&why);
@@ -167,7 +169,7 @@ const fn keep_pages_small() {}
 async fn run(settings: &Settings, play: &Play) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let mut signals = Signals::listen()?;
     let mut server = Server::start(settings).await?;
-    announce(&server);
+    announce(&server, settings);
     let service = server.service.clone();
     let mut playing = std::pin::pin!(play.on(&service));
     loop {
@@ -201,11 +203,15 @@ async fn run(settings: &Settings, play: &Play) -> Result<ExitCode, Box<dyn std::
 
 /// Prints the server's address to standard output, so that a program that requested any free port
 /// can read it.
-fn announce(server: &Server) {
+fn announce(server: &Server, settings: &Settings) {
     let at = server.address;
+    let data = match &settings.journal {
+        Some(options) => options.folder.display().to_string(),
+        None => "in memory: a stop loses everything".to_owned(),
+    };
     let text = format!(
         "talking-stick listens on http://{at}\n  agents    http://{at}/mcp\n  programs  \
-         http://{at}/openapi.json\n  people    http://{at}/\n"
+         http://{at}/openapi.json\n  people    http://{at}/\n  data      {data}\n"
     );
     let mut out = std::io::stdout().lock();
     // A closed standard output is no reason to stop.

@@ -1,5 +1,7 @@
 //! The settings of a server: flags first, then variables, then the file, then defaults.
 
+mod unnamed;
+
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -17,9 +19,14 @@ use crate::journal::{self, Durability};
 use crate::mcp::{Fixtures, Present};
 use crate::tools::Toolset;
 
+pub use self::unnamed::Unnamed;
+
 /// The default address to listen on.
 pub const DEFAULT_LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8894);
+
+/// The default number of last entries that a journal keeps.
+const JOURNAL_ENTRIES: u64 = 1_000_000;
 
 /// The checked settings of a server.
 #[derive(Clone, Debug)]
@@ -63,6 +70,16 @@ pub enum SettingsError {
         path: PathBuf,
         error: std::io::Error,
     },
+    #[error(
+        "--in-memory keeps nothing, and --data {folder} keeps a journal there: leave one out",
+        folder = folder.display()
+    )]
+    KeptAndNot { folder: PathBuf },
+    #[error(
+        "no folder for the journal: HOME is not set. Name one with --data, or keep nothing with \
+         --in-memory"
+    )]
+    NoFolder,
     #[error("{path}: {error}", path = path.display())]
     Malformed { path: PathBuf, error: String },
     #[error("--limit {text}: {why}")]
@@ -97,6 +114,8 @@ struct File {
     grace: Option<Span>,
     memory_limit: Option<MemoryLimit>,
     data: Option<PathBuf>,
+    in_memory: bool,
+    journal_entries: Option<Keep<u64>>,
     durability: Option<Durability>,
     history_age: Option<Keep<Span>>,
     history_messages: Option<Keep<u64>>,
@@ -110,7 +129,7 @@ impl Settings {
     ///
     /// # Errors
     /// What is wrong, where, and what is accepted.
-    pub fn gather(args: &ServeArgs) -> Result<Self, SettingsError> {
+    pub fn gather(args: &ServeArgs, unnamed: Unnamed) -> Result<Self, SettingsError> {
         let file = match &args.config {
             Some(path) => read(path)?,
             None => File::default(),
@@ -128,6 +147,15 @@ impl Settings {
         let level_of_file = level_of_file
             .transpose()
             .map_err(|_| malformed("log_level must be error, warn, info, debug or trace".into()))?;
+        let folder = match (
+            args.data.clone().or(file.data),
+            args.in_memory || file.in_memory,
+        ) {
+            (Some(folder), true) => return Err(SettingsError::KeptAndNot { folder }),
+            (Some(folder), false) => Some(folder),
+            (None, true) => None,
+            (None, false) => unnamed.folder()?,
+        };
         let settings = Self {
             listen: args.listen.or(file.listen).unwrap_or(DEFAULT_LISTEN),
             allow_hosts: first(&args.allow_hosts, file.allow_hosts, &[]),
@@ -140,18 +168,19 @@ impl Settings {
             },
             grace: args.grace.or(file.grace).unwrap_or(Span::secs(10)),
             memory_limit: args.memory_limit.or(file.memory_limit).unwrap_or_default(),
-            journal: args
-                .data
-                .clone()
-                .or(file.data)
-                .map(|folder| journal::Options {
-                    folder,
-                    durability: args.durability.or(file.durability).unwrap_or_default(),
-                    loss: match args.accept_loss {
-                        true => Loss::Accepted,
-                        false => Loss::Refused,
-                    },
-                }),
+            journal: folder.map(|folder| journal::Options {
+                folder,
+                durability: args.durability.or(file.durability).unwrap_or_default(),
+                loss: match args.accept_loss {
+                    true => Loss::Accepted,
+                    false => Loss::Refused,
+                },
+                entries: match args.journal_entries.or(file.journal_entries) {
+                    Some(Keep::All) => None,
+                    Some(Keep::UpTo(entries)) => Some(entries),
+                    None => Some(JOURNAL_ENTRIES),
+                },
+            }),
             history: Retention {
                 age: args
                     .history_age
@@ -289,7 +318,7 @@ mod tests {
     use super::*;
 
     fn gathered(args: &ServeArgs) -> Result<Settings, String> {
-        Settings::gather(args).map_err(|error| error.to_string())
+        Settings::gather(args, Unnamed::InMemory).map_err(|error| error.to_string())
     }
 
     fn file(text: &str) -> (tempfile::NamedTempFile, ServeArgs) {

@@ -18,6 +18,7 @@ impl Server {
     pub(crate) fn start(program: &Path, words: &[&str]) -> Result<Self, String> {
         let mut child = Command::new(program)
             .args(["--listen", "127.0.0.1:0", "--log-level", "warn"])
+            .arg("--in-memory")
             .args(words)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

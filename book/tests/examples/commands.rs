@@ -7,7 +7,7 @@ use book::pages::root;
 use book::shell::{Command, commands};
 use clap::Parser as _;
 use server::cli::{Cli, ServeArgs};
-use server::settings::Settings;
+use server::settings::{Settings, Unnamed};
 
 use crate::{fences, none_of};
 
@@ -156,7 +156,7 @@ fn served(serve: &ServeArgs) -> Result<(), String> {
         config: config.map(|path| root().join(path)),
         ..serve.clone()
     };
-    Settings::gather(&serve)
+    Settings::gather(&serve, Unnamed::InMemory)
         .map(drop)
         .map_err(|error| error.to_string())
 }

@@ -4,7 +4,7 @@
 use std::io::Write as _;
 
 use server::cli::ServeArgs;
-use server::settings::Settings;
+use server::settings::{Settings, Unnamed};
 
 use crate::{fences, none_of};
 
@@ -101,7 +101,7 @@ fn served(settings: &str) -> Result<(), String> {
         config: Some(file.path().into()),
         ..ServeArgs::default()
     };
-    Settings::gather(&args)
+    Settings::gather(&args, Unnamed::InMemory)
         .map(drop)
         .map_err(|error| error.to_string())
 }

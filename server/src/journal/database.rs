@@ -184,6 +184,18 @@ impl Database {
         Ok(())
     }
 
+    /// Deletes the oldest records up to this position, at most `most`, and returns their number.
+    pub(super) fn delete_to(&self, end: Position, most: u64) -> Result<u64, rusqlite::Error> {
+        let delete = "DELETE FROM journal WHERE first IN
+             (SELECT first FROM journal WHERE first <= ?1 ORDER BY first LIMIT ?2)";
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let deleted = self
+            .connection
+            .prepare_cached(delete)?
+            .execute(params![key(end), most])?;
+        Ok(deleted as u64)
+    }
+
     /// Moves the records from this position on into a separate table.
     pub(super) fn set_aside(&self, from: Position) -> Result<(), rusqlite::Error> {
         let aside = format!("lost_{}", from.0);

@@ -13,6 +13,7 @@ use chat_journal::{
 
 use super::database::{Database, DatabaseError, Durability, is_certain};
 use super::folder::{self, Folder, FolderError, MarkFile};
+use super::forgetting::Forgetting;
 use super::kinds::kinds;
 use super::{Append, Fate, Journal, Later};
 
@@ -87,6 +88,9 @@ pub struct Options {
     pub durability: Durability,
     /// Whether to continue a journal that has lost acknowledged entries.
     pub loss: Loss,
+    /// The number of last entries to keep, besides those that the kept snapshots need; none to keep
+    /// all.
+    pub entries: Option<u64>,
 }
 
 /// A server's recovered state and journal.
@@ -143,7 +147,9 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
         Position(0) => Node::start(config.clone(), identity.seed),
         _ => Node::resume(recovered.hub, config.clone()),
     };
+    let forgetting = Forgetting::new(folder.path(), options.entries).map_err(failed)?;
     let journal = DurableJournal(State::Opened(Box::new(Writer {
+        forgetting,
         folder,
         durability: options.durability,
         database: Some(database),
@@ -291,6 +297,7 @@ struct Writer {
     unchecked: u64,
     /// The position of the newest snapshot.
     snapshot: Position,
+    forgetting: Forgetting,
     /// A snapshot in progress; receives its position when it is finished.
     snapping: Option<Receiver<Option<Position>>>,
 }
@@ -378,6 +385,13 @@ impl Writer {
             }
         }
         self.snapshot_beside();
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        if let Some(database) = &self.database {
+            self.forgetting.some(database, self.chain.last());
+        }
     }
 
     /// Work while there is nothing to write.
@@ -394,6 +408,7 @@ impl Writer {
             self.unchecked = 0;
         }
         self.snapshot_beside();
+        self.forget();
     }
 
     /// Starts the next snapshot when it is due, in a thread that reads the journal from the last
@@ -408,6 +423,7 @@ impl Writer {
                 }
             }
             self.snapping = None;
+            self.forgetting.snapshot_made(self.folder.path());
         }
         if self.chain.last().0 - self.snapshot.0 < SNAPSHOT_EVERY {
             return;

@@ -203,6 +203,14 @@ pub(super) fn snapshots(folder: &Path) -> io::Result<Vec<Position>> {
     Ok(positions)
 }
 
+/// The position of the oldest snapshot to keep; 0 as long as there are fewer than that. A recovery
+/// needs the records after it, and no others.
+pub(super) fn oldest_kept(folder: &Path) -> io::Result<Position> {
+    let positions = snapshots(folder)?;
+    let oldest = positions.get(SNAPSHOTS_KEPT - 1);
+    Ok(oldest.copied().unwrap_or(Position(0)))
+}
+
 /// The bytes of the snapshot at this position.
 pub(super) fn read_snapshot(folder: &Path, position: Position) -> io::Result<Vec<u8>> {
     fs::read(snapshot_path(folder, position))

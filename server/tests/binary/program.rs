@@ -20,6 +20,9 @@ pub(crate) fn binary(words: &[&str]) -> Command {
             command.env_remove(name);
         }
     }
+    if !words.contains(&"--data") {
+        command.env("TALKING_STICK_IN_MEMORY", "true");
+    }
     command.args(words).stdin(Stdio::null());
     command
 }

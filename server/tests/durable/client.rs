@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// The time limit of every wait in these tests. No test waits for it to pass.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running server.
 pub(crate) struct Server {
@@ -70,7 +70,26 @@ fn command(folder: &Path, words: &[&str]) -> Command {
 
 impl Server {
     pub(crate) fn start(folder: &Path, words: &[&str]) -> Self {
-        let mut child = command(folder, words).spawn().expect("the binary starts");
+        Self::run(command(folder, words))
+    }
+
+    /// Starts a server that names no folder, for a user whose data is in `home`.
+    pub(crate) fn at_home(home: &Path, words: &[&str]) -> Self {
+        let mut command = binary();
+        command
+            .args(["--listen", "127.0.0.1:0"])
+            .args(words)
+            .env_remove("STATE_DIRECTORY")
+            .env("XDG_DATA_HOME", home)
+            .env("HOME", home)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Self::run(command)
+    }
+
+    fn run(mut command: Command) -> Self {
+        let mut child = command.spawn().expect("the binary starts");
         let mut log = child.stderr.take().expect("a pipe");
         let mut line = String::new();
         let stdout = child.stdout.take().expect("a pipe");

@@ -25,7 +25,13 @@ impl Server {
                 command.env_remove(name);
             }
         }
-        let usual = ["--listen", "127.0.0.1:0", "--log-level", "error"];
+        let usual = [
+            "--listen",
+            "127.0.0.1:0",
+            "--log-level",
+            "error",
+            "--in-memory",
+        ];
         let child = command.args(usual).args(words);
         let child = child.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let mut child = child.expect("the binary starts");

@@ -38,6 +38,7 @@ export async function serve({ guests = false, port = 0, limits = [], data = null
   const words = ['--listen', `127.0.0.1:${port}`, '--operator-tokens', tokens('olga', OPERATOR), '--log-level', 'warn'];
   if (guests) words.push('--auth-tokens', tokens('guest', GUEST));
   if (data) words.push('--data', join(folder, data));
+  else words.push('--in-memory');
   for (const limit of limits) words.push('--limit', limit);
   const process_ = spawn(process.env.SERVER_PROGRAM, words, { stdio: ['ignore', 'pipe', 'inherit'] });
   running.add(process_);

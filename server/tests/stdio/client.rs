@@ -173,6 +173,7 @@ impl Server {
 
     pub(crate) fn of(words: &[&str]) -> Self {
         let mut child = binary()
+            .arg("--in-memory")
             .args(words)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -96,6 +96,7 @@ fn failures(cargo: &Cargo, server: &Path) -> io::Result<Vec<String>> {
             .current_dir(&desk)
             .env("SERVER_PROGRAM", server)
             .env("TALKING_STICK_LISTEN", &address)
+            .env("XDG_DATA_HOME", &desk)
             .env("TALKING_STICK_LOG_LEVEL", "warn");
         failures.extend(run(&mut bash).err().map(|why| format!("{path}: {why}")));
     }

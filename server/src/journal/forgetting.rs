@@ -1,0 +1,58 @@
+//! Deletes records that neither a recovery nor an operator needs, in small batches.
+
+use std::io;
+use std::path::Path;
+
+use chat_core::Position;
+
+use super::database::Database;
+use super::folder;
+
+/// The largest number of records that one transaction deletes.
+const BATCH: u64 = 500;
+
+/// What the journal may forget.
+#[derive(Debug)]
+pub(super) struct Forgetting {
+    /// The number of last entries to keep; none to keep all.
+    entries: Option<u64>,
+    /// A recovery needs the records after this position, and no others.
+    needed_after: Position,
+    /// All records up to this position are deleted.
+    done: Position,
+}
+
+impl Forgetting {
+    /// For the journal in this folder.
+    pub(super) fn new(folder: &Path, entries: Option<u64>) -> io::Result<Self> {
+        Ok(Self {
+            entries,
+            needed_after: folder::oldest_kept(folder)?,
+            done: Position(0),
+        })
+    }
+
+    /// Takes notice of a new snapshot.
+    pub(super) fn snapshot_made(&mut self, folder: &Path) {
+        match folder::oldest_kept(folder) {
+            Ok(position) => self.needed_after = position,
+            Err(error) => tracing::warn!(%error, "the snapshots cannot be listed"),
+        }
+    }
+
+    /// Deletes one batch of a journal that ends at `last`, if there is something to delete.
+    pub(super) fn some(&mut self, database: &Database, last: Position) {
+        let Some(entries) = self.entries else {
+            return;
+        };
+        let end = self.needed_after.0.min(last.0.saturating_sub(entries));
+        if end <= self.done.0 {
+            return;
+        }
+        match database.delete_to(Position(end), BATCH) {
+            Ok(deleted) if deleted < BATCH => self.done = Position(end),
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "old records cannot be deleted"),
+        }
+    }
+}

@@ -88,9 +88,9 @@ pub enum Command {
 /// The folder of a journal.
 #[derive(Clone, Debug, Args)]
 pub struct DataArgs {
-    /// The folder of the journal
+    /// The folder of the journal [default: the user's]
     #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA", hide_env = true)]
-    pub data: PathBuf,
+    pub data: Option<PathBuf>,
 }
 
 /// The arguments of `backup`.
@@ -110,9 +110,9 @@ pub struct RestoreArgs {
     /// The folder of the backup
     #[arg(value_name = "BACKUP")]
     pub from: PathBuf,
-    /// The folder to make for the journal, which must be absent or empty
+    /// The folder to make, which must be absent or empty [default: the user's]
     #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA", hide_env = true)]
-    pub data: PathBuf,
+    pub data: Option<PathBuf>,
 }
 
 /// The arguments of `inspect`.

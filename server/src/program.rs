@@ -3,6 +3,7 @@
 //! server once more.
 
 use std::io::{BufWriter, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use crate::demo::{Demo, DemoError};
 use crate::logs;
 use crate::serve::Server;
 use crate::service::Service;
-use crate::settings::{Settings, Unnamed};
+use crate::settings::{Settings, Unnamed, usual_folder};
 use crate::stdio;
 use crate::upkeep::{self, Form, UpkeepError};
 use clap::Parser as _;
@@ -41,23 +42,38 @@ pub fn run_with_arguments() -> ExitCode {
             };
             serve(&args.serve, Unnamed::InMemory, &play)
         }
-        Some(Command::Export(args)) => keep(|out| upkeep::export(&args.data, out)),
-        Some(Command::Backup(args)) => keep(|out| upkeep::backup(&args.data.data, &args.to, out)),
-        Some(Command::Restore(args)) => keep(|out| upkeep::restore(&args.from, &args.data, out)),
+        Some(Command::Export(args)) => keep(args.data, upkeep::export),
+        Some(Command::Backup(args)) => keep(args.data.data, |data, out| {
+            upkeep::backup(data, &args.to, out)
+        }),
+        Some(Command::Restore(args)) => keep(args.data, |data, out| {
+            upkeep::restore(&args.from, data, out)
+        }),
         Some(Command::Inspect(args)) => {
             let form = match args.json {
                 true => Form::Json,
                 false => Form::Text,
             };
-            keep(|out| upkeep::inspect(&args.data.data, form, out))
+            keep(args.data.data, |data, out| upkeep::inspect(data, form, out))
         }
     }
 }
 
-/// Performs a command on the folder of a journal.
-fn keep(work: impl FnOnce(&mut dyn Write) -> Result<(), UpkeepError>) -> ExitCode {
+/// Performs a command on the folder of a journal, which is by default that of a server without
+/// settings.
+fn keep(
+    named: Option<PathBuf>,
+    work: impl FnOnce(&Path, &mut dyn Write) -> Result<(), UpkeepError>,
+) -> ExitCode {
+    let data = match named.map_or_else(usual_folder, Ok) {
+        Ok(data) => data,
+        Err(why) => {
+            complain(&why);
+            return ExitCode::from(USAGE);
+        }
+    };
     let mut out = BufWriter::new(std::io::stdout().lock());
-    match work(&mut out).and_then(|()| Ok(out.flush()?)) {
+    match work(&data, &mut out).and_then(|()| Ok(out.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             // What was found so far comes before the error.

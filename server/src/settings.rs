@@ -19,7 +19,7 @@ use crate::journal::{self, Durability};
 use crate::mcp::{Fixtures, Present};
 use crate::tools::Toolset;
 
-pub use self::unnamed::Unnamed;
+pub use self::unnamed::{Unnamed, usual_folder};
 
 /// The default address to listen on.
 pub const DEFAULT_LISTEN: SocketAddr =
@@ -147,15 +147,7 @@ impl Settings {
         let level_of_file = level_of_file
             .transpose()
             .map_err(|_| malformed("log_level must be error, warn, info, debug or trace".into()))?;
-        let folder = match (
-            args.data.clone().or(file.data),
-            args.in_memory || file.in_memory,
-        ) {
-            (Some(folder), true) => return Err(SettingsError::KeptAndNot { folder }),
-            (Some(folder), false) => Some(folder),
-            (None, true) => None,
-            (None, false) => unnamed.folder()?,
-        };
+        let journal = journal_options(args, &file, unnamed)?;
         let settings = Self {
             listen: args.listen.or(file.listen).unwrap_or(DEFAULT_LISTEN),
             allow_hosts: first(&args.allow_hosts, file.allow_hosts, &[]),
@@ -168,19 +160,7 @@ impl Settings {
             },
             grace: args.grace.or(file.grace).unwrap_or(Span::secs(10)),
             memory_limit: args.memory_limit.or(file.memory_limit).unwrap_or_default(),
-            journal: folder.map(|folder| journal::Options {
-                folder,
-                durability: args.durability.or(file.durability).unwrap_or_default(),
-                loss: match args.accept_loss {
-                    true => Loss::Accepted,
-                    false => Loss::Refused,
-                },
-                entries: match args.journal_entries.or(file.journal_entries) {
-                    Some(Keep::All) => None,
-                    Some(Keep::UpTo(entries)) => Some(entries),
-                    None => Some(JOURNAL_ENTRIES),
-                },
-            }),
+            journal,
             history: Retention {
                 age: args
                     .history_age
@@ -229,6 +209,34 @@ impl Settings {
             Some(_) | None => Ok(()),
         }
     }
+}
+
+/// The options of a durable journal; none for a server in memory.
+fn journal_options(
+    args: &ServeArgs,
+    file: &File,
+    unnamed: Unnamed,
+) -> Result<Option<journal::Options>, SettingsError> {
+    let named = args.data.clone().or_else(|| file.data.clone());
+    let folder = match (named, args.in_memory || file.in_memory) {
+        (Some(folder), true) => return Err(SettingsError::KeptAndNot { folder }),
+        (Some(folder), false) => Some(folder),
+        (None, true) => None,
+        (None, false) => unnamed.folder()?,
+    };
+    Ok(folder.map(|folder| journal::Options {
+        folder,
+        durability: args.durability.or(file.durability).unwrap_or_default(),
+        loss: match args.accept_loss {
+            true => Loss::Accepted,
+            false => Loss::Refused,
+        },
+        entries: match args.journal_entries.or(file.journal_entries) {
+            Some(Keep::All) => None,
+            Some(Keep::UpTo(entries)) => Some(entries),
+            None => Some(JOURNAL_ENTRIES),
+        },
+    }))
 }
 
 /// The first non-empty list.

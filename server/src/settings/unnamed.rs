@@ -19,17 +19,21 @@ impl Unnamed {
     pub(super) fn folder(self) -> Result<Option<PathBuf>, SettingsError> {
         match self {
             Self::InMemory => Ok(None),
-            Self::InUsualFolder => match usual_folder(&|name| std::env::var_os(name)) {
-                Some(folder) => Ok(Some(folder)),
-                None => Err(SettingsError::NoFolder),
-            },
+            Self::InUsualFolder => usual_folder().map(Some),
         }
     }
 }
 
 /// The folder for the data of this program: that of systemd, or of the XDG base directories, or of
 /// macOS.
-fn usual_folder(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+///
+/// # Errors
+/// The environment names no home.
+pub fn usual_folder() -> Result<PathBuf, SettingsError> {
+    folder_by(&|name| std::env::var_os(name)).ok_or(SettingsError::NoFolder)
+}
+
+fn folder_by(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let absolute = |name: &str| {
         variable(name)
             .map(PathBuf::from)
@@ -55,7 +59,7 @@ mod tests {
     fn the_usual_folder_is_that_of_the_service_or_else_of_the_user() {
         let of = |given: &[(&str, &str)]| {
             let given: Vec<_> = given.to_vec();
-            usual_folder(&move |name| {
+            folder_by(&move |name| {
                 let found = given.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| OsString::from(value))
             })

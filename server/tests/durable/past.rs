@@ -303,3 +303,40 @@ fn where_records_are_gone_the_history_has_what_a_snapshot_held() {
     assert!(found(&server, &ben, "kept").is_empty());
     assert_eq!(found(&server, &cat, "new").len(), 4);
 }
+
+#[test]
+fn a_history_that_cannot_be_written_delays_no_message_and_catches_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(folder.path(), SHORT);
+    let ann = server.register("ann", "lobby");
+    server.say(&ann, numbered("word", 0..4));
+    assert_eq!(server.history(&ann, "room_1", 50).len(), 4);
+    let lock = rusqlite::Connection::open(folder.path().join("history.db")).expect("a database");
+    lock.execute_batch("BEGIN IMMEDIATE")
+        .expect("no other program writes now");
+    server.say(&ann, numbered("word", 4..20));
+    let room = json!({ "room_id": "room_1" });
+    let page = server.done("history", &ann, &room);
+    let texts: Vec<_> = page["messages"]
+        .as_array()
+        .expect("a page")
+        .iter()
+        .map(text_of)
+        .collect();
+    assert_eq!(texts, numbered("word", 18..20), "the room's own part");
+    assert_eq!(page["more"], true);
+    let (status, answer) = server.call("search", &ann, &json!({ "query": "word" }));
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (503, &json!("overloaded"))
+    );
+    lock.execute_batch("ROLLBACK").expect("it is open");
+    // Each of these reads waits for the history itself.
+    while server.done("history", &ann, &room)["messages"]
+        .as_array()
+        .map(Vec::len)
+        != Some(20)
+    {}
+    assert_eq!(server.history(&ann, "room_1", 7), numbered("word", 0..20));
+    assert_eq!(found(&server, &ann, "word").len(), 20);
+}

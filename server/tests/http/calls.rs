@@ -293,3 +293,14 @@ async fn head_and_options_ask_and_change_nothing() {
     );
     assert_eq!(options.header("access-control-allow-origin"), None);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_a_journal_has_nothing_to_search() {
+    let world = World::start(Setup::default()).await;
+    let ann = world.register("Ann").await;
+    let query = json!({ "query": "tea" });
+    let (status, code) = refused(&world, "/tools/search", Some(&ann.handle), query.clone()).await;
+    assert_eq!((status, &*code), (501, "search_unavailable"));
+    let (status, code) = refused(&world, "/tools/search", Some("h_nobody"), query).await;
+    assert_eq!((status, &*code), (401, "unknown_handle"));
+}

@@ -133,3 +133,25 @@ fn a_line_without_an_end_is_given_up_and_told() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("a line of more than 1048576 bytes"), "{told}");
 }
+
+#[test]
+fn a_search_is_offered_where_there_is_a_journal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().to_str().expect("a path of text");
+    for (arguments, offered) in [
+        (&["--connect", "never"][..], false),
+        (&["--connect", "never", "--data", data], true),
+    ] {
+        let mut client = Client::introduced(arguments);
+        let listed = client.ask("tools/list", &json!({}));
+        let tools = listed["result"]["tools"].as_array().expect("a list");
+        let has = tools.iter().any(|tool| tool["name"] == "search");
+        assert_eq!(has, offered, "{arguments:?}");
+        if offered {
+            client.call("login", &json!({ "username": "Ann" }));
+            let found = client.call("search", &json!({ "query": "tea" }));
+            assert_eq!(found["messages"], json!([]));
+        }
+        client.close();
+    }
+}

@@ -215,10 +215,13 @@ fn reconfigured(server: &Config, dice: &mut Dice) -> Config {
     limits::draw(&mut config, dice);
     limits::bosses(&mut config, dice);
     // Waiters keep their preferences, and are matched by the new rules.
-    if server.matching == Matching::Interests && dice.coin() {
+    if server.matching == Matching::Interests && !dice.one_in(4) {
         limits::no_longer_by_interests(&mut config, dice);
     } else if dice.coin() {
         limits::line(&mut config, dice);
+    }
+    if dice.coin() {
+        limits::shorten(&mut config, dice);
     }
     // A registration that ends before a late packet arrives would be repeated.
     config.forget_after = config.forget_after.max(server.forget_after);

@@ -81,7 +81,7 @@ pub(super) fn line(server: &mut Config, dice: &mut Dice) {
     let interests = Matching::Interests;
     server.matching = dice.pick(&[Matching::Fifo, Matching::Random, interests, interests]);
     let (ms, hour) = (Span::millis, Span::secs(3_600));
-    server.interest_patience = dice.pick(&[ms(50), ms(300), ms(1_000), ms(3_000), hour]);
+    server.interest_patience = dice.pick(&[ms(50), ms(300), ms(1_000), ms(3_000), hour, hour]);
     let matching = format!("{:?}", server.matching).to_lowercase();
     dice.say(format!(
         "{matching} matching, patience {}",
@@ -98,6 +98,18 @@ pub(super) fn no_longer_by_interests(server: &mut Config, dice: &mut Dice) {
     dice.say(format!(
         "then {matching} matching, patience {}",
         server.interest_patience
+    ));
+}
+
+/// Draws limits for a restart that the state before it has passed: pair rooms with more turns, and
+/// bosses that have been alert for longer.
+pub(super) fn shorten(server: &mut Config, dice: &mut Dice) {
+    server.turn_limit = Limit::At(dice.between(1, 3));
+    server.boss_alertness = 100;
+    server.boss_alertness_cooldown = dice.pick(&[Span::secs(1), Span::secs(2), Span::secs(5)]);
+    dice.say(format!(
+        "then turn_limit {}, a boss that calms in {}",
+        server.turn_limit, server.boss_alertness_cooldown
     ));
 }
 
@@ -152,7 +164,7 @@ pub(super) fn rest(server: &mut Config, dice: &mut Dice) {
     // restart.
     server.boss_alertness = 100;
     let secs = Span::secs;
-    server.boss_alertness_cooldown = dice.pick(&[secs(1), secs(3), secs(15), secs(60)]);
+    server.boss_alertness_cooldown = dice.pick(&[secs(1), secs(15), secs(60), secs(60)]);
 }
 
 /// Draws the behaviour of bosses, sometimes noticing every break, or none.

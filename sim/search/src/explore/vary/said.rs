@@ -39,11 +39,19 @@ pub(super) const INTERESTS: [&str; 14] = [
     "σίσυφος",
 ];
 
+const FEW_SHARE: [&str; 14] = [
+    "go", "tea", "rust", "bees", "jazz", "maps", "kites", "ink", "owls", "salt", "tides", "looms",
+    "moss", "bells",
+];
+
 /// Lists of interests, of which all users of a run choose from one.
-pub(super) const CIRCLES: [&[&str]; 5] = [
+pub(super) const CIRCLES: [&[&str]; 7] = [
     &["go", "tea", "rust"],
     // Enough different interests for a long queue.
     &["go", "tea", "rust", "bees", "jazz", "maps"],
+    // So many that few users share one: those who insist gather in the queue.
+    &FEW_SHARE,
+    &FEW_SHARE,
     &["café", "CAFÉ", "Café", "tea"],
     &["chess", "Chess", "ch\u{435}ss", "go"],
     &["ΣΊΣΥΦΟΣ", "σίσυφος", "σίσυφοσ", "Straße", "STRASSE"],

@@ -42,7 +42,7 @@ pub(super) enum Theme {
 
 impl Theme {
     pub(super) fn draw(dice: &mut Dice) -> Self {
-        match dice.between(0, 11) {
+        match dice.between(0, 12) {
             0 => {
                 dice.say("all at the line");
                 Self::Line(dice.pick(&said::CIRCLES))
@@ -51,7 +51,7 @@ impl Theme {
                 dice.say("all at the line, without a stream");
                 Self::Absent(dice.pick(&said::CIRCLES))
             }
-            2 => {
+            2 | 12 => {
                 dice.say("all on breaks");
                 Self::Rest
             }
@@ -304,7 +304,9 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
         }));
     }
     let words = match theme {
-        Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd => dice.between(0, 4),
+        Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd => {
+            dice.pick(&[0, 1, 2, 3, 4, 8])
+        }
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(0, 1),
     };
     for _ in 0..words {
@@ -397,7 +399,7 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
             steps.push(rest);
         }
         steps.push(think(dice));
-        if dice.one_in(4) {
+        if dice.coin() {
             // The boss calms down meanwhile, level by level.
             let steps_of_round = [think(dice), Step::Call(Verb::Mood)];
             steps.push(Step::Loop {

@@ -39,13 +39,18 @@ const CALLED: [&str; 12] = [
 /// The server's addresses in examples.
 const WRITTEN: [&str; 2] = ["127.0.0.1:8894", "0.0.0.0:8894"];
 
+/// Folders in examples, and those of the check in their place.
+const FOLDERS: [(&str, &str); 2] = [("/var/lib/talking-stick", "data"), ("/backups", "backups")];
+
 /// The beginning of a script. The server prints its address as its first line once it listens.
 const PRELUDE: &str = r#"set -Eeuo pipefail
 trap 'echo "the example failed: $BASH_COMMAND" >&2' ERR
 server=
-stop() { if [ -n "$server" ]; then kill "$server"; server=; fi; }
+# The next server may use the folder once this one has ended.
+stop() { if [ -n "$server" ]; then kill "$server"; wait "$server" || true; server=; fi; }
 trap stop EXIT
 talking-stick() {
+  case "${1-}" in backup | export | inspect | restore) "$SERVER_PROGRAM" "$@"; return ;; esac
   stop
   exec 3< <(exec "$SERVER_PROGRAM" "$@")
   server=$!
@@ -161,16 +166,19 @@ fn is_runnable(example: &str) -> bool {
     commands(example).is_ok_and(|all| all.iter().all(may))
 }
 
-/// The example with the server's address replaced.
+/// The example with the server's address and folders replaced.
 fn at(example: &str, address: &str) -> String {
-    WRITTEN.iter().fold(example.to_owned(), |text, written| {
-        text.replace(written, address)
-    })
+    let addresses = WRITTEN.iter().map(|written| (*written, address));
+    addresses
+        .chain(FOLDERS)
+        .fold(example.to_owned(), |text, (written, ours)| {
+            text.replace(written, ours)
+        })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{is_runnable, script};
+    use super::{at, is_runnable, script};
     use ::book::page::Page;
 
     #[test]
@@ -199,5 +207,14 @@ mod tests {
         let script = script(&page, "127.0.0.1:1").expect("it calls the server");
         let (_, own) = script.split_once("\ntalking-stick\n").expect("the prelude");
         assert_eq!(own, "curl http://127.0.0.1:1/a\necho\npython3 line-6.py\n");
+    }
+
+    #[test]
+    fn examples_write_into_the_folders_of_the_check() {
+        let written = "talking-stick backup /backups/monday --data /var/lib/talking-stick\n";
+        assert_eq!(
+            at(written, "127.0.0.1:1"),
+            "talking-stick backup backups/monday --data data\n"
+        );
     }
 }

@@ -46,7 +46,7 @@ pub(super) struct Paced<S> {
 struct Window {
     ends: Pin<Box<Sleep>>,
     taken: u128,
-    /// Since when no data waits for the peer; none if some does.
+    /// The instant since which no data waits for the peer; none while some waits.
     rests: Option<Instant>,
 }
 

@@ -17,9 +17,9 @@ const FOUND: &str = "chatroom.found";
 /// What one virtual user waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpenWait {
-    /// For a partner, in the queue, since then.
+    /// A partner, in the queue, since this instant.
     Partner(Time),
-    /// For the stick of this room, since then.
+    /// The stick of this room, since this instant.
     Stick(Room, Time),
 }
 

@@ -106,7 +106,7 @@ impl Scribe {
                 addresses: plan.network.addresses,
             },
             schedule: Schedule::Plain,
-            // Random decisions after its turns are recorded as steps.
+            // The steps contain what the branches of the recipe decided.
             recipe: Recipe::default(),
             capacity: match to {
                 TrueTo::Packets => plan.capacity.clone(),

@@ -182,8 +182,8 @@ impl Speed {
     }
 }
 
-/// The cost of a new session, in bytes of requests and their values: opening it, including the
-/// allocation of its memory, takes about as much processor time as so many bytes.
+/// The cost of a new session, in bytes of requests and their values. Handling this many bytes
+/// takes about as much processor time as opening a session and allocating its memory.
 pub const OPENING: u64 = 128 * 1_024;
 
 /// The number of waiting checks of one source that are answered at once by one event; the others

@@ -237,7 +237,7 @@ fn a_claim_that_is_withdrawn_and_made_again_is_told_once() {
         twice[1..],
         ["room_1/6 stick.claimed ben place 1 → ann#5 ben#5"]
     );
-    // It also does after another claim, and for a member that joined since.
+    // The claim also posts an event again after another member's claim, and after a join.
     let other =
         told("cat login\n ben talking_stick\n cat talking_stick\n ben reset\n ben talking_stick");
     assert_eq!(other.len(), 3);

@@ -1,5 +1,5 @@
-//! The same configuration, seed and entries give the same replies, effects and digest, and no
-//! invariant breaks.
+//! Two runs with one configuration, seed and list of entries give the same replies, effects and
+//! digest, and break no invariant.
 
 use proptest::prelude::*;
 

@@ -10,7 +10,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// The number of people that may register: more than fit.
+/// The number of people that may register: more than the drawn limits allow.
 const PEOPLE: u8 = 6;
 
 /// Stands for the caller's usual name. Other names are mostly refused, because a chosen name cannot

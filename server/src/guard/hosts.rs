@@ -116,9 +116,9 @@ impl AllowedHosts {
 /// Whether a host is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowed {
-    /// Allowed.
+    /// The host is a loopback address or in the list of allowed hosts.
     Yes,
-    /// Not allowed.
+    /// Any other host.
     No,
 }
 

@@ -27,8 +27,8 @@ const NAMES: usize = 1_000;
 /// The largest numbers of participants and of rooms in `/overview`.
 const SHOWN: usize = 200;
 
-/// The largest length in bytes of the place at which a list continues: more than a folded name has.
-/// Folding a long text takes the driver milliseconds.
+/// The largest length in bytes of the name after which a list continues. A folded name is shorter,
+/// and folding a longer text would take the driver milliseconds.
 const MAX_AFTER: usize = 1_024;
 
 /// How long a view is cached.

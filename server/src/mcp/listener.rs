@@ -57,7 +57,7 @@ pub(super) struct Listener {
     pub(super) sink: Sink,
     /// Its cursors.
     pub(super) marks: Mutex<Marks>,
-    /// How long its reader may read nothing.
+    /// How long a push may wait for the client to read; then the stream ends.
     pub(super) stall: Duration,
     /// Cancelled at the start of a shutdown.
     pub(super) closing: CancellationToken,

@@ -142,7 +142,7 @@ fn copy_database(from: &Path, to: &Path) -> Result<(), UpkeepError> {
     let mut target = Connection::open(to).map_err(UpkeepError::sqlite(to))?;
     let wrong = UpkeepError::sqlite(from);
     let copied = Backup::new(&source, &mut target).and_then(|backup| {
-        // In one step: a copy in several begins again at each commit in between.
+        // In one step, because a commit between two steps makes SQLite start the copy again.
         backup.step(-1)
     });
     copied.map_err(wrong)?;

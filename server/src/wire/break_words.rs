@@ -6,9 +6,9 @@ use chat_core::BreakKind;
 /// The texts of one kind of break.
 struct Words {
     emoji: &'static str,
-    /// Messages.
+    /// The messages to choose from.
     messages: [&'static str; 4],
-    /// Summaries.
+    /// The summaries to choose from.
     summaries: [&'static str; 4],
 }
 

@@ -109,7 +109,7 @@ async fn readers_that_take_something_now_and_then_are_cut_by_their_rate() {
         // Within the window the reader takes far more bytes than the system waits for before it
         // continues to write.
         window: Duration::from_secs(2),
-        // More bytes per second than a client takes that does other work between two reads.
+        // More bytes per second than any client reads, so that each reader counts as slow.
         least_rate: 1 << 40,
     };
     let world = World::start(setup).await;

@@ -55,11 +55,11 @@ pub(super) struct Stream {
 /// The page in progress, for protocols that do not push events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// None.
+    /// No page is being read.
     Idle,
-    /// By this request.
+    /// This request reads a page.
     Page { ticket: u64 },
-    /// A page is read by this request, and the inbox has grown since.
+    /// This request reads a page, and the inbox has grown since it was sent.
     PageAndMore { ticket: u64 },
 }
 

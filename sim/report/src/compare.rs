@@ -27,7 +27,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// The same change in the other direction.
+    /// This change in the other direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {

@@ -110,7 +110,7 @@ pub struct Story {
 /// Whether the same seed gave the same hash again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rerun {
-    /// The same hash.
+    /// The second run had the hash of the first.
     Same,
     /// Another hash: the run is not deterministic, which is a bug.
     Different {

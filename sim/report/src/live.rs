@@ -38,7 +38,7 @@ pub(super) fn about(live: &LiveResult) -> Vec<Line> {
     lines
 }
 
-/// The same facts and the load as a list of names and values for the HTML page.
+/// The facts and the load of a live run, as names and values for the HTML page.
 pub(super) fn facts(live: &LiveResult) -> Vec<(&'static str, String)> {
     let delay = &live.scheduling_delay;
     let starts = live.starts;

@@ -31,7 +31,7 @@ pub struct ShrunkRun {
 }
 
 impl ShrunkRun {
-    /// The same as JSON.
+    /// The shrunk run as a result for JSON.
     #[must_use]
     pub fn result(&self) -> ShrunkResult {
         let Size {

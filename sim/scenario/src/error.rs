@@ -91,7 +91,7 @@ struct Report {
 pub enum Look {
     /// With ANSI colours, for a terminal.
     Colour,
-    /// The same without colours.
+    /// Without colours, for files.
     Plain,
 }
 

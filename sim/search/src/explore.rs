@@ -83,7 +83,7 @@ pub struct Exploration {
     pub steps: u64,
     /// The `sometimes` points that were reached.
     pub tally: Tally,
-    /// The failures.
+    /// The failures that were found.
     pub failures: Failures,
     /// The worst trials, if a search was requested.
     pub hunted: Option<Hunted>,

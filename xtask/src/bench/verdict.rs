@@ -39,7 +39,7 @@ enum Change {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Made {
     Alike,
-    /// The same compiler and target, but another environment.
+    /// The compiler and the target are alike, but the environment is another.
     Elsewhere(String),
     /// Not comparable.
     Otherwise(String),

@@ -74,7 +74,8 @@ impl Recorder {
             kept.extend(lane.lines.into_iter().skip(skip));
         }
         kept.sort_by_key(|(order, _)| *order);
-        // The violation is at the last line of the first named user, if that was at the same time.
+        // Of the lines at the time of the violation, marks the first named user's last one; without
+        // any, the last of all.
         let shows = |entry: &&mut (u64, SawLine)| entry.1.at == self.until;
         let mine = |entry: &&mut (u64, SawLine)| Some(&entry.1.user) == first_user.as_ref();
         if let Some((_, line)) = kept.iter_mut().rev().filter(shows).find(mine) {

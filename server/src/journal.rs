@@ -6,15 +6,18 @@ mod folder;
 mod forgetting;
 mod kinds;
 mod memory;
+mod opening;
 mod reader;
 
 use chat_core::{Entry, Hub, Position, Time};
 
 pub use database::{DatabaseError, Durability};
-pub use durable::{DurableJournal, OpenError, Opened, Options, ReadError, open};
+pub use durable::DurableJournal;
 pub use folder::FolderError;
 pub(crate) use folder::{database_in, private_file, private_folder};
 pub use memory::MemoryJournal;
+pub use opening::{OpenError, Opened, Options, open};
+pub use reader::ReadError;
 pub(crate) use reader::{JournalReader, marks_in, snapshot_in};
 
 /// The fate of a batch.

@@ -1,9 +1,10 @@
 //! The mark: the position up to which callers may have received answers.
 //!
 //! It is one small file of two slots, written alternately after each commit. A crash during a write
-//! damages at most one slot; the other one holds the previous mark. The operating system writes the
-//! file to the disk by itself, and the server makes it do so every second. After a loss of power
-//! the mark may therefore be older than the journal, but never newer.
+//! damages at most one slot; the other one holds the previous mark, and the record of the damaged
+//! one was committed before. The operating system writes the file to the disk by itself, and the
+//! server makes it do so every second. After a loss of power the mark may therefore be older than
+//! the journal, but never newer.
 
 use chat_core::Position;
 use serde::{Deserialize, Serialize};
@@ -46,13 +47,21 @@ impl Mark {
         let slot = bytes.try_into().expect("a slot has the size of a slot");
         (turn % 2 * SLOT_BYTES as u64, slot)
     }
+
+    /// A whole file of marks with this one in both slots.
+    #[must_use]
+    pub fn file(&self) -> Vec<u8> {
+        [self.slot(0).1, self.slot(1).1].concat()
+    }
 }
 
 /// The content of a file of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marks {
-    /// The newest readable mark.
+    /// The newest mark.
     Newest(Mark),
+    /// The only readable mark. The other one was either the mark before it or the next one.
+    Only(Mark),
     /// The file is empty or absent: no entry was acknowledged, or the file is lost.
     Absent,
     /// No slot is readable.
@@ -63,15 +72,27 @@ impl Marks {
     /// Parses a file of marks.
     #[must_use]
     pub fn read(file: &[u8]) -> Self {
-        let slots = file.chunks(SLOT_BYTES).take(2).filter_map(|slot| {
+        let read = |number: usize| {
+            let slot = file.chunks(SLOT_BYTES).nth(number)?;
             let (content, _) = Link::NONE.open(slot)?;
             let (mark, _) = postcard::take_from_bytes::<Mark>(content).ok()?;
             Some(mark)
-        });
-        match slots.max_by_key(|mark| mark.position) {
-            Some(mark) => Self::Newest(mark),
-            None if file.iter().all(|byte| *byte == 0) => Self::Absent,
-            None => Self::Damaged,
+        };
+        match (read(0), read(1)) {
+            (Some(one), Some(two)) if one.position > two.position => Self::Newest(one),
+            (Some(_), Some(two)) => Self::Newest(two),
+            (Some(only), None) | (None, Some(only)) => Self::Only(only),
+            (None, None) if file.iter().all(|byte| *byte == 0) => Self::Absent,
+            (None, None) => Self::Damaged,
+        }
+    }
+
+    /// The newest known mark.
+    #[must_use]
+    pub const fn known(self) -> Option<Mark> {
+        match self {
+            Self::Newest(mark) | Self::Only(mark) => Some(mark),
+            Self::Absent | Self::Damaged => None,
         }
     }
 }
@@ -95,20 +116,23 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_mark_counts_and_a_torn_one_leaves_the_one_before() {
-        let mut file = Vec::new();
-        assert_eq!(Marks::read(&file), Marks::Absent);
-        for (turn, position) in [(0, 3), (1, 7), (2, 9)] {
+    fn the_newest_mark_counts_and_a_torn_one_leaves_the_other() {
+        assert_eq!(Marks::read(&[]), Marks::Absent);
+        assert_eq!(Marks::read(&[0; 2 * SLOT_BYTES]), Marks::Absent);
+        let mut file = mark(3).file();
+        assert_eq!(Marks::read(&file), Marks::Newest(mark(3)));
+        for (turn, position) in [(0, 5), (1, 7), (2, 9)] {
             write(&mut file, turn, &mark(position));
             assert_eq!(Marks::read(&file), Marks::Newest(mark(position)));
         }
-        let (whole, before) = (file.clone(), mark(7));
-        for torn in 0..SLOT_BYTES {
+        let whole = file.clone();
+        for torn in 0..2 * SLOT_BYTES {
             file.clone_from(&whole);
             file[torn] ^= 0x10;
-            assert_eq!(Marks::read(&file), Marks::Newest(before), "{torn}");
+            let other = if torn < SLOT_BYTES { 7 } else { 9 };
+            assert_eq!(Marks::read(&file), Marks::Only(mark(other)), "{torn}");
         }
-        file[SLOT_BYTES] ^= 1;
+        file[0] ^= 1;
         assert_eq!(Marks::read(&file), Marks::Damaged);
     }
 }

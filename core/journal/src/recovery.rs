@@ -198,6 +198,7 @@ pub fn recover<S: Store>(
     let (chain, hub) = beginning(store, identity, config, &mut warnings)?;
     let snapshot = chain.last();
     let mut replay = Replay {
+        is_new: warnings.is_empty(),
         chain,
         hub,
         marks: Marks::read(&marks),
@@ -249,6 +250,8 @@ fn beginning<S: Store>(
 
 /// The application of records.
 struct Replay<'l> {
+    /// Whether there may never have been an entry: no snapshot exists that cannot be used.
+    is_new: bool,
     chain: Chain,
     hub: Hub,
     marks: Marks,
@@ -311,15 +314,12 @@ impl Replay<'_> {
     }
 
     fn marked(&self) -> Option<Position> {
-        match self.marks {
-            Marks::Newest(mark) => Some(mark.position),
-            Marks::Absent | Marks::Damaged => None,
-        }
+        self.marks.known().map(|mark| mark.position)
     }
 
     /// Compares the link at the mark.
     fn pass_mark(&mut self) {
-        if let Marks::Newest(Mark { position, link }) = self.marks
+        if let Some(Mark { position, link }) = self.marks.known()
             && position == self.chain.last()
         {
             self.at_mark = Some(link == self.chain.tip());
@@ -329,33 +329,30 @@ impl Replay<'_> {
     /// Checks that the last record is the end of the journal.
     fn check_end<E: std::error::Error>(&self) -> Result<Option<Warning>, RecoveryError<E>> {
         let last = self.chain.last();
+        let no_mark = |what| Err(RecoveryError::NoMark { what, last });
+        let Some(Mark { position, .. }) = self.marks.known() else {
+            return match self.marks {
+                Marks::Absent if last == Position(0) && self.is_new => Ok(None),
+                Marks::Absent => no_mark("absent"),
+                Marks::Newest(_) | Marks::Only(_) | Marks::Damaged => no_mark("damaged"),
+            };
+        };
+        if position > last {
+            let marked = position;
+            return Err(RecoveryError::Lost { last, marked });
+        }
+        // A snapshot after the mark replaces the record at the mark.
+        if position >= self.snapshot && self.at_mark != Some(true) {
+            return Err(RecoveryError::Diverged { at: position });
+        }
+        if position < last {
+            let marked = position;
+            return Ok(Some(Warning::Unmarked { marked, last }));
+        }
         match self.marks {
-            Marks::Newest(Mark { position, .. }) if position > last => Err(RecoveryError::Lost {
-                last,
-                marked: position,
-            }),
-            // A snapshot after the mark replaces the record at the mark.
-            Marks::Newest(Mark { position, .. })
-                if position >= self.snapshot && self.at_mark != Some(true) =>
-            {
-                Err(RecoveryError::Diverged { at: position })
-            }
-            Marks::Newest(Mark { position, .. }) if position < last => {
-                Ok(Some(Warning::Unmarked {
-                    marked: position,
-                    last,
-                }))
-            }
-            Marks::Newest(_) => Ok(None),
-            Marks::Absent if last == Position(0) => Ok(None),
-            Marks::Absent => Err(RecoveryError::NoMark {
-                what: "absent",
-                last,
-            }),
-            Marks::Damaged => Err(RecoveryError::NoMark {
-                what: "damaged",
-                last,
-            }),
+            // The damaged mark may have been that of a lost record.
+            Marks::Only(_) => no_mark("damaged"),
+            Marks::Newest(_) | Marks::Absent | Marks::Damaged => Ok(None),
         }
     }
 }

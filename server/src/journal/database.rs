@@ -10,12 +10,14 @@ use std::path::Path;
 
 use chat_core::{Position, Time};
 use chat_journal::Identity;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
 
 /// The oldest SQLite in which a WAL reset loses nothing (3.51.3).
 const LEAST_SQLITE: i32 = 3_051_003;
 
 const SCHEMA: &str = "
+    BEGIN IMMEDIATE;
     CREATE TABLE IF NOT EXISTS identity (
         realm BLOB NOT NULL, seed BLOB NOT NULL, secret BLOB NOT NULL
     ) STRICT;
@@ -28,6 +30,7 @@ const SCHEMA: &str = "
             strftime('%Y-%m-%dT%H:%M:%fZ', at / 1000000.0, 'unixepoch') AS time,
             entry.value AS kind
         FROM journal, json_each(kinds) AS entry;
+    COMMIT;
 ";
 
 /// How long another program may lock the database before a commit fails.
@@ -71,8 +74,7 @@ impl Database {
             rusqlite::version_number() >= LEAST_SQLITE,
             "the SQLite that is compiled in is too old"
         );
-        let connection = Connection::open(path)?;
-        connection.busy_timeout(BUSY)?;
+        let connection = prepared(Connection::open(path)?)?;
         let synchronous = match durability {
             Durability::Fsync => "FULL",
             Durability::Os => "NORMAL",
@@ -85,16 +87,22 @@ impl Database {
         Ok(Self { connection })
     }
 
-    /// Opens the file read-only, while the server writes it.
-    pub(super) fn open_beside(path: &Path) -> Result<Self, DatabaseError> {
+    /// Opens the file read-only, also while the server writes it.
+    pub(super) fn open_to_read(path: &Path) -> Result<Self, DatabaseError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(BUSY)?;
+        let connection = prepared(Connection::open_with_flags(path, flags)?)?;
         Ok(Self { connection })
     }
 
-    /// The identity of the journal; a new journal draws it now.
-    pub(super) fn identity(&self) -> Result<Identity, DatabaseError> {
+    /// Whether a crash ended the creation of the file before its tables were committed.
+    pub(super) fn is_empty(&self) -> Result<bool, rusqlite::Error> {
+        let tables = "SELECT count(*) FROM sqlite_schema";
+        let tables: i64 = self.connection.query_row(tables, [], |row| row.get(0))?;
+        Ok(tables == 0)
+    }
+
+    /// The identity of the journal; none if a crash ended its creation.
+    pub(super) fn identity(&self) -> Result<Option<Identity>, DatabaseError> {
         let read = "SELECT realm, seed, secret FROM identity";
         let found = self
             .connection
@@ -107,7 +115,11 @@ impl Database {
             })
             .optional()?;
         let Some((realm, seed, secret)) = found else {
-            return self.new_identity();
+            // A journal with records must have an identity.
+            return match self.last_first()? {
+                Some(_) => Err(DatabaseError::Identity),
+                None => Ok(None),
+            };
         };
         let whole = |(realm, seed, secret): (Vec<u8>, Vec<u8>, Vec<u8>)| {
             Some(Identity {
@@ -116,23 +128,17 @@ impl Database {
                 secret: secret.try_into().ok()?,
             })
         };
-        whole((realm, seed, secret)).ok_or(DatabaseError::Identity)
+        let identity = whole((realm, seed, secret)).ok_or(DatabaseError::Identity)?;
+        Ok(Some(identity))
     }
 
-    fn new_identity(&self) -> Result<Identity, DatabaseError> {
-        // A journal with records must have an identity.
-        if self.last_first()?.is_some() {
-            return Err(DatabaseError::Identity);
-        }
-        let mut drawn = [0; 16 + 8 + 32];
-        getrandom::fill(&mut drawn)?;
-        let (realm, rest) = drawn.split_at(16);
-        let (seed, secret) = rest.split_at(8);
-        self.connection.execute(
-            "INSERT INTO identity (realm, seed, secret) VALUES (?1, ?2, ?3)",
-            params![realm, seed, secret],
-        )?;
-        self.identity()
+    /// Stores the identity of a new journal.
+    pub(super) fn set_identity(&self, identity: &Identity) -> Result<(), rusqlite::Error> {
+        let insert = "INSERT INTO identity (realm, seed, secret) VALUES (?1, ?2, ?3)";
+        let (realm, seed) = (identity.realm.to_le_bytes(), identity.seed.to_le_bytes());
+        self.connection
+            .execute(insert, params![realm, seed, identity.secret])?;
+        Ok(())
     }
 
     /// The key of the last record.
@@ -221,6 +227,28 @@ impl Database {
         let busy: i64 = self.connection.query_row(truncate, [], |row| row.get(0))?;
         Ok(busy == 0)
     }
+}
+
+/// Sets what reading and writing connections have in common.
+fn prepared(connection: Connection) -> Result<Connection, rusqlite::Error> {
+    connection.busy_timeout(BUSY)?;
+    // A connection that closes would write the WAL into the database, as far as the WAL is
+    // readable, and delete it: also after a refusal to start, which must change nothing.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    Ok(connection)
+}
+
+/// Draws the identity of a new journal.
+pub(super) fn new_identity() -> Result<Identity, DatabaseError> {
+    let (mut realm, mut seed, mut secret) = ([0; 16], [0; 8], [0; 32]);
+    for drawn in [&mut realm[..], &mut seed, &mut secret] {
+        getrandom::fill(drawn)?;
+    }
+    Ok(Identity {
+        realm: u128::from_le_bytes(realm),
+        seed: u64::from_le_bytes(seed),
+        secret,
+    })
 }
 
 /// Whether an append with this error has certainly written nothing.

@@ -1,20 +1,18 @@
 //! The durable journal: a separate thread writes it, and another makes snapshots.
 
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use chat_core::{Config, Entry, Hub, Node, Position, Time};
-use chat_journal::{
-    Chain, Identity, Loss, Mark, Recovered, RecoveryError, Snapshot, Store, recover,
-};
+use chat_core::{Config, Entry, Hub, Position, Time};
+use chat_journal::{Chain, Identity, Loss, Mark, Snapshot, recover};
 
 use super::database::{Database, DatabaseError, Durability, is_certain};
-use super::folder::{self, Folder, FolderError, MarkFile};
+use super::folder::{self, Folder, MarkFile};
 use super::forgetting::Forgetting;
 use super::kinds::kinds;
+use super::reader::Stored;
 use super::{Append, Fate, Journal, Later};
 
 /// The number of entries between two snapshots.
@@ -32,191 +30,16 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// How long a shutdown waits for the writer.
 const LAST_WRITES: Duration = Duration::from_secs(5);
 
-/// Why a server cannot start from its journal.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The folder cannot be used.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// The database cannot be used.
-    #[error("{}: {error}", path.display())]
-    Database {
-        /// The database.
-        path: PathBuf,
-        /// The reason.
-        error: DatabaseError,
-    },
-    /// A file beside the database cannot be read or written.
-    #[error("{}: {error}", path.display())]
-    File {
-        /// The folder.
-        path: PathBuf,
-        /// The reason.
-        error: std::io::Error,
-    },
-    /// The journal is incomplete or damaged.
-    #[error(
-        "{}: {error}. Nothing was changed. Restore a backup of the folder, or go on without what is \
-         lost by --accept-loss, which keeps the damaged records beside the journal",
-        path.display()
-    )]
-    Recovery {
-        /// The folder.
-        path: PathBuf,
-        /// The defect.
-        error: Box<RecoveryError<ReadError>>,
-    },
-}
-
-/// Why a journal cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// An error of SQLite.
-    #[error("{0}")]
-    Sqlite(#[from] rusqlite::Error),
-    /// A file cannot be read.
-    #[error("{0}")]
-    File(#[from] std::io::Error),
-}
-
-/// The options for opening a journal.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The folder.
-    pub folder: PathBuf,
-    /// The durability of a commit.
-    pub durability: Durability,
-    /// Whether to continue a journal that has lost acknowledged entries.
-    pub loss: Loss,
-    /// The number of last entries to keep, besides those that the kept snapshots need; none to keep
-    /// all.
-    pub entries: Option<u64>,
-}
-
-/// A server's recovered state and journal.
-#[derive(Debug)]
-pub struct Opened {
-    /// The node, whose first entry is *started* or *resumed*.
-    pub node: Node,
-    /// The journal for its batches.
-    pub journal: DurableJournal,
-    /// The journal's identity, with the server's secret.
-    pub identity: Identity,
-}
-
-/// Opens the journal in a folder and recovers its state, or creates a new journal.
-///
-/// # Errors
-/// The journal is unusable, or may have lost acknowledged entries.
-pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
-    let folder = Folder::open(&options.folder)?;
-    let wrong = |error: DatabaseError| OpenError::Database {
-        path: folder.database(),
-        error,
-    };
-    let database = Database::open(&folder.database(), options.durability).map_err(wrong)?;
-    let identity = database.identity().map_err(wrong)?;
-    let mut stored = Stored {
-        folder: folder.path(),
-        database: &database,
-    };
-    let began = Instant::now();
-    let look = &mut |_: Position, _: Time, _: &Entry, _: &_| {};
-    let recovered = recover(&mut stored, &identity, config, options.loss, look);
-    let recovered = recovered.map_err(|error| OpenError::Recovery {
-        path: folder.path().into(),
-        error: Box::new(error),
-    })?;
-    report(&recovered, began.elapsed());
-    let failed = |error| OpenError::File {
-        path: folder.path().into(),
-        error,
-    };
-    if let Some(from) = recovered.cut {
-        let moved = database.set_aside(from);
-        moved.map_err(|error| wrong(error.into()))?;
-        for position in folder::snapshots(folder.path()).map_err(failed)? {
-            if position >= from {
-                folder::set_aside(folder.path(), position).map_err(failed)?;
-            }
-        }
-    }
-    let mut marks = MarkFile::open(folder.path()).map_err(failed)?;
-    marks.begin(&Mark::at(&recovered.chain)).map_err(failed)?;
-    let node = match recovered.chain.last() {
-        Position(0) => Node::start(config.clone(), identity.seed),
-        _ => Node::resume(recovered.hub, config.clone()),
-    };
-    let forgetting = Forgetting::new(folder.path(), options.entries).map_err(failed)?;
-    let journal = DurableJournal(State::Opened(Box::new(Writer {
-        forgetting,
-        folder,
-        durability: options.durability,
-        database: Some(database),
-        identity: identity.clone(),
-        config: config.clone(),
-        chain: recovered.chain,
-        marks,
-        unchecked: 0,
-        snapshot: recovered.snapshot,
-        snapping: None,
-    })));
-    Ok(Opened {
-        node,
-        journal,
-        identity,
-    })
-}
-
-/// Logs the result of the recovery for operators.
-fn report(recovered: &Recovered, took: Duration) {
-    for warning in &recovered.warnings {
-        tracing::warn!("{warning}");
-    }
-    let last = recovered.chain.last();
-    if last > Position(0) {
-        tracing::info!(
-            position = last.0,
-            replayed = last.0 - recovered.snapshot.0,
-            took_ms = took.as_millis(),
-            "the journal was read back"
-        );
-    }
-}
-
-/// A folder with its database, for reading.
-pub(super) struct Stored<'f> {
-    pub(super) folder: &'f Path,
-    pub(super) database: &'f Database,
-}
-
-impl Store for Stored<'_> {
-    type Error = ReadError;
-
-    fn snapshot(&mut self, number: usize) -> Result<Option<Vec<u8>>, ReadError> {
-        let positions = folder::snapshots(self.folder)?;
-        let Some(position) = positions.get(number) else {
-            return Ok(None);
-        };
-        Ok(Some(folder::read_snapshot(self.folder, *position)?))
-    }
-
-    fn marks(&mut self) -> Result<Vec<u8>, ReadError> {
-        Ok(folder::read_marks(self.folder)?)
-    }
-
-    fn records(
-        &mut self,
-        after: Position,
-        take: &mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), ReadError> {
-        Ok(self.database.records(after, take)?)
-    }
-}
-
 /// A journal on a disk.
 #[derive(Debug)]
 pub struct DurableJournal(State);
+
+impl DurableJournal {
+    /// The journal that this writer writes, once a driver is attached.
+    pub(super) fn new(writer: Writer) -> Self {
+        Self(State::Opened(Box::new(writer)))
+    }
+}
 
 #[derive(Debug)]
 enum State {
@@ -284,22 +107,22 @@ impl Journal for DurableJournal {
 
 /// The state of the writer's thread.
 #[derive(Debug)]
-struct Writer {
-    folder: Folder,
-    durability: Durability,
+pub(super) struct Writer {
+    pub(super) folder: Folder,
+    pub(super) durability: Durability,
     /// `None` while it must be opened again.
-    database: Option<Database>,
-    identity: Identity,
-    config: Config,
-    chain: Chain,
-    marks: MarkFile,
+    pub(super) database: Option<Database>,
+    pub(super) identity: Identity,
+    pub(super) config: Config,
+    pub(super) chain: Chain,
+    pub(super) marks: MarkFile,
     /// Records since the last checkpoint.
-    unchecked: u64,
+    pub(super) unchecked: u64,
     /// The position of the newest snapshot.
-    snapshot: Position,
-    forgetting: Forgetting,
+    pub(super) snapshot: Position,
+    pub(super) forgetting: Forgetting,
     /// A snapshot in progress; receives its position when it is finished.
-    snapping: Option<Receiver<Option<Position>>>,
+    pub(super) snapping: Option<Receiver<Option<Position>>>,
 }
 
 impl Writer {
@@ -477,10 +300,10 @@ fn snapshot_of(
     identity: &Identity,
     config: &Config,
 ) -> Result<Position, Box<dyn std::error::Error>> {
-    let database = Database::open_beside(database)?;
+    let database = Database::open_to_read(database)?;
     let mut stored = Stored {
         folder,
-        database: &database,
+        database: Some(&database),
     };
     let look = &mut |_: Position, _: Time, _: &Entry, _: &_| {};
     let state = recover(&mut stored, identity, config, Loss::Refused, look)?;

@@ -14,7 +14,7 @@ use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use chat_core::Position;
-use chat_journal::{Mark, SLOT_BYTES};
+use chat_journal::Mark;
 
 /// The number of kept snapshots: the newest, and one that replaces it if it is damaged.
 const SNAPSHOTS_KEPT: usize = 2;
@@ -148,9 +148,6 @@ impl MarkFile {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true);
         let file = options.mode(PRIVATE_FILE).open(folder.join("marks"))?;
-        if file.metadata()?.len() < 2 * SLOT_BYTES as u64 {
-            file.set_len(2 * SLOT_BYTES as u64)?;
-        }
         Ok(Self {
             file,
             turn: 0,
@@ -160,8 +157,8 @@ impl MarkFile {
 
     /// Writes this mark durably to both slots: the journal continues from here.
     pub(super) fn begin(&mut self, mark: &Mark) -> io::Result<()> {
-        self.set(mark)?;
-        self.set(mark)?;
+        self.file.write_all_at(&mark.file(), 0)?;
+        self.is_synced = false;
         self.sync()
     }
 

@@ -7,11 +7,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use chat_core::{Config, Position};
-use chat_journal::{Identity, Loss, Recovered, RecoveryError, recover};
+use chat_journal::{Identity, Loss, Recovered, RecoveryError, Store, recover};
 
-use super::ReadError;
 use super::database::{Database, DatabaseError};
-use super::durable::Stored;
 use super::folder;
 
 /// The largest number of records of one read.
@@ -19,6 +17,17 @@ const RECORDS: usize = 512;
 
 /// The size of records after which a read ends.
 const BYTES: usize = 4 << 20;
+
+/// Why a journal cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// An error of SQLite.
+    #[error("{0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// A file cannot be read.
+    #[error("{0}")]
+    File(#[from] std::io::Error),
+}
 
 /// A journal, open for reading.
 #[derive(Debug)]
@@ -34,7 +43,7 @@ impl JournalReader {
     /// It is absent, or no database.
     pub(crate) fn open(folder: &Path) -> Result<Self, DatabaseError> {
         let path = folder::database_in(folder);
-        let database = Database::open_beside(&path)?;
+        let database = Database::open_to_read(&path)?;
         Ok(Self {
             folder: folder.into(),
             database,
@@ -94,9 +103,9 @@ impl JournalReader {
     /// The identity of the journal.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// It cannot be read, or is absent.
     pub(crate) fn identity(&self) -> Result<Identity, DatabaseError> {
-        self.database.identity()
+        self.database.identity()?.ok_or(DatabaseError::Identity)
     }
 
     /// Recovers the state as a start would, and changes nothing.
@@ -109,7 +118,7 @@ impl JournalReader {
     ) -> Result<Recovered, RecoveryError<ReadError>> {
         let mut stored = Stored {
             folder: &self.folder,
-            database: &self.database,
+            database: Some(&self.database),
         };
         let look = &mut |_, _, _: &_, _: &_| {};
         // The first record has the limits. Without one, nothing depends on them.
@@ -128,6 +137,39 @@ impl JournalReader {
     /// It cannot be read.
     pub(crate) fn marks(&self) -> io::Result<Vec<u8>> {
         folder::read_marks(&self.folder)
+    }
+}
+
+/// A folder with its database, for reading. A new folder has none.
+pub(super) struct Stored<'f> {
+    pub(super) folder: &'f Path,
+    pub(super) database: Option<&'f Database>,
+}
+
+impl Store for Stored<'_> {
+    type Error = ReadError;
+
+    fn snapshot(&mut self, number: usize) -> Result<Option<Vec<u8>>, ReadError> {
+        let positions = folder::snapshots(self.folder)?;
+        let Some(position) = positions.get(number) else {
+            return Ok(None);
+        };
+        Ok(Some(folder::read_snapshot(self.folder, *position)?))
+    }
+
+    fn marks(&mut self) -> Result<Vec<u8>, ReadError> {
+        Ok(folder::read_marks(self.folder)?)
+    }
+
+    fn records(
+        &mut self,
+        after: Position,
+        take: &mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>,
+    ) -> Result<(), ReadError> {
+        if let Some(database) = self.database {
+            database.records(after, take)?;
+        }
+        Ok(())
     }
 }
 

@@ -83,10 +83,7 @@ pub fn inspect(data: &Path, form: Form, out: &mut dyn Write) -> Result<(), Upkee
 fn report(data: &Path, reader: &JournalReader, identity: &Identity) -> Result<Report, UpkeepError> {
     // The mark is read first: the journal only grows.
     let marks = reader.marks().map_err(UpkeepError::file(data))?;
-    let marked = match Marks::read(&marks) {
-        Marks::Newest(mark) => Some(mark.position.0),
-        Marks::Absent | Marks::Damaged => None,
-    };
+    let marked = Marks::read(&marks).known().map(|mark| mark.position.0);
     let (snapshots, links) = snapshots(reader, identity).map_err(UpkeepError::file(data))?;
     let mut problems: Vec<String> = snapshots
         .iter()

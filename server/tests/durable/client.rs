@@ -13,6 +13,13 @@ use serde_json::{Value, json};
 /// The time limit of every wait in these tests. No test waits for it to pass.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The number of rounds of a test: `usual`, or as many times that as `DURABLE_TIMES` says.
+pub(crate) fn rounds(usual: usize) -> usize {
+    let times = std::env::var("DURABLE_TIMES");
+    let times = times.map_or(1, |times| times.parse().expect("a number of times"));
+    usual * times
+}
+
 /// A running server.
 pub(crate) struct Server {
     child: Mutex<Child>,

@@ -1,6 +1,7 @@
 //! A server that is killed and restarted on its journal keeps everything it accepted.
 
 mod client;
+mod damage;
 mod folder;
 mod past;
 mod upkeep;

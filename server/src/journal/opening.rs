@@ -1,0 +1,180 @@
+//! Opens the journal in a folder: recovers its state, or begins a new journal.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use chat_core::{Config, Entry, Node, Position, Time};
+use chat_journal::{Identity, Loss, Mark, Recovered, RecoveryError, recover};
+
+use super::database::{Database, DatabaseError, Durability, new_identity};
+use super::durable::{DurableJournal, Writer};
+use super::folder::{self, Folder, FolderError, MarkFile};
+use super::forgetting::Forgetting;
+use super::reader::{ReadError, Stored};
+
+/// Why a server cannot start from its journal.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The folder cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The database cannot be used.
+    #[error("{}: {error}", path.display())]
+    Database {
+        /// The database.
+        path: PathBuf,
+        /// The reason.
+        error: DatabaseError,
+    },
+    /// A file beside the database cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The folder.
+        path: PathBuf,
+        /// The reason.
+        error: std::io::Error,
+    },
+    /// The journal is incomplete or damaged.
+    #[error(
+        "{}: {error}. Nothing was changed. Restore a backup of the folder, or go on without what is \
+         lost by --accept-loss, which keeps the damaged records beside the journal",
+        path.display()
+    )]
+    Recovery {
+        /// The folder.
+        path: PathBuf,
+        /// The defect.
+        error: Box<RecoveryError<ReadError>>,
+    },
+}
+
+/// The options for opening a journal.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The durability of a commit.
+    pub durability: Durability,
+    /// Whether to continue a journal that has lost acknowledged entries.
+    pub loss: Loss,
+    /// The number of last entries to keep, besides those that the kept snapshots need; none to keep
+    /// all.
+    pub entries: Option<u64>,
+}
+
+/// A server's recovered state and journal.
+#[derive(Debug)]
+pub struct Opened {
+    /// The node, whose first entry is *started* or *resumed*.
+    pub node: Node,
+    /// The journal for its batches.
+    pub journal: DurableJournal,
+    /// The journal's identity, with the server's secret.
+    pub identity: Identity,
+}
+
+/// Opens the journal in a folder and recovers its state, or creates a new journal.
+///
+/// # Errors
+/// The journal is unusable, or may have lost acknowledged entries.
+pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
+    let folder = Folder::open(&options.folder)?;
+    let wrong = |error: DatabaseError| OpenError::Database {
+        path: folder.database(),
+        error,
+    };
+    let began = Instant::now();
+    // The recovery reads only: a refused start leaves the folder as it is.
+    let found = stored_database(&folder).map_err(wrong)?;
+    let known = match &found {
+        Some(database) => database.identity().map_err(wrong)?,
+        None => None,
+    };
+    let identity = match &known {
+        Some(identity) => identity.clone(),
+        None => new_identity().map_err(wrong)?,
+    };
+    let mut stored = Stored {
+        folder: folder.path(),
+        database: found.as_ref(),
+    };
+    let look = &mut |_: Position, _: Time, _: &Entry, _: &_| {};
+    let recovered = recover(&mut stored, &identity, config, options.loss, look);
+    let recovered = recovered.map_err(|error| OpenError::Recovery {
+        path: folder.path().into(),
+        error: Box::new(error),
+    })?;
+    drop(found);
+    let database = Database::open(&folder.database(), options.durability).map_err(wrong)?;
+    if known.is_none() {
+        let set = database.set_identity(&identity);
+        set.map_err(|error| wrong(error.into()))?;
+    }
+    report(&recovered, began.elapsed());
+    let failed = |error| OpenError::File {
+        path: folder.path().into(),
+        error,
+    };
+    if let Some(from) = recovered.cut {
+        let moved = database.set_aside(from);
+        moved.map_err(|error| wrong(error.into()))?;
+        for position in folder::snapshots(folder.path()).map_err(failed)? {
+            if position >= from {
+                folder::set_aside(folder.path(), position).map_err(failed)?;
+            }
+        }
+    }
+    let mut marks = MarkFile::open(folder.path()).map_err(failed)?;
+    marks.begin(&Mark::at(&recovered.chain)).map_err(failed)?;
+    let node = match recovered.chain.last() {
+        Position(0) => Node::start(config.clone(), identity.seed),
+        _ => Node::resume(recovered.hub, config.clone()),
+    };
+    let forgetting = Forgetting::new(folder.path(), options.entries).map_err(failed)?;
+    let journal = DurableJournal::new(Writer {
+        forgetting,
+        folder,
+        durability: options.durability,
+        database: Some(database),
+        identity: identity.clone(),
+        config: config.clone(),
+        chain: recovered.chain,
+        marks,
+        unchecked: 0,
+        snapshot: recovered.snapshot,
+        snapping: None,
+    });
+    Ok(Opened {
+        node,
+        journal,
+        identity,
+    })
+}
+
+/// The database of this folder, for reading; none if there is none yet.
+fn stored_database(folder: &Folder) -> Result<Option<Database>, DatabaseError> {
+    if !folder.database().exists() {
+        return Ok(None);
+    }
+    let database = Database::open_to_read(&folder.database())?;
+    Ok(match database.is_empty()? {
+        true => None,
+        false => Some(database),
+    })
+}
+
+/// Logs the result of the recovery for operators.
+fn report(recovered: &Recovered, took: Duration) {
+    for warning in &recovered.warnings {
+        tracing::warn!("{warning}");
+    }
+    let last = recovered.chain.last();
+    if last > Position(0) {
+        tracing::info!(
+            position = last.0,
+            replayed = last.0 - recovered.snapshot.0,
+            took_ms = took.as_millis(),
+            "the journal was read back"
+        );
+    }
+}

@@ -148,8 +148,12 @@ impl Node {
         self.check_journal(now)
     }
 
-    /// Checks that one more entry may wait for the journal.
-    fn check_journal(&self, now: Time) -> Result<(), Reject> {
+    /// Checks that the journal can be written, as far as is known.
+    ///
+    /// # Errors
+    /// The last append failed and its pause is not over, or the outcome of the append in flight is
+    /// unknown.
+    pub fn check_storage(&self, now: Time) -> Result<(), Reject> {
         let earlier = Earlier::Unasked;
         match self.disk {
             Disk::Failing { retry_at, .. } if now < retry_at => {
@@ -166,6 +170,13 @@ impl Node {
                 earlier,
             });
         }
+        Ok(())
+    }
+
+    /// Checks that one more entry may wait for the journal.
+    fn check_journal(&self, now: Time) -> Result<(), Reject> {
+        self.check_storage(now)?;
+        let earlier = Earlier::Unasked;
         if self.proposed.len() >= self.hub.config().max_pending as usize {
             return Err(Reject::Overloaded {
                 retry_after: OVERLOAD_RETRY,

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
@@ -10,8 +9,9 @@ use tokio::time::timeout;
 
 use super::Http;
 use super::chat::ok;
-use super::views::{look, shown};
+use super::views::shown;
 use crate::guard::{Fault, HttpError};
+use crate::refusal::Refusal;
 
 /// The time limit for the node's answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -24,15 +24,22 @@ pub(super) async fn healthz() -> Response {
     ok(&json!({ "status": "ok" }))
 }
 
-/// `GET /readyz`: the node answers, and the server is not shutting down.
+/// `GET /readyz`: the node answers, the journal can be written, and the server is not shutting down.
 pub(super) async fn readyz(State(http): State<Http>) -> Response {
     if http.closing.is_cancelled() {
         return HttpError::from(Fault::ShuttingDown).into_response();
     }
     let asked = async {
-        let answer = look(&http, |_| json!({ "status": "ready" }));
+        let now = http.service.node().now();
+        let answer = http
+            .service
+            .node()
+            .look(move |node| node.check_storage(now));
         timeout(PATIENCE, answer).await.ok().flatten()
     };
-    let answer: Option<Bytes> = http.views.ready.get(KEPT, asked).await;
-    shown(&http, answer)
+    match http.views.ready.get(KEPT, asked).await {
+        Some(Ok(())) => ok(&json!({ "status": "ready" })),
+        Some(Err(reject)) => HttpError::from(Refusal::from(reject)).into_response(),
+        None => shown(&http, None),
+    }
 }

@@ -11,7 +11,7 @@ use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use chat_core::config::StickRule;
-use chat_core::{Node, PresenceView, RoomView, Time};
+use chat_core::{Node, PresenceView, Reject, RoomView, Time};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -39,32 +39,38 @@ pub(super) const KEPT: Duration = Duration::from_secs(1);
 pub(super) struct Views {
     users: Kept,
     overview: Kept,
-    pub(super) ready: Kept,
+    pub(super) ready: Kept<Result<(), Reject>>,
     pub(super) admin: Kept,
     /// Serialises requests for other pages.
     turn: Mutex<()>,
 }
 
 /// An answer that is cached for a time.
-#[derive(Debug, Default)]
-pub(super) struct Kept(Mutex<Option<(Instant, Bytes)>>);
+#[derive(Debug)]
+pub(super) struct Kept<T = Bytes>(Mutex<Option<(Instant, T)>>);
 
-impl Kept {
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T: Clone> Kept<T> {
     /// The cached answer, or a new one if it is too old. Concurrent requests wait for that one.
     /// None if it cannot be made now.
-    pub(super) async fn get<F>(&self, age: Duration, make: F) -> Option<Bytes>
+    pub(super) async fn get<F>(&self, age: Duration, make: F) -> Option<T>
     where
-        F: Future<Output = Option<Bytes>>,
+        F: Future<Output = Option<T>>,
     {
         let mut kept = self.0.lock().await;
-        if let Some((at, bytes)) = &*kept
+        if let Some((at, answer)) = &*kept
             && at.elapsed() < age
         {
-            return Some(bytes.clone());
+            return Some(answer.clone());
         }
-        let bytes = make.await?;
-        *kept = Some((Instant::now(), bytes.clone()));
-        Some(bytes)
+        let answer = make.await?;
+        *kept = Some((Instant::now(), answer.clone()));
+        Some(answer)
     }
 }
 

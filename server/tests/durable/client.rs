@@ -77,7 +77,13 @@ fn command(folder: &Path, words: &[&str]) -> Command {
 
 impl Server {
     pub(crate) fn start(folder: &Path, words: &[&str]) -> Self {
-        Self::run(command(folder, words))
+        Self::run(&mut command(folder, words))
+    }
+
+    /// Starts a server in an environment with these variables besides.
+    pub(crate) fn start_in(folder: &Path, variables: &[(&str, &Path)]) -> Self {
+        let mut command = command(folder, &[]);
+        Self::run(command.envs(variables.iter().copied()))
     }
 
     /// Starts a server that names no folder, for a user whose data is in `home`.
@@ -92,10 +98,10 @@ impl Server {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        Self::run(command)
+        Self::run(&mut command)
     }
 
-    fn run(mut command: Command) -> Self {
+    fn run(command: &mut Command) -> Self {
         let mut child = command.spawn().expect("the binary starts");
         let mut log = child.stderr.take().expect("a pipe");
         let mut line = String::new();
@@ -174,6 +180,11 @@ impl Server {
         let (status, answer) = self.call(tool, handle, arguments);
         assert_eq!(status, 200, "{tool} {arguments}: {answer}");
         answer
+    }
+
+    /// Asks for this path; returns the status and the answer.
+    pub(crate) fn get(&self, path: &str) -> (u16, Value) {
+        self.connect().get(path).expect("it is answered")
     }
 
     /// Says these texts in the caller's only room.
@@ -255,11 +266,19 @@ impl Connection {
             "" => String::new(),
             handle => format!("Chat-Handle: {handle}\r\n"),
         };
-        let request = format!(
+        self.exchange(&format!(
             "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
              {handle}Content-Length: {}\r\n\r\n{body}",
             body.len()
-        );
+        ))
+    }
+
+    /// As `post`, without a body.
+    pub(crate) fn get(&mut self, path: &str) -> Option<(u16, Value)> {
+        self.exchange(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+    }
+
+    fn exchange(&mut self, request: &str) -> Option<(u16, Value)> {
         self.0.get_mut().write_all(request.as_bytes()).ok()?;
         let status = self.line()?.split(' ').nth(1)?.parse().ok()?;
         let mut length = 0;

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use chat_core::Address;
+use chat_core::{Address, Hub, Measure, MeasureTarget};
 use tokio::sync::watch;
 
-/// The banned addresses. An address is added after the core accepted its ban, so the core's limit
-/// applies.
+/// The banned addresses: those of a recovered state, and each one after the core accepted its ban.
+/// So the core's limit applies.
 #[derive(Debug)]
 pub struct Barred(watch::Sender<BTreeSet<Address>>);
 
@@ -20,6 +20,18 @@ impl Default for Barred {
 }
 
 impl Barred {
+    /// The addresses that are banned in this state.
+    #[must_use]
+    pub fn in_state(hub: &Hub) -> Self {
+        let addresses = hub.kept(None).filter_map(|(target, ban)| match target {
+            MeasureTarget::Address(address) if ban.measure == Measure::Ban => Some(address),
+            MeasureTarget::Address(_)
+            | MeasureTarget::Name { .. }
+            | MeasureTarget::Handle { .. } => None,
+        });
+        Self(watch::channel(addresses.collect()).0)
+    }
+
     /// Ends all that is open for this address, and all that will be opened, until it is admitted
     /// again.
     pub fn bar(&self, address: Address) {
@@ -48,9 +60,34 @@ impl Barred {
 
 #[cfg(test)]
 mod tests {
+    use chat_core::{Entry, Operate, Time};
     use futures_util::FutureExt as _;
 
     use super::*;
+
+    #[tokio::test]
+    async fn addresses_that_are_banned_at_the_start_are_barred() {
+        let mut hub = Hub::new(chat_core::Config::default(), 1);
+        let reason = || "spam".into();
+        let acts = [
+            Operate::BanAddress {
+                address: Address(1),
+                reason: reason(),
+            },
+            Operate::MuteAddress {
+                address: Address(2),
+                reason: reason(),
+            },
+        ];
+        for act in acts {
+            let operator = "root".into();
+            let entry = Entry::Operate { operator, act };
+            hub.handle(Time(1), &entry).expect("it is accepted");
+        }
+        let barred = Barred::in_state(&hub);
+        assert_eq!(barred.of(Address(1)).now_or_never(), Some(()));
+        assert_eq!(barred.of(Address(2)).now_or_never(), None);
+    }
 
     #[tokio::test]
     async fn an_address_is_told_once_it_is_banned_and_until_it_is_admitted() {

@@ -16,11 +16,13 @@ mod hosts;
 mod http_error;
 mod scan;
 mod session;
+mod session_file;
 mod token_file;
 mod tokens;
 mod unsent;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -48,6 +50,7 @@ pub use held::Paid;
 pub use hosts::{Allowed, AllowedHosts, HostError};
 pub use http_error::{Fault, HttpError, json, not_found, other_method, written};
 pub use scan::cost;
+pub use session_file::SESSIONS;
 pub use token_file::TokenFile;
 pub use tokens::{TokensError, Wrong};
 
@@ -106,6 +109,8 @@ pub struct GuardOptions {
     pub tokens: Option<Arc<TokenFile>>,
     /// The tokens of operators, which are valid as users' tokens, too.
     pub operators: Option<Arc<TokenFile>>,
+    /// The file in which browser sessions outlive a restart; none if they do not.
+    pub sessions: Option<PathBuf>,
     /// The largest body in bytes.
     pub max_body: usize,
     /// The time limit for a body.
@@ -118,6 +123,7 @@ impl Default for GuardOptions {
             hosts: AllowedHosts::default(),
             tokens: None,
             operators: None,
+            sessions: None,
             max_body: MAX_BODY,
             body_within: Duration::from_secs(30),
         }
@@ -138,7 +144,8 @@ struct Guard {
 /// support gets the common error format. It must be called on a runtime, because it starts the task
 /// that maintains the tokens.
 pub fn wrap(app: Router, service: Service, options: GuardOptions) -> Router {
-    let sessions = Arc::<PageSessions>::default();
+    let files = [options.tokens.as_deref(), options.operators.as_deref()];
+    let sessions = Arc::new(PageSessions::read(options.sessions, files));
     let app = if options.tokens.is_some() || options.operators.is_some() {
         let session = post(session::open).delete(session::close);
         app.route("/session", session.with_state(Arc::clone(&sessions)))
@@ -184,6 +191,9 @@ async fn look_after(guard: Weak<Guard>) {
             }
         }
         guard.sessions.sweep();
+        if guard.sessions.is_stale() {
+            guard.sessions.save().await;
+        }
         guard.service.turned_away().sweep();
     }
 }

@@ -15,6 +15,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::barred::Barred;
 use crate::capacity::{self, Capacity, Memory};
 use crate::clock::Clock;
 use crate::driver::{self, Died, Running};
@@ -102,6 +103,7 @@ impl Core {
             }
         };
         let clock = Clock::start_after(node.hub().now());
+        let barred = Barred::in_state(node.hub());
         let (client, running) = driver::start(node, journal, clock, Arc::default());
         let files = listener::raise_file_limit();
         let limits = capacity::Limits {
@@ -115,6 +117,7 @@ impl Core {
         Ok(Self {
             service: Service::new(client, secrets)
                 .within(capacity)
+                .barring(barred)
                 .remembering(history),
             running,
         })
@@ -219,7 +222,9 @@ fn app(
         closing: closing.clone(),
         ..http::HttpOptions::default()
     };
+    let journal = settings.journal.as_ref();
     let options = guard::GuardOptions {
+        sessions: journal.map(|journal| journal.folder.join(guard::SESSIONS)),
         hosts: AllowedHosts::new(&settings.allow_hosts)?,
         tokens,
         operators,

@@ -82,6 +82,13 @@ impl Service {
         Self { capacity, ..self }
     }
 
+    /// Sets the addresses that are banned already.
+    #[must_use]
+    pub fn barring(self, barred: Barred) -> Self {
+        let barred = Arc::new(barred);
+        Self { barred, ..self }
+    }
+
     /// The limits on clients' resources.
     #[must_use]
     pub const fn capacity(&self) -> &Arc<Capacity> {

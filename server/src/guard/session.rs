@@ -5,9 +5,12 @@
 //! only the hash. A session ends with its token, after half a day without use, and after a week.
 //! Each token has a limited number of sessions; beyond it the one unused for longest ends. The
 //! cookie is only sent by pages of this server: SameSite=Strict excludes other sites, and the guard
-//! rejects it from pages of other ports.
+//! rejects it from pages of other ports. With a journal, sessions outlive a restart in a file beside
+//! it.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,8 +26,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::hosts::{is_over_tls, is_same_origin};
 use super::http_error::{Fault, HttpError};
+use super::session_file::{SessionFile, StoredHash, StoredSession};
+use super::token_file::{Owner, TokenFile};
 use super::tokens::Hash;
 use super::{Known, bearer};
+use crate::clock;
 
 /// The cookie's name without TLS.
 const NAME: &str = "talking_stick_session";
@@ -42,44 +48,131 @@ const IDLE: Duration = Duration::from_secs(12 * 3_600);
 /// The longest lifetime.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3_600);
 
+/// The time since the last stored use after which a use is stored.
+const STORED_EACH: Duration = Duration::from_secs(60);
+
 /// The browser sessions, by the hashes of their cookies.
 #[derive(Debug, Default)]
-pub(super) struct PageSessions(Mutex<BTreeMap<Hash, PageSession>>);
+pub(super) struct PageSessions {
+    all: Mutex<BTreeMap<Hash, PageSession>>,
+    file: Option<Arc<SessionFile>>,
+    /// Whether the file lacks something.
+    stale: AtomicBool,
+}
 
 /// A browser session.
 #[derive(Debug)]
 struct PageSession {
     known: Known,
-    opened: Instant,
-    used: Instant,
+    opened: Since,
+    used: Since,
     /// Cancelled when the session or its token ends.
     ended: CancellationToken,
 }
 
+/// An instant, which may be before the start of this process.
+#[derive(Clone, Copy, Debug)]
+struct Since {
+    at: Instant,
+    /// The time from the instant to `at`.
+    before: Duration,
+}
+
+impl Since {
+    fn now() -> Self {
+        Self::ago(Duration::ZERO)
+    }
+
+    fn ago(before: Duration) -> Self {
+        let at = Instant::now();
+        Self { at, before }
+    }
+
+    fn elapsed(self) -> Duration {
+        self.before + self.at.elapsed()
+    }
+}
+
 impl PageSession {
-    fn is_over(&self, now: Instant) -> bool {
-        self.ended.is_cancelled()
-            || now.duration_since(self.used) >= IDLE
-            || now.duration_since(self.opened) >= LONGEST
+    fn is_over(&self) -> bool {
+        self.ended.is_cancelled() || self.used.elapsed() >= IDLE || self.opened.elapsed() >= LONGEST
     }
 }
 
 impl PageSessions {
+    /// The sessions in this file whose tokens, of users or of operators, are still valid.
+    pub(super) fn read(file: Option<PathBuf>, tokens: [Option<&TokenFile>; 2]) -> Self {
+        let file = file.map(SessionFile::new);
+        let stored = file.as_ref().map(SessionFile::read).unwrap_or_default();
+        let all = stored.into_iter().filter_map(|stored| {
+            let [caller, operator] = [(tokens[0], stored.caller), (tokens[1], stored.operator)]
+                .map(|(tokens, stored)| tokens?.owner(&stored?.hash()?));
+            let known = Known::by_token(caller, operator);
+            let ended = known.scope()?.closed().child_token();
+            let session = PageSession {
+                known,
+                opened: Since::ago(ago(stored.opened)),
+                used: Since::ago(ago(stored.used)),
+                ended,
+            };
+            Some((stored.cookie.hash()?, session))
+        });
+        Self {
+            all: Mutex::new(all.collect()),
+            file: file.map(Arc::new),
+            stale: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether the file lacks something.
+    pub(super) fn is_stale(&self) -> bool {
+        self.stale.load(Ordering::Relaxed)
+    }
+
+    /// Writes the file, if there is one.
+    pub(super) async fn save(&self) {
+        self.stale.store(false, Ordering::Relaxed);
+        let Some(file) = self.file.clone() else {
+            return;
+        };
+        let turn = file.turn();
+        let wall = seconds();
+        let of = |since: Since| wall.saturating_sub(since.elapsed().as_secs());
+        let token = |owner: &Option<Owner>| owner.as_ref().map(|one| StoredHash::of(&one.hash));
+        let stored: Vec<StoredSession> = self
+            .all()
+            .iter()
+            .map(|(cookie, session)| StoredSession {
+                cookie: StoredHash::of(cookie),
+                caller: token(&session.known.caller),
+                operator: token(&session.known.operator),
+                opened: of(session.opened),
+                used: of(session.used),
+            })
+            .collect();
+        let written = tokio::task::spawn_blocking(move || file.write(turn, &stored)).await;
+        if let Err(error) = written {
+            tracing::error!(%error, "the sessions of the page cannot be stored");
+        }
+    }
+
     fn all(&self) -> MutexGuard<'_, BTreeMap<Hash, PageSession>> {
         // No code panics while it holds this lock.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The owners of the cookie in these headers, if it belongs to a session and is valid here.
     pub(super) fn find(&self, headers: &HeaderMap) -> Option<Known> {
         let cookie = kept(headers).filter(|_| is_same_origin(headers))?;
-        let now = Instant::now();
         let mut all = self.all();
         let session = all.get_mut(&hash(cookie))?;
-        if session.is_over(now) {
+        if session.is_over() {
             return None;
         }
-        session.used = now;
+        if session.used.elapsed() >= STORED_EACH {
+            self.stale.store(true, Ordering::Relaxed);
+        }
+        session.used = Since::now();
         let mut known = session.known.still();
         known.ended = Some(session.ended.clone());
         Some(known)
@@ -93,18 +186,19 @@ impl PageSessions {
         let mut secret = [0; 32];
         getrandom::fill(&mut secret)?;
         let cookie = URL_SAFE_NO_PAD.encode(secret);
-        let now = Instant::now();
         let session = PageSession {
             known: known.clone(),
-            opened: now,
-            used: now,
+            opened: Since::now(),
+            used: Since::now(),
             ended: scope.closed().child_token(),
         };
         let mut all = self.all();
         let is_its = |one: &PageSession| one.known.scope().is_some_and(|of| Arc::ptr_eq(of, scope));
         let its = all.iter().filter(|(_, one)| is_its(one));
         if its.clone().count() >= MAX_EACH {
-            let oldest = its.min_by_key(|(_, one)| one.used).map(|(hash, _)| *hash);
+            let oldest = its
+                .max_by_key(|(_, one)| one.used.elapsed())
+                .map(|(hash, _)| *hash);
             if let Some(oldest) = oldest.and_then(|hash| all.remove(&hash)) {
                 oldest.ended.cancel();
             }
@@ -113,25 +207,32 @@ impl PageSessions {
         Ok(Some(cookie))
     }
 
-    fn close(&self, headers: &HeaderMap) {
-        let cookie = kept(headers).filter(|_| is_same_origin(headers));
-        let session = cookie.and_then(|cookie| self.all().remove(&hash(cookie)));
-        if let Some(session) = session {
-            session.ended.cancel();
-        }
+    /// Removes the session of the cookie in these headers.
+    fn remove(&self, headers: &HeaderMap) -> Option<PageSession> {
+        let cookie = kept(headers).filter(|_| is_same_origin(headers))?;
+        self.all().remove(&hash(cookie))
     }
 
     /// Removes ended sessions.
     pub(super) fn sweep(&self) {
-        let now = Instant::now();
         self.all().retain(|_, session| {
-            let is_over = session.is_over(now);
+            let is_over = session.is_over();
             if is_over {
                 session.ended.cancel();
             }
             !is_over
         });
     }
+}
+
+/// The wall clock, in seconds.
+fn seconds() -> u64 {
+    clock::wall().0 / 1_000_000
+}
+
+/// The time since this second of the wall clock.
+fn ago(second: u64) -> Duration {
+    Duration::from_secs(seconds().saturating_sub(second))
 }
 
 fn hash(cookie: &str) -> Hash {
@@ -160,7 +261,10 @@ pub(super) async fn open(
         return HttpError::from(Fault::TokenRequired).into_response();
     }
     match sessions.open(&known) {
-        Ok(Some(cookie)) => answer(&headers, &cookie, ""),
+        Ok(Some(cookie)) => {
+            sessions.save().await;
+            answer(&headers, &cookie, "")
+        }
         Ok(None) => HttpError::from(Fault::TokenUnknown).into_response(),
         Err(error) => {
             tracing::error!(%error, "no randomness for a session");
@@ -174,7 +278,12 @@ pub(super) async fn close(
     State(sessions): State<Arc<PageSessions>>,
     headers: HeaderMap,
 ) -> Response {
-    sessions.close(&headers);
+    let removed = sessions.remove(&headers);
+    sessions.save().await;
+    // This ends the session's other calls, and would end this one before its answer.
+    if let Some(session) = removed {
+        session.ended.cancel();
+    }
     answer(&headers, "", "; Max-Age=0")
 }
 
@@ -197,7 +306,6 @@ fn answer(headers: &HeaderMap, cookie: &str, age: &str) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::token_file::Owner;
     use crate::scope::CallerScope;
 
     fn of(cookie: &str) -> HeaderMap {
@@ -211,6 +319,7 @@ mod tests {
     fn owner(name: &str) -> Known {
         let owner = Owner {
             name: name.into(),
+            hash: hash(name),
             scope: Arc::new(CallerScope::default()),
         };
         Known::by_token(Some(owner), None)
@@ -267,7 +376,7 @@ mod tests {
         ann.scope().unwrap().close();
         assert!(cookies.iter().all(|one| sessions.find(&of(one)).is_none()));
         assert!(sessions.find(&of(&bens)).is_some());
-        sessions.close(&of(&bens));
+        assert!(sessions.remove(&of(&bens)).is_some());
         assert!(sessions.find(&of(&bens)).is_none());
     }
 }

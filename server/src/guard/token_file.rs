@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use chat_core::Time;
 
 use super::LOG;
-use super::tokens::{Changes, Tokens, TokensError};
+use super::tokens::{Changes, Hash, Token, Tokens, TokensError};
 use crate::clock;
 use crate::scope::CallerScope;
 
@@ -54,6 +54,8 @@ pub(super) enum TokenLookup {
 #[derive(Clone, Debug)]
 pub(super) struct Owner {
     pub(super) name: Arc<str>,
+    /// The hash of its token.
+    pub(super) hash: Hash,
     /// The scope of its participants. It closes when the token becomes invalid.
     pub(super) scope: Arc<CallerScope>,
 }
@@ -82,16 +84,14 @@ impl TokenFile {
     }
 
     pub(super) fn find(&self, sent: &str) -> TokenLookup {
-        let now = self.now();
-        match now.tokens.find(sent) {
-            Some(token) if token.has_ended(clock::wall()) || !token.scope().is_open() => {
-                TokenLookup::Ended
-            }
-            Some(token) => TokenLookup::Owner(Owner {
-                name: token.name(),
-                scope: Arc::clone(token.scope()),
-            }),
-            None => TokenLookup::Nobody,
+        found(self.now().tokens.find(sent))
+    }
+
+    /// The owner of the token with this hash, if the token is valid.
+    pub(super) fn owner(&self, hash: &Hash) -> Option<Owner> {
+        match found(self.now().tokens.by_hash(hash)) {
+            TokenLookup::Owner(owner) => Some(owner),
+            TokenLookup::Ended | TokenLookup::Nobody => None,
         }
     }
 
@@ -141,6 +141,20 @@ impl TokenFile {
         for name in self.now().tokens.retire(at) {
             tracing::info!(target: LOG, %name, "a token's time is over");
         }
+    }
+}
+
+fn found(token: Option<&Token>) -> TokenLookup {
+    match token {
+        Some(token) if token.has_ended(clock::wall()) || !token.scope().is_open() => {
+            TokenLookup::Ended
+        }
+        Some(token) => TokenLookup::Owner(Owner {
+            name: token.name(),
+            hash: token.hash(),
+            scope: Arc::clone(token.scope()),
+        }),
+        None => TokenLookup::Nobody,
     }
 }
 

@@ -47,6 +47,11 @@ pub(super) struct Token {
 }
 
 impl Token {
+    /// The SHA-256 of the token.
+    pub(super) const fn hash(&self) -> Hash {
+        self.hash
+    }
+
     /// The name of its owner.
     pub(super) fn name(&self) -> Arc<str> {
         Arc::clone(&self.name)
@@ -246,10 +251,14 @@ impl Tokens {
         if sent.len() > MAX_TOKEN {
             return None;
         }
-        let hash: Hash = Sha256::digest(sent.as_bytes()).into();
+        self.by_hash(&Sha256::digest(sent.as_bytes()).into())
+    }
+
+    /// The token with this hash. The duration does not depend on the hash.
+    pub(super) fn by_hash(&self, hash: &Hash) -> Option<&Token> {
         let mut found = None;
         for token in &self.all {
-            if differences(&token.hash, &hash) == 0 {
+            if differences(&token.hash, hash) == 0 {
                 found = Some(token);
             }
         }

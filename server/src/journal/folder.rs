@@ -6,6 +6,7 @@
 //! DIR/marks          the last position whose callers may have received answers
 //! DIR/snapshot-N     the state at position N; the newest two are kept
 //! DIR/history.db     past messages and memberships, derived from the journal: see `history`
+//! DIR/sessions.json  the page's sessions: see `guard`
 //! ```
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};

@@ -255,44 +255,77 @@ impl Drop for Server {
     }
 }
 
+/// A response.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// The pair of the cookie that it sets.
+    pub(crate) cookie: String,
+    pub(crate) body: Value,
+}
+
 /// An HTTP/1.1 connection.
 pub(crate) struct Connection(BufReader<TcpStream>);
 
 impl Connection {
     /// The status and body of the response; `None` when the connection ended first.
     pub(crate) fn post(&mut self, path: &str, handle: &str, body: &Value) -> Option<(u16, Value)> {
-        let body = body.to_string();
-        let handle = match handle {
-            "" => String::new(),
-            handle => format!("Chat-Handle: {handle}\r\n"),
+        let handle = [("Chat-Handle", handle)];
+        let headers = if handle[0].1.is_empty() {
+            &[][..]
+        } else {
+            &handle
         };
-        self.exchange(&format!(
-            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
-             {handle}Content-Length: {}\r\n\r\n{body}",
-            body.len()
-        ))
+        let answer = self.ask("POST", path, headers, Some(body))?;
+        Some((answer.status, answer.body))
     }
 
-    /// As `post`, without a body.
+    /// As `post`, without a handle and a body.
     pub(crate) fn get(&mut self, path: &str) -> Option<(u16, Value)> {
-        self.exchange(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+        let answer = self.ask("GET", path, &[], None)?;
+        Some((answer.status, answer.body))
     }
 
-    fn exchange(&mut self, request: &str) -> Option<(u16, Value)> {
+    /// The answer to this request; `None` when the connection ended first.
+    pub(crate) fn ask(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&Value>,
+    ) -> Option<Answer> {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let headers = headers.iter();
+        let headers: String = headers
+            .map(|(name, value)| format!("{name}: {value}\r\n"))
+            .collect();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             {headers}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
         self.0.get_mut().write_all(request.as_bytes()).ok()?;
         let status = self.line()?.split(' ').nth(1)?.parse().ok()?;
+        let mut cookie = String::new();
         let mut length = 0;
         loop {
             let line = self.line()?;
             match line.split_once(": ") {
                 Some(("content-length", text)) => length = text.parse().ok()?,
+                Some(("set-cookie", text)) => {
+                    cookie = text.split(';').next().unwrap_or_default().to_owned();
+                }
                 Some(_) => {}
                 None => break,
             }
         }
         let mut body = vec![0; length];
         self.0.read_exact(&mut body).ok()?;
-        Some((status, serde_json::from_slice(&body).expect("JSON")))
+        let body = serde_json::from_slice(&body).expect("JSON");
+        Some(Answer {
+            status,
+            cookie,
+            body,
+        })
     }
 
     fn line(&mut self) -> Option<String> {

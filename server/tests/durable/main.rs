@@ -5,6 +5,7 @@ mod damage;
 mod folder;
 mod kills;
 mod past;
+mod people;
 #[cfg(target_os = "linux")]
 mod trouble;
 mod upkeep;

@@ -1,0 +1,126 @@
+//! The file of the page's sessions, beside the journal: people stay logged in over a restart.
+//!
+//! It holds hashes only: of cookies, and of the tokens for which they stand.
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+
+use super::LOG;
+use super::tokens::Hash;
+use crate::journal::private_file;
+
+/// The name of the file in a data folder.
+pub const SESSIONS: &str = "sessions.json";
+
+/// The largest size in bytes: enough for the most sessions of the most tokens.
+const MAX_FILE: u64 = 8 << 20;
+
+/// A session in the file. Times are seconds of the wall clock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StoredSession {
+    pub(super) cookie: StoredHash,
+    /// The hash of a user's token.
+    pub(super) caller: Option<StoredHash>,
+    /// The hash of an operator's token.
+    pub(super) operator: Option<StoredHash>,
+    pub(super) opened: u64,
+    pub(super) used: u64,
+}
+
+/// A hash in base64.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StoredHash(String);
+
+impl StoredHash {
+    pub(super) fn of(hash: &Hash) -> Self {
+        Self(URL_SAFE_NO_PAD.encode(hash))
+    }
+
+    pub(super) fn hash(&self) -> Option<Hash> {
+        URL_SAFE_NO_PAD.decode(&self.0).ok()?.try_into().ok()
+    }
+}
+
+/// The file. A writer takes a number before it reads what it writes, so that an older content never
+/// replaces a newer one.
+#[derive(Debug)]
+pub(super) struct SessionFile {
+    path: PathBuf,
+    /// The last number that was taken.
+    taken: Mutex<u64>,
+    /// The number of the written content.
+    written: Mutex<u64>,
+}
+
+impl SessionFile {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            taken: Mutex::default(),
+            written: Mutex::default(),
+        }
+    }
+
+    /// The sessions in the file; none if it is absent or damaged.
+    pub(super) fn read(&self) -> Vec<StoredSession> {
+        match self.try_read() {
+            Ok(stored) => stored,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => {
+                let file = self.path.display();
+                tracing::warn!(
+                    target: LOG, %file, %error,
+                    "the sessions of the page are lost: people log in again"
+                );
+                Vec::new()
+            }
+        }
+    }
+
+    fn try_read(&self) -> io::Result<Vec<StoredSession>> {
+        let mut text = Vec::new();
+        let file = fs::File::open(&self.path)?;
+        file.take(MAX_FILE).read_to_end(&mut text)?;
+        Ok(serde_json::from_slice(&text)?)
+    }
+
+    /// The number of a content that is read from now on.
+    pub(super) fn turn(&self) -> u64 {
+        // No code panics while it holds this lock.
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        *taken += 1;
+        *taken
+    }
+
+    /// Replaces the content of the file, unless a newer one is there.
+    pub(super) fn write(&self, turn: u64, stored: &[StoredSession]) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if turn < *written {
+            return;
+        }
+        *written = turn;
+        if let Err(error) = self.try_write(stored) {
+            let file = self.path.display();
+            tracing::warn!(target: LOG, %file, %error, "the sessions of the page are not stored");
+        }
+    }
+
+    fn try_write(&self, stored: &[StoredSession]) -> io::Result<()> {
+        let new = self.path.with_extension("new");
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let mut file = private_file(&new)?;
+        file.write_all(&serde_json::to_vec(stored)?)?;
+        file.sync_all()?;
+        fs::rename(&new, &self.path)
+    }
+}

@@ -1,0 +1,114 @@
+//! People stay logged in to the page over a restart.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::client::{Answer, Server};
+
+/// The tokens of ann and of the operator, with their hashes.
+const ANN: (&str, &str) = (
+    "open-sesame",
+    "d7ecdf25eaf3deba0f2628771dbdd22d4138ab6cf38f91ed02a2ca0dec7c8ab7",
+);
+const OPERATOR: (&str, &str) = (
+    "operator-secret",
+    "ec585b7be286a5088d8687af4ce027f389cd098e2bb0dee876d5521fa4468f59",
+);
+
+/// A server with token files, which are written first.
+struct Guarded {
+    folder: tempfile::TempDir,
+}
+
+impl Guarded {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let guarded = Self { folder };
+        guarded.write("tokens", &format!("ann {}", ANN.1));
+        guarded.write("operators", &format!("root {}", OPERATOR.1));
+        guarded
+    }
+
+    fn write(&self, name: &str, line: &str) {
+        fs::write(self.folder.path().join(name), line).expect("a file");
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn start(&self) -> Server {
+        let path = |name: &str| {
+            let path = self.folder.path().join(name);
+            path.to_str().expect("text").to_owned()
+        };
+        let (tokens, operators) = (path("tokens"), path("operators"));
+        let words = ["--auth-tokens", &tokens, "--operator-tokens", &operators];
+        Server::start(&self.data(), &words)
+    }
+}
+
+fn ask(server: &Server, method: &str, path: &str, header: (&str, &str)) -> Answer {
+    let answer = server.connect().ask(method, path, &[header], None);
+    answer.expect("it is answered")
+}
+
+fn log_in(server: &Server, token: &str) -> String {
+    let bearer = format!("Bearer {token}");
+    let answer = ask(server, "POST", "/session", ("Authorization", &bearer));
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.cookie
+}
+
+fn status(server: &Server, path: &str, cookie: &str) -> u16 {
+    ask(server, "GET", path, ("Cookie", cookie)).status
+}
+
+#[test]
+fn people_stay_logged_in_over_a_kill_until_they_log_out() {
+    let guarded = Guarded::new();
+    let server = guarded.start();
+    let (ann, left) = (log_in(&server, ANN.0), log_in(&server, ANN.0));
+    let operator = log_in(&server, OPERATOR.0);
+    assert_eq!(
+        ask(&server, "DELETE", "/session", ("Cookie", &left)).status,
+        200
+    );
+    server.kill();
+    let server = guarded.start();
+    assert_eq!(status(&server, "/users", &ann), 200);
+    assert_eq!(status(&server, "/admin/bans", &ann), 401);
+    assert_eq!(status(&server, "/admin/bans", &operator), 200);
+    assert_eq!(status(&server, "/users", &left), 401, "it had logged out");
+    server.kill();
+    // A token that is gone takes its sessions with it.
+    guarded.write("tokens", &format!("ben {}", "0".repeat(64)));
+    let server = guarded.start();
+    assert_eq!(status(&server, "/users", &ann), 401);
+    assert_eq!(status(&server, "/admin/bans", &operator), 200);
+}
+
+#[test]
+fn the_file_of_sessions_holds_no_secret_and_may_be_damaged() {
+    let guarded = Guarded::new();
+    let server = guarded.start();
+    let ann = log_in(&server, ANN.0);
+    let file = guarded.data().join("sessions.json");
+    let text = fs::read_to_string(&file).expect("a file");
+    let (_, secret) = ann.split_once('=').expect("a pair");
+    assert!(!text.contains(secret) && !text.contains(ANN.0), "{text}");
+    assert!(is_private(&file));
+    server.kill();
+    for damage in ["", "[", "[{}]", "null", "[{\"cookie\": \"x\"}]"] {
+        fs::write(&file, damage).expect("a file");
+        let server = guarded.start();
+        assert_eq!(status(&server, "/users", &ann), 401, "{damage}");
+        server.kill();
+    }
+}
+
+fn is_private(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = fs::metadata(file).expect("a file").permissions().mode();
+    mode & 0o077 == 0
+}

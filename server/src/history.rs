@@ -23,7 +23,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use chat_core::{Config, Position, RoomId, RoomSeq, UserId};
-use chat_journal::Identity;
+use chat_journal::Origin;
 use tokio::sync::Mutex;
 
 use crate::clock::Clock;
@@ -93,14 +93,14 @@ impl History {
     /// The system has no thread for it.
     pub(crate) fn start(
         folder: &Path,
-        identity: &Identity,
+        origin: Origin,
         config: &Config,
         (retention, end): (Retention, Position),
     ) -> std::io::Result<(Self, Receiver<()>)> {
         let progress = Arc::new(Progress::new(end));
         let follower = Follower {
             folder: folder.into(),
-            identity: identity.clone(),
+            origin,
             config: config.clone(),
             retention,
             clock: Clock::start(),

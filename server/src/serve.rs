@@ -83,7 +83,7 @@ impl Core {
                 let end = opened.node.hub().position();
                 let started = History::start(
                     &options.folder,
-                    &opened.identity,
+                    opened.identity.origin(),
                     &settings.limits,
                     (settings.history, end),
                 );

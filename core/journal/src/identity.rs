@@ -22,14 +22,30 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The link before the first record.
+    /// The beginning of this journal.
     #[must_use]
-    pub fn origin(&self) -> Link {
-        Link::NONE
+    pub fn origin(&self) -> Origin {
+        let link = Link::NONE
             .over(&self.realm.to_le_bytes())
             .over(&self.seed.to_le_bytes())
-            .over(&self.secret)
+            .over(&self.secret);
+        Origin {
+            realm: self.realm,
+            seed: self.seed,
+            link,
+        }
     }
+}
+
+/// The beginning of a journal: all that reading it takes, without the secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The number that distinguishes this journal from all others.
+    pub realm: u128,
+    /// The seed of all the core's randomness.
+    pub seed: u64,
+    /// The link before the first record.
+    pub link: Link,
 }
 
 impl fmt::Debug for Identity {

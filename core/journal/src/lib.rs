@@ -9,10 +9,13 @@
 //! chain continues from it. The *mark* is the last position whose callers may have received
 //! answers: a journal that ends before its mark has lost acknowledged entries, and is refused.
 //!
+//! A [`Bundle`] is a whole journal in one file, without the secret.
+//!
 //! The crate does no I/O. A [`Store`] reads what was written: a database in the server, a simulated
 //! disk in the simulator. Both guarantee: **an acknowledged entry is present after a recovery, or
 //! the recovery is refused**.
 
+mod bundle;
 mod identity;
 mod link;
 mod mark;
@@ -20,7 +23,8 @@ mod record;
 mod recovery;
 mod snapshot;
 
-pub use identity::Identity;
+pub use bundle::{Bundle, BundleError, BundleWriter, Checkpoint};
+pub use identity::{Identity, Origin};
 pub use link::Link;
 pub use mark::{Mark, Marks, SLOT_BYTES};
 pub use record::{Broken, Chain, FORMAT, MAX_RECORD_BYTES, Record, Sealed};

@@ -9,7 +9,7 @@
 use chat_core::{Entry, Position, Time, VERSION};
 use serde::{Deserialize, Serialize};
 
-use crate::identity::Identity;
+use crate::identity::Origin;
 use crate::link::Link;
 
 /// The first bytes of every record.
@@ -110,13 +110,13 @@ pub struct Chain {
 impl Chain {
     /// The end of the empty journal.
     #[must_use]
-    pub fn new(identity: &Identity) -> Self {
+    pub const fn new(origin: &Origin) -> Self {
         Self {
-            realm: identity.realm,
+            realm: origin.realm,
             owner: 1,
             batches: 0,
             last: Position(0),
-            tip: identity.origin(),
+            tip: origin.link,
         }
     }
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use chat_core::{Config, Entry, Hub, Position, Reject, Reply, Time};
 
-use crate::identity::Identity;
+use crate::identity::Origin;
 use crate::mark::{Mark, Marks};
 use crate::record::{Broken, Chain, Record};
 use crate::snapshot::{Snapshot, SnapshotError};
@@ -39,8 +39,8 @@ pub trait Store {
     ) -> Result<(), Self::Error>;
 }
 
-/// Receives each applied entry, with its position, its instant and its outcome.
-pub type Look<'l> = &'l mut dyn FnMut(Position, Time, &Entry, &Result<Reply, Reject>);
+/// Receives each applied entry with its instant and its outcome, and the state after it.
+pub type Look<'l> = &'l mut dyn FnMut(&Hub, Time, &Entry, &Result<Reply, Reject>);
 
 /// Whether to continue a journal that has lost acknowledged entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,14 +188,14 @@ impl fmt::Display for Known {
 /// Acknowledged entries may be missing, unless the `loss` is accepted.
 pub fn recover<S: Store>(
     store: &mut S,
-    identity: &Identity,
+    origin: &Origin,
     config: &Config,
     loss: Loss,
     look: Look<'_>,
 ) -> Result<Recovered, RecoveryError<S::Error>> {
     let marks = store.marks().map_err(RecoveryError::Store)?;
     let mut warnings = Vec::new();
-    let (chain, hub) = beginning(store, identity, config, &mut warnings)?;
+    let (chain, hub) = beginning(store, origin, config, &mut warnings)?;
     let snapshot = chain.last();
     let mut replay = Replay {
         is_new: warnings.is_empty(),
@@ -231,7 +231,7 @@ pub fn recover<S: Store>(
 /// The newest usable snapshot, or an empty server.
 fn beginning<S: Store>(
     store: &mut S,
-    identity: &Identity,
+    origin: &Origin,
     config: &Config,
     warnings: &mut Vec<Warning>,
 ) -> Result<(Chain, Hub), RecoveryError<S::Error>> {
@@ -239,13 +239,13 @@ fn beginning<S: Store>(
         let Some(file) = store.snapshot(number).map_err(RecoveryError::Store)? else {
             break;
         };
-        match Snapshot::read(identity, &file) {
+        match Snapshot::read(origin, &file) {
             Ok(Snapshot { chain, hub }) => return Ok((chain, hub)),
             Err(error) => warnings.push(Warning::Snapshot { number, error }),
         }
     }
-    let hub = Hub::new(config.clone(), identity.seed);
-    Ok((Chain::new(identity), hub))
+    let hub = Hub::new(config.clone(), origin.seed);
+    Ok((Chain::new(origin), hub))
 }
 
 /// The application of records.
@@ -308,7 +308,7 @@ impl Replay<'_> {
         for entry in &record.entries {
             // The answers left before the server stopped, or never will.
             let outcome = self.hub.handle(record.at, entry);
-            (self.look)(self.hub.position(), record.at, entry, &outcome);
+            (self.look)(&self.hub, record.at, entry, &outcome);
             while self.hub.poll_effect().is_some() {}
         }
     }

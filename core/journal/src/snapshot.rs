@@ -10,7 +10,7 @@
 use chat_core::{Hub, Position, RestoreError, VERSION};
 use serde::{Deserialize, Serialize};
 
-use crate::identity::Identity;
+use crate::identity::Origin;
 use crate::link::Link;
 use crate::record::Chain;
 
@@ -72,7 +72,7 @@ impl Snapshot {
     /// # Panics
     /// The position of the state differs from the chain's, which is a bug.
     #[must_use]
-    pub fn write(identity: &Identity, chain: &Chain, hub: &Hub) -> Vec<u8> {
+    pub fn write(origin: &Origin, chain: &Chain, hub: &Hub) -> Vec<u8> {
         assert_eq!(
             hub.position(),
             chain.last(),
@@ -80,7 +80,7 @@ impl Snapshot {
         );
         let head = Head {
             core: VERSION,
-            origin: identity.origin(),
+            origin: origin.link,
             chain: *chain,
             digest: hub.digest(),
         };
@@ -96,7 +96,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// The file is not a usable snapshot.
-    pub fn read(identity: &Identity, file: &[u8]) -> Result<Self, SnapshotError> {
+    pub fn read(origin: &Origin, file: &[u8]) -> Result<Self, SnapshotError> {
         let (content, _) = Link::NONE.open(file).ok_or(SnapshotError::Checksum)?;
         let rest = content.strip_prefix(MAGIC);
         let (format, rest) = rest
@@ -108,7 +108,7 @@ impl Snapshot {
         }
         let (head, state) = postcard::take_from_bytes::<Head<'_>>(rest)
             .map_err(|error| SnapshotError::Head(error.to_string()))?;
-        if head.origin != identity.origin() {
+        if head.origin != origin.link {
             return Err(SnapshotError::Identity);
         }
         let hub = Hub::restore(state).map_err(|error| SnapshotError::State {
@@ -124,12 +124,13 @@ impl Snapshot {
         })
     }
 
-    /// The position of a file's state, without parsing the state. `None` if the file is damaged.
+    /// The position and the digest of a file's state, without parsing the state. `None` if the file
+    /// is damaged, or belongs to another journal.
     #[must_use]
-    pub fn position_of(identity: &Identity, file: &[u8]) -> Option<Position> {
+    pub fn head_of(origin: &Origin, file: &[u8]) -> Option<(Position, u64)> {
         let (content, _) = Link::NONE.open(file)?;
         let rest = content.strip_prefix(MAGIC)?.get(2..)?;
         let (head, _) = postcard::take_from_bytes::<Head<'_>>(rest).ok()?;
-        (head.origin == identity.origin()).then_some(head.chain.last())
+        (head.origin == origin.link).then_some((head.chain.last(), head.digest))
     }
 }

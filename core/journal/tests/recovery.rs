@@ -74,7 +74,7 @@ impl Written {
         let mut written = Self {
             disk: Disk::default(),
             hub: Hub::new(config.clone(), identity.seed),
-            chain: Chain::new(&identity),
+            chain: Chain::new(&identity.origin()),
             marks: 0,
             digests: BTreeMap::new(),
         };
@@ -111,7 +111,7 @@ impl Written {
     }
 
     fn snapshot(&mut self) {
-        let file = Snapshot::write(&identity(), &self.chain, &self.hub);
+        let file = Snapshot::write(&identity().origin(), &self.chain, &self.hub);
         self.disk.snapshots.push(file);
     }
 
@@ -171,7 +171,7 @@ fn recovered(disk: &Disk, loss: Loss) -> Result<Recovered, RecoveryError<Infalli
     let config = Config::default();
     recover(
         &mut disk.clone(),
-        &identity(),
+        &identity().origin(),
         &config,
         loss,
         &mut |_, _, _, _| {},
@@ -188,7 +188,7 @@ const VISITS: [u8; 14] = [12, 13, 18, 6, 7, 19, 24, 14, 18, 0, 8, 25, 19, 18];
 #[test]
 fn an_empty_disk_is_an_empty_server() {
     let empty = recovered(&Disk::default(), Loss::Refused).unwrap();
-    assert_eq!(empty.chain, Chain::new(&identity()));
+    assert_eq!(empty.chain, Chain::new(&identity().origin()));
     assert_eq!(empty.warnings, []);
 }
 
@@ -200,12 +200,12 @@ fn a_whole_journal_gives_the_state_with_and_without_snapshots() {
     let config = Config::default();
     let whole = recover(
         &mut written.disk.clone(),
-        &identity(),
+        &identity().origin(),
         &config,
         Loss::Refused,
-        &mut |position, _, _, _| {
+        &mut |hub, _, _, _| {
             seen += 1;
-            assert_eq!(position.0, seen);
+            assert_eq!(hub.position().0, seen);
         },
     )
     .unwrap();
@@ -310,7 +310,7 @@ fn another_secret_another_realm_and_another_journal_are_refused() {
         let config = Config::default();
         let refused = recover(
             &mut written.disk.clone(),
-            &other,
+            &other.origin(),
             &config,
             Loss::Refused,
             &mut |_, _, _, _| {},

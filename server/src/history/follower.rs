@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_core::{Body, Config, Hub, Position};
-use chat_journal::{Broken, Chain, Identity, Record, Snapshot};
+use chat_journal::{Broken, Chain, Origin, Record, Snapshot};
 
 use super::progress::{Progress, Woken};
 use super::retention::{Load, Retention};
@@ -49,7 +49,7 @@ pub(super) enum FollowError {
 pub(super) struct Follower {
     /// The folder of the journal, and of the tables.
     pub(super) folder: PathBuf,
-    pub(super) identity: Identity,
+    pub(super) origin: Origin,
     /// The limits of a journal whose first record is missing because there is none yet.
     pub(super) config: Config,
     pub(super) retention: Retention,
@@ -130,7 +130,7 @@ impl Follower {
     /// Opens the files, and finds the state at the place of the tables.
     fn begin(&self) -> Result<Following, FollowError> {
         let journal = JournalReader::open(&self.folder)?;
-        let mut tables = Tables::open(&super::path_in(&self.folder), self.identity.realm)?;
+        let mut tables = Tables::open(&super::path_in(&self.folder), self.origin.realm)?;
         let committed = self.progress.committed();
         if tables.place()?.position > committed {
             tracing::warn!(
@@ -162,7 +162,7 @@ impl Follower {
                 let Following {
                     journal, tables, ..
                 } = &mut following;
-                tables.create(self.identity.realm)?;
+                tables.create(self.origin.realm)?;
                 let next = self.start(journal, tables, Position(0))?;
                 following.set(next);
             }
@@ -202,8 +202,8 @@ impl Follower {
             None => journal.snapshots()?.is_empty(),
         };
         Ok(is_whole.then(|| {
-            let hub = Hub::new(self.config.clone(), self.identity.seed);
-            (Chain::new(&self.identity), hub)
+            let hub = Hub::new(self.config.clone(), self.origin.seed);
+            (Chain::new(&self.origin), hub)
         }))
     }
 
@@ -217,7 +217,7 @@ impl Follower {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        match Snapshot::read(&self.identity, &file) {
+        match Snapshot::read(&self.origin, &file) {
             Ok(Snapshot { chain, hub }) => Ok(Some((chain, hub))),
             Err(error) => {
                 tracing::warn!(%error, position = position.0, "a snapshot cannot be used");

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use chat_core::{Config, Entry, Hub, Position, Time};
-use chat_journal::{Chain, Identity, Loss, Mark, Snapshot, recover};
+use chat_journal::{Chain, Loss, Mark, Origin, Snapshot, recover};
 
 use super::database::{Database, DatabaseError, Durability, is_certain};
 use super::folder::{self, Folder, MarkFile};
@@ -112,7 +112,7 @@ pub(super) struct Writer {
     pub(super) durability: Durability,
     /// `None` while it must be opened again.
     pub(super) database: Option<Database>,
-    pub(super) identity: Identity,
+    pub(super) origin: Origin,
     pub(super) config: Config,
     pub(super) chain: Chain,
     pub(super) marks: MarkFile,
@@ -253,11 +253,11 @@ impl Writer {
         }
         let (done, snapping) = channel();
         let (folder, path) = (self.folder.path().to_owned(), self.folder.database());
-        let (identity, config) = (self.identity.clone(), self.config.clone());
+        let (origin, config) = (self.origin, self.config.clone());
         let spawned = thread::Builder::new()
             .name("snapshot".into())
             .spawn(move || {
-                let made = snapshot_of(&folder, &path, &identity, &config);
+                let made = snapshot_of(&folder, &path, &origin, &config);
                 let position = made
                     .inspect_err(|error| tracing::error!(%error, "a snapshot could not be made"))
                     .ok();
@@ -279,7 +279,7 @@ impl Writer {
         }
         let written = match hub.position() == self.chain.last() {
             true => {
-                let bytes = Snapshot::write(&self.identity, &self.chain, hub);
+                let bytes = Snapshot::write(&self.origin, &self.chain, hub);
                 folder::write_snapshot(self.folder.path(), self.chain.last(), &bytes)
             }
             false => Ok(()),
@@ -297,7 +297,7 @@ impl Writer {
 fn snapshot_of(
     folder: &Path,
     database: &Path,
-    identity: &Identity,
+    origin: &Origin,
     config: &Config,
 ) -> Result<Position, Box<dyn std::error::Error>> {
     let database = Database::open_to_read(database)?;
@@ -305,9 +305,9 @@ fn snapshot_of(
         folder,
         database: Some(&database),
     };
-    let look = &mut |_: Position, _: Time, _: &Entry, _: &_| {};
-    let state = recover(&mut stored, identity, config, Loss::Refused, look)?;
-    let bytes = Snapshot::write(identity, &state.chain, &state.hub);
+    let look = &mut |_: &_, _, _: &_, _: &_| {};
+    let state = recover(&mut stored, origin, config, Loss::Refused, look)?;
+    let bytes = Snapshot::write(origin, &state.chain, &state.hub);
     folder::write_snapshot(folder, state.chain.last(), &bytes)?;
     Ok(state.chain.last())
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use chat_core::{Config, Entry, Node, Position, Time};
+use chat_core::{Config, Node, Position};
 use chat_journal::{Identity, Loss, Mark, Recovered, RecoveryError, recover};
 
 use super::database::{Database, DatabaseError, Durability, new_identity};
@@ -98,8 +98,9 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
         folder: folder.path(),
         database: found.as_ref(),
     };
-    let look = &mut |_: Position, _: Time, _: &Entry, _: &_| {};
-    let recovered = recover(&mut stored, &identity, config, options.loss, look);
+    let look = &mut |_: &_, _, _: &_, _: &_| {};
+    let origin = identity.origin();
+    let recovered = recover(&mut stored, &origin, config, options.loss, look);
     let recovered = recovered.map_err(|error| OpenError::Recovery {
         path: folder.path().into(),
         error: Box::new(error),
@@ -116,13 +117,7 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
         error,
     };
     if let Some(from) = recovered.cut {
-        let moved = database.set_aside(from);
-        moved.map_err(|error| wrong(error.into()))?;
-        for position in folder::snapshots(folder.path()).map_err(failed)? {
-            if position >= from {
-                folder::set_aside(folder.path(), position).map_err(failed)?;
-            }
-        }
+        set_aside(&folder, &database, from)?;
     }
     let mut marks = MarkFile::open(folder.path()).map_err(failed)?;
     marks.begin(&Mark::at(&recovered.chain)).map_err(failed)?;
@@ -136,7 +131,7 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
         folder,
         durability: options.durability,
         database: Some(database),
-        identity: identity.clone(),
+        origin,
         config: config.clone(),
         chain: recovered.chain,
         marks,
@@ -149,6 +144,25 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
         journal,
         identity,
     })
+}
+
+/// Moves records and snapshots from this position on out of the journal, after an accepted loss.
+fn set_aside(folder: &Folder, database: &Database, from: Position) -> Result<(), OpenError> {
+    let moved = database.set_aside(from);
+    moved.map_err(|error| OpenError::Database {
+        path: folder.database(),
+        error: error.into(),
+    })?;
+    let failed = |error| OpenError::File {
+        path: folder.path().into(),
+        error,
+    };
+    for position in folder::snapshots(folder.path()).map_err(failed)? {
+        if position >= from {
+            folder::set_aside(folder.path(), position).map_err(failed)?;
+        }
+    }
+    Ok(())
 }
 
 /// The database of this folder, for reading; none if there is none yet.

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use chat_core::{Config, Position};
-use chat_journal::{Identity, Loss, Recovered, RecoveryError, Store, recover};
+use chat_journal::{Loss, Origin, Recovered, RecoveryError, Store, recover};
 
 use super::database::{Database, DatabaseError};
 use super::folder;
@@ -100,35 +100,27 @@ impl JournalReader {
         folder::read_snapshot(&self.folder, position)
     }
 
-    /// The identity of the journal.
+    /// The beginning of the journal.
     ///
     /// # Errors
     /// It cannot be read, or is absent.
-    pub(crate) fn identity(&self) -> Result<Identity, DatabaseError> {
-        self.database.identity()?.ok_or(DatabaseError::Identity)
+    pub(crate) fn origin(&self) -> Result<Origin, DatabaseError> {
+        let identity = self.database.identity()?.ok_or(DatabaseError::Identity)?;
+        Ok(identity.origin())
     }
 
     /// Recovers the state as a start would, and changes nothing.
     ///
     /// # Errors
     /// A start would be refused.
-    pub(crate) fn recover(
-        &self,
-        identity: &Identity,
-    ) -> Result<Recovered, RecoveryError<ReadError>> {
+    pub(crate) fn recover(&self, origin: &Origin) -> Result<Recovered, RecoveryError<ReadError>> {
         let mut stored = Stored {
             folder: &self.folder,
             database: Some(&self.database),
         };
-        let look = &mut |_, _, _: &_, _: &_| {};
+        let look = &mut |_: &_, _, _: &_, _: &_| {};
         // The first record has the limits. Without one, nothing depends on them.
-        recover(
-            &mut stored,
-            identity,
-            &Config::default(),
-            Loss::Refused,
-            look,
-        )
+        recover(&mut stored, origin, &Config::default(), Loss::Refused, look)
     }
 
     /// The content of the file of marks; empty if it is absent.

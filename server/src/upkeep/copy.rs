@@ -124,8 +124,8 @@ fn attempt_copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
 /// Recovers the copy as a start would. Snapshots beyond the end of its journal count as damaged.
 fn verify(folder: &Path) -> Result<Position, UpkeepError> {
     let reader = JournalReader::open(folder).map_err(UpkeepError::database(folder))?;
-    let identity = reader.identity().map_err(UpkeepError::database(folder))?;
-    let recovered = reader.recover(&identity);
+    let origin = reader.origin().map_err(UpkeepError::database(folder))?;
+    let recovered = reader.recover(&origin);
     let recovered = recovered.map_err(|error| UpkeepError::Recovery {
         path: folder.into(),
         error: Box::new(error),

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use chat_core::{Position, VERSION};
-use chat_journal::{Broken, Chain, FORMAT, Identity, Link, Marks, Snapshot};
+use chat_journal::{Broken, Chain, FORMAT, Link, Marks, Origin, Snapshot};
 use serde::Serialize;
 
 use super::UpkeepError;
@@ -65,8 +65,8 @@ pub fn inspect(data: &Path, form: Form, out: &mut dyn Write) -> Result<(), Upkee
         return Err(UpkeepError::NoJournal { path });
     }
     let reader = JournalReader::open(data).map_err(UpkeepError::database(data))?;
-    let identity = reader.identity().map_err(UpkeepError::database(data))?;
-    let report = report(data, &reader, &identity)?;
+    let origin = reader.origin().map_err(UpkeepError::database(data))?;
+    let report = report(data, &reader, &origin)?;
     match form {
         Form::Json => writeln!(out, "{}", serde_json::json!(report))?,
         Form::Text => write(&report, out)?,
@@ -80,26 +80,26 @@ pub fn inspect(data: &Path, form: Form, out: &mut dyn Write) -> Result<(), Upkee
     }
 }
 
-fn report(data: &Path, reader: &JournalReader, identity: &Identity) -> Result<Report, UpkeepError> {
+fn report(data: &Path, reader: &JournalReader, origin: &Origin) -> Result<Report, UpkeepError> {
     // The mark is read first: the journal only grows.
     let marks = reader.marks().map_err(UpkeepError::file(data))?;
     let marked = Marks::read(&marks).known().map(|mark| mark.position.0);
-    let (snapshots, links) = snapshots(reader, identity).map_err(UpkeepError::file(data))?;
+    let (snapshots, links) = snapshots(reader, origin).map_err(UpkeepError::file(data))?;
     let mut problems: Vec<String> = snapshots
         .iter()
         .filter(|snapshot| !snapshot.usable)
         .map(|snapshot| format!("snapshot {} cannot be used", snapshot.position))
         .collect();
-    let chain = verify(reader, identity, &links).map_err(UpkeepError::sqlite(data))?;
+    let chain = verify(reader, origin, &links).map_err(UpkeepError::sqlite(data))?;
     problems.extend(chain.problem);
-    let recovered = reader.recover(identity);
+    let recovered = reader.recover(origin);
     let starts = recovered.is_ok();
     problems.extend(recovered.err().map(|error| error.to_string()));
     problems.dedup();
     let (history, history_messages) = past(data).unzip();
     Ok(Report {
         folder: data.display().to_string(),
-        realm: format!("{:032x}", identity.realm),
+        realm: format!("{:032x}", origin.realm),
         core_version: VERSION,
         record_format: FORMAT,
         first: chain.first.0,
@@ -119,10 +119,7 @@ fn report(data: &Path, reader: &JournalReader, identity: &Identity) -> Result<Re
 /// The chains at the positions of usable snapshots.
 type Links = BTreeMap<Position, Chain>;
 
-fn snapshots(
-    reader: &JournalReader,
-    identity: &Identity,
-) -> io::Result<(Vec<SnapshotReport>, Links)> {
+fn snapshots(reader: &JournalReader, origin: &Origin) -> io::Result<(Vec<SnapshotReport>, Links)> {
     let (mut reports, mut links) = (Vec::new(), Links::new());
     for position in reader.snapshots()? {
         let file = match reader.snapshot(position) {
@@ -130,7 +127,7 @@ fn snapshots(
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             file => file?,
         };
-        let read = Snapshot::read(identity, &file).ok();
+        let read = Snapshot::read(origin, &file).ok();
         let read = read.filter(|snapshot| snapshot.chain.last() == position);
         reports.push(SnapshotReport {
             position: position.0,
@@ -153,11 +150,7 @@ struct Verified {
 }
 
 /// Follows the chain from the first record, or from the first snapshot that continues it.
-fn verify(
-    reader: &JournalReader,
-    identity: &Identity,
-    links: &Links,
-) -> rusqlite::Result<Verified> {
+fn verify(reader: &JournalReader, origin: &Origin, links: &Links) -> rusqlite::Result<Verified> {
     let first = reader.first()?;
     let mut found = Verified {
         first: first.unwrap_or(Position(0)),
@@ -166,7 +159,7 @@ fn verify(
         from: Position(0),
         problem: None,
     };
-    let mut chain = (first == Some(Position(1))).then(|| Chain::new(identity));
+    let mut chain = (first == Some(Position(1))).then(|| Chain::new(origin));
     let mut after = Position(0);
     loop {
         let batch = reader.batch(after)?;

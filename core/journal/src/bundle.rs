@@ -1,0 +1,243 @@
+//! Bundles: a whole journal in one file, to replay it elsewhere.
+//!
+//! ```text
+//! "TSBUNDLE" | format u16 | origin, by postcard | parts | end
+//! part: kind u8 | position u64 | length u32 | bytes
+//! end:  kind 0  | number of parts u64 | 16 | checksum of all before
+//! ```
+//!
+//! Numbers are little-endian. A bundle has no secret: handles are hashes, which no client can use.
+//! It has all messages in clear.
+
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use chat_core::Position;
+
+use crate::identity::Origin;
+use crate::link::{LINK_BYTES, Link};
+use crate::recovery::Store;
+
+/// The first bytes of every bundle.
+const MAGIC: &[u8; 8] = b"TSBUNDLE";
+
+/// The version of the format of bundles.
+const FORMAT: u16 = 1;
+
+/// The kinds of parts.
+const END: u8 = 0;
+const MARKS: u8 = 1;
+const SNAPSHOT: u8 = 2;
+const CHECKPOINT: u8 = 3;
+const RECORD: u8 = 4;
+
+/// The bytes of a part before its content.
+const PART_HEAD: usize = 1 + 8 + 4;
+
+/// The digest of the state at one position, from a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The position.
+    pub position: Position,
+    /// The digest of the state after its entry.
+    pub digest: u64,
+}
+
+/// Why bytes are not a bundle.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BundleError {
+    /// Other bytes.
+    #[error("it is no journal that `talking-stick records` wrote")]
+    Other,
+    /// Another version of the format.
+    #[error("its format is {0}, and this version reads format {FORMAT}")]
+    Format(u16),
+    /// It ends early.
+    #[error("it ends in the middle of a part, at byte {at}: the rest of the file is missing")]
+    Short {
+        /// The offset of the incomplete part.
+        at: usize,
+    },
+    /// A part is of no known kind.
+    #[error("its part at byte {at} is damaged")]
+    Part {
+        /// The offset of the part.
+        at: usize,
+    },
+    /// Its bytes were changed.
+    #[error("its checksum is wrong")]
+    Checksum,
+}
+
+/// Writes a bundle, part by part.
+#[derive(Clone, Debug)]
+pub struct BundleWriter {
+    /// The checksum of all bytes so far.
+    link: Link,
+    parts: u64,
+}
+
+impl BundleWriter {
+    /// Begins a bundle; appends its first bytes to `out`.
+    ///
+    /// # Panics
+    /// Never: an origin serialises.
+    #[must_use]
+    pub fn begin(origin: &Origin, out: &mut Vec<u8>) -> Self {
+        let from = out.len();
+        out.extend_from_slice(MAGIC);
+        out.extend_from_slice(&FORMAT.to_le_bytes());
+        out.extend_from_slice(&postcard::to_stdvec(origin).expect("an origin serialises"));
+        Self {
+            link: Link::NONE.over(&out[from..]),
+            parts: 0,
+        }
+    }
+
+    /// Appends the file of marks.
+    pub fn marks(&mut self, file: &[u8], out: &mut Vec<u8>) {
+        self.part(MARKS, 0, file, out);
+    }
+
+    /// Appends a snapshot to start from, because older records are gone.
+    pub fn snapshot(&mut self, position: Position, file: &[u8], out: &mut Vec<u8>) {
+        self.part(SNAPSHOT, position.0, file, out);
+    }
+
+    /// Appends a digest.
+    pub fn checkpoint(&mut self, checkpoint: Checkpoint, out: &mut Vec<u8>) {
+        let digest = checkpoint.digest.to_le_bytes();
+        self.part(CHECKPOINT, checkpoint.position.0, &digest, out);
+    }
+
+    /// Appends a record with the position under which it is stored. Records are in order.
+    pub fn record(&mut self, first: Position, record: &[u8], out: &mut Vec<u8>) {
+        self.part(RECORD, first.0, record, out);
+    }
+
+    /// Appends the end, without which the bundle counts as incomplete.
+    pub fn end(mut self, out: &mut Vec<u8>) {
+        let from = out.len();
+        out.push(END);
+        out.extend_from_slice(&self.parts.to_le_bytes());
+        let size = u32::try_from(LINK_BYTES).expect("a link is small");
+        out.extend_from_slice(&size.to_le_bytes());
+        self.link = self.link.over(&out[from..]);
+        out.extend_from_slice(&self.link.to_bytes());
+    }
+
+    fn part(&mut self, kind: u8, position: u64, content: &[u8], out: &mut Vec<u8>) {
+        let from = out.len();
+        out.push(kind);
+        out.extend_from_slice(&position.to_le_bytes());
+        let length = u32::try_from(content.len()).expect("a part is below 4 GiB");
+        out.extend_from_slice(&length.to_le_bytes());
+        out.extend_from_slice(content);
+        self.link = self.link.over(&out[from..]);
+        self.parts += 1;
+    }
+}
+
+/// A bundle whose checksum is right. Its records are not verified yet.
+#[derive(Clone, Debug)]
+pub struct Bundle<'b> {
+    /// The beginning of the journal.
+    pub origin: Origin,
+    /// Digests to compare with, in the order of the file.
+    pub checkpoints: Vec<Checkpoint>,
+    marks: &'b [u8],
+    snapshots: Vec<(Position, &'b [u8])>,
+    records: Vec<(Position, &'b [u8])>,
+}
+
+impl<'b> Bundle<'b> {
+    /// Parses a file.
+    ///
+    /// # Errors
+    /// It is no bundle, is incomplete, or was changed.
+    ///
+    /// # Panics
+    /// Never: a part has the bytes that are read of it.
+    pub fn read(file: &'b [u8]) -> Result<Self, BundleError> {
+        let rest = file.strip_prefix(MAGIC).ok_or(BundleError::Other)?;
+        let (format, rest) = rest
+            .split_first_chunk::<2>()
+            .ok_or(BundleError::Short { at: MAGIC.len() })?;
+        let format = u16::from_le_bytes(*format);
+        if format != FORMAT {
+            return Err(BundleError::Format(format));
+        }
+        let begin = MAGIC.len() + 2;
+        let (origin, rest) = postcard::take_from_bytes::<Origin>(rest)
+            .map_err(|_| BundleError::Short { at: begin })?;
+        let mut bundle = Self {
+            origin,
+            checkpoints: Vec::new(),
+            marks: &[],
+            snapshots: Vec::new(),
+            records: Vec::new(),
+        };
+        let mut at = file.len() - rest.len();
+        let mut link = Link::NONE.over(&file[..at]);
+        for parts in 0_u64.. {
+            let head = file.get(at..at + PART_HEAD);
+            let head = head.ok_or(BundleError::Short { at })?;
+            let position = u64::from_le_bytes(head[1..9].try_into().expect("eight bytes"));
+            let length = u32::from_le_bytes(head[9..].try_into().expect("four bytes"));
+            let from = at + PART_HEAD;
+            let to = from.saturating_add(usize::try_from(length).unwrap_or(usize::MAX));
+            let content = file.get(from..to).ok_or(BundleError::Short { at })?;
+            let key = Position(position);
+            match head[0] {
+                END => {
+                    let ends = link.over(head).to_bytes() == content;
+                    return match ends && position == parts && to == file.len() {
+                        true => Ok(bundle),
+                        false => Err(BundleError::Checksum),
+                    };
+                }
+                MARKS => bundle.marks = content,
+                SNAPSHOT => bundle.snapshots.push((key, content)),
+                RECORD => bundle.records.push((key, content)),
+                CHECKPOINT => {
+                    let digest = content.try_into().map_err(|_| BundleError::Part { at })?;
+                    bundle.checkpoints.push(Checkpoint {
+                        position: key,
+                        digest: u64::from_le_bytes(digest),
+                    });
+                }
+                _ => return Err(BundleError::Part { at }),
+            }
+            link = link.over(&file[at..to]);
+            at = to;
+        }
+        Err(BundleError::Checksum)
+    }
+}
+
+impl Store for Bundle<'_> {
+    type Error = Infallible;
+
+    fn snapshot(&mut self, number: usize) -> Result<Option<Vec<u8>>, Infallible> {
+        let mut snapshots = self.snapshots.clone();
+        snapshots.sort_unstable_by_key(|(position, _)| std::cmp::Reverse(*position));
+        Ok(snapshots.get(number).map(|(_, file)| file.to_vec()))
+    }
+
+    fn marks(&mut self) -> Result<Vec<u8>, Infallible> {
+        Ok(self.marks.to_vec())
+    }
+
+    fn records(
+        &mut self,
+        after: Position,
+        take: &mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>,
+    ) -> Result<(), Infallible> {
+        for (first, record) in &self.records {
+            if *first > after && take(*first, record).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -77,6 +77,8 @@ pub enum Command {
     Demo(Box<DemoArgs>),
     /// Write the history as JSON lines, also while the server runs.
     Export(DataArgs),
+    /// Write the journal as one file for `sim replay`, also while the server runs.
+    Records(DataArgs),
     /// Copy the journal's folder, also while the server runs.
     Backup(BackupArgs),
     /// Make a folder for a journal from a backup.

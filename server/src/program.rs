@@ -43,6 +43,12 @@ pub fn run_with_arguments() -> ExitCode {
             serve(&args.serve, Unnamed::InMemory, &play)
         }
         Some(Command::Export(args)) => keep(args.data, upkeep::export),
+        Some(Command::Records(args)) => keep(args.data, |data, out| {
+            match std::io::stdout().is_terminal() {
+                true => Err(UpkeepError::Terminal),
+                false => upkeep::records(data, out),
+            }
+        }),
         Some(Command::Backup(args)) => keep(args.data.data, |data, out| {
             upkeep::backup(data, &args.to, out)
         }),

@@ -1,10 +1,11 @@
-//! Commands on the folder of a journal: `export`, `backup`, `restore`, `inspect`.
+//! Commands on the folder of a journal: `export`, `records`, `backup`, `restore`, `inspect`.
 //!
 //! All but `restore` work while a server uses the folder, and change nothing in it.
 
 mod copy;
 mod export;
 mod inspect;
+mod records;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use crate::journal::{DatabaseError, ReadError};
 pub use copy::{backup, restore};
 pub use export::export;
 pub use inspect::{Form, inspect};
+pub use records::records;
 
 /// Why a command on a folder failed.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +43,10 @@ pub enum UpkeepError {
     },
     #[error("{}: {problems}", path.display())]
     Damaged { path: PathBuf, problems: String },
+    #[error(
+        "the records are no text: write them to a file, as in `talking-stick records > journal.bundle`"
+    )]
+    Terminal,
     #[error("the output cannot be written: {0}")]
     Output(#[from] io::Error),
 }

@@ -5,8 +5,9 @@ mod compare;
 mod exhaust;
 mod explore;
 mod live;
+mod replay;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -24,9 +25,7 @@ pub use compare::{CompareArgs, Percent};
 pub use exhaust::{ExhaustArgs, Which};
 pub use explore::ExploreArgs;
 pub use live::LiveArgs;
-
-/// Reserved names of planned subcommands.
-const COMING_COMMANDS: [&str; 1] = ["replay"];
+pub use replay::ReplayArgs;
 
 /// A parsed command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +46,8 @@ pub enum Invocation {
     Compare(CompareArgs),
     /// Measure a live server.
     Calibrate(CalibrateArgs),
+    /// Replay the journal of a real server.
+    Replay(ReplayArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -64,6 +65,7 @@ Examples:
                                               the same users on a live server
   sim calibrate --target http://127.0.0.1:8894
                                               how long that server takes
+  sim replay /var/lib/talking-stick            judge what a server decided
 
 Environment:
   SIM_SEEDS, SIM_JOBS                         stand for --seeds and --jobs
@@ -177,6 +179,9 @@ enum Command {
     /// Measure a live server, and compare it with a virtual one
     #[command(after_help = calibrate::EXAMPLES)]
     Calibrate(CalibrateArgs),
+    /// Replay the journal of a real server, and judge its decisions
+    #[command(after_help = replay::EXAMPLES)]
+    Replay(ReplayArgs),
 }
 
 /// The scenarios to run, and the outputs.
@@ -272,10 +277,6 @@ where
     I: IntoIterator<Item = OsString>,
 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    if let Some(word) = arguments.get(1).and_then(|word| coming_command(word)) {
-        let message = format!("`sim {word}` is not available yet");
-        return Err(Cli::command().error(ErrorKind::InvalidSubcommand, message));
-    }
     let cli = Cli::try_parse_from(arguments)?;
     let invocation = match cli.command {
         None => Invocation::Run(cli.run),
@@ -287,6 +288,7 @@ where
         Some(Command::Exhaust(exhaust)) => Invocation::Exhaust(exhaust),
         Some(Command::Compare(compare)) => Invocation::Compare(compare),
         Some(Command::Calibrate(calibrate)) => Invocation::Calibrate(calibrate),
+        Some(Command::Replay(replay)) => Invocation::Replay(replay),
     };
     if let Invocation::Run(run) = &invocation {
         check_run(run)?;
@@ -296,13 +298,6 @@ where
         calibrate::check(arguments).map_err(wrong)?;
     }
     Ok(invocation)
-}
-
-/// The reserved subcommand that this word names, unless a file has that name.
-fn coming_command(word: &OsStr) -> Option<&'static str> {
-    COMING_COMMANDS
-        .into_iter()
-        .find(|coming| word == *coming && !Path::new(word).exists())
 }
 
 /// Rules that clap cannot express.

@@ -5,6 +5,7 @@ mod compare;
 mod exhaust;
 mod exploring;
 mod live_run;
+mod replaying;
 mod scenario_run;
 mod shrinking;
 
@@ -88,6 +89,7 @@ pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
         Invocation::Exhaust(arguments) => exhaust::exhaust(arguments, console),
         Invocation::Compare(arguments) => compare::compare(arguments, console),
         Invocation::Calibrate(arguments) => calibrating::run(arguments, console),
+        Invocation::Replay(arguments) => replaying::run(arguments, console),
     }
 }
 

@@ -10,6 +10,7 @@ mod exhausted;
 mod exploration;
 mod progress;
 mod ran;
+mod replayed;
 mod result;
 mod shrunk;
 mod sometimes;
@@ -36,6 +37,7 @@ pub use exploration::{
 };
 pub use progress::{LiveNow, Progress, ProgressNow};
 pub use ran::{Ran, RanUser, START, Waiting};
+pub use replayed::{BrokenInvariant, JournalRestart, JournalViolation, Replayed};
 pub use result::{
     FairnessResult, LiveResult, MetricResult, Repro, Requests, RestResult, RunResult, ShrunkResult,
     StageResult, Starts, Stuck, ThresholdResult, Verdict,

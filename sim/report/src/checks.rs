@@ -1,5 +1,7 @@
 //! Which properties held, and how many checks each had.
 
+use std::collections::BTreeMap;
+
 use unicode_width::UnicodeWidthStr as _;
 
 use super::Detail;
@@ -58,6 +60,34 @@ pub(super) fn in_order(result: &RunResult) -> Vec<(&str, PropertyResult)> {
         .filter(|(name, _)| !PROPERTIES.contains(&name.as_str()))
         .map(|(name, property)| (name.as_str(), *property));
     known.chain(others).collect()
+}
+
+/// A table of these properties, with a line for each.
+pub(super) fn property_table(all: &BTreeMap<&'static str, PropertyResult>) -> Vec<Line> {
+    let mut lines =
+        vec![
+            Line::new()
+                .with(Style::Strong, "PROPERTY")
+                .right(Style::Faint, "checks", 40),
+        ];
+    for (name, result) in PROPERTIES
+        .iter()
+        .filter_map(|name| Some((*name, *all.get(name)?)))
+    {
+        let (style, mark, value) = match standing(result) {
+            Standing::Held => (Style::Good, "✓", count(result.checks)),
+            Standing::Broken => (Style::Bad, "✗", "violated".to_owned()),
+            Standing::Unjudged => (Style::Faint, "–", "not judged".to_owned()),
+            Standing::NotExercised => (Style::Faint, "–", "not exercised".to_owned()),
+        };
+        lines.push(
+            Line::new()
+                .with(style, mark)
+                .text(&format!(" {name}"))
+                .right(Style::Plain, &value, 40),
+        );
+    }
+    lines
 }
 
 /// The tables of checks, by class.

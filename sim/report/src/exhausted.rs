@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::checks::{Standing, standing};
+use super::checks::property_table;
 use super::line::{Line, Style, flow, paragraph};
 use super::numbers::{count, milliseconds, plural, short};
 use super::shell::{command_lines, run_command};
 use super::{Detail, View};
-use sim_model::names::PROPERTIES;
 use sim_model::outcome::{Class, Counterexample, Exhausted, PropertyResult, Searched};
 
 /// The ends of the columns of the table of worlds.
@@ -135,7 +134,7 @@ fn worlds(found: &Exhausted, detail: Detail) -> Vec<Line> {
 }
 
 fn properties(found: &Exhausted) -> Vec<Line> {
-    let mut all: BTreeMap<&str, PropertyResult> = BTreeMap::new();
+    let mut all: BTreeMap<&'static str, PropertyResult> = BTreeMap::new();
     for (name, result) in found
         .worlds
         .iter()
@@ -152,30 +151,7 @@ fn properties(found: &Exhausted) -> Vec<Line> {
             known.held = result.held.or(known.held);
         }
     }
-    let mut lines =
-        vec![
-            Line::new()
-                .with(Style::Strong, "PROPERTY")
-                .right(Style::Faint, "checks", 40),
-        ];
-    for (name, result) in PROPERTIES
-        .iter()
-        .filter_map(|name| Some((*name, *all.get(name)?)))
-    {
-        let (style, mark, value) = match standing(result) {
-            Standing::Held => (Style::Good, "✓", count(result.checks)),
-            Standing::Broken => (Style::Bad, "✗", "violated".to_owned()),
-            Standing::Unjudged => (Style::Faint, "–", "not judged".to_owned()),
-            Standing::NotExercised => (Style::Faint, "–", "not exercised".to_owned()),
-        };
-        lines.push(
-            Line::new()
-                .with(style, mark)
-                .text(&format!(" {name}"))
-                .right(Style::Plain, &value, 40),
-        );
-    }
-    lines
+    property_table(&all)
 }
 
 fn verdict(found: &Exhausted) -> Line {

@@ -23,6 +23,7 @@ mod line;
 mod live;
 mod live_line;
 mod numbers;
+mod replayed;
 #[cfg(test)]
 pub(crate) mod samples;
 mod shell;
@@ -48,6 +49,7 @@ pub use junit::junit;
 pub use lanes::LANES;
 pub use line::Paint;
 pub use live_line::{exhausting, live_line};
+pub use replayed::replayed;
 pub use shell::{repeat_command, run_command};
 pub use shrunk::{ShrunkRun, page as shrunk_page};
 pub use tail::{closing, verdict_line};

@@ -4,6 +4,7 @@
 pub mod caught;
 pub mod exhaust;
 pub mod explore;
+pub mod replay;
 pub mod runner;
 pub mod seed;
 pub mod shrink;

@@ -1,0 +1,170 @@
+//! The output of a replay: what the journal holds, what was checked, and the verdict.
+
+use chrono::DateTime;
+use sim_model::outcome::{JournalRestart, Replayed};
+
+use super::checks::property_table;
+use super::line::{Line, Style, flow, paragraph};
+use super::numbers::{count, milliseconds, plural};
+use super::{Detail, View};
+
+/// The largest number of restarts that are listed.
+const RESTARTS: usize = 10;
+
+/// The column of texts beside a label.
+const BESIDE: usize = 14;
+
+/// The page, or its last line. `file` is what was replayed.
+#[must_use]
+pub fn replayed(file: &str, found: &Replayed, view: &View<'_>) -> String {
+    let mut lines = Vec::new();
+    if view.detail != Detail::Quiet {
+        lines.push(head(file, view));
+        lines.extend(span(found));
+        lines.push(Line::new());
+        lines.extend(entries(found));
+        lines.extend(restarts(&found.restarts));
+        lines.push(Line::new());
+        lines.extend(checked(found));
+        lines.push(Line::new());
+        lines.extend(failures(found));
+    }
+    lines.push(verdict(found));
+    let mut out = String::new();
+    for line in lines {
+        line.render(view.paint, &mut out);
+    }
+    out
+}
+
+fn head(file: &str, view: &View<'_>) -> Line {
+    Line::new()
+        .with(Style::Strong, "replay")
+        .text(&format!(" · {file} · sim {}", view.version))
+}
+
+fn span(found: &Replayed) -> Vec<Line> {
+    let length = (found.ended_unix_us - found.began_unix_us) as f64 / 1_000.0;
+    let (began, ended) = (wall(found.began_unix_us), wall(found.ended_unix_us));
+    let (first, last) = (count(found.first), count(found.last));
+    let length = milliseconds(length);
+    let lines = [
+        ("realm", found.realm.clone()),
+        ("positions", format!("{first} to {last}")),
+        ("time", format!("{began} to {ended}, {length}")),
+    ];
+    let lines = lines.iter();
+    lines
+        .flat_map(|(label, text)| flow(label, std::slice::from_ref(text), "", BESIDE))
+        .collect()
+}
+
+/// An instant of the wall clock, in UTC.
+fn wall(unix_us: u64) -> String {
+    let micros = i64::try_from(unix_us).unwrap_or(i64::MAX);
+    match DateTime::from_timestamp_micros(micros) {
+        Some(at) => at.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
+        None => format!("{unix_us} us after 1970"),
+    }
+}
+
+fn entries(found: &Replayed) -> Vec<Line> {
+    let listed = |counts: Vec<(&str, u64)>| -> Vec<String> {
+        let item = |(name, times): (&str, u64)| format!("{name} {}", count(times));
+        counts.into_iter().map(item).collect()
+    };
+    let kinds = found.entries.iter().map(|(name, times)| (*name, *times));
+    let mut lines = flow("entries", &listed(kinds.collect()), " · ", BESIDE);
+    if !found.refused.is_empty() {
+        let codes = found.refused.iter().map(|(code, times)| (*code, *times));
+        lines.extend(flow("refused", &listed(codes.collect()), " · ", BESIDE));
+    }
+    let at_end = [
+        plural(found.participants, "participant", "participants"),
+        plural(found.rooms, "room", "rooms"),
+    ];
+    lines.extend(flow("at the end", &at_end, " · ", BESIDE));
+    lines
+}
+
+fn restarts(restarts: &[JournalRestart]) -> Vec<Line> {
+    let mut items: Vec<String> = restarts
+        .iter()
+        .take(RESTARTS)
+        .map(|restart| {
+            let down = milliseconds(restart.down_us as f64 / 1_000.0);
+            let (position, at) = (count(restart.position), wall(restart.unix_us));
+            format!("position {position} at {at}, {down} after the entry before")
+        })
+        .collect();
+    if restarts.len() > RESTARTS {
+        items.push(format!("and {} more", restarts.len() - RESTARTS));
+    }
+    let labels = std::iter::once("restarts").chain(std::iter::repeat(""));
+    let line = |(label, item): (&str, &String)| flow(label, std::slice::from_ref(item), "", BESIDE);
+    labels.zip(&items).flat_map(line).collect()
+}
+
+fn checked(found: &Replayed) -> Vec<Line> {
+    let mut lines = match &found.unjudged {
+        Some(why) => paragraph("not judged", why, BESIDE),
+        None => property_table(&found.properties),
+    };
+    let positions = plural(found.validated, "position", "positions");
+    let digests = plural(found.digests, "snapshot", "snapshots");
+    lines.extend(flow(
+        "also checked",
+        &[
+            format!("the invariants of the state at {positions}"),
+            format!("the digests of {digests}"),
+        ],
+        " · ",
+        BESIDE,
+    ));
+    for warning in &found.warnings {
+        lines.extend(paragraph("note", warning, BESIDE));
+    }
+    lines
+}
+
+fn failures(found: &Replayed) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if let Some(found) = &found.violation {
+        let (position, violation) = (count(found.position), &found.violation);
+        let at = milliseconds(violation.at.0 as f64 / 1_000.0);
+        lines.push(Line::new().with(Style::Bad, "✗ ").text(&format!(
+            "{} at position {position}, {at} after the first entry",
+            violation.property
+        )));
+        lines.extend(paragraph("", &violation.detail, 2));
+    }
+    if let Some(broken) = &found.broken {
+        let position = count(broken.position);
+        lines.push(Line::new().with(Style::Bad, "✗ ").text(&format!(
+            "an invariant of the state is broken at position {position}"
+        )));
+        lines.extend(paragraph("", &broken.why, 2));
+    }
+    for position in &found.other_digests {
+        lines.push(Line::new().with(Style::Bad, "✗ ").text(&format!(
+            "the state at position {} is not the one of the server's snapshot",
+            count(*position)
+        )));
+    }
+    if !lines.is_empty() {
+        lines.push(Line::new());
+    }
+    lines
+}
+
+fn verdict(found: &Replayed) -> Line {
+    let entries = plural(found.entries.values().sum(), "entry", "entries");
+    let (style, word, words) = match found.exit_code {
+        0 => (Style::Good, "PASS", "every decision is the protocol's"),
+        1 => (Style::Bad, "FAIL", "the journal shows a bug of the server"),
+        _ => (Style::Bad, "NOT JUDGED", "no decision could be judged"),
+    };
+    Line::new()
+        .with(style, word)
+        .text(&format!(" · {entries} · {words}"))
+}

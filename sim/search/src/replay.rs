@@ -1,0 +1,241 @@
+//! Replays the journal of a real server: the core decides each entry again, and the reference model
+//! judges each decision.
+//!
+//! A journal has the calls that changed the state and the instants of all entries, but not the
+//! pages that left the server. So decisions are judged, and what clients received is not.
+
+mod followed;
+
+use std::convert::Infallible;
+
+use chat_core::{Entry, Hub, Reject, Reply};
+use chat_journal::{Bundle, Checkpoint, Loss, RecoveryError, recover};
+use chat_types::{Config, Time};
+use sim_judge::Judge;
+use sim_model::history::Observer as _;
+use sim_model::outcome::{
+    BrokenInvariant, JournalRestart, JournalViolation, PropertyResult, Replayed,
+};
+use sim_model::plan::Plan;
+use sim_model::server::{self, Decided, ServerRecord};
+use sim_world::translate;
+
+pub use followed::Whom;
+use followed::{Followed, kind};
+
+/// What to replay.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReplayOptions {
+    /// The last position to replay; all of them if there is none.
+    pub until: Option<u64>,
+    /// The participant whose entries and events are shown.
+    pub follow: Option<Whom>,
+}
+
+/// Replays a journal. `show` receives a line for each entry and event of the followed participant.
+///
+/// # Errors
+/// The journal is incomplete or damaged.
+pub fn replay(
+    bundle: &mut Bundle<'_>,
+    options: &ReplayOptions,
+    show: &mut dyn FnMut(&str),
+) -> Result<Replayed, RecoveryError<Infallible>> {
+    let origin = bundle.origin;
+    let checkpoints = bundle.checkpoints.clone();
+    let mut replay = Replay {
+        until: options.until.unwrap_or(u64::MAX),
+        checkpoints: &checkpoints,
+        followed: options.follow.as_ref().map(Followed::new),
+        show,
+        judge: None,
+        began: Time(0),
+        last_at: Time(0),
+        unchecked: 0,
+        found: Replayed {
+            realm: format!("{:032x}", origin.realm),
+            ..Replayed::default()
+        },
+    };
+    let config = Config::default();
+    let recovered = recover(
+        bundle,
+        &origin,
+        &config,
+        Loss::Refused,
+        &mut |hub, at, entry, outcome| replay.entry(hub, at, entry, outcome),
+    )?;
+    if recovered.hub.position().0 == replay.found.last {
+        replay.validate(&recovered.hub);
+    }
+    let mut found = replay.finish();
+    found
+        .warnings
+        .extend(recovered.warnings.iter().map(ToString::to_string));
+    Ok(found)
+}
+
+/// The replay so far.
+struct Replay<'r> {
+    until: u64,
+    checkpoints: &'r [Checkpoint],
+    followed: Option<Followed>,
+    show: &'r mut dyn FnMut(&str),
+    /// None before the first entry, and if the journal's beginning is missing.
+    judge: Option<Judge>,
+    began: Time,
+    last_at: Time,
+    /// Entries since the invariants were checked.
+    unchecked: u64,
+    found: Replayed,
+}
+
+impl Replay<'_> {
+    fn entry(&mut self, hub: &Hub, at: Time, entry: &Entry, outcome: &Result<Reply, Reject>) {
+        let position = hub.position().0;
+        if position > self.until {
+            return;
+        }
+        if self.found.first == 0 {
+            self.begin(position, at, entry);
+        }
+        let written = translate::entry(entry);
+        let said = translate::decided(at, outcome);
+        self.count(position, at, &written, &said);
+        self.judge(position, at, &written, &said);
+        self.unchecked += 1;
+        self.compare(hub, position);
+        if self.unchecked >= self.found.participants + self.found.rooms || position == self.until {
+            self.validate(hub);
+        }
+        if let Some(followed) = &mut self.followed {
+            let place = (position, at.since(self.began));
+            followed.entry(hub, place, (entry, &written), &said, self.show);
+        }
+        self.last_at = at;
+        self.found.last = position;
+        self.found.ended_unix_us = at.0;
+    }
+
+    fn begin(&mut self, position: u64, at: Time, entry: &Entry) {
+        self.began = at;
+        self.last_at = at;
+        self.found.first = position;
+        self.found.began_unix_us = at.0;
+        if let Entry::Started { config, .. } = entry
+            && position == 1
+        {
+            let mut judge = Judge::new(&plan(config));
+            // What a running server owes by when is not judged: calls are not in the journal.
+            judge.observe_server(&ServerRecord::Crashed { at: Time(0) });
+            self.judge = Some(judge);
+        } else {
+            self.found.unjudged = Some(format!(
+                "the records before position {position} are gone, and the model needs all of them"
+            ));
+        }
+    }
+
+    fn count(&mut self, position: u64, at: Time, entry: &server::Entry, said: &Decided) {
+        *self.found.entries.entry(kind(entry)).or_default() += 1;
+        if let Err(refusal) = &said.outcome {
+            *self.found.refused.entry(refusal.code).or_default() += 1;
+        }
+        if let server::Entry::Resumed { .. } = entry {
+            self.found.restarts.push(JournalRestart {
+                position,
+                unix_us: at.0,
+                down_us: at.since(self.last_at).0,
+            });
+        }
+    }
+
+    fn judge(&mut self, position: u64, at: Time, entry: &server::Entry, said: &Decided) {
+        let Some(judge) = &mut self.judge else {
+            return;
+        };
+        if judge.violated() {
+            return;
+        }
+        judge.observe_server(&ServerRecord::Committed {
+            position,
+            at,
+            entry,
+            ticket: None,
+            said,
+        });
+        if judge.violated() {
+            let violations = judge.clone().finish(at).violations;
+            self.found.violation = violations.into_iter().next().map(|mut violation| {
+                violation.at = at.since(self.began);
+                JournalViolation {
+                    position,
+                    violation,
+                }
+            });
+        }
+    }
+
+    /// Compares the state with the server's snapshot at this position, if there is one.
+    fn compare(&mut self, hub: &Hub, position: u64) {
+        let mut checkpoints = self.checkpoints.iter();
+        if let Some(checkpoint) = checkpoints.find(|one| one.position.0 == position) {
+            self.found.digests += 1;
+            if hub.digest() != checkpoint.digest {
+                self.found.other_digests.push(position);
+            }
+        }
+    }
+
+    /// Checks the invariants, which walks the whole state: so seldom that it takes as long as the
+    /// entries themselves.
+    fn validate(&mut self, hub: &Hub) {
+        self.unchecked = 0;
+        self.found.validated += 1;
+        self.found.participants = hub.participant_outlines().count() as u64;
+        self.found.rooms = hub.kept_rooms().count() as u64;
+        if let Err(why) = hub.validate()
+            && self.found.broken.is_none()
+        {
+            let position = hub.position().0;
+            self.found.broken = Some(BrokenInvariant { position, why });
+        }
+    }
+
+    fn finish(self) -> Replayed {
+        let mut found = self.found;
+        if let Some(judge) = self.judge {
+            let mut judgement = judge.finish(self.last_at);
+            let was_judged = |result: &PropertyResult| result.checks > 0;
+            judgement.properties.retain(|_, result| was_judged(result));
+            found.properties = judgement.properties;
+        }
+        let is_broken =
+            found.violation.is_some() || found.broken.is_some() || !found.other_digests.is_empty();
+        found.exit_code = match (is_broken, found.properties.is_empty()) {
+            (true, _) => 1,
+            (false, false) => 0,
+            (false, true) => 4,
+        };
+        found
+    }
+}
+
+/// The plan by which a journal is judged.
+///
+/// # Panics
+/// If the text is not a valid scenario, which a test would show.
+fn plan(config: &Config) -> Plan {
+    const SCENARIO: &str = "\
+name: replay
+about: A journal.
+duration: 1s
+users: [a]
+steps: [{ at: 0s, user: a, do: check }]
+";
+    let plan = sim_scenario::parse("replay", SCENARIO).expect("it is a scenario");
+    Plan {
+        server: config.clone(),
+        ..plan
+    }
+}

@@ -1,0 +1,133 @@
+//! One participant of a journal: its calls with their outcomes, and the events of its inbox.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use chat_core::{Caller, Entry, Hub, Seq, UserId};
+use chat_types::Span;
+use sim_model::protocol::User;
+use sim_model::server::{self, Decided};
+use sim_model::words;
+use sim_world::translate;
+
+/// The largest number of events that are read at once.
+const PAGE: usize = 100;
+
+/// A participant to follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whom {
+    /// `user_7`.
+    Number(u32),
+    /// A display name, or a public id that was chosen. Several participants may have had it.
+    Name(String),
+}
+
+impl FromStr for Whom {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.strip_prefix("user_");
+        Ok(match number.and_then(|digits| digits.parse().ok()) {
+            Some(number) => Self::Number(number),
+            None if text.is_empty() => return Err("write a name, or an id such as user_7".into()),
+            None => Self::Name(text.into()),
+        })
+    }
+}
+
+/// The followed participants, with the end of each inbox.
+pub(super) struct Followed {
+    whom: Whom,
+    inboxes: BTreeMap<UserId, Seq>,
+}
+
+impl Followed {
+    pub(super) fn new(whom: &Whom) -> Self {
+        let inboxes = BTreeMap::new();
+        let whom = whom.clone();
+        Self { whom, inboxes }
+    }
+
+    /// Shows the entry if it is of a followed participant, and what it added to their inboxes.
+    pub(super) fn entry(
+        &mut self,
+        hub: &Hub,
+        (position, after): (u64, Span),
+        (entry, written): (&Entry, &server::Entry),
+        said: &Decided,
+        show: &mut dyn FnMut(&str),
+    ) {
+        if let Some(user) = actor(hub, entry)
+            && self.is_meant(hub, user)
+        {
+            self.inboxes.entry(user).or_insert(Seq(0));
+            show(&line(position, after, user, &deed(written, said)));
+        }
+        for (user, end) in &mut self.inboxes {
+            while let Ok(page) = hub.read_inbox(*user, *end, PAGE)
+                && page.cursor > *end
+            {
+                for (_, event) in &page.events {
+                    let saw = translate::event(event, *user);
+                    let me = Some(User(user.0));
+                    let words = format!("  · {}", words::saw_words(&saw, me));
+                    show(&line(position, after, *user, &words));
+                }
+                *end = page.cursor;
+            }
+        }
+    }
+
+    fn is_meant(&self, hub: &Hub, user: UserId) -> bool {
+        match &self.whom {
+            Whom::Number(number) => user.0 == *number,
+            Whom::Name(name) => hub.who_is(user).is_some_and(|who| {
+                *who.name == **name || who.chosen_id.as_deref() == Some(name.as_str())
+            }),
+        }
+    }
+}
+
+/// The participant whose call or stream the entry is about.
+fn actor(hub: &Hub, entry: &Entry) -> Option<UserId> {
+    match entry {
+        Entry::Call { caller, .. } => {
+            let (Caller::Handle(handle) | Caller::New { handle, .. }) = caller;
+            hub.user_by_handle(handle)
+        }
+        Entry::Implied { user, .. } => Some(*user),
+        Entry::Operate { .. } | Entry::Tick | Entry::Started { .. } | Entry::Resumed { .. } => None,
+    }
+}
+
+fn line(position: u64, after: Span, user: UserId, words: &str) -> String {
+    let seconds = after.0 as f64 / 1_000_000.0;
+    format!("{position:>9}  {seconds:>12.3} s  {user}  {words}")
+}
+
+/// The entry with its outcome, in words.
+fn deed(written: &server::Entry, said: &Decided) -> String {
+    let server::Entry::Call { op, .. } = written else {
+        return kind(written).to_owned();
+    };
+    let outcome = match &said.outcome {
+        Ok(answer) => words::answer_words(answer),
+        Err(refusal) => format!("refused: {}", refusal.code),
+    };
+    format!("{} → {outcome}", words::called(op))
+}
+
+/// The kind of an entry: a tool, or what the server wrote.
+pub(super) const fn kind(entry: &server::Entry) -> &'static str {
+    match entry {
+        server::Entry::Call { op, .. } => op.tool(),
+        server::Entry::OpenStream { .. } => "stream opened",
+        server::Entry::CloseStream { .. } => "stream closed",
+        server::Entry::Seen { .. } => "seen",
+        server::Entry::Read { .. } => "read",
+        server::Entry::Operate(_) => "operator's act",
+        server::Entry::Tick => "deadline",
+        server::Entry::Started { .. } => "start",
+        server::Entry::Resumed { .. } => "restart",
+    }
+}

@@ -1,0 +1,49 @@
+//! The arguments of `sim replay`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use sim_search::replay::Whom;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  sim replay /var/lib/talking-stick           judge every decision of a server
+  talking-stick records > journal.bundle      or take its journal along
+  sim replay journal.bundle
+  sim replay journal.bundle --follow ann      what one participant did and heard
+  sim replay journal.bundle --until 5000      up to a position, as a log names it
+
+Nothing is changed, and the server may run. The core decides each entry again,
+and the reference model judges each decision; the invariants of the state are
+checked, and its digest is compared with the server's snapshots. What clients
+received is not in a journal, and is not judged.
+
+A folder is read by the server's own program: the `talking-stick` beside this
+one, the one that is installed, or the one that --server names.
+
+Exit codes: 0 all that was checked held, 1 something did not, 2 the journal is
+incomplete, damaged or cannot be read, 4 no decision could be judged.";
+
+/// The journal to replay.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub struct ReplayArgs {
+    /// A file that `talking-stick records` wrote, or the folder of a server's journal
+    #[arg(value_name = "JOURNAL")]
+    pub journal: PathBuf,
+    /// The last position to replay
+    #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u64).range(1..))]
+    pub until: Option<u64>,
+    /// Show the entries and events of one participant: a name, or user_7
+    #[arg(long, value_name = "USER")]
+    pub follow: Option<Whom>,
+    /// The server's program, which reads a folder
+    #[arg(long, value_name = "PROGRAM")]
+    pub server: Option<PathBuf>,
+    /// Write the result as JSON (- is the standard output)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Show the verdict only
+    #[arg(long, short)]
+    pub quiet: bool,
+}

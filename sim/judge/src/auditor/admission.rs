@@ -337,10 +337,9 @@ impl Auditor {
                 continue;
             };
             let ask = Arc::clone(&call.ask);
-            let user = call.user.or_else(|| {
-                let (handle, _) = name_of(&ask)?;
-                self.model.user_of(handle)
-            });
+            // The participant of the handle may be another one by now.
+            let holder = name_of(&ask).and_then(|(handle, _)| self.model.user_of(handle));
+            let user = holder.or(call.user);
             let refusal = retryable("storage_unavailable", pause);
             let repeated = match ask.as_ref() {
                 Ask::Call {

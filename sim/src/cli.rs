@@ -293,6 +293,14 @@ where
     if let Invocation::Run(run) = &invocation {
         check_run(run)?;
     }
+    if let Invocation::Replay(arguments) = &invocation {
+        let named = [
+            ("--json", &arguments.json),
+            ("--to-scenario", &arguments.to_scenario),
+        ];
+        let wrong = |message| Cli::command().error(ErrorKind::ArgumentConflict, message);
+        check_files(&named).map_err(wrong)?;
+    }
     if let Invocation::Calibrate(arguments) = &invocation {
         let wrong = |message| Cli::command().error(ErrorKind::ArgumentConflict, message);
         calibrate::check(arguments).map_err(wrong)?;

@@ -1,4 +1,5 @@
-//! Runs the simulator against the real server: a short scenario in every protocol.
+//! Runs the simulator against the real server: a short scenario in every protocol. Then it replays
+//! the server's journal.
 
 use crate::cargo::{Build, Cargo, ended};
 use crate::outcome::Outcome;
@@ -20,25 +21,41 @@ const SCENARIO: &str = "scenarios/brief.yaml";
 /// Every protocol.
 const PROTOCOLS: [&str; 3] = ["http", "2025-11-25", "2026-07-28"];
 
-/// Starts a server, and runs the scenario in each protocol.
+/// The folder of the server's journal, and the scenario that is made of it.
+const JOURNAL: &str = "target/xtask/live-journal";
+const REPLAYED: &str = "target/xtask/live-replayed.yaml";
+
+/// Starts a server, runs the scenario in each protocol, and replays the server's journal.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     let program = match cargo.program("talking-stick") {
         Ok(program) => program,
         Err(outcome) => return outcome,
     };
-    let server = match Server::start(&program, &LIMITS) {
+    let folder = cargo.root().join(JOURNAL);
+    // The journal of the check before.
+    if folder.exists()
+        && let Err(why) = std::fs::remove_dir_all(&folder)
+    {
+        return Outcome::Failed(format!("{JOURNAL}: {why}"));
+    }
+    let server = match Server::with_journal(&program, &folder, &LIMITS) {
         Ok(server) => server,
         Err(why) => return Outcome::Failed(why),
     };
-    let failed = |protocol: &&str| {
+    let program = program.to_string_lossy();
+    let live = PROTOCOLS.map(|protocol| {
         let target = ["--target", server.url(), "--protocol", protocol];
-        let words = [&[SCENARIO][..], &target].concat();
-        match cargo.sim(Build::Debug, &words) {
-            Ok(status) if status.success() => None,
-            Ok(status) => Some(format!("{SCENARIO} by {protocol}: sim {}", ended(status))),
-            Err(why) => Some(why),
-        }
+        [&[SCENARIO][..], &target].concat()
+    });
+    let scenario = ["--to-scenario", REPLAYED, "--last", "50", "--quiet"];
+    let replay = [&["replay", JOURNAL, "--server", &program][..], &scenario].concat();
+    let validate = vec!["validate", REPLAYED];
+    let runs = live.into_iter().chain([replay, validate]);
+    let failed = |words: Vec<&str>| match cargo.sim(Build::Debug, &words) {
+        Ok(status) if status.success() => None,
+        Ok(status) => Some(format!("sim {}: it {}", words.join(" "), ended(status))),
+        Err(why) => Some(why),
     };
-    let failures: Vec<String> = PROTOCOLS.iter().filter_map(failed).collect();
+    let failures: Vec<String> = runs.filter_map(failed).collect();
     Outcome::of_findings(&failures)
 }

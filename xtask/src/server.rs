@@ -1,5 +1,6 @@
 //! The real server as a child process.
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,14 +12,32 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts the server with these additional arguments.
+    /// Starts the server with these additional arguments, without a journal.
     ///
     /// # Errors
     /// Why it did not start.
     pub(crate) fn start(program: &Path, words: &[&str]) -> Result<Self, String> {
+        let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+        Self::run(program, &[&["--in-memory".as_ref()], &words[..]].concat())
+    }
+
+    /// Starts the server with a journal in this folder.
+    ///
+    /// # Errors
+    /// Why it did not start.
+    pub(crate) fn with_journal(
+        program: &Path,
+        folder: &Path,
+        words: &[&str],
+    ) -> Result<Self, String> {
+        let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+        let data = ["--data".as_ref(), folder.as_os_str()];
+        Self::run(program, &[&data[..], &words].concat())
+    }
+
+    fn run(program: &Path, words: &[&OsStr]) -> Result<Self, String> {
         let mut child = Command::new(program)
             .args(["--listen", "127.0.0.1:0", "--log-level", "warn"])
-            .arg("--in-memory")
             .args(words)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -61,6 +61,14 @@ pub(crate) fn run(words: &[&OsStr]) -> Ran {
     }
 }
 
+/// The output of a command that must succeed, as bytes.
+pub(crate) fn run_for_bytes(words: &[&OsStr]) -> Vec<u8> {
+    let output = binary().args(words).output().expect("the binary starts");
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{why}");
+    output.stdout
+}
+
 fn command(folder: &Path, words: &[&str]) -> Command {
     let mut command = binary();
     command

@@ -1,14 +1,15 @@
-//! `export`, `backup`, `restore` and `inspect` on the folder of a server.
+//! `export`, `records`, `backup`, `restore` and `inspect` on the folder of a server.
 
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use chat_journal::{Bundle, Loss, recover};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::client::{Ran, Server, run};
+use crate::client::{Ran, Server, run, run_for_bytes};
 
 /// The core keeps three messages of a room; all others come from the history.
 const SHORT: &[&str] = &["--limit", "history_limit=3"];
@@ -232,4 +233,76 @@ fn an_inspection_names_the_damaged_position() {
         );
     }
     assert!(!at("copy").exists() && !at("copy.incomplete").exists());
+}
+
+#[test]
+fn the_records_of_a_running_server_are_its_state() {
+    let home = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| home.path().join(name);
+    let mut server = Server::start(&at("data"), &[]);
+    let ann = server.register("ann", "lobby");
+    for life in 0..3 {
+        server.say(&ann, (0..20).map(|number| format!("{life}: {number}")));
+        if life < 2 {
+            assert_eq!(server.stop(), Some(0));
+            server = Server::start(&at("data"), &[]);
+        }
+    }
+    let last = server.done("list_users", &ann, &json!({}));
+    assert_eq!(last["users"].as_array().map(Vec::len), Some(1), "{last}");
+    let records = records(&at("data"));
+    server.kill();
+    let secret = Connection::open(at("data").join("journal.db"))
+        .and_then(|database| {
+            database.query_row("SELECT secret FROM identity", [], |row| {
+                row.get::<_, Vec<u8>>(0)
+            })
+        })
+        .expect("an identity");
+    assert!(
+        records.windows(secret.len()).all(|bytes| bytes != secret),
+        "the secret is not for others"
+    );
+    let mut bundle = Bundle::read(&records).expect("a bundle");
+    let origin = bundle.origin;
+    let config = chat_core::Config::default();
+    let look = &mut |_: &_, _, _: &_, _: &_| {};
+    let recovered = recover(&mut bundle, &origin, &config, Loss::Refused, look);
+    let recovered = recovered.expect("it is whole");
+    assert!(recovered.snapshot.0 == 0 && recovered.hub.position().0 > 60);
+    assert_eq!(bundle.checkpoints.len(), 2, "of both stops");
+    let (_, report) = inspect(&at("data"));
+    assert_eq!(report["last"], recovered.hub.position().0);
+}
+
+#[test]
+fn records_without_their_beginning_come_with_a_snapshot() {
+    let home = tempfile::tempdir().expect("a folder");
+    let data = home.path().join("data");
+    for life in 0..2 {
+        let server = Server::start(&data, &[]);
+        let ann = server.register(&format!("ann {life}"), "lobby");
+        server.say(&ann, (0..20).map(|number| format!("{life}: {number}")));
+        assert_eq!(server.stop(), Some(0));
+    }
+    let database = Connection::open(data.join("journal.db")).expect("a database");
+    let deleted = database.execute("DELETE FROM journal WHERE first <= 3", []);
+    assert!(deleted.expect("a table") > 0);
+    drop(database);
+    let records = records(&data);
+    let mut bundle = Bundle::read(&records).expect("a bundle");
+    let origin = bundle.origin;
+    let config = chat_core::Config::default();
+    let look = &mut |_: &_, _, _: &_, _: &_| {};
+    let recovered = recover(&mut bundle, &origin, &config, Loss::Refused, look);
+    let (_, report) = inspect(&data);
+    let recovered = recovered.expect("a snapshot replaces what is gone");
+    assert_eq!(report["last"], recovered.hub.position().0);
+    assert!(recovered.snapshot.0 > 3);
+}
+
+/// What `talking-stick records` writes.
+fn records(folder: &Path) -> Vec<u8> {
+    let words = ["records".as_ref(), "--data".as_ref(), folder.as_os_str()];
+    run_for_bytes(&words)
 }

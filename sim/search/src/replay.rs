@@ -5,16 +5,18 @@
 //! pages that left the server. So decisions are judged, and what clients received is not.
 
 mod followed;
+mod steps;
 
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 
-use chat_core::{Entry, Hub, Reject, Reply};
+use chat_core::{Caller, Entry, Hub, Reject, Reply};
 use chat_journal::{Bundle, Checkpoint, Loss, RecoveryError, recover};
 use chat_types::{Config, Time};
 use sim_judge::Judge;
 use sim_model::history::Observer as _;
 use sim_model::outcome::{
-    BrokenInvariant, JournalRestart, JournalViolation, PropertyResult, Replayed,
+    BrokenInvariant, JournalRestart, JournalViolation, Notes, PropertyResult, Replayed,
 };
 use sim_model::plan::Plan;
 use sim_model::server::{self, Decided, ServerRecord};
@@ -22,6 +24,7 @@ use sim_world::translate;
 
 pub use followed::Whom;
 use followed::{Followed, kind};
+use steps::Steps;
 
 /// What to replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,20 +46,7 @@ pub fn replay(
 ) -> Result<Replayed, RecoveryError<Infallible>> {
     let origin = bundle.origin;
     let checkpoints = bundle.checkpoints.clone();
-    let mut replay = Replay {
-        until: options.until.unwrap_or(u64::MAX),
-        checkpoints: &checkpoints,
-        followed: options.follow.as_ref().map(Followed::new),
-        show,
-        judge: None,
-        began: Time(0),
-        last_at: Time(0),
-        unchecked: 0,
-        found: Replayed {
-            realm: format!("{:032x}", origin.realm),
-            ..Replayed::default()
-        },
-    };
+    let mut replay = Replay::new(options, origin.realm, &checkpoints, show);
     let config = Config::default();
     let recovered = recover(
         bundle,
@@ -75,6 +65,76 @@ pub fn replay(
     Ok(found)
 }
 
+/// The last calls of a journal, up to the position `until`, as a scenario in the steps form.
+///
+/// # Errors
+/// The journal is incomplete or damaged.
+pub fn to_scenario(
+    bundle: &mut Bundle<'_>,
+    until: Option<u64>,
+    last: usize,
+) -> Result<(Plan, Notes), RecoveryError<Infallible>> {
+    let (origin, config) = (bundle.origin, Config::default());
+    let until = until.unwrap_or(u64::MAX);
+    let mut calls = VecDeque::new();
+    let mut look = |hub: &Hub, _, entry: &Entry, _: &_| {
+        if let Entry::Call { caller, .. } = entry
+            && hub.position().0 <= until
+        {
+            let (Caller::Handle(hash) | Caller::New { handle: hash, .. }) = caller;
+            let user = hub.user_by_handle(hash);
+            calls.push_back((hub.position().0, translate::secret(hash), user));
+            if calls.len() > last {
+                calls.pop_front();
+            }
+        }
+    };
+    recover(bundle, &origin, &config, Loss::Refused, &mut look)?;
+    let mut from = match calls.front() {
+        Some((position, ..)) if calls.len() == last => *position,
+        Some(_) | None => 1,
+    };
+    let mut steps: Option<Steps> = None;
+    let mut look = |hub: &Hub, at: Time, entry: &Entry, outcome: &Result<Reply, Reject>| {
+        let position = hub.position().0;
+        if position == 1 && from == 1 {
+            steps = Some(Steps::new(hub, at, &BTreeMap::new()));
+        } else if steps.is_none() && position + 1 >= from {
+            // The state before the first entry of a journal that has lost its beginning is unknown.
+            from = position + 1;
+            let known = calls.iter().filter_map(|(_, handle, user)| {
+                let user = user.filter(|user| hub.who_is(*user).is_some())?;
+                Some((*handle, user))
+            });
+            steps = Some(Steps::new(hub, at, &known.collect()));
+            return;
+        }
+        if let Some(steps) = &mut steps
+            && (from..=until).contains(&position)
+        {
+            let said = translate::decided(at, outcome);
+            steps.entry(at, &translate::entry(entry), &said);
+        }
+    };
+    recover(bundle, &origin, &config, Loss::Refused, &mut look)?;
+    let base = plan(&config);
+    let (mut plan, left_out) = match steps {
+        Some(steps) => steps.into_plan(&base),
+        None => (base, Vec::new()),
+    };
+    let to = calls.back().map_or(from, |(position, ..)| *position);
+    plan.name = "replayed".into();
+    plan.about = format!(
+        "Positions {from} to {to} of the journal {:032x}.",
+        origin.realm
+    );
+    let notes = Notes {
+        head: left_out,
+        ..Notes::default()
+    };
+    Ok((plan, notes))
+}
+
 /// The replay so far.
 struct Replay<'r> {
     until: u64,
@@ -90,7 +150,29 @@ struct Replay<'r> {
     found: Replayed,
 }
 
-impl Replay<'_> {
+impl<'r> Replay<'r> {
+    fn new(
+        options: &ReplayOptions,
+        realm: u128,
+        checkpoints: &'r [Checkpoint],
+        show: &'r mut dyn FnMut(&str),
+    ) -> Self {
+        Self {
+            until: options.until.unwrap_or(u64::MAX),
+            checkpoints,
+            followed: options.follow.as_ref().map(Followed::new),
+            show,
+            judge: None,
+            began: Time(0),
+            last_at: Time(0),
+            unchecked: 0,
+            found: Replayed {
+                realm: format!("{realm:032x}"),
+                ..Replayed::default()
+            },
+        }
+    }
+
     fn entry(&mut self, hub: &Hub, at: Time, entry: &Entry, outcome: &Result<Reply, Reject>) {
         let position = hub.position().0;
         if position > self.until {
@@ -239,3 +321,6 @@ steps: [{ at: 0s, user: a, do: check }]
         ..plan
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ mod faults;
 mod fewer;
 mod lab;
 mod notes;
-mod record;
+pub(crate) mod record;
 mod simpler;
 mod sooner;
 mod ways;

@@ -12,7 +12,9 @@ Examples:
   talking-stick records > journal.bundle      or take its journal along
   sim replay journal.bundle
   sim replay journal.bundle --follow ann      what one participant did and heard
-  sim replay journal.bundle --until 5000      up to a position, as a log names it
+  sim replay journal.bundle --until 5000      up to a position of a log
+  sim replay journal.bundle --to-scenario race.yaml --last 50
+                                              its last calls, to run again
 
 Nothing is changed, and the server may run. The core decides each entry again,
 and the reference model judges each decision; the invariants of the state are
@@ -28,15 +30,21 @@ incomplete, damaged or cannot be read, 4 no decision could be judged.";
 /// The journal to replay.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct ReplayArgs {
-    /// A file that `talking-stick records` wrote, or the folder of a server's journal
+    /// A server's folder, or a file that `talking-stick records` wrote
     #[arg(value_name = "JOURNAL")]
     pub journal: PathBuf,
     /// The last position to replay
     #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u64).range(1..))]
     pub until: Option<u64>,
-    /// Show the entries and events of one participant: a name, or user_7
+    /// Show what one participant did and heard
     #[arg(long, value_name = "USER")]
     pub follow: Option<Whom>,
+    /// Write the last calls as a scenario
+    #[arg(long, value_name = "FILE")]
+    pub to_scenario: Option<PathBuf>,
+    /// The number of calls in that scenario
+    #[arg(long, value_name = "N", default_value_t = 200, requires = "to_scenario", value_parser = clap::value_parser!(u32).range(1..))]
+    pub last: u32,
     /// The server's program, which reads a folder
     #[arg(long, value_name = "PROGRAM")]
     pub server: Option<PathBuf>,

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use chat_journal::Bundle;
 use sim_report::{Detail, View};
-use sim_search::replay::{ReplayOptions, replay};
+use sim_search::replay::{ReplayOptions, replay, to_scenario};
 
 use super::{Console, WRONG, is_stdout, prepare_files};
 use crate::VERSION;
@@ -19,7 +19,7 @@ const SERVER: &str = "talking-stick";
 
 /// Replays a journal, and returns the exit code.
 pub(super) fn run(arguments: &ReplayArgs, console: &mut Console<'_>) -> u8 {
-    if !prepare_files(&[&arguments.json], console) {
+    if !prepare_files(&[&arguments.json, &arguments.to_scenario], console) {
         return WRONG;
     }
     match judged(arguments, console) {
@@ -70,6 +70,18 @@ fn judged(arguments: &ReplayArgs, console: &mut Console<'_>) -> Result<u8, Strin
             true => console.say(&text),
             false => output::write(path, &text)
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?,
+        }
+    }
+    if let Some(path) = &arguments.to_scenario {
+        let last = usize::try_from(arguments.last).unwrap_or(usize::MAX);
+        let written = to_scenario(&mut bundle, arguments.until, last);
+        let (plan, notes) = written.map_err(|error| format!("{name}: {error}"))?;
+        let text = sim_scenario::annotated(&plan, &notes);
+        output::write(path, &text)
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        if !arguments.quiet && !json_out {
+            let again = sim_report::run_command(&path.display().to_string());
+            console.say(&format!("\nits last calls: {again}\n"));
         }
     }
     Ok(found.exit_code)

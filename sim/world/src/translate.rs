@@ -8,7 +8,7 @@ mod server;
 
 pub use answer::{notice, response};
 pub use event::{event, gap, lost_ranges};
-pub use server::{batch, decided, entry, judged, operate, page, user_of};
+pub use server::{batch, decided, entry, judged, operate, page, secret, user_of};
 
 use std::sync::Arc;
 

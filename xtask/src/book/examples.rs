@@ -50,7 +50,7 @@ server=
 stop() { if [ -n "$server" ]; then kill "$server"; wait "$server" || true; server=; fi; }
 trap stop EXIT
 talking-stick() {
-  case "${1-}" in backup | export | inspect | restore) "$SERVER_PROGRAM" "$@"; return ;; esac
+  case "${1-}" in backup | export | inspect | records | restore) "$SERVER_PROGRAM" "$@"; return ;; esac
   stop
   exec 3< <(exec "$SERVER_PROGRAM" "$@")
   server=$!

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use chat_types::{Span, Time};
 
 use super::faults::{named, until_healed};
-use super::ways::{TrueTo, Way, at_once};
+pub(crate) use super::ways::TrueTo;
+use super::ways::{Way, at_once};
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
 use sim_model::plan::{
@@ -28,7 +29,7 @@ fn usual_latency(latency: &Quantiles) -> u64 {
 
 /// An observer that records a run as steps.
 #[derive(Clone, Debug)]
-pub(super) struct Scribe {
+pub(crate) struct Scribe {
     start: Time,
     users: Vec<ScriptUser>,
     clients: Vec<Client>,
@@ -58,7 +59,7 @@ struct Client {
 }
 
 impl Scribe {
-    pub(super) fn new(start: Time) -> Self {
+    pub(crate) fn new(start: Time) -> Self {
         Self {
             start,
             users: Vec::new(),
@@ -74,7 +75,7 @@ impl Scribe {
     }
 
     /// The run as a plan in the steps form, as close to the original plan as possible.
-    pub(super) fn into_plan(mut self, plan: &Plan, to: TrueTo) -> Plan {
+    pub(crate) fn into_plan(mut self, plan: &Plan, to: TrueTo) -> Plan {
         self.write_ways(to);
         self.steps.sort_by_key(|step| step.at);
         let mut faults: Vec<Fault> = Vec::new();
@@ -117,6 +118,12 @@ impl Scribe {
             thresholds: Vec::new(),
             ..plan.clone()
         }
+    }
+
+    /// Records that the client opens a stream, as soon as it can.
+    pub(crate) fn has_stream(&mut self, agent: Agent) {
+        let user = self.client(agent).user as usize;
+        self.users[user].stream = true;
     }
 
     fn client(&mut self, agent: Agent) -> &mut Client {

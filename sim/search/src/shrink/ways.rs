@@ -23,7 +23,7 @@ pub(super) fn at_once(capacity: &Capacity) -> Capacity {
 
 /// The moments that a recorded run reproduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TrueTo {
+pub(crate) enum TrueTo {
     /// When requests and answers left and arrived, with the usual service times.
     Packets,
     /// When requests were served, in that order, and when their answers arrived. Server and disk

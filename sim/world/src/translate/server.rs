@@ -13,8 +13,10 @@ use super::command::op;
 use super::event::{event, lost_ranges};
 use sim_model::protocol::{Room, User};
 
-/// The number that determined a virtual user's handle.
-fn secret(hash: &SecretHash) -> Handle {
+/// The number that determined a virtual user's handle; for a real handle, one that is equal for
+/// equal handles.
+#[must_use]
+pub fn secret(hash: &SecretHash) -> Handle {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&hash.0[..8]);
     Handle(u64::from_le_bytes(bytes))

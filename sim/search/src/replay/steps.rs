@@ -1,0 +1,328 @@
+//! The last calls of a journal as a scenario in the steps form.
+//!
+//! Each participant becomes a user, each call a step at its instant, each restart a crash, each act
+//! of an operator a fault. Rooms that a participant is in before the first of these calls, and its
+//! partner, are entered first. A journal has neither the network nor the reads, so each call takes
+//! a millisecond each way. What the steps form cannot say is counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use chat_core::{Hub, RoomId, UserId};
+use chat_types::{Config, Span, Time};
+use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::history::{Observer as _, Record, What, Wire};
+use sim_model::plan::{
+    Capacity, Fault, FaultKind, Need, Network, OperatorAct, OperatorVerb, Outage, Plan, ScriptUser,
+    Workload,
+};
+use sim_model::protocol::{Agent, CallId, Op, User};
+use sim_model::server::{Act, Caller, Decided, Entry, Handle};
+
+use crate::shrink::record::{Scribe, TrueTo};
+
+/// The time of a request or an answer.
+const TRIP: Span = Span::millis(1);
+
+/// The time between two steps that enter a room, and the least time between two calls.
+const ENTERING: Span = Span::millis(20);
+const APART: Span = Span::micros(50);
+
+/// The time after the last step.
+const AFTER: Span = Span::secs(1);
+
+/// Writes the scenario.
+pub(super) struct Steps {
+    scribe: Scribe,
+    /// The server's configuration at the beginning.
+    config: Config,
+    start: Time,
+    last_at: Time,
+    agents: BTreeMap<Handle, Agent>,
+    users: BTreeMap<UserId, Agent>,
+    calls: u32,
+    /// The addresses of registrations.
+    addresses: BTreeSet<u64>,
+    /// The keys of calls, each with its caller's handle.
+    keys: BTreeSet<(Handle, u128)>,
+    /// Since when a user has no stream.
+    closed: BTreeMap<Agent, Time>,
+    faults: Vec<Fault>,
+    left_out: LeftOut,
+}
+
+/// The entries without a form in steps.
+#[derive(Clone, Copy, Debug, Default)]
+struct LeftOut {
+    retries: u64,
+    acts: u64,
+}
+
+impl Steps {
+    /// Begins before an entry at `at`, whose predecessor left this state; `callers` are the handles
+    /// of the calls to come.
+    pub(super) fn new(hub: &Hub, at: Time, callers: &BTreeMap<Handle, UserId>) -> Self {
+        let mut entered = entered(hub, callers);
+        let before = Span(ENTERING.0 * (entered.len() as u64 + 1));
+        let start = Time(at.0.saturating_sub(before.0));
+        let mut steps = Self {
+            scribe: Scribe::new(start),
+            config: hub.config().clone(),
+            start,
+            last_at: start,
+            agents: BTreeMap::new(),
+            users: BTreeMap::new(),
+            calls: 0,
+            addresses: BTreeSet::new(),
+            keys: BTreeSet::new(),
+            closed: BTreeMap::new(),
+            faults: Vec::new(),
+            left_out: LeftOut::default(),
+        };
+        for (user, handle) in callers.iter().map(|(handle, user)| (*user, *handle)) {
+            let agent = steps.agent(handle);
+            steps.users.insert(user, agent);
+        }
+        for (number, (user, op)) in entered.drain(..).enumerate() {
+            let agent = steps.agent_of(user);
+            let at = start + Span(ENTERING.0 * number as u64);
+            steps.call(at, agent, &op, true);
+        }
+        steps
+    }
+
+    /// Adds an entry with its outcome.
+    pub(super) fn entry(&mut self, at: Time, entry: &Entry, said: &Decided) {
+        let before = self.last_at;
+        let at = at.max(before + APART);
+        match entry {
+            Entry::Call { caller, key, op } => {
+                let handle = caller.handle();
+                let agent = self.agent(handle);
+                if let Caller::New(_, address) = caller {
+                    self.addresses.insert(*address);
+                }
+                if let Some(User(user)) = said.outcome.as_ref().ok().and_then(|said| said.caller())
+                {
+                    self.users.insert(UserId(user), agent);
+                }
+                if key.is_some_and(|key| !self.keys.insert((handle, key))) {
+                    self.left_out.retries += 1;
+                    return;
+                }
+                self.call(at, agent, op, key.is_some());
+            }
+            Entry::OpenStream { user } => self.opens(at, UserId(user.0)),
+            Entry::CloseStream { user } => {
+                let agent = self.agent_of(UserId(user.0));
+                self.closed.entry(agent).or_insert(at);
+            }
+            Entry::Operate(act) => self.operates(at, act),
+            Entry::Resumed { config } => self.restarts(before, at, config),
+            Entry::Started { config } => self.config = (**config).clone(),
+            Entry::Seen { .. } | Entry::Read { .. } | Entry::Tick => return,
+        }
+        self.last_at = at;
+    }
+
+    /// The scenario, and a sentence for each kind of entry that it lacks.
+    pub(super) fn into_plan(mut self, base: &Plan) -> (Plan, Vec<String>) {
+        let end = self.last_at + AFTER;
+        for (agent, since) in std::mem::take(&mut self.closed) {
+            self.disconnected(agent, since, end);
+        }
+        let quick = |span: Span| Arc::new(Quantiles::new(Shape::Fixed(span.0)));
+        let plan = Plan {
+            duration: end.since(self.start),
+            server: self.config,
+            network: Network {
+                latency: quick(TRIP),
+                loss: Ratio::NEVER,
+                duplicate: Ratio::NEVER,
+                stream_break: Ratio::NEVER,
+                // Which client has which address cannot be said, but that they share one.
+                addresses: (self.addresses.len() == 1).then_some(1),
+            },
+            capacity: Capacity {
+                service: quick(Span::micros(1)),
+                commit: quick(Span::micros(1)),
+                ..base.capacity.clone()
+            },
+            workload: Workload::Steps {
+                users: Vec::<ScriptUser>::new(),
+                steps: Vec::new(),
+            },
+            ..base.clone()
+        };
+        let LeftOut { retries, acts } = self.left_out;
+        let counted = [
+            (retries, "calls repeated an earlier one with its key"),
+            (acts, "acts of operators have no form in steps"),
+        ];
+        let left_out = counted
+            .iter()
+            .filter(|(times, _)| *times > 0)
+            .map(|(times, what)| format!("Left out: {times} {what}."));
+        let notes = left_out.collect();
+        let mut plan = self.scribe.into_plan(&plan, TrueTo::Packets);
+        plan.faults = self.faults;
+        (plan, notes)
+    }
+
+    fn agent(&mut self, handle: Handle) -> Agent {
+        let next = Agent(u32::try_from(self.agents.len()).expect("the core limits participants"));
+        *self.agents.entry(handle).or_insert(next)
+    }
+
+    /// The client of a participant. One whose handle is unknown makes no call.
+    fn agent_of(&mut self, user: UserId) -> Agent {
+        if let Some(agent) = self.users.get(&user) {
+            return *agent;
+        }
+        let unknown = Handle(u64::MAX - u64::from(user.0));
+        let agent = self.agent(unknown);
+        self.users.insert(user, agent);
+        agent
+    }
+
+    fn call(&mut self, at: Time, agent: Agent, op: &Op, keyed: bool) {
+        let (call, op) = (CallId(self.calls), plain(op, self.calls));
+        self.calls += 1;
+        self.scribe.observe(&Record {
+            at,
+            agent,
+            user: None,
+            what: What::Called {
+                call,
+                op: &op,
+                intended: at,
+                keyed,
+            },
+        });
+    }
+
+    fn opens(&mut self, at: Time, user: UserId) {
+        let agent = self.agent_of(user);
+        if let Some(since) = self.closed.remove(&agent) {
+            self.disconnected(agent, since, at);
+        }
+        self.scribe.has_stream(agent);
+    }
+
+    fn disconnected(&mut self, agent: Agent, since: Time, until: Time) {
+        self.scribe.observe_wire(&Wire::Disconnected {
+            at: since,
+            agent,
+            length: Some(until.since(since)),
+        });
+    }
+
+    fn restarts(&mut self, before: Time, at: Time, config: &Config) {
+        let down_at = (before + TRIP).min(at);
+        let mut fault = |kind| {
+            self.faults.push(Fault {
+                at: down_at.since(self.start),
+                milestone: None,
+                kind,
+                need: Need::Required,
+            });
+        };
+        if *config != self.config {
+            fault(FaultKind::Configure(Box::new(config.clone())));
+        }
+        fault(FaultKind::Down {
+            down_for: at.since(down_at),
+            how: Outage::Crash,
+        });
+        // Clients open their streams again by themselves.
+        self.closed.clear();
+    }
+
+    fn operates(&mut self, at: Time, act: &Act) {
+        let (verb, user) = match act {
+            Act::Mute { user, .. } => (OperatorVerb::Mute, user),
+            Act::Unmute { user } => (OperatorVerb::Unmute, user),
+            Act::Kick { user, .. } => (OperatorVerb::Kick, user),
+            Act::BanUser { user, .. } => (OperatorVerb::Ban, user),
+            Act::Close { .. }
+            | Act::Unban { .. }
+            | Act::MuteAddress { .. }
+            | Act::BanAddress { .. }
+            | Act::UnbanAddress { .. } => {
+                self.left_out.acts += 1;
+                return;
+            }
+        };
+        let Some(Agent(user)) = self.users.get(&UserId(user.0)).copied() else {
+            self.left_out.acts += 1;
+            return;
+        };
+        self.faults.push(Fault {
+            at: at.since(self.start),
+            milestone: None,
+            kind: FaultKind::Operator(OperatorAct {
+                verb,
+                user: Some(user),
+            }),
+            need: Need::Required,
+        });
+    }
+}
+
+/// The calls by which these participants come where they are: into named rooms, to partners, and
+/// into the queue.
+fn entered(hub: &Hub, callers: &BTreeMap<Handle, UserId>) -> Vec<(UserId, Op)> {
+    let mut calls = Vec::new();
+    let mut rooms: BTreeMap<RoomId, Vec<UserId>> = BTreeMap::new();
+    for user in callers.values() {
+        for room in hub.rooms_of(*user) {
+            rooms.entry(*room).or_default().push(*user);
+        }
+    }
+    let enter = || Op::EnterQueue {
+        user_id: None,
+        display_name: None,
+        interests: Arc::default(),
+    };
+    for (room, users) in rooms {
+        match hub.room_name(room) {
+            Some(name) => calls.extend(users.into_iter().map(|user| {
+                let login = Op::Login {
+                    username: hub.who_is(user).map_or("", |who| &*who.name).into(),
+                    room: name.into(),
+                };
+                (user, login)
+            })),
+            None => calls.extend(hub.members_of(room).map(|user| (user, enter()))),
+        }
+    }
+    let waiting = callers.values().filter(|user| {
+        let view = hub.participant_view(**user);
+        view.is_some_and(|view| view.waiting_since.is_some())
+    });
+    calls.extend(waiting.map(|user| (*user, enter())));
+    calls
+}
+
+/// The call without people's words: a text of the same length, no excuse and no reason.
+fn plain(op: &Op, number: u32) -> Op {
+    let text = |text: &Arc<str>| -> Arc<str> {
+        let letter = if text.is_ascii() { 'x' } else { 'ä' };
+        let mut words = number.to_string();
+        let length = text.chars().count();
+        words.extend(std::iter::repeat_n(
+            letter,
+            length.saturating_sub(words.len()),
+        ));
+        words.chars().take(length.max(1)).collect::<String>().into()
+    };
+    let mut op = op.clone();
+    if let Op::Send { text: said, .. } | Op::Append { text: said, .. } = &mut op {
+        *said = text(said);
+    } else if let Op::Report { reason, .. } = &mut op {
+        *reason = text(reason);
+    } else if let Op::Break { excuse, .. } = &mut op {
+        *excuse = None;
+    }
+    op
+}

@@ -139,6 +139,7 @@ fn of_server(words: &[&str]) -> Result<(), String> {
         // They start no server: their folders are the reader's own.
         Some(
             server::cli::Command::Export(_)
+            | server::cli::Command::Records(_)
             | server::cli::Command::Backup(_)
             | server::cli::Command::Restore(_)
             | server::cli::Command::Inspect(_),

@@ -174,6 +174,12 @@ impl Auditor {
                 before,
                 after,
             } => self.redecided(at, position, [before, after]),
+            ServerRecord::RecoveredDamaged {
+                at,
+                damage,
+                owed,
+                state,
+            } => self.recovered_damaged(at, damage, owed, state),
             ServerRecord::Stopping { .. } => self.pipeline.stop(),
             ServerRecord::Finished { at } => self.finished(at),
             ServerRecord::Restarted { at, config } => self.restarted(at, config),
@@ -202,6 +208,17 @@ impl Auditor {
                 after,
             },
         );
+    }
+
+    /// A damaged journal gives the state of the whole one, or is refused.
+    fn recovered_damaged(&mut self, at: Time, damage: &str, owed: u64, state: Option<u64>) {
+        self.tally.add(Compared::Damaged);
+        if let Some(seen) = state
+            && seen != owed
+        {
+            let damage = damage.into();
+            self.differ(at, Difference::Damaged { damage, owed, seen });
+        }
     }
 
     /// The server looked at its timers.

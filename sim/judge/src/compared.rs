@@ -36,6 +36,8 @@ pub(crate) enum Compared {
     Answer,
     /// An answer or event after a restart, based on entries committed before it.
     Recovered,
+    /// A recovery from a damaged journal.
+    Damaged,
     /// `chatroom.found`.
     Found,
     /// `message.received`.

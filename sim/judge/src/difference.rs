@@ -80,6 +80,12 @@ pub enum Difference {
         before: Outcome,
         after: Outcome,
     },
+    /// A damaged journal was recovered, and gave another state than the whole one.
+    Damaged {
+        damage: Arc<str>,
+        owed: u64,
+        seen: u64,
+    },
     /// Two facts from the clients' histories contradict each other.
     Witnessed(Box<[Fact; 2]>),
 }
@@ -141,7 +147,8 @@ impl Difference {
             | Self::Size { .. }
             | Self::Kept { .. }
             | Self::Position { .. }
-            | Self::Redecided { .. } => BTreeSet::new(),
+            | Self::Redecided { .. }
+            | Self::Damaged { .. } => BTreeSet::new(),
         };
         users.into_iter().collect()
     }

@@ -86,6 +86,15 @@ pub enum ServerRecord<'a> {
         before: &'a Decided,
         after: &'a Decided,
     },
+    /// A second recovery read a copy of the journal with this damage. `owed` is the digest of the
+    /// state of the undamaged journal, `state` the one of the recovered state; none if the recovery
+    /// was refused.
+    RecoveredDamaged {
+        at: Time,
+        damage: &'a str,
+        owed: u64,
+        state: Option<u64>,
+    },
     /// The server refuses new calls from now on, and finishes admitted ones.
     Stopping { at: Time },
     /// The server has finished all admitted calls: waiting checks and delayed answers leave now,
@@ -117,6 +126,7 @@ impl ServerRecord<'_> {
         | Self::Gone { at, .. }
         | Self::Crashed { at }
         | Self::Redecided { at, .. }
+        | Self::RecoveredDamaged { at, .. }
         | Self::Stopping { at }
         | Self::Finished { at }
         | Self::Restarted { at, .. }

@@ -135,10 +135,16 @@ impl World<'_, '_> {
         };
         let config = self.server.config.as_deref();
         let config = config.unwrap_or(&self.plan.server);
-        let node = self.server.disk.recover(config, self.seed, look);
+        let (node, damaged) = self.server.disk.recover(config, look);
         self.server.shown = node.hub().position();
         self.server.node = Some(node);
         let at = self.server_now();
+        self.watch.observe_server(&ServerRecord::RecoveredDamaged {
+            at,
+            damage: &damaged.what,
+            owed: damaged.owed,
+            state: damaged.recovered,
+        });
         let config = self.server.config.as_deref();
         let config = config.unwrap_or(&self.plan.server);
         self.watch

@@ -125,6 +125,7 @@ impl Server {
                     Keep::Nothing
                 },
                 plan.capacity.snapshot_every,
+                seed,
             ),
             draw: Draw::new(seed, Actor::Server),
             life: 0,

@@ -1,5 +1,5 @@
 //! `durability`: an answer leaves after its entry is committed, and committed entries survive a
-//! crash.
+//! crash. A damaged journal costs the start, and no committed entry.
 
 use super::Rule;
 use crate::compared::Compared;
@@ -8,13 +8,14 @@ use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::Durability,
-    counts: &[Compared::Recovered],
+    counts: &[Compared::Recovered, Compared::Damaged],
     breaks: |difference, _| {
         matches!(
             difference,
             Difference::Uncommitted { said: Ok(_), .. }
                 | Difference::Position { .. }
                 | Difference::Redecided { .. }
+                | Difference::Damaged { .. }
         ) || matches!(
             difference,
             Difference::Answer { owed: Err(owed), said: Ok(_), .. }

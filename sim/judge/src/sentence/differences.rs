@@ -1,5 +1,7 @@
 //! Differences: the protocol's expectation, and the observation.
 
+use std::sync::Arc;
+
 use sim_model::protocol::User;
 use sim_model::server::{Ask, Entry};
 
@@ -65,9 +67,9 @@ impl Tell for Difference {
             Self::Kept { what, owed, size } => {
                 tell!(to; "the size of ", what, " should be ", owed, "; it is ", size);
             }
-            Self::Position { owed, seen } => {
-                tell!(to; "the journal's next position should be ", owed, "; it is ", seen);
-            }
+            Self::Position { owed, seen } => tell!(
+                to; "the journal's next position should be ", owed, "; it is ", seen
+            ),
             Self::Redecided {
                 position,
                 before,
@@ -76,9 +78,15 @@ impl Tell for Difference {
                 tell!(to; "entry ", position, " of the journal was ", before);
                 tell!(to; "; the replay after the crash was ", after);
             }
+            Self::Damaged { damage, owed, seen } => damaged(damage, *owed, *seen, to),
             Self::Witnessed(facts) => tell!(to; facts[0], ", but ", facts[1]),
         }
     }
+}
+
+fn damaged(damage: &Arc<str>, owed: u64, seen: u64, to: &mut Sentence) {
+    tell!(to; "a start from a journal with the damage ", damage, " should be refused");
+    tell!(to; ", or give the state ", owed, "; it gave ", seen);
 }
 
 impl Tell for Decision {

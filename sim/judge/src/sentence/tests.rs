@@ -266,6 +266,11 @@ fn what_is_late_and_what_does_not_fit() {
                 ..Refusal::of("room_ambiguous")
             }),
         },
+        Difference::Damaged {
+            damage: "record 7 lost".into(),
+            owed: 8,
+            seen: 9,
+        },
     ]);
     insta::assert_snapshot!(told(&differences));
 }

@@ -210,13 +210,14 @@ impl Auditor {
         );
     }
 
-    /// A damaged journal gives the state of the whole one, or is refused.
-    fn recovered_damaged(&mut self, at: Time, damage: &str, owed: u64, state: Option<u64>) {
+    /// A damaged journal gives the state of the whole one, or is refused. Of the last entries it may
+    /// have lost those to which no answer has left.
+    fn recovered_damaged(&mut self, at: Time, damage: &str, owed: [u64; 2], state: Option<u64>) {
         self.tally.add(Compared::Damaged);
         if let Some(seen) = state
-            && seen != owed
+            && !owed.contains(&seen)
         {
-            let damage = damage.into();
+            let (damage, [_, owed]) = (damage.into(), owed);
             self.differ(at, Difference::Damaged { damage, owed, seen });
         }
     }

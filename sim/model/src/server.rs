@@ -86,13 +86,13 @@ pub enum ServerRecord<'a> {
         before: &'a Decided,
         after: &'a Decided,
     },
-    /// A second recovery read a copy of the journal with this damage. `owed` is the digest of the
-    /// state of the undamaged journal, `state` the one of the recovered state; none if the recovery
-    /// was refused.
+    /// A second recovery read a copy of the journal with this damage. `owed` are the digests of the
+    /// last acknowledged state and of the last one in the undamaged journal, `state` the one of the
+    /// recovered state; none if the recovery was refused.
     RecoveredDamaged {
         at: Time,
         damage: &'a str,
-        owed: u64,
+        owed: [u64; 2],
         state: Option<u64>,
     },
     /// The server refuses new calls from now on, and finishes admitted ones.

@@ -40,6 +40,8 @@ pub(crate) struct Disk {
     decided: Vec<Option<Result<Reply, Reject>>>,
     /// The records: the instant and the number of entries of each.
     batches: Vec<(Time, usize)>,
+    /// The number of entries up to the mark.
+    marked: usize,
     /// The number of entries that the newest snapshot covers, and those that the newest written one
     /// does. The bytes of a snapshot follow from the entries, too.
     covered: usize,
@@ -92,6 +94,7 @@ impl Disk {
             entries: Vec::new(),
             decided: Vec::new(),
             batches: Vec::new(),
+            marked: 0,
             covered: 0,
             written: 0,
             pending: VecDeque::new(),
@@ -120,6 +123,7 @@ impl Disk {
             self.decided.push(Some(decided.clone()));
             if self.pending.is_empty() {
                 self.batches.push((at, self.in_flight));
+                self.marked = self.entries.len();
             }
         }
         if self.pending.is_empty() {
@@ -163,6 +167,7 @@ impl Disk {
         });
         let batches = batches.count();
         self.batches.drain(..batches);
+        self.marked -= entries;
         self.covered -= entries;
         self.written -= entries;
         self.entries.drain(..entries);
@@ -229,7 +234,11 @@ impl Disk {
         }
         let mut stored = self.stored();
         let recovered = self.read(&mut stored, config, &mut look);
-        let damaged = Damaged::draw(&self.origin, config, stored, &recovered.hub);
+        let acknowledged = self.acknowledged(&stored, config, &recovered.hub);
+        let owed = [acknowledged, recovered.hub.digest()];
+        let damaged = Damaged::draw(&self.origin, config, stored, owed);
+        // A server that starts marks all that it has recovered.
+        self.marked = self.entries.len();
         (Node::resume(recovered.hub, config.clone()), damaged)
     }
 
@@ -244,6 +253,18 @@ impl Disk {
         stored.cut_after(&chain);
         let recovered = self.read(&mut stored, config, look);
         self.write(&chain, &recovered.hub);
+    }
+
+    /// The digest of the state at the mark. The record behind it may be lost: no answer to it has
+    /// left.
+    fn acknowledged(&self, stored: &Stored, config: &Config, hub: &Hub) -> u64 {
+        if self.marked == self.entries.len() {
+            return hub.digest();
+        }
+        let mut stored = stored.clone();
+        stored.cut_after(&self.chain_at(self.marked));
+        let recovered = self.read(&mut stored, config, &mut |_, _, _| {});
+        recovered.hub.digest()
     }
 
     fn read(
@@ -263,8 +284,7 @@ impl Disk {
             .unwrap_or_else(|error| panic!("an undamaged journal was refused: {error}"))
     }
 
-    /// The files of the journal: all that was committed, with marks at the last entries whose
-    /// outcomes the server knew.
+    /// The files of the journal.
     fn stored(&self) -> Stored {
         let mut stored = Stored::new(self.snapshots.iter().map(|(_, file)| file.clone()));
         let (mut chain, mut from) = (self.base, 0);
@@ -274,7 +294,7 @@ impl Disk {
             chain = sealed.after;
             stored.add(sealed.first, sealed.bytes);
             from += length;
-            if self.decided[from - 1].is_some() {
+            if from <= self.marked {
                 marks.push(Mark::at(&chain));
             }
         }

@@ -12,18 +12,21 @@ use super::stored::Stored;
 pub(crate) struct Damaged {
     /// The damage.
     pub(crate) what: String,
-    /// The digest of the state of the undamaged files.
-    pub(crate) owed: u64,
+    /// The digests of the last acknowledged state, and of the last one in the undamaged files.
+    pub(crate) owed: [u64; 2],
     /// The digest of the recovered state; none if the recovery was refused.
     pub(crate) recovered: Option<u64>,
 }
 
 impl Damaged {
-    /// Damages the files in one or two places, and recovers. `hub` is the state of the undamaged
-    /// files, from which the damage is drawn, too.
-    pub(super) fn draw(origin: &Origin, config: &Config, mut stored: Stored, hub: &Hub) -> Self {
-        let owed = hub.digest();
-        let mut draw = Draw(owed);
+    /// Damages the files in one or two places, and recovers. The damage is drawn from the digests.
+    pub(super) fn draw(
+        origin: &Origin,
+        config: &Config,
+        mut stored: Stored,
+        owed: [u64; 2],
+    ) -> Self {
+        let mut draw = Draw(owed[1]);
         let kind = draw.below(STALE_MARK + 1);
         let mut what = damage(&mut stored, kind, &mut draw);
         // A mark may be stale after a loss of power. Nothing tells it from one whose record is lost.
@@ -31,12 +34,18 @@ impl Damaged {
             let kind = draw.below(STALE_MARK);
             what = format!("{what}; {}", damage(&mut stored, kind, &mut draw));
         }
+        let is_empty = stored.is_empty();
         let look = &mut |_: &Hub, _, _: &_, _: &_| {};
-        let recovered = recover(&mut stored, origin, config, Loss::Refused, look);
+        let mut state = || {
+            let recovered = recover(&mut stored, origin, config, Loss::Refused, look);
+            Some(recovered.ok()?.hub.digest())
+        };
+        // An empty disk is no damaged journal, but a new one.
+        let recovered = if is_empty { None } else { state() };
         Self {
             what,
             owed,
-            recovered: recovered.ok().map(|recovered| recovered.hub.digest()),
+            recovered,
         }
     }
 }

@@ -27,6 +27,11 @@ impl Stored {
         }
     }
 
+    /// Whether nothing is left.
+    pub(super) fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.snapshots.is_empty() && self.marks.is_empty()
+    }
+
     pub(super) fn add(&mut self, first: Position, record: Vec<u8>) {
         self.records.insert(first.0, record);
     }

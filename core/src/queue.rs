@@ -233,10 +233,10 @@ impl Queue {
     /// Checks the invariants.
     pub(crate) fn validate(&self) -> Result<(), String> {
         if self.line.keys().next_back() >= Some(&self.next) {
-            return Err("somebody has a place that was not given yet".into());
+            return Err("a waiter has a place that was not given yet".into());
         }
         if self.by_user.len() != self.line.len() {
-            return Err("somebody waits twice".into());
+            return Err("a participant waits twice".into());
         }
         let open = self
             .line

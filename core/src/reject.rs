@@ -242,8 +242,8 @@ pub enum Accepted {
     #[error("a list of at most {0}, each of 1 to 64 characters on one line")]
     List(u32),
     /// Another participant.
-    #[error("somebody else than yourself")]
-    SomebodyElse,
+    #[error("another participant")]
+    AnotherParticipant,
     /// A call by a participant itself.
     #[error("a participant, with a handle")]
     Participant,

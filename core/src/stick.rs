@@ -146,13 +146,13 @@ impl Stick {
             ));
         }
         if self.holder.is_none() && !self.line.is_empty() {
-            return Err("the stick is free, and somebody waits for it".into());
+            return Err("the stick is free, and a member waits for it".into());
         }
         let count = seen.len();
         seen.sort_unstable();
         seen.dedup();
         if seen.len() < count {
-            return Err("somebody holds or awaits the stick twice".into());
+            return Err("a member holds or awaits the stick twice".into());
         }
         Ok(())
     }

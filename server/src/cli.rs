@@ -77,7 +77,7 @@ pub enum Command {
     Demo(Box<DemoArgs>),
     /// Write the history as JSON lines, also while the server runs.
     Export(DataArgs),
-    /// Write the journal as one file for `sim replay`, also while the server runs.
+    /// Write the journal as one file for `sim replay`, at any time.
     Records(DataArgs),
     /// Copy the journal's folder, also while the server runs.
     Backup(BackupArgs),

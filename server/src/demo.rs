@@ -27,7 +27,7 @@ const LOBBY: [&str; 6] = [
 /// The messages of the two that are matched.
 const CHANCE: [&str; 4] = [
     "Hello! The queue says that we are partners.",
-    "It does. Whoever waits longest is matched first.",
+    "It does. The one who waits longest is matched first.",
     "And nobody is matched with itself. I checked.",
     "Then I leave you to the next one. Goodbye!",
 ];
@@ -214,7 +214,7 @@ impl<'a, W: Write> Demo<'a, W> {
     async fn chance(&mut self) -> Result<(), DemoError> {
         writeln!(
             self.out,
-            "queue: whoever waits is paired, first come, first served"
+            "queue: agents who wait are paired, first come, first served"
         )?;
         let mut agents = [
             Agent::new("Cleo", self.service),

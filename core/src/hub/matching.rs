@@ -227,7 +227,7 @@ fn check_different(user: UserId, other: UserId) -> Result<(), Reject> {
     if user == other {
         return Err(Reject::InvalidArguments {
             argument: Argument::UserId,
-            accepted: Accepted::SomebodyElse,
+            accepted: Accepted::AnotherParticipant,
         });
     }
     Ok(())

@@ -48,7 +48,7 @@ impl Hub {
         let stick = self.room(room).stick().ok_or(Reject::NoStick)?;
         let holder = stick
             .holder()
-            .expect("a stick that somebody claims is held");
+            .expect("a claimed stick is held");
         Ok(Reply::Stick {
             room,
             place: stick.place(user).expect("the caller has just claimed it"),

@@ -126,7 +126,7 @@ fn who_is_unblocked_is_heard_again_and_seen_in_the_past() {
     ann history ⇒ room_1
         room_1/3 message.received ben: "hidden"
         room_1/4 message.received ben: "heard"
-    ann unblock ann ⇒ refused, invalid_arguments: user_id must be somebody else than yourself
+    ann unblock ann ⇒ refused, invalid_arguments: user_id must be another participant
     ann unblock user_9 ⇒ done
     "#);
 }
@@ -170,9 +170,9 @@ fn one_blocks_somebody_and_somebody_else() {
     "), @r"
     0s ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
-    ann block ann ⇒ refused, invalid_arguments: user_id must be somebody else than yourself; next 5m
+    ann block ann ⇒ refused, invalid_arguments: user_id must be another participant; next 5m
     ann block user_9 ⇒ refused, user_not_found: There is no such participant
-    ann report ann 'me' ⇒ refused, invalid_arguments: user_id must be somebody else than yourself
+    ann report ann 'me' ⇒ refused, invalid_arguments: user_id must be another participant
     ann report user_9 'who' ⇒ refused, user_not_found: There is no such participant
     ");
 }

@@ -42,7 +42,7 @@ pub enum Fault {
     #[error("that bearer token is none of this server's")]
     TokenUnknown,
     /// The token has expired.
-    #[error("that bearer token has expired; ask whoever runs the server for another")]
+    #[error("that bearer token has expired; ask the server's operator for another")]
     TokenExpired,
     /// Too many wrong tokens came from one source.
     #[error("too many wrong tokens came from your address; a right one is taken at once")]

@@ -349,7 +349,7 @@ fn inbox_marks(outcome: &CallOutcome) -> (u64, u64) {
 fn held(outcome: &CallOutcome) -> HttpError {
     let holder = match outcome.context.as_ref().map(|context| &context.more) {
         Some(More::Holder(Some(holder))) => words::called(holder),
-        Some(_) | None => "somebody".into(),
+        Some(_) | None => "a participant".into(),
     };
     let refusal = Refusal {
         code: "stick_held",

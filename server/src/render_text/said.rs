@@ -130,7 +130,7 @@ impl Renderer<'_> {
     ) -> String {
         let holder = match holder {
             Some(user) => self.user(user),
-            None => "somebody".into(),
+            None => "a participant".into(),
         };
         self.say(format!(
             "You are number {place} in line for the stick of {room_id}; {holder} holds it for at \

@@ -59,7 +59,7 @@ impl Service {
             Some(key) if minting(key) == Minting::TooWeak => {
                 return Err(Refusal::invalid(format!(
                     "`request_key` must have at least {MINTING_KEY_CHARS} random characters when \
-                     it mints a handle, or whoever guesses it gets the handle; or leave it out"
+                     it mints a handle, or another who guesses it gets the handle; or leave it out"
                 )));
             }
             Some(key) => self.secrets.handle_for_key(key, &origin.mint_source()),

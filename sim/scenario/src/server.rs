@@ -39,7 +39,7 @@ impl Form for Config {
             (key.name.to_owned(), schema)
         };
         json!({
-            "description": "What the operator decides. Every limit names the reject, or the gap, that is told at it.",
+            "description": "The operator's settings. Each limit names the refusal, or the gap, that follows from it.",
             "type": "object",
             "properties": Self::KEYS.iter().map(property).collect::<Map<_, _>>(),
             "additionalProperties": false

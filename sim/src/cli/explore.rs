@@ -32,7 +32,7 @@ stick and breaks, in an order that can work, under defaults or drawn limits.
 
 With --guided, a run splits where it reaches a state of the chat that is new or
 rare: copies of its world go on with chance of their own, and half of them with
-a mishap: somebody is muted, cut off or not answered right then. --seeds counts
+a mishap: a user is muted, cut off or not answered right then. --seeds counts
 such families of runs; without it and --for, exploring ends when 1,000 families
 in a row reach nothing new. What a branch did is a recipe: run it again by
 --recipe. --corpus keeps what was new, a small file each, and goes on from it.

@@ -101,7 +101,7 @@ impl Rooms {
     }
 
     /// A participant to block or report: the last partner, or the last sender.
-    pub(super) fn somebody(&self) -> Option<User> {
+    pub(super) fn any_other(&self) -> Option<User> {
         self.partner.or(self.speaker)
     }
 

@@ -245,7 +245,7 @@ impl VirtualUser {
                 Op::Reset { room, epoch }
             }
             Verb::Report { reason } => Op::Report {
-                user: self.rooms.somebody()?,
+                user: self.rooms.any_other()?,
                 reason: reason.clone(),
             },
             Verb::Break { kind, excuse } => Op::Break {
@@ -354,6 +354,6 @@ impl AtHand for Here<'_> {
 
     /// The last partner, or the last sender.
     fn user(&mut self) -> Option<User> {
-        self.user.rooms.somebody()
+        self.user.rooms.any_other()
     }
 }

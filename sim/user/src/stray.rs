@@ -84,7 +84,7 @@ impl VirtualUser {
         let stranger = User(u32::try_from(1 + self.draw.below(STRANGERS)).unwrap_or(1));
         match self.draw.below(2) {
             0 => stranger,
-            _ => self.rooms.somebody().unwrap_or(stranger),
+            _ => self.rooms.any_other().unwrap_or(stranger),
         }
     }
 }

@@ -30,7 +30,7 @@ export function Gate({ then }) {
   return h('main', { id: 'main', class: 'narrow' },
     h('form', { class: 'card gate', onSubmit: submit },
       h('h1', { tabindex: -1 }, 'A token, please'),
-      h('p', { class: 'muted' }, 'This server is for people with a token. Whoever runs it can give you one; it is kept in a cookie for this browser.'),
+      h('p', { class: 'muted' }, 'This server is for people with a token. Its operator can give you one; it is kept in a cookie for this browser.'),
       state.gate.why && h('p', { class: 'error', role: 'alert' }, state.gate.why),
       h('div', { class: 'field' },
         h('label', { for: 'token' }, 'Token'),

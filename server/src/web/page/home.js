@@ -10,7 +10,7 @@ export function Home() {
   return h('main', { id: 'main', class: 'home' },
     h('div', { class: 'intro' },
       h('h1', { tabindex: -1 }, state.me ? ['Welcome, ', h(Words, null, state.me.name)] : 'A place where agents and people talk'),
-      h('p', { class: 'lead' }, 'Meet one partner, or join a room where whoever holds the talking stick speaks.'),
+      h('p', { class: 'lead' }, 'Meet one partner, or join a room where the holder of the talking stick speaks.'),
       state.lost && h(Lost)),
     h('div', { class: 'ways' }, h(JoinCard), h(PairCard)),
     overview === null
@@ -75,7 +75,7 @@ function PairCard() {
   const start = ({ name, interests }) => pair(name?.trim(), interests.split(',').map((one) => one.trim()).filter(Boolean));
   return h('form', { class: 'card', onSubmit: submitted('pair', start) },
     h('h2', null, 'Talk with one partner'),
-    h('p', { class: 'muted' }, 'You wait in line, and are paired with somebody who waits, too.'),
+    h('p', { class: 'muted' }, 'You wait in line, and are paired with another who waits.'),
     h(Name, { id: 'pair-name', required: false }),
     h('div', { class: 'field' },
       h('label', { for: 'interests' }, 'Interests ', h('span', { class: 'muted' }, '(optional, with commas between)')),

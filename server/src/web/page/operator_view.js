@@ -144,7 +144,7 @@ function deeds({ user_id, display_name: name, muted, rooms }) {
   return [
     muted
       ? button('Unmute', name, () => question({ title: `Unmute ${who}`, does: 'Unmute', act: () => act('unmute', { user_id }, `Done: Unmute ${who}`) }))
-      : button('Mute', name, asks(`Mute ${who}`, 'mute', [REASON], 'Whoever is muted reads on, and may not speak anywhere.')),
+      : button('Mute', name, asks(`Mute ${who}`, 'mute', [REASON], 'A muted user can read, but may not speak anywhere.')),
     rooms.length > 0 && button('Kick', name, asks(`Kick ${who}`, 'kick', [{ name: 'room_id', label: 'Out of', options: choices }, REASON])),
     button('Ban', name, asks(`Ban ${who}`, 'ban', [REASON], 'Puts them out of every room, and keeps the name from coming back.'), 'danger'),
   ];
@@ -197,7 +197,7 @@ function Bans({ data, it }) {
     cells: [h(Words, null, called(ban)), by(ban), h(Words, null, ban.reason), ban.by, h(Clock, { at: ban.at }), button('Lift', called(ban), () => lift(ban))],
   }));
   const address = () => question({
-    title: 'Ban an address', text: 'Whoever calls from there is refused from now on.', does: 'Ban', danger: true,
+    title: 'Ban an address', text: 'All calls from there are refused from now on.', does: 'Ban', danger: true,
     fields: [{ name: 'address', label: 'IP address' }, REASON], act: (values) => act('ban', values, 'Done: the address is banned'),
   });
   return [

@@ -30,7 +30,7 @@ function about(room) {
   if (room.kind === 'pair') {
     return room.turnsLeft === null ? 'A conversation of two' : `A conversation of two; ${room.turnsLeft} messages left`;
   }
-  return asksForStick(room) ? 'Whoever holds the stick speaks' : 'Everybody may speak';
+  return asksForStick(room) ? 'The holder of the stick speaks' : 'Everybody may speak';
 }
 
 function leave(room) {
@@ -200,7 +200,7 @@ function MemberRow({ room, user }) {
 function complain(user) {
   question({
     title: `About ${isolated(user.display_name)}`,
-    text: 'A report goes to whoever runs this server. Blocking hides what you two say from each other, and ends a conversation of two.',
+    text: 'A report goes to the operators of this server. Blocking hides your messages from each other, and ends a conversation of two.',
     fields: [
       { name: 'what', label: 'What to do', options: [{ value: 'report', label: 'Report' }, { value: 'block', label: 'Block' }, { value: 'both', label: 'Report and block' }, { value: 'unblock', label: 'Lift your block' }] },
       { name: 'reason', label: 'Reason (for a report)', required: false },

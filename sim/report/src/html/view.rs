@@ -394,9 +394,9 @@ fn counts(result: &RunResult) -> Vec<(&'static str, String, &'static str)> {
         (
             "lost",
             counts.lost,
-            "accepted, owed to somebody, and never seen there",
+            "accepted, and never seen by a receiver",
         ),
-        ("gapped", counts.gapped, "not seen, but told by a gap"),
+        ("gapped", counts.gapped, "not seen, but named by a gap"),
         (
             "duplicated",
             counts.duplicated,

@@ -46,9 +46,7 @@ impl Hub {
 
     fn stick_reply(&self, user: UserId, room: RoomId) -> Result<Reply, Reject> {
         let stick = self.room(room).stick().ok_or(Reject::NoStick)?;
-        let holder = stick
-            .holder()
-            .expect("a claimed stick is held");
+        let holder = stick.holder().expect("a claimed stick is held");
         Ok(Reply::Stick {
             room,
             place: stick.place(user).expect("the caller has just claimed it"),

@@ -18,7 +18,7 @@ use std::path::Path;
 pub(crate) const FOLDER: &str = "mutants";
 
 /// The folder that patches may change.
-const CORE: &str = "core/src/";
+const CORE: [&str; 2] = ["core/src/", "core/journal/src/"];
 
 /// The largest number of lines that a patch may add or remove: a larger one is more than one bug.
 const LINES: usize = 12;
@@ -164,7 +164,7 @@ fn list(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The files that a diff changes, all of them in the core.
+/// The files that a diff changes, all of them in the core or its journal.
 fn changed_files(diff: &str) -> Result<Vec<String>, String> {
     let mut files = Vec::new();
     for line in diff.lines() {
@@ -172,8 +172,9 @@ fn changed_files(diff: &str) -> Result<Vec<String>, String> {
             continue;
         };
         let path = path.strip_prefix("b/").unwrap_or(path);
-        if !path.starts_with(CORE) {
-            return Err(format!("it changes {path}, which is not below {CORE}"));
+        if !CORE.iter().any(|folder| path.starts_with(folder)) {
+            let folders = CORE.join(" or ");
+            return Err(format!("it changes {path}, which is not below {folders}"));
         }
         files.push(path.to_owned());
     }

@@ -55,7 +55,7 @@ const STORED_EACH: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(super) struct PageSessions {
     all: Mutex<BTreeMap<Hash, PageSession>>,
-    file: Option<Arc<SessionFile>>,
+    file: Option<SessionFile>,
     /// Whether the file lacks something.
     stale: AtomicBool,
 }
@@ -119,7 +119,7 @@ impl PageSessions {
         });
         Self {
             all: Mutex::new(all.collect()),
-            file: file.map(Arc::new),
+            file,
             stale: AtomicBool::new(false),
         }
     }
@@ -130,18 +130,30 @@ impl PageSessions {
     }
 
     /// Writes the file, if there is one.
-    pub(super) async fn save(&self) {
-        self.stale.store(false, Ordering::Relaxed);
-        let Some(file) = self.file.clone() else {
+    pub(super) async fn save(self: &Arc<Self>) {
+        if self.file.is_none() {
             return;
-        };
-        let turn = file.turn();
+        }
+        let sessions = Arc::clone(self);
+        let written = tokio::task::spawn_blocking(move || sessions.write()).await;
+        if let Err(error) = written {
+            tracing::error!(%error, "the sessions of the page cannot be stored");
+        }
+    }
+
+    fn write(&self) {
+        self.stale.store(false, Ordering::Relaxed);
+        if let Some(file) = &self.file {
+            file.write(|| self.stored());
+        }
+    }
+
+    fn stored(&self) -> Vec<StoredSession> {
         let wall = seconds();
         let of = |since: Since| wall.saturating_sub(since.elapsed().as_secs());
         let token = |owner: &Option<Owner>| owner.as_ref().map(|one| StoredHash::of(&one.hash));
-        let stored: Vec<StoredSession> = self
-            .all()
-            .iter()
+        let all = self.all();
+        all.iter()
             .map(|(cookie, session)| StoredSession {
                 cookie: StoredHash::of(cookie),
                 caller: token(&session.known.caller),
@@ -149,11 +161,7 @@ impl PageSessions {
                 opened: of(session.opened),
                 used: of(session.used),
             })
-            .collect();
-        let written = tokio::task::spawn_blocking(move || file.write(turn, &stored)).await;
-        if let Err(error) = written {
-            tracing::error!(%error, "the sessions of the page cannot be stored");
-        }
+            .collect()
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<Hash, PageSession>> {

@@ -48,23 +48,19 @@ impl StoredHash {
     }
 }
 
-/// The file. A writer takes a number before it reads what it writes, so that an older content never
-/// replaces a newer one.
+/// The file.
 #[derive(Debug)]
 pub(super) struct SessionFile {
     path: PathBuf,
-    /// The last number that was taken.
-    taken: Mutex<u64>,
-    /// The number of the written content.
-    written: Mutex<u64>,
+    /// Held while the file is written.
+    writing: Mutex<()>,
 }
 
 impl SessionFile {
     pub(super) fn new(path: PathBuf) -> Self {
         Self {
             path,
-            taken: Mutex::default(),
-            written: Mutex::default(),
+            writing: Mutex::default(),
         }
     }
 
@@ -91,22 +87,12 @@ impl SessionFile {
         Ok(serde_json::from_slice(&text)?)
     }
 
-    /// The number of a content that is read from now on.
-    pub(super) fn turn(&self) -> u64 {
-        // No code panics while it holds this lock.
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        *taken += 1;
-        *taken
-    }
-
-    /// Replaces the content of the file, unless a newer one is there.
-    pub(super) fn write(&self, turn: u64, stored: &[StoredSession]) {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        if turn < *written {
-            return;
-        }
-        *written = turn;
-        if let Err(error) = self.try_write(stored) {
+    /// Replaces the content of the file. `stored` is called when it is this writer's turn, so that
+    /// an older content never replaces a newer one.
+    pub(super) fn write(&self, stored: impl FnOnce() -> Vec<StoredSession>) {
+        // A panic leaves nothing behind that this lock guards.
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = self.try_write(&stored()) {
             let file = self.path.display();
             tracing::warn!(target: LOG, %file, %error, "the sessions of the page are not stored");
         }

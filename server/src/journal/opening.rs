@@ -19,7 +19,10 @@ pub enum OpenError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// The database cannot be used.
-    #[error("{}: {error}", path.display())]
+    #[error(
+        "{}: {error}. If the file is damaged, restore a backup of the folder",
+        path.display()
+    )]
     Database {
         /// The database.
         path: PathBuf,

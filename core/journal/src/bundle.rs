@@ -9,14 +9,11 @@
 //! Numbers are little-endian. A bundle has no secret: handles are hashes, which no client can use.
 //! It has all messages in clear.
 
-use std::convert::Infallible;
-use std::ops::ControlFlow;
-
 use chat_core::Position;
 
+use crate::files::Files;
 use crate::identity::Origin;
 use crate::link::{LINK_BYTES, Link};
-use crate::recovery::Store;
 
 /// The first bytes of every bundle.
 const MAGIC: &[u8; 8] = b"TSBUNDLE";
@@ -145,9 +142,8 @@ pub struct Bundle<'b> {
     pub origin: Origin,
     /// Digests to compare with, in the order of the file.
     pub checkpoints: Vec<Checkpoint>,
-    marks: &'b [u8],
-    snapshots: Vec<(Position, &'b [u8])>,
-    records: Vec<(Position, &'b [u8])>,
+    /// The journal, to recover from.
+    pub files: Files<&'b [u8]>,
 }
 
 impl<'b> Bundle<'b> {
@@ -173,9 +169,7 @@ impl<'b> Bundle<'b> {
         let mut bundle = Self {
             origin,
             checkpoints: Vec::new(),
-            marks: &[],
-            snapshots: Vec::new(),
-            records: Vec::new(),
+            files: Files::default(),
         };
         let mut at = file.len() - rest.len();
         let mut link = Link::NONE.over(&file[..at]);
@@ -196,9 +190,13 @@ impl<'b> Bundle<'b> {
                         false => Err(BundleError::Checksum),
                     };
                 }
-                MARKS => bundle.marks = content,
-                SNAPSHOT => bundle.snapshots.push((key, content)),
-                RECORD => bundle.records.push((key, content)),
+                MARKS => bundle.files.marks = content,
+                SNAPSHOT => {
+                    bundle.files.snapshots.insert(key, content);
+                }
+                RECORD => {
+                    bundle.files.records.insert(key, content);
+                }
                 CHECKPOINT => {
                     let digest = content.try_into().map_err(|_| BundleError::Part { at })?;
                     bundle.checkpoints.push(Checkpoint {
@@ -212,32 +210,5 @@ impl<'b> Bundle<'b> {
             at = to;
         }
         Err(BundleError::Checksum)
-    }
-}
-
-impl Store for Bundle<'_> {
-    type Error = Infallible;
-
-    fn snapshot(&mut self, number: usize) -> Result<Option<Vec<u8>>, Infallible> {
-        let mut snapshots = self.snapshots.clone();
-        snapshots.sort_unstable_by_key(|(position, _)| std::cmp::Reverse(*position));
-        Ok(snapshots.get(number).map(|(_, file)| file.to_vec()))
-    }
-
-    fn marks(&mut self) -> Result<Vec<u8>, Infallible> {
-        Ok(self.marks.to_vec())
-    }
-
-    fn records(
-        &mut self,
-        after: Position,
-        take: &mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), Infallible> {
-        for (first, record) in &self.records {
-            if *first > after && take(*first, record).is_break() {
-                break;
-            }
-        }
-        Ok(())
     }
 }

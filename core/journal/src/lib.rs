@@ -16,6 +16,8 @@
 //! the recovery is refused**.
 
 mod bundle;
+mod damage;
+mod files;
 mod identity;
 mod link;
 mod mark;
@@ -24,6 +26,8 @@ mod recovery;
 mod snapshot;
 
 pub use bundle::{Bundle, BundleError, BundleWriter, Checkpoint};
+pub use damage::Damage;
+pub use files::Files;
 pub use identity::{Identity, Origin};
 pub use link::Link;
 pub use mark::{Mark, Marks, SLOT_BYTES};

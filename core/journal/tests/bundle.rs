@@ -37,16 +37,17 @@ fn a_bundle_has_what_was_written() {
     assert_eq!(bundle.origin, identity().origin());
     assert_eq!(bundle.checkpoints.len(), 1);
     assert_eq!(bundle.checkpoints[0].digest, u64::MAX - 1);
-    assert_eq!(bundle.marks().unwrap(), b"marks");
-    assert_eq!(bundle.snapshot(0).unwrap().unwrap(), b"newer");
-    assert_eq!(bundle.snapshot(1).unwrap().unwrap(), b"older");
-    assert_eq!(bundle.snapshot(2).unwrap(), None);
+    let files = &mut bundle.files;
+    assert_eq!(files.marks().unwrap(), b"marks");
+    assert_eq!(files.snapshot(0).unwrap().unwrap(), b"newer");
+    assert_eq!(files.snapshot(1).unwrap().unwrap(), b"older");
+    assert_eq!(files.snapshot(2).unwrap(), None);
     let mut records = Vec::new();
     let mut all = |first: Position, record: &[u8]| {
         records.push((first.0, record.to_vec()));
         ControlFlow::Continue(())
     };
-    bundle.records(Position(0), &mut all).unwrap();
+    files.records(Position(0), &mut all).unwrap();
     assert_eq!(records, [(5, b"first".to_vec()), (10, Vec::new())]);
     let secret = identity().secret;
     assert!(file.windows(8).all(|bytes| bytes != &secret[..8]));

@@ -3,15 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::ops::ControlFlow;
 
 use chat_core::{
     Address, Caller, Command, Config, EnterQueue, Entry, Hub, Position, RequestKey, SecretHash,
     Time, VERSION,
 };
 use chat_journal::{
-    Broken, Chain, Identity, Loss, Mark, Recovered, RecoveryError, SLOT_BYTES, Snapshot, Store,
-    Warning, recover,
+    Broken, Chain, Damage, Files, Identity, Loss, Mark, Recovered, RecoveryError, SLOT_BYTES,
+    Snapshot, Warning, recover,
 };
 use proptest::prelude::*;
 
@@ -24,38 +23,7 @@ fn identity() -> Identity {
 }
 
 /// A disk after the server has crashed.
-#[derive(Clone, Debug, Default)]
-struct Disk {
-    records: BTreeMap<u64, Vec<u8>>,
-    /// Newest last.
-    snapshots: Vec<Vec<u8>>,
-    marks: Vec<u8>,
-}
-
-impl Store for Disk {
-    type Error = Infallible;
-
-    fn snapshot(&mut self, number: usize) -> Result<Option<Vec<u8>>, Infallible> {
-        Ok(self.snapshots.iter().rev().nth(number).cloned())
-    }
-
-    fn marks(&mut self) -> Result<Vec<u8>, Infallible> {
-        Ok(self.marks.clone())
-    }
-
-    fn records(
-        &mut self,
-        after: Position,
-        take: &mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), Infallible> {
-        for (first, bytes) in self.records.range(after.0 + 1..) {
-            if take(Position(*first), bytes).is_break() {
-                break;
-            }
-        }
-        Ok(())
-    }
-}
+type Disk = Files<Vec<u8>>;
 
 /// A disk with what its server knows about it.
 #[derive(Clone, Debug)]
@@ -96,7 +64,7 @@ impl Written {
             let _ = self.hub.handle(at, entry);
             while self.hub.poll_effect().is_some() {}
         }
-        self.disk.records.insert(sealed.first.0, sealed.bytes);
+        self.disk.records.insert(sealed.first, sealed.bytes);
         self.chain = sealed.after;
         self.digests.insert(self.chain.last().0, self.hub.digest());
     }
@@ -112,7 +80,7 @@ impl Written {
 
     fn snapshot(&mut self) {
         let file = Snapshot::write(&identity().origin(), &self.chain, &self.hub);
-        self.disk.snapshots.push(file);
+        self.disk.snapshots.insert(self.chain.last(), file);
     }
 
     /// Some visits, in batches of several sizes, all acknowledged.
@@ -246,7 +214,7 @@ fn a_lost_end_is_refused_by_its_positions_and_can_be_accepted() {
     let mut written = Written::of(&VISITS);
     written.append(&[visit_of(90, 19)]);
     written.acknowledge();
-    let (first, _) = written.disk.records.pop_last().unwrap();
+    let (Position(first), _) = written.disk.records.pop_last().unwrap();
     let last = first - 1;
     assert_eq!(
         refusal(&written.disk),
@@ -265,7 +233,7 @@ fn a_lost_end_is_refused_by_its_positions_and_can_be_accepted() {
 fn a_hole_is_refused_by_its_positions() {
     let mut written = Written::of(&VISITS);
     written.disk.snapshots.clear();
-    written.disk.records.remove(&2);
+    written.disk.records.remove(&Position(2));
     let why = refusal(&written.disk);
     assert!(
         why.starts_with("positions 2 to 4 are missing from the journal; answers up to position 15"),
@@ -279,7 +247,8 @@ fn a_hole_is_refused_by_its_positions() {
 fn a_snapshot_that_cannot_be_used_is_named_and_the_one_before_it_is() {
     let mut written = Written::of(&VISITS);
     written.snapshot();
-    let newest = written.disk.snapshots.last_mut().unwrap();
+    let mut newest = written.disk.snapshots.last_entry().unwrap();
+    let newest = newest.get_mut();
     let middle = newest.len() / 2;
     newest[middle] ^= 4;
     let back = recovered(&written.disk, Loss::Refused).unwrap();
@@ -343,47 +312,6 @@ fn a_lost_mark_is_refused() {
     assert!(refusal(&written.disk).starts_with("the file of marks is damaged"));
 }
 
-/// Damage by a disk.
-#[derive(Clone, Debug)]
-enum Damage {
-    FlipRecord {
-        which: usize,
-        bit: usize,
-    },
-    CutRecord {
-        which: usize,
-        length: usize,
-    },
-    LoseRecord {
-        which: usize,
-    },
-    LoseEnd {
-        from: usize,
-    },
-    /// A record is written at the position of another one.
-    Misdirect {
-        which: usize,
-        to: usize,
-    },
-    FlipSnapshot {
-        which: usize,
-        bit: usize,
-    },
-    CutSnapshot {
-        which: usize,
-        length: usize,
-    },
-    LoseSnapshot {
-        which: usize,
-    },
-    FlipMark {
-        bit: usize,
-    },
-    OldMark {
-        slot: usize,
-    },
-}
-
 fn damage() -> impl Strategy<Value = Damage> {
     let any = || any::<usize>();
     prop_oneof![
@@ -396,72 +324,8 @@ fn damage() -> impl Strategy<Value = Damage> {
         2 => (any(), any()).prop_map(|(which, length)| Damage::CutSnapshot { which, length }),
         1 => any().prop_map(|which| Damage::LoseSnapshot { which }),
         2 => any().prop_map(|bit| Damage::FlipMark { bit }),
-        1 => any().prop_map(|slot| Damage::OldMark { slot }),
+        1 => any().prop_map(|slot| Damage::LoseMark { slot }),
     ]
-}
-
-impl Disk {
-    fn suffer(&mut self, damage: &Damage) {
-        let key = |disk: &Self, which: usize| {
-            let count = disk.records.len();
-            let keys = disk.records.keys();
-            keys.copied().nth(which % count.max(1))
-        };
-        let flip = |bytes: &mut Vec<u8>, bit: usize| {
-            if !bytes.is_empty() {
-                let bit = bit % (bytes.len() * 8);
-                bytes[bit / 8] ^= 1 << (bit % 8);
-            }
-        };
-        let cut = |bytes: &mut Vec<u8>, length: usize| bytes.truncate(length % bytes.len().max(1));
-        let count = self.snapshots.len();
-        match *damage {
-            Damage::FlipRecord { which, bit } => {
-                let key = key(self, which);
-                if let Some(bytes) = key.and_then(|key| self.records.get_mut(&key)) {
-                    flip(bytes, bit);
-                }
-            }
-            Damage::CutRecord { which, length } => {
-                let key = key(self, which);
-                if let Some(bytes) = key.and_then(|key| self.records.get_mut(&key)) {
-                    cut(bytes, length);
-                }
-            }
-            Damage::LoseRecord { which } => {
-                key(self, which).and_then(|key| self.records.remove(&key));
-            }
-            Damage::LoseEnd { from } => {
-                if let Some(key) = key(self, from) {
-                    self.records.split_off(&key);
-                }
-            }
-            Damage::Misdirect { which, to } => {
-                if let (Some(from), Some(to)) = (key(self, which), key(self, to)) {
-                    let bytes = self.records[&from].clone();
-                    self.records.insert(to, bytes);
-                }
-            }
-            Damage::FlipSnapshot { which, bit } if count > 0 => {
-                flip(&mut self.snapshots[which % count], bit);
-            }
-            Damage::CutSnapshot { which, length } if count > 0 => {
-                cut(&mut self.snapshots[which % count], length);
-            }
-            Damage::LoseSnapshot { which } if count > 0 => {
-                self.snapshots.remove(which % count);
-            }
-            Damage::FlipSnapshot { .. }
-            | Damage::CutSnapshot { .. }
-            | Damage::LoseSnapshot { .. } => {}
-            Damage::FlipMark { bit } => flip(&mut self.marks, bit),
-            Damage::OldMark { slot } => {
-                let from = slot % 2 * SLOT_BYTES;
-                let until = (from + SLOT_BYTES).min(self.marks.len());
-                self.marks[from.min(until)..until].fill(0);
-            }
-        }
-    }
 }
 
 proptest! {

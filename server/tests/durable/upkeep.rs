@@ -267,7 +267,7 @@ fn the_records_of_a_running_server_are_its_state() {
     let origin = bundle.origin;
     let config = chat_core::Config::default();
     let look = &mut |_: &_, _, _: &_, _: &_| {};
-    let recovered = recover(&mut bundle, &origin, &config, Loss::Refused, look);
+    let recovered = recover(&mut bundle.files, &origin, &config, Loss::Refused, look);
     let recovered = recovered.expect("it is whole");
     assert!(recovered.snapshot.0 == 0 && recovered.hub.position().0 > 60);
     assert_eq!(bundle.checkpoints.len(), 2, "of both stops");
@@ -294,7 +294,7 @@ fn records_without_their_beginning_come_with_a_snapshot() {
     let origin = bundle.origin;
     let config = chat_core::Config::default();
     let look = &mut |_: &_, _, _: &_, _: &_| {};
-    let recovered = recover(&mut bundle, &origin, &config, Loss::Refused, look);
+    let recovered = recover(&mut bundle.files, &origin, &config, Loss::Refused, look);
     let (_, report) = inspect(&data);
     let recovered = recovered.expect("a snapshot replaces what is gone");
     assert_eq!(report["last"], recovered.hub.position().0);

@@ -49,7 +49,7 @@ pub fn replay(
     let mut replay = Replay::new(options, origin.realm, &checkpoints, show);
     let config = Config::default();
     let recovered = recover(
-        bundle,
+        &mut bundle.files,
         &origin,
         &config,
         Loss::Refused,
@@ -89,7 +89,13 @@ pub fn to_scenario(
             }
         }
     };
-    recover(bundle, &origin, &config, Loss::Refused, &mut look)?;
+    recover(
+        &mut bundle.files,
+        &origin,
+        &config,
+        Loss::Refused,
+        &mut look,
+    )?;
     let mut from = match calls.front() {
         Some((position, ..)) if calls.len() == last => *position,
         Some(_) | None => 1,
@@ -116,7 +122,13 @@ pub fn to_scenario(
             steps.entry(at, &translate::entry(entry), &said);
         }
     };
-    recover(bundle, &origin, &config, Loss::Refused, &mut look)?;
+    recover(
+        &mut bundle.files,
+        &origin,
+        &config,
+        Loss::Refused,
+        &mut look,
+    )?;
     let base = plan(&config);
     let (mut plan, left_out) = match steps {
         Some(steps) => steps.into_plan(&base),

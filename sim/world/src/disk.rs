@@ -6,22 +6,24 @@
 //! made only when a recovery reads them.
 
 mod damage;
-mod stored;
 
 use std::collections::VecDeque;
 
 use chat_core::{Entry, Hub, Node, Position, Reject, Reply};
-use chat_journal::{Chain, Identity, Loss, Mark, Origin, Recovered, Snapshot, recover};
+use chat_journal::{Chain, Files, Identity, Loss, Mark, Origin, Recovered, Snapshot, recover};
 use chat_types::{Config, Time};
 
 pub(crate) use damage::Damaged;
-use stored::Stored;
 
 /// The largest number of entries that are kept in place of a snapshot.
 const LONG_TAIL: usize = 1_000;
 
 /// The number of snapshots that a server keeps.
 const SNAPSHOTS: usize = 2;
+
+/// The slot of the newer mark, and of the one before it.
+const NEWER_MARK: usize = 1;
+const OLDER_MARK: usize = 0;
 
 /// The data that survives a crash.
 #[derive(Clone, Debug)]
@@ -30,26 +32,35 @@ pub(crate) struct Disk {
     origin: Origin,
     /// The number of entries after which a server makes a snapshot.
     snapshot_every: usize,
-    /// The newest snapshots, each with its position; the oldest first.
-    snapshots: Vec<(Position, Vec<u8>)>,
+    /// What the disk has: the newest snapshots, the records that were read so far, and the marks of
+    /// the last recovery.
+    files: Files<Vec<u8>>,
     /// The end of the records that are deleted, because the oldest kept snapshot replaces them.
     base: Chain,
     /// The entries of the records.
     entries: Vec<Entry>,
     /// The outcome of each entry; none if the server crashed before it applied the entry.
     decided: Vec<Option<Result<Reply, Reject>>>,
-    /// The records: the instant and the number of entries of each.
-    batches: Vec<(Time, usize)>,
-    /// The number of entries up to the mark.
-    marked: usize,
-    /// The number of entries that the newest snapshot covers, and those that the newest written one
-    /// does. The bytes of a snapshot follow from the entries, too.
-    covered: usize,
-    written: usize,
+    batches: Vec<Batch>,
+    /// The position of the mark.
+    marked: Position,
+    /// The position of the newest snapshot, which may not be written yet: its bytes follow from the
+    /// entries, too.
+    covered: Position,
     /// The entries of the append in progress.
     pending: VecDeque<Entry>,
     /// The number of those entries, also when they are not kept.
     in_flight: usize,
+}
+
+/// A committed batch.
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    at: Time,
+    /// The number of its entries.
+    entries: usize,
+    /// The end of its record, once that was made.
+    after: Option<Chain>,
 }
 
 /// Whether entries are kept for a recovery.
@@ -89,14 +100,13 @@ impl Disk {
             keep,
             origin,
             snapshot_every: usize::try_from(snapshot_every).unwrap_or(usize::MAX),
-            snapshots: Vec::new(),
+            files: Files::default(),
             base: Chain::new(&origin),
             entries: Vec::new(),
             decided: Vec::new(),
             batches: Vec::new(),
-            marked: 0,
-            covered: 0,
-            written: 0,
+            marked: Position(0),
+            covered: Position(0),
             pending: VecDeque::new(),
             in_flight: 0,
         }
@@ -122,8 +132,8 @@ impl Disk {
             self.entries.push(entry);
             self.decided.push(Some(decided.clone()));
             if self.pending.is_empty() {
-                self.batches.push((at, self.in_flight));
-                self.marked = self.entries.len();
+                self.add_batch(at, self.in_flight);
+                self.marked = self.end();
             }
         }
         if self.pending.is_empty() {
@@ -131,66 +141,89 @@ impl Disk {
         }
     }
 
+    fn add_batch(&mut self, at: Time, entries: usize) {
+        self.batches.push(Batch {
+            at,
+            entries,
+            after: None,
+        });
+    }
+
+    /// The position of the last entry.
+    fn end(&self) -> Position {
+        Position(self.base.last().0 + self.entries.len() as u64)
+    }
+
+    /// The position of the newest written snapshot.
+    fn written(&self) -> Position {
+        let newest = self.files.snapshots.last_key_value();
+        newest.map_or(Position(0), |(position, _)| *position)
+    }
+
     /// Makes a snapshot when it is due. `hub` has exactly the committed state.
     pub(crate) fn compact(&mut self, hub: &Hub) {
-        if self.entries.len() - self.covered < self.snapshot_every {
+        let end = self.end();
+        if distance(self.covered, end) < self.snapshot_every {
             return;
         }
-        self.covered = self.entries.len();
-        if self.covered - self.written >= LONG_TAIL {
-            let chain = self.chain_at(self.covered);
-            self.write(&chain, hub);
+        self.covered = end;
+        if distance(self.written(), end) >= LONG_TAIL {
+            self.seal();
+            self.write(hub);
         }
     }
 
-    /// Writes the snapshot, and deletes the records that no recovery needs.
-    fn write(&mut self, chain: &Chain, hub: &Hub) {
-        let file = Snapshot::write(&self.origin, chain, hub);
-        self.snapshots.push((chain.last(), file));
-        self.written = self.covered;
-        if self.snapshots.len() > SNAPSHOTS {
-            self.snapshots.remove(0);
+    /// Makes the records of batches that have none.
+    fn seal(&mut self) {
+        let (mut chain, mut from) = (self.base, 0);
+        for batch in &mut self.batches {
+            let to = from + batch.entries;
+            chain = *batch.after.get_or_insert_with(|| {
+                let sealed = chain.seal(batch.at, &self.entries[from..to]);
+                self.files.records.insert(sealed.first, sealed.bytes);
+                sealed.after
+            });
+            from = to;
         }
-        if let [(oldest, _), _] = &self.snapshots[..] {
-            self.forget_to(*oldest);
+    }
+
+    /// Writes the newest snapshot, and deletes the records that no recovery needs.
+    fn write(&mut self, hub: &Hub) {
+        let file = Snapshot::write(&self.origin, &self.chain_at(self.covered), hub);
+        let snapshots = &mut self.files.snapshots;
+        snapshots.insert(self.covered, file);
+        if snapshots.len() > SNAPSHOTS {
+            snapshots.pop_first();
+        }
+        if snapshots.len() == SNAPSHOTS
+            && let Some((&oldest, _)) = snapshots.first_key_value()
+        {
+            self.forget_to(oldest);
         }
     }
 
     fn forget_to(&mut self, position: Position) {
-        let entries = self.index_after(position);
-        self.base = self.chain_at(entries);
-        let mut left = entries;
-        let batches = self.batches.iter().take_while(|(_, length)| {
-            let is_gone = *length <= left;
-            left = left.saturating_sub(*length);
-            is_gone
-        });
-        let batches = batches.count();
-        self.batches.drain(..batches);
-        self.marked -= entries;
-        self.covered -= entries;
-        self.written -= entries;
+        let base = self.chain_at(position);
+        let entries = distance(self.base.last(), position);
+        let is_kept = |batch: &Batch| batch.after.is_none_or(|end| end.last() > position);
+        self.batches.retain(is_kept);
         self.entries.drain(..entries);
         self.decided.drain(..entries);
+        self.files.records = self.files.records.split_off(&position.next());
+        self.base = base;
     }
 
-    /// The number of kept entries up to this position.
-    fn index_after(&self, position: Position) -> usize {
-        let entries = position.0.saturating_sub(self.base.last().0);
-        usize::try_from(entries).unwrap_or(usize::MAX)
+    /// The ends of the records, that of the deleted ones first.
+    fn ends(&self) -> impl DoubleEndedIterator<Item = Chain> {
+        let made = self.batches.iter().filter_map(|batch| batch.after);
+        std::iter::once(self.base).chain(made)
     }
 
-    /// The end of the record that ends with the first `entries` kept entries.
-    fn chain_at(&self, entries: usize) -> Chain {
-        let (mut chain, mut from) = (self.base, 0);
-        for (at, length) in &self.batches {
-            if from >= entries {
-                break;
-            }
-            chain = chain.seal(*at, &self.entries[from..from + length]).after;
-            from += length;
-        }
-        chain
+    /// The end of the record that ends at this position.
+    fn chain_at(&self, position: Position) -> Chain {
+        let mut ends = self.ends();
+        ends.rfind(|end| end.last() <= position)
+            .unwrap_or(self.base)
     }
 
     /// Whether a crash is possible.
@@ -199,8 +232,8 @@ impl Disk {
     }
 
     /// Whether a recovery starts from a snapshot.
-    pub(crate) const fn has_snapshot(&self) -> bool {
-        self.covered > 0
+    pub(crate) fn has_snapshot(&self) -> bool {
+        self.covered > Position(0)
     }
 
     /// The number of entries in the append in progress.
@@ -216,7 +249,7 @@ impl Disk {
         if unsynced == Unsynced::Written && length > 0 {
             self.decided.extend(std::iter::repeat_n(None, length));
             self.entries.extend(pending);
-            self.batches.push((at, length));
+            self.add_batch(at, length);
         }
     }
 
@@ -229,76 +262,68 @@ impl Disk {
         config: &Config,
         mut look: impl FnMut((Position, Time), &Entry, Decisions<'_>),
     ) -> (Node, Damaged) {
-        if self.covered > self.written {
-            self.write_covered(config, &mut look);
+        self.seal();
+        if self.covered > self.written() {
+            let mut before = self.cut_to(self.covered);
+            let recovered = self.read(&mut before, config, &mut look);
+            self.write(&recovered.hub);
         }
-        let mut stored = self.stored();
-        let recovered = self.read(&mut stored, config, &mut look);
-        let acknowledged = self.acknowledged(&stored, config, &recovered.hub);
-        let owed = [acknowledged, recovered.hub.digest()];
-        let damaged = Damaged::draw(&self.origin, config, stored, owed);
+        self.files.marks = self.marks();
+        let mut files = self.files.clone();
+        let recovered = self.read(&mut files, config, &mut look);
+        let digest = recovered.hub.digest();
+        // The record behind the mark may be lost: no answer to it has left.
+        let acknowledged = if self.marked == self.end() {
+            digest
+        } else {
+            let mut before = self.cut_to(self.marked);
+            let recovered = self.read(&mut before, config, &mut |_, _, _| {});
+            recovered.hub.digest()
+        };
+        let damaged = Damaged::draw(&self.origin, config, files, [acknowledged, digest]);
         // A server that starts marks all that it has recovered.
-        self.marked = self.entries.len();
+        self.marked = self.end();
         (Node::resume(recovered.hub, config.clone()), damaged)
-    }
-
-    /// Writes the snapshot that was made before the crash.
-    fn write_covered(
-        &mut self,
-        config: &Config,
-        look: &mut impl FnMut((Position, Time), &Entry, Decisions<'_>),
-    ) {
-        let chain = self.chain_at(self.covered);
-        let mut stored = self.stored();
-        stored.cut_after(&chain);
-        let recovered = self.read(&mut stored, config, look);
-        self.write(&chain, &recovered.hub);
-    }
-
-    /// The digest of the state at the mark. The record behind it may be lost: no answer to it has
-    /// left.
-    fn acknowledged(&self, stored: &Stored, config: &Config, hub: &Hub) -> u64 {
-        if self.marked == self.entries.len() {
-            return hub.digest();
-        }
-        let mut stored = stored.clone();
-        stored.cut_after(&self.chain_at(self.marked));
-        let recovered = self.read(&mut stored, config, &mut |_, _, _| {});
-        recovered.hub.digest()
     }
 
     fn read(
         &self,
-        stored: &mut Stored,
+        files: &mut Files<Vec<u8>>,
         config: &Config,
         look: &mut impl FnMut((Position, Time), &Entry, Decisions<'_>),
     ) -> Recovered {
-        let base = self.base.last().0;
+        let base = self.base.last();
         let mut each = |hub: &Hub, at, entry: &Entry, now: &_| {
             let position = hub.position();
-            let index = usize::try_from(position.0 - base - 1).unwrap_or(usize::MAX);
-            let before = self.decided[index].as_ref();
+            let before = self.decided[distance(base, position) - 1].as_ref();
             look((position, at), entry, Decisions { before, now });
         };
-        recover(stored, &self.origin, config, Loss::Refused, &mut each)
+        recover(files, &self.origin, config, Loss::Refused, &mut each)
             .unwrap_or_else(|error| panic!("an undamaged journal was refused: {error}"))
     }
 
-    /// The files of the journal.
-    fn stored(&self) -> Stored {
-        let mut stored = Stored::new(self.snapshots.iter().map(|(_, file)| file.clone()));
-        let (mut chain, mut from) = (self.base, 0);
-        let mut marks = vec![Mark::at(&chain)];
-        for (at, length) in &self.batches {
-            let sealed = chain.seal(*at, &self.entries[from..from + length]);
-            chain = sealed.after;
-            stored.add(sealed.first, sealed.bytes);
-            from += length;
-            if from <= self.marked {
-                marks.push(Mark::at(&chain));
-            }
-        }
-        stored.set_marks(&marks);
-        stored
+    /// The last two marks, the older one first.
+    fn marks(&self) -> Vec<u8> {
+        let mut marked = self.ends().rev().filter(|end| end.last() <= self.marked);
+        let newest = Mark::at(&marked.next().unwrap_or(self.base));
+        let before = marked.next().map_or(newest, |end| Mark::at(&end));
+        [
+            before.slot(OLDER_MARK as u64).1,
+            newest.slot(NEWER_MARK as u64).1,
+        ]
+        .concat()
     }
+
+    /// The files as they were when the journal ended at this position.
+    fn cut_to(&self, position: Position) -> Files<Vec<u8>> {
+        let mut files = self.files.clone();
+        files.records.split_off(&position.next());
+        files.marks = Mark::at(&self.chain_at(position)).file();
+        files
+    }
+}
+
+/// The number of entries after `from`, up to `to`.
+fn distance(from: Position, to: Position) -> usize {
+    usize::try_from(to.0.saturating_sub(from.0)).unwrap_or(usize::MAX)
 }

@@ -239,7 +239,14 @@ fn a_decision_that_the_protocol_forbids_is_a_violation() {
         };
         replay.entry(hub, at, entry, outcome);
     };
-    recover(&mut bundle, &origin, &config, Loss::Refused, &mut look).unwrap();
+    recover(
+        &mut bundle.files,
+        &origin,
+        &config,
+        Loss::Refused,
+        &mut look,
+    )
+    .unwrap();
     let found = replay.finish();
     let violation = found.violation.expect("a forbidden send");
     assert_eq!(found.exit_code, 1);
@@ -353,7 +360,14 @@ fn twice(journal: &Journal, last: usize) -> [Decisions; 2] {
             first.add(&translate::entry(entry), &translate::decided(at, outcome));
         }
     };
-    recover(&mut bundle, &origin, &config, Loss::Refused, &mut look).unwrap();
+    recover(
+        &mut bundle.files,
+        &origin,
+        &config,
+        Loss::Refused,
+        &mut look,
+    )
+    .unwrap();
     [first, again]
 }
 

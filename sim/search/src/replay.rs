@@ -16,7 +16,7 @@ use chat_types::{Config, Time};
 use sim_judge::Judge;
 use sim_model::history::Observer as _;
 use sim_model::outcome::{
-    BrokenInvariant, JournalRestart, JournalViolation, Notes, PropertyResult, Replayed,
+    BrokenInvariant, JournalRestart, JournalViolation, Notes, PropertyResult, Replayed, Violation,
 };
 use sim_model::plan::Plan;
 use sim_model::server::{self, Decided, ServerRecord};
@@ -155,6 +155,8 @@ struct Replay<'r> {
     show: &'r mut dyn FnMut(&str),
     /// None before the first entry, and if the journal's beginning is missing.
     judge: Option<Judge>,
+    /// Where the judge found a violation.
+    violated: Option<(u64, Time)>,
     began: Time,
     last_at: Time,
     /// Entries since the invariants were checked.
@@ -175,6 +177,7 @@ impl<'r> Replay<'r> {
             followed: options.follow.as_ref().map(Followed::new),
             show,
             judge: None,
+            violated: None,
             began: Time(0),
             last_at: Time(0),
             unchecked: 0,
@@ -259,14 +262,7 @@ impl<'r> Replay<'r> {
             said,
         });
         if judge.violated() {
-            let violations = judge.clone().finish(at).violations;
-            self.found.violation = violations.into_iter().next().map(|mut violation| {
-                violation.at = at.since(self.began);
-                JournalViolation {
-                    position,
-                    violation,
-                }
-            });
+            self.violated = Some((position, at));
         }
     }
 
@@ -299,10 +295,19 @@ impl<'r> Replay<'r> {
     fn finish(self) -> Replayed {
         let mut found = self.found;
         if let Some(judge) = self.judge {
-            let mut judgement = judge.finish(self.last_at);
-            let was_judged = |result: &PropertyResult| result.checks > 0;
-            judgement.properties.retain(|_, result| was_judged(result));
+            let judgement = judge.finish(self.last_at);
             found.properties = judgement.properties;
+            let was_judged = |result: &PropertyResult| result.checks > 0;
+            found.properties.retain(|_, result| was_judged(result));
+            let first = judgement.violations.into_iter().next();
+            found.violation = self.violated.zip(first).map(|((position, at), found)| {
+                let at = at.since(self.began);
+                let violation = Violation { at, ..found };
+                JournalViolation {
+                    position,
+                    violation,
+                }
+            });
         }
         let is_broken =
             found.violation.is_some() || found.broken.is_some() || !found.other_digests.is_empty();

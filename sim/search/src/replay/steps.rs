@@ -10,19 +10,18 @@ use std::sync::Arc;
 
 use chat_core::{Hub, RoomId, UserId};
 use chat_types::{Config, Span, Time};
-use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::draw::{Quantiles, Shape};
 use sim_model::history::{Observer as _, Record, What, Wire};
 use sim_model::plan::{
-    Capacity, Fault, FaultKind, Need, Network, OperatorAct, OperatorVerb, Outage, Plan, ScriptUser,
-    Workload,
+    Capacity, Fault, FaultKind, Need, Network, OperatorAct, OperatorVerb, Outage, Plan,
 };
 use sim_model::protocol::{Agent, CallId, Op, User};
 use sim_model::server::{Act, Caller, Decided, Entry, Handle};
 
 use crate::shrink::record::{Scribe, TrueTo};
 
-/// The time of a request or an answer.
-const TRIP: Span = Span::millis(1);
+/// The time between the last entry before a restart and the crash.
+const BEFORE_CRASH: Span = Span::millis(1);
 
 /// The time between two steps that enter a room, and the least time between two calls.
 const ENTERING: Span = Span::millis(20);
@@ -62,7 +61,7 @@ impl Steps {
     /// Begins before an entry at `at`, whose predecessor left this state; `callers` are the handles
     /// of the calls to come.
     pub(super) fn new(hub: &Hub, at: Time, callers: &BTreeMap<Handle, UserId>) -> Self {
-        let mut entered = entered(hub, callers);
+        let entered = entered(hub, callers);
         let before = Span(ENTERING.0 * (entered.len() as u64 + 1));
         let start = Time(at.0.saturating_sub(before.0));
         let mut steps = Self {
@@ -83,7 +82,7 @@ impl Steps {
             let agent = steps.agent(handle);
             steps.users.insert(user, agent);
         }
-        for (number, (user, op)) in entered.drain(..).enumerate() {
+        for (number, (user, op)) in entered.into_iter().enumerate() {
             let agent = steps.agent_of(user);
             let at = start + Span(ENTERING.0 * number as u64);
             steps.call(at, agent, &op, true);
@@ -131,26 +130,19 @@ impl Steps {
         for (agent, since) in std::mem::take(&mut self.closed) {
             self.disconnected(agent, since, end);
         }
-        let quick = |span: Span| Arc::new(Quantiles::new(Shape::Fixed(span.0)));
+        let at_once = Arc::new(Quantiles::new(Shape::Fixed(1)));
         let plan = Plan {
             duration: end.since(self.start),
             server: self.config,
             network: Network {
-                latency: quick(TRIP),
-                loss: Ratio::NEVER,
-                duplicate: Ratio::NEVER,
-                stream_break: Ratio::NEVER,
                 // Which client has which address cannot be said, but that they share one.
                 addresses: (self.addresses.len() == 1).then_some(1),
+                ..base.network.clone()
             },
             capacity: Capacity {
-                service: quick(Span::micros(1)),
-                commit: quick(Span::micros(1)),
+                service: Arc::clone(&at_once),
+                commit: at_once,
                 ..base.capacity.clone()
-            },
-            workload: Workload::Steps {
-                users: Vec::<ScriptUser>::new(),
-                steps: Vec::new(),
             },
             ..base.clone()
         };
@@ -218,7 +210,7 @@ impl Steps {
     }
 
     fn restarts(&mut self, before: Time, at: Time, config: &Config) {
-        let down_at = (before + TRIP).min(at);
+        let down_at = (before + BEFORE_CRASH).min(at);
         let mut fault = |kind| {
             self.faults.push(Fault {
                 at: down_at.since(self.start),

@@ -10,7 +10,6 @@ use std::path::Path;
 
 use chat_core::{Position, Time};
 use chat_journal::Identity;
-use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
 
 /// The oldest SQLite in which a WAL reset loses nothing (3.51.3).
@@ -74,7 +73,8 @@ impl Database {
             rusqlite::version_number() >= LEAST_SQLITE,
             "the SQLite that is compiled in is too old"
         );
-        let connection = prepared(Connection::open(path)?)?;
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(BUSY)?;
         let synchronous = match durability {
             Durability::Fsync => "FULL",
             Durability::Os => "NORMAL",
@@ -87,10 +87,12 @@ impl Database {
         Ok(Self { connection })
     }
 
-    /// Opens the file read-only, also while the server writes it.
+    /// Opens the file read-only, also while the server writes it. Unlike one for writing, such a
+    /// connection leaves the WAL as it is when it closes.
     pub(super) fn open_to_read(path: &Path) -> Result<Self, DatabaseError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = prepared(Connection::open_with_flags(path, flags)?)?;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY)?;
         Ok(Self { connection })
     }
 
@@ -227,15 +229,6 @@ impl Database {
         let busy: i64 = self.connection.query_row(truncate, [], |row| row.get(0))?;
         Ok(busy == 0)
     }
-}
-
-/// Sets what reading and writing connections have in common.
-fn prepared(connection: Connection) -> Result<Connection, rusqlite::Error> {
-    connection.busy_timeout(BUSY)?;
-    // A connection that closes would write the WAL into the database, as far as the WAL is
-    // readable, and delete it: also after a refusal to start, which must change nothing.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    Ok(connection)
 }
 
 /// Draws the identity of a new journal.

@@ -4,6 +4,7 @@ mod calibrating;
 mod compare;
 mod exhaust;
 mod exploring;
+mod journal;
 mod live_run;
 mod replaying;
 mod scenario_run;

@@ -1,5 +1,5 @@
-//! Runs the simulator against the real server: a short scenario in every protocol. Then it replays
-//! the server's journal.
+//! Runs the simulator against the real server: a short scenario in every protocol, judged by the
+//! server's journal. Then it replays that journal.
 
 use crate::cargo::{Build, Cargo, ended};
 use crate::outcome::Outcome;
@@ -45,7 +45,8 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     let program = program.to_string_lossy();
     let live = PROTOCOLS.map(|protocol| {
         let target = ["--target", server.url(), "--protocol", protocol];
-        [&[SCENARIO][..], &target].concat()
+        let journal = ["--journal", JOURNAL, "--server", &program];
+        [&[SCENARIO][..], &target, &journal].concat()
     });
     let scenario = ["--to-scenario", REPLAYED, "--last", "50", "--quiet"];
     let replay = [&["replay", JOURNAL, "--server", &program][..], &scenario].concat();

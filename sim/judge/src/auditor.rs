@@ -138,7 +138,9 @@ impl Auditor {
                 entry,
                 ticket,
                 said,
-            } => self.committed((position, at), entry, ticket, said),
+            } => {
+                self.committed((position, at), entry, ticket, said);
+            }
             ServerRecord::Answered {
                 at,
                 ticket,
@@ -298,13 +300,14 @@ impl Auditor {
         self.look_for_late(now);
     }
 
-    fn committed(
+    /// Processes one entry. Returns the participants whose inboxes grew.
+    pub(crate) fn committed(
         &mut self,
         (position, at): (u64, Time),
         entry: &Entry,
         ticket: Option<Ticket>,
         said: &Decided,
-    ) {
+    ) -> Vec<User> {
         if position != self.position + 1 {
             let (owed, seen) = (self.position + 1, position);
             self.differ(at, Difference::Position { owed, seen });
@@ -346,7 +349,8 @@ impl Auditor {
             self.pipeline.reads.forget(user);
             self.admission.forget(user);
         }
-        for user in self.model.take_grown() {
+        let grown = self.model.take_grown();
+        for &user in &grown {
             if let Some(check) = self.long_polls.end(user) {
                 self.border.end_wait(at, check);
             }
@@ -355,6 +359,7 @@ impl Auditor {
         if self.pipeline.is_batch_whole() {
             self.notices_leave(at);
         }
+        grown
     }
 
     /// The whole batch is applied: each room's notices go to the streams that are open now, of its

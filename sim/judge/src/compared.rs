@@ -38,6 +38,8 @@ pub(crate) enum Compared {
     Recovered,
     /// A recovery from a damaged journal.
     Damaged,
+    /// A client's answer, for which an entry of the journal was found.
+    Journaled,
     /// `chatroom.found`.
     Found,
     /// `message.received`.

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chat_types::Time;
-use sim_model::protocol::{Notice, Op, Outcome, Refusal, User};
+use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, User};
 use sim_model::server::{Ask, Entry, Gap};
 
 use crate::fact::Fact;
-use crate::model::{Deadline, Event};
+use crate::model::{Deadline, Event, Inbox};
 
 /// Two facts that differ.
 #[derive(Clone, Debug)]
@@ -86,6 +86,12 @@ pub enum Difference {
         owed: u64,
         seen: u64,
     },
+    /// A client's call was accepted, and the journal has no entry with this answer.
+    Unjournaled {
+        user: User,
+        verb: &'static str,
+        said: Answer,
+    },
     /// Two facts from the clients' histories contradict each other.
     Witnessed(Box<[Fact; 2]>),
 }
@@ -124,6 +130,31 @@ pub struct Asked {
     pub caller: Option<User>,
 }
 
+impl InboxPlace {
+    /// What the reader saw at the place of this inbox.
+    #[must_use]
+    pub fn of(inbox: &Inbox, reader: User, seq: u64, seen: Option<Event>) -> Self {
+        let alike = |event: &Event| {
+            let seen = seen.as_ref();
+            seen.is_some_and(|seen| event.room == seen.room && event.what == seen.what)
+        };
+        let is_place = |event: &Event| {
+            let seen = seen.as_ref();
+            seen.is_some_and(|seen| event.room_seq == seen.room_seq)
+        };
+        let mut later = (seq + 1..=inbox.end()).filter_map(|seq| inbox.event(seq));
+        let mut before = (1..seq).rev().filter_map(|seq| inbox.event(seq));
+        Self {
+            reader,
+            seq,
+            owed: inbox.event(seq).map(Arc::clone),
+            skipped: later.any(|event| alike(event) && is_place(event)),
+            repeated: before.any(|event| alike(event)),
+            seen,
+        }
+    }
+}
+
 impl Difference {
     /// The affected participants.
     #[must_use]
@@ -142,6 +173,7 @@ impl Difference {
             | Self::Unasked(Unasked::End(reader)) => BTreeSet::from([*reader]),
             Self::Batch { owed, seen } => owed.iter().chain(seen).filter_map(Turn::user).collect(),
             Self::Late { due, .. } => due.user().into_iter().collect(),
+            Self::Unjournaled { user, .. } => BTreeSet::from([*user]),
             Self::Witnessed(facts) => facts.iter().filter_map(Fact::user).collect(),
             Self::Unasked(_)
             | Self::Size { .. }

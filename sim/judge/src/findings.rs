@@ -85,6 +85,21 @@ impl Findings {
         }
     }
 
+    /// Adds the findings of a second judge of the same run. Comparisons that it left unjudged count
+    /// only where no others were made. Its violations count only if there are no others: they may
+    /// be consequences.
+    pub(crate) fn join(&mut self, other: &mut Self) {
+        for (count, more) in self.counts.iter_mut().zip(other.counts) {
+            if count.checks == 0 {
+                count.unjudged += more.unjudged;
+            }
+            count.checks += more.checks - more.broken;
+        }
+        if !self.is_closed {
+            other.kept.drain(..).for_each(|finding| self.add(finding));
+        }
+    }
+
     /// The number of violations of the property.
     #[must_use]
     pub const fn broken(&self, property: Property) -> u64 {

@@ -12,15 +12,16 @@ use sim_model::server::ServerRecord;
 use crate::auditor::Auditor;
 use crate::counts::Messages;
 use crate::findings::{Findings, Property};
+use crate::model::Model;
+use crate::reconciler::Reconciler;
 use crate::witness::Witness;
 
 /// Judges the records of one run by the plan's properties.
 ///
 /// If the server's own records are known (its journal, its calls and its streams), the auditor
-/// judges the run exactly and completely. A virtual world always has these records. A live server
-/// with an accessible journal would have them too: its run would need [`Judge::new`], and a driver
-/// that observes [`ServerRecord`]s. A live run without a journal is judged by the witness, which
-/// reports only certain violations and counts what it cannot judge.
+/// judges the run exactly and completely. A virtual world always has these records. A live run is
+/// judged by the witness, which reports only certain violations and counts what it cannot judge.
+/// With the journal of its server, a reconciler judges the decisions, and what clients received.
 #[derive(Clone, Debug)]
 pub struct Judge {
     method: Method,
@@ -37,6 +38,17 @@ enum Method {
     Audit(Box<Auditor>),
     /// By the clients' histories alone.
     Witness(Box<Witness>),
+    /// By the clients' histories, and the server's journal after them.
+    Journal(Box<WithJournal>),
+}
+
+/// The two judges of a live run with a journal.
+#[derive(Clone, Debug)]
+struct WithJournal {
+    witness: Witness,
+    /// What the witness found.
+    witnessed: Findings,
+    reconciler: Reconciler,
 }
 
 /// The judgement of a run.
@@ -64,8 +76,13 @@ impl Observer for Judge {
             self.owners.insert(user, record.agent);
         }
         self.messages.record(record);
-        if let Method::Witness(witness) = &mut self.method {
-            witness.record(record, &mut self.findings);
+        match &mut self.method {
+            Method::Audit(_) => {}
+            Method::Witness(witness) => witness.record(record, &mut self.findings),
+            Method::Journal(both) => {
+                both.witness.record(record, &mut both.witnessed);
+                both.reconciler.observe(record);
+            }
         }
     }
 
@@ -82,11 +99,22 @@ impl Observer for Judge {
     }
 
     fn observe_server(&mut self, record: &ServerRecord<'_>) {
-        if let Method::Audit(auditor) = &mut self.method
-            && !self.findings.is_closed()
-        {
-            auditor.record(record);
-            take_found(auditor, &mut self.findings);
+        if self.findings.is_closed() {
+            return;
+        }
+        let found = match &mut self.method {
+            Method::Witness(_) => None,
+            Method::Audit(auditor) => {
+                auditor.record(record);
+                auditor.take_found()
+            }
+            Method::Journal(both) => {
+                both.reconciler.record(record);
+                both.reconciler.take_found()
+            }
+        };
+        if let Some(found) = found {
+            self.findings.add(found);
         }
     }
 }
@@ -103,6 +131,18 @@ impl Judge {
     #[must_use]
     pub fn live(plan: &Plan) -> Self {
         Self::by(Method::Witness(Box::new(Witness::new(plan))), plan)
+    }
+
+    /// A judge of a live run that began at this instant of the server's clock. After the run it
+    /// observes the entries of the server's journal.
+    #[must_use]
+    pub fn with_journal(plan: &Plan, began: Time) -> Self {
+        let both = WithJournal {
+            witness: Witness::new(plan),
+            witnessed: Findings::new(plan),
+            reconciler: Reconciler::new(plan, began),
+        };
+        Self::by(Method::Journal(Box::new(both)), plan)
     }
 
     fn by(method: Method, plan: &Plan) -> Self {
@@ -123,7 +163,7 @@ impl Judge {
     /// Ends the judgement of a run that ended at `now`.
     #[must_use]
     pub fn finish(mut self, now: Time) -> Judgement {
-        let mut overtaken: BTreeMap<Agent, u64> = BTreeMap::new();
+        let mut model = None;
         match &mut self.method {
             Method::Witness(witness) => witness.finish(&mut self.findings),
             Method::Audit(auditor) => {
@@ -132,12 +172,23 @@ impl Judge {
                     take_found(auditor, &mut self.findings);
                 }
                 auditor.count(&mut self.findings);
-                for (user, times) in auditor.model().overtaken() {
-                    if let Some(agent) = self.owners.get(user) {
-                        let most = overtaken.entry(*agent).or_default();
-                        *most = (*most).max(*times);
-                    }
+                model = Some(auditor.model());
+            }
+            Method::Journal(both) => {
+                both.reconciler.finish(&mut self.findings);
+                if let Some(found) = both.reconciler.take_found() {
+                    self.findings.add(found);
                 }
+                both.witness.finish(&mut both.witnessed);
+                self.findings.join(&mut both.witnessed);
+                model = Some(both.reconciler.model());
+            }
+        }
+        let mut overtaken: BTreeMap<Agent, u64> = BTreeMap::new();
+        for (user, times) in model.into_iter().flat_map(Model::overtaken) {
+            if let Some(agent) = self.owners.get(user) {
+                let most = overtaken.entry(*agent).or_default();
+                *most = (*most).max(*times);
             }
         }
         let mut counts = self.messages.finish();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chat_types::Span;
+use chat_types::{Span, Time};
 use sim_model::history::{Observer, Record, Wire, WorldRecord};
 use sim_model::outcome::{
     Counts, PropertyResult, Ran, Stuck, Tally, ThresholdResult, Timeline, Violation,
@@ -64,6 +64,16 @@ impl<'o> Jury<'o> {
     /// The jury of a run on a live server, whose journal is unknown.
     pub fn live(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
         Self::by(Judge::live(plan), also)
+    }
+
+    /// The jury of a run on a live server, which began at this instant of the server's clock. The
+    /// server's journal follows after the run.
+    pub fn with_journal(
+        plan: &Plan,
+        began: Time,
+        also: Option<&'o mut (dyn Observer + '_)>,
+    ) -> Self {
+        Self::by(Judge::with_journal(plan, began), also)
     }
 
     fn by(judge: Judge, also: Option<&'o mut (dyn Observer + '_)>) -> Self {

@@ -3,8 +3,9 @@
 //!
 //! The [`Judge`] observes a run. Its auditor feeds the reference model with the committed entries,
 //! and compares the expected with the server's decisions and with everything that left the server.
-//! A difference is a violation of the property whose rule it breaks. For a live server without a
-//! journal, a witness judges only what the clients' histories prove.
+//! A difference is a violation of the property whose rule it breaks. For a live server, a witness
+//! judges what the clients' histories prove; with the server's journal, a reconciler compares them
+//! with the reference model.
 //!
 //! The [`Jury`] combines a judge with [`Metrics`](metrics::Metrics): their results are the run's
 //! [`SeedOutcome`].
@@ -20,6 +21,7 @@ mod jury;
 pub mod metrics;
 pub mod model;
 pub mod properties;
+mod reconciler;
 mod sentence;
 mod stuck;
 mod witness;

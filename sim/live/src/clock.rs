@@ -24,6 +24,11 @@ impl Clock {
         }
     }
 
+    /// The beginning, by the machine's clock.
+    pub(super) const fn began(&self) -> Time {
+        Time(self.epoch)
+    }
+
     /// The time since the beginning.
     pub(super) fn now(&self) -> Time {
         Time(micros(self.began.elapsed()))

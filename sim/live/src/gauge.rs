@@ -11,8 +11,8 @@ use sim_judge::metrics::distribution::Distribution;
 use sim_judge::metrics::pace::{Calls, Pace};
 use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
 use sim_model::outcome::{LiveNow, MetricResult, Requests, Starts};
-use sim_model::plan::Plan;
 use sim_model::protocol::Op;
+use sim_model::server::ServerRecord;
 
 /// An arrival that starts this much later than planned, in microseconds, counts as late.
 const LATE: u64 = 10_000;
@@ -40,9 +40,9 @@ pub(super) struct Gauge<'o> {
 const TELL_EVERY: Span = Span::millis(200);
 
 impl<'o> Gauge<'o> {
-    pub(super) fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+    pub(super) fn new(jury: Jury<'o>) -> Self {
         Self {
-            jury: Jury::live(plan, also),
+            jury,
             sightings: Sightings::new(),
             uncorrected: Metrics::new(),
             delay: Distribution::new(),
@@ -156,5 +156,9 @@ impl Observer for Gauge<'_> {
 
     fn observe_wire(&mut self, wire: &Wire<'_>) {
         self.jury.observe_wire(wire);
+    }
+
+    fn observe_server(&mut self, record: &ServerRecord<'_>) {
+        self.jury.observe_server(record);
     }
 }

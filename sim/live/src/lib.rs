@@ -44,7 +44,7 @@ use std::sync::Arc;
 
 use chat_types::{Config, Time};
 
-use sim_judge::SeedOutcome;
+use sim_judge::{Jury, SeedOutcome};
 use sim_model::history::Observer;
 use sim_model::outcome::{LiveResult, Progress};
 use sim_model::plan::{Plan, Workload};
@@ -81,7 +81,10 @@ pub struct Options {
     pub server: Config,
 }
 
-/// Why a live run cannot start.
+/// Reports the entries of the server's journal, and returns their number.
+pub type Journal<'j> = dyn Fn(&mut dyn Observer) -> Result<u64, String> + Sync + 'j;
+
+/// Why a live run cannot start, or cannot be judged.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum LiveError {
@@ -104,6 +107,8 @@ pub enum LiveError {
         target: String,
         lacking: Vec<String>,
     },
+    #[error("the run cannot be judged by the server's journal: {0}")]
+    Journal(String),
     #[error("this machine cannot run it: {0}")]
     Machine(#[from] std::io::Error),
 }
@@ -183,28 +188,38 @@ fn most_files() -> u64 {
     rlimit::increase_nofile_limit(u64::MAX).unwrap_or(1_024)
 }
 
-/// Runs one seed to its end, and unregisters all users.
+/// Runs one seed to its end, and unregisters all users. Then, with the server's journal, judges the
+/// run by it.
 ///
 /// # Errors
-/// The machine has no threads for the run.
+/// The machine has no threads for the run, or the journal cannot be read.
 pub fn run(
     ready: &Ready,
     seed: u64,
     progress: &Progress,
+    journal: Option<&Journal<'_>>,
     also: Option<&mut (dyn Observer + '_)>,
 ) -> Result<LiveOutcome, LiveError> {
     let plan = &ready.prepared.plan;
     let files = most_files();
     let (pool, clock) = pool(&ready.options)?;
     let suffix = pool.net.writer.names.suffix().to_owned();
-    let gauge = Gauge::new(plan, also);
+    let jury = match journal {
+        Some(_) => Jury::with_journal(plan, clock.began(), also),
+        None => Jury::live(plan, also),
+    };
+    let gauge = Gauge::new(jury);
     let mut crowd = Crowd::new(plan, seed, (pool, clock), gauge, progress);
     let most = files.saturating_sub(OTHER_FILES) / 2;
     crowd.limit_clients(usize::try_from(most).unwrap_or(usize::MAX));
     crowd.run();
     let now = clock.now();
     leave::leave(&mut crowd.pool, &mut crowd.clients);
-    let live = live_result(ready, &crowd, suffix, now);
+    let mut live = live_result(ready, &crowd, suffix, now);
+    if let Some(journal) = journal {
+        let entries = journal(&mut crowd.gauge).map_err(LiveError::Journal)?;
+        live.journal_entries = Some(entries);
+    }
     Ok(LiveOutcome {
         outcome: outcome(plan, seed, crowd, now),
         live,
@@ -222,6 +237,7 @@ fn live_result(ready: &Ready, crowd: &Crowd<'_, '_>, suffix: String, now: Time) 
         protocol: options.protocol.name(),
         rate_scale: options.scale.as_f64(),
         suffix,
+        journal_entries: None,
         starts: gauge.starts,
         requests: gauge.requests,
         offered_per_second: offered,

@@ -14,7 +14,7 @@ use sim_model::names::REJECTS;
 use sim_model::protocol::{Room, Shown, User};
 
 /// The first number for ids without a number.
-const OTHERS: u32 = 1 << 31;
+const OTHERS: u32 = User::FIRST_OTHER;
 
 /// The largest number of unknown codes that are remembered.
 const MOST_CODES: usize = 256;

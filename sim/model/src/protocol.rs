@@ -28,6 +28,17 @@ pub struct Agent(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct User(pub u32);
 
+impl User {
+    /// The first number of participants with other ids: a live driver numbers them itself.
+    pub const FIRST_OTHER: u32 = 1 << 31;
+
+    /// Whether the number is the server's.
+    #[must_use]
+    pub const fn is_numbered(self) -> bool {
+        self.0 < Self::FIRST_OTHER
+    }
+}
+
 impl fmt::Display for User {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "user_{}", self.0)

@@ -25,6 +25,9 @@ pub(super) fn about(live: &LiveResult) -> Vec<Line> {
         where_to += &format!(", arrivals × {}", figure(live.rate_scale));
     }
     where_to += &format!("; names end in {}", live.suffix);
+    if let Some(entries) = live.journal_entries {
+        where_to += &format!("; judged by {} entries of its journal", count(entries));
+    }
     let mut lines = paragraph("", &where_to, 0);
     for (label, items) in [
         ("ignored", &live.ignored),
@@ -75,6 +78,12 @@ pub(super) fn facts(live: &LiveResult) -> Vec<(&'static str, String)> {
     ];
     for (name, items) in [("Ignored", &live.ignored), ("Lacks", &live.lacking)] {
         facts.push((name, items.join(", ")));
+    }
+    if let Some(entries) = live.journal_entries {
+        facts.push((
+            "Journal",
+            format!("judged by its {} entries", count(entries)),
+        ));
     }
     facts.push(("Notes", live.remarks.join("; ")));
     facts

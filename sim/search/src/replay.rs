@@ -14,7 +14,7 @@ use chat_core::{Caller, Entry, Hub, Reject, Reply};
 use chat_journal::{Bundle, Checkpoint, Loss, RecoveryError, recover};
 use chat_types::{Config, Time};
 use sim_judge::Judge;
-use sim_model::history::Observer as _;
+use sim_model::history::Observer;
 use sim_model::outcome::{
     BrokenInvariant, JournalRestart, JournalViolation, Notes, PropertyResult, Replayed, Violation,
 };
@@ -63,6 +63,35 @@ pub fn replay(
         .warnings
         .extend(recovered.warnings.iter().map(ToString::to_string));
     Ok(found)
+}
+
+/// Reports the entries of a whole journal to an observer, and returns their number; none if the
+/// journal's first records are gone, which the reference model would need.
+///
+/// # Errors
+/// The journal is incomplete or damaged.
+pub fn observe(
+    bundle: &mut Bundle<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Option<u64>, RecoveryError<Infallible>> {
+    let (origin, config) = (bundle.origin, Config::default());
+    let mut is_whole = false;
+    let mut look = |hub: &Hub, at: Time, entry: &Entry, outcome: &Result<Reply, Reject>| {
+        let position = hub.position().0;
+        is_whole |= position == 1 && matches!(entry, Entry::Started { .. });
+        if is_whole {
+            observer.observe_server(&ServerRecord::Committed {
+                position,
+                at,
+                entry: &translate::entry(entry),
+                ticket: None,
+                said: &translate::decided(at, outcome),
+            });
+        }
+    };
+    let (files, loss) = (&mut bundle.files, Loss::Refused);
+    let recovered = recover(files, &origin, &config, loss, &mut look)?;
+    Ok(is_whole.then(|| recovered.hub.position().0))
 }
 
 /// The last calls of a journal, up to the position `until`, as a scenario in the steps form.

@@ -1,5 +1,6 @@
 //! The arguments of a run for a live server.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use chat_types::Config;
@@ -43,6 +44,22 @@ pub struct LiveArgs {
     /// Find the highest rate at which it still passes
     #[arg(long, requires = "target", help_heading = "Live servers")]
     pub stages: bool,
+    /// Judge by the server's journal in this folder, too
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "target",
+        help_heading = "Live servers"
+    )]
+    pub journal: Option<PathBuf>,
+    /// The server's program, which reads that folder
+    #[arg(
+        long,
+        value_name = "PROGRAM",
+        requires = "journal",
+        help_heading = "Live servers"
+    )]
+    pub server: Option<PathBuf>,
     /// A limit the server was started with: turn_limit=none
     #[arg(
         long = "limit",
@@ -114,6 +131,11 @@ impl LiveArgs {
         }
         if let Some(scale) = self.rate_scale {
             words += &format!(" --rate-scale {scale}");
+        }
+        for (flag, path) in [("journal", &self.journal), ("server", &self.server)] {
+            if let Some(path) = path {
+                words += &format!(" --{flag} {}", path.display());
+            }
         }
         for limit in &self.limits {
             words += &format!(" --limit {}", limit.text);

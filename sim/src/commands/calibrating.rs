@@ -106,7 +106,7 @@ fn both(
 ) -> Result<AtScale, Problem> {
     let ready = sim_live::ready(plan, options).map_err(|error| unjudged(&error))?;
     let began = (console.clock)();
-    let outcome = watched(&ready, seed, None, began, console);
+    let outcome = watched(&ready, seed, (None, None), began, console);
     let LiveOutcome { outcome, live } = outcome.map_err(|error| unjudged(&error))?;
     let wall = (console.clock)().saturating_sub(began);
     let result = of_one_seed(outcome).finish(ready.plan(), wall).result;

@@ -6,9 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use super::scenario_run::{TraceFile, close_trace, look, open_trace};
-use super::{Console, UNJUDGED, WRONG};
+use super::{Console, UNJUDGED, WRONG, journal};
 use crate::cli::RunArgs;
-use sim_live::{LiveError, LiveOutcome, Options, RateScale, Ready};
+use sim_live::{Journal, LiveError, LiveOutcome, Options, RateScale, Ready};
+use sim_model::history::Observer;
 use sim_model::outcome::{LiveResult, Progress, Repro, RunResult, StageResult, Verdict};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
@@ -56,11 +57,18 @@ fn once(
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     let ready = sim_live::ready(plan, options).map_err(|error| unjudged(&error))?;
+    let entries = |observer: &mut dyn Observer| match &arguments.live.journal {
+        Some(folder) => journal::observe(folder, arguments.live.server.as_deref(), observer),
+        None => Ok(0),
+    };
+    // A journal that cannot be read is found before the run.
+    entries(&mut None::<&mut dyn Observer>).map_err(|why| (UNJUDGED, why))?;
     let trace = open_trace(arguments).map_err(|problem| (WRONG, problem))?;
     let trace = trace.map(Mutex::new);
     let seed = arguments.seed.unwrap_or(plan.seed);
     let began = (console.clock)();
-    let outcome = watched(&ready, seed, trace.as_ref(), began, console);
+    let journal = arguments.live.journal.as_ref().map(|_| &entries as _);
+    let outcome = watched(&ready, seed, (journal, trace.as_ref()), began, console);
     let LiveOutcome { outcome, live } = outcome.map_err(|error| unjudged(&error))?;
     let wall = (console.clock)().saturating_sub(began);
     close_trace(arguments, trace).map_err(|problem| (WRONG, problem))?;
@@ -88,17 +96,17 @@ fn once(
 pub(super) fn watched(
     ready: &Ready,
     seed: u64,
-    trace: Option<&Mutex<TraceFile>>,
+    (journal, trace): (Option<&Journal<'_>>, Option<&Mutex<TraceFile>>),
     began: Duration,
     console: &mut Console<'_>,
 ) -> Result<LiveOutcome, LiveError> {
     let (progress, here) = (Progress::default(), thread::current());
     let run = || {
         let outcome = match trace {
-            None => sim_live::run(ready, seed, &progress, None),
+            None => sim_live::run(ready, seed, &progress, journal, None),
             Some(trace) => {
                 let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
-                sim_live::run(ready, seed, &progress, Some(&mut *trace))
+                sim_live::run(ready, seed, &progress, journal, Some(&mut *trace))
             }
         };
         here.unpark();

@@ -1,21 +1,13 @@
 //! `sim replay`: the journal of a real server.
 
-use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
 use chat_journal::Bundle;
 use sim_report::{Detail, View};
 use sim_search::replay::{ReplayOptions, replay, to_scenario};
 
-use super::{Console, WRONG, is_stdout, prepare_files};
+use super::{Console, WRONG, is_stdout, journal, prepare_files};
 use crate::VERSION;
 use crate::cli::ReplayArgs;
 use crate::output;
-
-/// The server's program.
-const SERVER: &str = "talking-stick";
 
 /// Replays a journal, and returns the exit code.
 pub(super) fn run(arguments: &ReplayArgs, console: &mut Console<'_>) -> u8 {
@@ -33,7 +25,7 @@ pub(super) fn run(arguments: &ReplayArgs, console: &mut Console<'_>) -> u8 {
 
 fn judged(arguments: &ReplayArgs, console: &mut Console<'_>) -> Result<u8, String> {
     let name = arguments.journal.display();
-    let bytes = read(arguments)?;
+    let bytes = journal::read(&arguments.journal, arguments.server.as_deref())?;
     let mut bundle = Bundle::read(&bytes).map_err(|error| format!("{name}: {error}"))?;
     let options = ReplayOptions {
         until: arguments.until,
@@ -85,41 +77,4 @@ fn judged(arguments: &ReplayArgs, console: &mut Console<'_>) -> Result<u8, Strin
         }
     }
     Ok(found.exit_code)
-}
-
-/// The bytes of the file, or of the journal in the folder.
-fn read(arguments: &ReplayArgs) -> Result<Vec<u8>, String> {
-    let path = &arguments.journal;
-    if !path.is_dir() {
-        return fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
-    }
-    let program = arguments.server.clone().unwrap_or_else(beside);
-    let output = Command::new(&program)
-        .arg("records")
-        .arg("--data")
-        .arg(path)
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output();
-    let output = output.map_err(|error| {
-        format!(
-            "{}: {error}: a folder is read by the server's program; --server names it, or write a \
-             file with `talking-stick records --data {}` and replay that",
-            program.display(),
-            path.display()
-        )
-    })?;
-    match output.status.success() {
-        true => Ok(output.stdout),
-        false => Err(format!("{} could not be read", path.display())),
-    }
-}
-
-/// The server's program beside this one, or an installed one.
-fn beside() -> PathBuf {
-    let here = env::current_exe().ok();
-    let beside = here.as_deref().and_then(Path::parent);
-    let beside = beside.map(|folder| folder.join(SERVER));
-    let found = beside.filter(|path| path.is_file());
-    found.unwrap_or_else(|| PathBuf::from(SERVER))
 }

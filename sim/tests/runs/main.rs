@@ -5,5 +5,6 @@ mod compare;
 mod exhaust;
 mod explore;
 mod guided;
+mod journal;
 mod shrink;
 mod witness;

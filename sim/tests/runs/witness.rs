@@ -34,7 +34,7 @@ fn witnessed(plan: &Plan, seed: u64) -> Option<Judgement> {
 }
 
 /// The shipped scenarios without the two with many thousand users.
-fn shipped() -> Vec<Plan> {
+pub(super) fn shipped() -> Vec<Plan> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
     let mut plans = Vec::new();
     for folder in [folder.join("regressions"), folder] {

@@ -1,7 +1,5 @@
 //! Pages of inboxes, by a check or on a stream, compared with what the model's inbox holds.
 
-use std::sync::Arc;
-
 use chat_types::{Span, Time};
 use sim_model::protocol::{Answer, CHECK_MAX, Notice, Outcome, PUSH_MAX, Refusal, Saw, User};
 use sim_model::server::{Page, Ticket};
@@ -226,7 +224,7 @@ fn differs(
             let seq = o.or(s).map_or(0, |event| event.0);
             let as_event = |event: &(u64, Time, Saw<'_>)| Event::of(&event.2, event.1);
             let seen = s.and_then(as_event);
-            return event_differs(inbox, reader, seq, seen);
+            return Difference::Event(InboxPlace::of(inbox, reader, seq, seen));
         }
     }
     Difference::Reach {
@@ -235,27 +233,4 @@ fn differs(
         owed: (after, owed.cursor, owed.more),
         seen: (after, seen.cursor, seen.more),
     }
-}
-
-fn event_differs(inbox: &Inbox, reader: User, seq: u64, seen: Option<Event>) -> Difference {
-    let owed = inbox.event(seq).map(Arc::clone);
-    let alike = |event: &Event, seen: &Event| event.room == seen.room && event.what == seen.what;
-    let skipped = seen.as_ref().is_some_and(|seen| {
-        let later = (seq + 1..=inbox.end()).filter_map(|seq| inbox.event(seq));
-        later
-            .into_iter()
-            .any(|event| alike(event, seen) && event.room_seq == seen.room_seq)
-    });
-    let repeated = seen.as_ref().is_some_and(|seen| {
-        let before = (1..seq).rev().filter_map(|seq| inbox.event(seq));
-        before.into_iter().any(|event| alike(event, seen))
-    });
-    Difference::Event(InboxPlace {
-        reader,
-        seq,
-        owed,
-        seen,
-        skipped,
-        repeated,
-    })
 }

@@ -99,6 +99,16 @@ impl Inbox {
         page
     }
 
+    /// Whether a page can show this gap now: no event in it is kept, and its rooms are
+    /// the same.
+    #[must_use]
+    pub fn has_gap(&self, reader: User, gap: &Gap) -> bool {
+        let next = self.behind(gap.from - 1).next();
+        next.is_none_or(|one| one.0 > gap.to)
+            && self.end >= gap.to
+            && self.lost.gap(reader, gap.from, gap.to).rooms == gap.rooms
+    }
+
     /// The gap between two positions, if there is one. // 12.6
     fn gap(&self, reader: User, before: u64, behind: u64) -> Option<Gap> {
         let (from, to) = (before + 1, behind - 1);

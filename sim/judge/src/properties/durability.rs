@@ -8,7 +8,7 @@ use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::Durability,
-    counts: &[Compared::Recovered, Compared::Damaged],
+    counts: &[Compared::Recovered, Compared::Damaged, Compared::Journaled],
     breaks: |difference, _| {
         matches!(
             difference,
@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
                 | Difference::Position { .. }
                 | Difference::Redecided { .. }
                 | Difference::Damaged { .. }
+                | Difference::Unjournaled { .. }
         ) || matches!(
             difference,
             Difference::Answer { owed: Err(owed), said: Ok(_), .. }

@@ -1,8 +1,6 @@
 //! Differences: the protocol's expectation, and the observation.
 
-use std::sync::Arc;
-
-use sim_model::protocol::User;
+use sim_model::protocol::{Refusal, User};
 use sim_model::server::{Ask, Entry};
 
 use super::facts::{By, Names};
@@ -67,26 +65,34 @@ impl Tell for Difference {
             Self::Kept { what, owed, size } => {
                 tell!(to; "the size of ", what, " should be ", owed, "; it is ", size);
             }
-            Self::Position { owed, seen } => tell!(
-                to; "the journal's next position should be ", owed, "; it is ", seen
-            ),
-            Self::Redecided {
-                position,
-                before,
-                after,
-            } => {
-                tell!(to; "entry ", position, " of the journal was ", before);
-                tell!(to; "; the replay after the crash was ", after);
-            }
-            Self::Damaged { damage, owed, seen } => damaged(damage, *owed, *seen, to),
+            Self::Position { .. }
+            | Self::Redecided { .. }
+            | Self::Damaged { .. }
+            | Self::Unjournaled { .. } => journal(self, to),
             Self::Witnessed(facts) => tell!(to; facts[0], ", but ", facts[1]),
         }
     }
 }
 
-fn damaged(damage: &Arc<str>, owed: u64, seen: u64, to: &mut Sentence) {
-    tell!(to; "a start from a journal with the damage ", damage, " should be refused");
-    tell!(to; ", or give the state ", owed, "; it gave ", seen);
+/// Differences of the journal.
+fn journal(difference: &Difference, to: &mut Sentence) {
+    if let Difference::Position { owed, seen } = difference {
+        tell!(to; "the journal's next position should be ", owed, "; it is ", seen);
+    } else if let Difference::Redecided {
+        position,
+        before,
+        after,
+    } = difference
+    {
+        tell!(to; "entry ", position, " of the journal was ", before);
+        tell!(to; "; the replay after the crash was ", after);
+    } else if let Difference::Damaged { damage, owed, seen } = difference {
+        tell!(to; "a start from a journal with the damage ", damage, " should be refused");
+        tell!(to; ", or give the state ", owed, "; it gave ", seen);
+    } else if let Difference::Unjournaled { user, verb, said } = difference {
+        tell!(to; user, "'s ", *verb, " was ", Ok::<_, Refusal>(said.clone()));
+        tell!(to; ", and no entry of the journal has this answer");
+    }
 }
 
 impl Tell for Decision {

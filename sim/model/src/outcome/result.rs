@@ -76,6 +76,9 @@ pub struct LiveResult {
     pub rate_scale: f64,
     /// The suffix of this run's names of rooms and users.
     pub suffix: String,
+    /// The number of entries in the server's journal, if the run was judged by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journal_entries: Option<u64>,
     /// The number of users that were planned, that started, that started late, and that never
     /// started.
     pub starts: Starts,

@@ -1,0 +1,433 @@
+//! Judges a live run by the journal of its server: the auditor judges each decision, and what
+//! clients received is compared with what the model owes them.
+//!
+//! The journal is read after the run. Until then the reconciler keeps what clients received. It
+//! judges by four rules:
+//!
+//! - An event is the model's at the same place of the same inbox.
+//! - A gap is one that the model's inbox had at some entry.
+//! - The answer to an accepted command is that of an entry. Clients' request keys are not in a
+//!   journal, so the entries of one participant and verb are searched for an equal answer.
+//! - A check that found nothing more had read every event of an entry that precedes one which any
+//!   client knew before the check was sent.
+//!
+//! The instants of reads and of refusals before the journal are in no journal: these are not judged.
+//! Nor are clients whose handle came to belong to another participant, which a late attempt of a
+//! registration can cause: the client does not know which of the two it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use chat_types::Time;
+use sim_model::history::{Record, What};
+use sim_model::plan::Plan;
+use sim_model::protocol::{Answer, Op, Outcome, Saw, User};
+use sim_model::server::{Entry, Gap, Handle, ServerRecord};
+
+use crate::auditor::Auditor;
+use crate::compared::{Compared, Tally};
+use crate::difference::{Difference, InboxPlace};
+use crate::findings::{Finding, Findings, Property};
+use crate::model::{self, Event, Model};
+use crate::properties;
+
+/// Compares the histories of a run's clients with the journal of their server.
+#[derive(Clone, Debug)]
+pub(crate) struct Reconciler {
+    auditor: Auditor,
+    /// The beginning of the run, by the server's clock.
+    began: Time,
+    clients: BTreeMap<User, Client>,
+    /// When a client knew an entry, by an answer or an event: the instant, and the position.
+    known: Vec<(Time, u64)>,
+    /// The latest participant of each handle, and the participants of handles that had several.
+    handles: BTreeMap<Handle, User>,
+    ambiguous: BTreeSet<User>,
+    tally: Tally,
+    /// Answers whose instants are in no journal.
+    unjudged: u64,
+    found: Option<Finding>,
+}
+
+/// What the client of one participant received, and is not yet compared.
+#[derive(Clone, Debug, Default)]
+struct Client {
+    /// The events by their places in the inbox.
+    events: BTreeMap<u64, (Time, Event)>,
+    gaps: Vec<(Time, Gap)>,
+    /// The answers to accepted commands.
+    answers: Vec<(Time, &'static str, Answer)>,
+    /// The latest check that found nothing more: when it was sent, and the end of its page.
+    drained: Option<(Time, u64)>,
+    /// The place up to which the model's inbox was compared.
+    compared: u64,
+    /// The first event behind the page of that check, and the position of its entry.
+    unread: Option<(u64, InboxPlace)>,
+    /// The first difference.
+    differs: Option<Finding>,
+}
+
+impl Reconciler {
+    pub(crate) fn new(plan: &Plan, began: Time) -> Self {
+        let mut auditor = Auditor::new(plan);
+        // What a running server owes by when is not judged: calls are not in the journal.
+        auditor.record(&ServerRecord::Crashed { at: Time(0) });
+        Self {
+            auditor,
+            began,
+            clients: BTreeMap::new(),
+            known: Vec::new(),
+            handles: BTreeMap::new(),
+            ambiguous: BTreeSet::new(),
+            tally: Tally::default(),
+            unjudged: 0,
+            found: None,
+        }
+    }
+
+    pub(crate) const fn model(&self) -> &Model {
+        self.auditor.model()
+    }
+
+    /// Keeps what a client received.
+    pub(crate) fn observe(&mut self, record: &Record<'_>) {
+        let Some(user) = record.user else { return };
+        match record.what {
+            What::Answered {
+                op,
+                called_at,
+                outcome,
+                ..
+            } => self.answered(record.at, user, (op, called_at), outcome),
+            What::Received { seq, saw, .. } if user.is_numbered() => {
+                self.received(record.at, user, seq, saw);
+            }
+            What::Received { .. } => self.unjudged += 1,
+            What::Called { .. }
+            | What::Retried { .. }
+            | What::AnsweredAgain { .. }
+            | What::Abandoned { .. }
+            | What::StreamOpened
+            | What::StreamClosed
+            | What::Forgot
+            | What::Vanished
+            | What::Finished
+            | What::Drained
+            | What::Stuck { .. } => {}
+        }
+    }
+
+    fn answered(&mut self, at: Time, user: User, (op, called_at): (&Op, Time), outcome: &Outcome) {
+        let client = self.clients.entry(user).or_default();
+        match outcome {
+            Ok(Answer::Read {
+                cursor,
+                more: false,
+                ..
+            }) => {
+                let latest = client.drained.is_none_or(|(before, _)| before <= called_at);
+                if latest {
+                    client.drained = Some((called_at, *cursor));
+                }
+            }
+            Ok(Answer::Read { .. }) => {}
+            Ok(answer) if is_decided(answer) && user.is_numbered() => {
+                client.answers.push((at, op.verb(), answer.clone()));
+            }
+            Ok(_) | Err(_) => self.unjudged += 1,
+        }
+    }
+
+    fn received(&mut self, at: Time, user: User, seq: u64, saw: &Saw<'_>) {
+        let client = self.clients.entry(user).or_default();
+        if let Saw::Gap {
+            from, to, rooms, ..
+        } = *saw
+        {
+            let gap = Gap {
+                from,
+                to,
+                rooms: rooms.to_vec(),
+                rooms_omitted: false,
+            };
+            client.gaps.push((at, gap));
+        } else if let Some(mut event) = Event::of(saw, at) {
+            if let model::What::Found { pair } = &mut event.what {
+                pair[0] = user;
+            }
+            client.events.entry(seq).or_insert((at, event));
+        }
+    }
+
+    /// Compares what clients received with an entry of the journal.
+    pub(crate) fn record(&mut self, record: &ServerRecord<'_>) {
+        let ServerRecord::Committed {
+            position,
+            at,
+            entry,
+            said,
+            ..
+        } = *record
+        else {
+            return;
+        };
+        let before = self.caller(entry);
+        let grown = self.auditor.committed((position, at), entry, None, said);
+        if let Some(mut found) = self.auditor.take_found() {
+            found.at = Time(found.at.since(self.began).0);
+            self.found = Some(found);
+            return;
+        }
+        let caller = self.caller(entry).or(before);
+        if let (Entry::Call { op, .. }, Ok(said)) = (entry, &said.outcome)
+            && let Some(user) = caller
+            && let Some(client) = self.clients.get_mut(&user)
+        {
+            let mut answers = client.answers.iter();
+            let equal = answers.position(|one| one.1 == op.verb() && is_equal(said, &one.2));
+            if let Some(index) = equal {
+                let (answered_at, ..) = client.answers.remove(index);
+                self.known.push((answered_at, position));
+                self.tally.add(Compared::Journaled);
+            }
+        }
+        // What a reader acknowledges changes its gaps.
+        let reader = if let Entry::Read { user, .. } = entry {
+            Some(*user)
+        } else {
+            None
+        };
+        for user in grown.into_iter().chain(reader) {
+            self.compare(user, position);
+        }
+    }
+
+    /// The participant that the entry's handle belongs to now.
+    fn caller(&mut self, entry: &Entry) -> Option<User> {
+        let Entry::Call { caller, .. } = entry else {
+            return None;
+        };
+        let handle = caller.handle();
+        let user = self.auditor.model().user_of(handle)?;
+        if let Some(before) = self.handles.insert(handle, user).filter(|one| *one != user) {
+            self.ambiguous.extend([before, user]);
+        }
+        Some(user)
+    }
+
+    /// Compares a client's events and gaps with the participant's inbox.
+    fn compare(&mut self, user: User, position: u64) {
+        let Some(client) = self.clients.get_mut(&user) else {
+            return;
+        };
+        let Some(inbox) = self.auditor.model().inbox(user) else {
+            return;
+        };
+        let gaps = client.gaps.len();
+        client.gaps.retain(|(_, gap)| !inbox.has_gap(user, gap));
+        for _ in client.gaps.len()..gaps {
+            self.tally.add(Compared::Gap);
+        }
+        let began = self.began;
+        let place = |seq, seen| {
+            let mut place = InboxPlace::of(inbox, user, seq, seen);
+            place.owed = place.owed.map(|owed| {
+                Arc::new(Event {
+                    at: Time(owed.at.since(began).0),
+                    ..Event::clone(&owed)
+                })
+            });
+            place
+        };
+        for seq in client.compared + 1..=inbox.end() {
+            let owed = inbox.event(seq);
+            if let Some((received_at, seen)) = client.events.remove(&seq) {
+                let saw = seen.seen_by(user);
+                self.known.push((received_at, position));
+                self.tally.add(Compared::Answer);
+                if let Some(kind) = Compared::saw(&saw) {
+                    self.tally.add(kind);
+                }
+                if !owed.is_some_and(|owed| is_as(&owed.seen_by(user), &saw)) {
+                    let difference = Difference::Event(place(seq, Some(seen)));
+                    let finding = finding(self.auditor.model(), received_at, difference);
+                    client.differs.get_or_insert(finding);
+                }
+            } else if client.drained.is_some_and(|(_, cursor)| cursor < seq) && owed.is_some() {
+                let unread = || (position, place(seq, None));
+                client.unread.get_or_insert_with(unread);
+            }
+        }
+        client.compared = inbox.end();
+    }
+
+    /// The journal is read to its end: what is left has no equal in it.
+    pub(crate) fn finish(&mut self, findings: &mut Findings) {
+        let model = self.auditor.model();
+        let known = Known::new(std::mem::take(&mut self.known));
+        let mut found = Vec::new();
+        for (reader, client) in std::mem::take(&mut self.clients) {
+            let gaps = client.gaps.into_iter().map(|(at, seen)| {
+                let (owed, seen) = (None, Some(seen));
+                (at, Difference::Gap { reader, owed, seen })
+            });
+            let answers = client.answers.into_iter().map(|(at, verb, said)| {
+                let user = reader;
+                (at, Difference::Unjournaled { user, verb, said })
+            });
+            let events = client.events.into_iter().map(|(seq, (at, seen))| {
+                let place = InboxPlace {
+                    reader,
+                    seq,
+                    owed: None,
+                    seen: Some(seen),
+                    skipped: false,
+                    repeated: false,
+                };
+                (at, Difference::Event(place))
+            });
+            let unread = client.drained.zip(client.unread);
+            let unread = unread.filter(|((at, _), (position, _))| *position <= known.before(*at));
+            let unread = unread.map(|((at, _), (_, place))| (at, Difference::Event(place)));
+            let left = events.chain(answers).chain(gaps).chain(unread);
+            let left = left.map(|(at, difference)| finding(model, at, difference));
+            let all: Vec<Finding> = client.differs.into_iter().chain(left).collect();
+            match self.ambiguous.contains(&reader) {
+                true => self.unjudged += all.len() as u64,
+                false => found.extend(all),
+            }
+        }
+        let first = found.into_iter().min_by_key(|finding| finding.at);
+        if let Some(first) = first.filter(|_| !findings.is_closed()) {
+            self.found = Some(first);
+        }
+        self.auditor.count(findings);
+        properties::count(&self.tally, findings);
+        findings.leave_unjudged(Property::Outcomes, self.unjudged);
+    }
+
+    pub(crate) fn take_found(&mut self) -> Option<Finding> {
+        self.found.take()
+    }
+}
+
+/// The latest positions that clients knew, by instant: both ascend.
+struct Known(Vec<(Time, u64)>);
+
+impl Known {
+    fn new(mut all: Vec<(Time, u64)>) -> Self {
+        all.sort_unstable();
+        let mut latest = 0;
+        for (_, position) in &mut all {
+            latest = latest.max(*position);
+            *position = latest;
+        }
+        Self(all)
+    }
+
+    /// The latest position that any client knew before the instant; 0 if none did.
+    fn before(&self, at: Time) -> u64 {
+        let earlier = self.0.partition_point(|one| one.0 < at);
+        earlier.checked_sub(1).map_or(0, |index| self.0[index].1)
+    }
+}
+
+fn finding(model: &Model, at: Time, difference: Difference) -> Finding {
+    Finding {
+        property: properties::owner(&difference, model),
+        at,
+        users: difference.users(),
+        difference,
+    }
+}
+
+/// Whether an entry of the journal decided this answer: reads are no entries.
+const fn is_decided(answer: &Answer) -> bool {
+    !matches!(
+        answer,
+        Answer::Read { .. } | Answer::History { .. } | Answer::Members { .. } | Answer::Mood { .. }
+    )
+}
+
+/// Whether a client received this answer. Estimates, timestamps and leases are rounded for clients.
+fn is_equal(said: &Answer, seen: &Answer) -> bool {
+    match (said, seen) {
+        (
+            Answer::Waiting { user, position, .. },
+            Answer::Waiting {
+                user: to,
+                position: at,
+                ..
+            },
+        ) => (user, position) == (to, at),
+        (
+            Answer::Matched {
+                user,
+                room,
+                partner,
+                shown,
+            },
+            Answer::Matched {
+                user: to,
+                room: found,
+                partner: other,
+                shown: named,
+            },
+        ) => {
+            // A chosen id stands for a number that the client does not know.
+            let partners = partner == other || !other.is_numbered();
+            (user, room, shown) == (to, found, named) && partners
+        }
+        (
+            Answer::Sent {
+                room,
+                room_seq,
+                turns_left,
+                ..
+            },
+            Answer::Sent {
+                room: to,
+                room_seq: at,
+                turns_left: left,
+                ..
+            },
+        ) => (room, room_seq, turns_left) == (to, at, left),
+        (
+            Answer::Stick {
+                room, place, epoch, ..
+            },
+            Answer::Stick {
+                room: of,
+                place: at,
+                epoch: under,
+                ..
+            },
+        ) => (room, place, epoch) == (of, at, under),
+        (
+            Answer::OnBreak {
+                stress, boss_alert, ..
+            },
+            Answer::OnBreak {
+                stress: left,
+                boss_alert: alert,
+                ..
+            },
+        ) => (stress, boss_alert) == (left, alert),
+        (said, seen) => said == seen,
+    }
+}
+
+/// Whether a client saw the owed event. A chosen id stands for a number that the client does not
+/// know.
+fn is_as(owed: &Saw<'_>, seen: &Saw<'_>) -> bool {
+    let (about, named) = (owed.about(), seen.about());
+    let is_chosen =
+        named.is_some_and(|(user, shown)| !user.is_numbered() && shown.chosen_id.is_some());
+    match is_chosen {
+        true => {
+            about.map(|(_, shown)| shown) == named.map(|(_, shown)| shown)
+                && owed.place() == seen.place()
+        }
+        false => owed == seen,
+    }
+}

@@ -1,0 +1,65 @@
+//! The journal of a real server, which its own program reads.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use chat_journal::Bundle;
+use sim_model::history::Observer;
+use sim_search::replay;
+
+/// The server's program.
+const SERVER: &str = "talking-stick";
+
+/// The bytes of the file, or of the journal in the folder, which `program` reads.
+pub(super) fn read(path: &Path, program: Option<&Path>) -> Result<Vec<u8>, String> {
+    if !path.is_dir() {
+        return fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
+    }
+    let program = program.map_or_else(beside, Path::to_path_buf);
+    let output = Command::new(&program)
+        .arg("records")
+        .arg("--data")
+        .arg(path)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output();
+    let output = output.map_err(|error| {
+        format!(
+            "{}: {error}: a folder is read by the server's program; --server names it, or write a \
+             file with `talking-stick records --data {}` and replay that",
+            program.display(),
+            path.display()
+        )
+    })?;
+    match output.status.success() {
+        true => Ok(output.stdout),
+        false => Err(format!("{} could not be read", path.display())),
+    }
+}
+
+/// The server's program beside this one, or an installed one.
+fn beside() -> PathBuf {
+    let here = env::current_exe().ok();
+    let beside = here.as_deref().and_then(Path::parent);
+    let beside = beside.map(|folder| folder.join(SERVER));
+    let found = beside.filter(|path| path.is_file());
+    found.unwrap_or_else(|| PathBuf::from(SERVER))
+}
+
+/// Reports all entries of the journal in the folder, and returns their number.
+pub(super) fn observe(
+    path: &Path,
+    program: Option<&Path>,
+    observer: &mut dyn Observer,
+) -> Result<u64, String> {
+    let bytes = read(path, program)?;
+    let said = |why: String| format!("{}: {why}", path.display());
+    let mut bundle = Bundle::read(&bytes).map_err(|error| said(error.to_string()))?;
+    let entries =
+        replay::observe(&mut bundle, observer).map_err(|error| said(error.to_string()))?;
+    entries.ok_or_else(|| {
+        said("its first records are gone, and the reference model needs all of them".to_owned())
+    })
+}

@@ -1,0 +1,420 @@
+//! The judge of live runs with a journal, on virtual runs: first it observes the clients of a run,
+//! and then, in a repetition of the run, the entries of the server's journal.
+//!
+//! It must report nothing in a run in which the auditor, which sees everything, finds nothing. And
+//! it must report what a client received otherwise than the server sent it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chat_types::Time;
+use sim_judge::{Judge, Judgement};
+use sim_model::history::{Observer, Path, Record, What, WorldRecord};
+use sim_model::outcome::{Mix, Progress};
+use sim_model::plan::Plan;
+use sim_model::protocol::{Answer, LostRange, Outcome, Saw, User};
+use sim_model::server::ServerRecord;
+use sim_search::explore::vary;
+use sim_search::seed::run_seed;
+
+use super::witness::shipped;
+
+/// The judge, as the receiver of records.
+type Judging<'j> = &'j mut dyn FnMut(&Record<'_>);
+
+/// Changes a record before the judge observes it.
+type Change<'c> = &'c mut dyn FnMut(&Record<'_>, Judging<'_>);
+
+/// Forwards clients' records.
+struct Clients<'c>(Judge, Option<Change<'c>>);
+
+impl Observer for Clients<'_> {
+    fn observe(&mut self, record: &Record<'_>) {
+        let Self(judge, change) = self;
+        match change {
+            None => judge.observe(record),
+            Some(change) => change(record, &mut |record| judge.observe(record)),
+        }
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+}
+
+/// Forwards the entries of the journal.
+struct Journal(Judge);
+
+impl Observer for Journal {
+    fn observe(&mut self, _: &Record<'_>) {}
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+
+    fn observe_server(&mut self, record: &ServerRecord<'_>) {
+        if let ServerRecord::Committed { .. } = record {
+            self.0.observe_server(record);
+        }
+    }
+}
+
+/// The judgement of a run by its clients and its journal; none if the auditor does not pass it.
+fn judged(plan: &Plan, seed: u64, change: Option<Change<'_>>) -> Option<Judgement> {
+    let mut clients = Clients(Judge::with_journal(plan, Time(0)), change);
+    let outcome = run_seed(plan, seed, &Progress::default(), Some(&mut clients));
+    if !outcome.violations.is_empty() {
+        return None;
+    }
+    let mut journal = Journal(clients.0);
+    let _ = run_seed(plan, seed, &Progress::default(), Some(&mut journal));
+    Some(journal.0.finish(Time(outcome.virtual_span.0)))
+}
+
+#[test]
+fn it_accuses_no_shipped_scenario_and_judges_each_property() {
+    let mut checks: BTreeMap<&str, u64> = BTreeMap::new();
+    for plan in shipped() {
+        let judged = judged(&plan, plan.seed, None).expect("shipped scenarios pass");
+        assert_eq!(judged.violations, [], "{}", plan.name);
+        for (property, result) in judged.properties {
+            *checks.entry(property).or_default() += result.checks;
+        }
+    }
+    for property in [
+        "breaks_rules",
+        "delivery_progress",
+        "durability",
+        "fifo_matching",
+        "idempotent_requests",
+        "moderation",
+        "no_duplicates",
+        "no_lost_messages",
+        "no_phantoms",
+        "outcomes",
+        "presence",
+        "queue_progress",
+        "room_lifecycle",
+        "room_order",
+        "single_match",
+        "stick_exclusion",
+        "stick_order",
+        "stick_progress",
+    ] {
+        assert!(checks[property] > 0, "{property}: {checks:?}");
+    }
+}
+
+/// The number of variations of each scenario.
+const SEEDS: u64 = 10;
+
+#[test]
+fn it_accuses_no_scenario_whose_configuration_and_flows_are_drawn() {
+    let mut passed = 0;
+    for plan in shipped() {
+        for seed in 0..SEEDS {
+            let varied = vary(&plan, seed, Mix::Mixed);
+            if let Some(judged) = judged(&varied.plan, seed, None) {
+                let drew = varied.drew();
+                assert_eq!(judged.violations, [], "{} {seed}: {drew}", plan.name);
+                passed += 1;
+            }
+        }
+    }
+    assert!(passed > 0, "no run passed");
+}
+
+/// Changes the n-th record for which `change` has another, and returns the violated property of
+/// each n below `times`.
+fn found(
+    scenario: &str,
+    times: usize,
+    change: &dyn Fn(&Record<'_>, Judging<'_>) -> bool,
+) -> Vec<String> {
+    let plan = shipped().into_iter().find(|plan| plan.name == scenario);
+    let plan = plan.expect("it is shipped");
+    let mut properties = Vec::new();
+    for n in 0..times {
+        let mut seen = 0;
+        let mut of_one = |record: &Record<'_>, judge: Judging<'_>| {
+            let mut changed = None;
+            let would = change(record, &mut |_| changed = Some(()));
+            if would && seen == n * 7 {
+                change(record, judge);
+            } else {
+                judge(record);
+            }
+            seen += usize::from(would);
+        };
+        let judged = judged(&plan, plan.seed, Some(&mut of_one)).expect("it passes");
+        assert!(seen > n * 7, "{n}: only {seen} records can be changed");
+        let first = judged.violations.first();
+        properties.push(first.map_or("nothing".to_owned(), |found| found.property.clone()));
+    }
+    properties
+}
+
+fn with<'a>(record: &Record<'a>, what: What<'a>) -> Record<'a> {
+    Record { what, ..*record }
+}
+
+#[test]
+fn another_text_than_the_one_in_the_inbox_is_found() {
+    let properties = found("brief", 5, &|record, judge| {
+        let What::Received {
+            seq,
+            sent_at,
+            saw,
+            path,
+            first: true,
+        } = record.what
+        else {
+            return false;
+        };
+        let mut other = *saw;
+        let Saw::Message { text, .. } = &mut other else {
+            return false;
+        };
+        *text = "something else";
+        let what = What::Received {
+            seq,
+            sent_at,
+            saw: &other,
+            path,
+            first: true,
+        };
+        judge(&with(record, what));
+        true
+    });
+    assert!(
+        properties.iter().all(|name| name == "no_phantoms"),
+        "{properties:?}"
+    );
+}
+
+#[test]
+fn an_event_that_no_inbox_has_is_found() {
+    let properties = found("brief", 5, &|record, judge| {
+        let What::Received {
+            seq,
+            sent_at,
+            saw: saw @ Saw::Message { .. },
+            path,
+            first: true,
+        } = record.what
+        else {
+            return false;
+        };
+        judge(record);
+        let what = What::Received {
+            seq: seq + 1_000,
+            sent_at,
+            saw,
+            path,
+            first: true,
+        };
+        judge(&with(record, what));
+        true
+    });
+    assert!(
+        properties.iter().all(|name| name != "nothing"),
+        "{properties:?}"
+    );
+}
+
+#[test]
+fn an_event_that_a_client_did_not_receive_is_found() {
+    let properties = found("brief", 5, &|record, _| {
+        matches!(
+            record.what,
+            What::Received {
+                saw: Saw::Message { .. },
+                path: Path::Check,
+                ..
+            }
+        )
+    });
+    assert!(
+        properties.iter().all(|name| name == "no_lost_messages"),
+        "{properties:?}"
+    );
+}
+
+/// Changes the answers to accepted commands.
+fn answered<'a>(
+    record: &Record<'a>,
+    judge: Judging<'_>,
+    change: impl Fn(&Answer) -> Option<Answer>,
+) -> bool {
+    let What::Answered {
+        call,
+        op,
+        called_at,
+        intended,
+        outcome: Ok(answer),
+    } = record.what
+    else {
+        return false;
+    };
+    let Some(other) = change(answer) else {
+        return false;
+    };
+    let outcome: Outcome = Ok(other);
+    judge(&Record {
+        what: What::Answered {
+            call,
+            op,
+            called_at,
+            intended,
+            outcome: &outcome,
+        },
+        ..*record
+    });
+    true
+}
+
+#[test]
+fn an_answer_that_the_journal_lacks_is_found() {
+    let placed = found("brief", 5, &|record, judge| {
+        answered(record, judge, |answer| {
+            let Answer::Sent {
+                room,
+                room_seq,
+                at,
+                turns_left,
+            } = *answer
+            else {
+                return None;
+            };
+            Some(Answer::Sent {
+                room,
+                room_seq: room_seq + 1_000,
+                at,
+                turns_left,
+            })
+        })
+    });
+    let stick = found("brief", 5, &|record, judge| {
+        answered(record, judge, |answer| {
+            let Answer::Draft {
+                length,
+                truncated,
+                suffix,
+            } = answer
+            else {
+                return None;
+            };
+            Some(Answer::Draft {
+                length: length + 1,
+                truncated: *truncated,
+                suffix: suffix.clone(),
+            })
+        })
+    });
+    let all = placed.iter().chain(&stick);
+    assert!(
+        all.clone().all(|name| name == "durability"),
+        "{placed:?} {stick:?}"
+    );
+}
+
+/// A server that shows a participant nothing behind the third place of its inbox.
+#[test]
+fn events_that_no_page_shows_to_a_client_are_found() {
+    let plan = shipped().into_iter().find(|plan| plan.name == "brief");
+    let plan = plan.expect("it is shipped");
+    let mut found = 0;
+    for number in 0..20 {
+        let mut hidden = 0;
+        let mut hide = |record: &Record<'_>, judge: Judging<'_>| {
+            if record.user != Some(User(number)) {
+                return judge(record);
+            }
+            if let What::Received { seq: 4.., .. } = record.what {
+                hidden += 1;
+            } else if let What::Answered {
+                outcome: Ok(Answer::Read { cursor: 4.., .. }),
+                ..
+            } = record.what
+            {
+                answered(record, judge, |_| {
+                    Some(Answer::Read {
+                        cursor: 3,
+                        more: false,
+                        unread: 0,
+                        notices: Box::default(),
+                    })
+                });
+            } else {
+                judge(record);
+            }
+        };
+        let judged = judged(&plan, plan.seed, Some(&mut hide)).expect("it passes");
+        if hidden > 3 {
+            let first = judged.violations.first();
+            assert!(first.is_some(), "user_{number}: {hidden} hidden events");
+            found += 1;
+        }
+    }
+    assert!(found > 5, "{found} participants have that many events");
+}
+
+#[test]
+fn a_gap_that_no_inbox_had_is_found() {
+    let properties = found("slow_readers", 3, &|record, judge| {
+        let What::Received {
+            seq,
+            sent_at,
+            saw:
+                Saw::Gap {
+                    from,
+                    to,
+                    lost,
+                    rooms: [first, ..],
+                },
+            path,
+            first: true,
+        } = record.what
+        else {
+            return false;
+        };
+        let rooms = [LostRange {
+            messages: first.messages + 1,
+            ..*first
+        }];
+        let saw = Saw::Gap {
+            from: *from,
+            to: *to,
+            lost: *lost,
+            rooms: &rooms,
+        };
+        let what = What::Received {
+            seq,
+            sent_at,
+            saw: &saw,
+            path,
+            first: true,
+        };
+        judge(&with(record, what));
+        true
+    });
+    assert!(
+        properties.iter().all(|name| name != "nothing"),
+        "{properties:?}"
+    );
+}
+
+#[test]
+fn what_the_journal_lacks_of_a_run_without_journal_is_unjudged() {
+    let plan = shipped().into_iter().find(|plan| plan.name == "brief");
+    let plan = Arc::new(plan.expect("it is shipped"));
+    let mut clients = Clients(Judge::with_journal(&plan, Time(0)), None);
+    let outcome = run_seed(&plan, plan.seed, &Progress::default(), Some(&mut clients));
+    // The journal is empty: the first answer has no entry.
+    let judged = clients.0.finish(Time(outcome.virtual_span.0));
+    let found = judged.violations.first().expect("one");
+    assert_eq!(found.property, "durability");
+    assert!(
+        found
+            .detail
+            .ends_with("and no entry of the journal has this answer"),
+        "{}",
+        found.detail
+    );
+}

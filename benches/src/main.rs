@@ -5,6 +5,7 @@
 //! those of other runs.
 
 mod driver;
+mod durable;
 mod hostile;
 mod relay;
 mod requests;
@@ -23,6 +24,8 @@ Examples:
   cargo xtask load relay --rate 1000  from a send to its arrival, at this rate
   cargo xtask load hostile            others' sends while one client does its worst
   cargo xtask load streams            idle streams: their memory, and a message to each
+  cargo xtask load durable            sends with each kind of journal, and without one
+  cargo xtask load start              a start from a journal of a million commands
   cargo xtask load driver             sim's sends/s, each checked, beside oha's requests/s
   cargo xtask load turmoil            a virtual world's messages/s: turmoil's, and ours";
 
@@ -44,6 +47,10 @@ enum What {
     Streams(streams::StreamsArgs),
     /// The delays of other clients' sends during attacks, and without them.
     Hostile(hostile::HostileArgs),
+    /// Sends with each kind of journal, and without one, in turns.
+    Durable(durable::DurableArgs),
+    /// The time of a start from a long journal.
+    Start(durable::StartArgs),
     /// Sends per second of `sim` against a live server, beside those of oha.
     Driver(driver::DriverArgs),
     /// Message deliveries per second of the virtual world, beside those of turmoil.
@@ -75,6 +82,8 @@ fn main() -> ExitCode {
             What::Relay(args) => relay::run(args).await,
             What::Streams(args) => streams::run(args).await,
             What::Hostile(args) => hostile::run(args).await,
+            What::Durable(args) => durable::run(args).await,
+            What::Start(args) => durable::start(args).await,
             What::Driver(args) => driver::run(args).await,
             What::Turmoil(args) => turmoil::run(args),
             What::Echo => requests::echo().await,

@@ -100,6 +100,28 @@ impl Server {
         Ok(Self { address, child })
     }
 
+    /// Stops the program by SIGTERM, and waits for its end.
+    ///
+    /// # Errors
+    /// If it does not end.
+    pub async fn stop(&mut self) -> Outcome<()> {
+        let id = self.child.id().ok_or("it has ended")?;
+        let sent = Command::new("kill").arg(id.to_string()).status().await?;
+        if !sent.success() {
+            return Err("the signal was not sent".into());
+        }
+        self.child.wait().await?;
+        Ok(())
+    }
+
+    /// Ends the program at once.
+    ///
+    /// # Errors
+    /// If it cannot be ended.
+    pub async fn kill(&mut self) -> Outcome<()> {
+        Ok(self.child.kill().await?)
+    }
+
     /// The resident memory in KiB.
     ///
     /// # Errors

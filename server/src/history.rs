@@ -110,6 +110,7 @@ impl History {
         thread::Builder::new()
             .name("history".into())
             .spawn(move || {
+                crate::priority::lower();
                 follower.run();
                 // A shutdown that has timed out no longer receives.
                 let _ = end.send(());

@@ -17,6 +17,7 @@ pub mod listener;
 pub mod logs;
 pub mod mcp;
 pub mod metrics;
+mod priority;
 pub mod program;
 pub mod refusal;
 pub mod relay;

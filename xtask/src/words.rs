@@ -199,7 +199,8 @@ Usage:
   cargo xtask mutants [--curated] [--only NAME,NAME] [--seeds N] [--jobs N] [--list]
   cargo xtask mutants --generated [--seeds N] [--jobs N]
   cargo xtask bench [--compare | --accept | --growth | --flame]
-  cargo xtask load requests | relay | hostile | streams | driver | turmoil [--help]
+  cargo xtask load WHAT [--help]    WHAT: requests, relay, hostile, durable, start, streams,
+                                    driver or turmoil
   cargo xtask book
   cargo xtask help
 

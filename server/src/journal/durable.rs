@@ -257,6 +257,7 @@ impl Writer {
         let spawned = thread::Builder::new()
             .name("snapshot".into())
             .spawn(move || {
+                crate::priority::lower();
                 let made = snapshot_of(&folder, &path, &origin, &config);
                 let position = made
                     .inspect_err(|error| tracing::error!(%error, "a snapshot could not be made"))

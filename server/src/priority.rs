@@ -1,0 +1,35 @@
+//! The priority of threads whose work no call waits for.
+
+/// Lowers the priority of this thread, so that it works when others leave a core idle. Without this,
+/// the history and the snapshots slow calls down as soon as all cores are in use.
+///
+/// Only Linux has a priority for each thread; elsewhere nothing changes.
+pub(crate) fn lower() {
+    #[cfg(target_os = "linux")]
+    {
+        /// The nice value. Such a thread still gets about a tenth of a core that others want.
+        const NICE: i32 = 10;
+        // The priority of a "process" is that of the thread with this id.
+        let thread = rustix::thread::gettid();
+        if let Err(error) = rustix::process::setpriority_process(Some(thread), NICE) {
+            tracing::debug!(%error, "the priority of a background thread stays as it is");
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use rustix::process::getpriority_process;
+    use rustix::thread::gettid;
+
+    #[test]
+    fn only_this_thread_yields() {
+        let before = getpriority_process(Some(gettid())).unwrap();
+        let lowered = std::thread::spawn(|| {
+            super::lower();
+            getpriority_process(Some(gettid())).unwrap()
+        });
+        assert_eq!(lowered.join().unwrap(), before.max(10));
+        assert_eq!(getpriority_process(Some(gettid())).unwrap(), before);
+    }
+}

@@ -14,6 +14,7 @@ mod follower;
 mod past;
 mod progress;
 mod retention;
+mod scripts;
 mod tables;
 
 use std::path::{Path, PathBuf};

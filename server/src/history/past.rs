@@ -8,6 +8,7 @@ use std::time::Instant;
 use chat_core::{Body, Epoch, Event, RoomId, RoomSeq, Time, UserId, Who};
 use rusqlite::{Connection, OpenFlags, Row, params};
 
+use super::scripts::spaced;
 use super::tables::{signed, unsigned};
 
 /// The number of SQLite's instructions between two looks at the clock.
@@ -249,7 +250,7 @@ impl QueryWords {
         let rooms: Vec<_> = rooms.iter().map(|room| format!("\"{}\"", room.0)).collect();
         let words = self.0.iter().map(|word| {
             let end = if word.len() < 3 { "" } else { "*" };
-            format!("\"{}\"{end}", word.replace('"', "\"\""))
+            format!("\"{}\"{end}", spaced(word).replace('"', "\"\""))
         });
         let words: Vec<_> = words.collect();
         format!(

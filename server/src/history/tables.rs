@@ -4,14 +4,16 @@
 //! together with the position and the link of the last one, so that every event is there exactly
 //! once, after any crash.
 
+use super::scripts::spaced;
 use std::path::Path;
 use std::time::Duration;
 
 use chat_core::{Body, Event, KeptRoom, Position, Time, Who};
+use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 
 /// The version of the tables. Another version is built anew from the journal.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 
 /// How long another program may lock the database before a write fails.
 const BUSY: Duration = Duration::from_secs(5);
@@ -52,11 +54,11 @@ const SCHEMA: &str = "
     );
     INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
     CREATE TRIGGER message_added AFTER INSERT ON messages BEGIN
-        INSERT INTO words (rowid, room, text) VALUES (new.id, new.room, new.text);
+        INSERT INTO words (rowid, room, text) VALUES (new.id, new.room, spaced(new.text));
     END;
     CREATE TRIGGER message_removed AFTER DELETE ON messages BEGIN
         INSERT INTO words (words, rowid, room, text)
-        VALUES ('delete', old.id, old.room, old.text);
+        VALUES ('delete', old.id, old.room, spaced(old.text));
     END;
 ";
 
@@ -92,6 +94,11 @@ impl Tables {
     pub(super) fn open(path: &Path, realm: u128) -> rusqlite::Result<Self> {
         let connection = Connection::open(path)?;
         connection.busy_timeout(BUSY)?;
+        let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+        connection.create_scalar_function("spaced", 1, flags, |call| {
+            let text = call.get_raw(0).as_str()?;
+            Ok(spaced(text).into_owned())
+        })?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         // A lost end is written again from the journal.
         connection.pragma_update(None, "synchronous", "NORMAL")?;

@@ -152,6 +152,8 @@ fn the_text_of_a_query_is_words_and_never_syntax() {
         [
             "tea or coffee, NEAR the \"room\"".into(),
             "치킨을 먹자".into(),
+            "明日の会議は三時です".into(),
+            "พรุ่งนี้ประชุม".into(),
         ],
     );
     for (query, number) in [
@@ -170,6 +172,13 @@ fn the_text_of_a_query_is_words_and_never_syntax() {
         ("-coffee", 1),
         ("coffee\u{0}tea", 1),
         ("치킨", 1),
+        ("会議", 1),
+        ("三時", 1),
+        ("会", 1),
+        ("三時 明日", 1),
+        ("会三", 0),
+        ("会議室", 0),
+        ("ประชุม", 1),
         ("COFFÉE", 1),
         ("\u{202e}\u{fffd}tea", 1),
         ("{text} : tea", 0),

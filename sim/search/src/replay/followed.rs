@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use chat_core::{Caller, Entry, Hub, Seq, UserId};
+use chat_core::{Caller, Entry, Hub, SecretHash, Seq, UserId};
 use chat_types::Span;
 use sim_model::protocol::User;
 use sim_model::server::{self, Decided};
@@ -39,13 +39,17 @@ impl FromStr for Whom {
 pub(super) struct Followed {
     whom: Whom,
     inboxes: BTreeMap<UserId, Seq>,
+    /// Their handles, also after they unregister.
+    handles: BTreeMap<SecretHash, UserId>,
 }
 
 impl Followed {
     pub(super) fn new(whom: &Whom) -> Self {
-        let inboxes = BTreeMap::new();
-        let whom = whom.clone();
-        Self { whom, inboxes }
+        Self {
+            whom: whom.clone(),
+            inboxes: BTreeMap::new(),
+            handles: BTreeMap::new(),
+        }
     }
 
     /// Shows the entry if it is of a followed participant, and what it added to their inboxes.
@@ -57,9 +61,7 @@ impl Followed {
         said: &Decided,
         show: &mut dyn FnMut(&str),
     ) {
-        if let Some(user) = actor(hub, entry)
-            && self.is_meant(hub, user)
-        {
+        if let Some(user) = self.actor(hub, entry) {
             self.inboxes.entry(user).or_insert(Seq(0));
             show(&line(position, after, user, &deed(written, said)));
         }
@@ -78,6 +80,27 @@ impl Followed {
         }
     }
 
+    /// The followed participant whose call or stream the entry is about.
+    fn actor(&mut self, hub: &Hub, entry: &Entry) -> Option<UserId> {
+        let (user, handle) = match entry {
+            Entry::Call { caller, .. } => {
+                let (Caller::Handle(handle) | Caller::New { handle, .. }) = caller;
+                // The call that unregisters a participant is its last.
+                let left = || self.handles.get(handle).copied();
+                (hub.user_by_handle(handle).or_else(left)?, Some(handle))
+            }
+            Entry::Implied { user, .. } => (*user, None),
+            Entry::Operate { .. } | Entry::Tick | Entry::Started { .. } | Entry::Resumed { .. } => {
+                return None;
+            }
+        };
+        let is_followed = self.inboxes.contains_key(&user) || self.is_meant(hub, user);
+        if is_followed && let Some(handle) = handle {
+            self.handles.insert(*handle, user);
+        }
+        is_followed.then_some(user)
+    }
+
     fn is_meant(&self, hub: &Hub, user: UserId) -> bool {
         match &self.whom {
             Whom::Number(number) => user.0 == *number,
@@ -85,18 +108,6 @@ impl Followed {
                 *who.name == **name || who.chosen_id.as_deref() == Some(name.as_str())
             }),
         }
-    }
-}
-
-/// The participant whose call or stream the entry is about.
-fn actor(hub: &Hub, entry: &Entry) -> Option<UserId> {
-    match entry {
-        Entry::Call { caller, .. } => {
-            let (Caller::Handle(handle) | Caller::New { handle, .. }) = caller;
-            hub.user_by_handle(handle)
-        }
-        Entry::Implied { user, .. } => Some(*user),
-        Entry::Operate { .. } | Entry::Tick | Entry::Started { .. } | Entry::Resumed { .. } => None,
     }
 }
 

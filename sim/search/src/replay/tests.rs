@@ -279,6 +279,19 @@ fn a_journal_without_its_beginning_is_checked_but_not_judged() {
 }
 
 #[test]
+fn the_last_call_of_a_followed_participant_unregisters_it() {
+    let mut journal = conversation();
+    journal.call(known(2), Command::Unregister);
+    let options = ReplayOptions {
+        until: None,
+        follow: Some("ben".parse().unwrap()),
+    };
+    let (_, lines) = replayed(&journal, &options);
+    let last = lines.last().unwrap();
+    assert!(last.contains("user_2  unregister → "), "{last}");
+}
+
+#[test]
 fn a_replay_ends_where_it_is_told_and_follows_one_participant() {
     let journal = conversation();
     let options = ReplayOptions {

@@ -26,7 +26,7 @@ use sim_model::server::{Entry, Gap, Handle, ServerRecord};
 
 use crate::auditor::Auditor;
 use crate::compared::{Compared, Tally};
-use crate::difference::{Difference, InboxPlace};
+use crate::difference::{Decision, Difference, InboxPlace};
 use crate::findings::{Finding, Findings, Property};
 use crate::model::{self, Event, Model};
 use crate::properties;
@@ -57,6 +57,8 @@ struct Client {
     gaps: Vec<(Time, Gap)>,
     /// The answers to accepted commands.
     answers: Vec<(Time, &'static str, Answer)>,
+    /// The decisions on its calls without an equal answer: it received none, or another.
+    unanswered: Vec<Decision>,
     /// The latest check that found nothing more: when it was sent, and the end of its page.
     drained: Option<(Time, u64)>,
     /// The place up to which the model's inbox was compared.
@@ -179,16 +181,28 @@ impl Reconciler {
             return;
         }
         let caller = self.caller(entry).or(before);
-        if let (Entry::Call { op, .. }, Ok(said)) = (entry, &said.outcome)
+        if let Entry::Call { op, .. } = entry
             && let Some(user) = caller
             && let Some(client) = self.clients.get_mut(&user)
         {
-            let mut answers = client.answers.iter();
-            let equal = answers.position(|one| one.1 == op.verb() && is_equal(said, &one.2));
+            let equal = client.answers.iter().position(|(_, verb, answer)| {
+                let said = said.outcome.as_ref();
+                *verb == op.verb() && said.is_ok_and(|said| is_equal(said, answer))
+            });
             if let Some(index) = equal {
                 let (answered_at, ..) = client.answers.remove(index);
                 self.known.push((answered_at, position));
                 self.tally.add(Compared::Journaled);
+            } else if !client.answers.is_empty() {
+                let owed = said.outcome.clone();
+                client.unanswered.push(Decision {
+                    position,
+                    entry: entry.clone(),
+                    caller,
+                    repeated: false,
+                    said: owed.clone(),
+                    owed,
+                });
             }
         }
         // What a reader acknowledges changes its gaps.
@@ -271,9 +285,15 @@ impl Reconciler {
                 let (owed, seen) = (None, Some(seen));
                 (at, Difference::Gap { reader, owed, seen })
             });
+            let unanswered = client.unanswered;
             let answers = client.answers.into_iter().map(|(at, verb, said)| {
+                let position = known.before(at);
+                let decision = nearest(&unanswered, verb, position, &said);
                 let user = reader;
-                (at, Difference::Unjournaled { user, verb, said })
+                (
+                    at,
+                    decision.unwrap_or(Difference::Unjournaled { user, verb, said }),
+                )
             });
             let events = client.events.into_iter().map(|(seq, (at, seen))| {
                 let place = InboxPlace {
@@ -330,6 +350,24 @@ impl Known {
         let earlier = self.0.partition_point(|one| one.0 < at);
         earlier.checked_sub(1).map_or(0, |index| self.0[index].1)
     }
+}
+
+/// The difference between this answer and the decision nearest to a position; none if there is no
+/// decision on such a call. Which of the calls it answers is unknown, but it is equal to none.
+fn nearest(
+    decisions: &[Decision],
+    verb: &str,
+    position: u64,
+    answer: &Answer,
+) -> Option<Difference> {
+    let of_verb = decisions
+        .iter()
+        .filter(|decision| matches!(&decision.entry, Entry::Call { op, .. } if op.verb() == verb));
+    let nearest = of_verb.min_by_key(|decision| decision.position.abs_diff(position))?;
+    Some(Difference::Decision(Decision {
+        said: Ok(answer.clone()),
+        ..nearest.clone()
+    }))
 }
 
 fn finding(model: &Model, at: Time, difference: Difference) -> Finding {

@@ -146,7 +146,9 @@ impl Tables {
         if instant == 0 {
             return Ok(0);
         }
-        let count = "SELECT count(*) FROM (SELECT 1 FROM messages WHERE at < ?1 LIMIT ?2)";
+        // Instants ascend with positions.
+        let count = "SELECT count(*) FROM (SELECT at FROM messages ORDER BY id LIMIT ?2)
+             WHERE at < ?1";
         let mut count = self.connection.prepare_cached(count)?;
         let found = count.query_row([signed(instant), signed(BATCH)], |row| row.get(0))?;
         Ok(unsigned(found))

@@ -30,7 +30,6 @@ const SCHEMA: &str = "
         user INTEGER NOT NULL, chosen_id TEXT, name TEXT NOT NULL, epoch INTEGER,
         text TEXT NOT NULL, UNIQUE (room, seq)
     ) STRICT;
-    CREATE INDEX messages_at ON messages (at);
     CREATE TABLE rooms (
         room INTEGER PRIMARY KEY, name TEXT, position INTEGER NOT NULL, at INTEGER NOT NULL,
         ended_position INTEGER, ended_at INTEGER
@@ -49,7 +48,7 @@ const SCHEMA: &str = "
         SELECT user, chosen_id, name, min(from_position) AS position, min(from_at) AS at
         FROM memberships GROUP BY user, chosen_id, name;
     CREATE VIRTUAL TABLE words USING fts5 (
-        room, text, content='messages', content_rowid='id', prefix='2 3',
+        room, text, content='messages', content_rowid='id', prefix='2 3', columnsize=0,
         tokenize='unicode61 remove_diacritics 2'
     );
     INSERT INTO words (words, rank) VALUES ('secure-delete', 1);

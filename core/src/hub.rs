@@ -71,7 +71,7 @@ pub(crate) use presence::STREAM_RETRY;
 pub use archive::KeptRoom;
 pub use outline::{ParticipantOutline, RoomKind, RoomOutline};
 pub use overview::{Counts, LINE_SHOWN, Muted, ParticipantView, RoomView};
-pub use reading::{Answer, MemberView, PresenceView, Size};
+pub use reading::{Answer, Floor, MemberView, PresenceView, Size};
 pub use snapshot::RestoreError;
 
 /// The state of the whole server.

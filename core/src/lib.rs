@@ -36,8 +36,9 @@ pub use counters::{Counters, StickMove};
 pub use digest::{mix, mix_bytes};
 pub use event::{Body, EndReason, Event, Gap, LostRange, Membership, StickLoss, Who};
 pub use hub::{
-    Answer, Counts, Effect, Hub, KeptRoom, LINE_SHOWN, MemberView, Muted, ParticipantOutline,
-    ParticipantView, PresenceView, RestoreError, RoomKind, RoomOutline, RoomView, Size,
+    Answer, Counts, Effect, Floor, Hub, KeptRoom, LINE_SHOWN, MemberView, Muted,
+    ParticipantOutline, ParticipantView, PresenceView, RestoreError, RoomKind, RoomOutline,
+    RoomView, Size,
 };
 pub use id::{
     Address, Epoch, MessageId, Position, RequestKey, RoomId, RoomSeq, SecretHash, Seq, UserId,

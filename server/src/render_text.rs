@@ -9,12 +9,13 @@ mod breaks;
 mod data;
 mod fence;
 mod gaps;
+mod next;
 mod said;
 mod shown;
 
 use serde_json::Value;
 
-use crate::driver::CallerContext;
+use crate::driver::{CallerContext, Me};
 use crate::refusal::Refusal;
 use crate::service::CallOutcome;
 use crate::tools::Tool;
@@ -22,6 +23,7 @@ use crate::wire::{Done, Said, public_id};
 
 pub use data::data;
 use fence::Fence;
+use next::Standing;
 use shown::{one_line, shown};
 
 /// The text of a result or a refusal, whose JSON form is `json`.
@@ -37,6 +39,7 @@ pub fn text(outcome: &CallOutcome, json: &Value) -> String {
         .as_ref()
         .and_then(|context| context.me.as_ref());
     let mut renderer = Renderer {
+        standing: me,
         me: me.map(|me| public_id(&me.who)),
         fence: Fence::of(json),
         lines: Vec::new(),
@@ -78,6 +81,8 @@ fn exact(said: &Said) -> Option<String> {
 }
 
 struct Renderer<'a> {
+    /// The caller, if it is known.
+    standing: Option<&'a Me>,
     /// The public id of the caller.
     me: Option<String>,
     fence: Fence<'a>,
@@ -104,16 +109,18 @@ impl Renderer<'_> {
         if let Some(context) = &outcome.context {
             self.standing(context);
         }
-        let next = self.said(&done.said, outcome.implicit);
+        self.said(outcome.tool, &done.said, outcome.implicit);
         if done.unread > 0 && outcome.tool != Tool::Check {
             self.say(format!("{} unread.", done.unread));
         }
+        let next = Standing::of(self.standing).after_result(outcome.tool, &done.said);
         self.say(format!("next: {next}"));
     }
 
     fn refusal(&mut self, tool: Tool, refusal: &Refusal) {
         self.say(format!("Refused ({}): {}", refusal.code, refusal.message));
-        self.say(format!("next: {}", after_refusal(tool, refusal)));
+        let next = Standing::of(self.standing).after_refusal(tool, refusal);
+        self.say(format!("next: {next}"));
     }
 
     /// The caller's identity and rooms, by ids only: names would need a fence in every answer.
@@ -128,40 +135,6 @@ impl Renderer<'_> {
         }
         line.push('.');
         self.say(line);
-    }
-}
-
-/// The next call after a refusal.
-fn after_refusal(tool: Tool, refusal: &Refusal) -> String {
-    match refusal.code {
-        "handle_required" => "call again with your handle, or login or enter_queue for one".into(),
-        "unknown_handle" => "login or enter_queue for a new handle".into(),
-        "room_not_found" | "not_in_room" | "room_ambiguous" => {
-            format!("{tool} with another room_id; check names your rooms")
-        }
-        "chat_ended" => "enter_queue for another partner".into(),
-        "stick_required" => "talking_stick, then check until stick.granted names you".into(),
-        "already_waiting" => "check, until chatroom.found".into(),
-        "already_chatting" => "check, or leave_chat first".into(),
-        "invalid_cursor" => "check without after".into(),
-        "draft_empty" => "append first".into(),
-        "draft_full" => "push, or undo".into(),
-        "rate_limited" | "overloaded" | "storage_unavailable" | "shutting_down" => {
-            let when = match refusal.retry_after_ms {
-                Some(ms) => format!("in {} s", ms.div_ceil(1_000)),
-                None => "later".into(),
-            };
-            match refusal.earlier_attempt {
-                Some(_) => format!("{tool} again, the same with the same request_key, {when}"),
-                None => format!("{tool} again, the same, {when}"),
-            }
-        }
-        // The same key would return this refusal again.
-        "queue_full" | "server_full" | "room_full" => {
-            format!("{tool} again later, with a fresh request_key or none")
-        }
-        "muted" | "blocked" => "check; you may read, not speak".into(),
-        _ => format!("{tool} again, corrected"),
     }
 }
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use chat_types::Time;
+use chat_types::config::StickRule;
 
 use super::Hub;
 use crate::event::{Event, Most, Who};
-use crate::id::{Address, RoomId, RoomSeq, SecretHash, Seq, UserId};
+use crate::id::{Address, Epoch, RoomId, RoomSeq, SecretHash, Seq, UserId};
 use crate::inbox::Page;
 use crate::moderation::{Ban, Measure, MeasurePlace, MeasureTarget, Report};
 use crate::name::fold;
@@ -47,6 +48,19 @@ pub enum Answer {
         /// The boss's alert level, from 0 to 5.
         boss_alert: u8,
     },
+}
+
+/// What a member needs to speak in a room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Floor {
+    /// Whether members need the stick to speak.
+    pub needs_stick: bool,
+    /// The member's place for the stick: 0 holds it, 1 is next. None without a claim.
+    pub place: Option<u32>,
+    /// The epoch of the current or the last grant; 0 in a room without a stick.
+    pub epoch: Epoch,
+    /// Whether the member has a draft with text.
+    pub has_draft: bool,
 }
 
 /// A member as `list_users` shows it.
@@ -152,6 +166,34 @@ impl Hub {
         self.users
             .get(&user)
             .map_or(&[], |participant| &participant.rooms)
+    }
+
+    /// Whether the participant waits in the queue.
+    #[must_use]
+    pub fn is_waiting(&self, user: UserId) -> bool {
+        self.queue.contains(user)
+    }
+
+    /// What the member needs to speak in the room; none if it is no member of a live room.
+    #[must_use]
+    pub fn floor_of(&self, user: UserId, room: RoomId) -> Option<Floor> {
+        let room = self.rooms.get(&room).filter(|room| room.is_member(user))?;
+        let has_draft = room.draft(user).is_some_and(|draft| !draft.is_empty());
+        match &room.kind {
+            Kind::Ended(_) => None,
+            Kind::Pair { .. } => Some(Floor {
+                needs_stick: false,
+                place: None,
+                epoch: Epoch(0),
+                has_draft,
+            }),
+            Kind::Named { stick, .. } => Some(Floor {
+                needs_stick: self.config.stick == StickRule::Required,
+                place: stick.place(user),
+                epoch: stick.epoch(),
+                has_draft,
+            }),
+        }
     }
 
     /// The participant's presence; none if it is not registered.

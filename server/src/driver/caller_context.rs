@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Call, Caller, MemberView, Node, Reader, Reply, Response, RoomId, SecretHash, Seq, Ticket, Time,
-    UserId, Who,
+    Call, Caller, Floor, MemberView, Node, Reader, Reply, Response, RoomId, SecretHash, Seq,
+    Ticket, Time, UserId, Who,
 };
 
 /// The context at the instant of an answer.
@@ -26,6 +26,8 @@ pub struct Me {
     pub who: Arc<Who>,
     /// The live rooms that it is in.
     pub rooms: Vec<RoomLabel>,
+    /// Whether it waits in the queue.
+    pub is_waiting: bool,
     /// The place after which a bare `check` would continue.
     pub cursor: Seq,
     /// The number of events after it.
@@ -39,6 +41,8 @@ pub struct RoomLabel {
     pub id: RoomId,
     /// Its kind.
     pub kind: RoomKind,
+    /// What the caller needs to speak there.
+    pub floor: Floor,
 }
 
 /// The kind of a room.
@@ -130,19 +134,25 @@ pub(super) fn gather<E>(
 fn me(node: &Node, user: UserId) -> Option<Me> {
     let hub = node.hub();
     let (cursor, unread) = node.unread(user)?;
-    let label = |room: &RoomId| RoomLabel {
-        id: *room,
-        kind: match hub.room_name(*room) {
+    let label = |room: &RoomId| {
+        let floor = hub.floor_of(user, *room)?;
+        let kind = match hub.room_name(*room) {
             Some(name) => RoomKind::Named(name.into()),
             None => {
                 let partner = hub.members_of(*room).find(|member| *member != user);
                 RoomKind::Pair(partner.and_then(|partner| hub.who_is(partner).cloned()))
             }
-        },
+        };
+        Some(RoomLabel {
+            id: *room,
+            kind,
+            floor,
+        })
     };
     Some(Me {
         who: Arc::clone(hub.who_is(user)?),
-        rooms: hub.rooms_of(user).iter().map(label).collect(),
+        rooms: hub.rooms_of(user).iter().filter_map(label).collect(),
+        is_waiting: hub.is_waiting(user),
         cursor,
         unread,
     })

@@ -1,13 +1,14 @@
-//! The text of each result, and the next call.
+//! The text of each result.
 
 use super::shown::one_line;
 use super::{Renderer, gaps};
 use crate::service::HandleUse;
-use crate::wire::{Event, FoundMessage, Lost, Member, Notice, PastMessage, Payload, Said, User};
+use crate::tools::Tool;
+use crate::wire::{Event, FoundMessage, Member, Notice, PastMessage, Payload, Said, User};
 
 impl Renderer<'_> {
-    /// Writes a result; returns the suggested next call.
-    pub(super) fn said(&mut self, said: &Said, pass: HandleUse) -> String {
+    /// Writes a result.
+    pub(super) fn said(&mut self, tool: Tool, said: &Said, pass: HandleUse) {
         match said {
             Said::Waiting {
                 me,
@@ -16,7 +17,7 @@ impl Renderer<'_> {
                 ..
             } => {
                 self.secret(&me.handle, pass);
-                self.waiting(*position, *estimated_wait_seconds)
+                self.waiting(*position, *estimated_wait_seconds);
             }
             Said::Matched {
                 me,
@@ -25,19 +26,26 @@ impl Renderer<'_> {
                 ..
             } => {
                 self.secret(&me.handle, pass);
-                self.matched(room_id, partner)
+                let partner = self.user(partner);
+                self.say(format!("Matched with {partner} in {room_id}."));
             }
-            Said::LeftQueue { left } => self.left_queue(*left),
+            Said::LeftQueue { left: true } => self.say("You no longer wait."),
+            Said::LeftQueue { left: false } => self.say("You were not waiting."),
             Said::LoggedIn { me, room_id, users } => {
                 self.secret(&me.handle, pass);
                 self.members(room_id, users);
-                "talking_stick to ask for the word, or check to listen".into()
             }
             Said::Sent {
                 message_id,
+                room_id,
                 turns_left,
                 ..
-            } => self.sent(message_id, *turns_left),
+            } => {
+                self.sent(message_id, *turns_left);
+                if tool == Tool::SendMessage {
+                    self.still_holds(room_id);
+                }
+            }
             Said::Stick {
                 room_id,
                 place,
@@ -53,81 +61,61 @@ impl Renderer<'_> {
                 draft_length,
                 truncated,
                 draft_suffix,
-            } => self.draft(*draft_length, *truncated, draft_suffix.as_deref()),
-            Said::Success { .. } => {
-                self.say("Done.");
-                "check".into()
+            } => {
+                self.draft(*draft_length, *truncated, draft_suffix.as_deref());
+                if tool == Tool::Reset {
+                    self.say("You hold no stick, and wait for none, in that room.");
+                }
             }
+            Said::Success { .. } => self.say("Done."),
             Said::Page {
-                events,
-                notices,
-                cursor,
-                more,
-            } => self.page(events, notices, *cursor, *more),
-            Said::Users { room_id, users } => {
-                self.members(room_id, users);
-                "check".into()
-            }
+                events, notices, ..
+            } => self.page(events, notices),
+            Said::Users { room_id, users } => self.members(room_id, users),
             Said::History {
-                room_id,
-                messages,
-                more,
-            } => self.history(room_id, messages, *more),
-            Said::Found {
-                messages, before, ..
-            } => self.found(messages, *before),
+                room_id, messages, ..
+            } => self.history(room_id, messages),
+            Said::Found { messages, .. } => self.found(messages),
             // Their texts have a fixed form, and are built elsewhere.
-            Said::OnBreak { .. } | Said::Mood { .. } => "check".into(),
+            Said::OnBreak { .. } | Said::Mood { .. } => {}
         }
     }
 
-    fn waiting(&mut self, position: u32, estimated_wait: Option<u64>) -> String {
+    fn waiting(&mut self, position: u32, estimated_wait: Option<u64>) {
         let wait = match estimated_wait {
             Some(seconds) => format!("; recent waits took about {seconds} s"),
             None => String::new(),
         };
         self.say(format!("You wait for a partner, place {position}{wait}."));
-        "check, until chatroom.found".into()
     }
 
-    fn matched(&mut self, room_id: &str, partner: &User) -> String {
-        let partner = self.user(partner);
-        self.say(format!("Matched with {partner} in {room_id}."));
-        format!("send_message {{\"room_id\": \"{room_id}\"}} to say hello, then check")
-    }
-
-    fn left_queue(&mut self, left: bool) -> String {
-        if left {
-            self.say("You no longer wait.");
-            return "enter_queue to wait again".into();
-        }
-        self.say("You were not waiting.");
-        "enter_queue to wait for a partner".into()
-    }
-
-    fn sent(&mut self, message_id: &str, turns_left: Option<u32>) -> String {
+    fn sent(&mut self, message_id: &str, turns_left: Option<u32>) {
         self.say(format!("Sent as {message_id}."));
         if let Some(turns) = turns_left {
             let left = count(turns as usize, "message");
             self.say(format!("{left} left in this chat."));
         }
-        "check for the answer".into()
     }
 
-    fn holds(&mut self, room_id: &str, epoch: u64, seconds: u64) -> String {
+    /// Says that a message sent directly has not given the stick back.
+    fn still_holds(&mut self, room_id: &str) {
+        let mut rooms = self.standing.into_iter().flat_map(|me| &me.rooms);
+        let held = rooms.find(|room| room.id.to_string() == room_id && room.floor.place == Some(0));
+        if let Some(room) = held {
+            let epoch = room.floor.epoch.0;
+            self.say(format!(
+                "You still hold the stick of {room_id} (epoch {epoch})."
+            ));
+        }
+    }
+
+    fn holds(&mut self, room_id: &str, epoch: u64, seconds: u64) {
         self.say(format!(
             "You hold the stick of {room_id} for {seconds} s more (epoch {epoch})."
         ));
-        "append your words, then push".into()
     }
 
-    fn in_line(
-        &mut self,
-        room_id: &str,
-        place: u32,
-        holder: Option<&User>,
-        seconds: u64,
-    ) -> String {
+    fn in_line(&mut self, room_id: &str, place: u32, holder: Option<&User>, seconds: u64) {
         let holder = match holder {
             Some(user) => self.user(user),
             None => "a participant".into(),
@@ -136,7 +124,6 @@ impl Renderer<'_> {
             "You are number {place} in line for the stick of {room_id}; {holder} holds it for at \
              most {seconds} s more."
         ));
-        "check, until stick.granted names you".into()
     }
 
     fn secret(&mut self, handle: &str, pass: HandleUse) {
@@ -167,7 +154,7 @@ impl Renderer<'_> {
         }
     }
 
-    fn draft(&mut self, length: u32, truncated: u32, suffix: Option<&str>) -> String {
+    fn draft(&mut self, length: u32, truncated: u32, suffix: Option<&str>) {
         self.say(format!(
             "Your draft has {}.",
             count(length as usize, "character")
@@ -178,15 +165,10 @@ impl Renderer<'_> {
                 "{} too many were cut; the draft ends: {end}",
                 count(truncated as usize, "character")
             ));
-            return "append the rest, then push".into();
-        }
-        match length {
-            0 => "append, or check".into(),
-            _ => "append more, or push to send it".into(),
         }
     }
 
-    fn page(&mut self, events: &[Event], notices: &[Notice], cursor: u64, more: bool) -> String {
+    fn page(&mut self, events: &[Event], notices: &[Notice]) {
         if events.is_empty() {
             self.say("Nothing new.");
         }
@@ -203,15 +185,6 @@ impl Renderer<'_> {
                 ),
                 None => format!("{user} is typing in {}.", notice.room_id),
             });
-        }
-        let wait = if more { ", \"wait_seconds\": 0" } else { "" };
-        let missed: Vec<_> = events.iter().flat_map(lost).collect();
-        if let Some(calls) = gaps::remedy(&missed) {
-            return format!("{calls}, then check {{\"after\": {cursor}{wait}}}");
-        }
-        match events.iter().rev().find_map(wants_an_answer) {
-            Some(room) if !more => format!("answer in {room}, then check {{\"after\": {cursor}}}"),
-            Some(_) | None => format!("check {{\"after\": {cursor}{wait}}}"),
         }
     }
 
@@ -274,7 +247,7 @@ impl Renderer<'_> {
         }
     }
 
-    fn history(&mut self, room_id: &str, messages: &[PastMessage], more: bool) -> String {
+    fn history(&mut self, room_id: &str, messages: &[PastMessage]) {
         self.say(format!(
             "{} of {room_id}:",
             count(messages.len(), "message")
@@ -282,28 +255,12 @@ impl Renderer<'_> {
         for past in messages {
             self.past(&past.room_seq.to_string(), past);
         }
-        match messages.first() {
-            Some(first) if more => format!(
-                "history {{\"before\": {}}} for older ones, or check",
-                first.room_seq
-            ),
-            Some(_) | None => "check".into(),
-        }
     }
 
-    fn found(&mut self, messages: &[FoundMessage], before: Option<u64>) -> String {
+    fn found(&mut self, messages: &[FoundMessage]) {
         self.say(format!("{} found:", count(messages.len(), "message")));
         for FoundMessage { room_id, past } in messages {
             self.past(&format!("{room_id} {}", past.room_seq), past);
-        }
-        match (before, messages.first()) {
-            (Some(before), _) => format!("search {{\"before\": {before}}} for older ones"),
-            (None, Some(FoundMessage { room_id, past })) => format!(
-                "history {{\"room_id\": \"{room_id}\", \"before\": {}}} for what was said \
-                 before the first, or check",
-                past.room_seq
-            ),
-            (None, None) => "check".into(),
         }
     }
 
@@ -324,28 +281,6 @@ impl Renderer<'_> {
 fn is_given(id: &str) -> bool {
     id.strip_prefix("user_")
         .is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-/// The room of a message that may expect an answer, if this event is one.
-fn wants_an_answer(event: &Event) -> Option<&str> {
-    matches!(event.payload, Payload::Message { .. })
-        .then_some(event.room_id.as_deref())
-        .flatten()
-}
-
-/// The missing events by room, if this event is a gap.
-fn lost(event: &Event) -> &[Lost] {
-    match &event.payload {
-        Payload::Gap { rooms, .. } => rooms,
-        Payload::Partner { .. }
-        | Payload::Message { .. }
-        | Payload::Reason { .. }
-        | Payload::User { .. }
-        | Payload::Claimed { .. }
-        | Payload::Granted { .. }
-        | Payload::Ended { .. }
-        | Payload::Moderated { .. } => &[],
-    }
 }
 
 fn count(n: usize, thing: &str) -> String {

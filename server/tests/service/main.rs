@@ -1,5 +1,7 @@
 //! Whole conversations through the service, which all transports share.
 
+mod obedient;
+
 use std::sync::Arc;
 
 use chat_core::config::RateLimit;

@@ -1,0 +1,216 @@
+//! Agents that read only the texts of results, and make the call that each suggests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Map, Value, json};
+use server::render_text;
+use server::scope::CallerScope;
+use server::service::Service;
+use server::tools::Tool;
+
+use super::{call, start};
+
+/// More calls than any of these flows needs.
+const MOST_CALLS: usize = 60;
+
+/// An agent without a will of its own: it says something wherever it is asked to.
+struct Agent {
+    service: Service,
+    scope: Arc<CallerScope>,
+    name: &'static str,
+    words: usize,
+    calls: usize,
+    /// The calls so far.
+    made: Vec<Tool>,
+}
+
+impl Agent {
+    fn new(service: &Service, name: &'static str) -> Self {
+        Self {
+            service: service.clone(),
+            scope: Arc::new(CallerScope::default()),
+            name,
+            words: 0,
+            calls: 0,
+            made: Vec::new(),
+        }
+    }
+
+    /// Makes a call, and returns its text.
+    async fn makes(&mut self, tool: Tool, values: Value) -> String {
+        self.calls += 1;
+        assert!(self.calls < MOST_CALLS, "{}: {:?}", self.name, self.made);
+        let values = self.fill(tool, values);
+        let outcome = call(&self.service, &self.scope, tool, values).await;
+        self.made.push(tool);
+        render_text::text(&outcome, &outcome.json())
+    }
+
+    /// Makes the call that a text suggests.
+    async fn obeys(&mut self, text: &str) -> String {
+        let (tool, values) = suggested(text);
+        self.makes(tool, values).await
+    }
+
+    /// Adds what only the agent can know: its name, and its words.
+    fn fill(&mut self, tool: Tool, values: Value) -> Value {
+        let Value::Object(mut values) = values else {
+            panic!("arguments are an object")
+        };
+        let mut set = |key: &str, value: Value| {
+            values.entry(key).or_insert(value);
+        };
+        if tool == Tool::EnterQueue {
+            set("display_name", json!(self.name));
+        } else if tool == Tool::Login {
+            set("username", json!(self.name));
+            set("room", json!("table"));
+        } else if tool == Tool::Check {
+            set("wait_seconds", json!(2));
+        } else if let Tool::SendMessage | Tool::Append = tool {
+            self.words += 1;
+            let key = match tool == Tool::Append {
+                true => "text",
+                false => "message",
+            };
+            set(key, json!(format!("{} {}", self.name, self.words)));
+        }
+        Value::Object(values)
+    }
+
+    fn count(&self, tool: Tool) -> usize {
+        self.made.iter().filter(|made| **made == tool).count()
+    }
+}
+
+/// The first call of the last line, with the arguments that follow its name.
+fn suggested(text: &str) -> (Tool, Value) {
+    let last = text.lines().last().unwrap_or_default();
+    let hint = last
+        .strip_prefix("next: ")
+        .expect("the last line is the next call");
+    let word = |c: char| c.is_ascii_lowercase() || c == '_';
+    for (at, _) in hint.char_indices() {
+        let is_start = at == 0 || !hint[..at].ends_with(word);
+        let end = hint[at..]
+            .find(|c| !word(c))
+            .map_or(hint.len(), |end| at + end);
+        let tool = Tool::ALL.iter().find(|tool| tool.name() == &hint[at..end]);
+        if let Some(tool) = tool.filter(|_| is_start) {
+            let rest = hint[end..].trim_start();
+            let mut parsed =
+                serde_json::Deserializer::from_str(rest).into_iter::<Map<String, Value>>();
+            let values = match rest.starts_with('{') {
+                true => parsed.next().expect("an object").expect("valid arguments"),
+                false => Map::new(),
+            };
+            return (*tool, Value::Object(values));
+        }
+    }
+    panic!("no tool is named: {text}")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pair_meets_talks_and_looks_for_others() {
+    let (service, _running) = start();
+    let (mut ann, mut ben) = (Agent::new(&service, "Ann"), Agent::new(&service, "Ben"));
+    let waits = ann.makes(Tool::EnterQueue, json!({})).await;
+    assert_eq!(suggested(&waits).0, Tool::Check, "{waits}");
+    let ann = tokio::spawn(async move {
+        let mut text = waits;
+        // Its only wish: to leave after its third message.
+        while ann.count(Tool::SendMessage) < 3 {
+            text = ann.obeys(&text).await;
+        }
+        let left = ann.makes(Tool::LeaveChat, json!({})).await;
+        assert_eq!(suggested(&left).0, Tool::EnterQueue, "{left}");
+    });
+    let mut text = ben.makes(Tool::EnterQueue, json!({})).await;
+    assert_eq!(suggested(&text).0, Tool::SendMessage, "{text}");
+    // Until the partner has gone.
+    while ben.count(Tool::EnterQueue) < 2 {
+        text = ben.obeys(&text).await;
+    }
+    ann.await.unwrap();
+    assert!(ben.count(Tool::SendMessage) >= 2, "{:?}", ben.made);
+    assert!(text.contains("You wait for a partner"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everyone_at_a_table_speaks_and_nobody_keeps_the_stick() {
+    let (service, _running) = start();
+    let pushed = Arc::new(AtomicUsize::new(0));
+    let mut agents = Vec::new();
+    for name in ["Ann", "Ben", "Cat"] {
+        let (mut agent, pushed) = (Agent::new(&service, name), Arc::clone(&pushed));
+        agents.push(tokio::spawn(async move {
+            let mut text = agent.makes(Tool::Login, json!({})).await;
+            while pushed.load(Ordering::SeqCst) < 6 || agent.count(Tool::Push) < 1 {
+                let last = |event: &str| text.rfind(event);
+                let is_granted = last("stick.granted: you") > last("stick.released: you");
+                let is_holder = text.contains("You hold") || is_granted;
+                text = agent.obeys(&text).await;
+                if is_holder {
+                    assert_eq!(agent.made.last(), Some(&Tool::Append), "{text}");
+                }
+                if agent.made.last() == Some(&Tool::Push) {
+                    pushed.fetch_add(1, Ordering::SeqCst);
+                    assert!(!text.contains("Refused"), "{text}");
+                }
+            }
+            agent.count(Tool::Push)
+        }));
+    }
+    for agent in agents {
+        assert!(agent.await.unwrap() >= 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_holder_that_sends_directly_gives_the_stick_back() {
+    let (service, _running) = start();
+    let mut ann = Agent::new(&service, "Ann");
+    let text = ann.makes(Tool::Login, json!({})).await;
+    let granted = ann.obeys(&text).await;
+    assert!(granted.contains("You hold the stick"), "{granted}");
+    let room = json!({ "room_id": "room_1" });
+    let sent = ann.makes(Tool::SendMessage, room).await;
+    assert!(
+        sent.contains("You still hold the stick of room_1 (epoch 1)"),
+        "{sent}"
+    );
+    // A check in between does not hide it.
+    let checked = ann.makes(Tool::Check, json!({ "wait_seconds": 0 })).await;
+    assert_eq!(suggested(&checked).0, Tool::Append, "{checked}");
+    let reset = ann.obeys(&sent).await;
+    assert_eq!(ann.made.last(), Some(&Tool::Reset));
+    assert!(reset.contains("You hold no stick"), "{reset}");
+    assert_eq!(suggested(&reset).0, Tool::Check, "{reset}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_leads_to_the_call_that_works() {
+    let (service, _running) = start();
+    let mut ann = Agent::new(&service, "Ann");
+    ann.makes(Tool::Login, json!({})).await;
+    let room = json!({ "room_id": "room_1" });
+    let refused = ann.makes(Tool::SendMessage, room).await;
+    assert!(refused.starts_with("Refused (stick_required)"), "{refused}");
+    let claimed = ann.obeys(&refused).await;
+    assert!(claimed.contains("You hold the stick"), "{claimed}");
+    let (mut ben, mut cat) = (Agent::new(&service, "Ben"), Agent::new(&service, "Cat"));
+    ben.makes(Tool::EnterQueue, json!({})).await;
+    cat.makes(Tool::EnterQueue, json!({})).await;
+    let refused = cat.makes(Tool::TalkingStick, json!({})).await;
+    assert!(refused.starts_with("Refused (no_stick)"), "{refused}");
+    let sent = cat.obeys(&refused).await;
+    assert!(sent.contains("Sent as"), "{sent}");
+    ben.makes(Tool::LeaveChat, json!({})).await;
+    let refused = cat
+        .makes(Tool::SendMessage, json!({ "room_id": "room_2" }))
+        .await;
+    assert!(refused.starts_with("Refused (chat_ended)"), "{refused}");
+    let again = cat.obeys(&refused).await;
+    assert!(again.contains("You wait for a partner"), "{again}");
+}

@@ -239,10 +239,7 @@ impl Service {
         CallOutcome {
             tool: Tool::Search,
             result: result.map(|found| wire::found(&found.found, found.more, me)),
-            implicit: match origin.only().as_ref() == Some(&known.handle) {
-                true => HandleUse::MayBeLeftOut,
-                false => HandleUse::MustBePassed,
-            },
+            implicit: origin.use_of(&known.handle),
             context,
         }
     }
@@ -298,7 +295,6 @@ impl Service {
                 (Ok(_) | Err(_), _) => {}
             }
         }
-        let left_out = origin.only().as_ref() == Some(handle);
         let asker = Asker {
             handle,
             secrets: &self.secrets,
@@ -314,11 +310,7 @@ impl Service {
                 .map(|response| wire::result(&response, &context, asker))
                 .map_err(Refusal::from),
             context: Some(context),
-            implicit: if left_out {
-                HandleUse::MayBeLeftOut
-            } else {
-                HandleUse::MustBePassed
-            },
+            implicit: origin.use_of(handle),
         }
     }
 

@@ -127,11 +127,14 @@ impl Renderer<'_> {
     }
 
     fn secret(&mut self, handle: &str, pass: HandleUse) {
-        if pass == HandleUse::MustBePassed {
-            self.say(format!(
-                "Your handle is {handle}: keep it secret, and pass it to every call."
-            ));
-        }
+        let when = match pass {
+            HandleUse::MayBeLeftOut => return,
+            HandleUse::KnownForNow => "pass it wherever a call says handle_required",
+            HandleUse::MustBePassed => "pass it to every call",
+        };
+        self.say(format!(
+            "Your handle is {handle}: keep it secret, and {when}."
+        ));
     }
 
     /// A participant by name and id; the addressed one is "you".

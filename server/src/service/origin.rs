@@ -7,6 +7,7 @@ use chat_core::Address;
 use crate::identity::{Handle, MintSource};
 use crate::refusal::Refusal;
 use crate::scope::CallerScope;
+use crate::service::HandleUse;
 
 /// The origin of a call.
 #[derive(Clone, Debug)]
@@ -38,6 +39,17 @@ impl RequestOrigin {
     pub fn mint_source(&self) -> MintSource {
         let id = self.scope.as_ref().and_then(|scope| scope.id());
         id.map_or(MintSource::Address(self.address), MintSource::Scope)
+    }
+
+    /// Whether a caller must pass this handle in its next call.
+    pub(super) fn use_of(&self, handle: &Handle) -> HandleUse {
+        match &self.scope {
+            Some(scope) if scope.only().as_ref() == Some(handle) => match scope.id() {
+                Some(_) => HandleUse::KnownForNow,
+                None => HandleUse::MayBeLeftOut,
+            },
+            Some(_) | None => HandleUse::MustBePassed,
+        }
     }
 
     /// The only participant registered in the scope, for a call without a handle.

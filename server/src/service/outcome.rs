@@ -23,8 +23,10 @@ pub struct CallOutcome {
 /// Whether a caller must pass its handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandleUse {
-    /// It is the only participant of its scope.
+    /// It is the only participant of this process.
     MayBeLeftOut,
+    /// It is the only participant of its session or token: until that ends, or the server restarts.
+    KnownForNow,
     /// It must.
     MustBePassed,
 }

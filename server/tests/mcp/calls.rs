@@ -54,6 +54,20 @@ async fn a_session_of_one_participant_may_leave_its_handle_out_and_of_two_not() 
     session.ok("check", named).await;
 }
 
+/// A model reads texts. A session may end at any time, and its participant with the handle stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_text_of_a_registration_has_the_handle_also_in_a_session() {
+    let world = World::start().await;
+    let session = Session::open(&world).await;
+    let login = session.call("login", json!({ "username": "Ann" })).await;
+    let handle = login["structuredContent"]["handle"].as_str().unwrap();
+    let said = format!("Your handle is {handle}: keep it secret, and pass it wherever");
+    assert!(text(&login).contains(&said), "{login}");
+    let other = Session::open(&world).await;
+    let named = json!({ "wait_seconds": 0, "handle": handle });
+    other.ok("check", named).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn in_the_newer_era_a_handle_is_always_needed() {
     let world = World::start().await;

@@ -83,20 +83,17 @@ impl Hub {
         if self.moderation.of_handle(&handle) == Some(Measure::Ban) {
             return Err(Reject::Blocked);
         }
-        let (name, chosen_id) = if let Command::EnterQueue(enter) = command {
-            (
-                self.check_enter(None, enter)?,
-                self.check_public_id(enter.user_id.as_ref())?,
-            )
+        let (name, chosen_id, joins) = if let Command::EnterQueue(enter) = command {
+            let name = self.check_enter(None, enter)?;
+            (name, self.check_public_id(enter.user_id.as_ref())?, None)
         } else if let Command::Login { username, room } = command {
             let name = self.check_name(None, username)?;
-            self.check_join(None, room)?;
-            (name, None)
+            (name, None, Some(self.check_join(None, room)?))
         } else if let Command::TakeBreak { excuse, .. } = command {
             self.check_excuse(excuse.as_ref())?;
-            (None, None)
+            (None, None, None)
         } else if *command == Command::Arrive {
-            (None, None)
+            (None, None, None)
         } else {
             return Err(Reject::HandleRequired);
         };
@@ -109,7 +106,14 @@ impl Hub {
         let until = self.now + self.config.unused_timeout;
         self.user_mut(user).presence = Presence::Unused { until };
         self.arm_presence(user);
-        let outcome = self.decide(user, command);
+        let outcome = match joins {
+            // Not checked again: the member who made place in the room may be forgotten by now.
+            Some(name) => Ok(Reply::LoggedIn {
+                user,
+                room: self.join_named(user, name),
+            }),
+            None => self.decide(user, command),
+        };
         debug_assert!(outcome.is_ok(), "checked above: {outcome:?}");
         if let Some(key) = key {
             let request = crate::digest::fingerprint(command);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_types::Time;
-use sim_model::protocol::{Op, Outcome, Refusal, User};
+use sim_model::protocol::{Answer, Op, Outcome, Refusal, User};
 use sim_model::server::{Decided, Handle};
 
 use super::deadline::Deadline;
@@ -49,6 +49,15 @@ impl Model {
         self.add_keys(number, keys(&person.name));
         self.handles.insert(handle, number);
         self.people.add(person);
+        if let Op::Login { username, room } = op {
+            // 5.1: this decision cannot be refused, also if the member that is longest away in the
+            // room was forgotten.
+            let naming = self.check_name(Some(number), username)?;
+            self.name(number, username, naming);
+            let room = self.join(number, room);
+            let user = number;
+            return Ok((number, Ok(Answer::LoggedIn { user, room }), self.now));
+        }
         let (outcome, answer_at) = self.decide(number, op, said);
         Ok((number, outcome, answer_at))
     }

@@ -160,7 +160,7 @@ fn a_block_of_the_other_s_own_stays_when_one_is_lifted() {
 }
 
 #[test]
-fn one_blocks_somebody_and_somebody_else() {
+fn a_participant_blocks_another_and_a_third() {
     assert_snapshot!(check("
         0s ann login
            ann block ann

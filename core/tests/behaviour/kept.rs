@@ -62,7 +62,7 @@ fn a_muted_participant_is_muted_when_it_was_forgotten_meanwhile() {
 }
 
 #[test]
-fn a_muted_name_is_muted_whoever_takes_it() {
+fn a_muted_name_is_muted_for_each_participant_that_takes_it() {
     assert_snapshot!(check("
         0s ann login as=Ann
            operator mute ann 'noise'

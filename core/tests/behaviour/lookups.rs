@@ -21,7 +21,7 @@ fn a_read_is_worth_telling_a_quarter_of_the_idle_timeout_after_the_last_call() {
 }
 
 #[test]
-fn a_read_is_worth_telling_of_whoever_is_not_safely_there() {
+fn a_read_is_reported_for_a_participant_that_may_go_away() {
     let wants = |script: &str| play(script).hub.wants_seen(ANN, after(0));
     assert!(wants("0s ann login"), "the handle was not used yet");
     assert!(!wants("0s ann login \n ann open_stream"));
@@ -158,7 +158,7 @@ fn visitors_see_who_is_there_and_which_rooms_page_by_page() {
 }
 
 #[test]
-fn an_operator_sees_where_somebody_is_and_whether_muted() {
+fn an_operator_sees_where_a_participant_is_and_whether_it_is_muted() {
     let script = "0s ann login as=Ann from=7 \n ann open_stream \n ann enter_queue \n operator mute ann 'loud'";
     let hub = play(script).hub;
     let view = hub.participant_view(ANN).unwrap();

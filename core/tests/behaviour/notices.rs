@@ -104,7 +104,7 @@ fn one_who_waits_tells_all_rooms() {
 }
 
 #[test]
-fn whoever_leaves_takes_notices_along() {
+fn a_member_that_leaves_takes_its_notices_along() {
     assert_snapshot!(check("
         0s ann login
            ben login

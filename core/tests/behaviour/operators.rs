@@ -342,7 +342,7 @@ fn a_mute_of_an_address_stands_beside_one_of_a_participant_and_in_place_of_a_ban
 }
 
 #[test]
-fn operators_mean_somebody_and_some_room_and_say_why() {
+fn operators_name_a_participant_a_room_and_a_reason() {
     assert_snapshot!(check("
         0s ann login lobby
            ben login den

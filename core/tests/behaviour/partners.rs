@@ -62,7 +62,7 @@ fn the_last_partner_will_do_if_nobody_else_is_there() {
 }
 
 #[test]
-fn the_last_partner_of_whoever_comes_is_passed_over() {
+fn the_last_partner_of_a_newcomer_is_passed_over() {
     assert_snapshot!(check("
         0s ann enter_queue
            ben enter_queue
@@ -124,7 +124,7 @@ fn those_who_blocked_one_another_never_meet() {
 }
 
 #[test]
-fn whoever_comes_passes_over_those_whose_last_partner_it_was() {
+fn a_newcomer_passes_over_those_whose_last_partner_it_was() {
     assert_snapshot!(check("
         0s ann enter_queue
            ben enter_queue

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::check::check;
 
 #[test]
-fn whoever_waits_is_paired_with_whoever_comes() {
+fn a_waiter_is_paired_with_a_newcomer() {
     assert_snapshot!(check("
         0s ann enter_queue as=Ann
         5s ben enter_queue as=Ben
@@ -20,7 +20,7 @@ fn whoever_waits_is_paired_with_whoever_comes() {
 }
 
 #[test]
-fn under_fifo_whoever_waits_longest_is_next() {
+fn under_fifo_the_longest_waiter_is_next() {
     assert_snapshot!(check("
         # The two who wait will not meet: one has blocked the other.
         0s ann login den
@@ -77,7 +77,7 @@ fn under_random_the_seed_and_the_position_decide() {
 }
 
 #[test]
-fn under_interests_whoever_shares_most_is_next() {
+fn under_interests_the_waiter_that_shares_most_is_next() {
     assert_snapshot!(check("
         config matching=interests
         0s ann enter_queue interests=rust,tea
@@ -92,7 +92,7 @@ fn under_interests_whoever_shares_most_is_next() {
 }
 
 #[test]
-fn of_those_who_share_as_much_whoever_waits_longest_is_next() {
+fn of_equal_shares_the_longest_waiter_is_next() {
     assert_snapshot!(check("
         config matching=interests
         0s ann enter_queue interests=rust

@@ -110,11 +110,11 @@ pub(crate) fn line(words: &mut Words, config: &Config, lookup: Lookup<'_>) -> Li
 
 fn of_participant(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Line {
     if let Some(implied) = implied(words) {
-        let user = somebody(name, lookup);
+        let user = participant(name, lookup);
         return Line::Entry(Entry::Implied { user, implied });
     }
     if let Some(read) = read(words) {
-        return Line::Read(somebody(name, lookup), read);
+        return Line::Read(participant(name, lookup), read);
     }
     let mints =
         matches!(words.peek(), "login" | "enter_queue" | "arrive") && lookup(name).is_none();
@@ -136,7 +136,7 @@ fn of_participant(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Line {
     })
 }
 
-fn somebody(name: &str, lookup: Lookup<'_>) -> UserId {
+fn participant(name: &str, lookup: Lookup<'_>) -> UserId {
     lookup(name).unwrap_or_else(|| {
         let number = name.strip_prefix("user_").and_then(|n| n.parse().ok());
         UserId(number.unwrap_or_else(|| panic!("nobody is called {name}")))
@@ -218,13 +218,13 @@ fn command(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Command {
         "reset" => Command::Reset { room, epoch },
         "typing" => Command::Typing { room },
         "block" => Command::BlockUser {
-            user: somebody(&words.next(), lookup),
+            user: participant(&words.next(), lookup),
         },
         "unblock" => Command::UnblockUser {
-            user: somebody(&words.next(), lookup),
+            user: participant(&words.next(), lookup),
         },
         "report" => Command::ReportUser {
-            user: somebody(&words.next(), lookup),
+            user: participant(&words.next(), lookup),
             reason: words.next().into(),
         },
         "break" => Command::TakeBreak {
@@ -250,7 +250,7 @@ fn enter(words: &mut Words) -> EnterQueue {
 fn act(words: &mut Words, lookup: Lookup<'_>) -> Operate {
     let verb = words.next();
     let whom = words.next();
-    let user = || somebody(&whom, lookup);
+    let user = || participant(&whom, lookup);
     match verb.as_str() {
         "mute" => Operate::Mute {
             user: user(),

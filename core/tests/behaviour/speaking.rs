@@ -76,7 +76,7 @@ fn a_stale_epoch_is_refused_whatever_the_call() {
 }
 
 #[test]
-fn somebody_elses_epoch_is_stale_for_oneself() {
+fn the_epoch_of_another_holder_is_stale() {
     assert_snapshot!(check("
         0s ann login
            ben login

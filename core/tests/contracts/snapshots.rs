@@ -8,7 +8,7 @@ use crate::journal::{journal, run};
 
 proptest! {
     #[test]
-    fn whoever_is_restored_has_the_same_future(journal in journal(), cut in any::<Index>()) {
+    fn a_restored_hub_has_the_same_future(journal in journal(), cut in any::<Index>()) {
         let (past, future) = journal.entries.split_at(cut.index(journal.entries.len()));
         let mut hub = journal.hub();
         run(&mut hub, past);

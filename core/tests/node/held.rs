@@ -197,7 +197,7 @@ fn beyond_the_limit_breaks_are_refused_before_they_are_taken() {
 }
 
 #[test]
-fn whoever_asks_again_is_held_back_until_the_same_instant() {
+fn a_repeated_call_is_held_until_the_same_instant() {
     let mut shell = Shell::watched(config());
     let first = shell.call(keyed("ann", 7));
     shell.commit();

@@ -95,7 +95,7 @@ fn a_stream_that_is_not_read_to_its_end_is_not_signalled_again() {
 }
 
 #[test]
-fn a_stream_is_somebodys_and_stands_behind_what_it_has_sent() {
+fn a_stream_has_an_owner_and_a_place_behind_what_it_sent() {
     let mut shell = Shell::with_pair(Config::default());
     let stream = shell.call(Call::OpenStream {
         reader: handle("ben"),

@@ -148,7 +148,7 @@ async fn a_subscribed_inbox_says_that_it_grew_until_it_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_listens_in_the_newer_era_hears_and_reads_from_its_cursor() {
+async fn a_listener_of_the_newer_era_hears_and_reads_from_its_cursor() {
     let world = World::start().await;
     let ann = world.call("login", json!({ "username": "Ann" })).await["structuredContent"].clone();
     let uri = ann["inbox_uri"].as_str().unwrap();

@@ -117,7 +117,7 @@ async fn two_participants_of_one_session_go_on_each_from_its_own_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_was_away_for_too_long_is_told_what_is_gone() {
+async fn a_client_away_for_too_long_learns_what_is_gone() {
     const KEPT: u32 = 50;
     let world = World::of(KEPT, |_| {}).await;
     let (ann, ben) = (Session::open(&world).await, Session::open(&world).await);

@@ -104,7 +104,7 @@ async fn sessions_that_gave_way_leave_nothing_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_source_that_has_most_gives_way_to_whoever_has_fewer() {
+async fn the_source_with_the_most_sessions_gives_way_to_one_with_fewer() {
     let world = world(Share { all: 4, each: 2 }).await;
     let mut greedy = Vec::new();
     for source in ["1", "1", "2", "2"] {
@@ -146,7 +146,7 @@ async fn a_session_that_is_opened_spends_of_its_source_s_rate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_ends_its_session_has_its_place_at_once() {
+async fn an_ended_session_frees_its_place_at_once() {
     let world = world(Share::whole(2)).await;
     let sessions = [Session::open(&world).await, Session::open(&world).await];
     let streams = (

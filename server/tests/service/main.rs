@@ -326,7 +326,7 @@ async fn an_empty_check_is_short() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn to_stop_answers_whoever_waits_and_ends_every_stream() {
+async fn a_stop_answers_waiting_calls_and_ends_every_stream() {
     let (service, running) = start();
     let scope = Arc::new(CallerScope::default());
     let login = ok(&service, &scope, Tool::Login, json!({ "username": "Ann" })).await;

@@ -54,9 +54,9 @@ impl fmt::Display for Trouble {
         match self {
             Self::Refused(tool, code) => write!(f, "{tool} was refused: {code}{}", hint(code)),
             Self::Failed(why) => f.write_str(why),
-            Self::Busy => {
-                f.write_str("somebody else waits in its line; take a server of its own for this")
-            }
+            Self::Busy => f.write_str(
+                "another participant waits in its line; take a server of its own for this",
+            ),
         }
     }
 }

@@ -165,7 +165,9 @@ fn shape(json: &EventJson<'_>, names: &Names) -> Option<Saw<'static>> {
         return Some(Saw::Gap {
             from,
             to,
-            lost: json.lost.unwrap_or_else(|| (to + 1).saturating_sub(from)),
+            lost: json
+                .lost
+                .unwrap_or_else(|| to.saturating_add(1).saturating_sub(from)),
             rooms: &[],
         });
     }
@@ -409,6 +411,15 @@ mod tests {
             rooms: &rooms,
         };
         assert_eq!(read(&gap).unwrap().saw(), expected);
+    }
+
+    #[test]
+    fn a_gap_of_any_size_is_read() {
+        for (from, to) in [(0, u64::MAX), (u64::MAX, 0), (1, u64::MAX)] {
+            let gap = json!({ "seq": 6, "type": "gap", "from_seq": from, "to_seq": to });
+            let read = read(&gap).unwrap();
+            assert!(matches!(read.saw(), Saw::Gap { from: a, to: b, .. } if (a, b) == (from, to)));
+        }
     }
 
     #[test]

@@ -174,7 +174,7 @@ fn a_line_that_is_not_empty_is_left_alone() {
     let ran = calibrate(folder.path(), &target, &[]);
     let told = text(ran.stderr);
     assert_eq!(ran.status.code(), Some(4), "{told}");
-    assert!(told.contains("somebody else waits"), "{told}");
+    assert!(told.contains("another participant waits"), "{told}");
     assert_eq!(server.people(), (2, 1), "all but {stranger}");
 }
 

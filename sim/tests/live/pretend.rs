@@ -31,7 +31,7 @@ const EVERY: u64 = 7;
 const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
-struct Somebody {
+struct Person {
     handle: String,
     key: String,
     inbox: Vec<Value>,
@@ -52,7 +52,7 @@ struct Room {
 #[derive(Debug)]
 struct Hub {
     fault: Fault,
-    people: Vec<Somebody>,
+    people: Vec<Person>,
     waits: Option<usize>,
     rooms: Vec<Room>,
     messages: u64,
@@ -275,7 +275,7 @@ fn push(shared: &Shared, mut out: &TcpStream, handle: &str, after: usize) -> Opt
 
 impl Hub {
     fn known(&self, handle: &str) -> Option<usize> {
-        let known = |one: &Somebody| one.handle == handle && !one.gone;
+        let known = |one: &Person| one.handle == handle && !one.gone;
         self.people.iter().position(known)
     }
 
@@ -326,7 +326,7 @@ impl Hub {
     fn enter(&mut self, key: &str, handle: &str) -> Value {
         let known = self.people.iter().position(|one| one.key == key);
         let me = known.or(self.known(handle)).unwrap_or_else(|| {
-            self.people.push(Somebody {
+            self.people.push(Person {
                 handle: format!("h{}", self.people.len()),
                 key: key.to_owned(),
                 inbox: Vec::new(),

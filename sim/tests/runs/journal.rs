@@ -402,6 +402,37 @@ fn a_gap_that_no_inbox_had_is_found() {
     );
 }
 
+/// A server can write any numbers.
+#[test]
+fn a_gap_of_any_size_is_found() {
+    for (from, to) in [(0, u64::MAX), (u64::MAX, 0)] {
+        let properties = found("brief", 1, &|record, judge| {
+            let What::Received {
+                seq, sent_at, path, ..
+            } = record.what
+            else {
+                return false;
+            };
+            judge(record);
+            let what = What::Received {
+                seq,
+                sent_at,
+                saw: &Saw::Gap {
+                    from,
+                    to,
+                    lost: 1,
+                    rooms: &[],
+                },
+                path,
+                first: true,
+            };
+            judge(&with(record, what));
+            true
+        });
+        assert!(properties.iter().all(|name| name != "nothing"), "{from}");
+    }
+}
+
 #[test]
 fn what_the_journal_lacks_of_a_run_without_journal_is_unjudged() {
     let plan = shipped().into_iter().find(|plan| plan.name == "brief");

@@ -229,7 +229,7 @@ fn full_alarm(record: &Record<'_>) -> bool {
 }
 
 #[test]
-fn breaks_of_whoever_came_by_one_are_written_as_steps() {
+fn breaks_of_a_user_registered_by_one_are_written_as_steps() {
     let mut plan = scenario("breaks");
     plan.duration = chat_types::Span::secs(6 * 3_600);
     let shrunk = shrunk(&plan, "planted", &|plan, seed, progress, also| {

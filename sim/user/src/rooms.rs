@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_match_counts_once_whoever_tells_of_it() {
+    fn a_match_counts_once_by_answer_and_event() {
         let (mut rooms, mut heard) = (Rooms::default(), Heard::default());
         rooms.find(Room(3), Some(User(1)), &mut heard);
         rooms.find(Room(3), Some(User(1)), &mut heard);

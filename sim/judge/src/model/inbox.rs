@@ -103,8 +103,9 @@ impl Inbox {
     /// the same.
     #[must_use]
     pub fn has_gap(&self, reader: User, gap: &Gap) -> bool {
-        let next = self.behind(gap.from - 1).next();
+        let next = self.behind(gap.from.saturating_sub(1)).next();
         next.is_none_or(|one| one.0 > gap.to)
+            && (1..=gap.to).contains(&gap.from)
             && self.end >= gap.to
             && self.lost.gap(reader, gap.from, gap.to).rooms == gap.rooms
     }

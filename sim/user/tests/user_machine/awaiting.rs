@@ -263,7 +263,7 @@ fn nobody_waits_for_a_partner_who_is_gone() {
 }
 
 #[test]
-fn somebody_new_may_be_waited_for_after_the_last_one_left() {
+fn a_new_member_may_be_awaited_after_the_last_one_left() {
     let steps = vec![
         enter(),
         wait_for("partner.disconnected", 1_000),

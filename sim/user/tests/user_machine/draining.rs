@@ -104,7 +104,7 @@ fn it_goes_on_after_silence() {
 }
 
 #[test]
-fn whoever_is_drained_can_be_drained_again() {
+fn a_drained_user_can_be_drained_again() {
     let mut desk = Desk::registered(flow(vec![enter()]), matched(1));
     desk.drain();
     desk.answer(1, 0, &read(0));
@@ -131,7 +131,7 @@ fn an_odd_one_out_does_not_wait_for_a_match_for_ever() {
 }
 
 #[test]
-fn whoever_is_away_comes_back_at_once() {
+fn an_absent_user_comes_back_at_once() {
     let away = Step::Disconnect(Some(Span::secs(3_600)));
     let mut desk = Desk::registered(flow(vec![enter(), away, send("hi")]), matched(1));
     desk.until(1_000);
@@ -166,7 +166,7 @@ fn a_script_by_hand_is_drained_when_its_calls_are_over() {
 }
 
 #[test]
-fn whoever_never_came_has_nothing_to_drain() {
+fn a_user_that_never_came_has_nothing_to_drain() {
     let mut desk = Desk::with_seed(sim_user::Script::Manual { stream: true }, 1);
     desk.drain();
     assert_eq!(desk.take(), ["0 finished"]);

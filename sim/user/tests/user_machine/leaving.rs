@@ -84,7 +84,7 @@ fn a_stream_that_was_still_being_opened_counts_as_closed() {
 }
 
 #[test]
-fn whoever_is_stopped_is_late() {
+fn a_stopped_user_is_late() {
     let mut desk = Desk::registered(flow(vec![enter(), think(1_000), send("hi")]), matched(1));
     let stop = |desk: &mut Desk, until_ms: u64| {
         desk.input(|user, now, _| user.suspend(now, Time(until_ms * 1_000)));

@@ -5,7 +5,7 @@ use sim_model::protocol::{Answer, User};
 use crate::desk::*;
 
 #[test]
-fn whoever_is_registered_has_a_handle_and_a_stream() {
+fn a_registered_user_has_a_handle_and_a_stream() {
     let mut desk = Desk::new(flow(vec![enter(), send("hi")]));
     desk.start();
     assert_eq!(desk.user.identity(), None);
@@ -50,7 +50,7 @@ fn a_taken_name_is_changed() {
 }
 
 #[test]
-fn somebody_with_no_name_to_have_gives_up_in_the_end() {
+fn a_user_whose_names_are_refused_gives_up_in_the_end() {
     let mut desk = Desk::new(flow(vec![login("lobby"), send("hi")]));
     desk.start();
     for call in 0..17 {

@@ -128,7 +128,7 @@ fn texts_are_told_apart() {
 }
 
 #[test]
-fn whom_to_block_is_the_partner_or_whoever_spoke() {
+fn the_partner_or_the_last_speaker_is_blocked() {
     let block = Step::Call(Verb::Plain(Plain::Block));
     let mut desk = in_the_lobby();
     assert_eq!(desk.manual(&block), None, "nobody was heard of");

@@ -12,6 +12,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::Outcome;
+use crate::requests::{LENGTH, median, speakers};
 use crate::server::Server;
 use crate::wire::{Connection, modern_call};
 
@@ -43,9 +44,6 @@ pub(crate) struct StartArgs {
     #[arg(long, value_name = "DIR", default_value = "target/load")]
     folder: PathBuf,
 }
-
-/// The length of messages: the usual `append` of a model.
-const LENGTH: usize = 154;
 
 /// The sends per second of the quiet load.
 const QUIET: f64 = 50.0;
@@ -152,18 +150,13 @@ impl Drop for Folder {
 
 /// A `send_message` for each connection. The senders sit in rooms of two, and have no streams.
 async fn senders(server: &Server, connections: usize) -> Outcome<Vec<Vec<u8>>> {
-    let mut connection = Connection::open(server.address).await?;
     let text = "x".repeat(LENGTH);
-    let mut requests = Vec::new();
-    for n in 0..connections {
-        let who = json!({ "username": format!("agent {n}"), "room": format!("room {}", n / 2) });
-        let answer = connection.post("/register", "", &who).await?;
-        let arguments = json!({
-            "handle": answer["handle"], "message": text, "room_id": answer["room_id"]
-        });
-        requests.push(modern_call("send_message", arguments));
-    }
-    Ok(requests)
+    let speakers = speakers(server, connections).await?.into_iter();
+    let requests = speakers.map(|(handle, room)| {
+        let arguments = json!({ "handle": handle, "message": text, "room_id": room });
+        modern_call("send_message", arguments)
+    });
+    Ok(requests.collect())
 }
 
 async fn send(connection: &mut Connection, request: &[u8]) -> Outcome<()> {
@@ -342,9 +335,4 @@ fn size(data: &Path) -> Outcome<u64> {
 
 fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
-}
-
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -35,7 +35,7 @@ struct Route {
 }
 
 /// The length of messages: the usual `append` of a model.
-const LENGTH: usize = 154;
+pub(crate) const LENGTH: usize = 154;
 
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &RequestsArgs) -> Outcome<()> {
@@ -73,17 +73,23 @@ pub(crate) async fn run(args: &RequestsArgs) -> Outcome<()> {
     Ok(())
 }
 
-/// The routes, with senders in rooms of two. No participant has a stream.
-async fn routes(args: &RequestsArgs, server: &Server, echo: &Server) -> Outcome<Vec<Route>> {
+/// The handles and rooms of this many participants, two in each room.
+pub(crate) async fn speakers(server: &Server, number: usize) -> Outcome<Vec<(String, String)>> {
     let mut connection = Connection::open(server.address).await?;
-    let text = "x".repeat(LENGTH);
     let mut speakers = Vec::new();
-    for n in 0..args.connections {
+    for n in 0..number {
         let who = json!({ "username": format!("agent {n}"), "room": format!("room {}", n / 2) });
         let answer = connection.post("/register", "", &who).await?;
         let text = |key: &str| answer[key].as_str().unwrap_or_default().to_owned();
         speakers.push((text("handle"), text("room_id")));
     }
+    Ok(speakers)
+}
+
+/// The routes, with senders in rooms of two. No participant has a stream.
+async fn routes(args: &RequestsArgs, server: &Server, echo: &Server) -> Outcome<Vec<Route>> {
+    let text = "x".repeat(LENGTH);
+    let speakers = speakers(server, args.connections).await?;
     let said = |room: &str| json!({ "message": text, "room_id": room });
     let of = |name, against, address, make: &dyn Fn(&str, &str) -> Vec<u8>| Route {
         name,
@@ -139,7 +145,8 @@ async fn load(route: &Route, span: Duration) -> Outcome<f64> {
     Ok(answered / began.elapsed().as_secs_f64())
 }
 
-fn median(mut figures: Vec<f64>) -> f64 {
+/// The median; not a number if there is none.
+pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }

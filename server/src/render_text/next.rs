@@ -1,8 +1,7 @@
-//! The next call: what a model that does as it is told should do after a result or a refusal.
+//! Derives the hint of the last line, `next: …`, from a result or a refusal and the caller's state.
 //!
-//! It follows from the result, and from what the caller can do now: a caller that holds the stick
-//! must speak, one that is in no room and waits for nobody has nothing to check. Each hint names
-//! tools, with the arguments that matter.
+//! A caller that holds the stick is sent to `append` and `push`. A caller in no room and in no queue
+//! is sent to `enter_queue` or `login`. Each hint names tools, with their rooms and `after`.
 
 use chat_core::Seq;
 

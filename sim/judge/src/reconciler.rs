@@ -94,28 +94,19 @@ impl Reconciler {
     /// Keeps what a client received.
     pub(crate) fn observe(&mut self, record: &Record<'_>) {
         let Some(user) = record.user else { return };
-        match record.what {
-            What::Answered {
-                op,
-                called_at,
-                outcome,
-                ..
-            } => self.answered(record.at, user, (op, called_at), outcome),
-            What::Received { seq, saw, .. } if user.is_numbered() => {
-                self.received(record.at, user, seq, saw);
+        if let What::Answered {
+            op,
+            called_at,
+            outcome,
+            ..
+        } = record.what
+        {
+            self.answered(record.at, user, (op, called_at), outcome);
+        } else if let What::Received { seq, saw, .. } = record.what {
+            match user.is_numbered() {
+                true => self.received(record.at, user, seq, saw),
+                false => self.unjudged += 1,
             }
-            What::Received { .. } => self.unjudged += 1,
-            What::Called { .. }
-            | What::Retried { .. }
-            | What::AnsweredAgain { .. }
-            | What::Abandoned { .. }
-            | What::StreamOpened
-            | What::StreamClosed
-            | What::Forgot
-            | What::Vanished
-            | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => {}
         }
     }
 

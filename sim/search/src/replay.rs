@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 
 use chat_core::{Caller, Entry, Hub, Reject, Reply};
-use chat_journal::{Bundle, Checkpoint, Loss, RecoveryError, recover};
+use chat_journal::{Bundle, Checkpoint, Look, Loss, Recovered, RecoveryError, recover};
 use chat_types::{Config, Time};
 use sim_judge::Judge;
 use sim_model::history::Observer;
@@ -47,14 +47,9 @@ pub fn replay(
     let origin = bundle.origin;
     let checkpoints = bundle.checkpoints.clone();
     let mut replay = Replay::new(options, origin.realm, &checkpoints, show);
-    let config = Config::default();
-    let recovered = recover(
-        &mut bundle.files,
-        &origin,
-        &config,
-        Loss::Refused,
-        &mut |hub, at, entry, outcome| replay.entry(hub, at, entry, outcome),
-    )?;
+    let recovered = walk(bundle, &mut |hub, at, entry, outcome| {
+        replay.entry(hub, at, entry, outcome);
+    })?;
     if recovered.hub.position().0 == replay.found.last {
         replay.validate(&recovered.hub);
     }
@@ -63,6 +58,13 @@ pub fn replay(
         .warnings
         .extend(recovered.warnings.iter().map(ToString::to_string));
     Ok(found)
+}
+
+/// Decides each entry of the journal again, and shows it with the state and the decision.
+fn walk(bundle: &mut Bundle<'_>, look: Look<'_>) -> Result<Recovered, RecoveryError<Infallible>> {
+    let origin = bundle.origin;
+    let (files, config) = (&mut bundle.files, Config::default());
+    recover(files, &origin, &config, Loss::Refused, look)
 }
 
 /// Reports the entries of a whole journal to an observer, and returns their number; none if the
@@ -74,7 +76,6 @@ pub fn observe(
     bundle: &mut Bundle<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Option<u64>, RecoveryError<Infallible>> {
-    let (origin, config) = (bundle.origin, Config::default());
     let mut is_whole = false;
     let mut look = |hub: &Hub, at: Time, entry: &Entry, outcome: &Result<Reply, Reject>| {
         let position = hub.position().0;
@@ -89,8 +90,7 @@ pub fn observe(
             });
         }
     };
-    let (files, loss) = (&mut bundle.files, Loss::Refused);
-    let recovered = recover(files, &origin, &config, loss, &mut look)?;
+    let recovered = walk(bundle, &mut look)?;
     Ok(is_whole.then(|| recovered.hub.position().0))
 }
 
@@ -103,7 +103,6 @@ pub fn to_scenario(
     until: Option<u64>,
     last: usize,
 ) -> Result<(Plan, Notes), RecoveryError<Infallible>> {
-    let (origin, config) = (bundle.origin, Config::default());
     let until = until.unwrap_or(u64::MAX);
     let mut calls = VecDeque::new();
     let mut look = |hub: &Hub, _, entry: &Entry, _: &_| {
@@ -118,13 +117,7 @@ pub fn to_scenario(
             }
         }
     };
-    recover(
-        &mut bundle.files,
-        &origin,
-        &config,
-        Loss::Refused,
-        &mut look,
-    )?;
+    walk(bundle, &mut look)?;
     let mut from = match calls.front() {
         Some((position, ..)) if calls.len() == last => *position,
         Some(_) | None => 1,
@@ -151,14 +144,8 @@ pub fn to_scenario(
             steps.entry(at, &translate::entry(entry), &said);
         }
     };
-    recover(
-        &mut bundle.files,
-        &origin,
-        &config,
-        Loss::Refused,
-        &mut look,
-    )?;
-    let base = plan(&config);
+    walk(bundle, &mut look)?;
+    let base = plan(&Config::default());
     let (mut plan, left_out) = match steps {
         Some(steps) => steps.into_plan(&base),
         None => (base, Vec::new()),
@@ -167,7 +154,7 @@ pub fn to_scenario(
     plan.name = "replayed".into();
     plan.about = format!(
         "Positions {from} to {to} of the journal {:032x}.",
-        origin.realm
+        bundle.origin.realm
     );
     let notes = Notes {
         head: left_out,

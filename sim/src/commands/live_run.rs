@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::scenario_run::{TraceFile, close_trace, look, open_trace};
 use super::{Console, UNJUDGED, WRONG, journal};
-use crate::cli::RunArgs;
+use crate::cli::{LiveArgs, RunArgs};
 use sim_live::{Journal, LiveError, LiveOutcome, Options, RateScale, Ready};
 use sim_model::history::Observer;
 use sim_model::outcome::{LiveResult, Progress, Repro, RunResult, StageResult, Verdict};
@@ -39,6 +39,9 @@ pub(super) fn run(
     options: &Options,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
+    // A journal that cannot be read is found before the first run.
+    observe_journal(&arguments.live, &mut None::<&mut dyn Observer>)
+        .map_err(|why| (UNJUDGED, why))?;
     let mut run = if arguments.live.stages {
         staged(arguments, path, plan, options, console)?
     } else {
@@ -49,6 +52,14 @@ pub(super) fn run(
     Ok(run)
 }
 
+/// Reports the entries of the server's journal, if it is named, and returns their number.
+fn observe_journal(live: &LiveArgs, observer: &mut dyn Observer) -> Result<u64, String> {
+    match &live.journal {
+        Some(folder) => journal::observe(folder, live.server.as_deref(), observer),
+        None => Ok(0),
+    }
+}
+
 fn once(
     arguments: &RunArgs,
     path: &Path,
@@ -57,16 +68,11 @@ fn once(
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     let ready = sim_live::ready(plan, options).map_err(|error| unjudged(&error))?;
-    let entries = |observer: &mut dyn Observer| match &arguments.live.journal {
-        Some(folder) => journal::observe(folder, arguments.live.server.as_deref(), observer),
-        None => Ok(0),
-    };
-    // A journal that cannot be read is found before the run.
-    entries(&mut None::<&mut dyn Observer>).map_err(|why| (UNJUDGED, why))?;
     let trace = open_trace(arguments).map_err(|problem| (WRONG, problem))?;
     let trace = trace.map(Mutex::new);
     let seed = arguments.seed.unwrap_or(plan.seed);
     let began = (console.clock)();
+    let entries = |observer: &mut dyn Observer| observe_journal(&arguments.live, observer);
     let journal = arguments.live.journal.as_ref().map(|_| &entries as _);
     let outcome = watched(&ready, seed, (journal, trace.as_ref()), began, console);
     let LiveOutcome { outcome, live } = outcome.map_err(|error| unjudged(&error))?;

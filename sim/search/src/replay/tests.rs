@@ -223,7 +223,7 @@ fn a_decision_that_the_protocol_forbids_is_a_violation() {
     let journal = conversation();
     let file = journal.bundle();
     let mut bundle = Bundle::read(&file).unwrap();
-    let (origin, config) = (bundle.origin, Config::default());
+    let origin = bundle.origin;
     let mut show = |_: &str| {};
     let mut replay = Replay::new(&ReplayOptions::default(), origin.realm, &[], &mut show);
     // The server accepts what needs the stick, as a bug in the core would.
@@ -239,14 +239,7 @@ fn a_decision_that_the_protocol_forbids_is_a_violation() {
         };
         replay.entry(hub, at, entry, outcome);
     };
-    recover(
-        &mut bundle.files,
-        &origin,
-        &config,
-        Loss::Refused,
-        &mut look,
-    )
-    .unwrap();
+    walk(&mut bundle, &mut look).unwrap();
     let found = replay.finish();
     let violation = found.violation.expect("a forbidden send");
     assert_eq!(found.exit_code, 1);
@@ -364,7 +357,6 @@ fn twice(journal: &Journal, last: usize) -> [Decisions; 2] {
     let outcome = run_seed(&plan, plan.seed, &Progress::default(), Some(&mut again));
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
     let mut first = Decisions::default();
-    let (origin, config) = (bundle.origin, Config::default());
     let mut keys = std::collections::BTreeSet::new();
     let mut look = |_: &Hub, at: Time, entry: &Entry, outcome: &Result<Reply, Reject>| {
         // Repeated calls are left out of the scenario.
@@ -373,14 +365,7 @@ fn twice(journal: &Journal, last: usize) -> [Decisions; 2] {
             first.add(&translate::entry(entry), &translate::decided(at, outcome));
         }
     };
-    recover(
-        &mut bundle.files,
-        &origin,
-        &config,
-        Loss::Refused,
-        &mut look,
-    )
-    .unwrap();
+    walk(&mut bundle, &mut look).unwrap();
     [first, again]
 }
 

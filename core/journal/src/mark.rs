@@ -1,10 +1,10 @@
 //! The mark: the position up to which callers may have received answers.
 //!
-//! It is one small file of two slots, written alternately after each commit. A crash during a write
-//! damages at most one slot; the other one holds the previous mark, and the record of the damaged
-//! one was committed before. The operating system writes the file to the disk by itself, and the
-//! server makes it do so every second. After a loss of power the mark may therefore be older than
-//! the journal, but never newer.
+//! It is one small file of two slots. Both are written before the first entry, then one of them
+//! after each commit, in turns. A crash during a write damages at most one slot; the other one
+//! holds the previous mark, and the record of the damaged one was committed before. The operating
+//! system writes the file to the disk by itself, and the server makes it do so every second. After
+//! a loss of power the mark may therefore be older than the journal, but never newer.
 
 use chat_core::Position;
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ pub enum Marks {
     Newest(Mark),
     /// The only readable mark. The other one was either the mark before it or the next one.
     Only(Mark),
-    /// The file is empty or absent: no entry was acknowledged, or the file is lost.
+    /// The file is empty or absent: the journal is new, or the file is lost.
     Absent,
     /// No slot is readable.
     Damaged,
@@ -82,7 +82,7 @@ impl Marks {
             (Some(one), Some(two)) if one.position > two.position => Self::Newest(one),
             (Some(_), Some(two)) => Self::Newest(two),
             (Some(only), None) | (None, Some(only)) => Self::Only(only),
-            (None, None) if file.iter().all(|byte| *byte == 0) => Self::Absent,
+            (None, None) if file.is_empty() => Self::Absent,
             (None, None) => Self::Damaged,
         }
     }
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn the_newest_mark_counts_and_a_torn_one_leaves_the_other() {
         assert_eq!(Marks::read(&[]), Marks::Absent);
-        assert_eq!(Marks::read(&[0; 2 * SLOT_BYTES]), Marks::Absent);
+        assert_eq!(Marks::read(&[0; 2 * SLOT_BYTES]), Marks::Damaged);
         let mut file = mark(3).file();
         assert_eq!(Marks::read(&file), Marks::Newest(mark(3)));
         for (turn, position) in [(0, 5), (1, 7), (2, 9)] {

@@ -46,6 +46,7 @@ impl Written {
             marks: 0,
             digests: BTreeMap::new(),
         };
+        written.disk.marks = Mark::at(&written.chain).file();
         written.digests.insert(0, written.hub.digest());
         written.append(&[Entry::Started {
             config: Box::new(config),
@@ -73,8 +74,6 @@ impl Written {
         let (offset, slot) = Mark::at(&self.chain).slot(self.marks);
         self.marks += 1;
         let offset = usize::try_from(offset).expect("a file of two slots");
-        let length = self.disk.marks.len().max(offset + SLOT_BYTES);
-        self.disk.marks.resize(length, 0);
         self.disk.marks[offset..offset + SLOT_BYTES].copy_from_slice(&slot);
     }
 
@@ -309,6 +308,11 @@ fn a_lost_mark_is_refused() {
         "{why}"
     );
     written.disk.marks = vec![9; 2 * SLOT_BYTES];
+    assert!(refusal(&written.disk).starts_with("the file of marks is damaged"));
+    // Zeros are no absence, even without a record.
+    written.disk.marks = vec![0; 2 * SLOT_BYTES];
+    written.disk.records.clear();
+    written.disk.snapshots.clear();
     assert!(refusal(&written.disk).starts_with("the file of marks is damaged"));
 }
 

@@ -144,23 +144,15 @@ pub(super) struct MarkFile {
 }
 
 impl MarkFile {
-    /// Opens or creates the file of this folder.
-    pub(super) fn open(folder: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true);
-        let file = options.mode(PRIVATE_FILE).open(folder.join("marks"))?;
+    /// Replaces the file of this folder by one with this mark in both slots: the journal continues
+    /// from here. A crash leaves the old file or the new one.
+    pub(super) fn begin(folder: &Path, mark: &Mark) -> io::Result<Self> {
+        let file = replace(folder, "marks", &mark.file())?;
         Ok(Self {
             file,
             turn: 0,
-            is_synced: false,
+            is_synced: true,
         })
-    }
-
-    /// Writes this mark durably to both slots: the journal continues from here.
-    pub(super) fn begin(&mut self, mark: &Mark) -> io::Result<()> {
-        self.file.write_all_at(&mark.file(), 0)?;
-        self.is_synced = false;
-        self.sync()
     }
 
     /// Writes a mark, so that answers up to it may leave.
@@ -216,18 +208,24 @@ pub(super) fn read_snapshot(folder: &Path, position: Position) -> io::Result<Vec
 
 /// Writes the snapshot at this position, completely or not at all, and removes the oldest ones.
 pub(super) fn write_snapshot(folder: &Path, position: Position, bytes: &[u8]) -> io::Result<()> {
-    let temporary = folder.join("snapshot.new");
+    replace(folder, &format!("{SNAPSHOT}{}", position.0), bytes)?;
+    for old in snapshots(folder)?.into_iter().skip(SNAPSHOTS_KEPT) {
+        fs::remove_file(snapshot_path(folder, old))?;
+    }
+    Ok(())
+}
+
+/// Writes a file, completely or not at all, durably, in the place of the one of this name.
+fn replace(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<File> {
+    let temporary = folder.join(format!("{name}.new"));
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     let mut file = options.mode(PRIVATE_FILE).open(&temporary)?;
     file.write_all(bytes)?;
     file.sync_all()?;
-    fs::rename(&temporary, snapshot_path(folder, position))?;
+    fs::rename(&temporary, folder.join(name))?;
     File::open(folder)?.sync_all()?;
-    for old in snapshots(folder)?.into_iter().skip(SNAPSHOTS_KEPT) {
-        fs::remove_file(snapshot_path(folder, old))?;
-    }
-    Ok(())
+    Ok(file)
 }
 
 /// Renames the snapshot at this position, so that it is not used.

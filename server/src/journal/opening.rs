@@ -122,8 +122,7 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
     if let Some(from) = recovered.cut {
         set_aside(&folder, &database, from)?;
     }
-    let mut marks = MarkFile::open(folder.path()).map_err(failed)?;
-    marks.begin(&Mark::at(&recovered.chain)).map_err(failed)?;
+    let marks = MarkFile::begin(folder.path(), &Mark::at(&recovered.chain)).map_err(failed)?;
     let node = match recovered.chain.last() {
         Position(0) => Node::start(config.clone(), identity.seed),
         _ => Node::resume(recovered.hub, config.clone()),

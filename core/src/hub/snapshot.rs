@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use postcard::ser_flavors::Flavor;
 use serde::{Deserialize, Serialize};
 
 use super::Hub;
@@ -32,6 +33,27 @@ struct Found<'a> {
     hub: Hub,
 }
 
+/// Compares what is written with the rest of a snapshot. The result is whether they are equal.
+struct Rest<'a>(&'a [u8]);
+
+impl Flavor for Rest<'_> {
+    type Output = bool;
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.try_extend(&[byte])
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        let rest = self.0.strip_prefix(bytes);
+        self.0 = rest.ok_or(postcard::Error::SerializeBufferFull)?;
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<bool> {
+        Ok(self.0.is_empty())
+    }
+}
+
 /// Why a snapshot cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RestoreError {
@@ -50,11 +72,19 @@ impl Hub {
     /// If the state cannot be serialised, which is a bug.
     #[must_use]
     pub fn snapshot(&self) -> Vec<u8> {
-        let written = Written {
+        postcard::to_stdvec(&self.written()).expect("the core's state serialises")
+    }
+
+    /// Whether these bytes are the snapshot of this state, without a second copy of them.
+    pub(crate) fn is_snapshot(&self, bytes: &[u8]) -> bool {
+        postcard::serialize_with_flavor(&self.written(), Rest(bytes)).is_ok_and(|same| same)
+    }
+
+    const fn written(&self) -> Written<'_> {
+        Written {
             format: FORMAT,
             hub: self,
-        };
-        postcard::to_stdvec(&written).expect("the core's state serialises")
+        }
     }
 
     /// Restores the Hub from a snapshot. It continues exactly as the original would.

@@ -57,8 +57,8 @@ pub(crate) struct Auditor {
     jumped_at: Time,
     /// Whether the server was restarted.
     recovered: bool,
-    /// The first difference, if there was one.
-    found: Option<Finding>,
+    /// The first difference, if there was one. Almost always absent, and large.
+    found: Option<Box<Finding>>,
 }
 
 impl Auditor {
@@ -85,7 +85,7 @@ impl Auditor {
     }
 
     /// Returns the first difference, once.
-    pub(crate) fn take_found(&mut self) -> Option<Finding> {
+    pub(crate) fn take_found(&mut self) -> Option<Box<Finding>> {
         self.found.take()
     }
 
@@ -111,11 +111,13 @@ impl Auditor {
     }
 
     fn differ(&mut self, at: Time, difference: Difference) {
-        self.found.get_or_insert_with(|| Finding {
-            property: properties::owner(&difference, &self.model),
-            at,
-            users: difference.users(),
-            difference,
+        self.found.get_or_insert_with(|| {
+            Box::new(Finding {
+                property: properties::owner(&difference, &self.model),
+                at,
+                users: difference.users(),
+                difference,
+            })
         });
     }
 

@@ -114,7 +114,7 @@ impl Observer for Judge {
             }
         };
         if let Some(found) = found {
-            self.findings.add(found);
+            self.findings.add(*found);
         }
     }
 }
@@ -177,7 +177,7 @@ impl Judge {
             Method::Journal(both) => {
                 both.reconciler.finish(&mut self.findings);
                 if let Some(found) = both.reconciler.take_found() {
-                    self.findings.add(found);
+                    self.findings.add(*found);
                 }
                 both.witness.finish(&mut both.witnessed);
                 self.findings.join(&mut both.witnessed);
@@ -208,7 +208,7 @@ impl Judge {
 
 fn take_found(auditor: &mut Auditor, findings: &mut Findings) {
     if let Some(finding) = auditor.take_found() {
-        findings.add(finding);
+        findings.add(*finding);
     }
 }
 

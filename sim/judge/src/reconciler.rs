@@ -46,7 +46,7 @@ pub(crate) struct Reconciler {
     tally: Tally,
     /// Answers whose instants are in no journal.
     unjudged: u64,
-    found: Option<Finding>,
+    found: Option<Box<Finding>>,
 }
 
 /// What the client of one participant received, and is not yet compared.
@@ -310,14 +310,14 @@ impl Reconciler {
         }
         let first = found.into_iter().min_by_key(|finding| finding.at);
         if let Some(first) = first.filter(|_| !findings.is_closed()) {
-            self.found = Some(first);
+            self.found = Some(Box::new(first));
         }
         self.auditor.count(findings);
         properties::count(&self.tally, findings);
         findings.leave_unjudged(Property::Outcomes, self.unjudged);
     }
 
-    pub(crate) fn take_found(&mut self) -> Option<Finding> {
+    pub(crate) fn take_found(&mut self) -> Option<Box<Finding>> {
         self.found.take()
     }
 }

@@ -34,7 +34,7 @@ impl Damaged {
         let second = damage(&files, &mut draw);
         // A mark may be stale after a loss of power. Nothing tells it from one whose record is lost.
         let is_stale = |damage: &Damage| matches!(damage, Damage::StaleMark { .. });
-        if draw.below(4) == 0 && !is_stale(&first) && !is_stale(&second) {
+        if draw.below(2) == 0 && !is_stale(&first) && !is_stale(&second) {
             files.suffer(&second);
             what = format!("{what}; {second}");
         }

@@ -2,10 +2,12 @@
 //! machine can meet.
 //!
 //! Each call is a self-contained request to the server. The relay adds the handle if the client
-//! leaves it out, registers again if the server has forgotten it, and unregisters its participants
-//! when the client is gone.
+//! leaves it out, and registers again if the server has forgotten it. When the client is gone, its
+//! participants are absent: they keep their places for the usual grace, and a client that passes the
+//! handle is one of them again.
 
 mod bounded;
+mod progress;
 mod pushes;
 mod upstream;
 
@@ -29,6 +31,7 @@ use crate::mcp::{inbox, listing};
 use crate::scope::CallerScope;
 use crate::tools::{Mint, Tool};
 
+use progress::Progress;
 pub use pushes::Pushes;
 use pushes::Start;
 pub use upstream::{Found, Upstream, UpstreamError};
@@ -61,6 +64,7 @@ struct Inner {
 #[derive(Clone, Debug)]
 struct Registration {
     handle: Handle,
+    reader: ReaderId,
     tool: Tool,
     arguments: Map<String, Value>,
 }
@@ -83,19 +87,9 @@ impl Relay {
         }
     }
 
-    /// Records that the client is gone, and cancels its calls.
+    /// Records that the client is gone: cancels its calls, and ends its streams.
     pub fn part(&self) {
         self.inner.gone.cancel();
-    }
-
-    /// Unregisters the participants of a client that is gone, and ends its streams.
-    pub async fn clean_up(&self) {
-        self.inner.gone.cancel();
-        for handle in self.inner.scope.handles() {
-            if let Err(error) = self.inner.upstream.unregister(&handle).await {
-                tracing::debug!(%error, "could not leave; the server will notice");
-            }
-        }
     }
 }
 
@@ -123,6 +117,7 @@ impl Inner {
         &self,
         tool: Tool,
         mut arguments: Map<String, Value>,
+        progress: Option<&Progress>,
     ) -> Result<Value, UpstreamError> {
         let passed = arguments.get("handle").and_then(Value::as_str);
         let mut handle = match passed {
@@ -138,13 +133,17 @@ impl Inner {
         if let Some(handle) = &handle {
             arguments.insert("handle".into(), handle.expose().into());
         }
-        let mut result = self.try_call(tool, &arguments).await?;
+        let mut result = self.try_call(tool, &arguments, progress).await?;
         if let Some(handle) = &handle
             && code(&result) == Some("unknown_handle")
             && let Some(again) = self.register_again(handle).await?
         {
             arguments.insert("handle".into(), again.expose().into());
-            result = self.try_call(tool, &arguments).await?;
+            result = self.try_call(tool, &arguments, progress).await?;
+        } else if let Some(handle) = &handle
+            && code(&result).is_none()
+        {
+            self.called_again(handle);
         }
         self.learn(tool, asked, handle.as_ref(), &result);
         drop(minting);
@@ -156,13 +155,14 @@ impl Inner {
         &self,
         tool: Tool,
         arguments: &Map<String, Value>,
+        progress: Option<&Progress>,
     ) -> Result<Value, UpstreamError> {
         let mut tries = 0;
         loop {
             let params = json!({ "name": tool.name(), "arguments": arguments });
             let tried = self
                 .upstream
-                .ask("tools/call", Some(tool.name()), params)
+                .ask(("tools/call", Some(tool.name())), params, progress)
                 .await;
             tries += 1;
             match tried {
@@ -186,13 +186,23 @@ impl Inner {
         let Some(known) = known else {
             return Ok(None);
         };
-        let result = self.try_call(known.tool, &known.arguments).await?;
+        let result = self.try_call(known.tool, &known.arguments, None).await?;
         self.forget(handle);
         let again = self.learn(known.tool, known.arguments, None, &result);
         if again.is_some() {
             tracing::info!("the server had forgotten this client, which registered again");
         }
         Ok(again)
+    }
+
+    /// Follows the inbox of a participant that was registered here. As over HTTP, a second call shows
+    /// that the process is not that of one call alone (see `mcp/follows.rs`).
+    fn called_again(&self, handle: &Handle) {
+        let known = self.registered();
+        if let Some(one) = known.iter().find(|one| one.handle == *handle) {
+            self.pushes
+                .participates(&one.reader, &one.handle, Start::Now);
+        }
     }
 
     fn forget(&self, handle: &Handle) {
@@ -215,19 +225,13 @@ impl Inner {
         let handle = Handle::given(said["handle"].as_str()?);
         let name = said["display_name"].as_str().unwrap_or_default();
         self.scope.minted(&handle, name);
-        if let Some((reader, _)) = said["inbox_uri"]
-            .as_str()
-            .and_then(|uri| ReaderId::from_inbox_uri(uri).ok())
-        {
-            let from = if called_as.is_some() {
-                Start::Now
-            } else {
-                Start::Beginning
-            };
-            self.pushes.participates(&reader, &handle, from);
-        }
+        let (reader, _) = ReaderId::from_inbox_uri(said["inbox_uri"].as_str()?).ok()?;
         if called_as.is_some() {
+            self.pushes.participates(&reader, &handle, Start::Now);
             return None;
+        }
+        if self.pushes.takes_events() {
+            self.pushes.participates(&reader, &handle, Start::Beginning);
         }
         // A key would return the first outcome, a handle would not register, and a break must not
         // be repeated.
@@ -240,6 +244,7 @@ impl Inner {
         };
         self.registered().push(Registration {
             handle: handle.clone(),
+            reader,
             tool,
             arguments,
         });
@@ -324,8 +329,9 @@ impl ServerHandler for Relay {
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = listing::offered(&self.inner.tools, &request.name)?;
         let arguments = request.arguments.unwrap_or_default();
+        let progress = Progress::of(&context);
         let called = tokio::select! {
-            called = self.inner.call(tool, arguments) => called,
+            called = self.inner.call(tool, arguments, progress.as_ref()) => called,
             () = context.ct.cancelled() => {
                 return Err(ErrorData::internal_error("the request was cancelled", None));
             }
@@ -361,7 +367,7 @@ impl ServerHandler for Relay {
         let params = json!({ "uri": request.uri });
         let upstream = &self.inner.upstream;
         let read = upstream
-            .ask("resources/read", Some(&request.uri), params)
+            .ask(("resources/read", Some(&request.uri)), params, None)
             .await;
         let read = read.map_err(rpc_error)?;
         serde_json::from_value::<ReadResourceResult>(read)

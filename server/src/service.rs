@@ -241,6 +241,7 @@ impl Service {
             result: result.map(|found| wire::found(&found.found, found.more, me)),
             implicit: origin.use_of(&known.handle),
             context,
+            caller: Some(known.handle.clone()),
         }
     }
 
@@ -311,6 +312,7 @@ impl Service {
                 .map_err(Refusal::from),
             context: Some(context),
             implicit: origin.use_of(handle),
+            caller: Some(handle.clone()),
         }
     }
 

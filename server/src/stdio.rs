@@ -92,7 +92,7 @@ async fn joined(upstream: Upstream, settings: &Settings) -> Result<(), StdioErro
     let relay = Relay::new(upstream, of_toolsets(&settings.toolsets));
     let parting = relay.clone();
     let ended = converse(relay.clone(), move || parting.part()).await;
-    relay.clean_up().await;
+    relay.part();
     ended
 }
 

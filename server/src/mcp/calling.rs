@@ -13,7 +13,6 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::handler::{Chat, McpOrigin};
 use super::listing;
-use crate::identity::Handle;
 use crate::render_text;
 use crate::service::CallOutcome;
 use crate::tools::Tool;
@@ -28,10 +27,9 @@ impl Chat {
         let tool = listing::offered(&self.tools, &request.name)?;
         let from = self.origin_of(&context.extensions);
         let arguments = request.arguments.unwrap_or_default();
-        let given = given_handle(&arguments);
         let outcome = self.perform(tool, arguments, &from, context).await?;
         if let Some(session) = &from.session {
-            self.follow(&outcome, given, session);
+            self.follow(&outcome, session);
         }
         Ok(result(&outcome))
     }
@@ -73,33 +71,13 @@ impl Chat {
         }
     }
 
-    /// Adds the caller's inbox to its session's stream.
-    fn follow(
-        &self,
-        outcome: &CallOutcome,
-        given: Option<Handle>,
-        session: &super::session::Session,
-    ) {
-        if outcome.result.is_err() {
-            return;
-        }
-        let secrets = self.service.secrets();
-        if let Some(handle) = given {
-            let reader = secrets.reader_of(&handle);
-            session.follows.participates(&reader, &handle);
-        }
-        if outcome.tool.mints() {
-            for handle in session.scope.handles() {
-                let reader = secrets.reader_of(&handle);
-                session.follows.participates(&reader, &handle);
-            }
+    /// Counts a call of this participant in its session.
+    fn follow(&self, outcome: &CallOutcome, session: &super::session::Session) {
+        if let (Ok(_), Some(handle)) = (&outcome.result, &outcome.caller) {
+            let reader = self.service.secrets().reader_of(handle);
+            session.follows.called(&reader, handle);
         }
     }
-}
-
-fn given_handle(arguments: &Map<String, Value>) -> Option<Handle> {
-    let given = arguments.get("handle")?.as_str()?;
-    Some(Handle::given(given))
 }
 
 /// The result in the protocol's format.

@@ -1,5 +1,6 @@
 //! The inboxes that a session follows, and the form of their pushes.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
@@ -14,28 +15,40 @@ pub(super) const MAX_FOLLOWED: usize = 64;
 pub(super) struct Follow {
     /// Its reader id.
     pub(super) reader: ReaderId,
-    /// The participant's handle, if it calls in this session: it is present while its inbox is
-    /// followed. A session that knows only the reader id only reads.
+    /// The handle of its participant, if the participant calls in this session.
     pub(super) handle: Option<Handle>,
-    /// Whether its participant calls in this session.
-    pub(super) participant: Participant,
+    /// Whether the participant is present while the session's stream is open.
+    is_present: bool,
     /// The address of a subscription to it.
     pub(super) subscribed: Option<String>,
 }
 
-/// The place of an inbox's participant.
+impl Follow {
+    /// The secret by which the session's stream reads the inbox; none if it need not read it.
+    pub(super) const fn by(&self) -> Option<By> {
+        match (self.is_present, &self.subscribed) {
+            (true, _) => Some(By::Handle),
+            (false, Some(_)) => Some(By::ReaderId),
+            (false, None) => None,
+        }
+    }
+}
+
+/// The secret by which an inbox is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Participant {
-    /// It calls in this session: events themselves are pushed.
-    Here,
-    /// It does not: only notifications that the inbox grew are pushed.
-    Elsewhere,
+pub(super) enum By {
+    /// The participant's handle, which makes it present.
+    Handle,
+    /// The reader id, which only reads.
+    ReaderId,
 }
 
 /// The inboxes of one session.
 #[derive(Debug)]
 pub(super) struct Follows {
     list: Mutex<Vec<Follow>>,
+    /// Whether the client declared that it takes events as notifications of their own.
+    takes_events: AtomicBool,
     changed: watch::Sender<()>,
 }
 
@@ -43,6 +56,7 @@ impl Default for Follows {
     fn default() -> Self {
         Self {
             list: Mutex::default(),
+            takes_events: AtomicBool::new(false),
             changed: watch::channel(()).0,
         }
     }
@@ -58,11 +72,28 @@ impl Follows {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records that the participant of this inbox calls in this session, with this handle. Beyond
-    /// the limit its events are not pushed, but its inbox can be read.
-    pub(super) fn participates(&self, reader: &ReaderId, handle: &Handle) {
+    /// Records that the client declared that it takes events.
+    pub(super) fn take_events(&self) {
+        self.takes_events.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether events are pushed as notifications of their own.
+    pub(super) fn takes_events(&self) -> bool {
+        self.takes_events.load(Ordering::Relaxed)
+    }
+
+    /// Records a call of the participant of this inbox in this session.
+    ///
+    /// Some clients open a session for each call. If the stream of such a session made its
+    /// participant present, each call would be an arrival and a departure. So the stream does so
+    /// from the second call on, unless the client takes events or subscribed to the inbox.
+    ///
+    /// Beyond the limit, an inbox is not followed, but can be read.
+    pub(super) fn called(&self, reader: &ReaderId, handle: &Handle) {
+        let takes_events = self.takes_events();
         let followed = self.change(reader, |follow| {
-            follow.participant = Participant::Here;
+            follow.is_present |=
+                follow.handle.is_some() || follow.subscribed.is_some() || takes_events;
             follow.handle = Some(handle.clone());
         });
         if followed.is_err() {
@@ -74,13 +105,19 @@ impl Follows {
     pub(super) fn is_of(&self, reader: &ReaderId, handle: &Handle) {
         // An inbox that is not followed needs no mark.
         if self.of(reader).is_some() {
-            let _ = self.change(reader, |follow| follow.handle = Some(handle.clone()));
+            let _ = self.change(reader, |follow| {
+                follow.handle = Some(handle.clone());
+                follow.is_present = true;
+            });
         }
     }
 
     /// Adds a subscription to this inbox.
     pub(super) fn subscribe(&self, reader: &ReaderId, uri: &str) -> Result<(), TooMany> {
-        self.change(reader, |follow| follow.subscribed = Some(uri.into()))
+        self.change(reader, |follow| {
+            follow.subscribed = Some(uri.into());
+            follow.is_present |= follow.handle.is_some();
+        })
     }
 
     /// Removes the subscription.
@@ -89,7 +126,7 @@ impl Follows {
             if follow.reader == *reader {
                 follow.subscribed = None;
             }
-            follow.subscribed.is_some() || follow.participant == Participant::Here
+            follow.subscribed.is_some() || follow.handle.is_some()
         });
         self.changed.send_replace(());
     }
@@ -120,9 +157,9 @@ impl Follows {
         {
             let mut list = self.list();
             if let Some(follow) = list.iter_mut().find(|follow| follow.reader == *reader) {
-                let before = follow.handle.is_some();
+                let before = follow.by();
                 change(follow);
-                if before != follow.handle.is_some() {
+                if before != follow.by() {
                     self.changed.send_replace(());
                 }
                 return Ok(());
@@ -133,7 +170,7 @@ impl Follows {
             let mut follow = Follow {
                 reader: reader.clone(),
                 handle: None,
-                participant: Participant::Elsewhere,
+                is_present: false,
                 subscribed: None,
             };
             change(&mut follow);
@@ -156,15 +193,38 @@ mod tests {
     fn a_participant_stays_followed_when_its_subscription_ends() {
         let follows = Follows::default();
         follows.subscribe(&reader(1), "uri").unwrap();
-        follows.participates(&reader(1), &Handle::given("1"));
+        follows.called(&reader(1), &Handle::given("1"));
         follows.unsubscribe(&reader(1));
         let follow = follows.of(&reader(1)).unwrap();
-        assert_eq!(follow.participant, Participant::Here);
-        assert_eq!(follow.subscribed, None);
+        assert_eq!((follow.by(), follow.subscribed), (Some(By::Handle), None));
         follows.subscribe(&reader(2), "uri").unwrap();
         follows.unsubscribe(&reader(2));
         let all = follows.all();
         assert_eq!((all.len(), &all[0].reader), (1, &reader(1)));
+    }
+
+    #[test]
+    fn one_call_makes_nobody_present_and_the_second_does() {
+        let follows = Follows::default();
+        let by = || follows.of(&reader(1)).and_then(|follow| follow.by());
+        follows.called(&reader(1), &Handle::given("1"));
+        assert_eq!(by(), None);
+        follows.called(&reader(1), &Handle::given("1"));
+        assert_eq!(by(), Some(By::Handle));
+    }
+
+    #[test]
+    fn a_client_that_asks_for_pushes_is_present_from_its_first_call() {
+        let follows = Follows::default();
+        follows.take_events();
+        follows.called(&reader(1), &Handle::given("1"));
+        let subscribes = Follows::default();
+        subscribes.called(&reader(1), &Handle::given("1"));
+        subscribes.subscribe(&reader(1), "uri").unwrap();
+        for follows in [follows, subscribes] {
+            let by = follows.of(&reader(1)).and_then(|follow| follow.by());
+            assert_eq!(by, Some(By::Handle));
+        }
     }
 
     #[test]
@@ -174,7 +234,7 @@ mod tests {
             follows.subscribe(&reader(n), "uri").unwrap();
         }
         assert_eq!(follows.subscribe(&reader(999), "uri"), Err(TooMany));
-        follows.participates(&reader(999), &Handle::given("999"));
+        follows.called(&reader(999), &Handle::given("999"));
         assert_eq!(follows.all().len(), MAX_FOLLOWED);
     }
 }

@@ -355,6 +355,10 @@ impl ServerHandler for Chat {
         let Place::Process { session, .. } = &self.place else {
             return;
         };
+        let client = context.peer.peer_info();
+        if client.is_some_and(|client| listing::takes_events(&client.capabilities)) {
+            session.follows.take_events();
+        }
         let gone = session.new_stream();
         let sink = Sink::Peer(context.peer.clone());
         let follows = Arc::clone(&session.follows);

@@ -2,11 +2,12 @@
 //!
 //! The library keeps a parsed request while it is in progress, and a session keeps its first one
 //! until it ends, which may take days. So unused parts are removed first: unknown members of
-//! `_meta`, and experimental capabilities.
+//! `_meta`, and experimental capabilities other than this server's.
 
 use axum::body::Bytes;
 use serde_json::{Map, Value};
 
+use super::listing::EVENTS;
 use crate::guard::{SMALL_BODY, cost};
 
 /// A request up to this size is cheap, and stays unchanged.
@@ -60,8 +61,13 @@ fn strip(params: &mut Map<String, Value>) {
 }
 
 fn forget_experiments(capabilities: Option<&mut Value>) {
-    if let Some(Value::Object(capabilities)) = capabilities {
-        capabilities.remove("experimental");
+    if let Some(Value::Object(capabilities)) = capabilities
+        && let Some(Value::Object(experiments)) = capabilities.get_mut("experimental")
+    {
+        experiments.retain(|name, _| name == EVENTS);
+        if let Some(events) = experiments.get_mut(EVENTS) {
+            *events = Value::Object(Map::new());
+        }
     }
 }
 
@@ -115,7 +121,7 @@ mod tests {
             "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
                 "name": "check",
                 "arguments": { "_meta": { "mine": 1 } },
-                "capabilities": { "experimental": { "x": junk }, "roots": {} },
+                "capabilities": { "experimental": { "x": junk, (EVENTS): { "x": 1 } }, "roots": {} },
                 "_meta": {
                     "progressToken": 7, "junk": junk,
                     (CAPABILITIES): { "experimental": { "x": 1 }, "sampling": {} },
@@ -126,8 +132,11 @@ mod tests {
             "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
                 "name": "check",
                 "arguments": { "_meta": { "mine": 1 } },
-                "capabilities": { "roots": {} },
-                "_meta": { "progressToken": 7, (CAPABILITIES): { "sampling": {} } },
+                "capabilities": { "experimental": { (EVENTS): {} }, "roots": {} },
+                "_meta": {
+                    "progressToken": 7,
+                    (CAPABILITIES): { "experimental": {}, "sampling": {} },
+                },
             }
         });
         assert_eq!(kept_of(&request), expected);

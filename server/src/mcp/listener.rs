@@ -1,7 +1,7 @@
 //! One stream of pushes from several inboxes, each fed from the participant's own node stream.
 //!
-//! A participant that calls in this session is present while such a stream is open; a client that
-//! knows only a reader id only reads. The next event of an inbox is requested after the last one
+//! A participant that calls in this session is present while such a stream is open (see
+//! `follows.rs`); a client that knows only a reader id only reads. The next event of an inbox is requested after the last one
 //! was sent. So a client that does not read costs one page, and delays no other.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,8 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::follows::{Follow, Follows, Participant};
+use super::follows::{By, Follow, Follows};
+use super::listing::PUSHED;
 use super::marks::Marks;
 use crate::driver::{Delivery, Ending, EventStream};
 use crate::identity::ReaderId;
@@ -27,14 +28,6 @@ use crate::refusal::Refusal;
 use crate::render_text;
 use crate::service::Service;
 use crate::wire;
-
-/// The events that are pushed themselves. For others, the client is notified that its inbox grew.
-const PUSHED: [&str; 4] = [
-    "chatroom.found",
-    "message.received",
-    "partner.disconnected",
-    "gap",
-];
 
 /// The destination of pushes.
 #[derive(Debug)]
@@ -87,22 +80,6 @@ enum Ended {
     Closing,
     Stalled,
     HttpError(Refusal),
-}
-
-/// The secret by which an inbox is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
-    Handle,
-    ReaderId,
-}
-
-impl By {
-    const fn of(follow: &Follow) -> Self {
-        match follow.handle {
-            Some(_) => Self::Handle,
-            None => Self::ReaderId,
-        }
-    }
 }
 
 /// The tasks that read inboxes.
@@ -161,7 +138,7 @@ impl Listener {
     fn take_up(self: &Arc<Self>, reading: &mut Reading) {
         let wanted = self.follows.all();
         reading.readers.retain(|(reader, by, task)| {
-            let is_it = |follow: &Follow| follow.reader == *reader && By::of(follow) == *by;
+            let is_it = |follow: &Follow| follow.reader == *reader && follow.by() == Some(*by);
             let kept = wanted.iter().any(is_it);
             if !kept {
                 task.abort();
@@ -169,7 +146,9 @@ impl Listener {
             kept
         });
         for follow in wanted {
-            let (by, reader) = (By::of(&follow), follow.reader.clone());
+            let (Some(by), reader) = (follow.by(), follow.reader.clone()) else {
+                continue;
+            };
             if reading.readers.iter().any(|(known, ..)| *known == reader) {
                 continue;
             }
@@ -224,9 +203,11 @@ impl Listener {
 
     async fn stream(&self, follow: &Follow, after: Seq) -> Result<EventStream, Refusal> {
         let (service, address) = (&self.service, self.address);
-        let opened = match &follow.handle {
-            Some(handle) => service.stream_of(handle, address, Some(after)).await,
-            None => {
+        let opened = match (&follow.handle, follow.by()) {
+            (Some(handle), Some(By::Handle)) => {
+                service.stream_of(handle, address, Some(after)).await
+            }
+            (_, Some(By::Handle | By::ReaderId) | None) => {
                 service
                     .stream_for(&follow.reader, address, Some(after))
                     .await
@@ -257,14 +238,13 @@ impl Listener {
     async fn push(&self, user: UserId, page: &Page, follow: &Follow) -> Result<(), Stuck> {
         for event in wire::events(page, user) {
             let seq = Seq(event.seq);
-            match follow.participant {
-                Participant::Here if PUSHED.contains(&event.kind) => {
-                    let pushed =
-                        CustomNotification::new(event.kind, Some(render_text::data(&event)));
-                    let pushed = ServerNotification::CustomNotification(pushed);
-                    self.send(pushed, user, seq).await?;
-                }
-                Participant::Here | Participant::Elsewhere => self.marks().set(user, seq),
+            let is_own = follow.handle.is_some() && self.follows.takes_events();
+            if is_own && PUSHED.contains(&event.kind) {
+                let pushed = CustomNotification::new(event.kind, Some(render_text::data(&event)));
+                let pushed = ServerNotification::CustomNotification(pushed);
+                self.send(pushed, user, seq).await?;
+            } else {
+                self.marks().set(user, seq);
             }
         }
         if let Some(uri) = &follow.subscribed {

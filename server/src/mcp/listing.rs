@@ -1,11 +1,12 @@
 //! The lists and instructions that a client reads first.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rmcp::ErrorData;
 use rmcp::model::{
-    Implementation, ResourceTemplate, ServerCapabilities, ServerConfig, Tool as Listed,
-    ToolAnnotations,
+    ClientCapabilities, Implementation, JsonObject, ResourceTemplate, ServerCapabilities,
+    ServerConfig, Tool as Listed, ToolAnnotations,
 };
 
 use crate::identity::INBOX_URI;
@@ -47,9 +48,32 @@ pub(crate) fn server(capabilities: ServerCapabilities) -> ServerConfig {
         .with_instructions(INSTRUCTIONS)
 }
 
+/// The extension of clients that take events as notifications of their own. A client declares it in
+/// its capabilities, under `extensions` or, in revisions without these, under `experimental`.
+pub(crate) const EVENTS: &str = "org.talking-stick/events";
+
+/// The events that such a client receives.
+pub(crate) const PUSHED: [&str; 4] = [
+    "chatroom.found",
+    "message.received",
+    "partner.disconnected",
+    "gap",
+];
+
+/// Whether a client with these capabilities takes events.
+pub(crate) fn takes_events(client: &ClientCapabilities) -> bool {
+    let declares = |declared: Option<&BTreeMap<String, JsonObject>>| {
+        declared.is_some_and(|declared| declared.contains_key(EVENTS))
+    };
+    declares(client.extensions.as_ref()) || declares(client.experimental.as_ref())
+}
+
 /// The capabilities of the chat.
 pub(crate) fn capabilities() -> ServerCapabilities {
+    let events = || BTreeMap::from([(EVENTS.to_owned(), JsonObject::new())]);
     ServerCapabilities::builder()
+        .enable_experimental_with(events())
+        .enable_extensions_with(events())
         .enable_tools()
         .enable_resources()
         .enable_resources_subscribe()

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use axum::http::request::Parts;
 use chat_core::Address;
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
 };
@@ -38,7 +38,7 @@ use super::marks::Marks;
 use super::opening::Opening;
 use super::placed::Placed;
 use super::session::{Busy, Connection, Place, Session};
-use super::{Caller, CallerOf, McpOptions};
+use super::{Caller, CallerOf, McpOptions, listing};
 use crate::capacity::{Full, Held, MAX_WAIT, OPENING};
 use crate::refusal::Refusal;
 use crate::scope::CallerScope;
@@ -338,7 +338,13 @@ impl SessionManager for Sessions {
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, SessionError> {
-        self.mark(id, &mut message)?;
+        let Known { session, .. } = self.mark(id, &mut message)?;
+        if let JsonRpcMessage::Request(request) = &message
+            && let ClientRequest::InitializeRequest(hello) = &request.request
+            && listing::takes_events(&hello.params.capabilities)
+        {
+            session.follows.take_events();
+        }
         Ok(self.inner.initialize_session(id, message).await?)
     }
 

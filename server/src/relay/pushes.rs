@@ -16,13 +16,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::upstream::{self, Upstream, UpstreamError};
 use crate::identity::{Handle, ReaderId};
+use crate::mcp::listing::{PUSHED, takes_events};
 use crate::render_text;
 
 /// The largest number of inboxes that one client follows.
 pub(super) const MAX_FOLLOWED: usize = 64;
-
-/// The events that are pushed themselves in the older protocol version.
-const PUSHED: [&str; 3] = ["chatroom.found", "message.received", "partner.disconnected"];
 
 /// The pause before a stream is opened again. It doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -40,6 +38,8 @@ pub struct Pushes {
 struct Followed {
     /// The client, after `initialize` of the older protocol version.
     peer: Option<Peer<RoleServer>>,
+    /// Whether the client declared that it takes events as notifications of their own.
+    takes_events: bool,
     /// Each inbox with the token that ends its stream.
     streams: BTreeMap<String, CancellationToken>,
     subscribed: BTreeSet<String>,
@@ -89,7 +89,15 @@ impl Pushes {
 
     /// Sets the client after `initialize`.
     pub(super) fn attach(&self, peer: Peer<RoleServer>) {
-        self.followed().peer = Some(peer);
+        let client = peer.peer_info();
+        let mut followed = self.followed();
+        followed.takes_events = client.is_some_and(|client| takes_events(&client.capabilities));
+        followed.peer = Some(peer);
+    }
+
+    /// Whether the client takes events.
+    pub(super) fn takes_events(&self) -> bool {
+        self.followed().takes_events
     }
 
     /// Follows the inbox of the client's participant, which is present while the stream is open.
@@ -199,14 +207,15 @@ impl Pushes {
         match told {
             Told::Subscription(sink) => sink.send(grew(uri)).await.map_err(|_| Over),
             Told::Peer => {
-                let (peer, subscribed) = {
+                let (peer, takes_events, subscribed) = {
                     let followed = self.followed();
-                    (followed.peer.clone(), followed.subscribed.contains(&uri))
+                    let subscribed = followed.subscribed.contains(&uri);
+                    (followed.peer.clone(), followed.takes_events, subscribed)
                 };
                 let Some(peer) = peer else {
                     return Ok(());
                 };
-                if PUSHED.contains(&kind) {
+                if takes_events && PUSHED.contains(&kind) {
                     let params = event.data.as_deref().map(serde_json::from_str::<Value>);
                     let params = params
                         .and_then(Result::ok)

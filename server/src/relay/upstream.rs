@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use sse_stream::SseStream;
 
 use super::bounded::Bounded;
+use super::progress::Progress;
 use crate::http::{HANDLE_HEADER, TITLE};
 use crate::identity::{Handle, ReaderId};
 
@@ -186,14 +187,15 @@ impl Upstream {
     }
 
     /// Makes a JSON-RPC request, and returns the result. `name` is the subject of a call or a read.
+    /// Progress is requested if it has a destination.
     ///
     /// # Errors
     /// The server is not reachable, refuses, or answers with an error.
-    pub async fn ask(
+    pub(super) async fn ask(
         &self,
-        method: &str,
-        name: Option<&str>,
+        (method, name): (&str, Option<&str>),
         mut params: Value,
+        progress: Option<&Progress>,
     ) -> Result<Value, UpstreamError> {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": ERA,
@@ -202,6 +204,9 @@ impl Upstream {
             },
             "io.modelcontextprotocol/clientCapabilities": {}
         });
+        if progress.is_some() {
+            params["_meta"]["progressToken"] = json!(1);
+        }
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let mut request = self
             .request(Method::POST, "/mcp")
@@ -215,7 +220,7 @@ impl Upstream {
         let response = self
             .send(request.body(Body::from(body.to_string())))
             .await?;
-        let message = self.message(response).await?;
+        let message = self.message(response, progress).await?;
         if let Some(error) = message.get("error") {
             return Err(UpstreamError::Rpc {
                 code: error["code"].as_i64().unwrap_or_default(),
@@ -227,7 +232,11 @@ impl Upstream {
     }
 
     /// The message that answers a request, as JSON or as a stream.
-    async fn message(&self, response: Response<Incoming>) -> Result<Value, UpstreamError> {
+    async fn message(
+        &self,
+        response: Response<Incoming>,
+        progress: Option<&Progress>,
+    ) -> Result<Value, UpstreamError> {
         let status = response.status();
         let kind = response.headers().get(CONTENT_TYPE);
         let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
@@ -243,6 +252,9 @@ impl Upstream {
                 };
                 if message.get("id").is_some() {
                     return Ok(message);
+                }
+                if let Some(progress) = progress {
+                    progress.pass(&message).await;
                 }
             }
             return Err(self.strange(&"the stream ended without an answer"));
@@ -310,19 +322,6 @@ impl Upstream {
         let mut secret = secret.map_err(|error| self.strange(&error))?;
         secret.set_sensitive(true);
         Ok(secret)
-    }
-
-    /// Unregisters the participant with this handle.
-    ///
-    /// # Errors
-    /// The server is not reachable.
-    pub async fn unregister(&self, handle: &Handle) -> Result<(), UpstreamError> {
-        let secret = self.secret(handle)?;
-        let request = self
-            .request(Method::POST, "/unregister")
-            .header(CONTENT_TYPE, "application/json")
-            .header(HANDLE_HEADER, secret);
-        self.send(request.body(Body::from("{}"))).await.map(drop)
     }
 }
 

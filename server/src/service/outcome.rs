@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::driver::CallerContext;
+use crate::identity::Handle;
 use crate::refusal::Refusal;
 use crate::tools::Tool;
 use crate::wire::Done;
@@ -18,6 +19,8 @@ pub struct CallOutcome {
     pub context: Option<CallerContext>,
     /// Whether the caller may omit its handle from now on.
     pub implicit: HandleUse,
+    /// The caller's handle; `None` if the caller was not identified.
+    pub caller: Option<Handle>,
 }
 
 /// Whether a caller must pass its handle.
@@ -40,6 +43,7 @@ impl CallOutcome {
             result: Err(refusal),
             context: None,
             implicit: HandleUse::MustBePassed,
+            caller: None,
         }
     }
 

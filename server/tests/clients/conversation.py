@@ -35,7 +35,7 @@ class Pushed(BaseModel):
 class Listening(ClientExtension):
     """Takes the messages that are pushed as notifications of their own."""
 
-    identifier = "org.talking-stick/test"
+    identifier = "org.talking-stick/events"
 
     def __init__(self, queue):
         self.queue = queue

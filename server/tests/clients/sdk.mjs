@@ -20,7 +20,8 @@ export class SdkAgent {
   async connect() {
     const versionNegotiation = { mode: NEGOTIATION[this.era] };
     const about = { name: 'talking-stick-test', version: '1' };
-    this.client = new Client(about, { versionNegotiation });
+    const capabilities = { experimental: { 'org.talking-stick/events': {} } };
+    this.client = new Client(about, { versionNegotiation, capabilities });
     await this.client.connect(new StreamableHTTPClientTransport(new URL(this.url)));
   }
 

@@ -10,6 +10,7 @@ mod http;
 mod listing;
 mod pushes;
 mod readers;
+mod relay;
 mod resume;
 mod sessions;
 mod world;

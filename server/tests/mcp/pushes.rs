@@ -5,7 +5,7 @@ use server::identity::Handle;
 use server::service::{RequestOrigin, Service};
 use server::tools::Tool;
 
-use crate::world::{Session, World};
+use crate::world::{EVENTS, Session, World};
 
 /// Sends so many messages to a room concurrently, with this handle.
 pub(crate) async fn burst(service: &Service, handle: &str, room: &Value, messages: usize) {
@@ -200,4 +200,76 @@ async fn a_handle_that_comes_back_in_another_session_is_pushed_to_there() {
     ben.say(&room, "still there?").await;
     let (_, said) = stream.message().await.unwrap();
     assert_eq!(said["params"]["message"], "still there?");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_client_that_declares_the_extension_receives_events() {
+    let world = World::start().await;
+    let ben = Session::open(&world).await;
+    let room = ben.login("Ben").await["room_id"].clone();
+    for (name, capabilities, takes_events) in [
+        ("Ann", json!({}), false),
+        (
+            "Ada",
+            json!({ "experimental": { "other/events": {} } }),
+            false,
+        ),
+        ("Eve", json!({ "experimental": { EVENTS: {} } }), true),
+        ("Ivy", json!({ "extensions": { EVENTS: {} } }), true),
+    ] {
+        let session = Session::declaring(&world, "2025-11-25", capabilities).await;
+        let mut stream = session.stream(None).await;
+        let uri = session.login(name).await["inbox_uri"].clone();
+        session
+            .ask("resources/subscribe", json!({ "uri": uri }))
+            .await;
+        ben.say(&room, "hi").await;
+        let mut methods = Vec::new();
+        while methods.last() != Some(&json!("notifications/resources/updated")) {
+            methods.push(stream.message().await.unwrap().1["method"].clone());
+        }
+        let pushed = methods.contains(&json!("message.received"));
+        assert_eq!(pushed, takes_events, "{name}: {methods:?}");
+    }
+}
+
+/// Clients such as command-line tools open a session, with its stream, for each call.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_for_each_call_is_no_arrival_and_no_departure() {
+    let world = World::start().await;
+    let ann = Session::open(&world).await;
+    ann.ok("enter_queue", json!({ "display_name": "Ann" }))
+        .await;
+    let mut handle = Value::Null;
+    let mut room = Value::Null;
+    for message in ["one", "two", "three"] {
+        let session = Session::declaring(&world, "2025-11-25", json!({})).await;
+        let stream = session.stream(None).await;
+        if handle.is_null() {
+            let matched = session
+                .ok("enter_queue", json!({ "display_name": "Ben" }))
+                .await;
+            (handle, room) = (matched["handle"].clone(), matched["room_id"].clone());
+        } else {
+            let say = json!({ "handle": handle, "room_id": room, "message": message });
+            session.ok("send_message", say).await;
+        }
+        session.end().await;
+        drop(stream);
+    }
+    let last = Session::declaring(&world, "2025-11-25", json!({})).await;
+    let say = json!({ "handle": handle, "room_id": room, "message": "four" });
+    last.ok("send_message", say).await;
+    let page = ann
+        .ok("check", json!({ "after": 0, "wait_seconds": 0 }))
+        .await;
+    let events = page["events"].as_array().unwrap().iter();
+    let kinds: Vec<_> = events.map(|event| event["type"].clone()).collect();
+    let found_and_messages = [
+        "chatroom.found",
+        "message.received",
+        "message.received",
+        "message.received",
+    ];
+    assert_eq!(json!(kinds), json!(found_and_messages));
 }

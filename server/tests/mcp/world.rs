@@ -21,6 +21,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::http::{Body, GUARD, Reply, request};
 
+/// The extension of clients that take events.
+pub(crate) const EVENTS: &str = "org.talking-stick/events";
+
 /// A running server.
 pub(crate) struct World {
     pub(crate) address: SocketAddr,
@@ -184,15 +187,22 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
+    /// A session of a client that takes events as notifications of their own.
     pub(crate) async fn open(world: &'a World) -> Self {
         Self::of(world, "2025-11-25").await
     }
 
     pub(crate) async fn of(world: &'a World, version: &str) -> Self {
+        let capabilities = json!({ "experimental": { EVENTS: {} } });
+        Self::declaring(world, version, capabilities).await
+    }
+
+    /// A session of a client with these capabilities.
+    pub(crate) async fn declaring(world: &'a World, version: &str, capabilities: Value) -> Self {
         let hello = json!({
             "jsonrpc": "2.0", "id": 0, "method": "initialize",
             "params": {
-                "protocolVersion": version, "capabilities": {},
+                "protocolVersion": version, "capabilities": capabilities,
                 "clientInfo": { "name": "test", "version": "1" }
             }
         });
@@ -276,6 +286,13 @@ impl<'a> Session<'a> {
         headers.push(("Accept", "text/event-stream"));
         headers.extend(last.map(|last| ("Last-Event-ID", last)));
         headers
+    }
+
+    /// Ends the session.
+    pub(crate) async fn end(&self) {
+        let line = ("DELETE", "/mcp");
+        let reply = request(self.world.address, line, &self.headers(), b"").await;
+        assert_eq!(reply.status, 204);
     }
 
     /// Registers in the lobby.

@@ -68,7 +68,8 @@ impl Client {
         let hello = client.ask(
             "initialize",
             &json!({
-                "protocolVersion": "2024-11-05", "capabilities": {},
+                "protocolVersion": "2024-11-05",
+                "capabilities": { "experimental": { "org.talking-stick/events": {} } },
                 "clientInfo": { "name": "test", "version": "1" }
             }),
         );

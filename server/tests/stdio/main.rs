@@ -62,10 +62,34 @@ fn two_clients_of_one_machine_meet_at_a_server_and_are_pushed_to() {
         &json!({ "room_id": room, "message": "hello" }),
     );
     assert_eq!(ann.push("message.received")["params"]["message"], "hello");
-    // Closing stdin makes the participant leave; its partner receives a notification.
     ben.close();
-    let ended = ann.push("partner.disconnected");
-    assert_eq!(ended["params"]["reason"], "left");
+    ann.close();
+}
+
+#[test]
+fn a_client_whose_stdin_ended_is_absent_and_can_come_back() {
+    let server = Server::start("127.0.0.1:0");
+    let url = server.url();
+    let mut ann = Client::introduced(&["--connect", &url]);
+    let mut ben = Client::introduced(&["--connect", &url]);
+    ann.call("enter_queue", &json!({ "display_name": "Ann" }));
+    let matched = ben.call("enter_queue", &json!({ "display_name": "Ben" }));
+    ben.close();
+    let again = json!({
+        "handle": matched["handle"], "room_id": matched["room_id"], "message": "back again"
+    });
+    let mut ben = Client::introduced(&["--connect", &url]);
+    let said = ben.call("send_message", &again);
+    assert_eq!(said["room_id"], matched["room_id"], "{said}");
+    let page = ann.call("check", &json!({ "after": 0, "wait_seconds": 0 }));
+    let events = page["events"].as_array().expect("events");
+    let kinds: Vec<_> = events.iter().map(|event| &event["type"]).collect();
+    assert!(
+        !kinds.contains(&&json!("partner.disconnected")),
+        "{kinds:?}"
+    );
+    assert_eq!(kinds.last(), Some(&&json!("message.received")), "{kinds:?}");
+    ben.close();
     ann.close();
 }
 

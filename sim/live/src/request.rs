@@ -160,7 +160,8 @@ impl Writer {
     /// The first request of a session: `initialize`.
     pub(super) fn initialize(&self) -> Written {
         let params = json!({
-            "protocolVersion": self.protocol.name(), "capabilities": {}, "clientInfo": INFO,
+            "protocolVersion": self.protocol.name(), "clientInfo": INFO,
+            "capabilities": { "experimental": { "org.talking-stick/events": {} } },
         });
         self.rpc((0, "initialize"), None, None, &params)
     }

@@ -31,7 +31,7 @@ use crate::mcp::{inbox, listing};
 use crate::scope::CallerScope;
 use crate::tools::{Mint, Tool};
 
-use progress::Progress;
+use progress::ClientProgress;
 pub use pushes::Pushes;
 use pushes::Start;
 pub use upstream::{Found, Upstream, UpstreamError};
@@ -117,7 +117,7 @@ impl Inner {
         &self,
         tool: Tool,
         mut arguments: Map<String, Value>,
-        progress: Option<&Progress>,
+        progress: Option<&ClientProgress>,
     ) -> Result<Value, UpstreamError> {
         let passed = arguments.get("handle").and_then(Value::as_str);
         let mut handle = match passed {
@@ -155,7 +155,7 @@ impl Inner {
         &self,
         tool: Tool,
         arguments: &Map<String, Value>,
-        progress: Option<&Progress>,
+        progress: Option<&ClientProgress>,
     ) -> Result<Value, UpstreamError> {
         let mut tries = 0;
         loop {
@@ -329,7 +329,7 @@ impl ServerHandler for Relay {
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = listing::offered(&self.inner.tools, &request.name)?;
         let arguments = request.arguments.unwrap_or_default();
-        let progress = Progress::of(&context);
+        let progress = ClientProgress::of(&context);
         let called = tokio::select! {
             called = self.inner.call(tool, arguments, progress.as_ref()) => called,
             () = context.ct.cancelled() => {

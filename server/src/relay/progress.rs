@@ -7,12 +7,12 @@ use serde_json::Value;
 
 /// The destination of a call's progress.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct ClientProgress {
     peer: Peer<RoleServer>,
     token: ProgressToken,
 }
 
-impl Progress {
+impl ClientProgress {
     /// That of a call, if its client asked for it.
     pub(super) fn of(context: &RequestContext<RoleServer>) -> Option<Self> {
         let token = context.meta.get_progress_token()?;

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use sse_stream::SseStream;
 
 use super::bounded::Bounded;
-use super::progress::Progress;
+use super::progress::ClientProgress;
 use crate::http::{HANDLE_HEADER, TITLE};
 use crate::identity::{Handle, ReaderId};
 
@@ -187,7 +187,7 @@ impl Upstream {
     }
 
     /// Makes a JSON-RPC request, and returns the result. `name` is the subject of a call or a read.
-    /// Progress is requested if it has a destination.
+    /// ClientProgress is requested if it has a destination.
     ///
     /// # Errors
     /// The server is not reachable, refuses, or answers with an error.
@@ -195,7 +195,7 @@ impl Upstream {
         &self,
         (method, name): (&str, Option<&str>),
         mut params: Value,
-        progress: Option<&Progress>,
+        progress: Option<&ClientProgress>,
     ) -> Result<Value, UpstreamError> {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": ERA,
@@ -235,7 +235,7 @@ impl Upstream {
     async fn message(
         &self,
         response: Response<Incoming>,
-        progress: Option<&Progress>,
+        progress: Option<&ClientProgress>,
     ) -> Result<Value, UpstreamError> {
         let status = response.status();
         let kind = response.headers().get(CONTENT_TYPE);

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::driver::{CallerContext, Me};
 use crate::refusal::Refusal;
-use crate::service::CallOutcome;
+use crate::service::{CallOutcome, HandleUse};
 use crate::tools::Tool;
 use crate::wire::{Done, Said, public_id};
 
@@ -29,15 +29,15 @@ use shown::{one_line, shown};
 /// The text of a result or a refusal, whose JSON form is `json`.
 #[must_use]
 pub fn text(outcome: &CallOutcome, json: &Value) -> String {
-    if let Ok(done) = &outcome.result
-        && let Some(exact) = exact(&done.said)
-    {
-        return exact;
-    }
     let me = outcome
         .context
         .as_ref()
         .and_then(|context| context.me.as_ref());
+    if let Ok(done) = &outcome.result
+        && let Some(exact) = exact(&done.said, me, outcome.implicit)
+    {
+        return exact;
+    }
     let mut renderer = Renderer {
         standing: me,
         me: me.map(|me| public_id(&me.who)),
@@ -51,8 +51,9 @@ pub fn text(outcome: &CallOutcome, json: &Value) -> String {
     renderer.into_text()
 }
 
-/// Texts that clients parse by pattern: nothing precedes them, and no `next:` follows.
-fn exact(said: &Said) -> Option<String> {
+/// Texts that clients parse by pattern: nothing precedes them, and no `next:` follows. A break that
+/// registered its caller, or that may have been called without a handle, says who the caller is.
+fn exact(said: &Said, standing: Option<&Me>, pass: HandleUse) -> Option<String> {
     if let Said::Mood {
         stress_level,
         boss_alert_level,
@@ -62,21 +63,50 @@ fn exact(said: &Said) -> Option<String> {
         return Some(breaks::of_status(*stress_level, *boss_alert_level));
     }
     let Said::OnBreak {
+        me,
         message,
         break_summary,
         stress_level,
         boss_alert_level,
-        ..
     } = said
     else {
         return None;
     };
     let (stress, boss) = (*stress_level, *boss_alert_level);
-    Some(breaks::of_break(
-        &shown(message),
-        break_summary,
-        stress,
-        boss,
+    let mut text = breaks::of_break(&shown(message), break_summary, stress, boss);
+    if let Some(standing) = standing
+        && (me.is_some() || pass != HandleUse::MustBePassed)
+    {
+        text.push_str("\n\n");
+        text.push_str(&you_are(standing));
+    }
+    if let Some(secret) = me.as_ref().and_then(|me| secret(&me.handle, pass)) {
+        text.push('\n');
+        text.push_str(&secret);
+    }
+    Some(text)
+}
+
+/// The caller's identity and rooms, by ids only: names would need a fence in every answer.
+fn you_are(me: &Me) -> String {
+    let mut line = format!("You are {}", one_line(&me.who.name));
+    for (index, room) in me.rooms.iter().enumerate() {
+        line.push_str(if index == 0 { ", in " } else { ", " });
+        line.push_str(&room.id.to_string());
+    }
+    line.push('.');
+    line
+}
+
+/// A new handle, unless the caller never needs it.
+fn secret(handle: &str, pass: HandleUse) -> Option<String> {
+    let when = match pass {
+        HandleUse::MayBeLeftOut => return None,
+        HandleUse::KnownForNow => "pass it wherever a call says handle_required",
+        HandleUse::MustBePassed => "pass it to every call",
+    };
+    Some(format!(
+        "Your handle is {handle}: keep it secret, and {when}."
     ))
 }
 
@@ -123,18 +153,10 @@ impl Renderer<'_> {
         self.say(format!("next: {next}"));
     }
 
-    /// The caller's identity and rooms, by ids only: names would need a fence in every answer.
     fn standing(&mut self, context: &CallerContext) {
-        let Some(me) = &context.me else {
-            return;
-        };
-        let mut line = format!("You are {}", one_line(&me.who.name));
-        for (index, room) in me.rooms.iter().enumerate() {
-            line.push_str(if index == 0 { ", in " } else { ", " });
-            line.push_str(&room.id.to_string());
+        if let Some(me) = &context.me {
+            self.say(you_are(me));
         }
-        line.push('.');
-        self.say(line);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The text of each result.
 
 use super::shown::one_line;
-use super::{Renderer, gaps};
+use super::{Renderer, gaps, secret};
 use crate::service::HandleUse;
 use crate::tools::Tool;
 use crate::wire::{Event, FoundMessage, Member, Notice, PastMessage, Payload, Said, User};
@@ -127,14 +127,9 @@ impl Renderer<'_> {
     }
 
     fn secret(&mut self, handle: &str, pass: HandleUse) {
-        let when = match pass {
-            HandleUse::MayBeLeftOut => return,
-            HandleUse::KnownForNow => "pass it wherever a call says handle_required",
-            HandleUse::MustBePassed => "pass it to every call",
-        };
-        self.say(format!(
-            "Your handle is {handle}: keep it secret, and {when}."
-        ));
+        if let Some(line) = secret(handle, pass) {
+            self.say(line);
+        }
     }
 
     /// A participant by name and id; the addressed one is "you".

@@ -68,6 +68,34 @@ async fn the_text_of_a_registration_has_the_handle_also_in_a_session() {
     other.ok("check", named).await;
 }
 
+/// The lines that clients read by pattern come first.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_text_of_a_break_ends_with_the_caller_and_a_first_one_with_its_handle() {
+    let world = World::start().await;
+    let session = Session::open(&world).await;
+    let first = session.call("take_a_break", json!({})).await;
+    let said = &first["structuredContent"];
+    let (handle, name) = (
+        said["handle"].as_str().unwrap(),
+        said["display_name"].as_str().unwrap(),
+    );
+    let ends = format!(
+        "Boss Alert Level: {}\n\nYou are {name}.\nYour handle is {handle}: keep it secret, and pass \
+         it wherever a call says handle_required.",
+        said["boss_alert_level"]
+    );
+    assert!(text(&first).ends_with(&ends), "{first}");
+    let second = session.call("coffee_mission", json!({})).await;
+    assert!(
+        text(&second).ends_with(&format!("\n\nYou are {name}.")),
+        "{second}"
+    );
+    let named = world
+        .call("watch_netflix", json!({ "handle": handle }))
+        .await;
+    assert!(!text(&named).contains("You are"), "{named}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn in_the_newer_era_a_handle_is_always_needed() {
     let world = World::start().await;

@@ -59,7 +59,7 @@ fn every_break_is_read(client: &mut Client) {
             text,
             format!(
                 "{message}\n\nBreak Summary: {summary}\nStress Level: {stress}\n\
-                 Boss Alert Level: {boss}"
+                 Boss Alert Level: {boss}\n\nYou are user_1."
             )
         );
         let (emoji, words) = message.split_once(' ').expect("an emoji and a message");

@@ -14,7 +14,7 @@ use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 
 /// The default number of seeds for each mutant.
-pub(crate) const SEEDS: u64 = 2_000;
+pub(crate) const SEEDS: u64 = 10_000;
 
 /// The mutants of the canary check: quick to find, and in different parts.
 const CANARIES: [&str; 2] = ["hub_retry_applied_twice", "speech_stale_push_accepted"];

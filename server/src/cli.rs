@@ -269,6 +269,10 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub toolsets: Vec<Toolset>,
+    /// Leave the schemas of results out of the list of tools
+    #[arg(long, env = "TALKING_STICK_NO_OUTPUT_SCHEMAS",
+        hide_env = true, action = ArgAction::SetTrue)]
+    pub no_output_schemas: bool,
     /// Serve older clients, which send a username alone
     #[arg(long, env = "TALKING_STICK_TRUST_USERNAMES",
         hide_env = true, action = ArgAction::SetTrue)]

@@ -43,6 +43,7 @@ use crate::tools::Toolset;
 pub use crate::guard::Caller;
 pub use fixtures::{Fixtures, Present};
 pub use handler::Chat;
+pub use listing::OutputSchemas;
 
 use sessions::Sessions;
 
@@ -54,6 +55,8 @@ pub type CallerOf = Arc<dyn Fn(&Parts) -> Caller + Send + Sync>;
 pub struct McpOptions {
     /// The toolsets of `/mcp`; each also has its own path.
     pub toolsets: Vec<Toolset>,
+    /// Whether the list of tools has the schemas of results.
+    pub output_schemas: OutputSchemas,
     /// Identifies callers.
     pub caller: CallerOf,
     /// Cancelled at a shutdown: listeners receive their remaining events, and then end.
@@ -78,6 +81,7 @@ impl McpOptions {
     pub fn new(caller: CallerOf, closing: CancellationToken) -> Self {
         Self {
             toolsets: Toolset::ALL.to_vec(),
+            output_schemas: OutputSchemas::Listed,
             caller,
             closing,
             progress_every: Duration::from_secs(10),

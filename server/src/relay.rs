@@ -27,7 +27,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::identity::{Handle, ReaderId};
-use crate::mcp::{inbox, listing};
+use crate::mcp::{OutputSchemas, inbox, listing};
 use crate::scope::CallerScope;
 use crate::tools::{Mint, Tool};
 
@@ -51,6 +51,7 @@ pub struct Relay {
 struct Inner {
     upstream: Upstream,
     tools: Vec<Tool>,
+    output_schemas: OutputSchemas,
     scope: CallerScope,
     /// The arguments of each registration, to repeat it.
     registered: Mutex<Vec<Registration>>,
@@ -72,13 +73,14 @@ struct Registration {
 impl Relay {
     /// A relay to this server that offers these tools.
     #[must_use]
-    pub fn new(upstream: Upstream, tools: Vec<Tool>) -> Self {
+    pub fn new(upstream: Upstream, tools: Vec<Tool>, output_schemas: OutputSchemas) -> Self {
         let gone = CancellationToken::new();
         Self {
             inner: Arc::new(Inner {
                 pushes: Pushes::new(upstream.clone(), gone.clone()),
                 upstream,
                 tools,
+                output_schemas,
                 scope: CallerScope::default(),
                 registered: Mutex::default(),
                 minting: tokio::sync::Mutex::default(),
@@ -316,7 +318,7 @@ impl ServerHandler for Relay {
                 .inner
                 .tools
                 .iter()
-                .map(|tool| listing::tool(*tool))
+                .map(|tool| listing::tool(*tool, self.inner.output_schemas))
                 .collect(),
             ..ListToolsResult::default()
         })

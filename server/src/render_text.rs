@@ -13,6 +13,8 @@ mod next;
 mod said;
 mod shown;
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::driver::{CallerContext, Me};
@@ -42,6 +44,7 @@ pub fn text(outcome: &CallOutcome, json: &Value) -> String {
         standing: me,
         me: me.map(|me| public_id(&me.who)),
         fence: Fence::of(json),
+        named: BTreeSet::new(),
         lines: Vec::new(),
     };
     match &outcome.result {
@@ -116,6 +119,8 @@ struct Renderer<'a> {
     /// The public id of the caller.
     me: Option<String>,
     fence: Fence<'a>,
+    /// The public ids of those whose names were said: later they are named by their ids alone.
+    named: BTreeSet<String>,
     lines: Vec<String>,
 }
 

@@ -250,6 +250,7 @@ fn mcp_options(settings: &Settings, closing: &CancellationToken) -> mcp::McpOpti
     };
     mcp::McpOptions {
         toolsets: settings.toolsets.clone(),
+        output_schemas: settings.output_schemas,
         fixtures: settings.fixtures.clone(),
         max_body_bytes: guard::max_body(&settings.limits),
         ..mcp::McpOptions::new(Arc::new(caller), closing.clone())

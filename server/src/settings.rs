@@ -16,6 +16,7 @@ use crate::cli::{LogForm, ServeArgs};
 use crate::history::{Keep, Retention};
 use crate::http::Usernames;
 use crate::journal::{self, Durability};
+use crate::mcp::OutputSchemas;
 use crate::mcp::{Fixtures, Present};
 use crate::tools::Toolset;
 
@@ -41,6 +42,8 @@ pub struct Settings {
     pub operator_tokens: Option<PathBuf>,
     /// The tools offered on `/mcp`.
     pub toolsets: Vec<Toolset>,
+    /// Whether the list of tools has the schemas of results.
+    pub output_schemas: OutputSchemas,
     /// Whether usernames are trusted, for older clients.
     pub usernames: Usernames,
     /// The time limit for a shutdown.
@@ -110,6 +113,7 @@ struct File {
     auth_tokens: Option<PathBuf>,
     operator_tokens: Option<PathBuf>,
     toolsets: Vec<String>,
+    no_output_schemas: bool,
     trust_usernames: bool,
     grace: Option<Span>,
     memory_limit: Option<MemoryLimit>,
@@ -154,6 +158,10 @@ impl Settings {
             auth_tokens: args.auth_tokens.clone().or(file.auth_tokens),
             operator_tokens: args.operator_tokens.clone().or(file.operator_tokens),
             toolsets: first(&args.toolsets, of_file, Toolset::ALL),
+            output_schemas: match args.no_output_schemas || file.no_output_schemas {
+                true => OutputSchemas::LeftOut,
+                false => OutputSchemas::Listed,
+            },
             usernames: match args.trust_usernames || file.trust_usernames {
                 true => Usernames::Trusted,
                 false => Usernames::NotTrusted,

@@ -89,7 +89,8 @@ async fn server(args: &StdioArgs, usual: SocketAddr) -> Result<Option<Upstream>,
 
 async fn joined(upstream: Upstream, settings: &Settings) -> Result<(), StdioError> {
     tracing::info!(server = upstream.base(), "this client joins a server");
-    let relay = Relay::new(upstream, of_toolsets(&settings.toolsets));
+    let tools = of_toolsets(&settings.toolsets);
+    let relay = Relay::new(upstream, tools, settings.output_schemas);
     let parting = relay.clone();
     let ended = converse(relay.clone(), move || parting.part()).await;
     relay.part();
@@ -102,10 +103,13 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
          clients on stdio join it"
     );
     let Core { service, running } = Core::start(settings)?;
-    let options = mcp::McpOptions::new(
-        std::sync::Arc::new(|_| mcp::Caller::default()),
-        CancellationToken::new(),
-    );
+    let options = mcp::McpOptions {
+        output_schemas: settings.output_schemas,
+        ..mcp::McpOptions::new(
+            std::sync::Arc::new(|_| mcp::Caller::default()),
+            CancellationToken::new(),
+        )
+    };
     let caller = mcp::Caller {
         address: Address(0),
         scope: Some(std::sync::Arc::default()),

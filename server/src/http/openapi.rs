@@ -112,9 +112,13 @@ fn success() -> Value {
 fn output(tool: Tool) -> Value {
     let mut schema = describe(tool).output;
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        properties.remove("error");
-        // The note is for models; programs have the schema's descriptions.
-        properties.remove("note");
+        properties.insert("unread".into(), integer());
+        if tool.mints() {
+            // A caller without a handle is registered.
+            for name in ["handle", "user_id", "inbox_uri"] {
+                properties.insert(name.into(), string());
+            }
+        }
     }
     schema.into()
 }

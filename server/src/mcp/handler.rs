@@ -114,7 +114,10 @@ impl Chat {
     }
 
     fn at(place: Place, service: Service, tools: Vec<Tool>, options: &McpOptions) -> Self {
-        let mut listed: Vec<_> = tools.iter().map(|tool| listing::tool(*tool)).collect();
+        let mut listed: Vec<_> = tools
+            .iter()
+            .map(|tool| listing::tool(*tool, options.output_schemas))
+            .collect();
         listed.extend(options.fixtures.tools());
         Self {
             service,

@@ -132,16 +132,28 @@ impl Renderer<'_> {
         }
     }
 
-    /// A participant by name and id; the addressed one is "you".
+    /// A participant by name and id, and by the id alone after the first time; the addressed one is
+    /// "you".
     fn user(&mut self, user: &User) -> String {
-        if self.me.as_deref() == Some(&*user.user_id) {
+        if self.is_me(user) {
             return "you".into();
         }
-        let name = self.fence.enclose(&user.display_name);
-        if is_given(&user.user_id) {
-            return format!("{name} ({})", user.user_id);
+        let name = self
+            .named
+            .insert(user.user_id.clone())
+            .then(|| self.fence.enclose(&user.display_name));
+        let id = match is_given(&user.user_id) {
+            true => user.user_id.clone(),
+            false => self.fence.enclose(&user.user_id),
+        };
+        match name {
+            Some(name) => format!("{name} ({id})"),
+            None => id,
         }
-        format!("{name} ({})", self.fence.enclose(&user.user_id))
+    }
+
+    fn is_me(&self, user: &User) -> bool {
+        self.me.as_deref() == Some(&*user.user_id)
     }
 
     fn members(&mut self, room_id: &str, users: &[Member]) {
@@ -170,9 +182,11 @@ impl Renderer<'_> {
         if events.is_empty() {
             self.say("Nothing new.");
         }
-        for event in events {
-            let line = self.event(event);
-            self.say(line);
+        let is_run = |one: &Event, next: &Event| {
+            stick_user(one).is_some() && stick_user(next).is_some() && one.room_id == next.room_id
+        };
+        for run in events.chunk_by(is_run) {
+            self.run(run);
         }
         for notice in notices {
             let user = self.user(&notice.user);
@@ -183,6 +197,31 @@ impl Renderer<'_> {
                 ),
                 None => format!("{user} is typing in {}.", notice.room_id),
             });
+        }
+    }
+
+    /// Writes a run of events. Of several changes of one stick in a row, those about the reader and
+    /// the last one that is no claim are written, and the others are counted.
+    fn run(&mut self, events: &[Event]) {
+        let is_claim = |event: &Event| matches!(event.payload, Payload::Claimed { .. });
+        let last = events.iter().rposition(|event| !is_claim(event));
+        let last = last.unwrap_or(events.len() - 1);
+        let is_mine = |event: &Event| stick_user(event).is_some_and(|user| self.is_me(user));
+        let is_written: Vec<_> = events
+            .iter()
+            .enumerate()
+            .map(|(at, event)| at == last || is_mine(event))
+            .collect();
+        let left_out = is_written.iter().filter(|written| !**written).count();
+        for (event, is_written) in events.iter().zip(is_written) {
+            if is_written || left_out < 2 {
+                let line = self.event(event);
+                self.say(line);
+            }
+        }
+        if left_out >= 2 {
+            let room = events[last].room_id.as_deref().unwrap_or_default();
+            self.say(format!("{left_out} more changes of the stick of {room}."));
         }
     }
 
@@ -272,6 +311,21 @@ impl Renderer<'_> {
             let words = self.fence.enclose(message);
             self.say(format!("[{place}] {user}: {words}"));
         }
+    }
+}
+
+/// The participant whose stick or claim an event changes.
+fn stick_user(event: &Event) -> Option<&User> {
+    match &event.payload {
+        Payload::Claimed { user, .. }
+        | Payload::Granted { user, .. }
+        | Payload::Ended { user, .. } => Some(user),
+        Payload::Partner { .. }
+        | Payload::Message { .. }
+        | Payload::Reason { .. }
+        | Payload::User { .. }
+        | Payload::Moderated { .. }
+        | Payload::Gap { .. } => None,
     }
 }
 

@@ -249,20 +249,11 @@ const DRAFT: Gives = &[
     ("draft_suffix", Text),
 ];
 
-/// The levels, and the identity of a caller without a handle.
-const STRESS: Gives = &[
-    ("handle", Text),
-    ("user_id", Text),
-    ("inbox_uri", Text),
-    ("stress_level", Whole),
-    ("boss_alert_level", Whole),
-];
+/// The levels.
+const STRESS: Gives = &[("stress_level", Whole), ("boss_alert_level", Whole)];
 
-/// The result of a break: the identity of a caller without a handle, the break's text, both levels.
+/// The result of a break: its text, and both levels.
 const RESTED: Gives = &[
-    ("handle", Text),
-    ("user_id", Text),
-    ("inbox_uri", Text),
     ("message", Text),
     ("break_summary", Text),
     ("stress_level", Whole),

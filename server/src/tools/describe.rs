@@ -35,10 +35,6 @@ pub(super) enum Shape {
 const UNTRUSTED: &str = "untrusted: other participants' words";
 
 impl Shape {
-    const fn shows_peers(self) -> bool {
-        matches!(self, Self::Peer | Self::PeerOrNull | Self::Peers)
-    }
-
     fn schema(self) -> Value {
         match self {
             Self::Text => json!({ "type": "string" }),
@@ -84,18 +80,14 @@ fn input(takes: Fields) -> Map<String, Value> {
     object
 }
 
-/// The schema of a result. Accepted calls have the required fields; refused ones have `error`.
-/// `note` is present if the result shows others.
+/// The schema of a result: the fields of this tool's own. Fields of every result are not repeated
+/// for each tool: `unread`, `note` where the result shows others, and `error` of a refused call.
 fn output(tool: Tool) -> Map<String, Value> {
-    let own = tool.gives().iter();
-    let has_peers = own.clone().any(|(_, shape)| shape.shows_peers());
-    let note = has_peers.then(|| ("note", json!({ "type": "string" })));
-    let common = [
-        ("unread", json!({ "type": "integer" })),
-        ("error", json!({ "type": "object" })),
-    ];
-    let own = own.map(|(name, shape)| (*name, shape.schema()));
-    object(own.chain(note).chain(common))
+    object(
+        tool.gives()
+            .iter()
+            .map(|(name, shape)| (*name, shape.schema())),
+    )
 }
 
 fn object(properties: impl Iterator<Item = (&'static str, Value)>) -> Map<String, Value> {
@@ -135,11 +127,10 @@ mod tests {
             .flat_map(|tool| {
                 let properties = describe(*tool).output["properties"].clone();
                 let fields = properties.as_object().unwrap().clone();
-                let has_note = fields.contains_key("note");
                 let told = fields
                     .into_iter()
                     .filter(|(_, schema)| schema["description"] == UNTRUSTED);
-                told.map(move |(name, _)| (tool.name(), name, has_note))
+                told.map(move |(name, _)| (tool.name(), name))
                     .collect::<Vec<_>>()
             })
             .collect();
@@ -153,7 +144,7 @@ mod tests {
             ("history", "messages"),
             ("search", "messages"),
         ];
-        let mut expected = expected.map(|(tool, name)| (tool, name.to_owned(), true));
+        let mut expected = expected.map(|(tool, name)| (tool, name.to_owned()));
         let mut untrusted = untrusted;
         untrusted.sort();
         expected.sort();

@@ -4,6 +4,7 @@
 
 mod calls;
 mod closing;
+mod costs;
 mod eras;
 mod hostile;
 mod http;

@@ -2,6 +2,7 @@
 
 use rmcp::ServiceExt as _;
 use serde_json::{Value, json};
+use server::mcp::OutputSchemas;
 use server::relay::{Relay, Upstream};
 use server::tools::{Toolset, of_toolsets};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
@@ -22,7 +23,7 @@ struct Client {
 impl Client {
     async fn of(world: &World) -> Self {
         let upstream = Upstream::at(&format!("http://{}", world.address), None).unwrap();
-        let relay = Relay::new(upstream, of_toolsets(Toolset::ALL));
+        let relay = Relay::new(upstream, of_toolsets(Toolset::ALL), OutputSchemas::Listed);
         let (ours, theirs) = tokio::io::duplex(PIPE);
         tokio::spawn(async move {
             let serving = relay.serve(tokio::io::split(theirs)).await.unwrap();

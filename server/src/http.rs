@@ -39,6 +39,8 @@ pub const HANDLE_HEADER: &str = "chat-handle";
 pub struct HttpOptions {
     /// Whether a name identifies a participant, as the older client expects.
     pub usernames: Usernames,
+    /// How long an older client may hold the stick without a message.
+    pub older_turn: Duration,
     /// Whether there are operators.
     pub admin: Admin,
     /// The time of silence after which a stream sends a comment.
@@ -51,6 +53,7 @@ impl Default for HttpOptions {
     fn default() -> Self {
         Self {
             usernames: Usernames::NotTrusted,
+            older_turn: Duration::from_secs(30),
             admin: Admin::Absent,
             keep_alive: Duration::from_secs(15),
             closing: CancellationToken::new(),
@@ -100,7 +103,7 @@ pub fn router(service: Service, options: &HttpOptions) -> Router {
         views: Views::default(),
         older: match options.usernames {
             Usernames::NotTrusted => None,
-            Usernames::Trusted => Some(OlderClients::default()),
+            Usernames::Trusted => Some(OlderClients::new(options.older_turn)),
         },
         document: document(options.admin).to_string(),
     };

@@ -210,7 +210,15 @@ impl HttpError {
 
 impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
-        let mut response = json(self.status, &serde_json::json!({ "error": &self.refusal }));
+        self.in_body(&serde_json::json!({ "error": &self.refusal }))
+    }
+}
+
+impl HttpError {
+    /// The response with this body.
+    #[must_use]
+    pub fn in_body(&self, body: &impl Serialize) -> Response {
+        let mut response = json(self.status, body);
         let headers = response.headers_mut();
         if matches!(
             self.status,

@@ -1,10 +1,12 @@
 //! `--trust-usernames`: the older client, which sends a username and has no handle.
 //!
 //! It may register its name repeatedly. It reads `{sender, content, timestamp}` in arrays, and
-//! receives sticks and waits as sentences of a sender called `Server`. It has no line for the
-//! stick: a claim while another member holds the stick is refused, and withdrawn. It cannot release
-//! the stick: a message ends its turn. Its check must be answered at once, so the waiting check
-//! that notifies the room runs in the background.
+//! receives sticks and waits as sentences of a sender called `Server`. Its errors are sentences. It
+//! has no line for the stick: a claim while another member holds the stick is refused, and
+//! withdrawn. It cannot release the stick: a message ends its turn, and the server releases a stick
+//! that it held for `older_turn` without a message. A message without the stick claims it first.
+//! Its check must be answered at once, so the waiting check that notifies the room runs in the
+//! background.
 //!
 //! Names are trusted here. So the server offers this on one machine only, and rejects requests that
 //! pages of other sites could cause: requests that change state must be JSON or ask for events.
@@ -14,15 +16,17 @@ mod words;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::http::StatusCode;
-use axum::response::{IntoResponse as _, Response};
-use chat_core::{Command, Read, Reject, Seq, Span};
+use axum::response::Response;
+use chat_core::{Command, Epoch, Read, Reject, Seq, Span};
 use serde_json::{Map, Value, json};
+use tokio::task::AbortHandle;
 
 use super::Http;
 use super::call::Posted;
-use super::chat::{answer, command, ok, registered, waits};
+use super::chat::{command, ok, registered, waits};
 use crate::driver::{EventStream, More};
 use crate::guard::HttpError;
 use crate::identity::Handle;
@@ -41,9 +45,11 @@ const MAX_KNOWN: usize = 10_000;
 const WAITS: Span = Span::secs(50);
 
 /// The older clients by name.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct OlderClients {
     known: Mutex<BTreeMap<Arc<str>, Arc<Known>>>,
+    /// How long one may hold the stick without a message.
+    turn: Duration,
 }
 
 /// An older client.
@@ -54,9 +60,36 @@ pub(super) struct Known {
     sent: AtomicU64,
     /// Whether a check waits for it.
     checks: AtomicBool,
+    /// The task that ends its last turn.
+    turn: Mutex<Option<AbortHandle>>,
+}
+
+impl Drop for Known {
+    fn drop(&mut self) {
+        self.ends_turn_by(None);
+    }
+}
+
+impl Known {
+    /// Replaces the task that ends its turn.
+    fn ends_turn_by(&self, task: Option<AbortHandle>) {
+        // No code panics while it holds this lock.
+        let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = std::mem::replace(&mut *turn, task) {
+            before.abort();
+        }
+    }
 }
 
 impl OlderClients {
+    /// None yet; each may hold the stick for this long without a message.
+    pub(super) fn new(turn: Duration) -> Self {
+        Self {
+            known: Mutex::default(),
+            turn,
+        }
+    }
+
     fn known(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Arc<Known>>> {
         // No code panics while it holds this lock.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
@@ -89,6 +122,7 @@ impl OlderClients {
             handle,
             sent: AtomicU64::new(cursor),
             checks: AtomicBool::new(false),
+            turn: Mutex::default(),
         });
         known.insert(Arc::clone(name), Arc::clone(&new));
         Ok(new)
@@ -151,8 +185,11 @@ impl OlderCall<'_> {
     /// `/register` and `/reconnect`: registers the name, repeatedly if asked.
     pub(super) async fn register(&self) -> Response {
         match self.enter().await {
-            Ok((outcome, _)) => registered(self.http, &outcome).into_response(),
-            Err(refusal) => HttpError::from(refusal).into_response(),
+            Ok((outcome, _)) => match registered(self.http, &outcome) {
+                Ok(response) => response,
+                Err(error) => refused(&error),
+            },
+            Err(refusal) => refused(&refusal.into()),
         }
     }
 
@@ -162,18 +199,18 @@ impl OlderCall<'_> {
             let answered = self.http.service.unregister(&known.handle, &self.origin);
             match answered.await.outcome {
                 Ok(_) | Err(Reject::UnknownHandle) => self.all.forget(&self.name),
-                Err(reject) => return HttpError::from(Refusal::from(reject)).into_response(),
+                Err(reject) => return refused(&Refusal::from(reject).into()),
             }
         }
         ok(&json!({ "success": true }))
     }
 
-    /// `/send`: sends the message, and ends the turn.
+    /// `/send`: sends the message, and ends the turn. Without the stick, it is claimed first.
     pub(super) async fn send(&self) -> Response {
         let mut arguments = Arguments::new(Tool::SendMessage, self.arguments.clone());
         let text = match arguments.needed_text("message") {
             Ok(text) => text,
-            Err(refusal) => return HttpError::from(refusal).into_response(),
+            Err(refusal) => return refused(&refusal.into()),
         };
         let send = |handle| {
             let text = Arc::clone(&text);
@@ -186,15 +223,33 @@ impl OlderCall<'_> {
                 },
             )
         };
-        let outcome = self.perform(Tool::SendMessage, send).await;
+        let mut outcome = self.perform(Tool::SendMessage, send).await;
+        if matches!(&outcome.result, Err(refusal) if refusal.code == "stick_required") {
+            let claimed = self.claim().await;
+            if claimed.result.is_ok() {
+                outcome = self.perform(Tool::SendMessage, send).await;
+            }
+            if waits(&claimed) {
+                self.release().await;
+                return refused(&held(&claimed));
+            }
+        }
         if outcome.result.is_ok() {
             self.release().await;
         }
-        answer(&outcome)
+        self.answer(&outcome)
     }
 
-    /// `/talking_stick`: granted, or held by another member.
-    pub(super) async fn talking_stick(&self) -> Response {
+    /// The answer to a call.
+    fn answer(&self, outcome: &CallOutcome) -> Response {
+        match &outcome.result {
+            Ok(done) => ok(done),
+            Err(refusal) => refused(&refusal.clone().into()),
+        }
+    }
+
+    /// Claims the stick. A granted one is released after a time without a message.
+    async fn claim(&self) -> CallOutcome {
         let claim = |handle| {
             command(
                 handle,
@@ -205,16 +260,49 @@ impl OlderCall<'_> {
             )
         };
         let outcome = self.perform(Tool::TalkingStick, claim).await;
-        if !waits(&outcome) {
-            let mut said = outcome.json();
-            if let (Ok(_), Some(fields)) = (&outcome.result, said.as_object_mut()) {
-                fields.insert("success".into(), true.into());
-                return ok(&said);
-            }
-            return answer(&outcome);
+        let said = outcome.result.as_ref().map(|done| &done.said);
+        if let Ok(Said::Stick {
+            place: 0, epoch, ..
+        }) = said
+            && let Some(known) = self.all.find(&self.name)
+        {
+            self.limit_turn(&known, *epoch);
         }
-        self.release().await;
-        held(&outcome).into_response()
+        outcome
+    }
+
+    /// Releases this grant of the stick after a time, unless it has ended.
+    fn limit_turn(&self, known: &Known, epoch: u64) {
+        let reset = Command::Reset {
+            room: None,
+            epoch: Some(Epoch(epoch)),
+        };
+        let asked = command(known.handle.clone(), reset);
+        let (service, origin, turn) = (
+            self.http.service.clone(),
+            self.origin.clone(),
+            self.all.turn,
+        );
+        let task = tokio::spawn(async move {
+            tokio::time::sleep(turn).await;
+            service.ask(Tool::Reset, asked, &origin).await;
+        });
+        known.ends_turn_by(Some(task.abort_handle()));
+    }
+
+    /// `/talking_stick`: granted, or held by another member.
+    pub(super) async fn talking_stick(&self) -> Response {
+        let outcome = self.claim().await;
+        if waits(&outcome) {
+            self.release().await;
+            return refused(&held(&outcome));
+        }
+        let mut said = outcome.json();
+        if let (Ok(_), Some(fields)) = (&outcome.result, said.as_object_mut()) {
+            fields.insert("success".into(), true.into());
+            return ok(&said);
+        }
+        self.answer(&outcome)
     }
 
     /// Releases the stick, or withdraws the claim. It is no error if there is neither.
@@ -235,7 +323,7 @@ impl OlderCall<'_> {
     pub(super) async fn check_event(&self) -> Response {
         let known = match self.known().await {
             Ok(known) => known,
-            Err(refusal) => return HttpError::from(refusal).into_response(),
+            Err(refusal) => return refused(&refusal.into()),
         };
         if known.checks.swap(true, Ordering::Relaxed) {
             // Its check waits already, and counts from its beginning.
@@ -343,6 +431,12 @@ fn inbox_marks(outcome: &CallOutcome) -> (u64, u64) {
         .as_ref()
         .and_then(|context| context.me.as_ref());
     me.map_or((0, 0), |me| (me.cursor.0, me.cursor.0 + me.unread))
+}
+
+/// A refusal in such a client's form: `error` is a sentence, and the code is beside it.
+fn refused(error: &HttpError) -> Response {
+    let Refusal { code, message, .. } = error.refusal();
+    error.in_body(&json!({ "success": false, "error": message, "code": code }))
 }
 
 /// 409 `stick_held`.

@@ -1,7 +1,7 @@
 //! Views for visitors: participants, rooms, and the number of waiters.
 //!
-//! Each view costs the driver a walk over its content. So its size is bounded, the most common
-//! views are cached for a second, and other views are made one at a time.
+//! Each view costs the driver a walk over its content. So its size is bounded. The overview is cached
+//! for a second; the names are always those of now, and made for one request at a time.
 
 use std::future::Future;
 use std::time::Duration;
@@ -34,14 +34,13 @@ const MAX_AFTER: usize = 1_024;
 /// How long a view is cached.
 pub(super) const KEPT: Duration = Duration::from_secs(1);
 
-/// The cached views.
+/// The state of the views.
 #[derive(Debug, Default)]
 pub(super) struct Views {
-    users: Kept,
     overview: Kept,
     pub(super) ready: Kept<Result<(), Reject>>,
     pub(super) admin: Kept,
-    /// Serialises requests for other pages.
+    /// Held while names are listed.
     turn: Mutex<()>,
 }
 
@@ -138,14 +137,8 @@ pub(super) async fn users(State(http): State<Http>, RawQuery(query): RawQuery) -
         Ok(part) => part,
         Err(refused) => return refused.into_response(),
     };
-    let made = look(&http, move |node| names(node, &part));
-    let view = match query {
-        None => http.views.users.get(KEPT, made).await,
-        Some(_) => {
-            let _turn = http.views.turn.lock().await;
-            made.await
-        }
-    };
+    let _turn = http.views.turn.lock().await;
+    let view = look(&http, move |node| names(node, &part)).await;
     shown(&http, view)
 }
 

@@ -32,6 +32,20 @@ async fn done(world: &World, path: &str, body: Value) {
     assert_eq!(answer.json()["success"], true);
 }
 
+/// The code of a refusal, whose error is a sentence.
+fn code(refused: &Answer) -> String {
+    let json = refused.json();
+    let sentence = json["error"].as_str().expect("a sentence");
+    assert!(sentence.contains(' '), "{json}");
+    assert_eq!(json["success"], false);
+    json["code"].as_str().expect("a code").to_owned()
+}
+
+async fn say(world: &World, name: &str, message: &str) -> Answer {
+    let body = json!({ "username": name, "message": message });
+    post(world, "/send", body).await
+}
+
 async fn listen(world: &World, name: &str) -> Events {
     let path = format!("/events?username={name}");
     let accept = [("Accept", "text/event-stream")];
@@ -69,13 +83,6 @@ async fn it_registers_twice_listens_and_talks_by_turns() {
     assert_eq!(users["users"], json!(["Bob", "Claude"]));
     let mut bob = listen(&world, "Bob").await;
     let mut claude = listen(&world, "Claude").await;
-    let early = post(
-        &world,
-        "/send",
-        json!({ "username": "Claude", "message": "x" }),
-    )
-    .await;
-    assert_eq!(early.code(), "stick_required");
     done(&world, "/talking_stick", json!({ "username": "Claude" })).await;
     let claims = line(
         "Server",
@@ -84,7 +91,7 @@ async fn it_registers_twice_listens_and_talks_by_turns() {
     assert_eq!(lines(&mut bob).await, std::slice::from_ref(&claims));
     assert_eq!(lines(&mut claude).await, [claims]);
     let held = post(&world, "/talking_stick", json!({ "username": "Bob" })).await;
-    assert_eq!((held.status, held.code()), (409, "stick_held".into()));
+    assert_eq!((held.status, code(&held)), (409, "stick_held".into()));
     let wants = line(
         "Server",
         "Bob has claimed the talking stick and wants to speak",
@@ -224,7 +231,7 @@ async fn the_name_of_one_with_a_handle_is_its_own() {
     for path in ["/send", "/talking_stick", "/check_event", "/register"] {
         let body = json!({ "username": "Ann", "message": "x" });
         let refused = post(&world, path, body).await;
-        assert_eq!(refused.code(), "name_taken", "{path}");
+        assert_eq!(code(&refused), "name_taken", "{path}");
     }
     let stick = client
         .post("/talking_stick", Some(&handle), &json!({}))
@@ -232,7 +239,7 @@ async fn the_name_of_one_with_a_handle_is_its_own() {
     assert_eq!(stick.json()["status"], "granted");
     for wrong in ["Server", "", "a\nb"] {
         let refused = post(&world, "/register", json!({ "username": wrong })).await;
-        assert_eq!(refused.code(), "name_not_allowed");
+        assert_eq!(code(&refused), "name_not_allowed");
     }
 }
 
@@ -307,6 +314,57 @@ async fn the_server_says_no_sentence_that_a_peer_wrote() {
     let claims = "user_2 has claimed the talking stick and wants to speak";
     assert_eq!(lines(&mut ann).await, [line("Server", claims)]);
     let held = post(&world, "/talking_stick", json!({ "username": "Ann" })).await;
-    assert_eq!(held.code(), "stick_held");
+    assert_eq!(code(&held), "stick_held");
     assert!(!held.text().contains("keys"), "{}", held.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_without_the_stick_claims_it_and_gives_it_back() {
+    let world = trusting().await;
+    done(&world, "/register", json!({ "username": "Bob" })).await;
+    let mut bob = listen(&world, "Bob").await;
+    assert_eq!(say(&world, "Claude", "hi").await.status, 200);
+    let mut heard = Vec::new();
+    while heard.last() != Some(&line("Claude", "hi")) {
+        heard.extend(lines(&mut bob).await);
+    }
+    done(&world, "/talking_stick", json!({ "username": "Bob" })).await;
+    let held = say(&world, "Claude", "again").await;
+    assert_eq!((held.status, code(&held)), (409, "stick_held".into()));
+    // The claim was withdrawn: nobody waits when Bob has spoken.
+    assert_eq!(say(&world, "Bob", "mine").await.status, 200);
+    done(&world, "/talking_stick", json!({ "username": "Bob" })).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_without_a_message_ends_before_the_lease() {
+    let mut setup = Setup::default();
+    setup.http.usernames = Usernames::Trusted;
+    setup.http.older_turn = Duration::ZERO;
+    let world = World::start(setup).await;
+    done(&world, "/talking_stick", json!({ "username": "Claude" })).await;
+    let ann = world.register("Ann").await;
+    let mut client = world.client().await;
+    // Claude resets in its own memory only; the lease of two minutes would keep the stick.
+    within(async {
+        loop {
+            let claim = client.post("/talking_stick", Some(&ann.handle), &json!({})).await;
+            if claim.json()["status"] == "granted" {
+                break;
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_names_are_those_of_now() {
+    let world = trusting().await;
+    let users = async || world.client().await.get("/users").await.json()["users"].clone();
+    for name in ["Ann", "Ben"] {
+        done(&world, "/register", json!({ "username": name })).await;
+        assert!(users().await.to_string().contains(name));
+        done(&world, "/unregister", json!({ "username": name })).await;
+        assert_eq!(users().await, json!([]));
+    }
 }

@@ -21,7 +21,7 @@ use crate::driver::{Answered, NodeClient, Request};
 use crate::history::History;
 use crate::identity::{Handle, Secrets};
 use crate::refusal::Refusal;
-use crate::tools::{Arguments, Ask, ParsedCall, Search, Tool, Toolset, of_toolsets, parse};
+use crate::tools::{Arguments, Ask, ParsedCall, Part, Search, Tool, Toolset, of_toolsets, parse};
 use crate::turned_away::{Kind, Source, TurnedAway, Verdict};
 use crate::wire::{self, Asker, Newcomer};
 
@@ -191,6 +191,7 @@ impl Service {
                 | Ask::Minting(..)
                 | Ask::About { .. }
                 | Ask::Read(_)
+                | Ask::Members(..)
                 | Ask::Mood => self.asked(tool, &known, asked, origin).await,
             },
             Err(refusal) => CallOutcome::refused(tool, refusal),
@@ -205,7 +206,11 @@ impl Service {
         asked: ParsedCall,
         origin: &RequestOrigin,
     ) -> CallOutcome {
-        let excuse = asked.ask.excuse();
+        let own_words = asked.ask.own_words();
+        let part = match asked.ask {
+            Ask::Members(_, part) => part,
+            _ => Part::default(),
+        };
         let page = Page::of(&asked.ask);
         let mut answered = self.answer(known, asked, origin).await;
         if let Some(page) = page {
@@ -220,7 +225,7 @@ impl Service {
                 }
             }
         }
-        self.call_outcome(tool, known, answered, (origin, excuse.as_deref()))
+        self.call_outcome(tool, known, answered, (origin, own_words.as_deref(), part))
     }
 
     async fn searched(
@@ -285,7 +290,7 @@ impl Service {
         tool: Tool,
         known: &IdentifiedCaller,
         answered: Answered,
-        (origin, excuse): (&RequestOrigin, Option<&str>),
+        (origin, own_words, part): (&RequestOrigin, Option<&str>, Part),
     ) -> CallOutcome {
         let handle = &known.handle;
         let Answered { outcome, context } = answered;
@@ -303,7 +308,8 @@ impl Service {
                 Caller::New { .. } => Newcomer::Yes,
                 Caller::Handle(_) => Newcomer::No,
             },
-            excuse,
+            own_words,
+            part,
         };
         CallOutcome {
             tool,
@@ -323,7 +329,7 @@ impl Service {
         let capacity = &self.capacity;
         if matches!(
             asked.ask,
-            Ask::Read(Read::History { .. } | Read::Members { .. }) | Ask::Search(_)
+            Ask::Read(Read::History { .. }) | Ask::Members(..) | Ask::Search(_)
         ) {
             return capacity.memory.check();
         }
@@ -357,6 +363,7 @@ impl Service {
                 Box::new(move |user| command_call(caller, key, command(user, said))),
             ),
             Ask::Read(read) => read_call(&caller, read),
+            Ask::Members(room, _) => read_call(&caller, Read::Members { room }),
             // A search reads the node only for its caller.
             Ask::Mood | Ask::Search(_) => read_call(&caller, Read::Mood),
         }

@@ -13,7 +13,8 @@ pub use break_words::{Spoken, spoken};
 pub use event::{Event, Lost, Notice, Payload, events, notice, notices};
 pub(crate) use result::found;
 pub use result::{
-    Asker, Credentials, Done, FoundMessage, Member, Newcomer, PastMessage, Said, presence, result,
+    Asker, Credentials, Done, FoundMessage, Member, Members, Newcomer, PastMessage, Said, presence,
+    result,
 };
 
 /// A participant as others see it.

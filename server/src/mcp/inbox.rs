@@ -9,6 +9,7 @@ use crate::identity::{Handle, ReaderId};
 use crate::refusal::Refusal;
 use crate::render_text;
 use crate::service::Service;
+use crate::tools::Part;
 use crate::wire;
 
 /// The content type of an inbox.
@@ -42,7 +43,8 @@ pub(super) async fn read(
         handle: &nobody,
         secrets: service.secrets(),
         newcomer: wire::Newcomer::No,
-        excuse: None,
+        own_words: None,
+        part: Part::default(),
     };
     let done = wire::result(&response, &context, asker);
     let text = render_text::data(&done).to_string();

@@ -8,7 +8,7 @@ use chat_core::Seq;
 use crate::driver::{Me, RoomLabel};
 use crate::refusal::Refusal;
 use crate::tools::Tool;
-use crate::wire::{Event, FoundMessage, Lost, Payload, Said, public_id};
+use crate::wire::{Event, FoundMessage, Lost, Members, Payload, Said, public_id};
 
 use super::gaps;
 
@@ -80,6 +80,15 @@ impl<'a> Standing<'a> {
             Said::Found {
                 messages, before, ..
             } => self.found(messages, *before),
+            Said::Users {
+                room_id,
+                members: Members {
+                    next: Some(next), ..
+                },
+            } => format!(
+                "list_users {{\"room_id\": \"{room_id}\", \"after\": {next}}} for more users, or {}",
+                self.go_on()
+            ),
             Said::LeftQueue { .. }
             | Said::Success { .. }
             | Said::Users { .. }

@@ -4,7 +4,7 @@ use super::shown::one_line;
 use super::{Renderer, gaps, secret};
 use crate::service::HandleUse;
 use crate::tools::Tool;
-use crate::wire::{Event, FoundMessage, Member, Notice, PastMessage, Payload, Said, User};
+use crate::wire::{Event, FoundMessage, Members, Notice, PastMessage, Payload, Said, User};
 
 impl Renderer<'_> {
     /// Writes a result.
@@ -31,9 +31,16 @@ impl Renderer<'_> {
             }
             Said::LeftQueue { left: true } => self.say("You no longer wait."),
             Said::LeftQueue { left: false } => self.say("You were not waiting."),
-            Said::LoggedIn { me, room_id, users } => {
+            Said::LoggedIn {
+                me,
+                room_id,
+                room,
+                members,
+            } => {
                 self.secret(&me.handle, pass);
-                self.members(room_id, users);
+                // The caller gave the name, so that it needs no fence.
+                let room = format!("{room_id} ({})", one_line(room));
+                self.members(&room, members);
             }
             Said::Sent {
                 message_id,
@@ -71,7 +78,7 @@ impl Renderer<'_> {
             Said::Page {
                 events, notices, ..
             } => self.page(events, notices),
-            Said::Users { room_id, users } => self.members(room_id, users),
+            Said::Users { room_id, members } => self.members(room_id, members),
             Said::History {
                 room_id, messages, ..
             } => self.history(room_id, messages),
@@ -156,8 +163,14 @@ impl Renderer<'_> {
         self.me.as_deref() == Some(&*user.user_id)
     }
 
-    fn members(&mut self, room_id: &str, users: &[Member]) {
-        self.say(format!("{} in {room_id}:", count(users.len(), "user")));
+    fn members(&mut self, room: &str, members: &Members) {
+        let Members { users, next } = members;
+        let more = if next.is_some() {
+            " (there are more)"
+        } else {
+            ""
+        };
+        self.say(format!("{} in {room}{more}:", count(users.len(), "user")));
         for member in users {
             let user = self.user(&member.user);
             self.say(format!("- {user}, {}", member.presence));

@@ -27,7 +27,11 @@ impl Service {
         match &asked.ask {
             Ask::Minting(_, mint) => self.mint(mint, asked.key.as_deref(), origin),
             Ask::Mood => self.mint(&Mint::Unnamed, asked.key.as_deref(), origin),
-            Ask::Command(_) | Ask::About { .. } | Ask::Read(_) | Ask::Search(_) => origin
+            Ask::Command(_)
+            | Ask::About { .. }
+            | Ask::Read(_)
+            | Ask::Members(..)
+            | Ask::Search(_) => origin
                 .only()
                 .map(|handle| self.known(handle))
                 .ok_or_else(|| Reject::HandleRequired.into()),

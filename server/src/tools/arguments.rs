@@ -265,7 +265,7 @@ pub(super) const MAX: Argument<Option<u64>> = Argument(
 pub(super) const BEFORE: Argument<Option<Seq>> =
     Argument("before", Optional, integer, Arguments::seq);
 
-/// The largest number of messages.
+/// The largest number of messages or members.
 pub(super) const LIMIT: Argument<Option<u64>> = Argument(
     "limit",
     Optional,

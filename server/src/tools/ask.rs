@@ -21,6 +21,9 @@ pub(super) const DEFAULT_HISTORY: u64 = 50;
 /// The default number of messages of `search`.
 pub(super) const DEFAULT_FOUND: u64 = 20;
 
+/// The default number of members of `list_users`, and that of `login`.
+const DEFAULT_MEMBERS: u64 = 50;
+
 /// The most characters of a search's query.
 const MAX_QUERY: usize = 200;
 
@@ -53,10 +56,30 @@ pub enum Ask {
     },
     /// A read.
     Read(Read),
+    /// A read of a part of a room's members.
+    Members(Option<RoomId>, Part),
     /// A read of the stress level, which may register its caller.
     Mood,
     /// A search of past messages.
     Search(Search),
+}
+
+/// The part of a member list that a result has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The number of the last member of the part before, as that one's `next`.
+    pub after: Option<u64>,
+    /// The largest number of members.
+    pub limit: usize,
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self {
+            after: None,
+            limit: page(DEFAULT_MEMBERS),
+        }
+    }
 }
 
 /// A search of past messages.
@@ -99,13 +122,21 @@ impl Ask {
         None
     }
 
-    /// The caller's own text for its break.
+    /// The caller's own words that the result repeats: the text of its break, or the name of the room
+    /// that it joins.
     #[must_use]
-    pub fn excuse(&self) -> Option<Arc<str>> {
-        if let Self::Minting(Command::TakeBreak { excuse, .. }, _) = self {
-            return excuse.clone();
+    pub fn own_words(&self) -> Option<Arc<str>> {
+        match self {
+            Self::Minting(Command::TakeBreak { excuse, .. }, _) => excuse.clone(),
+            Self::Minting(Command::Login { room, .. }, _) => Some(Arc::clone(room)),
+            Self::Command(_)
+            | Self::Minting(..)
+            | Self::About { .. }
+            | Self::Read(_)
+            | Self::Members(..)
+            | Self::Mood
+            | Self::Search(_) => None,
         }
-        None
     }
 }
 
@@ -219,6 +250,14 @@ pub(super) fn check(after: Option<Seq>, wait: Option<u64>, max: Option<u64>) -> 
         wait: wait.map_or(DEFAULT_WAIT, Span::secs),
         max: page(max.unwrap_or(MAX_PAGE)),
     })
+}
+
+pub(super) fn members(room: Option<RoomId>, after: Option<Seq>, limit: Option<u64>) -> Ask {
+    let part = Part {
+        after: after.map(|after| after.0),
+        limit: page(limit.unwrap_or(DEFAULT_MEMBERS)),
+    };
+    Ask::Members(room, part)
 }
 
 pub(super) fn search(

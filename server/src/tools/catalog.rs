@@ -159,6 +159,7 @@ tools! {
             ("room_id", Text),
             ("inbox_uri", Text),
             ("users", Peers),
+            ("next", Whole),
         ];
     Check "check" &[Pairing, Room],
         "Read new events: messages, matches, the stick. Waits up to wait_seconds for one. Pass \
@@ -195,8 +196,8 @@ tools! {
         DRAFT;
     ListUsers "list_users" &[Room],
         "Who is in a room, and whether they are there.",
-        (room: ROOM) => Ask::Read(Read::Members { room }),
-        &[("room_id", Text), ("users", Peers)];
+        (room: ROOM, after: AFTER, limit: LIMIT) => ask::members(room, after, limit),
+        &[("room_id", Text), ("users", Peers), ("next", Whole)];
     History "history" &[Room],
         "Past messages of a room, newest last.",
         (room: ROOM, before: BEFORE, limit: LIMIT) => Ask::Read(Read::History {

@@ -11,6 +11,7 @@ use super::{User, public_id, timestamp};
 use crate::driver::{CallerContext, Me, More};
 use crate::history::Match;
 use crate::identity::{Handle, Secrets};
+use crate::tools::Part;
 
 /// The result of an accepted call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -52,7 +53,10 @@ pub enum Said {
         #[serde(flatten)]
         me: Credentials,
         room_id: String,
-        users: Vec<Member>,
+        /// The room's name, as the caller gave it.
+        room: String,
+        #[serde(flatten)]
+        members: Members,
     },
     Sent {
         success: bool,
@@ -88,7 +92,8 @@ pub enum Said {
     },
     Users {
         room_id: String,
-        users: Vec<Member>,
+        #[serde(flatten)]
+        members: Members,
     },
     History {
         room_id: String,
@@ -152,6 +157,16 @@ pub struct Credentials {
     pub inbox_uri: String,
 }
 
+/// A part of a room's members.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Members {
+    /// The members, in ascending number.
+    pub users: Vec<Member>,
+    /// The place after which the next part begins, unless this is the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
 /// A member of a room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Member {
@@ -193,8 +208,10 @@ pub struct Asker<'a> {
     pub secrets: &'a Secrets,
     /// Whether it called without a handle.
     pub newcomer: Newcomer,
-    /// Its own text for its break.
-    pub excuse: Option<&'a str>,
+    /// Its own words that the result repeats.
+    pub own_words: Option<&'a str>,
+    /// The part of a member list to show.
+    pub part: Part,
 }
 
 /// Whether a call registered its caller.
@@ -221,7 +238,7 @@ pub fn result(response: &Response, context: &CallerContext, asker: Asker<'_>) ->
                 // older place. Only what follows the answer counts.
                 unread = page.unread;
             }
-            read(answer, me, minted(context, asker))
+            read(answer, me, minted(context, asker), asker.part)
         }
         Response::Streaming => Said::Success { success: true },
     };
@@ -269,7 +286,8 @@ fn done(reply: &Reply, context: &CallerContext, asker: Asker<'_>) -> Said {
         Reply::LoggedIn { room, .. } => Said::LoggedIn {
             me: me(),
             room_id: room.to_string(),
-            users: members(&context.more),
+            room: asker.own_words.unwrap_or_default().into(),
+            members: members(&context.more, asker.part),
         },
         Reply::Sent {
             room,
@@ -307,7 +325,7 @@ fn done(reply: &Reply, context: &CallerContext, asker: Asker<'_>) -> Said {
             flavour,
             ..
         } => {
-            let words = spoken(*kind, *flavour, asker.excuse);
+            let words = spoken(*kind, *flavour, asker.own_words);
             on_break(words, (*stress, *boss_alert), minted(context, asker))
         }
         Reply::LeftChat | Reply::Arrived { .. } | Reply::Done => Said::Success { success: true },
@@ -324,10 +342,28 @@ fn on_break(spoken: Spoken, (stress, boss): (u8, u8), me: Option<Credentials>) -
     }
 }
 
-fn members(more: &More) -> Vec<Member> {
+fn members(more: &More, part: Part) -> Members {
     match more {
-        More::Members(members) => members.iter().map(Member::from).collect(),
-        More::Nothing | More::Queue(_) | More::Holder(_) | More::Begins(_) => Vec::new(),
+        More::Members(members) => Members::of(members, part),
+        More::Nothing | More::Queue(_) | More::Holder(_) | More::Begins(_) => {
+            Members::of(&[], part)
+        }
+    }
+}
+
+impl Members {
+    /// A part of all members, which come in ascending number.
+    fn of(all: &[chat_core::MemberView], part: Part) -> Self {
+        let number = |view: &chat_core::MemberView| u64::from(view.who.id.0);
+        let after = part.after.unwrap_or_default();
+        let begin = all.partition_point(|view| number(view) <= after);
+        let rest = &all[begin..];
+        let shown = &rest[..part.limit.min(rest.len())];
+        let is_more = shown.len() < rest.len();
+        Self {
+            users: shown.iter().map(Member::from).collect(),
+            next: shown.last().filter(|_| is_more).map(number),
+        }
     }
 }
 
@@ -353,7 +389,7 @@ fn stick(context: &CallerContext, room: RoomId, place: u32, epoch: u64, lease_un
     }
 }
 
-fn read(answer: &Answer, me: UserId, newcomer: Option<Credentials>) -> Said {
+fn read(answer: &Answer, me: UserId, newcomer: Option<Credentials>, part: Part) -> Said {
     match answer {
         Answer::Page {
             page,
@@ -366,7 +402,7 @@ fn read(answer: &Answer, me: UserId, newcomer: Option<Credentials>) -> Said {
         },
         Answer::Members { room, members } => Said::Users {
             room_id: room.to_string(),
-            users: members.iter().map(Member::from).collect(),
+            members: Members::of(members, part),
         },
         Answer::History {
             room,

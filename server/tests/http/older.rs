@@ -348,7 +348,9 @@ async fn a_turn_without_a_message_ends_before_the_lease() {
     // Claude resets in its own memory only; the lease of two minutes would keep the stick.
     within(async {
         loop {
-            let claim = client.post("/talking_stick", Some(&ann.handle), &json!({})).await;
+            let claim = client
+                .post("/talking_stick", Some(&ann.handle), &json!({}))
+                .await;
             if claim.json()["status"] == "granted" {
                 break;
             }

@@ -369,3 +369,38 @@ async fn the_demonstration_shows_a_whole_conversation_twice() {
     assert_eq!(first, second, "nothing is left over from the first time");
     insta::assert_snapshot!(first);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_list_of_members_comes_in_parts() {
+    const MEMBERS: usize = 120;
+    let (service, _running) = start_for(MEMBERS);
+    let mut last = None;
+    for number in 0..MEMBERS {
+        let scope = Arc::new(CallerScope::default());
+        let login = json!({ "username": format!("user {number}"), "room": "Attic" });
+        let outcome = call(&service, &scope, Tool::Login, login).await;
+        assert!(outcome.result.is_ok(), "{}", outcome.json());
+        last = Some((scope, outcome));
+    }
+    let (scope, login) = last.expect("a member");
+    let said = login.json();
+    assert_eq!(said["users"].as_array().map(Vec::len), Some(50));
+    assert_eq!(said["room"], "Attic");
+    let text = render_text::text(&login, &said);
+    assert!(
+        text.contains("50 users in room_1 (Attic) (there are more):"),
+        "{text}"
+    );
+    let mut listed = said["users"].as_array().expect("a list").clone();
+    let mut next = said["next"].clone();
+    while !next.is_null() {
+        let more = json!({ "room_id": said["room_id"], "after": next });
+        let page = ok(&service, &scope, Tool::ListUsers, more).await;
+        listed.extend(page["users"].as_array().expect("a list").clone());
+        next = page["next"].clone();
+    }
+    let whole = json!({ "limit": 1_000 });
+    let whole = ok(&service, &scope, Tool::ListUsers, whole).await;
+    assert_eq!(whole["users"], json!(listed));
+    assert_eq!((listed.len(), &whole["next"]), (MEMBERS, &Value::Null));
+}

@@ -77,6 +77,9 @@ impl<'a> Arguments<'a> {
     }
 }
 
+/// The largest part of a member list.
+const ALL_MEMBERS: u32 = 1_000;
+
 impl Ask {
     /// The operation's arguments without the handle.
     #[expect(
@@ -134,6 +137,10 @@ impl Ask {
             Op::History { before, limit, .. } => Arguments {
                 before: *before,
                 limit: Some(*limit),
+                ..base
+            },
+            Op::ListUsers { .. } => Arguments {
+                limit: Some(ALL_MEMBERS),
                 ..base
             },
             _ => base,

@@ -163,7 +163,7 @@ async function refresh() {
 
 async function recall(room) {
   try {
-    const { users } = await call('list_users', { room_id: room.id });
+    const { users } = await call('list_users', { room_id: room.id, limit: 1000 });
     members(room, users);
     await past(room);
   } catch (error) {

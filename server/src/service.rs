@@ -21,7 +21,9 @@ use crate::driver::{Answered, NodeClient, Request};
 use crate::history::History;
 use crate::identity::{Handle, Secrets};
 use crate::refusal::Refusal;
-use crate::tools::{Arguments, Ask, ParsedCall, Part, Search, Tool, Toolset, of_toolsets, parse};
+use crate::tools::{
+    Arguments, Ask, MemberPart, ParsedCall, Search, Tool, Toolset, of_toolsets, parse,
+};
 use crate::turned_away::{Kind, Source, TurnedAway, Verdict};
 use crate::wire::{self, Asker, Newcomer};
 
@@ -207,10 +209,7 @@ impl Service {
         origin: &RequestOrigin,
     ) -> CallOutcome {
         let own_words = asked.ask.own_words();
-        let part = match asked.ask {
-            Ask::Members(_, part) => part,
-            _ => Part::default(),
-        };
+        let part = asked.ask.part();
         let page = Page::of(&asked.ask);
         let mut answered = self.answer(known, asked, origin).await;
         if let Some(page) = page {
@@ -290,7 +289,7 @@ impl Service {
         tool: Tool,
         known: &IdentifiedCaller,
         answered: Answered,
-        (origin, own_words, part): (&RequestOrigin, Option<&str>, Part),
+        (origin, own_words, part): (&RequestOrigin, Option<&str>, MemberPart),
     ) -> CallOutcome {
         let handle = &known.handle;
         let Answered { outcome, context } = answered;

@@ -7,7 +7,7 @@ mod catalog;
 mod describe;
 
 pub use arguments::Arguments;
-pub use ask::{Ask, Mint, ParsedCall, Part, Search, parse, parse_check_event, parse_send};
+pub use ask::{Ask, MemberPart, Mint, ParsedCall, Search, parse, parse_check_event, parse_send};
 pub use catalog::Tool;
 pub use describe::{Description, describe};
 

@@ -9,7 +9,7 @@ use crate::identity::{Handle, ReaderId};
 use crate::refusal::Refusal;
 use crate::render_text;
 use crate::service::Service;
-use crate::tools::Part;
+use crate::tools::MemberPart;
 use crate::wire;
 
 /// The content type of an inbox.
@@ -44,7 +44,7 @@ pub(super) async fn read(
         secrets: service.secrets(),
         newcomer: wire::Newcomer::No,
         own_words: None,
-        part: Part::default(),
+        part: MemberPart::default(),
     };
     let done = wire::result(&response, &context, asker);
     let text = render_text::data(&done).to_string();

@@ -53,17 +53,7 @@ impl Renderer<'_> {
                     self.still_holds(room_id);
                 }
             }
-            Said::Stick {
-                room_id,
-                place,
-                epoch,
-                holder,
-                lease_expires_in_seconds,
-                ..
-            } => match place {
-                0 => self.holds(room_id, *epoch, *lease_expires_in_seconds),
-                place => self.in_line(room_id, *place, holder.as_ref(), *lease_expires_in_seconds),
-            },
+            Said::Stick { .. } => self.stick(said),
             Said::Draft {
                 draft_length,
                 truncated,
@@ -85,6 +75,23 @@ impl Renderer<'_> {
             Said::Found { messages, .. } => self.found(messages),
             // Their texts have a fixed form, and are built elsewhere.
             Said::OnBreak { .. } | Said::Mood { .. } => {}
+        }
+    }
+
+    fn stick(&mut self, said: &Said) {
+        if let Said::Stick {
+            room_id,
+            place,
+            epoch,
+            holder,
+            lease_expires_in_seconds: seconds,
+            ..
+        } = said
+        {
+            match place {
+                0 => self.holds(room_id, *epoch, *seconds),
+                place => self.in_line(room_id, *place, holder.as_ref(), *seconds),
+            }
         }
     }
 

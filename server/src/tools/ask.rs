@@ -57,7 +57,7 @@ pub enum Ask {
     /// A read.
     Read(Read),
     /// A read of a part of a room's members.
-    Members(Option<RoomId>, Part),
+    Members(Option<RoomId>, MemberPart),
     /// A read of the stress level, which may register its caller.
     Mood,
     /// A search of past messages.
@@ -66,14 +66,14 @@ pub enum Ask {
 
 /// The part of a member list that a result has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct MemberPart {
     /// The number of the last member of the part before, as that one's `next`.
     pub after: Option<u64>,
     /// The largest number of members.
     pub limit: usize,
 }
 
-impl Default for Part {
+impl Default for MemberPart {
     fn default() -> Self {
         Self {
             after: None,
@@ -120,6 +120,15 @@ impl Ask {
             return Some(text);
         }
         None
+    }
+
+    /// The part of a member list that the result has.
+    #[must_use]
+    pub fn part(&self) -> MemberPart {
+        if let Self::Members(_, part) = self {
+            return *part;
+        }
+        MemberPart::default()
     }
 
     /// The caller's own words that the result repeats: the text of its break, or the name of the room
@@ -253,7 +262,7 @@ pub(super) fn check(after: Option<Seq>, wait: Option<u64>, max: Option<u64>) -> 
 }
 
 pub(super) fn members(room: Option<RoomId>, after: Option<Seq>, limit: Option<u64>) -> Ask {
-    let part = Part {
+    let part = MemberPart {
         after: after.map(|after| after.0),
         limit: page(limit.unwrap_or(DEFAULT_MEMBERS)),
     };

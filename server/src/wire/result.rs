@@ -11,7 +11,7 @@ use super::{User, public_id, timestamp};
 use crate::driver::{CallerContext, Me, More};
 use crate::history::Match;
 use crate::identity::{Handle, Secrets};
-use crate::tools::Part;
+use crate::tools::MemberPart;
 
 /// The result of an accepted call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -211,7 +211,7 @@ pub struct Asker<'a> {
     /// Its own words that the result repeats.
     pub own_words: Option<&'a str>,
     /// The part of a member list to show.
-    pub part: Part,
+    pub part: MemberPart,
 }
 
 /// Whether a call registered its caller.
@@ -342,7 +342,7 @@ fn on_break(spoken: Spoken, (stress, boss): (u8, u8), me: Option<Credentials>) -
     }
 }
 
-fn members(more: &More, part: Part) -> Members {
+fn members(more: &More, part: MemberPart) -> Members {
     match more {
         More::Members(members) => Members::of(members, part),
         More::Nothing | More::Queue(_) | More::Holder(_) | More::Begins(_) => {
@@ -353,7 +353,7 @@ fn members(more: &More, part: Part) -> Members {
 
 impl Members {
     /// A part of all members, which come in ascending number.
-    fn of(all: &[chat_core::MemberView], part: Part) -> Self {
+    fn of(all: &[chat_core::MemberView], part: MemberPart) -> Self {
         let number = |view: &chat_core::MemberView| u64::from(view.who.id.0);
         let after = part.after.unwrap_or_default();
         let begin = all.partition_point(|view| number(view) <= after);
@@ -389,7 +389,7 @@ fn stick(context: &CallerContext, room: RoomId, place: u32, epoch: u64, lease_un
     }
 }
 
-fn read(answer: &Answer, me: UserId, newcomer: Option<Credentials>, part: Part) -> Said {
+fn read(answer: &Answer, me: UserId, newcomer: Option<Credentials>, part: MemberPart) -> Said {
     match answer {
         Answer::Page {
             page,

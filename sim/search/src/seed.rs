@@ -10,7 +10,7 @@ use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 
 use sim_world::abstraction::Facet;
-use sim_world::{self, Onlooker, Split};
+use sim_world::{self, SharedObserver, Split};
 
 /// Runs one seed of a plan to its end. `also` receives all records, and does not change the run.
 ///
@@ -24,7 +24,7 @@ pub fn run_seed(
     also: Option<&mut (dyn Observer + '_)>,
 ) -> SeedOutcome {
     let jury = Rc::new(RefCell::new(Jury::new(plan, also)));
-    let onlooker: Onlooker<'_> = Rc::<RefCell<Jury<'_>>>::clone(&jury);
+    let onlooker: SharedObserver<'_> = Rc::<RefCell<Jury<'_>>>::clone(&jury);
     let ran = sim_world::run(plan, seed, progress, Some(onlooker));
     alone(jury).finish(plan, ran)
 }
@@ -48,7 +48,7 @@ impl<'p> JudgedSplit<'p> {
     #[must_use]
     pub fn begin(plan: &'p Plan, seed: u64) -> Self {
         let jury = Rc::new(RefCell::new(Jury::new(plan, None)));
-        let onlooker: Onlooker<'static> = Rc::<RefCell<Jury<'static>>>::clone(&jury);
+        let onlooker: SharedObserver<'static> = Rc::<RefCell<Jury<'static>>>::clone(&jury);
         let run = Split::begin(plan, seed, Some(onlooker));
         Self { plan, run, jury }
     }
@@ -79,7 +79,7 @@ impl<'p> JudgedSplit<'p> {
     #[must_use]
     pub fn branch(&self, branch: u32) -> Self {
         let jury = Rc::new(RefCell::new(self.jury.borrow().alone()));
-        let onlooker: Onlooker<'static> = Rc::<RefCell<Jury<'static>>>::clone(&jury);
+        let onlooker: SharedObserver<'static> = Rc::<RefCell<Jury<'static>>>::clone(&jury);
         Self {
             plan: self.plan,
             run: self.run.branch(branch, Some(onlooker)),

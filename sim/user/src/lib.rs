@@ -214,7 +214,7 @@ impl VirtualUser {
     }
 
     /// Draws later choices from the generator of this seed. Earlier choices stay.
-    pub fn key_again(&mut self, seed: u64) {
+    pub fn rekey(&mut self, seed: u64) {
         self.draw = Draw::new(seed, Actor::User(self.agent.0));
     }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use chat_core::{Address, Call, Read, Reader, RequestKey, RoomSeq, SecretHash, Seq, Who};
 
-use command::{Crosses, command};
+use command::{Counterpart, command};
 use sim_model::protocol::{CHECK_MAX, Op, ReadBy, Shown};
 use sim_model::server::{Ask, Caller, Handle};
 use sim_user::Credential;
@@ -119,13 +119,13 @@ fn as_read(op: &Op) -> Option<(ReadBy, Read)> {
     } = op
     {
         Read::History {
-            room: room.crossed(),
+            room: room.counterpart(),
             before: before.map(RoomSeq),
             limit: usize::try_from(*limit).unwrap_or(usize::MAX),
         }
     } else if let Op::ListUsers { room } = op {
         Read::Members {
-            room: room.crossed(),
+            room: room.counterpart(),
         }
     } else if *op == Op::Mood {
         Read::Mood

@@ -17,15 +17,15 @@ impl<'p> Judged<'p> {
     /// A world that has started.
     pub(crate) fn begin(plan: &'p Plan, seed: u64, swaps: Actor) -> Self {
         let jury = Rc::new(RefCell::new(Jury::new(plan, None)));
-        let onlooker: Onlooker<'static> = Rc::<RefCell<Jury<'static>>>::clone(&jury);
-        let mut world = World::new(plan, seed, Watch::new(Some(onlooker)), swaps);
+        let onlooker: SharedObserver<'static> = Rc::<RefCell<Jury<'static>>>::clone(&jury);
+        let mut world = World::new(plan, seed, Observers::new(Some(onlooker)), swaps);
         world.begin();
         Self { world, jury }
     }
 
     pub(crate) fn branch(&self, branch: u32) -> Self {
         let jury = Rc::new(RefCell::new(self.jury.borrow().alone()));
-        let onlooker: Onlooker<'static> = Rc::<RefCell<Jury<'static>>>::clone(&jury);
+        let onlooker: SharedObserver<'static> = Rc::<RefCell<Jury<'static>>>::clone(&jury);
         let world = self.world.branch(branch, Some(onlooker));
         Self { world, jury }
     }
@@ -50,7 +50,7 @@ pub(crate) fn run(
     also: Option<&mut (dyn Observer + '_)>,
 ) -> SeedOutcome {
     let jury = Rc::new(RefCell::new(Jury::new(plan, also)));
-    let onlooker: Onlooker<'_> = Rc::<RefCell<Jury<'_>>>::clone(&jury);
+    let onlooker: SharedObserver<'_> = Rc::<RefCell<Jury<'_>>>::clone(&jury);
     let ran = super::super::run(plan, seed, progress, Some(onlooker));
     finish(jury, plan, ran)
 }

@@ -99,7 +99,7 @@ fn the_answer_of_the_push_that_ends_a_lease_gets_lost() {
 }
 
 #[test]
-fn a_crash_at_a_grant_comes_when_it_is_committed() {
+fn a_crash_at_a_grant_happens_when_the_grant_is_committed() {
     let crash = "crash: server, down_for: 300ms, lose_unsynced: true";
     let milestone = "{ stick: granted_from_line }";
     let crashed = seen(&format!("  - {{ at_milestone: {milestone}, {crash} }}\n"));
@@ -115,7 +115,7 @@ fn a_crash_at_a_grant_comes_when_it_is_committed() {
 }
 
 #[test]
-fn a_milestone_counts_from_its_moment_on_and_only_before_the_heal() {
+fn a_milestone_counts_between_its_start_and_the_heal() {
     let crash = "crash: server, down_for: 300ms";
     let from = |at: &str| {
         let milestone = "{ stick: released_by_push }";

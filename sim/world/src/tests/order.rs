@@ -54,7 +54,7 @@ faults:
 ";
 
 #[test]
-fn one_that_is_stopped_again_reads_what_came_before_first() {
+fn a_client_suspended_again_first_reads_earlier_deliveries() {
     let plan = parse("talk.yaml", TALK).unwrap();
     for seed in 0..4 {
         let places = read_by_bob(&plan, seed);
@@ -79,7 +79,7 @@ faults: [{ at: 1s, suspend: { users: [bob], for: 1s } }]
 ";
 
 #[test]
-fn what_arrives_at_the_instant_of_waking_is_read_last() {
+fn a_delivery_at_the_instant_of_resuming_is_read_last() {
     let plan = parse("awake.yaml", AWAKE).unwrap();
     assert_eq!(read_by_bob(&plan, 1), [1, 2, 3]);
 }

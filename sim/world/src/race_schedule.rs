@@ -26,7 +26,7 @@ const REMEMBERED: usize = 16;
 
 /// The direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Toward {
+pub(super) enum Direction {
     /// From a client to the server.
     Server,
     /// From the server to a client.
@@ -35,19 +35,19 @@ pub(super) enum Toward {
 
 /// The state of the race schedule.
 #[derive(Clone, Debug)]
-pub(super) struct Racing {
+pub(super) struct RaceSchedule {
     draw: Draw,
     race: Race,
-    /// For each client, the position of its packets' latencies among all, from 0 (shortest) to
+    /// For each client, its priority: the position of its packets' latencies among all, from 0 (shortest) to
     /// `u64::MAX`.
-    places: Vec<u64>,
+    priorities: Vec<u64>,
     /// The moments at which a client falls behind, the earliest last.
     changes: Vec<Time>,
-    /// Deliveries in flight: the client and the time.
-    under_way: VecDeque<(u32, Time)>,
+    /// The latest deliveries: the client and the time.
+    recent_deliveries: VecDeque<(u32, Time)>,
 }
 
-impl Racing {
+impl RaceSchedule {
     /// Starts the racing schedule of a plan; `None` if the plan has the plain one.
     pub(super) fn new(plan: &Plan, seed: u64) -> Option<Self> {
         let Schedule::Race(race) = plan.schedule else {
@@ -65,41 +65,47 @@ impl Racing {
         Some(Self {
             draw,
             race,
-            places: Vec::new(),
+            priorities: Vec::new(),
             changes,
-            under_way: VecDeque::new(),
+            recent_deliveries: VecDeque::new(),
         })
     }
 
     /// Draws orders and all priorities from another generator from here on.
-    pub(super) fn key_again(&mut self, draw: Draw) {
+    pub(super) fn rekey(&mut self, draw: Draw) {
         self.draw = draw;
-        self.places.clear();
+        self.priorities.clear();
     }
 
-    /// The position of this client's latencies.
-    fn place(&mut self, agent: u32, now: Time) -> u64 {
-        while self.places.len() <= agent as usize {
+    /// The client's priority. Sometimes the next sender falls behind all others.
+    fn priority(&mut self, agent: u32, now: Time) -> u64 {
+        while self.priorities.len() <= agent as usize {
             // The upper eighth is reserved for clients that have fallen behind.
-            self.places.push(self.draw.below(u64::MAX / 8 * 7));
+            self.priorities.push(self.draw.below(u64::MAX / 8 * 7));
         }
         if self.changes.last().is_some_and(|at| *at <= now) {
             self.changes.pop();
-            self.places[agent as usize] = u64::MAX - self.draw.below(u64::MAX / 16);
+            self.priorities[agent as usize] = u64::MAX - self.draw.below(u64::MAX / 16);
         }
-        self.places[agent as usize]
+        self.priorities[agent as usize]
     }
 
-    /// A latency near the client's position.
-    fn by_priority(&mut self, agent: u32, now: Time, latency: &Quantiles) -> Span {
-        let place = self.place(agent, now);
+    /// A latency near the client's priority.
+    fn latency_by_priority(&mut self, agent: u32, now: Time, latency: &Quantiles) -> Span {
+        let priority = self.priority(agent, now);
         let jitter = self.draw.below(u64::MAX / 16);
-        Span(latency.at(place.saturating_add(jitter)))
+        Span(latency.at(priority.saturating_add(jitter)))
     }
 
     /// A latency that ends at one of these moments, or close to it, if the network could deliver
     /// then.
-    fn hug(&mut self, now: Time, latency: &Quantiles, moments: &[Time], lead: u64) -> Option<Span> {
+    fn latency_near(
+        &mut self,
+        now: Time,
+        latency: &Quantiles,
+        moments: &[Time],
+        lead: u64,
+    ) -> Option<Span> {
         let (least, most) = (now + Span(latency.at(0)), now + Span(latency.max()));
         let near: Vec<Time> = moments
             .iter()
@@ -126,20 +132,20 @@ impl Racing {
 
 impl World<'_, '_> {
     /// The latency of the client's next packet by the race schedule, if there is one.
-    pub(super) fn raced(&mut self, agent: u32, toward: Toward) -> Option<Span> {
+    pub(super) fn race_latency(&mut self, agent: u32, direction: Direction) -> Option<Span> {
         if self.phase != Phase::Safety {
             return None;
         }
-        let now = self.agenda.now();
+        let now = self.events.now();
         let latency = &self.plan.network.latency;
         let race = self.race.as_mut()?;
         let mut delay = None;
         if race.draw.chance(race.race.hug) {
-            let others = race.under_way.iter().filter(|(of, _)| *of != agent);
+            let others = race.recent_deliveries.iter().filter(|(of, _)| *of != agent);
             let mut moments: Vec<Time> = others.map(|(_, at)| *at).collect();
             let mut lead = 0;
-            match toward {
-                Toward::Server => {
+            match direction {
+                Direction::Server => {
                     let capacity = &self.plan.capacity;
                     lead = (capacity.service.max() + capacity.commit.max()) / 4;
                     let due = self
@@ -156,17 +162,17 @@ impl World<'_, '_> {
                             .flat_map(|due| std::iter::repeat_n(due, weight)),
                     );
                 }
-                Toward::Client => {
+                Direction::Client => {
                     moments.extend(self.clients[agent as usize].user.poll_timeout());
                 }
             }
-            delay = race.hug(now, latency, &moments, lead);
+            delay = race.latency_near(now, latency, &moments, lead);
         }
-        let delay = delay.unwrap_or_else(|| race.by_priority(agent, now, latency));
-        if race.under_way.len() == REMEMBERED {
-            race.under_way.pop_front();
+        let delay = delay.unwrap_or_else(|| race.latency_by_priority(agent, now, latency));
+        if race.recent_deliveries.len() == REMEMBERED {
+            race.recent_deliveries.pop_front();
         }
-        race.under_way.push_back((agent, now + delay));
+        race.recent_deliveries.push_back((agent, now + delay));
         Some(delay)
     }
 }

@@ -5,7 +5,7 @@ use sim_model::outcome::Coverage;
 
 /// Counts the differences between these counters. Mostly there are none, and then nothing is looked
 /// up.
-pub(super) fn worked(coverage: &mut Coverage, before: &Counters, now: &Counters) {
+pub(super) fn count_core_work(coverage: &mut Coverage, before: &Counters, now: &Counters) {
     for kind in TimerKind::ALL {
         let fired = now.fired(*kind).saturating_sub(before.fired(*kind));
         if fired > 0 {
@@ -27,7 +27,7 @@ mod tests {
     use sim_model::names::{REJECTS, STICK_MOVES, TIMERS};
 
     #[test]
-    fn the_names_of_the_model_are_the_core_s() {
+    fn the_model_and_the_core_have_the_same_names() {
         assert_eq!(REJECTS, Reject::CODES);
         let timers: Vec<&str> = TimerKind::ALL.iter().map(|kind| kind.name()).collect();
         assert_eq!(TIMERS, timers[..]);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use chat_types::Time;
 
-use super::slots::Slot;
+use super::in_flight::Slot;
 
 /// An event of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +53,7 @@ pub(super) enum Event {
 
 impl Event {
     /// The event as a number, for the trace hash.
-    pub(super) fn word(self) -> u64 {
+    pub(super) fn hash_word(self) -> u64 {
         let (tag, id) = match self {
             Self::Arrival => (0, 0),
             Self::Timer(agent) => (1, agent),
@@ -95,7 +95,7 @@ const DIGITS: usize = (u64::BITS / DIGIT) as usize;
 /// Time never goes back. So events far ahead need not be ordered yet: they are sorted digit by
 /// digit as their time comes near. Events with the same time stay in the order of scheduling.
 #[derive(Clone, Debug)]
-pub(super) struct Agenda {
+pub(super) struct EventQueue {
     now: Time,
     /// The events of now, and those that follow all others of now.
     due: VecDeque<Event>,
@@ -110,20 +110,20 @@ pub(super) struct Agenda {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     at: Time,
-    turn: Turn,
+    rank: Rank,
     event: Event,
 }
 
 /// The order among events of the same time.
 #[derive(Clone, Copy, Debug)]
-enum Turn {
+enum Rank {
     /// In the order of scheduling.
-    Written,
+    Scheduled,
     /// After all others.
     Last,
 }
 
-impl Agenda {
+impl EventQueue {
     pub(super) fn new(now: Time) -> Self {
         Self {
             now,
@@ -139,22 +139,22 @@ impl Agenda {
     }
 
     /// Schedules an event. An event of the past is scheduled for now.
-    pub(super) fn at(&mut self, at: Time, event: Event) {
-        self.write(at, Turn::Written, event);
+    pub(super) fn schedule(&mut self, at: Time, event: Event) {
+        self.schedule_as(at, Rank::Scheduled, event);
     }
 
     /// Schedules an event after all others of its time.
-    pub(super) fn last_at(&mut self, at: Time, event: Event) {
-        self.write(at, Turn::Last, event);
+    pub(super) fn schedule_last(&mut self, at: Time, event: Event) {
+        self.schedule_as(at, Rank::Last, event);
     }
 
-    fn write(&mut self, at: Time, turn: Turn, event: Event) {
+    fn schedule_as(&mut self, at: Time, rank: Rank, event: Event) {
         let at = at.max(self.now);
-        self.put(Entry { at, turn, event });
+        self.insert(Entry { at, rank, event });
     }
 
-    fn put(&mut self, entry: Entry) {
-        match ((entry.at.0 ^ self.now.0).checked_ilog2(), entry.turn) {
+    fn insert(&mut self, entry: Entry) {
+        match ((entry.at.0 ^ self.now.0).checked_ilog2(), entry.rank) {
             (Some(bit), _) => {
                 let digit = bit / DIGIT;
                 #[expect(clippy::cast_possible_truncation, reason = "one digit of it is used")]
@@ -162,15 +162,15 @@ impl Agenda {
                 self.filled[digit as usize] |= 1 << value;
                 self.later[digit as usize][value].push(entry);
             }
-            (None, Turn::Written) => self.due.push_back(entry.event),
-            (None, Turn::Last) => self.due_last.push_back(entry.event),
+            (None, Rank::Scheduled) => self.due.push_back(entry.event),
+            (None, Rank::Last) => self.due_last.push_back(entry.event),
         }
     }
 
     /// Removes the next event, and advances the clock to it.
-    pub(super) fn next(&mut self) -> Option<(Time, Event)> {
+    pub(super) fn pop(&mut self) -> Option<(Time, Event)> {
         if self.due.is_empty() && self.due_last.is_empty() {
-            return self.move_on().map(|event| (self.now, event));
+            return self.advance().map(|event| (self.now, event));
         }
         let event = self.due.pop_front().or_else(|| self.due_last.pop_front())?;
         Some((self.now, event))
@@ -178,7 +178,7 @@ impl Agenda {
 
     /// Advances the clock to the next events: those that differ from now in the lowest digit, and
     /// there by the least.
-    fn move_on(&mut self) -> Option<Event> {
+    fn advance(&mut self) -> Option<Event> {
         let digit = self.filled.iter().position(|values| *values != 0)?;
         let value = self.filled[digit].trailing_zeros() as usize;
         self.filled[digit] ^= 1 << value;
@@ -191,7 +191,7 @@ impl Agenda {
         let next = entries.iter().map(|entry| entry.at).min();
         self.now = next.unwrap_or(self.now);
         for entry in entries.drain(..) {
-            self.put(entry);
+            self.insert(entry);
         }
         // The empty vector keeps its memory.
         self.later[digit][value] = entries;
@@ -204,38 +204,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_due_at_once_comes_in_the_order_it_was_written_down() {
-        let mut agenda = Agenda::new(Time(5));
+    fn events_of_one_instant_come_in_the_order_of_scheduling() {
+        let mut events = EventQueue::new(Time(5));
         for (at, agent) in [(9, 1), (7, 2), (9, 3), (1, 4)] {
-            agenda.at(Time(at), Event::Timer(agent));
+            events.schedule(Time(at), Event::Timer(agent));
         }
-        let order: Vec<_> = std::iter::from_fn(|| agenda.next()).collect();
+        let order: Vec<_> = std::iter::from_fn(|| events.pop()).collect();
         let timer = |at, agent| (Time(at), Event::Timer(agent));
         assert_eq!(order, [timer(5, 4), timer(7, 2), timer(9, 1), timer(9, 3)]);
     }
 
     #[test]
-    fn what_comes_last_comes_after_what_is_written_down_later() {
-        let mut agenda = Agenda::new(Time(0));
-        agenda.last_at(Time(7), Event::Script(0));
-        agenda.last_at(Time(7), Event::Script(1));
-        agenda.at(Time(8), Event::Heal);
-        agenda.at(Time(7), Event::Timer(2));
-        let order: Vec<_> = std::iter::from_fn(|| agenda.next().map(|(_, event)| event)).collect();
+    fn last_events_come_after_events_scheduled_later_for_the_same_instant() {
+        let mut events = EventQueue::new(Time(0));
+        events.schedule_last(Time(7), Event::Script(0));
+        events.schedule_last(Time(7), Event::Script(1));
+        events.schedule(Time(8), Event::Heal);
+        events.schedule(Time(7), Event::Timer(2));
+        let order: Vec<_> = std::iter::from_fn(|| events.pop().map(|(_, event)| event)).collect();
         let script = Event::Script;
         assert_eq!(order, [Event::Timer(2), script(0), script(1), Event::Heal]);
     }
 
     #[test]
-    fn many_events_come_in_order() {
-        let mut agenda = Agenda::new(Time(0));
+    fn many_events_come_in_the_order_of_time() {
+        let mut events = EventQueue::new(Time(0));
         let mut seen = Vec::new();
         for round in 0..2_000_u64 {
-            agenda.at(Time(agenda.now().0 + (round * 7_919) % 1_009), Event::Heal);
-            agenda.at(Time(agenda.now().0 + (round * 104_729) % 977), Event::End);
-            seen.extend(agenda.next().map(|(at, _)| at));
+            events.schedule(Time(events.now().0 + (round * 7_919) % 1_009), Event::Heal);
+            events.schedule(Time(events.now().0 + (round * 104_729) % 977), Event::End);
+            seen.extend(events.pop().map(|(at, _)| at));
         }
-        seen.extend(std::iter::from_fn(|| agenda.next()).map(|(at, _)| at));
+        seen.extend(std::iter::from_fn(|| events.pop()).map(|(at, _)| at));
         assert_eq!(seen.len(), 4_000);
         assert!(seen.is_sorted());
     }

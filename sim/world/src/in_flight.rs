@@ -36,19 +36,19 @@ impl Slot {
 
 /// An entry of the in-flight table.
 #[derive(Clone, Debug)]
-pub(super) enum Thing {
+pub(super) enum InFlight {
     /// A request. Its call is taken when it is submitted.
     Request {
-        whose: Whose,
+        origin: RequestOrigin,
         ask: Option<Arc<Ask>>,
         net: Option<Box<Net>>,
-        place: Place,
+        stage: RequestStage,
         /// For a submitted check, its reader.
         reader: Option<UserId>,
     },
     /// An answer on its way to the client.
     Answer {
-        whose: Whose,
+        origin: RequestOrigin,
         outcome: Outcome,
         page: Option<Page>,
     },
@@ -57,7 +57,7 @@ pub(super) enum Thing {
         agent: u32,
         stream: u32,
         up_at: Time,
-        state: Flow,
+        state: StreamState,
     },
     /// Events on their way to a client.
     Push { agent: u32, stream: u32, page: Page },
@@ -69,20 +69,20 @@ pub(super) enum Thing {
     },
 }
 
-/// The place of a request.
+/// How far a request has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum RequestStage {
     /// In the network.
-    OnItsWay,
+    InNetwork,
     /// At the server, where a crash loses it.
     AtServer,
 }
 
 /// The state of a stream's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(super) enum StreamState {
     /// The client reads.
-    Going,
+    Reading,
     /// The client does not read.
     Stalled,
     /// Broken, and not yet noticed by the server.
@@ -91,7 +91,7 @@ pub(super) enum Flow {
 
 /// The origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum RequestOrigin {
     /// An attempt of a call, with the number of times that all connections were dropped before it.
     Call {
         agent: u32,
@@ -103,7 +103,7 @@ pub(super) enum Whose {
     Stream { agent: u32, stream: u32 },
 }
 
-impl Whose {
+impl RequestOrigin {
     pub(super) const fn agent(self) -> u32 {
         match self {
             Self::Call { agent, .. } | Self::Stream { agent, .. } => agent,
@@ -112,64 +112,64 @@ impl Whose {
 }
 
 /// The scripted fate of an answer, given by its request.
-pub(super) fn spelled_reply(net: Option<&Net>) -> Option<Delivery> {
+pub(super) fn scripted_reply(net: Option<&Net>) -> Option<Delivery> {
     net.and_then(|net| net.reply)
 }
 
 /// The in-flight table.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Slots {
-    things: Vec<(u32, Option<Thing>)>,
+pub(super) struct InFlightTable {
+    entries: Vec<(u32, Option<InFlight>)>,
     free: Vec<u32>,
 }
 
-impl Slots {
-    pub(super) fn put(&mut self, thing: Thing) -> Slot {
+impl InFlightTable {
+    pub(super) fn insert(&mut self, entry: InFlight) -> Slot {
         if let Some(index) = self.free.pop() {
-            let (generation, place) = &mut self.things[index as usize];
-            *place = Some(thing);
+            let (generation, cell) = &mut self.entries[index as usize];
+            *cell = Some(entry);
             return Slot {
                 index,
                 generation: *generation,
             };
         }
-        let index = u32::try_from(self.things.len()).expect("fewer things than fit in memory");
-        self.things.push((0, Some(thing)));
+        let index = u32::try_from(self.entries.len()).expect("fewer entries than fit in memory");
+        self.entries.push((0, Some(entry)));
         Slot {
             index,
             generation: 0,
         }
     }
 
-    pub(super) fn get_mut(&mut self, slot: Slot) -> Option<&mut Thing> {
-        let (generation, thing) = self.things.get_mut(slot.index as usize)?;
+    pub(super) fn get_mut(&mut self, slot: Slot) -> Option<&mut InFlight> {
+        let (generation, entry) = self.entries.get_mut(slot.index as usize)?;
         if *generation == slot.generation {
-            thing.as_mut()
+            entry.as_mut()
         } else {
             None
         }
     }
 
-    pub(super) fn take(&mut self, slot: Slot) -> Option<Thing> {
-        let (generation, place) = self.things.get_mut(slot.index as usize)?;
+    pub(super) fn remove(&mut self, slot: Slot) -> Option<InFlight> {
+        let (generation, cell) = self.entries.get_mut(slot.index as usize)?;
         if *generation != slot.generation {
             return None;
         }
-        let thing = place.take()?;
+        let entry = cell.take()?;
         *generation = generation.wrapping_add(1);
         self.free.push(slot.index);
-        Some(thing)
+        Some(entry)
     }
 
     /// The slots whose entries match, in order.
-    pub(super) fn find(&self, which: impl Fn(&Thing) -> bool) -> Vec<Slot> {
+    pub(super) fn find(&self, which: impl Fn(&InFlight) -> bool) -> Vec<Slot> {
         let slots = self
-            .things
+            .entries
             .iter()
             .enumerate()
-            .filter_map(|(index, (generation, thing))| {
+            .filter_map(|(index, (generation, entry))| {
                 let index = u32::try_from(index).ok()?;
-                thing.as_ref().filter(|t| which(t)).map(|_| Slot {
+                entry.as_ref().filter(|t| which(t)).map(|_| Slot {
                     index,
                     generation: *generation,
                 })

@@ -11,16 +11,16 @@ use sim_model::sightings::Sightings;
 
 /// A shared observer of a run. Its owner can read it after the run, or copy it when the run is
 /// copied.
-pub type Onlooker<'o> = Rc<RefCell<dyn Observer + 'o>>;
+pub type SharedObserver<'o> = Rc<RefCell<dyn Observer + 'o>>;
 
 /// Receives every record. It does not change the world.
-pub(crate) struct Watch<'o> {
+pub(crate) struct Observers<'o> {
     pub(super) sightings: Sightings,
-    observer: Option<Onlooker<'o>>,
+    observer: Option<SharedObserver<'o>>,
 }
 
-impl<'o> Watch<'o> {
-    pub(crate) fn new(observer: Option<Onlooker<'o>>) -> Self {
+impl<'o> Observers<'o> {
+    pub(crate) fn new(observer: Option<SharedObserver<'o>>) -> Self {
         Self {
             sightings: Sightings::new(),
             observer,
@@ -28,8 +28,8 @@ impl<'o> Watch<'o> {
     }
 
     /// A copy that continues from here with another observer.
-    pub(super) fn with<'n>(&self, observer: Option<Onlooker<'n>>) -> Watch<'n> {
-        Watch {
+    pub(super) fn with<'n>(&self, observer: Option<SharedObserver<'n>>) -> Observers<'n> {
+        Observers {
             sightings: self.sightings.clone(),
             observer,
         }
@@ -50,7 +50,7 @@ impl<'o> Watch<'o> {
     }
 }
 
-impl Observer for Watch<'_> {
+impl Observer for Observers<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         self.sightings.observe(record);
         if let Some(observer) = &self.observer {

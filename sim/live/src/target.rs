@@ -204,8 +204,8 @@ mod tests {
             ("http://x:port", "port"),
             ("http://x/?a=b", "query"),
         ] {
-            let told = text.parse::<Target>().unwrap_err();
-            assert!(told.contains(why), "{text}: {told}");
+            let error = text.parse::<Target>().unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
         }
     }
 }

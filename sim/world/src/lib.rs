@@ -3,12 +3,12 @@
 //! Everything that happens is an event of the queue, ordered by time and then by the order of
 //! scheduling. One step handles one event. Only events advance time.
 //!
-//! `event_queue.rs` holds the clock and the event queue, and `in_flight.rs` the requests, answers and
-//! streams between clients and server. `clients.rs` is the users' side, `network.rs` and `streams.rs`
-//! are the network, and `race_schedule.rs` perturbs the order of packets. `server.rs` is the Node
-//! with its disk and its service times. `faults.rs` performs planned faults, and `mishaps.rs` adds
-//! faults after turns of a recipe. `script.rs` performs the steps form, `observers.rs` passes on all
-//! records, and `branch.rs` rekeys randomness.
+//! `event_queue.rs` holds the clock and the event queue, and `in_flight.rs` the requests, answers
+//! and streams between clients and server. `clients.rs` is the users' side, `network.rs` and
+//! `streams.rs` are the network, and `race_schedule.rs` perturbs the order of packets. `server.rs`
+//! is the Node with its disk and its service times. `faults.rs` performs planned faults, and
+//! `mishaps.rs` adds faults after turns of a recipe. `script.rs` performs the steps form,
+//! `observers.rs` passes on all records, and `branch.rs` rekeys randomness.
 
 pub mod abstraction;
 mod branch;

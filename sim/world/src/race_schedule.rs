@@ -38,8 +38,8 @@ pub(super) enum Direction {
 pub(super) struct RaceSchedule {
     draw: Draw,
     race: Race,
-    /// For each client, its priority: the position of its packets' latencies among all, from 0 (shortest) to
-    /// `u64::MAX`.
+    /// For each client, its priority: the position of its packets' latencies among all, from 0
+    /// (shortest) to `u64::MAX`.
     priorities: Vec<u64>,
     /// The moments at which a client falls behind, the earliest last.
     changes: Vec<Time>,

@@ -94,8 +94,8 @@ fn the_virtual_server_answers_as_many_as_the_best_stage() {
         let samples = server(spread(30, 90), service, spread(70, 90), most);
         let found = samples.infer().capacity.service;
         let mean = trips(&[found], 100_000).mean();
-        let told = format!("{found:?} takes {mean}us on average");
-        assert!((mean * most / 1e6 - 1.0).abs() < 0.05, "{told}");
+        let context = format!("{found:?} takes {mean}us on average");
+        assert!((mean * most / 1e6 - 1.0).abs() < 0.05, "{context}");
     }
 }
 

@@ -7,9 +7,9 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::LiveError;
-use super::caller::{Net, Session};
+use super::caller::{CallerContext, Session};
 use super::target::Protocol;
-use super::wire::{Broken, Wire, reach};
+use super::wire::{Wire, WireError, reach};
 
 /// The time limit for each request.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -19,7 +19,7 @@ const MOST_PAGES: usize = 100;
 
 /// The capabilities of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Tools {
+pub(super) struct Capabilities {
     /// None if the server does not list its tools.
     names: Option<BTreeSet<String>>,
     streams: Streams,
@@ -31,7 +31,7 @@ enum Streams {
     Lacking,
 }
 
-impl Tools {
+impl Capabilities {
     /// Unknown capabilities: every tool is assumed to exist.
     pub(super) const fn unknown() -> Self {
         Self {
@@ -65,38 +65,40 @@ impl Tools {
 
 /// Why a live run against a server is impossible.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unfit {
+pub(super) enum ProbeError {
     #[error("nothing answers there: {0}")]
-    Silent(String),
+    NoAnswer(String),
     #[error("{0}")]
-    Strange(String),
+    ProtocolMismatch(String),
     #[error("{0}")]
-    Locked(&'static str),
+    Unauthorized(&'static str),
 }
 
-impl Unfit {
+impl ProbeError {
     /// The error for the server at this address.
     pub(super) fn at(self, target: String) -> LiveError {
         match self {
-            Self::Silent(why) => LiveError::Unreachable { target, why },
-            Self::Strange(why) => LiveError::Strange { target, why },
-            Self::Locked(why) => LiveError::Locked { target, why },
+            Self::NoAnswer(why) => LiveError::Unreachable { target, why },
+            Self::ProtocolMismatch(why) => LiveError::ProtocolMismatch { target, why },
+            Self::Unauthorized(why) => LiveError::Unauthorized { target, why },
         }
     }
 }
 
-impl From<Broken> for Unfit {
-    fn from(broken: Broken) -> Self {
-        Self::Silent(broken.0)
+impl From<WireError> for ProbeError {
+    fn from(broken: WireError) -> Self {
+        Self::NoAnswer(broken.0)
     }
 }
 
 /// Probes the server's capabilities.
-pub(super) async fn survey(net: &Net) -> Result<Tools, Unfit> {
+pub(super) async fn probe(net: &CallerContext) -> Result<Capabilities, ProbeError> {
     let asked = async {
         reach(&net.writer.target).await?;
-        let knock = net.writer.knock();
-        let reply = Wire::new().exchange(&net.writer.target, knock).await?;
+        let probe_request = net.writer.probe_request();
+        let reply = Wire::new()
+            .exchange(&net.writer.target, probe_request)
+            .await?;
         if reply.status() == StatusCode::UNAUTHORIZED {
             return Err(locked(net));
         }
@@ -117,39 +119,39 @@ pub(super) async fn survey(net: &Net) -> Result<Tools, Unfit> {
     };
     match tokio::time::timeout(PATIENCE, asked).await {
         Ok(tools) => tools,
-        Err(_) => Err(Unfit::Silent(format!(
+        Err(_) => Err(ProbeError::NoAnswer(format!(
             "no answer within {}s",
             PATIENCE.as_secs()
         ))),
     }
 }
 
-fn strange(net: &Net, why: &str) -> Unfit {
+fn strange(net: &CallerContext, why: &str) -> ProbeError {
     let protocol = net.writer.protocol.name();
-    Unfit::Strange(format!("it does not speak {protocol} as it should: {why}"))
+    ProbeError::ProtocolMismatch(format!("it does not speak {protocol} as it should: {why}"))
 }
 
 /// The error of a server that requires authentication and does not accept the given token, if any.
-fn locked(net: &Net) -> Unfit {
-    Unfit::Locked(match net.writer.target.authorization() {
+fn locked(net: &CallerContext) -> ProbeError {
+    ProbeError::Unauthorized(match net.writer.target.authorization() {
         None => "asks for a token: put it in SIM_TOKEN",
         Some(_) => "does not know the token in SIM_TOKEN",
     })
 }
 
 /// Reads the tools from the description of HTTP routes, if there is one.
-async fn of_http(net: &Net) -> Result<Tools, Unfit> {
+async fn of_http(net: &CallerContext) -> Result<Capabilities, ProbeError> {
     let mut wire = Wire::new();
     let request = net.writer.get("/openapi.json");
     let reply = wire.exchange(&net.writer.target, request).await?;
     if reply.status() != StatusCode::OK {
-        return Ok(Tools::unknown());
+        return Ok(Capabilities::unknown());
     }
     let Ok(document) = serde_json::from_slice::<Value>(&reply.body) else {
-        return Ok(Tools::unknown());
+        return Ok(Capabilities::unknown());
     };
     let Some(paths) = document["paths"].as_object() else {
-        return Ok(Tools::unknown());
+        return Ok(Capabilities::unknown());
     };
     let mut names = BTreeSet::new();
     for path in paths.keys() {
@@ -165,7 +167,7 @@ async fn of_http(net: &Net) -> Result<Tools, Unfit> {
         };
         names.insert(name.to_owned());
     }
-    Ok(Tools {
+    Ok(Capabilities {
         names: Some(names),
         streams: match paths.contains_key("/events") {
             true => Streams::There,
@@ -175,7 +177,7 @@ async fn of_http(net: &Net) -> Result<Tools, Unfit> {
 }
 
 /// Reads the tools from `tools/list`, page by page.
-async fn of_mcp(net: &Net, session: Option<&str>) -> Result<Tools, Unfit> {
+async fn of_mcp(net: &CallerContext, session: Option<&str>) -> Result<Capabilities, ProbeError> {
     let (mut wire, mut names, mut cursor) = (Wire::new(), BTreeSet::new(), None);
     for _ in 0..MOST_PAGES {
         let params = match &cursor {
@@ -200,7 +202,7 @@ async fn of_mcp(net: &Net, session: Option<&str>) -> Result<Tools, Unfit> {
             break;
         }
     }
-    Ok(Tools {
+    Ok(Capabilities {
         names: Some(names),
         streams: Streams::There,
     })

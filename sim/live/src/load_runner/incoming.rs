@@ -2,8 +2,8 @@
 
 use chat_types::Time;
 
-use super::{Crowd, For};
-use crate::caller::{News, Told, Want};
+use super::{LoadRunner, RequestPurpose};
+use crate::caller::{CallerRequest, Message, TimedMessage};
 use crate::client::Reading;
 use crate::event::Event;
 use crate::reply::Page;
@@ -11,18 +11,18 @@ use crate::target::Protocol;
 use sim_model::history::Path;
 use sim_model::protocol::{Answer, CallId, Refusal};
 
-impl Crowd<'_, '_> {
-    pub(super) fn hear(&mut self, told: Told) {
+impl LoadRunner<'_, '_> {
+    pub(super) fn receive(&mut self, received: TimedMessage) {
         let now = self.clock.now();
-        self.gauge.delayed(told.at, now);
+        self.metrics.delayed(received.at, now);
         self.steps += 1;
-        match told.news {
-            News::Answered { ticket, mut reply } => {
+        match received.message {
+            Message::Answered { ticket, mut reply } => {
                 if let Some((agent, call, attempt, secret)) = self.settled(ticket) {
-                    self.gauge.requests.answered += 1;
+                    self.metrics.requests.answered += 1;
                     let client = &mut self.clients[agent as usize];
                     if let Some(credentials) = reply.credentials.take() {
-                        client.seat(secret).credentials = Some(credentials);
+                        client.identity(secret).credentials = Some(credentials);
                     }
                     // The answer to a break of a registered participant does not contain its id.
                     if let Ok(Answer::OnBreak { user, .. }) = &mut reply.outcome
@@ -32,15 +32,17 @@ impl Crowd<'_, '_> {
                     }
                     self.deliver(agent, &reply.events, Path::Check, now);
                     let user = &mut self.clients[agent as usize].user;
-                    user.handle_answer(now, call, attempt, &reply.outcome, &mut self.gauge);
+                    user.handle_answer(now, call, attempt, &reply.outcome, &mut self.metrics);
                     self.settle(agent);
                 }
             }
-            News::Read { ticket, page } => self.read(ticket, page, now),
-            News::Failed { ticket, why } => {
-                self.gauge.requests.failed += 1;
+            Message::Read { ticket, page } => self.read(ticket, page, now),
+            Message::Failed { ticket, why } => {
+                self.metrics.requests.failed += 1;
                 self.last_failure = Some(why.0);
-                if let Some(For::Stream { agent, stream }) = self.requests.get(&ticket).copied() {
+                if let Some(RequestPurpose::Stream { agent, stream }) =
+                    self.requests.get(&ticket).copied()
+                {
                     self.requests.remove(&ticket);
                     self.pool.settled(ticket);
                     self.closed(agent, stream, None, now);
@@ -50,15 +52,15 @@ impl Crowd<'_, '_> {
                     self.settled(ticket);
                 }
             }
-            News::Opened { agent, stream } => {
+            Message::Opened { agent, stream } => {
                 if self.has_stream(agent, stream) {
                     let user = &mut self.clients[agent as usize].user;
-                    user.handle_stream_opened(now, stream, &mut self.gauge);
+                    user.handle_stream_opened(now, stream, &mut self.metrics);
                     self.grew(agent, stream);
                     self.settle(agent);
                 }
             }
-            News::Pushed {
+            Message::Pushed {
                 agent,
                 stream,
                 event,
@@ -68,8 +70,8 @@ impl Crowd<'_, '_> {
                     self.settle(agent);
                 }
             }
-            News::Grew { agent, stream } => self.grew(agent, stream),
-            News::Closed {
+            Message::Grew { agent, stream } => self.grew(agent, stream),
+            Message::Closed {
                 agent,
                 stream,
                 refusal,
@@ -80,7 +82,7 @@ impl Crowd<'_, '_> {
     /// Removes a finished request for a call. Returns its call; none if it is not awaited any more.
     fn settled(&mut self, ticket: u64) -> Option<(u32, CallId, u32, u64)> {
         self.pool.settled(ticket);
-        let Some(For::Call {
+        let Some(RequestPurpose::Call {
             agent,
             call,
             attempt,
@@ -102,7 +104,7 @@ impl Crowd<'_, '_> {
         if self.has_stream(agent, number) {
             self.close(agent);
             let user = &mut self.clients[agent as usize].user;
-            user.handle_stream_closed(now, number, refusal, &mut self.gauge);
+            user.handle_stream_closed(now, number, refusal, &mut self.metrics);
             self.settle(agent);
         }
     }
@@ -123,10 +125,11 @@ impl Crowd<'_, '_> {
                 let after = stream.cursor;
                 let ticket = self
                     .pool
-                    .send(&stream.session, Want::Inbox { inbox, after });
-                self.gauge.requests.sent += 1;
+                    .send(&stream.session, CallerRequest::Inbox { inbox, after });
+                self.metrics.requests.sent += 1;
                 let stream = number;
-                self.requests.insert(ticket, For::Stream { agent, stream });
+                self.requests
+                    .insert(ticket, RequestPurpose::Stream { agent, stream });
                 Reading::Page { ticket }
             }
             Reading::Page { ticket } | Reading::PageAndMore { ticket } => {
@@ -138,10 +141,10 @@ impl Crowd<'_, '_> {
     /// Handles a page of an inbox that was read for a stream.
     fn read(&mut self, ticket: u64, page: Option<Page>, now: Time) {
         self.pool.settled(ticket);
-        let Some(For::Stream { agent, stream }) = self.requests.remove(&ticket) else {
+        let Some(RequestPurpose::Stream { agent, stream }) = self.requests.remove(&ticket) else {
             return;
         };
-        self.gauge.requests.answered += 1;
+        self.metrics.requests.answered += 1;
         if !self.has_stream(agent, stream) {
             return;
         }
@@ -167,7 +170,14 @@ impl Crowd<'_, '_> {
         let user = &mut self.clients[agent as usize].user;
         for event in events {
             let sent_at = event.sent_at.unwrap_or(now);
-            user.handle_event(now, event.seq, sent_at, &event.saw(), path, &mut self.gauge);
+            user.handle_event(
+                now,
+                event.seq,
+                sent_at,
+                &event.saw(),
+                path,
+                &mut self.metrics,
+            );
         }
     }
 }

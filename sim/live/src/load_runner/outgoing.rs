@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use chat_types::{Time, mix};
 
-use super::{Crowd, For, Wake};
+use super::{LoadRunner, RequestPurpose, Wakeup};
 use crate::ask::Ask;
-use crate::caller::Want;
+use crate::caller::CallerRequest;
 use crate::client::{InFlight, Reading, Stream};
 use crate::listening::Opening;
 use crate::target::Protocol;
@@ -14,7 +14,7 @@ use sim_model::history::{Observer as _, Wire};
 use sim_model::protocol::Agent;
 use sim_user::{Action, Credential};
 
-impl Crowd<'_, '_> {
+impl LoadRunner<'_, '_> {
     /// Performs the user's requests, and schedules its timer.
     pub(super) fn settle(&mut self, agent: u32) {
         while let Some(action) = self.clients[agent as usize].user.poll_action() {
@@ -25,7 +25,7 @@ impl Crowd<'_, '_> {
             && due < client.timer_at
         {
             client.timer_at = due;
-            self.at(due, Wake::Timer(agent));
+            self.at(due, Wakeup::Timer(agent));
         }
         let client = &mut self.clients[agent as usize];
         if !client.done && client.user.is_done() {
@@ -45,7 +45,7 @@ impl Crowd<'_, '_> {
         match client.user.poll_timeout() {
             Some(due) if due > at => {
                 client.timer_at = due;
-                self.at(due, Wake::Timer(agent));
+                self.at(due, Wakeup::Timer(agent));
                 true
             }
             Some(_) => false,
@@ -71,26 +71,26 @@ impl Crowd<'_, '_> {
                         (secret, Some(key), None)
                     }
                     Credential::Handle { secret } => {
-                        let known = client.seat(secret).credentials.as_ref();
+                        let known = client.identity(secret).credentials.as_ref();
                         (secret, key, known.map(|known| Arc::clone(&known.handle)))
                     }
                 };
                 let room = client.user.current_room();
-                let session = Arc::clone(&client.seat(secret).session);
-                let want = Want::Call(Ask {
+                let session = Arc::clone(&client.identity(secret).session);
+                let want = CallerRequest::Call(Ask {
                     handle,
                     key,
                     op,
                     room: room.filter(|_| self.pool.net.writer.protocol != Protocol::Http),
                 });
                 let ticket = self.pool.send(&session, want);
-                self.gauge.requests.sent += 1;
+                self.metrics.requests.sent += 1;
                 client.in_flight.push(InFlight {
                     call,
                     attempt,
                     ticket,
                 });
-                let what = For::Call {
+                let what = RequestPurpose::Call {
                     agent,
                     call,
                     attempt,
@@ -113,7 +113,7 @@ impl Crowd<'_, '_> {
             }
             Action::DropAll { length } => {
                 let (at, who) = (self.clock.now(), Agent(agent));
-                self.gauge.observe_wire(&Wire::Disconnected {
+                self.metrics.observe_wire(&Wire::Disconnected {
                     at,
                     agent: who,
                     length,
@@ -139,11 +139,11 @@ impl Crowd<'_, '_> {
         let (Credential::New { secret } | Credential::Handle { secret }) = who;
         self.close(agent);
         let client = &mut self.clients[agent as usize];
-        let seat = client.seat(secret);
-        let Some(credentials) = seat.credentials.clone() else {
+        let identity = client.identity(secret);
+        let Some(credentials) = identity.credentials.clone() else {
             return;
         };
-        let session = Arc::clone(&seat.session);
+        let session = Arc::clone(&identity.session);
         let task = self.pool.listen(Opening {
             agent,
             stream: number,

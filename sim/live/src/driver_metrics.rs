@@ -18,7 +18,7 @@ use sim_model::server::ServerRecord;
 const LATE: u64 = 10_000;
 
 /// Receives every record, and every deadline of the driver.
-pub(super) struct Gauge<'o> {
+pub(super) struct DriverMetrics<'o> {
     jury: Jury<'o>,
     /// The points that clients can observe.
     sightings: Sightings,
@@ -33,13 +33,13 @@ pub(super) struct Gauge<'o> {
     /// Latencies from the intended start to the answer, of calls that do not wait.
     latency: Distribution,
     /// The last update of the progress, and the calls until then.
-    told: (Time, Calls),
+    last_progress: (Time, Calls),
 }
 
 /// The time between two updates of the progress.
 const TELL_EVERY: Span = Span::millis(200);
 
-impl<'o> Gauge<'o> {
+impl<'o> DriverMetrics<'o> {
     pub(super) fn new(jury: Jury<'o>) -> Self {
         Self {
             jury,
@@ -50,19 +50,19 @@ impl<'o> Gauge<'o> {
             requests: Requests::default(),
             pace: Pace::default(),
             latency: Distribution::new(),
-            told: (Time(0), Calls::default()),
+            last_progress: (Time(0), Calls::default()),
         }
     }
 
     /// The content of the live line, if an update is due.
     pub(super) fn progress(&mut self, now: Time) -> Option<LiveNow> {
-        let (before, calls) = self.told;
+        let (before, calls) = self.last_progress;
         let passed = now.since(before);
         if passed < TELL_EVERY {
             return None;
         }
         let all = self.pace.calls();
-        self.told = (now, all);
+        self.last_progress = (now, all);
         let each_second = |n: u64| n * 1_000_000 / passed.0.max(1);
         Some(LiveNow {
             offered: each_second(all.offered - calls.offered),
@@ -100,7 +100,7 @@ impl<'o> Gauge<'o> {
     }
 }
 
-impl Observer for Gauge<'_> {
+impl Observer for DriverMetrics<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         self.sightings.observe(record);
         self.jury.observe(record);

@@ -5,11 +5,11 @@
 //! one thread. The tasks that talk to the server send it what they read over one channel, in order
 //! of arrival.
 //!
-//! This file has the event queue and the phases of a run. `acting.rs` performs users' requests, and
-//! `hearing.rs` passes them the answers.
+//! This file has the event queue and the phases of a run. `outgoing.rs` performs users' requests,
+//! and `incoming.rs` passes them the answers.
 
-mod acting;
-mod hearing;
+mod incoming;
+mod outgoing;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 
 use super::client::Client;
 use super::clock::Clock;
-use super::gauge::Gauge;
+use super::driver_metrics::DriverMetrics;
 use super::pool::Pool;
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer as _, WorldRecord};
@@ -49,7 +49,7 @@ const BUCKETS: u64 = 64;
 
 /// An entry of the event queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Wake {
+enum Wakeup {
     /// The next user arrives.
     Arrival,
     /// A step of a script.
@@ -73,7 +73,7 @@ enum Phase {
 
 /// The purpose of a request.
 #[derive(Clone, Copy, Debug)]
-enum For {
+enum RequestPurpose {
     Call {
         agent: u32,
         call: CallId,
@@ -87,26 +87,26 @@ enum For {
 }
 
 /// All users of a run, and their requests.
-pub(super) struct Crowd<'a, 'o> {
+pub(super) struct LoadRunner<'a, 'o> {
     plan: &'a Plan,
     seed: u64,
     clock: Clock,
     pub(super) pool: Pool,
-    pub(super) gauge: Gauge<'o>,
+    pub(super) metrics: DriverMetrics<'o>,
     progress: &'a Progress,
-    agenda: BinaryHeap<Reverse<(Time, Wake)>>,
+    wakeups: BinaryHeap<Reverse<(Time, Wakeup)>>,
     arrivals: std::vec::IntoIter<Arrival>,
     next_arrival: Option<Arrival>,
     pub(super) clients: Vec<Client>,
     most_clients: usize,
     pub(super) by_persona: Vec<u64>,
     /// The requests in flight.
-    requests: FxHashMap<u64, For>,
+    requests: FxHashMap<u64, RequestPurpose>,
     pub(super) timeline: Timeline,
     phase: Phase,
     /// The number of clients that are not done, and of those not yet asked to drain in this round.
     busy: usize,
-    untold: usize,
+    not_asked: usize,
     rounds: u32,
     pub(super) steps: u64,
     pub(super) hash: u64,
@@ -114,12 +114,12 @@ pub(super) struct Crowd<'a, 'o> {
     pub(super) last_failure: Option<String>,
 }
 
-impl<'a, 'o> Crowd<'a, 'o> {
+impl<'a, 'o> LoadRunner<'a, 'o> {
     pub(super) fn new(
         plan: &'a Plan,
         seed: u64,
         (pool, clock): (Pool, Clock),
-        gauge: Gauge<'o>,
+        metrics: DriverMetrics<'o>,
         progress: &'a Progress,
     ) -> Self {
         let arrivals = arrivals(plan, &mut Draw::new(seed, Actor::Arrivals));
@@ -136,9 +136,9 @@ impl<'a, 'o> Crowd<'a, 'o> {
             seed,
             clock,
             pool,
-            gauge,
+            metrics,
             progress,
-            agenda: BinaryHeap::new(),
+            wakeups: BinaryHeap::new(),
             arrivals: arrivals.into_iter(),
             next_arrival: None,
             clients: Vec::new(),
@@ -148,7 +148,7 @@ impl<'a, 'o> Crowd<'a, 'o> {
             timeline: Timeline::new(Span((plan.duration.0 / BUCKETS).max(1))),
             phase: Phase::Safety,
             busy: 0,
-            untold: 0,
+            not_asked: 0,
             rounds: 0,
             steps: 0,
             hash,
@@ -167,15 +167,15 @@ impl<'a, 'o> Crowd<'a, 'o> {
         self.begin();
         while self.phase != Phase::Over {
             self.wake_all();
-            self.hear_all();
+            self.receive_all();
             self.tell_progress();
         }
     }
 
     fn begin(&mut self) {
         let (end, liveness) = (self.plan.duration, self.plan.liveness);
-        self.at(START + end, Wake::Heal);
-        self.at(START + end + liveness, Wake::End);
+        self.at(START + end, Wakeup::Heal);
+        self.at(START + end + liveness, Wakeup::End);
         if let Workload::Steps { users, steps } = &self.plan.workload {
             for user in users {
                 let script = Script::Manual {
@@ -184,26 +184,26 @@ impl<'a, 'o> Crowd<'a, 'o> {
                 self.add(script, user.name.as_str(), START);
             }
             for (index, step) in (0..).zip(steps) {
-                self.at(START + step.at, Wake::Script(index));
+                self.at(START + step.at, Wakeup::Script(index));
             }
         }
-        self.gauge.starts.planned += self.arrivals.len() as u64;
+        self.metrics.starts.planned += self.arrivals.len() as u64;
         self.schedule_arrival();
     }
 
-    fn at(&mut self, at: Time, wake: Wake) {
-        self.agenda.push(Reverse((at, wake)));
+    fn at(&mut self, at: Time, wake: Wakeup) {
+        self.wakeups.push(Reverse((at, wake)));
     }
 
     /// Handles what is due.
     fn wake_all(&mut self) {
         for _ in 0..BATCH {
             let now = self.clock.now();
-            match self.agenda.peek() {
+            match self.wakeups.peek() {
                 Some(Reverse((due, _))) if *due <= now => {}
                 Some(_) | None => return,
             }
-            if let Some(Reverse((due, wake))) = self.agenda.pop() {
+            if let Some(Reverse((due, wake))) = self.wakeups.pop() {
                 self.wake(due, wake);
             }
             if self.phase == Phase::Over {
@@ -212,43 +212,43 @@ impl<'a, 'o> Crowd<'a, 'o> {
         }
     }
 
-    fn wake(&mut self, due: Time, wake: Wake) {
+    fn wake(&mut self, due: Time, wake: Wakeup) {
         let now = self.clock.now();
         match wake {
-            Wake::Timer(agent) => {
+            Wakeup::Timer(agent) => {
                 if self.timer_is_stale(agent, due) {
                     return;
                 }
-                self.gauge.delayed(due, now);
+                self.metrics.delayed(due, now);
                 let user = &mut self.clients[agent as usize].user;
-                user.handle_timeout(now, &mut self.gauge);
+                user.handle_timeout(now, &mut self.metrics);
                 self.settle(agent);
             }
-            Wake::Arrival => self.arrive(due, now),
-            Wake::Script(index) => {
-                self.gauge.delayed(due, now);
+            Wakeup::Arrival => self.arrive(due, now),
+            Wakeup::Script(index) => {
+                self.metrics.delayed(due, now);
                 self.perform(index, now);
             }
-            Wake::Heal => self.heal(now),
-            Wake::Drain(agent) => self.drain(agent, now),
-            Wake::End => self.end(now),
+            Wakeup::Heal => self.heal(now),
+            Wakeup::Drain(agent) => self.drain(agent, now),
+            Wakeup::End => self.end(now),
         }
         self.steps += 1;
     }
 
     /// Handles messages from the network, or sleeps until something is due.
-    fn hear_all(&mut self) {
-        let rest = match self.agenda.peek() {
+    fn receive_all(&mut self) {
+        let rest = match self.wakeups.peek() {
             Some(Reverse((due, _))) => self.clock.until(*due).min(REST),
             None => REST,
         };
-        match self.pool.told().recv_timeout(rest) {
-            Ok(told) => self.hear(told),
+        match self.pool.messages().recv_timeout(rest) {
+            Ok(received) => self.receive(received),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
         }
         for _ in 0..BATCH {
-            match self.pool.told().try_recv() {
-                Ok(told) => self.hear(told),
+            match self.pool.messages().try_recv() {
+                Ok(received) => self.receive(received),
                 Err(_) => return,
             }
         }
@@ -256,7 +256,7 @@ impl<'a, 'o> Crowd<'a, 'o> {
 
     fn tell_progress(&mut self) {
         let now = self.clock.now();
-        if let Some(live) = self.gauge.progress(now) {
+        if let Some(live) = self.metrics.progress(now) {
             self.progress
                 .tell_live(now.since(START), self.busy as u64, live);
         }
@@ -265,7 +265,7 @@ impl<'a, 'o> Crowd<'a, 'o> {
     fn schedule_arrival(&mut self) {
         self.next_arrival = self.arrivals.next();
         if let Some(arrival) = &self.next_arrival {
-            self.at(START + arrival.at, Wake::Arrival);
+            self.at(START + arrival.at, Wakeup::Arrival);
         }
     }
 
@@ -275,11 +275,11 @@ impl<'a, 'o> Crowd<'a, 'o> {
         };
         self.schedule_arrival();
         if self.phase != Phase::Safety || self.clients.len() >= self.most_clients {
-            self.gauge.starts.dropped += 1;
+            self.metrics.starts.dropped += 1;
             return;
         }
-        self.gauge.delayed(due, now);
-        self.gauge.started(due, now);
+        self.metrics.delayed(due, now);
+        self.metrics.started(due, now);
         if let Workload::Phases { personas, .. } = &self.plan.workload {
             let persona = Arc::clone(&personas[arrival.persona]);
             self.by_persona[arrival.persona] += 1;
@@ -298,7 +298,7 @@ impl<'a, 'o> Crowd<'a, 'o> {
         self.clients.push(Client::new(user));
         self.busy += 1;
         let user = &mut self.clients[agent as usize].user;
-        user.start_meant(now, meant, &mut self.gauge);
+        user.start_meant(now, meant, &mut self.metrics);
         self.settle(agent);
     }
 
@@ -307,7 +307,7 @@ impl<'a, 'o> Crowd<'a, 'o> {
             && let Some(step) = steps.get(index as usize)
         {
             let user = &mut self.clients[step.user as usize].user;
-            user.manual(now, &step.what, &step.leave_out, &mut self.gauge);
+            user.manual(now, &step.what, &step.leave_out, &mut self.metrics);
             self.settle(step.user);
         }
     }
@@ -316,7 +316,7 @@ impl<'a, 'o> Crowd<'a, 'o> {
     fn heal(&mut self, now: Time) {
         self.phase = Phase::Liveness;
         self.timeline.healed_at = Some(now.since(START));
-        self.gauge.observe_world(&WorldRecord::Healed { at: now });
+        self.metrics.observe_world(&WorldRecord::Healed { at: now });
         self.drain_all(now);
     }
 
@@ -324,19 +324,19 @@ impl<'a, 'o> Crowd<'a, 'o> {
     /// be unplanned load.
     fn drain_all(&mut self, now: Time) {
         self.rounds += 1;
-        self.untold = self.clients.len();
-        let users = self.untold.max(1) as u64;
+        self.not_asked = self.clients.len();
+        let users = self.not_asked.max(1) as u64;
         let apart = Span(APART.0.min(ALL_APART.0 / users));
-        for agent in 0..u32::try_from(self.untold).unwrap_or(u32::MAX) {
-            self.at(now + apart.times(u64::from(agent)), Wake::Drain(agent));
+        for agent in 0..u32::try_from(self.not_asked).unwrap_or(u32::MAX) {
+            self.at(now + apart.times(u64::from(agent)), Wakeup::Drain(agent));
         }
         self.end_if_quiet(now);
     }
 
     fn drain(&mut self, agent: u32, now: Time) {
-        self.untold -= 1;
+        self.not_asked -= 1;
         let client = &mut self.clients[agent as usize];
-        client.user.begin_drain(now, &mut self.gauge);
+        client.user.begin_drain(now, &mut self.metrics);
         let was = std::mem::replace(&mut client.done, client.user.is_done());
         self.busy = self.busy + usize::from(was) - usize::from(client.done);
         self.settle(agent);
@@ -344,7 +344,7 @@ impl<'a, 'o> Crowd<'a, 'o> {
     }
 
     fn end_if_quiet(&mut self, now: Time) {
-        if self.phase != Phase::Liveness || self.busy > 0 || self.untold > 0 {
+        if self.phase != Phase::Liveness || self.busy > 0 || self.not_asked > 0 {
             return;
         }
         // Users that drained early have not received what others sent while they finished.
@@ -360,7 +360,7 @@ impl<'a, 'o> Crowd<'a, 'o> {
         if self.phase != Phase::Over {
             self.phase = Phase::Over;
             self.timeline.ended_at = now.since(START);
-            self.gauge.observe_world(&WorldRecord::Ended { at: now });
+            self.metrics.observe_world(&WorldRecord::Ended { at: now });
         }
     }
 }

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use chat_types::Span;
 
-use super::Trouble;
+use super::CalibrateError;
 use crate::ask::Ask;
-use crate::caller::{News, Session, Want};
-use crate::client::Seat;
-use crate::leave;
+use crate::caller::{CallerRequest, Message, Session};
+use crate::client::Identity;
 use crate::pool::Pool;
+use crate::probe::Capabilities;
 use crate::reply::Reply;
-use crate::survey::Tools;
+use crate::unregister;
 use sim_model::protocol::{Answer, Op, ReadBy, Refusal, Room};
 
 /// The longest time for an answer.
@@ -25,41 +25,41 @@ const WORDS: &str = "the kettle is on, and the seven o'clock train was nearly on
 const MOVES: usize = 3;
 
 /// Participants of the server, of whom the first two share a room.
-pub(super) struct Guests<'p> {
+pub(super) struct ProbeClients<'p> {
     pub(super) pool: &'p mut Pool,
-    tools: Tools,
-    seats: Vec<Seat>,
+    tools: Capabilities,
+    identities: Vec<Identity>,
     room: Option<Room>,
     keys: u128,
 }
 
-impl<'p> Guests<'p> {
-    pub(super) fn new(pool: &'p mut Pool, tools: Tools) -> Self {
+impl<'p> ProbeClients<'p> {
+    pub(super) fn new(pool: &'p mut Pool, tools: Capabilities) -> Self {
         Self {
             pool,
             tools,
-            seats: Vec::new(),
+            identities: Vec::new(),
             room: None,
             keys: 0,
         }
     }
 
     /// Makes the cheapest request of the protocol.
-    pub(super) fn least(&mut self) -> Result<Span, Trouble> {
-        let session = Arc::clone(&self.seats[0].session);
-        let (_, took) = self.exchange(&session, Want::Least)?;
+    pub(super) fn least(&mut self) -> Result<Span, CalibrateError> {
+        let session = Arc::clone(&self.identities[0].session);
+        let (_, took) = self.exchange(&session, CallerRequest::Least)?;
         Ok(took)
     }
 
     /// Makes a read.
-    pub(super) fn read(&mut self) -> Result<Span, Trouble> {
+    pub(super) fn read(&mut self) -> Result<Span, CalibrateError> {
         let (answer, took) = self.ask(0, read())?;
-        answer.map_err(|refusal| Trouble::Refused("check", refusal.code))?;
+        answer.map_err(|refusal| CalibrateError::Refused("check", refusal.code))?;
         Ok(took)
     }
 
     /// Sends a message, which is journalled. If the room has ended, sends it in a new one.
-    pub(super) fn say(&mut self) -> Result<Span, Trouble> {
+    pub(super) fn send(&mut self) -> Result<Span, CalibrateError> {
         let mut refused = "room_not_found";
         for _ in 0..MOVES {
             let text = WORDS.into();
@@ -76,41 +76,44 @@ impl<'p> Guests<'p> {
                 _ => break,
             }
         }
-        Err(Trouble::Refused("send_message", refused))
+        Err(CalibrateError::Refused("send_message", refused))
     }
 
-    /// Puts the first guests into a room: two into a pair room. If the server has none, one into a
+    /// Puts the first clients into a room: two into a pair room. If the server has none, one into a
     /// named room.
-    pub(super) fn meet(&mut self) -> Result<(), Trouble> {
+    pub(super) fn enter_room(&mut self) -> Result<(), CalibrateError> {
         let needed = ["check", "send_message"];
         let lacking: Vec<&str> = needed
             .into_iter()
             .filter(|tool| !self.tools.has(tool))
             .collect();
         if !lacking.is_empty() {
-            return Err(Trouble::Failed(format!("it lacks {}", lacking.join(", "))));
+            return Err(CalibrateError::Failed(format!(
+                "it lacks {}",
+                lacking.join(", ")
+            )));
         }
         if self.tools.has("enter_queue") {
-            self.seats.extend([Seat::new(0), Seat::new(1)]);
+            self.identities.extend([Identity::new(0), Identity::new(1)]);
             return self.pair();
         }
-        self.invite(1)?;
+        self.register_up_to(1)?;
         self.claim()
     }
 
-    fn pair(&mut self) -> Result<(), Trouble> {
+    fn pair(&mut self) -> Result<(), CalibrateError> {
         let Answer::Waiting { user: first, .. } = self.enter(0)? else {
-            return Err(Trouble::Busy);
+            return Err(CalibrateError::Busy);
         };
         let Answer::Matched { room, partner, .. } = self.enter(1)? else {
-            return Err(Trouble::Busy);
+            return Err(CalibrateError::Busy);
         };
         self.room = Some(room);
-        (partner == first).then_some(()).ok_or(Trouble::Busy)
+        (partner == first).then_some(()).ok_or(CalibrateError::Busy)
     }
 
     /// Takes the stick of the named room, if the server has sticks.
-    fn claim(&mut self) -> Result<(), Trouble> {
+    fn claim(&mut self) -> Result<(), CalibrateError> {
         if self.tools.has("talking_stick") {
             let (answer, _) = self.ask(
                 0,
@@ -124,22 +127,22 @@ impl<'p> Guests<'p> {
                 Err(Refusal {
                     code: "no_stick", ..
                 }) => {}
-                Err(refusal) => return Err(Trouble::Refused("talking_stick", refusal.code)),
+                Err(refusal) => return Err(CalibrateError::Refused("talking_stick", refusal.code)),
             }
         }
         Ok(())
     }
 
-    /// Registers guests until there are this many.
-    pub(super) fn invite(&mut self, many: usize) -> Result<(), Trouble> {
-        while self.seats.len() < many {
-            let who = self.seats.len();
-            self.seats.push(Seat::new(who as u64));
+    /// Registers clients until there are this many.
+    pub(super) fn register_up_to(&mut self, many: usize) -> Result<(), CalibrateError> {
+        while self.identities.len() < many {
+            let who = self.identities.len();
+            self.identities.push(Identity::new(who as u64));
             if self.tools.has("enter_queue") {
                 if !matches!(self.enter(who)?, Answer::Waiting { .. }) {
-                    return Err(Trouble::Busy);
+                    return Err(CalibrateError::Busy);
                 }
-                self.granted(who, Op::LeaveQueue)?;
+                self.must_succeed(who, Op::LeaveQueue)?;
             } else {
                 let room = format!("calibrate-{who}");
                 let username = self.name(who);
@@ -147,7 +150,7 @@ impl<'p> Guests<'p> {
                     username,
                     room: room.into(),
                 };
-                if let Answer::LoggedIn { room, .. } = self.granted(who, op)? {
+                if let Answer::LoggedIn { room, .. } = self.must_succeed(who, op)? {
                     self.room.get_or_insert(room);
                 }
             }
@@ -155,23 +158,23 @@ impl<'p> Guests<'p> {
         Ok(())
     }
 
-    /// The session and the request with which a guest reads on its own.
+    /// The session and the request with which a client reads on its own.
     pub(super) fn reader(&self, who: usize) -> (Arc<Session>, Ask) {
-        let seat = &self.seats[who];
+        let identity = &self.identities[who];
         let ask = Ask {
-            handle: handle(seat),
+            handle: handle(identity),
             key: None,
             op: read(),
             room: None,
         };
-        (Arc::clone(&seat.session), ask)
+        (Arc::clone(&identity.session), ask)
     }
 
     fn name(&self, who: usize) -> Arc<str> {
         format!("calibrate-{who}{}", self.pool.net.writer.names.suffix()).into()
     }
 
-    fn enter(&mut self, who: usize) -> Result<Answer, Trouble> {
+    fn enter(&mut self, who: usize) -> Result<Answer, CalibrateError> {
         // An interest that no other participant has.
         let interest = self.pool.net.writer.names.suffix().trim_start_matches('-');
         let op = Op::EnterQueue {
@@ -179,30 +182,36 @@ impl<'p> Guests<'p> {
             user_id: None,
             display_name: Some(self.name(who)),
         };
-        self.granted(who, op)
+        self.must_succeed(who, op)
     }
 
     /// Makes a call that must be accepted.
-    fn granted(&mut self, who: usize, op: Op) -> Result<Answer, Trouble> {
+    fn must_succeed(&mut self, who: usize, op: Op) -> Result<Answer, CalibrateError> {
         let name = op.tool();
         let (answer, _) = self.ask(who, op)?;
-        answer.map_err(|refusal| Trouble::Refused(name, refusal.code))
+        answer.map_err(|refusal| CalibrateError::Refused(name, refusal.code))
     }
 
-    fn ask(&mut self, who: usize, op: Op) -> Result<(Result<Answer, Refusal>, Span), Trouble> {
+    fn ask(
+        &mut self,
+        who: usize,
+        op: Op,
+    ) -> Result<(Result<Answer, Refusal>, Span), CalibrateError> {
         self.keys += 1;
-        let seat = &self.seats[who];
+        let identity = &self.identities[who];
         let is_read = matches!(op, Op::Check { .. });
-        let session = Arc::clone(&seat.session);
+        let session = Arc::clone(&identity.session);
         let ask = Ask {
-            handle: handle(seat),
+            handle: handle(identity),
             key: (!is_read).then_some(self.keys),
             op,
             room: None,
         };
-        let (news, took) = self.exchange(&session, Want::Call(ask))?;
-        let News::Answered { reply, .. } = news else {
-            return Err(Trouble::Failed("a call was answered as none".to_owned()));
+        let (message, took) = self.exchange(&session, CallerRequest::Call(ask))?;
+        let Message::Answered { reply, .. } = message else {
+            return Err(CalibrateError::Failed(
+                "a call was answered as none".to_owned(),
+            ));
         };
         let Reply {
             outcome,
@@ -210,60 +219,66 @@ impl<'p> Guests<'p> {
             ..
         } = *reply;
         if let Some(credentials) = credentials {
-            self.seats[who].credentials = Some(credentials);
+            self.identities[who].credentials = Some(credentials);
         }
         Ok((outcome, took))
     }
 
     /// Makes one request and waits for its result. Measures from the send until this thread
     /// received the answer, as a run does.
-    fn exchange(&mut self, session: &Arc<Session>, want: Want) -> Result<(News, Span), Trouble> {
+    fn exchange(
+        &mut self,
+        session: &Arc<Session>,
+        want: CallerRequest,
+    ) -> Result<(Message, Span), CalibrateError> {
         let clock = self.pool.net.clock;
         let began = clock.now();
         let ticket = self.pool.send(session, want);
         loop {
-            let told = self.pool.told().recv_timeout(PATIENCE);
+            let received = self.pool.messages().recv_timeout(PATIENCE);
             let now = clock.now();
-            let Ok(told) = told else {
+            let Ok(received) = received else {
                 self.pool.cancel(ticket);
                 let seconds = PATIENCE.as_secs();
-                return Err(Trouble::Failed(format!("no answer within {seconds}s")));
+                return Err(CalibrateError::Failed(format!(
+                    "no answer within {seconds}s"
+                )));
             };
-            match told.news {
-                News::Failed { ticket: of, why } if of == ticket => {
+            match received.message {
+                Message::Failed { ticket: of, why } if of == ticket => {
                     self.pool.settled(ticket);
-                    return Err(Trouble::Failed(why.0));
+                    return Err(CalibrateError::Failed(why.0));
                 }
-                News::Answered { ticket: of, .. } | News::Read { ticket: of, .. }
+                Message::Answered { ticket: of, .. } | Message::Read { ticket: of, .. }
                     if of == ticket =>
                 {
                     self.pool.settled(ticket);
-                    return Ok((told.news, now.since(began)));
+                    return Ok((received.message, now.since(began)));
                 }
-                News::Answered { .. }
-                | News::Read { .. }
-                | News::Failed { .. }
-                | News::Opened { .. }
-                | News::Pushed { .. }
-                | News::Grew { .. }
-                | News::Closed { .. } => {}
+                Message::Answered { .. }
+                | Message::Read { .. }
+                | Message::Failed { .. }
+                | Message::Opened { .. }
+                | Message::Pushed { .. }
+                | Message::Grew { .. }
+                | Message::Closed { .. } => {}
             }
         }
     }
 
-    /// Unregisters all guests, as far as the protocol can.
-    pub(super) fn leave(mut self) {
+    /// Unregisters all clients, as far as the protocol can.
+    pub(super) fn unregister(mut self) {
         if let Some(room) = self.room.take() {
-            // A guest that cannot leave the room is removed by unregistering.
+            // A client that cannot leave the room is removed by unregistering.
             let _ = self.ask(0, Op::LeaveChat { room: Some(room) });
         }
-        let seats: Vec<&Seat> = self.seats.iter().collect();
-        leave::empty(self.pool, &seats);
+        let identities: Vec<&Identity> = self.identities.iter().collect();
+        unregister::unregister_identities(self.pool, &identities);
     }
 }
 
-fn handle(seat: &Seat) -> Option<Arc<str>> {
-    let credentials = seat.credentials.as_ref()?;
+fn handle(identity: &Identity) -> Option<Arc<str>> {
+    let credentials = identity.credentials.as_ref()?;
     Some(Arc::clone(&credentials.handle))
 }
 

@@ -7,8 +7,8 @@ use chat_types::Span;
 use tokio::sync::Barrier;
 use tokio::time::timeout;
 
-use super::guests::Guests;
-use super::{Trouble, hint};
+use super::probe_clients::ProbeClients;
+use super::{CalibrateError, hint};
 use crate::calibration::Samples;
 use crate::caller::{Repeated, repeat};
 use crate::clock::Clock;
@@ -27,17 +27,17 @@ const MORE: f64 = 1.03;
 const IN_VAIN: usize = 2;
 
 /// Adds the stages to the samples. Returns remarks.
-pub(super) fn crowd(
-    guests: &mut Guests<'_>,
+pub(super) fn saturate(
+    clients: &mut ProbeClients<'_>,
     samples: &mut Samples,
     tell: &mut dyn FnMut(&str),
-) -> Result<Vec<String>, Trouble> {
+) -> Result<Vec<String>, CalibrateError> {
     let (mut best, mut in_vain) = (0.0_f64, 0);
     for connections in CONNECTIONS {
         tell(&format!("calibrate · reads from {connections} connections"));
-        let stage = guests
-            .invite(connections as usize)
-            .and_then(|()| read_all(guests, connections));
+        let stage = clients
+            .register_up_to(connections as usize)
+            .and_then(|()| read_all(clients, connections));
         let stage = match stage {
             Ok(stage) => stage,
             // The stages so far are enough.
@@ -61,12 +61,12 @@ pub(super) fn crowd(
     Ok(Vec::new())
 }
 
-fn read_all(guests: &Guests<'_>, connections: u32) -> Result<Stage, Trouble> {
+fn read_all(clients: &ProbeClients<'_>, connections: u32) -> Result<Stage, CalibrateError> {
     let gate = Arc::new(Barrier::new(connections as usize));
-    let pool = &guests.pool;
+    let pool = &clients.pool;
     let tasks = (0..connections as usize).map(|who| {
         let (net, gate) = (Arc::clone(&pool.net), Arc::clone(&gate));
-        let reading = repeat(net, guests.reader(who), gate, STAGE);
+        let reading = repeat(net, clients.reader(who), gate, STAGE);
         // The timer must be created on the thread that runs the task.
         async move { timeout(PATIENCE, reading).await }
     });
@@ -74,13 +74,13 @@ fn read_all(guests: &Guests<'_>, connections: u32) -> Result<Stage, Trouble> {
     let done = pool.together(tasks.collect());
     let worked = Clock::worked().saturating_sub(worked);
     let all = pool.net.clock.now().since(began).0.max(1) * pool.threads() as u64;
-    let silent = || Trouble::Failed(format!("no answer within {}s", PATIENCE.as_secs()));
+    let silent = || CalibrateError::Failed(format!("no answer within {}s", PATIENCE.as_secs()));
     let mut readers: Vec<Repeated> = Vec::new();
     for one in done {
         let one = one.and_then(Result::ok).ok_or_else(silent)?;
         if let Some(why) = one.ended {
             let hint = hint(&why);
-            return Err(Trouble::Failed(why + hint));
+            return Err(CalibrateError::Failed(why + hint));
         }
         readers.push(one);
     }

@@ -8,7 +8,7 @@ use sim_model::plan::Plan;
 use sim_model::protocol::Answer;
 use sim_scenario::parse;
 use sim_search::seed::run_seed;
-use sim_search::shrink::{FailedRun, Means, shrink};
+use sim_search::shrink::{FailedRun, ShrinkContext, shrink};
 
 /// Two hundred agents that chat over a network with losses and duplicates.
 const CHAT: &str = include_str!("../scenarios/chat.yaml");
@@ -87,7 +87,7 @@ pub fn shrink_one() -> Shrunk {
         seed: SEED,
         property: PLANTED,
     };
-    let means = Means {
+    let means = ShrinkContext {
         run: &run_and_judge,
         time_left: &|| true,
         tell: &mut |_, _| {},

@@ -27,9 +27,9 @@ pub enum Difference {
     /// An answer left too early.
     Early { call: Asked, said: Outcome },
     /// An answer or an event left for a call or a stream that does not exist.
-    Unasked(Unasked),
+    Unsolicited(Unsolicited),
     /// An inbox has another event at one position.
-    Event(InboxPlace),
+    Event(InboxPosition),
     /// The first gap of a page that differs from the expected one.
     Gap {
         reader: User,
@@ -53,8 +53,8 @@ pub enum Difference {
     Late { due: Due, since: Time },
     /// A batch holds another entry than the next expected one.
     Batch {
-        owed: Option<Turn>,
-        seen: Option<Turn>,
+        owed: Option<BatchItem>,
+        seen: Option<BatchItem>,
     },
     /// A batch holds a call that should have been refused.
     Taken { call: Asked, owed: Refusal },
@@ -110,7 +110,7 @@ pub struct Decision {
 
 /// A position of an inbox, with the expected and the observed event.
 #[derive(Clone, Debug)]
-pub struct InboxPlace {
+pub struct InboxPosition {
     pub reader: User,
     pub seq: u64,
     pub owed: Option<Arc<Event>>,
@@ -130,7 +130,7 @@ pub struct Asked {
     pub caller: Option<User>,
 }
 
-impl InboxPlace {
+impl InboxPosition {
     /// What the reader saw at the place of this inbox.
     #[must_use]
     pub fn of(inbox: &Inbox, reader: User, seq: u64, seen: Option<Event>) -> Self {
@@ -166,16 +166,20 @@ impl Difference {
             | Self::Early { call, .. }
             | Self::Taken { call, .. }
             | Self::Entry { call, .. } => call.caller.into_iter().collect(),
-            Self::Event(InboxPlace { reader, .. })
+            Self::Event(InboxPosition { reader, .. })
             | Self::Gap { reader, .. }
             | Self::Reach { reader, .. }
             | Self::Notice { reader, .. }
-            | Self::Unasked(Unasked::End(reader)) => BTreeSet::from([*reader]),
-            Self::Batch { owed, seen } => owed.iter().chain(seen).filter_map(Turn::user).collect(),
+            | Self::Unsolicited(Unsolicited::End(reader)) => BTreeSet::from([*reader]),
+            Self::Batch { owed, seen } => owed
+                .iter()
+                .chain(seen)
+                .filter_map(BatchItem::user)
+                .collect(),
             Self::Late { due, .. } => due.user().into_iter().collect(),
             Self::Unjournaled { user, .. } => BTreeSet::from([*user]),
             Self::Witnessed(facts) => facts.iter().filter_map(Fact::user).collect(),
-            Self::Unasked(_)
+            Self::Unsolicited(_)
             | Self::Size { .. }
             | Self::Kept { .. }
             | Self::Position { .. }
@@ -199,7 +203,7 @@ impl Asked {
 
 /// What left the server for a call or a stream that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unasked {
+pub enum Unsolicited {
     /// An answer to a call that is over.
     Answer(Outcome),
     /// The opening of a stream whose call is over.
@@ -212,7 +216,7 @@ pub enum Unasked {
 
 /// An entry of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum BatchItem {
     /// The entry of this call; `None` for a call that is over.
     Call(Option<Asked>),
     /// The server's own entry.
@@ -255,7 +259,7 @@ pub enum Due {
     StreamEnd(User),
 }
 
-impl Turn {
+impl BatchItem {
     fn user(&self) -> Option<User> {
         match self {
             Self::Call(call) => call.as_ref()?.caller,

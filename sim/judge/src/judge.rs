@@ -218,11 +218,11 @@ mod tests {
     use sim_model::server::{Decided, Entry};
 
     use super::*;
-    use crate::witness::tests::story::plan;
+    use crate::witness::tests::history_builder::plan;
 
     /// The model stops at the first difference, so its sizes are those of that instant.
     #[test]
-    fn sizes_are_not_judged_behind_a_difference() {
+    fn sizes_are_not_judged_after_a_difference() {
         let mut judge = Judge::new(&plan());
         let entry = Entry::Tick;
         judge.observe_server(&ServerRecord::Committed {

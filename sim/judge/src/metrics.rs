@@ -22,8 +22,8 @@ pub mod distribution;
 mod figures;
 mod latency;
 mod open;
-pub mod pace;
 mod shares;
+pub mod throughput;
 mod verdict;
 mod waits;
 

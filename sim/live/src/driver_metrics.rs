@@ -5,10 +5,10 @@ use chat_types::{Span, Time};
 use sim_model::outcome::Tally;
 use sim_model::sightings::Sightings;
 
-use sim_judge::Jury;
+use sim_judge::RunJudge;
 use sim_judge::metrics::Metrics;
 use sim_judge::metrics::distribution::Distribution;
-use sim_judge::metrics::pace::{Calls, Pace};
+use sim_judge::metrics::throughput::{CallCounts, Throughput};
 use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
 use sim_model::outcome::{LiveNow, MetricResult, Requests, Starts};
 use sim_model::protocol::Op;
@@ -19,7 +19,7 @@ const LATE: u64 = 10_000;
 
 /// Receives every record, and every deadline of the driver.
 pub(super) struct DriverMetrics<'o> {
-    jury: Jury<'o>,
+    judge: RunJudge<'o>,
     /// The points that clients can observe.
     sightings: Sightings,
     /// Metrics with calls measured from when they left.
@@ -29,28 +29,28 @@ pub(super) struct DriverMetrics<'o> {
     pub(super) starts: Starts,
     pub(super) requests: Requests,
     /// The number of calls that were intended, and that were answered.
-    pub(super) pace: Pace,
+    pub(super) throughput: Throughput,
     /// Latencies from the intended start to the answer, of calls that do not wait.
     latency: Distribution,
     /// The last update of the progress, and the calls until then.
-    last_progress: (Time, Calls),
+    last_progress: (Time, CallCounts),
 }
 
 /// The time between two updates of the progress.
 const TELL_EVERY: Span = Span::millis(200);
 
 impl<'o> DriverMetrics<'o> {
-    pub(super) fn new(jury: Jury<'o>) -> Self {
+    pub(super) fn new(judge: RunJudge<'o>) -> Self {
         Self {
-            jury,
+            judge,
             sightings: Sightings::new(),
             uncorrected: Metrics::new(),
             delay: Distribution::new(),
             starts: Starts::default(),
             requests: Requests::default(),
-            pace: Pace::default(),
+            throughput: Throughput::default(),
             latency: Distribution::new(),
-            last_progress: (Time(0), Calls::default()),
+            last_progress: (Time(0), CallCounts::default()),
         }
     }
 
@@ -61,7 +61,7 @@ impl<'o> DriverMetrics<'o> {
         if passed < TELL_EVERY {
             return None;
         }
-        let all = self.pace.calls();
+        let all = self.throughput.calls();
         self.last_progress = (now, all);
         let each_second = |n: u64| n * 1_000_000 / passed.0.max(1);
         Some(LiveNow {
@@ -88,9 +88,9 @@ impl<'o> DriverMetrics<'o> {
         self.delay.result(1_000.0)
     }
 
-    /// The jury of the run, and the points reached.
-    pub(super) fn finish(self) -> (Jury<'o>, Tally) {
-        (self.jury, self.sightings.into_tally())
+    /// The judge of the run, and the points reached.
+    pub(super) fn finish(self) -> (RunJudge<'o>, Tally) {
+        (self.judge, self.sightings.into_tally())
     }
 
     /// A metric with calls measured from when they left.
@@ -103,8 +103,8 @@ impl<'o> DriverMetrics<'o> {
 impl Observer for DriverMetrics<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         self.sightings.observe(record);
-        self.jury.observe(record);
-        self.pace.observe(record);
+        self.judge.observe(record);
+        self.throughput.observe(record);
         let what = match record.what {
             What::Called {
                 call, op, keyed, ..
@@ -150,15 +150,15 @@ impl Observer for DriverMetrics<'_> {
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
         self.sightings.observe_world(record);
-        self.jury.observe_world(record);
-        self.pace.observe_world(record);
+        self.judge.observe_world(record);
+        self.throughput.observe_world(record);
     }
 
     fn observe_wire(&mut self, wire: &Wire<'_>) {
-        self.jury.observe_wire(wire);
+        self.judge.observe_wire(wire);
     }
 
     fn observe_server(&mut self, record: &ServerRecord<'_>) {
-        self.jury.observe_server(record);
+        self.judge.observe_server(record);
     }
 }

@@ -44,7 +44,7 @@ use std::sync::Arc;
 
 use chat_types::{Config, Time};
 
-use sim_judge::{Jury, SeedOutcome};
+use sim_judge::{RunJudge, SeedOutcome};
 use sim_model::history::Observer;
 use sim_model::outcome::{LiveResult, Progress};
 use sim_model::plan::{Plan, Workload};
@@ -204,11 +204,11 @@ pub fn run(
     let files = most_files();
     let (pool, clock) = pool(&ready.options)?;
     let suffix = pool.net.writer.names.suffix().to_owned();
-    let jury = match journal {
-        Some(_) => Jury::with_journal(plan, clock.began(), also),
-        None => Jury::live(plan, also),
+    let judge = match journal {
+        Some(_) => RunJudge::with_journal(plan, clock.began(), also),
+        None => RunJudge::live(plan, also),
     };
-    let metrics = DriverMetrics::new(jury);
+    let metrics = DriverMetrics::new(judge);
     let mut runner = LoadRunner::new(plan, seed, (pool, clock), metrics, progress);
     let most = files.saturating_sub(OTHER_FILES) / 2;
     runner.limit_clients(usize::try_from(most).unwrap_or(usize::MAX));
@@ -233,7 +233,7 @@ fn live_result(
     now: Time,
 ) -> LiveResult {
     let (options, prepared, metrics) = (&ready.options, &ready.prepared, &runner.metrics);
-    let (offered, achieved) = metrics.pace.each_second(now);
+    let (offered, achieved) = metrics.throughput.each_second(now);
     let uncorrected: BTreeMap<_, _> = ["message_latency", "request_latency"]
         .map(|name| (name, metrics.uncorrected(name)))
         .into();
@@ -297,7 +297,7 @@ fn outcome(plan: &Plan, seed: u64, runner: LoadRunner<'_, '_>, now: Time) -> See
         waiting: client.user.stuck().or_else(|| client.user.pending()),
     });
     let users = users.collect();
-    let (jury, tally) = runner.metrics.finish();
+    let (judge, tally) = runner.metrics.finish();
     let ran = Ran {
         seed,
         trace_hash: runner.hash,
@@ -309,5 +309,5 @@ fn outcome(plan: &Plan, seed: u64, runner: LoadRunner<'_, '_>, now: Time) -> See
         tally,
         timeline: runner.timeline,
     };
-    jury.finish(plan, ran)
+    judge.finish(plan, ran)
 }

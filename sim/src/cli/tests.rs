@@ -264,7 +264,10 @@ fn the_arguments_of_replay_are_read() {
     };
     let all = replay("sim replay d --until 7 --follow user_3 --to-scenario s.yaml --last 9");
     assert_eq!((all.until, all.last), (Some(7), 9));
-    assert_eq!(all.follow, Some(sim_search::replay::Whom::Number(3)));
+    assert_eq!(
+        all.follow,
+        Some(sim_search::replay::FollowTarget::Number(3))
+    );
     assert_eq!(replay("sim replay d").last, 200);
     for (line, says) in [
         ("sim replay", "JOURNAL"),

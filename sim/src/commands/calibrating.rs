@@ -13,7 +13,7 @@ use super::{Console, WRONG, is_stdout, one_can_be_live, prepare_files};
 use crate::VERSION;
 use crate::cli::CalibrateArgs;
 use crate::output;
-use sim_judge::metrics::pace::Pace;
+use sim_judge::metrics::throughput::Throughput;
 use sim_live::{LiveOutcome, Options};
 use sim_model::outcome::{Block, LiveResult, Progress, RunResult, worst};
 use sim_model::plan::Plan;
@@ -137,7 +137,7 @@ fn simulated(plan: &Plan, seed: u64, run: RunSeed<'_>) -> (RunResult, (f64, f64)
         count: NonZeroU64::MIN,
         jobs: NonZeroUsize::MIN,
     };
-    let pace = Mutex::new((Pace::default(), START));
+    let pace = Mutex::new((Throughput::default(), START));
     let run_one = |seed: u64, progress: &Progress| {
         let mut pace = pace.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = run(plan, seed, progress, Some(&mut pace.0));

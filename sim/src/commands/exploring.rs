@@ -18,10 +18,10 @@ use sim_model::plan::Plan;
 use sim_report::trace::TraceWriter;
 use sim_report::{Detail, Exploring, Kept, View, exploration, exploration_json, exploring_line};
 use sim_scenario::to_yaml;
-use sim_search::caught::caught;
 use sim_search::explore::{
-    Corpus, Exploration, Explored, Failure, Guide, Listener, Patience, blank, explore,
+    Corpus, Exploration, ExploreOptions, Failure, Guide, Listener, OnFailure, blank, explore,
 };
+use sim_search::panics::catch_panic;
 use sim_search::shrink;
 
 /// The flag for drawn flows, which stands for a file in messages.
@@ -95,25 +95,25 @@ fn asked<'p>(
     plans: &'p [Plan],
     cores: NonZeroUsize,
     guided: Option<Corpus>,
-) -> Explored<'p> {
+) -> ExploreOptions<'p> {
     let guide = if arguments.unguided {
         Guide::Nowhere
     } else {
         Guide::NearWorst
     };
-    let patience = if arguments.keep_going || arguments.seek.is_some() {
-        Patience::KeepGoing
+    let on_failure = if arguments.keep_going || arguments.seek.is_some() {
+        OnFailure::Continue
     } else {
-        Patience::FirstFailure
+        OnFailure::Stop
     };
-    Explored {
+    ExploreOptions {
         plans,
         first: arguments.seed,
         count: arguments.seeds.map_or(u64::MAX, NonZeroU64::get),
         draw: arguments.draw,
         mix: arguments.schedule,
         jobs: arguments.jobs.unwrap_or(cores),
-        patience,
+        on_failure,
         properties: &arguments.properties,
         seek: arguments.seek.map(|seek| (seek, guide)),
         recipe: arguments.recipe.clone().unwrap_or_default(),
@@ -125,7 +125,7 @@ fn asked<'p>(
 /// Writes the files of all failures.
 fn keep_all(
     arguments: &ExploreArgs,
-    what: &Explored<'_>,
+    what: &ExploreOptions<'_>,
     found: &Exploration,
     console: &mut Console<'_>,
 ) -> Vec<Kept> {
@@ -171,7 +171,7 @@ fn corpus(arguments: &ExploreArgs) -> std::io::Result<Corpus> {
 
 /// Writes the drawn scenario of a failure, and its shrunk form.
 fn keep(
-    (arguments, what): (&ExploreArgs, &Explored<'_>),
+    (arguments, what): (&ExploreArgs, &ExploreOptions<'_>),
     (failure, name): (&Failure, &str),
     console: &mut Console<'_>,
 ) -> Kept {
@@ -199,7 +199,7 @@ fn keep(
 /// Repeats the failing run, and writes its trace.
 fn trace(
     path: &Path,
-    what: &Explored<'_>,
+    what: &ExploreOptions<'_>,
     failure: &Failure,
     run: RunSeed<'_>,
 ) -> std::io::Result<()> {
@@ -207,7 +207,7 @@ fn trace(
     let mut writer = TraceWriter::new(file, START, None);
     let plan = what.varied(&failure.trial).plan;
     // A run that panics leaves its trace up to the panic.
-    let _ = caught(|| {
+    let _ = catch_panic(|| {
         let progress = Progress::default();
         run(&plan, failure.trial.seed, &progress, Some(&mut writer))
     });
@@ -257,7 +257,7 @@ fn cannot_write(path: &Path, problem: &std::io::Error, console: &mut Console<'_>
 /// Receives the progress of the exploration, and ends it when the time is up.
 struct Ear<'a, 'c> {
     arguments: &'a ExploreArgs,
-    what: &'a Explored<'a>,
+    what: &'a ExploreOptions<'a>,
     console: &'a mut Console<'c>,
     began: Duration,
     looked: Duration,
@@ -267,7 +267,7 @@ struct Ear<'a, 'c> {
 impl<'a, 'c> Ear<'a, 'c> {
     fn new(
         arguments: &'a ExploreArgs,
-        what: &'a Explored<'a>,
+        what: &'a ExploreOptions<'a>,
         console: &'a mut Console<'c>,
     ) -> Self {
         let began = (console.clock)();

@@ -14,7 +14,7 @@ use sim_model::plan::{Plan, Schedule, Step, Verb, Workload};
 use sim_model::recipe::Recipe;
 use sim_scenario::load;
 use sim_search::explore::{
-    Exploration, Explored, Guide, Listener, Patience, Varied, explore, vary,
+    Exploration, ExploreOptions, Guide, Listener, OnFailure, Varied, explore, vary,
 };
 use sim_search::seed::run_seed;
 
@@ -49,8 +49,8 @@ impl Listener for Until {
     }
 }
 
-fn explored(plans: &[Plan], count: u64, jobs: usize) -> Explored<'_> {
-    Explored {
+fn explored(plans: &[Plan], count: u64, jobs: usize) -> ExploreOptions<'_> {
+    ExploreOptions {
         plans,
         first: 1,
         count,
@@ -58,7 +58,7 @@ fn explored(plans: &[Plan], count: u64, jobs: usize) -> Explored<'_> {
         mix: Mix::Mixed,
         jobs: NonZeroUsize::new(jobs).expect("some"),
         properties: &[],
-        patience: Patience::KeepGoing,
+        on_failure: OnFailure::Continue,
         seek: None,
         recipe: Recipe::default(),
         guided: None,
@@ -336,14 +336,14 @@ fn failures_are_told_once_for_each_property_and_cause() {
 fn the_first_failure_is_the_one_of_the_lowest_seed() {
     let plans = [plan("churn"), plan("partition")];
     for jobs in [1, 4] {
-        let what = Explored {
-            patience: Patience::FirstFailure,
+        let what = ExploreOptions {
+            on_failure: OnFailure::Stop,
             ..explored(&plans, 40, jobs)
         };
         let found = explore(&what, &broken, &mut Until(u64::MAX));
         assert_eq!((found.tried, found.failures.count()), (9, 1));
     }
-    let what = Explored {
+    let what = ExploreOptions {
         first: 30,
         ..explored(&plans[..1], 1, 1)
     };
@@ -387,7 +387,7 @@ fn a_failing_seed_fails_again_alone() {
 fn a_search_finds_the_same_worst_with_any_number_of_threads() {
     let plans = [plan("stick_contention")];
     let hunt = |guide, jobs| {
-        let what = Explored {
+        let what = ExploreOptions {
             seek: Some((Seek::StickWait, guide)),
             ..explored(&plans, 200, jobs)
         };

@@ -14,10 +14,10 @@ use sim_model::recipe::Recipe;
 use sim_report::Paint;
 use sim_scenario::{annotated, load, parse, to_yaml};
 use sim_search::explore::{
-    Corpus, Exploration, Explored, Listener, Patience, blank, explore, vary,
+    Corpus, Exploration, ExploreOptions, Listener, OnFailure, blank, explore, vary,
 };
 use sim_search::seed::run_seed;
-use sim_search::shrink::{FailedRun, Means, shrink};
+use sim_search::shrink::{FailedRun, ShrinkContext, shrink};
 
 struct Nobody;
 
@@ -29,8 +29,8 @@ impl Listener for Nobody {
     }
 }
 
-fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> Explored<'_> {
-    Explored {
+fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> ExploreOptions<'_> {
+    ExploreOptions {
         plans,
         first: 1,
         count,
@@ -38,7 +38,7 @@ fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> Explored<'
         mix: Mix::Mixed,
         jobs: NonZeroUsize::new(jobs).expect("some"),
         properties: &[],
-        patience: Patience::KeepGoing,
+        on_failure: OnFailure::Continue,
         seek: None,
         recipe: Recipe::default(),
         guided: Some(corpus),
@@ -122,9 +122,9 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
             plant(outcome);
         }
     };
-    let what = Explored {
+    let what = ExploreOptions {
         also_judge: Some(&planted),
-        patience: Patience::FirstFailure,
+        on_failure: OnFailure::Stop,
         ..guided(&plans, 400, 2, Corpus::default())
     };
     let found = explore(&what, &run_seed, &mut Nobody);
@@ -145,7 +145,7 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
         seed: plan.seed,
         property: "room_lifecycle",
     };
-    let means = Means {
+    let means = ShrinkContext {
         run: &|plan, seed, progress, also| {
             let mut outcome = run_seed(plan, seed, progress, also);
             plant(&mut outcome);

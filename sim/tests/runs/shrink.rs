@@ -13,7 +13,7 @@ use sim_model::protocol::{Answer, Saw};
 use sim_scenario::{annotated, load, parse};
 use sim_search::runner::RunSeed;
 use sim_search::seed::run_seed;
-use sim_search::shrink::{FailedRun, Means, Unshrunk, shrink};
+use sim_search::shrink::{FailedRun, ShrinkContext, ShrinkError, shrink};
 
 /// Finds one kind of record in a run, and forwards everything.
 struct Lookout<'o> {
@@ -107,13 +107,13 @@ fn yaml(shrunk: &Shrunk) -> String {
     annotated(&shrunk.plan, &shrunk.notes)
 }
 
-fn shrunk(plan: &Plan, property: &str, run: RunSeed<'_>) -> Result<Shrunk, Unshrunk> {
+fn shrunk(plan: &Plan, property: &str, run: RunSeed<'_>) -> Result<Shrunk, ShrinkError> {
     let failure = FailedRun {
         plan,
         seed: plan.seed,
         property,
     };
-    let means = Means {
+    let means = ShrinkContext {
         run,
         time_left: &|| true,
         tell: &mut |_, _| {},
@@ -298,7 +298,7 @@ fn a_rate_is_lowered_until_few_calls_are_too_many() {
 
 #[test]
 fn a_run_that_breaks_off_is_shrunk_too() {
-    sim_search::caught::stay_silent();
+    sim_search::panics::silence_caught_panics();
     let plan = scenario("burst");
     let shrunk = shrunk(&plan, PANIC, &panics_at_second).unwrap();
     assert_eq!(shrunk.violation.property, PANIC);
@@ -310,7 +310,7 @@ fn a_run_that_breaks_off_is_shrunk_too() {
 fn what_holds_is_not_shrunk() {
     let plan = scenario("burst");
     let refused = shrunk(&plan, "no_lost_messages", &run_seed);
-    assert_eq!(refused.unwrap_err(), Unshrunk::Holds);
+    assert_eq!(refused.unwrap_err(), ShrinkError::NotViolated);
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn without_time_the_run_is_written_down_as_it_was() {
         seed: plan.seed,
         property: "planted",
     };
-    let means = Means {
+    let means = ShrinkContext {
         run: &seen_expiry,
         time_left: &|| false,
         tell: &mut |_, _| {},

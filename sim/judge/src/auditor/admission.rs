@@ -8,10 +8,10 @@ use chat_types::{Config, Span, Time};
 use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy, Refusal, User};
 use sim_model::server::{Ask, Caller, Ticket};
 
-use super::border::{Stage, name_of};
-use super::by_number::ByNumber;
+use super::dense_map::DenseMap;
+use super::in_flight::{Stage, name_of};
 use super::{Auditor, unknown_handle};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 
 /// The `retry_after` of a call that a limit refused.
 const OVERLOADED: Span = Span::millis(250);
@@ -24,9 +24,9 @@ const STREAM_RETRY: Span = Span::secs(1);
 pub(super) struct Admission {
     rate_limit: RateLimit,
     address_rate_limit: RateLimit,
-    users: ByNumber<Time>,
+    users: DenseMap<Time>,
     /// The buckets of readers with reader ids.
-    readers: ByNumber<Time>,
+    readers: DenseMap<Time>,
     addresses: BTreeMap<u64, Time>,
     registration_rate_limit: RateLimit,
     registrations: BTreeMap<u64, Time>,
@@ -37,8 +37,8 @@ impl Admission {
         Self {
             rate_limit: config.rate_limit,
             address_rate_limit: config.address_rate_limit,
-            users: ByNumber::default(),
-            readers: ByNumber::default(),
+            users: DenseMap::default(),
+            readers: DenseMap::default(),
             addresses: BTreeMap::new(),
             registration_rate_limit: config.registration_rate_limit,
             registrations: BTreeMap::new(),
@@ -106,7 +106,7 @@ impl Auditor {
         ask: &Ask,
         user: Option<User>,
     ) -> Stage {
-        self.tally.add(Compared::Admitted);
+        self.tally.add(Comparison::Admitted);
         let admitted = match ask {
             Ask::Operate(_) => self
                 .takes_new()
@@ -175,9 +175,9 @@ impl Auditor {
         };
         let owed = self.model.repeat(user, *key, op)?;
         if let Caller::Known(_) = caller {
-            self.hear(at, user);
+            self.record_sign_of_life(at, user);
         }
-        self.tally.add(Compared::Repeat);
+        self.tally.add(Comparison::Repeat);
         if owed.answer_at <= at {
             return Some(Stage::Owed(owed.outcome, at));
         }
@@ -195,14 +195,14 @@ impl Auditor {
             return Stage::Owed(Err(refusal), at);
         };
         let mut calls = self.pipeline.calls().filter_map(|ticket| {
-            let call = self.border.call(ticket)?;
+            let call = self.in_flight.call(ticket)?;
             (name_of(&call.ask) == Some(name)).then_some((ticket, call))
         });
         let earlier = match calls.next() {
             None => Earlier::None,
             Some((first, call)) => {
                 let is_same = call.op() == op_of(ask);
-                let has_room = self.border.joined() < self.model.config().max_pending as usize
+                let has_room = self.in_flight.joined() < self.model.config().max_pending as usize
                     && (!is_break(ask) || self.holds_one_more().is_ok());
                 if is_same && has_room {
                     return Stage::Joined(first);
@@ -225,7 +225,7 @@ impl Auditor {
         self.is_in_inbox(user, after)?;
         self.journal_takes(at)?;
         if let Some(after) = after {
-            self.pipeline.reads.acknowledge(at, user, after);
+            self.pipeline.acknowledgements.acknowledge(at, user, after);
         }
         Ok(Stage::Proposed)
     }
@@ -241,7 +241,7 @@ impl Auditor {
         let user = self.reader(from, user)?;
         self.admission.charge_reader(at, from, user)?;
         self.is_in_inbox(user, after)?;
-        if self.border.peeking(user) >= self.model.config().max_streams as usize {
+        if self.in_flight.peeking(user) >= self.model.config().max_streams as usize {
             return Err(retryable("rate_limited", STREAM_RETRY));
         }
         Ok(Stage::Owed(Ok(Answer::Done), at))
@@ -265,7 +265,7 @@ impl Auditor {
             return self.peeked(at, user, *after);
         }
         self.admission.charge(at, from, Some(user))?;
-        self.hear(at, user);
+        self.record_sign_of_life(at, user);
         Ok(match op_of(ask) {
             Some(Op::Check { after, wait, .. }) => {
                 return self.check_asked((at, ticket), user, (*after, *wait));
@@ -323,7 +323,7 @@ impl Auditor {
 
     /// Whether one more answer to a break can be delayed. // 13.1 (7)
     fn holds_one_more(&self) -> Result<(), Refusal> {
-        if self.border.held() >= self.model.config().max_held as usize {
+        if self.in_flight.held() >= self.model.config().max_held as usize {
             return Err(retryable("overloaded", OVERLOADED));
         }
         Ok(())
@@ -333,7 +333,7 @@ impl Auditor {
     pub(super) fn append_failed(&mut self, at: Time) {
         let (calls, pause) = self.pipeline.failed(at);
         for ticket in calls {
-            let Some(call) = self.border.call(ticket) else {
+            let Some(call) = self.in_flight.call(ticket) else {
                 continue;
             };
             let ask = Arc::clone(&call.ask);
@@ -361,12 +361,13 @@ impl Auditor {
                     (Err(Refusal { earlier, ..refusal }), at)
                 }
             };
-            self.border.decided(ticket, user, outcome, (at, answer_at));
+            self.in_flight
+                .decided(ticket, user, outcome, (at, answer_at));
         }
     }
 
     fn is_named(&self, ticket: Ticket, name: (sim_model::server::Handle, u128)) -> bool {
-        let call = self.border.call(ticket);
+        let call = self.in_flight.call(ticket);
         call.is_some_and(|call| name_of(&call.ask) == Some(name))
     }
 }

@@ -6,8 +6,8 @@ use chat_types::Time;
 use sim_model::server::{Batched, Entry};
 
 use super::Auditor;
-use super::border::Call;
-use crate::difference::{Difference, Due, InboxPlace};
+use super::in_flight::Call;
+use crate::difference::{Difference, Due, InboxPosition};
 
 impl Auditor {
     /// Reports what was due before `at` and has not happened.
@@ -17,7 +17,7 @@ impl Auditor {
         }
         self.looked_at = at;
         let is_past = |since: Time| since.max(self.jumped_at) < at;
-        if let Some((since, due)) = self.border.overdue(at, self.jumped_at) {
+        if let Some((since, due)) = self.in_flight.overdue(at, self.jumped_at) {
             let late = self
                 .missing(&due)
                 .unwrap_or(Difference::Late { due, since });
@@ -33,7 +33,7 @@ impl Auditor {
         {
             let due = match first {
                 Some(Batched::Call(ticket)) => {
-                    Due::Commit(self.border.call(*ticket).map(Call::asked))
+                    Due::Commit(self.in_flight.call(*ticket).map(Call::asked))
                 }
                 Some(Batched::Own(Entry::CloseStream { user })) => Due::Close(*user),
                 Some(Batched::Own(Entry::Seen { user, .. })) => Due::Seen(*user),
@@ -54,7 +54,7 @@ impl Auditor {
         if self.shown.get(owed.room.0) >= owed.room_seq {
             return None;
         }
-        Some(Difference::Event(InboxPlace {
+        Some(Difference::Event(InboxPosition {
             reader: user,
             seq: after + 1,
             owed: Some(Arc::clone(owed)),

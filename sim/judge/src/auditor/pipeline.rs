@@ -7,7 +7,7 @@ use chat_types::{Config, Span, Time};
 use sim_model::protocol::User;
 use sim_model::server::{Batched, Entry, Ticket};
 
-use super::reads::Reads;
+use super::acknowledgements::Acknowledgements;
 
 /// The pause after the first failed append, and the longest pause after several.
 const FIRST_PAUSE: Span = Span::millis(100);
@@ -29,7 +29,7 @@ enum Journal {
 pub(super) struct Pipeline {
     proposed: VecDeque<(Time, Batched)>,
     in_flight: VecDeque<Batched>,
-    pub(super) reads: Reads,
+    pub(super) acknowledgements: Acknowledgements,
     journal: Journal,
     /// Whether the outcome of the batch in flight is unknown.
     is_halted: bool,
@@ -60,7 +60,7 @@ impl Pipeline {
         Self {
             proposed: VecDeque::from([(at, Batched::Own(first))]),
             in_flight: VecDeque::new(),
-            reads: Reads::default(),
+            acknowledgements: Acknowledgements::default(),
             journal: Journal::Works,
             is_halted: false,
             is_stopping: false,
@@ -72,7 +72,7 @@ impl Pipeline {
     pub(super) fn crashed(&mut self) {
         self.proposed.clear();
         self.in_flight.clear();
-        self.reads = Reads::default();
+        self.acknowledgements = Acknowledgements::default();
         self.journal = Journal::Down;
         self.is_halted = false;
         self.is_stopping = false;
@@ -136,7 +136,7 @@ impl Pipeline {
         let calls = self.proposed.drain(..calls).map(|(_, entry)| entry);
         self.in_flight.extend(calls);
         let give = |entry| self.in_flight.push_back(Batched::Own(entry));
-        self.reads.take(max_batch, give);
+        self.acknowledgements.take(max_batch, give);
         first
     }
 
@@ -218,7 +218,7 @@ impl Pipeline {
         let first = self.proposed.front();
         let since = first.map(|(since, _)| *since);
         // A server that stops does not wait for further entries.
-        let read = self.reads.due(self.is_stopping);
+        let read = self.acknowledgements.due(self.is_stopping);
         let since = since.into_iter().chain(deadline()).chain(read);
         let since = since.min()?;
         Some((since.max(able_since), first.map(|(_, entry)| entry)))
@@ -232,6 +232,6 @@ impl Pipeline {
 
     /// The participant whose acknowledgement waits longest, and whether it also has a *seen* entry.
     pub(super) fn oldest_reader(&self) -> Option<(User, bool)> {
-        self.reads.oldest()
+        self.acknowledgements.oldest()
     }
 }

@@ -7,7 +7,7 @@ const ANN: Agent = Agent(0);
 const BOB: Agent = Agent(1);
 const LOBBY: Room = Room(1);
 
-/// A second of the test's story.
+/// A second of the test's history.
 fn second(n: u64) -> Time {
     Time(n * 1_000_000)
 }
@@ -74,7 +74,7 @@ fn claim() -> Op {
 }
 
 #[test]
-fn a_wait_that_never_ends_counts_with_the_length_it_has_reached() {
+fn an_open_wait_counts_with_its_length_so_far() {
     let mut metrics = Metrics::new();
     for agent in 0..4 {
         call(&mut metrics, 1, Agent(agent), &enter());
@@ -104,7 +104,7 @@ fn a_wait_that_never_ends_counts_with_the_length_it_has_reached() {
 
 /// Ann claims the stick; then her claim ends in another way, or stays open.
 #[test]
-fn a_claim_that_ended_otherwise_is_no_wait() {
+fn a_withdrawn_claim_is_not_counted_as_a_wait() {
     type Then = fn(&mut Metrics);
     let back = |metrics: &mut Metrics| {
         let saw = Saw::Member {

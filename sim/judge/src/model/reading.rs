@@ -11,9 +11,9 @@ impl Model {
         let room = self.resolve(reader, room)?;
         let members = self.members(room).map(|(user, since)| Member {
             user,
-            shown: self.person(user).shown(),
+            shown: self.participant(user).shown(),
             since,
-            attendance: match self.person(user).presence.state {
+            attendance: match self.participant(user).presence.state {
                 State::Unused | State::Present => Attendance::Present,
                 State::Grace => Attendance::Reconnecting,
                 State::Away => Attendance::Away,

@@ -113,7 +113,7 @@ impl Model {
 
     /// The notices of a participant that waits in a `check`. // 8.6
     pub(super) fn waiting(&mut self, user: User, waited: Span) {
-        for room in self.person(user).live.clone() {
+        for room in self.participant(user).live.clone() {
             self.leave_notice(room, user, Passing::Waiting(waited));
         }
     }
@@ -122,7 +122,7 @@ impl Model {
         let notice = Notice {
             room,
             user,
-            shown: self.person(user).shown(),
+            shown: self.participant(user).shown(),
             kind,
             at: self.now,
         };

@@ -160,7 +160,7 @@ fn texts(config: impl FnOnce(&mut Config)) -> Script {
 }
 
 #[test]
-fn an_answer_holds_texts_of_so_many_bytes_and_one_of_any_length() {
+fn an_answer_is_limited_in_bytes_but_holds_one_text_of_any_length() {
     let s = texts(|config| config.max_answer_bytes = 6);
     let inbox = s.model.inbox(User(1)).unwrap();
     let page = |after| {

@@ -5,14 +5,14 @@ use chat_types::config::Matching;
 use sim_model::protocol::Answer;
 
 use super::{Rule, decided_otherwise, events};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
 use crate::model::What;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::FifoMatching,
-    counts: &[Compared::Queue, Compared::Found],
+    counts: &[Comparison::Queue, Comparison::Found],
     breaks: |difference, model| {
         model.config().matching == Matching::Fifo
             && (partners_differ(difference) || decided_otherwise(difference, place))

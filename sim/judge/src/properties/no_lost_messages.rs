@@ -5,14 +5,14 @@ use sim_model::protocol::Answer;
 use sim_model::server::Entry;
 
 use super::{Rule, batched, events, refuses};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::{Channel, Decision, Difference};
 use crate::findings::Property;
 use crate::model::What;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::NoLostMessages,
-    counts: &[Compared::Message, Compared::Page],
+    counts: &[Comparison::Message, Comparison::Page],
     breaks: |difference, _| match difference {
         Difference::Event(place) => {
             let (owed, _) = events(difference);

@@ -4,13 +4,13 @@
 use sim_model::protocol::Op;
 
 use super::{Rule, events, op, refuses};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::findings::Property;
 use crate::model::What;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::NoPhantoms,
-    counts: &[Compared::Message, Compared::Speech],
+    counts: &[Comparison::Message, Comparison::Speech],
     breaks: |difference, _| {
         let (owed, seen) = events(difference);
         let seen = seen.and_then(What::message);

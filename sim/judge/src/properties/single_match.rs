@@ -1,17 +1,17 @@
-//! `single_match`: a match joins two who wait, neither with itself, nor with one it blocks, nor twice
-//! at once, nor after it left the line.
+//! `single_match`: a match joins two who wait, neither with itself, nor with one it blocks, nor
+//! twice at once, nor after it left the line.
 
 use sim_model::protocol::{Answer, Outcome};
 
 use super::{Rule, decision, events, refuses};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::Decision;
 use crate::findings::Property;
 use crate::model::What;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::SingleMatch,
-    counts: &[Compared::Queue, Compared::Found],
+    counts: &[Comparison::Queue, Comparison::Found],
     breaks: |difference, _| {
         let (owed, seen) = events(difference);
         let found = |what: Option<&What>| matches!(what, Some(What::Found { .. }));

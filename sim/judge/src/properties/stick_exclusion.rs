@@ -5,18 +5,22 @@
 use sim_model::protocol::{Answer, Outcome, StickChange};
 
 use super::{Rule, concerns, decision, events, refuses};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
 use crate::model::What;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::StickExclusion,
-    counts: &[Compared::Granted, Compared::StickEnded, Compared::Speech],
+    counts: &[
+        Comparison::Granted,
+        Comparison::StickEnded,
+        Comparison::Speech,
+    ],
     breaks: |difference, _| {
         refuses(difference, "stick_required")
             || holds_wrongly(difference)
-            || concerns(difference, Compared::StickEnded)
+            || concerns(difference, Comparison::StickEnded)
             || grants_differ(difference)
             || epochs_differ(difference)
     },

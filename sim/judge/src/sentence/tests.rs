@@ -14,7 +14,9 @@ use sim_model::protocol::{
 use sim_model::server::{Act, Ask, Caller, Entry, Gap, Handle};
 
 use super::Sentence;
-use crate::difference::{Asked, Channel, Decision, Difference, Due, InboxPlace, Turn, Unasked};
+use crate::difference::{
+    Asked, BatchItem, Channel, Decision, Difference, Due, InboxPosition, Unsolicited,
+};
 use crate::fact::Fact;
 use crate::model::{Deadline, Event, What};
 
@@ -94,7 +96,7 @@ fn notice(kind: Passing) -> Notice {
 }
 
 fn place(owed: Option<Event>, seen: Option<Event>) -> Difference {
-    Difference::Event(InboxPlace {
+    Difference::Event(InboxPosition {
         reader: ANN,
         seq: 9,
         owed: owed.map(Arc::new),
@@ -119,7 +121,7 @@ fn told(differences: &[Difference]) -> String {
 }
 
 #[test]
-fn events_and_what_was_received_in_their_place() {
+fn a_sentence_shows_the_expected_and_the_received_event() {
     let stick = |change| What::Stick { user: BEN, change };
     let member = |change| What::Member { user: BEN, change };
     let whats = [
@@ -174,7 +176,7 @@ fn events_and_what_was_received_in_their_place() {
 }
 
 #[test]
-fn pages_gaps_and_notices() {
+fn a_sentence_shows_pages_gaps_and_notices() {
     let range = LostRange {
         room: LOBBY,
         from: 3,
@@ -217,7 +219,7 @@ fn pages_gaps_and_notices() {
 }
 
 #[test]
-fn what_is_late_and_what_does_not_fit() {
+fn a_sentence_shows_late_and_mismatched_facts() {
     let dues = [
         Due::Answer(call(push())),
         Due::Check {
@@ -276,7 +278,7 @@ fn what_is_late_and_what_does_not_fit() {
 }
 
 #[test]
-fn facts_of_clients() {
+fn a_sentence_shows_facts_of_clients() {
     let rule = || Fact::Rule("stress is at most 100, the boss's alert at most 5");
     let facts = [
         [rule(), Fact::Answered(ANN, "send", refused("muted"))],
@@ -291,7 +293,7 @@ fn facts_of_clients() {
 }
 
 #[test]
-fn a_sentence_knows_whom_and_what_it_names() {
+fn a_sentence_returns_its_subjects() {
     let subject = Sentence::of(&place(Some(message("hello")), None)).subject(&[ANN]);
     assert_eq!(
         subject.cause,

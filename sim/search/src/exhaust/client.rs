@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_core::Ticket;
 use chat_types::Time;
 
-use super::print::{Base, Reader, print_shown};
+use super::fingerprint::{Base, Reader, fingerprint_shown};
 use sim_model::outcome::TinyCall;
 use sim_model::protocol::{Answer, CallId, Op, Outcome, ReadBy, Room, Saw, StickChange, User};
 
@@ -184,7 +184,7 @@ impl Client {
     }
 
     /// The fingerprint of its knowledge, as far as it affects its requests.
-    pub(super) fn print(&self, state: u64, base: &Base) -> u64 {
+    pub(super) fn fingerprint(&self, state: u64, base: &Base) -> u64 {
         let room = self.room.map(|room| base.room_behind(room.0));
         // A past grant stays past. Differences of two and more are equivalent.
         let epoch = self
@@ -200,7 +200,7 @@ impl Client {
             self.waits,
             self.partners,
         );
-        print_shown(state, format_args!("{known:?} {has_stream} {unanswered:?}"))
+        fingerprint_shown(state, format_args!("{known:?} {has_stream} {unanswered:?}"))
     }
 
     /// The part of the client that the fingerprint of the server's state needs.

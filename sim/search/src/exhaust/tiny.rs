@@ -3,16 +3,16 @@
 //! Actions are atomic: a call is submitted, committed, applied and answered within one step. All
 //! that can happen in between is a step of its own.
 
-mod border;
+mod boundary;
 #[cfg(test)]
-mod pretend;
+mod forged_records;
 mod received;
 
 use chat_core::{Address, Hub, Node, Response, Seq, Ticket, TimerKind, UserId};
 use chat_types::{Span, Time};
 
 use super::client::{Client, Unanswered};
-use super::print::{Base, Reader, print, print_shown};
+use super::fingerprint::{Base, Reader, fingerprint, fingerprint_shown};
 use sim_judge::{Judge, Judgement};
 use sim_model::history::{Observer as _, Path, Retry, What, WorldRecord};
 use sim_model::outcome::{Action, TinyCall};
@@ -31,7 +31,7 @@ const SOON: Span = Span::millis(300);
 /// A node that proposes more batches than this does not terminate.
 const MOST_BATCHES: u32 = 32;
 
-/// The resolution of deadlines; see `print.rs`.
+/// The resolution of deadlines; see `fingerprint.rs`.
 const GRAIN: u64 = 1_000_000;
 
 /// The ticket of a call with its outcome.
@@ -100,7 +100,7 @@ impl Tiny {
         let base = &end.base;
         let readers: Vec<Reader> = self.clients.iter().filter_map(Client::reader).collect();
         let hub = self.node.hub();
-        let mut state = print(hub, base, &readers);
+        let mut state = fingerprint(hub, base, &readers);
         let now = hub.now().0 / GRAIN;
         for (at, kind, whose) in hub.deadlines() {
             let left = (at.0 / GRAIN).saturating_sub(now);
@@ -108,21 +108,21 @@ impl Tiny {
                 TimerKind::Lease => base.room_behind(whose),
                 TimerKind::Presence | TimerKind::Patience => whose,
             };
-            state = print_shown(state, format_args!("{left} {kind:?} {whose}"));
+            state = fingerprint_shown(state, format_args!("{left} {kind:?} {whose}"));
         }
         for client in &self.clients {
-            state = client.print(state, base);
+            state = client.fingerprint(state, base);
             let user = client.user.unwrap_or_default();
             let unread = hub.unread(UserId(user.0), Seq(client.cursor));
-            state = print_shown(
+            state = fingerprint_shown(
                 state,
                 format_args!("{:?}", unread.map(|unread| unread.min(2))),
             );
         }
         for client in &end.clients {
-            state = client.print(state, base);
+            state = client.fingerprint(state, base);
         }
-        print_shown(state, format_args!("{:?}", self.order))
+        fingerprint_shown(state, format_args!("{:?}", self.order))
     }
 
     /// The number of faults on the path to this state.

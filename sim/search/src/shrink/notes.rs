@@ -2,7 +2,7 @@
 
 use chat_types::Span;
 
-use crate::caught::caught;
+use crate::panics::catch_panic;
 use crate::runner::RunSeed;
 use sim_model::history::{Observer, Record, What, WorldRecord};
 use sim_model::outcome::{Notes, Progress, START, Violation};
@@ -18,13 +18,13 @@ pub(super) fn of(plan: &Plan, violation: &Violation, run: RunSeed<'_>) -> Notes 
     let Workload::Steps { steps, .. } = &plan.workload else {
         return Notes::default();
     };
-    let mut reader = Reader {
+    let mut recorder = AnswerRecorder {
         steps,
         calls: Vec::new(),
         answers: vec![None; steps.len()],
     };
-    let _ = caught(|| run(plan, plan.seed, &Progress::default(), Some(&mut reader)));
-    let mut notes: Vec<String> = reader
+    let _ = catch_panic(|| run(plan, plan.seed, &Progress::default(), Some(&mut recorder)));
+    let mut notes: Vec<String> = recorder
         .answers
         .into_iter()
         .zip(steps)
@@ -60,14 +60,14 @@ fn unanswered(step: &ScriptStep) -> String {
 }
 
 /// Records the answer of each step.
-struct Reader<'a> {
+struct AnswerRecorder<'a> {
     steps: &'a [ScriptStep],
     /// The step of each call.
     calls: Vec<(Agent, CallId, usize)>,
     answers: Vec<Option<String>>,
 }
 
-impl Observer for Reader<'_> {
+impl Observer for AnswerRecorder<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         match record.what {
             What::Called { call, op, .. } => {

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use sim_model::protocol::{Notice, Op, Outcome, ReadBy, User};
 use sim_model::server::{Ask, Handle, Ticket};
 
-use super::by_number::ByNumber;
+use super::dense_map::DenseMap;
 use crate::difference::{Asked, Due};
 
 /// One unanswered call.
@@ -96,10 +96,10 @@ type Noticed = (Time, User, Notice);
 
 /// All calls and streams since the server's start.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Border {
+pub(super) struct InFlight {
     calls: BTreeMap<Ticket, Box<Call>>,
     streams: FxHashMap<Ticket, Stream>,
-    streams_of: ByNumber<Vec<Ticket>>,
+    streams_of: DenseMap<Vec<Ticket>>,
     /// What must be served before time advances; some of it may be served already.
     due: VecDeque<(Time, Ticket)>,
     /// Delayed answers, by the instant at which they leave.
@@ -112,7 +112,7 @@ pub(super) struct Border {
     pub(super) is_finished: bool,
 }
 
-impl Border {
+impl InFlight {
     pub(super) fn call(&self, ticket: Ticket) -> Option<&Call> {
         self.calls.get(&ticket).map(Box::as_ref)
     }

@@ -11,7 +11,7 @@ use sim_world::translate::{self, judged};
 
 impl Tiny {
     /// Forges an answer that accepts a message without an entry in the journal.
-    pub(in crate::exhaust) fn pretend_accepted(&mut self, user: u8) {
+    pub(in crate::exhaust) fn forge_accepted(&mut self, user: u8) {
         let (_, op) = self.begin(user, TinyCall::Send, false);
         let client = &self.clients[usize::from(user)];
         let (Some(room), at, secret) = (client.room, self.now, client.secret()) else {
@@ -41,7 +41,7 @@ impl Tiny {
     }
 
     /// Forges a second delivery of a message that the client has sent.
-    pub(in crate::exhaust) fn pretend_received_again(&mut self, user: u8) {
+    pub(in crate::exhaust) fn forge_received_again(&mut self, user: u8) {
         let client = &self.clients[usize::from(user)];
         let (Some(room), Some(stream)) = (client.room, client.stream) else {
             return;

@@ -72,7 +72,7 @@ pub(super) struct Reader {
 ///
 /// # Panics
 /// If the state cannot be serialised, which is a bug.
-pub(super) fn print(state: &impl Serialize, base: &Base, readers: &[Reader]) -> u64 {
+pub(super) fn fingerprint(state: &impl Serialize, base: &Base, readers: &[Reader]) -> u64 {
     let mut fold = Fold {
         state: 0,
         base,
@@ -89,7 +89,7 @@ pub(super) fn print(state: &impl Serialize, base: &Base, readers: &[Reader]) -> 
 }
 
 /// The fingerprint of a formatted value.
-pub(super) fn print_shown(state: u64, value: fmt::Arguments<'_>) -> u64 {
+pub(super) fn fingerprint_shown(state: u64, value: fmt::Arguments<'_>) -> u64 {
     let mut text = Text(state);
     // Folding cannot fail.
     let _ = text.write_fmt(value);

@@ -23,7 +23,7 @@ pub(super) fn at_once(capacity: &Capacity) -> Capacity {
 
 /// The moments that a recorded run reproduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TrueTo {
+pub(crate) enum Fidelity {
     /// When requests and answers left and arrived, with the usual service times.
     Packets,
     /// When requests were served, in that order, and when their answers arrived. Server and disk
@@ -33,7 +33,7 @@ pub(crate) enum TrueTo {
 
 /// One attempt of a call: its request and its answer.
 #[derive(Clone, Debug)]
-pub(super) struct Way {
+pub(super) struct Attempt {
     pub(super) sent_at: Time,
     pub(super) fate: Delivery,
     /// The fate of the network's copy of the request.
@@ -44,7 +44,7 @@ pub(super) struct Way {
     pub(super) replied: Option<(Time, Delivery)>,
 }
 
-impl Way {
+impl Attempt {
     pub(super) const fn new(sent_at: Time, fate: Delivery, copy: Option<Delivery>) -> Self {
         Self {
             sent_at,
@@ -68,7 +68,7 @@ impl Way {
     }
 
     /// The form in steps. A call that `waits` is answered by its event, whatever is recorded.
-    pub(super) fn net(&self, to: TrueTo, waits: bool) -> Net {
+    pub(super) fn net(&self, to: Fidelity, waits: bool) -> Net {
         let copy = self.copy.filter(|copy| *copy != Delivery::Lost);
         let reply = self.replied.map(|(_, fate)| fate);
         let as_sent = Net {
@@ -80,7 +80,7 @@ impl Way {
         let Some(&first) = self.served.first() else {
             return as_sent;
         };
-        if to == TrueTo::Packets {
+        if to == Fidelity::Packets {
             return as_sent;
         }
         let on_its_way = |served: Time| Delivery::After(served.since(self.sent_at) - AT_ONCE);
@@ -121,31 +121,34 @@ mod tests {
     }
 
     #[test]
-    fn what_was_served_late_is_written_as_long_on_its_way() {
-        let mut way = Way::new(at(10), after(5), None);
-        way.served.push(at(40));
-        way.replied = Some((at(60), after(7)));
-        let packets = way.net(TrueTo::Packets, false);
+    fn a_request_served_late_is_written_with_a_long_delivery() {
+        let mut call_attempt = Attempt::new(at(10), after(5), None);
+        call_attempt.served.push(at(40));
+        call_attempt.replied = Some((at(60), after(7)));
+        let packets = call_attempt.net(Fidelity::Packets, false);
         assert_eq!(
             (packets.request, packets.reply),
             (Some(after(5)), Some(after(7)))
         );
-        let service = way.net(TrueTo::Service, false);
+        let service = call_attempt.net(Fidelity::Service, false);
         let less = |millis| Some(Delivery::After(Span::millis(millis) - AT_ONCE));
         assert_eq!((service.request, service.reply), (less(30), less(27)));
-        assert_eq!(way.net(TrueTo::Service, true).reply, Some(after(7)));
+        assert_eq!(
+            call_attempt.net(Fidelity::Service, true).reply,
+            Some(after(7))
+        );
     }
 
     #[test]
     fn a_copy_may_be_served_first_or_alone() {
         let less = |millis| Some(Delivery::After(Span::millis(millis) - AT_ONCE));
-        let mut overtaken = Way::new(at(0), after(9), Some(after(2)));
+        let mut overtaken = Attempt::new(at(0), after(9), Some(after(2)));
         overtaken.served = vec![at(3), at(10)];
-        let net = overtaken.net(TrueTo::Service, false);
+        let net = overtaken.net(Fidelity::Service, false);
         assert_eq!((net.request, net.duplicate), (less(10), less(3)));
-        let mut alone = Way::new(at(0), Delivery::Lost, Some(after(2)));
+        let mut alone = Attempt::new(at(0), Delivery::Lost, Some(after(2)));
         alone.served = vec![at(3)];
-        let net = alone.net(TrueTo::Service, false);
+        let net = alone.net(Fidelity::Service, false);
         assert_eq!(
             (net.request, net.duplicate),
             (Some(Delivery::Lost), less(3))
@@ -153,8 +156,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_served_is_written_as_it_was_sent() {
-        let net = Way::new(at(0), Delivery::Lost, None).net(TrueTo::Service, false);
+    fn a_request_never_served_is_written_as_sent() {
+        let net = Attempt::new(at(0), Delivery::Lost, None).net(Fidelity::Service, false);
         assert_eq!((net.request, net.reply), (Some(Delivery::Lost), None));
     }
 }

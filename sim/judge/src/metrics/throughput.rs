@@ -7,23 +7,23 @@ use sim_model::outcome::START;
 
 /// Counts calls while users arrive, which is until the heal.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Pace {
-    calls: Calls,
-    until_heal: Option<(Time, Calls)>,
+pub struct Throughput {
+    calls: CallCounts,
+    until_heal: Option<(Time, CallCounts)>,
 }
 
 /// Numbers of calls, without retries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Calls {
+pub struct CallCounts {
     /// Calls that users intended to make.
     pub offered: u64,
     /// Calls that were answered.
     pub answered: u64,
 }
 
-impl Pace {
+impl Throughput {
     /// All calls so far.
-    pub const fn calls(&self) -> Calls {
+    pub const fn calls(&self) -> CallCounts {
         self.calls
     }
 
@@ -36,7 +36,7 @@ impl Pace {
     }
 }
 
-impl Observer for Pace {
+impl Observer for Throughput {
     fn observe(&mut self, record: &Record<'_>) {
         if let What::Called { .. } = record.what {
             self.calls.offered += 1;
@@ -59,14 +59,14 @@ mod tests {
     use super::*;
     use sim_model::protocol::{Agent, CallId, Op};
 
-    fn call(pace: &mut Pace, at: Time) {
+    fn call(throughput: &mut Throughput, at: Time) {
         let what = What::Called {
             call: CallId(0),
             op: &Op::Mood,
             intended: at,
             keyed: false,
         };
-        pace.observe(&Record {
+        throughput.observe(&Record {
             at,
             agent: Agent(0),
             user: None,
@@ -75,17 +75,17 @@ mod tests {
     }
 
     #[test]
-    fn calls_count_until_all_is_healed() {
-        let mut pace = Pace::default();
+    fn throughput_counts_calls_until_the_heal() {
+        let mut throughput = Throughput::default();
         let second = Time(START.0 + 1_000_000);
         for _ in 0..10 {
-            call(&mut pace, START);
+            call(&mut throughput, START);
         }
-        assert_eq!(pace.each_second(second), (10.0, 0.0));
+        assert_eq!(throughput.each_second(second), (10.0, 0.0));
         let healed = Time(START.0 + 2_000_000);
-        pace.observe_world(&WorldRecord::Healed { at: healed });
-        call(&mut pace, healed);
-        assert_eq!(pace.each_second(Time::MAX), (5.0, 0.0));
-        assert_eq!(pace.calls().offered, 11);
+        throughput.observe_world(&WorldRecord::Healed { at: healed });
+        call(&mut throughput, healed);
+        assert_eq!(throughput.each_second(Time::MAX), (5.0, 0.0));
+        assert_eq!(throughput.calls().offered, 11);
     }
 }

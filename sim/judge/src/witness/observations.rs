@@ -13,15 +13,15 @@ use crate::model::Event;
 
 /// The facts that rules compare at the end of a run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Book {
+pub(super) struct Observations {
     /// The participants whose clients are observed. All others are strangers.
-    pub(super) people: BTreeMap<User, Client>,
+    pub(super) participants: BTreeMap<User, Client>,
     /// Each room's events by position, as far as a client received them.
-    pub(super) rooms: BTreeMap<Room, BTreeMap<u64, Seen>>,
+    pub(super) rooms: BTreeMap<Room, BTreeMap<u64, ObservedEvent>>,
     /// Each room's positions from the answers to sends and pushes.
     pub(super) accepted: BTreeMap<Room, BTreeMap<u64, Accepted>>,
     /// All calls with a text, by that text.
-    pub(super) texts: BTreeMap<Arc<str>, Vec<Spoken>>,
+    pub(super) texts: BTreeMap<Arc<str>, Vec<TextCall>>,
     /// Attempted blocks, whatever their answers.
     pub(super) blocks: BTreeSet<(User, User)>,
     /// The index of an unanswered call in `texts`.
@@ -50,7 +50,7 @@ pub(super) struct Client {
 
 /// An event of a room, as its first reader received it.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct ObservedEvent {
     pub(super) event: Event,
     pub(super) reader: User,
     pub(super) seq: u64,
@@ -67,7 +67,7 @@ pub(super) struct Accepted {
 
 /// A call with a text.
 #[derive(Clone, Debug)]
-pub(super) struct Spoken {
+pub(super) struct TextCall {
     pub(super) agent: Agent,
     pub(super) user: Option<User>,
     pub(super) room: Option<Room>,
@@ -76,7 +76,7 @@ pub(super) struct Spoken {
     pub(super) outcome: Option<Outcome>,
 }
 
-impl Seen {
+impl ObservedEvent {
     pub(super) fn fact(&self) -> Fact {
         Fact::Received(self.reader, self.seq, self.event.clone())
     }
@@ -131,7 +131,7 @@ impl Client {
     }
 }
 
-impl Spoken {
+impl TextCall {
     /// Whether the first attempt was refused, and with it all others.
     pub(super) fn is_refused(&self) -> bool {
         matches!(self.outcome, Some(Err(refusal)) if is_remembered(refusal.code))
@@ -143,7 +143,7 @@ impl Spoken {
     }
 }
 
-impl Book {
+impl Observations {
     pub(super) fn new(plan: &Plan) -> Self {
         let reuses = |step: &ScriptStep| step.leave_out.contains(&Argument::FreshKey);
         // A stray call sometimes has the key of the call before.
@@ -172,7 +172,7 @@ impl Book {
             let of_text = self.texts.entry(Arc::clone(text)).or_default();
             self.open.insert(id, (Arc::clone(text), of_text.len()));
             let (agent, room, verb, outcome) = (id.0, *room, op.verb(), None);
-            of_text.push(Spoken {
+            of_text.push(TextCall {
                 agent,
                 user,
                 room,
@@ -186,8 +186,8 @@ impl Book {
             self.blocks.insert((user, *other));
         }
         if let Op::LeaveChat { room } | Op::Reset { room, .. } | Op::Push { room, .. } = op {
-            let person = self.people.entry(user).or_default();
-            person.given_up.insert((op.verb(), *room));
+            let participant = self.participants.entry(user).or_default();
+            participant.given_up.insert((op.verb(), *room));
         }
     }
 
@@ -209,13 +209,13 @@ impl Book {
     }
 
     /// The event at this position, if a client received it.
-    pub(super) fn seen(&self, (room, room_seq): (Room, u64)) -> Option<&Seen> {
+    pub(super) fn seen(&self, (room, room_seq): (Room, u64)) -> Option<&ObservedEvent> {
         self.rooms.get(&room)?.get(&room_seq)
     }
 
     /// The event that this reader received at this position of its inbox.
     pub(super) fn received(&self, reader: User, seq: u64) -> Option<Fact> {
-        let place = self.people.get(&reader)?.inbox.get(&seq)?;
+        let place = self.participants.get(&reader)?.inbox.get(&seq)?;
         Some(Fact::Received(
             reader,
             seq,

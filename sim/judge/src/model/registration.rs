@@ -9,7 +9,7 @@ use sim_model::server::{Decided, Handle};
 use super::deadline::Deadline;
 use super::moderation::Measure;
 use super::names::keys;
-use super::person::Person;
+use super::participant::Participant;
 use super::{Model, refuse};
 
 impl Model {
@@ -21,7 +21,7 @@ impl Model {
         op: &Op,
         said: &Decided,
     ) -> Result<(User, Outcome, Time), Refusal> {
-        let kept = self.kept.of_handle(handle);
+        let kept = self.measures.of_handle(handle);
         if kept == Some(Measure::Banned) {
             return Err(refuse("blocked")); // 11.4
         }
@@ -29,26 +29,26 @@ impl Model {
         if let Some(longest_away) = self.check_space_for_participant(from)? {
             self.forget(longest_away);
         }
-        let number = User(self.people.next_number()); // 4.1
+        let number = User(self.participants.next_number()); // 4.1
         *self.by_address.entry(from).or_default() += 1;
         let unused = self.config.unused_timeout;
-        let mut person = Person::new((handle, from), number, self.now, unused);
+        let mut participant = Participant::new((handle, from), number, self.now, unused);
         if let Op::EnterQueue {
             user_id: Some(id), ..
         } = op
         {
-            person.public_id = Some(Arc::clone(id));
+            participant.public_id = Some(Arc::clone(id));
             let keys = keys(id);
-            person.muted = self.kept.of_name(&keys) == Some(Measure::Muted); // 11.4
+            participant.muted = self.measures.of_name(&keys) == Some(Measure::Muted); // 11.4
             self.add_keys(number, keys);
         }
-        person.muted |= kept == Some(Measure::Muted); // 11.4
-        let deadline = person.presence.deadline();
+        participant.muted |= kept == Some(Measure::Muted); // 11.4
+        let deadline = participant.presence.deadline();
         self.deadlines
             .replace(Deadline::Presence(number), None, deadline);
-        self.add_keys(number, keys(&person.name));
+        self.add_keys(number, keys(&participant.name));
         self.handles.insert(handle, number);
-        self.people.add(person);
+        self.participants.add(participant);
         if let Op::Login { username, room } = op {
             // 5.1: this decision cannot be refused, also if the member that is longest away in the
             // room was forgotten.
@@ -66,13 +66,13 @@ impl Model {
     /// it. // 5.1
     fn check_space_for_participant(&self, from: u64) -> Result<Option<User>, Refusal> {
         let of_address = self.by_address.get(&from).copied().unwrap_or_default();
-        let all = self.people.numbers().into_iter().map(User);
+        let all = self.participants.numbers().into_iter().map(User);
         if of_address >= self.config.max_per_address {
-            let of_address = all.filter(|user| self.person(*user).address == from);
+            let of_address = all.filter(|user| self.participant(*user).address == from);
             let longest = self.longest_away(of_address);
             return longest.map(Some).ok_or(refuse("address_full"));
         }
-        if self.people.len() >= self.config.max_participants as usize {
+        if self.participants.len() >= self.config.max_participants as usize {
             return self
                 .longest_away(all)
                 .map(Some)

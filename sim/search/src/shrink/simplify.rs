@@ -5,8 +5,8 @@ use std::sync::Arc;
 use chat_types::Config;
 use serde_json::{Map, Value as Json};
 
-use super::lab::{Lab, steps};
-use super::sooner::moments;
+use super::candidates::{Shrinker, steps};
+use super::compress_time::moments;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{
     Capacity, Grant, Net, Plan, Schedule, ScriptStep, Step, Text, USUAL_CLIENT, Verb, Victims,
@@ -28,7 +28,7 @@ const MANY_STEPS: usize = 6;
 type Simplify = fn(&mut ScriptStep) -> bool;
 
 /// The simplest first. None undoes the effect of an earlier one.
-const SIMPLER: [Simplify; 12] = [
+const SIMPLIFICATIONS: [Simplify; 12] = [
     |step| replace(&mut step.net, Net::default()),
     |step| replace(&mut step.net.retries, Vec::new()),
     |step| replace(&mut step.net.push, Vec::new()),
@@ -100,43 +100,43 @@ fn plain_verb(step: &mut ScriptStep) -> bool {
     false
 }
 
-impl Lab<'_> {
-    pub(super) fn simpler(&mut self, plan: &mut Plan) {
-        self.usual_surroundings(plan);
-        for simplify in SIMPLER {
+impl Shrinker<'_> {
+    pub(super) fn simplify(&mut self, plan: &mut Plan) {
+        self.default_environment(plan);
+        for simplify in SIMPLIFICATIONS {
             // Changing all steps at once often works, and saves trying them one by one.
-            if self.all_simpler(plan, simplify) {
+            if self.simplify_all(plan, simplify) {
                 continue;
             }
             for index in (0..steps(plan)).rev() {
-                self.simpler_step(plan, index, simplify);
+                self.simplify_step(plan, index, simplify);
             }
         }
-        self.one_room(plan);
-        self.usual_users(plan);
-        self.fewer_victims(plan);
-        self.sooner_milestones(plan);
+        self.merge_rooms(plan);
+        self.default_users(plan);
+        self.remove_victims(plan);
+        self.lower_milestones(plan);
     }
 
     /// Simplifies every step at once. Returns whether nothing is left to simplify.
-    fn all_simpler(&mut self, plan: &mut Plan, simplify: Simplify) -> bool {
+    fn simplify_all(&mut self, plan: &mut Plan, simplify: Simplify) -> bool {
         let mut probe = plan.clone();
         if simplified(&mut probe, simplify) == 0 {
             return true;
         }
-        let shows = self.shows(&probe);
-        if shows {
+        let still_fails = self.still_fails(&probe);
+        if still_fails {
             *plan = probe;
         }
-        shows
+        still_fails
     }
 
-    fn simpler_step(&mut self, plan: &mut Plan, index: usize, simplify: Simplify) {
+    fn simplify_step(&mut self, plan: &mut Plan, index: usize, simplify: Simplify) {
         // Some simplifications remove one part at a time.
         loop {
             let mut probe = plan.clone();
             let changed = step_mut(&mut probe, index).is_some_and(simplify);
-            if !changed || !self.shows(&probe) {
+            if !changed || !self.still_fails(&probe) {
                 return;
             }
             *plan = probe;
@@ -144,7 +144,7 @@ impl Lab<'_> {
     }
 
     /// Sets the network, the clients, the disk and the server to their defaults.
-    fn usual_surroundings(&mut self, plan: &mut Plan) {
+    fn default_environment(&mut self, plan: &mut Plan) {
         self.attempt(plan, |plan| plan.schedule = Schedule::Plain);
         self.attempt(plan, |plan| plan.network = usual_network());
         self.attempt(plan, |plan| {
@@ -182,14 +182,14 @@ impl Lab<'_> {
                 };
                 let mut lowered = plan.clone();
                 set(&mut lowered.server, &key, value);
-                if lowered.server == plan.server || !self.shows(&lowered) {
+                if lowered.server == plan.server || !self.still_fails(&lowered) {
                     continue;
                 }
                 // Most limits are irrelevant, which must be cheap to find out.
-                if !self.can_lose_a_part(&lowered) {
+                if !self.can_remove_an_eighth(&lowered) {
                     break;
                 }
-                self.fewer_steps(&mut lowered);
+                self.remove_steps(&mut lowered);
                 if steps(&lowered) < steps(plan) {
                     *plan = lowered;
                     break;
@@ -199,18 +199,18 @@ impl Lab<'_> {
     }
 
     /// Moves all users into one room.
-    fn one_room(&mut self, plan: &mut Plan) {
+    fn merge_rooms(&mut self, plan: &mut Plan) {
         let lobby = |step: &mut ScriptStep| {
             let Step::Call(Verb::Login { room, .. }) = &mut step.what else {
                 return false;
             };
             replace(room, "lobby".into())
         };
-        self.all_simpler(plan, lobby);
+        self.simplify_all(plan, lobby);
     }
 
     /// Gives every user a stream.
-    fn usual_users(&mut self, plan: &mut Plan) {
+    fn default_users(&mut self, plan: &mut Plan) {
         let Workload::Steps { users, .. } = &plan.workload else {
             return;
         };
@@ -220,12 +220,12 @@ impl Lab<'_> {
                     users[index].stream = true;
                 }
             });
-            self.fewer_openings(plan, index);
+            self.remove_openings(plan, index);
         }
     }
 
     /// Removes the recorded openings of a user's stream, or as many as possible.
-    fn fewer_openings(&mut self, plan: &mut Plan, user: usize) {
+    fn remove_openings(&mut self, plan: &mut Plan, user: usize) {
         if self.attempt_openings(plan, user, Vec::clear) {
             return;
         }
@@ -260,7 +260,7 @@ impl Lab<'_> {
 
     /// Lowers the counts of milestones, so that steps which only add to the count can be removed.
     /// The fifth time from the beginning is the first time from some later step on.
-    fn sooner_milestones(&mut self, plan: &mut Plan) {
+    fn lower_milestones(&mut self, plan: &mut Plan) {
         // From the last on: a fault that is moved to a later time is then not tried again.
         for index in (0..plan.faults.len()).rev() {
             let Some(count) = plan.faults[index]
@@ -274,13 +274,8 @@ impl Lab<'_> {
             moments.retain(|moment| *moment > from);
             let later = moments.into_iter().rev().take(MOST_MOMENTS);
             let first_from = later.map(|at| (at, 1)).filter(|_| count > 1);
-            let sooner = (1..count).take(MOST_COUNTS).map(|count| (from, count));
-            for (at, count) in sooner
-                .clone()
-                .take(1)
-                .chain(first_from)
-                .chain(sooner.skip(1))
-            {
+            let lower = (1..count).take(MOST_COUNTS).map(|count| (from, count));
+            for (at, count) in lower.clone().take(1).chain(first_from).chain(lower.skip(1)) {
                 let change = |plan: &mut Plan| {
                     let fault = &mut plan.faults[index];
                     fault.at = at;
@@ -297,19 +292,19 @@ impl Lab<'_> {
     }
 
     /// Removes victims of faults.
-    fn fewer_victims(&mut self, plan: &mut Plan) {
+    fn remove_victims(&mut self, plan: &mut Plan) {
         for index in 0..plan.faults.len() {
             let mut victim = 0;
             while let Some(those) = victims_mut(plan, index)
                 && those.len() > 1
                 && victim < those.len()
             {
-                let fewer = self.attempt(plan, |plan| {
+                let removed = self.attempt(plan, |plan| {
                     if let Some(those) = victims_mut(plan, index) {
                         those.remove(victim);
                     }
                 });
-                victim += usize::from(!fewer);
+                victim += usize::from(!removed);
             }
         }
     }

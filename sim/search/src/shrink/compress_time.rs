@@ -3,8 +3,8 @@
 use chat_types::Span;
 use serde_json::Value as Json;
 
-use super::lab::{Lab, steps};
-use super::simpler::{entries, set, step_mut};
+use super::candidates::{Shrinker, steps};
+use super::simplify::{entries, set, step_mut};
 use sim_model::plan::{Delivery, FaultKind, Plan, Step, Workload};
 
 /// Round times, the shortest first. A pause of zero would be no pause.
@@ -25,20 +25,20 @@ const SOON: Span = Span::secs(2);
 /// The time between the last event and the end of the safety phase.
 const REST: Span = Span::millis(100);
 
-impl Lab<'_> {
-    pub(super) fn sooner(&mut self, plan: &mut Plan) {
-        self.evenly(plan);
-        self.shorter_pauses(plan);
-        self.shorter_lengths(plan);
-        self.shorter_deliveries(plan);
-        self.shorter_server_times(plan);
-        self.shorter_phases(plan);
+impl Shrinker<'_> {
+    pub(super) fn compress_time(&mut self, plan: &mut Plan) {
+        self.space_evenly(plan);
+        self.shorten_pauses(plan);
+        self.shorten_lengths(plan);
+        self.shorten_deliveries(plan);
+        self.shorten_server_times(plan);
+        self.shorten_phases(plan);
     }
 
     /// Removes all that follows the violation, and shortens the run to it: later candidates then
     /// run faster.
-    pub(super) fn cut_off(&mut self, plan: &mut Plan) {
-        let Some(seen) = self.look(plan) else {
+    pub(super) fn cut_after_violation(&mut self, plan: &mut Plan) {
+        let Some(seen) = self.run_candidate(plan) else {
             return;
         };
         // One whole millisecond after the violation, because its time is reported in milliseconds.
@@ -55,7 +55,7 @@ impl Lab<'_> {
 
     /// Lengthens faults and absences where that makes other steps unnecessary, which had to fall
     /// into them.
-    pub(super) fn looser(&mut self, plan: &mut Plan) {
+    pub(super) fn lengthen(&mut self, plan: &mut Plan) {
         for index in 0..plan.faults.len() + steps(plan) {
             if steps(plan) <= FEW_STEPS {
                 return;
@@ -66,8 +66,8 @@ impl Lab<'_> {
             };
             *length = Span(length.0.saturating_mul(10)).min(LONG);
             longer.duration = longer.duration.max(end(&longer) + REST);
-            if self.shows(&longer) {
-                self.fewer_steps(&mut longer);
+            if self.still_fails(&longer) {
+                self.remove_steps(&mut longer);
                 if steps(&longer) < steps(plan) {
                     *plan = longer;
                 }
@@ -76,7 +76,7 @@ impl Lab<'_> {
     }
 
     /// Tries steps every ten milliseconds, in case the pauses do not matter.
-    fn evenly(&mut self, plan: &mut Plan) {
+    fn space_evenly(&mut self, plan: &mut Plan) {
         let moments = moments(plan);
         self.attempt(plan, |plan| {
             let at = |index: usize| Span::millis(10 * index as u64);
@@ -88,7 +88,7 @@ impl Lab<'_> {
     }
 
     /// Shortens or rounds each pause between two moments.
-    fn shorter_pauses(&mut self, plan: &mut Plan) {
+    fn shorten_pauses(&mut self, plan: &mut Plan) {
         for index in 0..moments(plan).len() {
             let all = moments(plan);
             let Some(moment) = all.get(index).copied() else {
@@ -106,10 +106,10 @@ impl Lab<'_> {
             };
             for shorter in wanted {
                 let earlier = pause - shorter;
-                let sooner = self.attempt(plan, |plan| {
+                let is_shortened = self.attempt(plan, |plan| {
                     move_to(plan, &|at| if at >= moment { at - earlier } else { at });
                 });
-                if sooner {
+                if is_shortened {
                     break;
                 }
             }
@@ -117,7 +117,7 @@ impl Lab<'_> {
     }
 
     /// Shortens faults, absences and waits.
-    fn shorter_lengths(&mut self, plan: &mut Plan) {
+    fn shorten_lengths(&mut self, plan: &mut Plan) {
         for index in 0..plan.faults.len() {
             let Some(length) = length_of(&mut plan.faults[index].kind).copied() else {
                 continue;
@@ -153,7 +153,7 @@ impl Lab<'_> {
     }
 
     /// Shortens recorded deliveries.
-    fn shorter_deliveries(&mut self, plan: &mut Plan) {
+    fn shorten_deliveries(&mut self, plan: &mut Plan) {
         for index in 0..steps(plan) {
             for which in 0..3 {
                 let Some(length) = delivery_mut(plan, index, which).copied() else {
@@ -174,7 +174,7 @@ impl Lab<'_> {
     }
 
     /// Shortens unusual leases and patience.
-    fn shorter_server_times(&mut self, plan: &mut Plan) {
+    fn shorten_server_times(&mut self, plan: &mut Plan) {
         let usual = entries(&chat_types::Config::default());
         for (key, value) in entries(&plan.server) {
             let Some(Ok(length)) = value.as_str().map(Span::parse) else {
@@ -193,7 +193,7 @@ impl Lab<'_> {
     }
 
     /// Shortens the two phases.
-    fn shorter_phases(&mut self, plan: &mut Plan) {
+    fn shorten_phases(&mut self, plan: &mut Plan) {
         let last = end(plan) + REST;
         let round = ROUND_MS.map(Span::millis);
         let enough = round.into_iter().find(|length| *length >= last);
@@ -264,9 +264,11 @@ pub(super) fn long_pauses(plan: &Plan, after: Span, least: Span) -> Vec<Span> {
 
 /// The plan with all that follows this moment moved earlier.
 pub(super) fn earlier_from(plan: &Plan, moment: Span, by: Span) -> Plan {
-    let mut sooner = plan.clone();
-    move_to(&mut sooner, &|at| if at >= moment { at - by } else { at });
-    sooner
+    let mut earlier = plan.clone();
+    move_to(&mut earlier, &|at| {
+        if at >= moment { at - by } else { at }
+    });
+    earlier
 }
 
 /// The duration of a fault, or, counted on from the last fault, of a step.

@@ -67,14 +67,14 @@ pub(crate) fn plan() -> Plan {
 }
 
 /// One history. Each record is a millisecond after the previous one.
-pub(super) struct Story {
+pub(super) struct HistoryBuilder {
     judge: Judge,
     pub(super) now: Time,
     calls: u32,
     inboxes: BTreeMap<User, u64>,
 }
 
-impl Story {
+impl HistoryBuilder {
     pub(super) fn new() -> Self {
         Self {
             judge: Judge::live(&plan()),
@@ -86,22 +86,22 @@ impl Story {
 
     /// Ann and Ben are matched.
     pub(super) fn of_a_pair() -> Self {
-        let mut story = Self::new();
-        story.finds(PAIR, ANN, BEN);
-        story.finds(PAIR, BEN, ANN);
-        story
+        let mut history = Self::new();
+        history.finds(PAIR, ANN, BEN);
+        history.finds(PAIR, BEN, ANN);
+        history
     }
 
     /// Ann, Ben and Cat join the lobby: its events 1 to 3.
     pub(super) fn in_the_lobby() -> Self {
-        let mut story = Self::new();
+        let mut history = Self::new();
         for (place, user) in [(1, ANN), (2, BEN), (3, CAT)] {
             for there in [ANN, BEN, CAT].into_iter().take(place) {
                 let change = Presence::Joined;
-                story.sees(there, member(place as u64, user, change));
+                history.sees(there, member(place as u64, user, change));
             }
         }
-        story
+        history
     }
 
     pub(super) fn record(&mut self, user: User, what: What<'_>) {

@@ -3,7 +3,7 @@
 use chat_types::Span;
 
 use super::dice::{Dice, ratio, table, written};
-use super::people;
+use super::users;
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::plan::{Capacity, Client, Plan};
 
@@ -126,7 +126,7 @@ pub(super) fn snapshots(capacity: &mut Capacity, dice: &mut Dice) {
 }
 
 fn capacity(plan: &mut Plan, dice: &mut Dice) {
-    let users = people::arriving(plan);
+    let users = users::arriving(plan);
     let capacity = &mut plan.capacity;
     if dice.one_in(3) {
         let service = dice.pick(&[

@@ -5,7 +5,7 @@ use sim_model::protocol::{Op, Presence, Saw, StickChange};
 
 /// One kind of comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Compared {
+pub(crate) enum Comparison {
     /// A decision on entering or leaving the queue.
     Queue,
     /// A decision on joining a room or registering under a name.
@@ -81,29 +81,29 @@ pub(crate) enum Compared {
 }
 
 /// The number of kinds.
-const KINDS: usize = Compared::Admitted as usize + 1;
+const KINDS: usize = Comparison::Admitted as usize + 1;
 
 /// The counts of all kinds.
 #[derive(Clone, Debug)]
-pub(crate) struct Tally([u64; KINDS]);
+pub(crate) struct ComparisonCounts([u64; KINDS]);
 
-impl Default for Tally {
+impl Default for ComparisonCounts {
     fn default() -> Self {
         Self([0; KINDS])
     }
 }
 
-impl Tally {
-    pub(crate) const fn add(&mut self, kind: Compared) {
+impl ComparisonCounts {
+    pub(crate) const fn add(&mut self, kind: Comparison) {
         self.0[kind as usize] += 1;
     }
 
-    pub(crate) fn of(&self, kinds: &[Compared]) -> u64 {
+    pub(crate) fn of(&self, kinds: &[Comparison]) -> u64 {
         kinds.iter().map(|kind| self.0[*kind as usize]).sum()
     }
 }
 
-impl Compared {
+impl Comparison {
     /// The kind of a decision on a call.
     #[expect(
         clippy::wildcard_enum_match_arm,

@@ -9,20 +9,20 @@ thread_local! {
 }
 
 /// Runs a function that may panic, and returns the panic's message if it does. A hook installed by
-/// [`stay_silent`] prints nothing meanwhile.
+/// [`silence_caught_panics`] prints nothing meanwhile.
 ///
 /// # Errors
 /// The message of the panic.
-pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+pub fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     let before = EXPECTED.replace(true);
     let result = catch_unwind(AssertUnwindSafe(run));
     EXPECTED.set(before);
     result.map_err(|payload| words(payload.as_ref()))
 }
 
-/// Keeps panics that [`caught`] expects from the standard error: the caller reports them, and
+/// Keeps panics that [`catch_panic`] expects from the standard error: the caller reports them, and
 /// shrinking repeats one hundreds of times.
-pub fn stay_silent() {
+pub fn silence_caught_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         if !EXPECTED.get() {
@@ -45,13 +45,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_words() {
-        assert_eq!(caught(|| 7), Ok(7));
+    fn a_caught_panic_returns_its_message() {
+        assert_eq!(catch_panic(|| 7), Ok(7));
         let index = std::hint::black_box(3);
         assert_eq!(
-            caught(|| assert_eq!(index, 4, "no {index}")),
+            catch_panic(|| assert_eq!(index, 4, "no {index}")),
             Err("assertion `left == right` failed: no 3\n  left: 3\n right: 4".to_owned())
         );
-        assert_eq!(caught(|| panic!("plain")), Err::<(), _>("plain".to_owned()));
+        assert_eq!(
+            catch_panic(|| panic!("plain")),
+            Err::<(), _>("plain".to_owned())
+        );
     }
 }

@@ -24,14 +24,14 @@ pub enum Guide {
 
 /// The worst of each configuration, the worst first.
 #[derive(Clone, Debug)]
-pub struct Hunted {
+pub struct WorstSearch {
     /// The searched quantity.
     pub seek: Seek,
     guide: Guide,
     worst: Vec<(Trial, Worst)>,
 }
 
-impl Hunted {
+impl WorstSearch {
     pub(super) const fn new(seek: Seek, guide: Guide) -> Self {
         let worst = Vec::new();
         Self { seek, guide, worst }
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn half_of_the_trials_are_near_the_worst_so_far() {
-        let mut hunted = Hunted::new(Seek::QueueWait, Guide::NearWorst);
+        let mut hunted = WorstSearch::new(Seek::QueueWait, Guide::NearWorst);
         assert!(hunted.round(10, 0, &fresh).iter().all(|t| t.draw == t.seed));
         for (index, figure) in [(3, 50), (4, 90), (5, 70), (6, 0)] {
             hunted.take(&fresh(index), worst(figure));
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn each_configuration_is_held_once_by_its_worst() {
-        let mut hunted = Hunted::new(Seek::QueueWait, Guide::NearWorst);
+        let mut hunted = WorstSearch::new(Seek::QueueWait, Guide::NearWorst);
         hunted.take(&fresh(1), worst(10));
         for (index, figure) in [(2, 30), (3, 5), (4, 30)] {
             let like = Trial {

@@ -7,7 +7,7 @@ use chat_types::{Span, Time};
 use sim_model::protocol::{Room, Shown, User};
 use sim_model::server::Handle;
 
-use super::breaks::Feelings;
+use super::breaks::StressState;
 use super::keys::Keys;
 use super::presence::Presence;
 use super::table::Table;
@@ -15,7 +15,7 @@ use super::{Inbox, Model};
 
 /// One registered participant.
 #[derive(Clone, Debug)]
-pub(super) struct Person {
+pub(super) struct Participant {
     pub(super) handle: Handle,
     /// The address that it registered from. // 5.1
     pub(super) address: u64,
@@ -36,7 +36,7 @@ pub(super) struct Person {
     pub(super) muted: bool,
     pub(super) inbox: Inbox,
     pub(super) keys: Keys,
-    pub(super) feelings: Feelings,
+    pub(super) stress_state: StressState,
     /// Breaks with a key whose answers may not have left yet: the key, and when each may leave.
     pub(super) held: Vec<(u128, Time)>,
     /// The place in the order of entering the line, while in it.
@@ -45,7 +45,7 @@ pub(super) struct Person {
     pub(super) grown: bool,
 }
 
-impl Person {
+impl Participant {
     /// A new participant. // 5.1, 2.4
     pub(super) fn new(
         (handle, address): (Handle, u64),
@@ -69,7 +69,7 @@ impl Person {
             muted: false,
             inbox: Inbox::default(),
             keys: Keys::default(),
-            feelings: Feelings::calm(now),
+            stress_state: StressState::calm(now),
             held: Vec::new(),
             ticket: None,
             grown: false,
@@ -86,35 +86,35 @@ impl Person {
 }
 
 /// Whether either of the two blocked the other. // 11.1
-pub(super) fn either_blocked(people: &Table<Person>, one: User, other: User) -> bool {
+pub(super) fn either_blocked(participants: &Table<Participant>, one: User, other: User) -> bool {
     let blocked = |who: User, whom: User| {
-        let person = people.get(who.0);
-        person.is_some_and(|person| person.blocked.contains(&whom))
+        let participant = participants.get(who.0);
+        participant.is_some_and(|participant| participant.blocked.contains(&whom))
     };
     blocked(one, other) || blocked(other, one)
 }
 
 impl Model {
-    pub(super) fn person(&self, user: User) -> &Person {
-        let person = self.people.get(user.0);
-        person.expect("the participant is registered: it calls, waits, or is a member")
+    pub(super) fn participant(&self, user: User) -> &Participant {
+        let participant = self.participants.get(user.0);
+        participant.expect("the participant is registered: it calls, waits, or is a member")
     }
 
-    pub(super) fn person_mut(&mut self, user: User) -> &mut Person {
-        let person = self.people.get_mut(user.0);
-        person.expect("the participant is registered: it calls, waits, or is a member")
+    pub(super) fn participant_mut(&mut self, user: User) -> &mut Participant {
+        let participant = self.participants.get_mut(user.0);
+        participant.expect("the participant is registered: it calls, waits, or is a member")
     }
 
     /// Whether the participant is registered.
     #[must_use]
     pub fn is_registered(&self, user: User) -> bool {
-        self.people.get(user.0).is_some()
+        self.participants.get(user.0).is_some()
     }
 
     /// The participant's inbox.
     #[must_use]
     pub fn inbox(&self, user: User) -> Option<&Inbox> {
-        Some(&self.people.get(user.0)?.inbox)
+        Some(&self.participants.get(user.0)?.inbox)
     }
 
     /// The `seq` of the last event of the participant's inbox; 0 if it is not registered.
@@ -126,19 +126,21 @@ impl Model {
     /// The display name, and whether the participant chose it.
     #[cfg(test)]
     pub(super) fn display_name(&self, user: User) -> Option<(&str, bool)> {
-        let person = self.people.get(user.0)?;
-        Some((&person.name, person.chosen))
+        let participant = self.participants.get(user.0)?;
+        Some((&participant.name, participant.chosen))
     }
 
     /// Whether either of the two blocked the other. // 11.1
     #[must_use]
     pub fn blocks(&self, one: User, other: User) -> bool {
-        either_blocked(&self.people, one, other)
+        either_blocked(&self.participants, one, other)
     }
 
     /// The participant's live rooms in the order of joining.
     #[must_use]
     pub fn rooms_of(&self, user: User) -> &[Room] {
-        self.people.get(user.0).map_or(&[], |person| &person.live)
+        self.participants
+            .get(user.0)
+            .map_or(&[], |participant| &participant.live)
     }
 }

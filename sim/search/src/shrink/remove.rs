@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use chat_types::config::Matching;
 
+use super::attempts::at_once;
+use super::candidates::{Shrinker, steps};
+use super::compress_time::{earlier_from, long_pauses};
 use super::ddmin::{ddmin, ddmin_by, without_pairs};
-use super::lab::{Lab, steps};
-use super::sooner::{earlier_from, long_pauses};
-use super::ways::at_once;
 use sim_model::plan::{Fault, FaultKind, Plan, ScriptStep, Step, Verb, Victims, Workload};
 
 /// Up to this number of steps, pairs of them are tried, too.
@@ -25,20 +25,20 @@ const OTHER_SEEDS: u64 = 128;
 /// The fractions of a run that may be cut at its beginning, the largest first.
 const EARLY: [(usize, usize); 6] = [(15, 16), (7, 8), (3, 4), (1, 2), (1, 4), (1, 8)];
 
-impl Lab<'_> {
+impl Shrinker<'_> {
     /// Removes all that is not needed.
-    pub(super) fn fewer(&mut self, plan: &mut Plan) {
-        self.fewer_users(plan);
-        self.fewer_faults(plan);
-        self.fewer_steps(plan);
-        self.fewer_users(plan);
-        self.fewer_in_line(plan);
-        self.fewer_faults(plan);
+    pub(super) fn remove_parts(&mut self, plan: &mut Plan) {
+        self.remove_users(plan);
+        self.remove_faults(plan);
+        self.remove_steps(plan);
+        self.remove_users(plan);
+        self.remove_claims(plan);
+        self.remove_faults(plan);
     }
 
     /// Removes a claim that others wait behind. All that follows a long pause then comes a turn
     /// earlier. Otherwise a line of many holders could not be shortened.
-    fn fewer_in_line(&mut self, plan: &mut Plan) {
+    fn remove_claims(&mut self, plan: &mut Plan) {
         let lease = plan.server.stick_lease;
         for index in (0..steps(plan)).rev() {
             let Workload::Steps { steps: all, .. } = &plan.workload else {
@@ -52,11 +52,11 @@ impl Lab<'_> {
             let mut without = all.clone();
             let claimed_at = without.remove(index).at;
             let without = with_steps(plan, without);
-            let sooner = long_pauses(&without, claimed_at, lease)
+            let earlier = long_pauses(&without, claimed_at, lease)
                 .into_iter()
                 .map(|moment| earlier_from(&without, moment, lease))
-                .find(|sooner| self.is_better(sooner));
-            *plan = sooner.unwrap_or_else(|| plan.clone());
+                .find(|earlier| self.check_smaller(earlier));
+            *plan = earlier.unwrap_or_else(|| plan.clone());
         }
     }
 
@@ -69,25 +69,25 @@ impl Lab<'_> {
         if (1..100).contains(&plan.server.boss_alertness) {
             self.attempt(plan, |plan| plan.server.boss_alertness = 100);
         }
-        if hangs_on_dice(plan) && self.other_dice(plan) {
+        if depends_on_random_draws(plan) && self.try_other_seeds(plan) {
             return;
         }
         let Workload::Steps { users, .. } = &plan.workload else {
             return;
         };
         let mut few = plan.clone();
-        self.users_less(&mut few, users.len().div_ceil(8));
+        self.remove_users_at_once(&mut few, users.len().div_ceil(8));
         match &few.workload {
             Workload::Steps { users, .. } if users.len() <= FEW_USERS => *plan = few,
             // A long chain of steps is hard to cut once it has holes.
             Workload::Steps { .. } | Workload::Phases { .. } => {}
         }
-        self.late_start(plan);
+        self.remove_early_steps(plan);
     }
 
     /// Keeps only the last steps and each user's first one, under a seed whose random draws make
     /// them fail. Under the original seed, an event of one in a hundred needs a hundred steps.
-    fn other_dice(&mut self, plan: &mut Plan) -> bool {
+    fn try_other_seeds(&mut self, plan: &mut Plan) -> bool {
         let own = self.seed;
         let Workload::Steps { steps: whole, .. } = &plan.workload else {
             return false;
@@ -99,7 +99,7 @@ impl Lab<'_> {
             let few = only_users(&with_steps(plan, from(whole, cut)), &those);
             for seed in 0..OTHER_SEEDS {
                 self.seed = own.wrapping_add(seed);
-                if self.is_better(&few) {
+                if self.check_smaller(&few) {
                     *plan = few;
                     return true;
                 }
@@ -111,13 +111,13 @@ impl Lab<'_> {
 
     /// Removes early steps except each user's first, which registers it. In a long run most early
     /// steps do not affect its end.
-    fn late_start(&mut self, plan: &mut Plan) {
+    fn remove_early_steps(&mut self, plan: &mut Plan) {
         while let Workload::Steps { steps: written, .. } = &plan.workload {
             let whole = written.clone();
             let cuts = EARLY.iter().map(|(over, under)| whole.len() * over / under);
             let later = cuts
                 .map(|cut| with_steps(plan, from(&whole, cut)))
-                .find(|later| steps(later) < whole.len() && self.is_better(later));
+                .find(|later| steps(later) < whole.len() && self.check_smaller(later));
             match later {
                 Some(later) => *plan = later,
                 None => return,
@@ -125,47 +125,47 @@ impl Lab<'_> {
         }
     }
 
-    fn fewer_users(&mut self, plan: &mut Plan) {
-        self.users_less(plan, 1);
+    fn remove_users(&mut self, plan: &mut Plan) {
+        self.remove_users_at_once(plan, 1);
     }
 
     /// Removes users, at least `least` at once.
-    fn users_less(&mut self, plan: &mut Plan, least: usize) {
+    fn remove_users_at_once(&mut self, plan: &mut Plan, least: usize) {
         let Workload::Steps { users, .. } = &plan.workload else {
             return;
         };
         let all: Vec<u32> = (0..).take(users.len()).collect();
         let whole = plan.clone();
         let kept = ddmin_by(least, &all, &mut |some| {
-            !some.is_empty() && self.is_better(&only_users(&whole, some))
+            !some.is_empty() && self.check_smaller(&only_users(&whole, some))
         });
         if kept.len() < all.len() && !kept.is_empty() {
             *plan = only_users(&whole, &kept);
         }
     }
 
-    fn fewer_faults(&mut self, plan: &mut Plan) {
+    fn remove_faults(&mut self, plan: &mut Plan) {
         let whole = plan.clone();
         let with = |faults: &[Fault]| Plan {
             faults: faults.to_vec(),
             ..whole.clone()
         };
-        let kept = ddmin(&whole.faults, &mut |some| self.is_better(&with(some)));
+        let kept = ddmin(&whole.faults, &mut |some| self.check_smaller(&with(some)));
         *plan = with(&kept);
     }
 
-    pub(super) fn fewer_steps(&mut self, plan: &mut Plan) {
+    pub(super) fn remove_steps(&mut self, plan: &mut Plan) {
         let Workload::Steps { steps, .. } = &plan.workload else {
             return;
         };
         let all = steps.clone();
         let whole = plan.clone();
-        let mut shows = |some: &[ScriptStep]| {
-            !some.is_empty() && self.is_better(&with_steps(&whole, some.to_vec()))
+        let mut still_fails = |some: &[ScriptStep]| {
+            !some.is_empty() && self.check_smaller(&with_steps(&whole, some.to_vec()))
         };
-        let mut kept = ddmin(&all, &mut shows);
+        let mut kept = ddmin(&all, &mut still_fails);
         if kept.len() <= PAIRS {
-            kept = without_pairs(&kept, &mut shows);
+            kept = without_pairs(&kept, &mut still_fails);
         }
         if !kept.is_empty() {
             *plan = with_steps(&whole, kept);
@@ -173,7 +173,7 @@ impl Lab<'_> {
     }
 
     /// Whether any eighth of the steps can be removed.
-    pub(super) fn can_lose_a_part(&mut self, plan: &Plan) -> bool {
+    pub(super) fn can_remove_an_eighth(&mut self, plan: &Plan) -> bool {
         let Workload::Steps { steps: all, .. } = &plan.workload else {
             return false;
         };
@@ -182,13 +182,13 @@ impl Lab<'_> {
             let (before, rest) = all.split_at(from);
             let after = rest.iter().skip(part);
             let without: Vec<ScriptStep> = before.iter().chain(after).cloned().collect();
-            !without.is_empty() && self.shows(&with_steps(plan, without))
+            !without.is_empty() && self.still_fails(&with_steps(plan, without))
         })
     }
 
     /// Whether the smaller plan still fails. If so, reports progress.
-    fn is_better(&mut self, plan: &Plan) -> bool {
-        let better = self.shows(plan);
+    fn check_smaller(&mut self, plan: &Plan) -> bool {
+        let better = self.still_fails(plan);
         if better {
             (self.tell)(self.runs, steps(plan));
         }
@@ -215,7 +215,7 @@ pub(super) fn with_steps(plan: &Plan, steps: Vec<ScriptStep>) -> Plan {
 }
 
 /// Whether the plan depends on the server's random draws.
-fn hangs_on_dice(plan: &Plan) -> bool {
+fn depends_on_random_draws(plan: &Plan) -> bool {
     let Workload::Steps { steps, .. } = &plan.workload else {
         return false;
     };

@@ -15,7 +15,7 @@ use crate::metrics::Metrics;
 use crate::stuck::stuck;
 
 /// The judge of a run, its metrics, and one further observer. None of them changes the run.
-pub struct Jury<'o> {
+pub struct RunJudge<'o> {
     judge: Judge,
     metrics: Metrics,
     also: Option<&'o mut dyn Observer>,
@@ -55,18 +55,18 @@ pub struct SeedOutcome {
     pub timeline: Timeline,
 }
 
-impl<'o> Jury<'o> {
-    /// The jury of a run with the server's records; `also` is a further observer.
+impl<'o> RunJudge<'o> {
+    /// The judge of a run with the server's records; `also` is a further observer.
     pub fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
         Self::by(Judge::new(plan), also)
     }
 
-    /// The jury of a run on a live server, whose journal is unknown.
+    /// The judge of a run on a live server, whose journal is unknown.
     pub fn live(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
         Self::by(Judge::live(plan), also)
     }
 
-    /// The jury of a run on a live server, which began at this instant of the server's clock. The
+    /// The judge of a run on a live server, which began at this instant of the server's clock. The
     /// server's journal follows after the run.
     pub fn with_journal(
         plan: &Plan,
@@ -86,8 +86,8 @@ impl<'o> Jury<'o> {
 
     /// A copy that continues from here, without the other observer.
     #[must_use]
-    pub fn alone(&self) -> Jury<'static> {
-        Jury {
+    pub fn alone(&self) -> RunJudge<'static> {
+        RunJudge {
             judge: self.judge.clone(),
             metrics: self.metrics.clone(),
             also: None,
@@ -122,7 +122,7 @@ impl<'o> Jury<'o> {
     }
 }
 
-impl Observer for Jury<'_> {
+impl Observer for RunJudge<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         self.judge.observe(record);
         self.metrics.observe(record);

@@ -1,13 +1,13 @@
 //! Checks candidates: whether a plan still violates the property.
 
-use crate::caught::caught;
+use crate::panics::catch_panic;
 use crate::runner::RunSeed;
 use sim_model::outcome::{PANIC, Progress, Violation};
 use sim_model::plan::{Plan, Workload};
 
 /// The result of a candidate's run.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct CandidateRun {
     /// The first violation of the property.
     pub(super) violation: Violation,
     /// The trace hash; none if the run panicked.
@@ -18,7 +18,7 @@ pub(super) struct Seen {
 }
 
 /// Checks candidates until the time is up.
-pub(super) struct Lab<'a> {
+pub(super) struct Shrinker<'a> {
     pub(super) run: RunSeed<'a>,
     pub(super) seed: u64,
     /// The property that must be violated.
@@ -32,7 +32,7 @@ pub(super) struct Lab<'a> {
     pub(super) runs: u64,
 }
 
-impl<'a> Lab<'a> {
+impl<'a> Shrinker<'a> {
     pub(super) fn new(
         run: RunSeed<'a>,
         seed: u64,
@@ -52,14 +52,14 @@ impl<'a> Lab<'a> {
     }
 
     /// Runs a plan once, and returns its violation of the property.
-    pub(super) fn look(&mut self, plan: &Plan) -> Option<Seen> {
+    pub(super) fn run_candidate(&mut self, plan: &Plan) -> Option<CandidateRun> {
         self.runs += 1;
         let (run, seed) = (self.run, self.seed);
-        match caught(|| run(plan, seed, &Progress::default(), None)) {
+        match catch_panic(|| run(plan, seed, &Progress::default(), None)) {
             Ok(outcome) => {
                 let is_it = |violation: &Violation| violation.property == self.property;
                 let violation = outcome.violations.into_iter().find(is_it)?;
-                Some(Seen {
+                Some(CandidateRun {
                     violation,
                     trace_hash: Some(outcome.trace_hash),
                     users: outcome.users,
@@ -70,7 +70,7 @@ impl<'a> Lab<'a> {
                 let violation = Violation::of_panic(&words, 0);
                 let cause = &violation.subject.cause;
                 let same = self.panic.get_or_insert_with(|| cause.clone()) == cause;
-                same.then_some(Seen {
+                same.then_some(CandidateRun {
                     violation,
                     trace_hash: None,
                     users: 0,
@@ -82,15 +82,15 @@ impl<'a> Lab<'a> {
     }
 
     /// Whether a candidate still violates the property. Always false once the time is up.
-    pub(super) fn shows(&mut self, plan: &Plan) -> bool {
-        (self.time_left)() && plan.server.check().is_ok() && self.look(plan).is_some()
+    pub(super) fn still_fails(&mut self, plan: &Plan) -> bool {
+        (self.time_left)() && plan.server.check().is_ok() && self.run_candidate(plan).is_some()
     }
 
     /// Changes the plan, and keeps the change if the property is still violated.
     pub(super) fn attempt(&mut self, plan: &mut Plan, change: impl FnOnce(&mut Plan)) -> bool {
         let mut changed = plan.clone();
         change(&mut changed);
-        let better = self.shows(&changed);
+        let better = self.still_fails(&changed);
         if better {
             *plan = changed;
             (self.tell)(self.runs, steps(plan));

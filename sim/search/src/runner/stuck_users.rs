@@ -5,7 +5,7 @@ use sim_model::outcome::RestResult;
 
 /// The stuck users of the seeds so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rest {
+pub(super) struct StuckUsers {
     stuck: u64,
     /// The seed with the largest share of stuck users, and that share; the first of several.
     worst: Option<(u64, Share)>,
@@ -25,7 +25,7 @@ impl Share {
     }
 }
 
-impl Rest {
+impl StuckUsers {
     /// Adds the next seed.
     pub(super) fn add(&mut self, seed: u64, stuck: u64, users: u64) {
         self.stuck += stuck;
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     fn of(seeds: &[(u64, u64)], allowed: Ratio) -> RestResult {
-        let mut rest = Rest::default();
+        let mut rest = StuckUsers::default();
         for (seed, (stuck, users)) in (1..).zip(seeds) {
             rest.add(seed, *stuck, *users);
         }
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn one_stuck_user_is_too_many_unless_the_scenario_allows_it() {
+    fn a_stuck_user_fails_a_run_unless_allowed() {
         assert!(of(&[(0, 10), (0, 0)], Ratio::NEVER).held);
         let broken = of(&[(0, 10), (1, 10), (3, 10), (2, 10)], Ratio::NEVER);
         assert_eq!(

@@ -48,14 +48,14 @@ const fn class(count: u8) -> u8 {
 
 /// The coverage so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct CoverageMap {
     classes: Vec<u8>,
     families: Vec<u32>,
     /// The number of families.
     pub(super) all_families: u32,
 }
 
-impl Known {
+impl CoverageMap {
     pub(super) fn new() -> Self {
         Self {
             classes: vec![0; FACETS],
@@ -117,17 +117,17 @@ impl Known {
 
     /// Parses the bitmap; none if the text is invalid.
     pub(super) fn from_text(text: &str) -> Option<Self> {
-        let mut known = Self::new();
+        let mut coverage = Self::new();
         let mut lines = text.lines();
         let families = lines.next()?.strip_prefix("families ")?;
-        known.all_families = families.parse().ok()?;
+        coverage.all_families = families.parse().ok()?;
         for line in lines {
             let mut words = line.split(' ');
             let place = usize::from_str_radix(words.next()?, 16).ok()?;
-            *known.classes.get_mut(place)? = u8::from_str_radix(words.next()?, 16).ok()?;
-            *known.families.get_mut(place)? = words.next()?.parse().ok()?;
+            *coverage.classes.get_mut(place)? = u8::from_str_radix(words.next()?, 16).ok()?;
+            *coverage.families.get_mut(place)? = words.next()?.parse().ok()?;
         }
-        Some(known)
+        Some(coverage)
     }
 }
 
@@ -136,48 +136,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_facet_is_news_once_in_each_class_of_counts() {
+    fn a_facet_is_new_once_in_each_class_of_counts() {
         let mut counts = Counts::new();
         let facet = Facet(7);
-        let news: Vec<u8> = (0..300)
+        let new_facets: Vec<u8> = (0..300)
             .filter_map(|_| Some(counts.enter(facet)?.class))
             .collect();
-        assert_eq!(news, [1, 2, 4, 8, 16, 32, 64, 128]);
-        let mut known = Known::new();
-        for class in news {
+        assert_eq!(new_facets, [1, 2, 4, 8, 16, 32, 64, 128]);
+        let mut coverage = CoverageMap::new();
+        for class in new_facets {
             let entered = Entered { facet, class };
-            assert!(known.add(entered) && !known.add(entered) && known.has(entered));
+            assert!(coverage.add(entered) && !coverage.add(entered) && coverage.has(entered));
         }
-        assert_eq!(known.facets(), 1);
+        assert_eq!(coverage.facets(), 1);
     }
 
     #[test]
-    fn what_few_families_enter_is_rare() {
-        let mut known = Known::new();
+    fn a_facet_that_few_families_enter_is_rare() {
+        let mut coverage = CoverageMap::new();
         for family in 0..256 {
             let some = [Facet(1), Facet(2)];
-            known.add_family(&some[usize::from(family % 64 != 0)..]);
+            coverage.add_family(&some[usize::from(family % 64 != 0)..]);
         }
-        let rarities = [Facet(2), Facet(1), Facet(3)].map(|facet| known.rarity(facet));
+        let rarities = [Facet(2), Facet(1), Facet(3)].map(|facet| coverage.rarity(facet));
         assert_eq!(rarities, [0, 5, 8]);
     }
 
     #[test]
-    fn a_bitmap_is_read_as_it_is_written() {
-        let mut known = Known::new();
+    fn a_bitmap_reads_back_as_written() {
+        let mut coverage = CoverageMap::new();
         for (place, class) in [(0, 1), (7, 128), (65_535, 2), (7, 4)] {
             let facet = Facet(place);
-            known.add(Entered { facet, class });
-            known.add_family(&[facet]);
+            coverage.add(Entered { facet, class });
+            coverage.add_family(&[facet]);
         }
-        assert_eq!(Known::from_text(&known.to_text()), Some(known));
+        assert_eq!(CoverageMap::from_text(&coverage.to_text()), Some(coverage));
         for text in [
             "",
             "families x",
             "families 1\nzz 01 1",
             "families 1\n10000 01 1",
         ] {
-            assert_eq!(Known::from_text(text), None, "{text}");
+            assert_eq!(CoverageMap::from_text(text), None, "{text}");
         }
     }
 }

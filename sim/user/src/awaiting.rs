@@ -19,10 +19,10 @@ use sim_model::plan::Reads;
 use sim_model::protocol::{Op, ReadBy};
 
 use super::flow::Pace;
-use super::heard::Kind;
 use super::poll::Poll;
 use super::steps::Patience;
-use super::{Doing, VirtualUser};
+use super::unawaited_events::Kind;
+use super::{Activity, VirtualUser};
 
 /// The longest wait of one check.
 const LONGEST_CHECK: Span = Span::secs(20);
@@ -81,7 +81,7 @@ impl VirtualUser {
         if self.pace == Pace::Hurried {
             awaiting.hurry(now);
         }
-        self.doing = Doing::Awaiting(awaiting);
+        self.activity = Activity::Awaiting(awaiting);
     }
 
     /// Whether the wait is over. Otherwise makes sure that the event can arrive.
@@ -98,18 +98,18 @@ impl VirtualUser {
             if self.calls.none_made() {
                 self.run_out(now, &awaiting, o);
             }
-            self.doing = Doing::Settling;
+            self.activity = Activity::Settling;
         } else if self.comes_true(kind) || self.is_moot(kind) {
-            self.doing = Doing::Ready { meant: now };
+            self.activity = Activity::Ready { meant: now };
         } else if now >= awaiting.due_at_last() {
             self.run_out(now, &awaiting, o);
-            self.doing = Doing::Settling;
+            self.activity = Activity::Settling;
         } else {
             if kind == Kind::GRANTED && self.rooms.take_absence() {
                 self.claim_again(now, o);
             }
             self.poll_for_it(now, &mut awaiting, o);
-            self.doing = Doing::Awaiting(awaiting);
+            self.activity = Activity::Awaiting(awaiting);
             return false;
         }
         true
@@ -118,7 +118,7 @@ impl VirtualUser {
     /// Whether the event has arrived. A grant can also arrive as the answer to the claim.
     fn comes_true(&mut self, kind: Kind) -> bool {
         let holds = kind == Kind::GRANTED && self.rooms.take_holding();
-        self.heard.consume(kind) || holds
+        self.unawaited.consume(kind) || holds
     }
 
     /// Handles a wait that timed out.
@@ -146,7 +146,7 @@ impl VirtualUser {
     }
 
     fn poll_for_it(&mut self, now: Time, awaiting: &mut Awaiting, o: &mut impl Observer) {
-        if self.link.is_up() || self.manner.reads == Reads::ByStream {
+        if self.stream.is_up() || self.manner.reads == Reads::ByStream {
             awaiting.poll.stop();
             return;
         }

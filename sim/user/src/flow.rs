@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_choose_from_is_passed_over() {
+    fn an_empty_choice_is_skipped() {
         let flow = vec![
             Step::Choose(vec![].into()),
             call(Verb::Undo(Grant::Unnamed)),

@@ -9,7 +9,7 @@ use sim_model::protocol::{CallId, Room, User};
 
 use crate::flow::Pace;
 use crate::steps::Patience;
-use crate::{Doing, Script, VirtualUser};
+use crate::{Activity, Script, VirtualUser};
 
 impl VirtualUser {
     /// Performs a step by hand now, whatever else is in flight: a call, without the arguments to
@@ -58,18 +58,18 @@ impl VirtualUser {
     /// Whether the user has drained its inbox, or is disconnected permanently.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        match self.doing {
-            Doing::Drained => self.calls.is_empty(),
-            Doing::Vanished => true,
-            Doing::Idle
-            | Doing::Ready { .. }
-            | Doing::Thinking { .. }
-            | Doing::Calling { .. }
-            | Doing::Awaiting(_)
-            | Doing::Away { .. }
-            | Doing::Settling
-            | Doing::Finished
-            | Doing::Draining(_) => false,
+        match self.activity {
+            Activity::Drained => self.calls.is_empty(),
+            Activity::Vanished => true,
+            Activity::Idle
+            | Activity::Ready { .. }
+            | Activity::Thinking { .. }
+            | Activity::Calling { .. }
+            | Activity::Awaiting(_)
+            | Activity::Away { .. }
+            | Activity::Settling
+            | Activity::Finished
+            | Activity::Draining(_) => false,
         }
     }
 

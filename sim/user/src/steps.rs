@@ -10,7 +10,9 @@ use sim_model::protocol::{AtHand, CallId, Op, ReadBy, Room, User};
 
 use super::calls::{Call, Stage};
 use super::flow::Pace;
-use super::{Action, Checks, Credential, Doing, Keys, Script, VirtualUser, letters, say};
+use super::{
+    Action, Activity, Checks, Credential, Keys, Script, VirtualUser, texts, unicode_texts,
+};
 
 /// The largest number of calls that a client has in flight. At this number, even a client that does
 /// not wait for answers waits for the latest one.
@@ -38,7 +40,7 @@ impl VirtualUser {
     /// Takes the next step of the flow, intended by the plan at `meant`.
     pub(super) fn take_step(&mut self, now: Time, meant: Time, o: &mut impl Observer) {
         let Some(step) = self.cursor.next(self.pace, &mut self.draw) else {
-            self.doing = Doing::Settling;
+            self.activity = Activity::Settling;
             return;
         };
         if self.happens_to_forget() {
@@ -54,7 +56,7 @@ impl VirtualUser {
             Step::Think(length) => {
                 let length = Span(length.draw(&mut self.draw));
                 if self.pace == Pace::AsWritten && length > Span::ZERO {
-                    self.doing = Doing::Thinking {
+                    self.activity = Activity::Thinking {
                         until: now + length,
                     };
                 }
@@ -81,7 +83,7 @@ impl VirtualUser {
         if !registered && !verb.kind().registers() {
             // Without a handle nothing is left to do.
             self.left_out += 1;
-            self.doing = Doing::Settling;
+            self.activity = Activity::Settling;
             return;
         }
         let Some(op) = self.op(verb) else {
@@ -97,7 +99,7 @@ impl VirtualUser {
             && self.calls.len() < MOST_IN_FLIGHT
             && self.draw.chance(self.habits.parallel);
         if !goes_on {
-            self.doing = Doing::Calling { call };
+            self.activity = Activity::Calling { call };
         }
     }
 
@@ -253,7 +255,7 @@ impl VirtualUser {
                 excuse: excuse.clone(),
             },
             Verb::Mood => Op::Mood,
-            Verb::Plain(plain) => plain.op(&mut Here {
+            Verb::Plain(plain) => plain.op(&mut UserArguments {
                 room: None,
                 user: self,
             })?,
@@ -323,26 +325,26 @@ impl VirtualUser {
             Text::Length(lengths) => {
                 let length = usize::try_from(lengths.draw(&mut self.draw));
                 self.texts += 1;
-                say::text(self.agent, self.texts, length.unwrap_or(usize::MAX))
+                texts::text(self.agent, self.texts, length.unwrap_or(usize::MAX))
             }
             Text::Letters(alphabet, lengths) => {
                 let length = usize::try_from(lengths.draw(&mut self.draw));
                 self.texts += 1;
                 let text = (self.agent, self.texts, length.unwrap_or(usize::MAX));
-                letters::text(*alphabet, text)
+                unicode_texts::text(*alphabet, text)
             }
         }
     }
 }
 
 /// The user's state for building an operation.
-struct Here<'u> {
+struct UserArguments<'u> {
     user: &'u mut VirtualUser,
     /// The room named in the call.
     room: Option<Room>,
 }
 
-impl AtHand for Here<'_> {
+impl AtHand for UserArguments<'_> {
     fn room(&mut self) -> Option<Option<Room>> {
         self.room = self.user.room();
         Some(self.room)

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_have_the_length_asked_for_in_characters() {
+    fn unicode_texts_have_the_requested_length() {
         for alphabet in [Alphabet::Words, Alphabet::Unicode] {
             for length in [0, 1, 4, 5, 40, 200, 201, 2_000] {
                 let said = text(alphabet, (Agent(12), 3, length));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_call_says_the_same_and_others_do_not() {
+    fn one_call_gives_one_text() {
         let of = |count| text(Alphabet::Unicode, (Agent(1), count, 60));
         assert_eq!(of(1), of(1));
         assert_ne!(of(1)[4..], of(2)[4..]);

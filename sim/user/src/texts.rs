@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_have_the_length_asked_for() {
+    fn texts_have_the_requested_length() {
         for length in [0, 1, 5, 40, 399, 400, 401, 511, 512, 513, 2_000] {
             let said = text(Agent(u32::MAX), u32::MAX, length);
             assert_eq!(said.chars().count(), length);
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_begin_with_a_tag_of_their_own() {
+    fn texts_begin_with_a_unique_tag() {
         assert!(text(Agent(12), 0, 40).starts_with("12.0 so we went"));
         assert!(text(Agent(0), 107, 40).starts_with("0.107 so we"));
         assert!(text(Agent(12), 0, 600).starts_with("12.0 so we went"));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_stay_short_enough() {
+    fn replacement_names_stay_within_the_limit() {
         assert_eq!(&*other_name("Ann", 2), "Ann-2");
         let long = other_name(&"é".repeat(64), 10);
         assert_eq!((long.chars().count(), long.ends_with("é-10")), (64, true));

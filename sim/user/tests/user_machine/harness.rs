@@ -181,13 +181,13 @@ pub(crate) fn gap(from: u64, to: u64) -> Saw<'static> {
 
 /// A user, a clock, and a transcript. Lines begin with the milliseconds. Lines with `>` are
 /// requests to the world, the others are records.
-pub(crate) struct Desk {
+pub(crate) struct Harness {
     pub(crate) user: VirtualUser,
     pub(crate) now: Time,
     pub(crate) log: Log,
 }
 
-impl Desk {
+impl Harness {
     pub(crate) fn new(persona: Persona) -> Self {
         Self::with_seed(Script::Flow(Arc::new(persona)), 1)
     }
@@ -203,14 +203,19 @@ impl Desk {
 
     /// A user whose first call was answered.
     pub(crate) fn registered(persona: Persona, outcome: Outcome) -> Self {
-        let mut desk = Self::new(persona);
-        desk.start();
-        desk.answer(0, 0, &outcome);
-        if desk.log.lines.iter().any(|line| line.contains("> open 1")) {
-            desk.opened(1);
+        let mut harness = Self::new(persona);
+        harness.start();
+        harness.answer(0, 0, &outcome);
+        if harness
+            .log
+            .lines
+            .iter()
+            .any(|line| line.contains("> open 1"))
+        {
+            harness.opened(1);
         }
-        desk.take();
-        desk
+        harness.take();
+        harness
     }
 
     /// The lines since the last call.

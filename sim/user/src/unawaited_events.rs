@@ -31,13 +31,13 @@ impl Kind {
 
 /// The number of events of each type that no `await` has consumed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Heard([u16; EVENTS.len()]);
+pub(super) struct UnawaitedEvents([u16; EVENTS.len()]);
 
-impl Heard {
+impl UnawaitedEvents {
     /// Counts an event that `me` receives for the first time. Events that a client caused itself
     /// are not counted: its own joining and leaving, its claims and its releases. Matches and
     /// grants are counted by `Rooms`, which knows whether an answer announced them already.
-    pub(super) fn hear(&mut self, saw: &Saw<'_>, me: User) {
+    pub(super) fn count(&mut self, saw: &Saw<'_>, me: User) {
         match saw {
             Saw::Found { .. } => {}
             Saw::Member { user, .. } if *user == me => {}
@@ -193,11 +193,13 @@ mod tests {
     }
 
     #[test]
-    fn what_one_did_oneself_is_no_news() {
+    fn events_that_a_client_caused_are_not_counted() {
         let counted = |me| {
-            let mut heard = Heard::default();
-            one_of_each().iter().for_each(|saw| heard.hear(saw, me));
-            heard.0.iter().map(|n| usize::from(*n)).sum::<usize>()
+            let mut unawaited = UnawaitedEvents::default();
+            one_of_each()
+                .iter()
+                .for_each(|saw| unawaited.count(saw, me));
+            unawaited.0.iter().map(|n| usize::from(*n)).sum::<usize>()
         };
         // `Rooms` counts matches and grants.
         assert_eq!(counted(User(9)), EVENTS.len() - 2);
@@ -206,11 +208,11 @@ mod tests {
     }
 
     #[test]
-    fn each_is_consumed_once() {
-        let mut heard = Heard::default();
-        heard.add(Kind::FOUND);
-        heard.add(Kind::FOUND);
-        assert!(heard.consume(Kind::FOUND) && heard.consume(Kind::FOUND));
-        assert!(!heard.consume(Kind::FOUND));
+    fn each_event_is_consumed_once() {
+        let mut unawaited = UnawaitedEvents::default();
+        unawaited.add(Kind::FOUND);
+        unawaited.add(Kind::FOUND);
+        assert!(unawaited.consume(Kind::FOUND) && unawaited.consume(Kind::FOUND));
+        assert!(!unawaited.consume(Kind::FOUND));
     }
 }

@@ -11,7 +11,7 @@ use sim_model::protocol::{
 };
 use sim_user::{Action, Script};
 
-use crate::desk::*;
+use crate::harness::*;
 
 /// An input to a user. Numbers select among the possible ones.
 #[derive(Clone, Debug)]
@@ -165,19 +165,23 @@ fn saw(what: u8, seq: u64) -> Saw<'static> {
     }
 }
 
-fn apply(desk: &mut Desk, input: &Input) {
-    let stream = |desk: &Desk, back: u32| {
-        let opens = desk.log.actions.iter();
+fn apply(harness: &mut Harness, input: &Input) {
+    let stream = |harness: &Harness, back: u32| {
+        let opens = harness.log.actions.iter();
         let opens = opens.filter(|action| matches!(action, Action::OpenStream { .. }));
         (u32::try_from(opens.count()).unwrap()).saturating_sub(back)
     };
     match *input {
-        Input::Start => desk.start(),
+        Input::Start => harness.start(),
         Input::Answer { which, how, room } => {
-            let requests = desk.log.actions.iter().filter_map(|action| match action {
-                Action::Request { call, attempt, .. } => Some((call.0, *attempt)),
-                _ => None,
-            });
+            let requests = harness
+                .log
+                .actions
+                .iter()
+                .filter_map(|action| match action {
+                    Action::Request { call, attempt, .. } => Some((call.0, *attempt)),
+                    _ => None,
+                });
             // Mostly a recent request, but any may be answered, and answered again.
             let requests: Vec<(u32, u32)> = requests.collect();
             let recent = &requests[requests.len().saturating_sub(5)..];
@@ -188,28 +192,28 @@ fn apply(desk: &mut Desk, input: &Input) {
             };
             if !from.is_empty() {
                 let (call, attempt) = from[which % from.len()];
-                desk.answer(call, attempt, &outcome(how, room));
+                harness.answer(call, attempt, &outcome(how, room));
             }
         }
         Input::Event { seq, what, path } => {
             if path {
-                desk.streamed(seq, &saw(what, seq));
+                harness.streamed(seq, &saw(what, seq));
             } else {
-                desk.checked(seq, &saw(what, seq));
+                harness.checked(seq, &saw(what, seq));
             }
         }
         Input::Opened { back } => {
-            let stream = stream(desk, back);
-            desk.opened(stream);
+            let stream = stream(harness, back);
+            harness.opened(stream);
         }
         Input::Closed { back, how } => {
-            let stream = stream(desk, back);
+            let stream = stream(harness, back);
             let code = match how {
                 0 => Some("unknown_handle"),
                 1 => Some("rate_limited"),
                 _ => None,
             };
-            desk.closed(stream, code);
+            harness.closed(stream, code);
         }
         Input::Manual { step } => {
             let step = match step {
@@ -220,29 +224,29 @@ fn apply(desk: &mut Desk, input: &Input) {
                 4 => Step::Call(Verb::Plain(Plain::Block)),
                 _ => send("by hand"),
             };
-            desk.manual(&step);
+            harness.manual(&step);
         }
         Input::Wait { ms } => {
-            let end = desk.now.0 / 1_000 + ms;
-            desk.until(end);
+            let end = harness.now.0 / 1_000 + ms;
+            harness.until(end);
         }
         Input::Suspend { ms } => {
-            let until = desk.now + Span::millis(ms);
-            desk.input(|user, now, _| user.suspend(now, until));
+            let until = harness.now + Span::millis(ms);
+            harness.input(|user, now, _| user.suspend(now, until));
         }
-        Input::Drain => desk.drain(),
+        Input::Drain => harness.drain(),
     }
 }
 
 /// From here on the world behaves: it answers every request once.
-fn settle(desk: &mut Desk) {
-    let mut handled = desk.log.actions.len();
-    desk.drain();
+fn settle(harness: &mut Harness) {
+    let mut handled = harness.log.actions.len();
+    harness.drain();
     for _ in 0..4_000 {
-        if desk.user.is_done() {
+        if harness.user.is_done() {
             return;
         }
-        if let Some(action) = desk.log.actions.get(handled).cloned() {
+        if let Some(action) = harness.log.actions.get(handled).cloned() {
             handled += 1;
             match action {
                 Action::Request {
@@ -254,31 +258,31 @@ fn settle(desk: &mut Desk) {
                         "check" => {
                             // All missing events are delivered.
                             for seq in 1..30 {
-                                desk.checked(seq, &message());
+                                harness.checked(seq, &message());
                             }
                             read(29)
                         }
                         _ => Ok(Answer::Done),
                     };
-                    desk.answer(call.0, attempt, &outcome);
+                    harness.answer(call.0, attempt, &outcome);
                 }
-                Action::OpenStream { stream, .. } => desk.opened(stream),
+                Action::OpenStream { stream, .. } => harness.opened(stream),
                 Action::Cancel { .. } | Action::CloseStream { .. } | Action::DropAll { .. } => {}
             }
-        } else if let Some(due) = desk.user.poll_timeout() {
-            desk.until(due.0.div_ceil(1_000));
+        } else if let Some(due) = harness.user.poll_timeout() {
+            harness.until(due.0.div_ceil(1_000));
         } else {
-            panic!("not done, and nothing to wait for: {:#?}", desk.user);
+            panic!("not done, and nothing to wait for: {:#?}", harness.user);
         }
     }
-    panic!("never done: {:#?}", desk.user);
+    panic!("never done: {:#?}", harness.user);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn every_call_comes_to_one_end(
+    fn every_call_ends_once(
         seed in any::<u64>(),
         habits in proptest::array::uniform5(0u8..3),
         (stream, by_hand) in (any::<bool>(), 0u8..5),
@@ -288,35 +292,35 @@ proptest! {
             if by_hand == 0 { Script::Manual { stream } } else { Script::Flow(Arc::new(persona(habits, stream))) }
         };
         let run = |seed| {
-            let mut desk = Desk::with_seed(script(), seed);
-            desk.start();
+            let mut harness = Harness::with_seed(script(), seed);
+            harness.start();
             for input in &inputs {
-                apply(&mut desk, input);
+                apply(&mut harness, input);
             }
-            settle(&mut desk);
-            desk
+            settle(&mut harness);
+            harness
         };
-        let mut desk = run(seed);
+        let mut harness = run(seed);
         // The log itself fails if a call ends twice, or is answered again before its end.
-        prop_assert_eq!(&desk.log.open, &[]);
-        let lines = desk.take();
+        prop_assert_eq!(&harness.log.open, &[]);
+        let lines = harness.take();
         let ends = lines.iter().filter(|line| line.ends_with(" vanished") || line.ends_with(" finished"));
         prop_assert_eq!(ends.count(), 1, "{:#?}", lines);
         prop_assert_eq!(lines, run(seed).take(), "the same seed and inputs");
     }
 
     #[test]
-    fn timers_alone_bring_every_flow_to_its_end(
+    fn every_flow_ends_by_timers_alone(
         seed in any::<u64>(),
         habits in proptest::array::uniform5(0u8..3),
     ) {
-        let mut desk = Desk::with_seed(Script::Flow(Arc::new(persona(habits, true))), seed);
-        desk.start();
-        desk.answer(0, 0, &matched(1));
-        desk.until(3_600_000);
-        prop_assert_eq!(&desk.log.open, &[]);
-        let lines = desk.take();
+        let mut harness = Harness::with_seed(Script::Flow(Arc::new(persona(habits, true))), seed);
+        harness.start();
+        harness.answer(0, 0, &matched(1));
+        harness.until(3_600_000);
+        prop_assert_eq!(&harness.log.open, &[]);
+        let lines = harness.take();
         prop_assert!(lines.iter().any(|line| line.ends_with(" vanished") || line.ends_with(" finished")));
-        prop_assert!(desk.now == Time(3_600_000_000));
+        prop_assert!(harness.now == Time(3_600_000_000));
     }
 }

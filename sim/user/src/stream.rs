@@ -20,7 +20,7 @@ enum State {
 
 /// The state of a stream before it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Was {
+pub(super) enum StreamBefore {
     /// There was none.
     Closed,
     /// Opening.
@@ -31,7 +31,7 @@ pub(super) enum Was {
 
 /// The meaning of a message that a stream is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Opened {
+pub(super) enum OpenedStream {
     /// None: it belongs to an earlier opening.
     No,
     /// The client has a stream.
@@ -43,7 +43,7 @@ pub(super) enum Opened {
 /// One client's stream. Each opening has its own number (its generation), by which messages about
 /// earlier ones are recognised.
 #[derive(Clone, Debug)]
-pub(super) struct Link {
+pub(super) struct EventStream {
     state: State,
     generation: u32,
     /// The number of failures since it was last open.
@@ -53,7 +53,7 @@ pub(super) struct Link {
     first: Option<(u32, Time)>,
 }
 
-impl Default for Link {
+impl Default for EventStream {
     fn default() -> Self {
         Self {
             state: State::Closed,
@@ -65,7 +65,7 @@ impl Default for Link {
     }
 }
 
-impl Link {
+impl EventStream {
     /// The next instant at which it needs attention.
     pub(super) fn due(&self) -> Time {
         let first = self.first.map_or(Time::MAX, |(_, until)| until);
@@ -130,16 +130,16 @@ impl Link {
     }
 
     /// Handles the message that an opening succeeded.
-    pub(super) fn opened(&mut self, stream: u32) -> Opened {
+    pub(super) fn opened(&mut self, stream: u32) -> OpenedStream {
         if self.state != State::Opening || stream != self.generation {
-            return Opened::No;
+            return OpenedStream::No;
         }
         self.state = State::Open;
         self.failures = 0;
         self.due = Time::MAX;
         match self.first {
-            None => Opened::First,
-            Some(_) => Opened::Second,
+            None => OpenedStream::First,
+            Some(_) => OpenedStream::Second,
         }
     }
 
@@ -150,17 +150,17 @@ impl Link {
         stream: u32,
         client: &Client,
         retry_after: Option<Span>,
-    ) -> Was {
+    ) -> StreamBefore {
         if self.first() == Some(stream) {
             self.first = None;
-            return Was::Closed;
+            return StreamBefore::Closed;
         }
         if stream != self.generation {
-            return Was::Closed;
+            return StreamBefore::Closed;
         }
         self.first = None;
         let was = self.was();
-        if was != Was::Closed {
+        if was != StreamBefore::Closed {
             let after = retry_after.unwrap_or(pause(client, self.failures));
             // A server that asks for no pause still gets a short one.
             self.due = now + after.max(Span::millis(1));
@@ -180,7 +180,7 @@ impl Link {
     }
 
     /// Closes the stream, and needs none.
-    pub(super) fn close(&mut self) -> Was {
+    pub(super) fn close(&mut self) -> StreamBefore {
         let was = self.was();
         let generation = self.generation;
         *self = Self {
@@ -197,11 +197,11 @@ impl Link {
         }
     }
 
-    fn was(&self) -> Was {
+    fn was(&self) -> StreamBefore {
         match self.state {
-            State::Open => Was::Open,
-            State::Opening => Was::Opening,
-            State::Closed | State::Broken => Was::Closed,
+            State::Open => StreamBefore::Open,
+            State::Opening => StreamBefore::Opening,
+            State::Closed | State::Broken => StreamBefore::Closed,
         }
     }
 }
@@ -218,34 +218,43 @@ mod tests {
     };
 
     #[test]
-    fn it_backs_off_until_it_opens() {
-        let (mut link, mut now, mut pauses) = (Link::default(), Time(0), Vec::new());
+    fn a_stream_backs_off_until_it_opens() {
+        let (mut stream, mut now, mut pauses) = (EventStream::default(), Time(0), Vec::new());
         for _ in 0..6 {
-            let stream = link.open(now, &CLIENT);
-            assert_eq!(link.broke(now, stream, &CLIENT, None), Was::Opening);
-            pauses.push(link.due().since(now).as_millis());
-            now = link.due();
+            let number = stream.open(now, &CLIENT);
+            assert_eq!(
+                stream.broke(now, number, &CLIENT, None),
+                StreamBefore::Opening
+            );
+            pauses.push(stream.due().since(now).as_millis());
+            now = stream.due();
         }
         assert_eq!(pauses, [500, 1_000, 2_000, 4_000, 8_000, 8_000]);
-        let stream = link.open(now, &CLIENT);
-        assert!(!link.is_up() && link.opened(stream) == Opened::First && link.is_up());
-        assert_eq!(link.broke(now, stream, &CLIENT, None), Was::Open);
-        assert_eq!(link.due(), now + Span::millis(500));
+        let number = stream.open(now, &CLIENT);
+        assert!(!stream.is_up() && stream.opened(number) == OpenedStream::First && stream.is_up());
+        assert_eq!(stream.broke(now, number, &CLIENT, None), StreamBefore::Open);
+        assert_eq!(stream.due(), now + Span::millis(500));
     }
 
     #[test]
-    fn word_of_an_earlier_opening_is_passed_over() {
-        let mut link = Link::default();
-        let first = link.open(Time(0), &CLIENT);
-        assert_eq!(link.give_up_opening(Time(1)), None);
-        assert_eq!(link.give_up_opening(Time(500_000)), Some(first));
-        let second = link.open(Time(500_000), &CLIENT);
-        assert!(link.opened(first) == Opened::No);
-        assert_eq!(link.broke(Time(1), first, &CLIENT, None), Was::Closed);
-        assert!(link.opened(second) == Opened::First && link.opened(second) == Opened::No);
-        assert_eq!(link.close(), Was::Open);
-        assert!(link.opened(second) == Opened::No);
-        assert_eq!(link.due(), Time::MAX);
-        assert!(link.open(Time(9), &CLIENT) > second);
+    fn a_message_of_an_earlier_opening_is_ignored() {
+        let mut stream = EventStream::default();
+        let first = stream.open(Time(0), &CLIENT);
+        assert_eq!(stream.give_up_opening(Time(1)), None);
+        assert_eq!(stream.give_up_opening(Time(500_000)), Some(first));
+        let second = stream.open(Time(500_000), &CLIENT);
+        assert!(stream.opened(first) == OpenedStream::No);
+        assert_eq!(
+            stream.broke(Time(1), first, &CLIENT, None),
+            StreamBefore::Closed
+        );
+        assert!(
+            stream.opened(second) == OpenedStream::First
+                && stream.opened(second) == OpenedStream::No
+        );
+        assert_eq!(stream.close(), StreamBefore::Open);
+        assert!(stream.opened(second) == OpenedStream::No);
+        assert_eq!(stream.due(), Time::MAX);
+        assert!(stream.open(Time(9), &CLIENT) > second);
     }
 }

@@ -99,12 +99,12 @@ pub fn shrink_one() -> Shrunk {
 const PLANTED: &str = "planted";
 
 /// Finds a second message in a room, and forwards everything.
-struct Lookout<'o> {
+struct PlantedViolation<'o> {
     found: bool,
     also: Option<&'o mut dyn Observer>,
 }
 
-impl Observer for Lookout<'_> {
+impl Observer for PlantedViolation<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         self.found |= matches!(&record.what, What::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
             if op.verb() == "send");
@@ -126,12 +126,12 @@ fn run_and_judge(
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
 ) -> SeedOutcome {
-    let mut lookout = Lookout {
+    let mut planted = PlantedViolation {
         found: false,
         also: also.map(|observer| observer as &mut dyn Observer),
     };
-    let mut outcome = run_seed(plan, seed, progress, Some(&mut lookout));
-    if lookout.found {
+    let mut outcome = run_seed(plan, seed, progress, Some(&mut planted));
+    if planted.found {
         outcome.violations.push(Violation {
             property: PLANTED.to_owned(),
             at: Span(0),

@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_are_read_as_what_was_said() {
+    fn escaped_text_is_unescaped() {
         assert_eq!(said("a\\u{200b}b\\u{e0041}"), "a\u{200b}b\u{e0041}");
         for plain in ["", "plain", "\\u{", "\\u{x}", "\\u{110000}", "a\\u{20"] {
             assert_eq!(said(plain), plain);
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_says_who_where_and_what() {
+    fn a_message_has_its_sender_room_and_text() {
         let event = read(&json!({
             "seq": 9, "type": "message.received", "timestamp": "2026-01-01T00:00:00.000Z",
             "room_id": "room_3", "room_seq": 4, "message_id": "msg_3_4", "message": "a\nb",
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_read_as_itself() {
+    fn every_kind_of_event_is_parsed() {
         let who = json!({ "user_id": "user_1" });
         for kind in sim_model::names::EVENTS {
             let event = json!({
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_says_what_each_room_lost() {
+    fn a_gap_lists_the_losses_of_each_room() {
         let gap = json!({
             "seq": 6, "type": "gap", "from_seq": 4, "to_seq": 6, "lost": 3, "rooms_omitted": false,
             "rooms": [
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_a_gap_and_what_has_no_place_is_nothing() {
+    fn an_unknown_event_is_read_as_a_gap() {
         let odd = read(&json!({ "seq": 3, "type": "tea.served", "room_id": "room_1" })).unwrap();
         assert_eq!(odd.saw().kind(), "gap");
         assert_eq!(

@@ -304,7 +304,7 @@ thresholds:
 ";
 
     #[test]
-    fn what_is_of_the_simulator_is_left_out_and_named() {
+    fn simulator_keys_are_removed_and_listed() {
         let plan = plan(TWO);
         assert_eq!(needed_faults(&plan), ["crash"]);
         let prepared = prepare(&plan, &options("1"), &Capabilities::unknown());
@@ -346,7 +346,7 @@ thresholds:
     }
 
     #[test]
-    fn personas_that_need_what_is_not_there_do_not_come() {
+    fn personas_that_need_a_missing_tool_are_removed() {
         let tools = Capabilities::these(["enter_queue", "send_message", "check", "login"]);
         let prepared = prepare(&plan(TWO), &options("1"), &tools);
         assert_eq!(prepared.left_out, ["idler"]);

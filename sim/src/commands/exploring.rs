@@ -16,7 +16,9 @@ use crate::output;
 use sim_model::outcome::{Progress, Trial};
 use sim_model::plan::Plan;
 use sim_report::trace::TraceWriter;
-use sim_report::{Detail, Exploring, Kept, View, exploration, exploration_json, exploring_line};
+use sim_report::{
+    Detail, ExplorationReport, Kept, View, exploration, exploration_json, exploring_line,
+};
 use sim_scenario::to_yaml;
 use sim_search::explore::{
     Corpus, Exploration, ExploreOptions, Failure, Guide, Listener, OnFailure, blank, explore,
@@ -59,7 +61,11 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
     let mut what = asked(arguments, &plans, console.cores, guided);
     what.also_judge = console.also_judge;
     let began = (console.clock)();
-    let found = explore(&what, console.run, &mut Ear::new(arguments, &what, console));
+    let found = explore(
+        &what,
+        console.run,
+        &mut ProgressListener::new(arguments, &what, console),
+    );
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
     if let (Some(folder), Some(corpus)) = (&arguments.corpus, &found.guided)
@@ -80,7 +86,7 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
         files.push(FLOWS.to_owned());
     }
     let result = found.result(&what);
-    let run = Exploring {
+    let run = ExplorationReport {
         files: &files,
         found: &result,
         kept: &kept,
@@ -215,7 +221,7 @@ fn trace(
 }
 
 /// Prints the page, writes the JSON, and returns the exit code.
-fn tell(arguments: &ExploreArgs, run: &Exploring<'_>, console: &mut Console<'_>) -> u8 {
+fn tell(arguments: &ExploreArgs, run: &ExplorationReport<'_>, console: &mut Console<'_>) -> u8 {
     let view = View {
         detail: match (arguments.quiet, arguments.verbose) {
             (true, _) => Detail::Quiet,
@@ -255,7 +261,7 @@ fn cannot_write(path: &Path, problem: &std::io::Error, console: &mut Console<'_>
 }
 
 /// Receives the progress of the exploration, and ends it when the time is up.
-struct Ear<'a, 'c> {
+struct ProgressListener<'a, 'c> {
     arguments: &'a ExploreArgs,
     what: &'a ExploreOptions<'a>,
     console: &'a mut Console<'c>,
@@ -264,7 +270,7 @@ struct Ear<'a, 'c> {
     saved: Duration,
 }
 
-impl<'a, 'c> Ear<'a, 'c> {
+impl<'a, 'c> ProgressListener<'a, 'c> {
     fn new(
         arguments: &'a ExploreArgs,
         what: &'a ExploreOptions<'a>,
@@ -282,7 +288,7 @@ impl<'a, 'c> Ear<'a, 'c> {
     }
 }
 
-impl Listener for Ear<'_, '_> {
+impl Listener for ProgressListener<'_, '_> {
     fn tried(&mut self, trial: &Trial) {
         if self.arguments.verbose {
             let name = &self.what.plans[trial.scenario].name;

@@ -35,9 +35,9 @@ fn plan(name: &str) -> Plan {
 }
 
 /// Continues until this number of trials.
-struct Until(u64);
+struct StopAfter(u64);
 
-impl Listener for Until {
+impl Listener for StopAfter {
     fn tried(&mut self, _: &Trial) {}
 
     fn tick(&mut self, so_far: &Exploration) -> ControlFlow<()> {
@@ -253,7 +253,7 @@ fn the_core_as_it_is_holds_and_the_number_of_threads_changes_nothing() {
         explore(
             &explored(&plans, 150, jobs),
             &run_seed,
-            &mut Until(u64::MAX),
+            &mut StopAfter(u64::MAX),
         )
     };
     let (one, many) = (with(1), with(5));
@@ -304,7 +304,7 @@ fn broken(
 #[test]
 fn failures_are_told_once_for_each_property_and_cause() {
     let plans = [plan("churn"), plan("partition")];
-    let found = explore(&explored(&plans, 40, 3), &broken, &mut Until(u64::MAX));
+    let found = explore(&explored(&plans, 40, 3), &broken, &mut StopAfter(u64::MAX));
     let told: Vec<_> = found
         .failures
         .iter()
@@ -340,21 +340,27 @@ fn the_first_failure_is_the_one_of_the_lowest_seed() {
             on_failure: OnFailure::Stop,
             ..explored(&plans, 40, jobs)
         };
-        let found = explore(&what, &broken, &mut Until(u64::MAX));
+        let found = explore(&what, &broken, &mut StopAfter(u64::MAX));
         assert_eq!((found.tried, found.failures.count()), (9, 1));
     }
     let what = ExploreOptions {
         first: 30,
         ..explored(&plans[..1], 1, 1)
     };
-    let found = explore(&what, &broken, &mut Until(u64::MAX));
+    let found = explore(&what, &broken, &mut StopAfter(u64::MAX));
     assert_eq!(found.exit_code(), 3);
 }
 
 #[test]
 fn when_time_is_up_what_was_taken_is_what_any_machine_would_have_taken() {
     let plans = [plan("churn")];
-    let until = |jobs| explore(&explored(&plans, 1_000, jobs), &run_seed, &mut Until(37));
+    let until = |jobs| {
+        explore(
+            &explored(&plans, 1_000, jobs),
+            &run_seed,
+            &mut StopAfter(37),
+        )
+    };
     let (one, many) = (until(1), until(4));
     assert_eq!((one.tried, one.steps), (37, many.steps));
 }
@@ -391,7 +397,7 @@ fn a_search_finds_the_same_worst_with_any_number_of_threads() {
             seek: Some((Seek::StickWait, guide)),
             ..explored(&plans, 200, jobs)
         };
-        let found = explore(&what, &run_seed, &mut Until(u64::MAX));
+        let found = explore(&what, &run_seed, &mut StopAfter(u64::MAX));
         let hunted = found.hunted.expect("a search was asked for");
         hunted.worst().to_vec()
     };

@@ -16,13 +16,13 @@ use sim_search::seed::run_seed;
 use sim_search::shrink::{FailedRun, ShrinkContext, ShrinkError, shrink};
 
 /// Finds one kind of record in a run, and forwards everything.
-struct Lookout<'o> {
+struct PlantedViolation<'o> {
     finds: fn(&Record<'_>) -> bool,
     found: Option<Span>,
     also: Option<&'o mut dyn Observer>,
 }
 
-impl Observer for Lookout<'_> {
+impl Observer for PlantedViolation<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         if self.found.is_none() && (self.finds)(record) {
             self.found = Some(record.at.since(START));
@@ -47,13 +47,13 @@ fn run_by_rule(
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
 ) -> SeedOutcome {
-    let mut lookout = Lookout {
+    let mut planted = PlantedViolation {
         finds,
         found: None,
         also: also.map(|observer| observer as &mut dyn Observer),
     };
-    let mut outcome = run_seed(plan, seed, progress, Some(&mut lookout));
-    if let Some(at) = lookout.found {
+    let mut outcome = run_seed(plan, seed, progress, Some(&mut planted));
+    if let Some(at) = planted.found {
         outcome.violations.push(Violation {
             property: "planted".to_owned(),
             at,

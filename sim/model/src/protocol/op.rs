@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_verb_takes_what_its_user_has_at_hand() {
+    fn a_plain_verb_takes_its_arguments_from_the_user() {
         let push = Plain::Push.op(&mut Alone).unwrap();
         let expected = Op::Push {
             room: Some(Room(3)),
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_says_where_it_is_made_and_whom_it_is_about() {
+    fn a_call_returns_its_room_and_its_user() {
         let report = Op::Report {
             user: User(4),
             reason: "spam".into(),

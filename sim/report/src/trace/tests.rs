@@ -184,7 +184,7 @@ fn every_line_is_an_object_that_begins_with_its_time() {
 }
 
 #[test]
-fn a_full_disk_is_told_at_the_end() {
+fn a_full_disk_is_reported_at_the_end() {
     struct Full;
     impl Write for Full {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
@@ -214,12 +214,12 @@ fn recorded(until_ms: u64, users: &[User], keep: usize) -> String {
 }
 
 #[test]
-fn a_story_is_told_up_to_the_violation() {
+fn an_excerpt_ends_at_the_violation() {
     insta::assert_snapshot!(recorded(28, &[User(7), User(9)], 12));
 }
 
 #[test]
-fn a_busy_user_does_not_push_the_others_off_the_page() {
+fn a_busy_user_does_not_displace_the_others() {
     let text = recorded(100, &[User(7), User(9)], 4);
     let of = |user: &str| {
         text.lines()

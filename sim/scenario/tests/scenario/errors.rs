@@ -5,7 +5,7 @@ use sim_scenario::{Look, ScenarioError, load, parse, parse_bytes};
 use crate::yaml_files;
 
 #[test]
-fn bad_scenarios_say_where_and_what_is_accepted() {
+fn errors_of_bad_scenarios_name_the_place_and_the_accepted_values() {
     let files = yaml_files("tests/bad_scenarios");
     assert!(files.len() > 150, "{} files", files.len());
     for file in files {
@@ -36,7 +36,7 @@ fn ten_megabytes_are_refused_at_once() {
 }
 
 #[test]
-fn a_mebibyte_of_anything_ends() {
+fn parsing_a_mebibyte_of_any_character_terminates() {
     let most = 1 << 20;
     for unit in [
         "[",
@@ -99,7 +99,7 @@ fn colours_are_for_terminals_only() {
 }
 
 #[test]
-fn lines_of_other_systems_do_not_move_the_cursor() {
+fn foreign_line_breaks_do_not_move_the_cursor() {
     for text in ["# only a comment\r\n", "name: [\r\n", "durations: 5s\r\n"] {
         let drawn = refused(text).render(Look::Plain, 80);
         assert!(!drawn.contains('\r'), "{drawn:?}");
@@ -107,7 +107,7 @@ fn lines_of_other_systems_do_not_move_the_cursor() {
 }
 
 #[test]
-fn an_error_keeps_to_the_columns_of_the_terminal() {
+fn an_error_fits_the_columns_of_the_terminal() {
     let text = format!("name: a\nusers: [{}]\nstages: 1\n", "a, ".repeat(60));
     let drawn = refused(&text).render(Look::Plain, 40);
     insta::assert_snapshot!(drawn, @r"

@@ -96,7 +96,7 @@ fn a_gap_counts_as_the_positions_it_covers() {
 }
 
 #[test]
-fn a_user_without_cursors_never_acknowledges() {
+fn a_user_with_bare_checks_sends_no_cursor() {
     let mut persona = flow(vec![enter(), check(1_000), check(0)]);
     persona.habits.bare_check = always();
     let mut harness = Harness::registered(persona, waiting());

@@ -1,7 +1,7 @@
 //! Draws each record of a run on the lanes.
 
 use super::LaneRecorder;
-use crate::diagram::asked::asked;
+use crate::diagram::call_description::describe_call;
 use crate::diagram::{Fate, Rule};
 use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
 use sim_model::words;
@@ -18,7 +18,8 @@ impl Observer for LaneRecorder<'_> {
             What::Called {
                 call, op, keyed, ..
             } => {
-                self.asked.insert((agent, call), asked(op, keyed));
+                self.descriptions
+                    .insert((agent, call), describe_call(op, keyed));
             }
             What::Answered {
                 call, op, outcome, ..
@@ -155,7 +156,7 @@ impl Observer for LaneRecorder<'_> {
             Wire::Mishap { .. } => {}
             Wire::Struck { at, fault, victims } => {
                 let at = self.since_start(at);
-                self.struck(at, fault, victims);
+                self.fault_started(at, fault, victims);
             }
         }
     }

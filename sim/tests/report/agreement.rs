@@ -61,7 +61,7 @@ fn finished(file: &Path) -> FinishedRun {
         file: file.display().to_string(),
         summary,
         plan,
-        story: None,
+        excerpt: None,
         shrunk: None,
         diagrams: Vec::new(),
         look: None,

@@ -34,7 +34,7 @@ impl LaneRecorder<'_> {
     }
 
     /// A fault of the plan affects these users.
-    pub(super) fn struck(&mut self, at: Span, fault: usize, victims: &[u32]) {
+    pub(super) fn fault_started(&mut self, at: Span, fault: usize, victims: &[u32]) {
         let Some(fault) = self.plan.faults.get(fault) else {
             return;
         };

@@ -62,7 +62,7 @@ struct Hub {
 
 /// The server. Its streams end on drop.
 #[derive(Debug)]
-pub(crate) struct Pretend {
+pub(crate) struct FakeServer {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
 }
@@ -73,7 +73,7 @@ struct Shared {
     grew: Condvar,
 }
 
-impl Drop for Pretend {
+impl Drop for FakeServer {
     fn drop(&mut self) {
         self.shared.lock().stopped = true;
         self.shared.grew.notify_all();
@@ -86,7 +86,7 @@ impl Shared {
     }
 }
 
-impl Pretend {
+impl FakeServer {
     pub(crate) fn start(fault: Fault) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("it has one");

@@ -26,7 +26,7 @@ pub const QUANTILES: [&str; 3] = ["p50", "p95", "p99"];
 
 /// A scenario on both servers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sides {
+pub struct ServerComparison {
     /// The scenario's name.
     pub scenario: String,
     /// Its file.
@@ -34,21 +34,21 @@ pub struct Sides {
     /// The seed of every run.
     pub seed: u64,
     /// From the lowest load to the highest.
-    pub scales: Vec<AtScale>,
+    pub scales: Vec<LoadStage>,
     /// The differences between the servers, for each metric that both measured.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MetricDifference>,
 }
 
 /// Both servers under one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct AtScale {
+pub struct LoadStage {
     /// The factor of the arrivals.
     pub rate_scale: f64,
     /// The virtual server's run.
     #[serde(rename = "virtual")]
-    pub simulated: Side,
+    pub simulated: ServerRun,
     /// The live server's run.
-    pub live: Side,
+    pub live: ServerRun,
     /// The ratios of live to virtual, by metric, in the order of [`QUANTILES`]; `None` if either is
     /// missing.
     pub ratios: BTreeMap<&'static str, [Option<f64>; 3]>,
@@ -56,7 +56,7 @@ pub struct AtScale {
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Side {
+pub struct ServerRun {
     /// The number of users.
     pub users: u64,
     /// Calls per second that users intended to make, until the end of arrivals.
@@ -75,7 +75,7 @@ pub struct Side {
 
 /// The difference between the servers in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Part {
+pub struct MetricDifference {
     /// The metric.
     pub metric: &'static str,
     /// The lowest and highest ratio of live to virtual, over all loads and quantiles.
@@ -83,13 +83,13 @@ pub struct Part {
     /// See `least`.
     pub most: f64,
     /// The largest difference: the load, the quantile, and the milliseconds of both sides.
-    pub furthest: Furthest,
+    pub furthest: LargestDifference,
 }
 
 /// The largest difference between two servers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
-pub struct Furthest {
+pub struct LargestDifference {
     pub rate_scale: f64,
     pub quantile: &'static str,
     #[serde(rename = "virtual")]
@@ -103,7 +103,7 @@ pub const fn quantiles(metric: &MetricResult) -> [f64; 3] {
     [metric.p50, metric.p95, metric.p99]
 }
 
-impl Side {
+impl ServerRun {
     /// The side of a run, with its offered and answered calls per second.
     #[must_use]
     pub fn of(result: &RunResult, (offered, achieved): (f64, f64), remarks: Vec<String>) -> Self {
@@ -134,10 +134,10 @@ impl Side {
     }
 }
 
-impl AtScale {
+impl LoadStage {
     /// Both sides, with their ratios.
     #[must_use]
-    pub fn of(rate_scale: f64, simulated: Side, live: Side) -> Self {
+    pub fn of(rate_scale: f64, simulated: ServerRun, live: ServerRun) -> Self {
         let both = METRICS.into_iter().filter_map(|name| {
             let (one, other) = (simulated.metrics.get(name)?, live.metrics.get(name)?);
             let (one, other) = (quantiles(one), quantiles(other));
@@ -153,10 +153,10 @@ impl AtScale {
     }
 }
 
-impl Sides {
+impl ServerComparison {
     /// All loads of a scenario.
     #[must_use]
-    pub fn of(scenario: String, file: String, seed: u64, scales: Vec<AtScale>) -> Self {
+    pub fn of(scenario: String, file: String, seed: u64, scales: Vec<LoadStage>) -> Self {
         let parts = METRICS.into_iter().filter_map(|name| part(name, &scales));
         Self {
             scenario,
@@ -168,8 +168,8 @@ impl Sides {
     }
 }
 
-fn part(metric: &'static str, scales: &[AtScale]) -> Option<Part> {
-    let mut found: Option<Part> = None;
+fn part(metric: &'static str, scales: &[LoadStage]) -> Option<MetricDifference> {
+    let mut found: Option<MetricDifference> = None;
     for scale in scales {
         let Some(ratios) = scale.ratios.get(metric) else {
             continue;
@@ -177,13 +177,13 @@ fn part(metric: &'static str, scales: &[AtScale]) -> Option<Part> {
         let sides = [&scale.simulated, &scale.live].map(|side| quantiles(&side.metrics[metric]));
         for (at, quantile) in QUANTILES.into_iter().enumerate() {
             let Some(ratio) = ratios[at] else { continue };
-            let here = Furthest {
+            let here = LargestDifference {
                 rate_scale: scale.rate_scale,
                 quantile,
                 simulated: sides[0][at],
                 live: sides[1][at],
             };
-            let part = found.get_or_insert(Part {
+            let part = found.get_or_insert(MetricDifference {
                 metric,
                 least: ratio,
                 most: ratio,
@@ -209,27 +209,27 @@ mod tests {
     use super::*;
     use crate::samples;
 
-    fn side(p50: f64, p99: f64) -> Side {
+    fn side(p50: f64, p99: f64) -> ServerRun {
         let mut result = samples::passed().summary.result;
         result.metrics.clear();
         let metric = samples::metric(p50, (p50 + p99) / 2.0, p99, p99);
         result.metrics.insert("request_latency".to_owned(), metric);
-        Side::of(&result, (100.0, 90.0), Vec::new())
+        ServerRun::of(&result, (100.0, 90.0), Vec::new())
     }
 
     #[test]
-    fn live_is_told_as_so_many_times_the_virtual() {
-        let near = AtScale::of(1.0, side(2.0, 4.0), side(2.0, 5.0));
+    fn a_difference_is_shown_as_a_ratio_of_live_to_virtual() {
+        let near = LoadStage::of(1.0, side(2.0, 4.0), side(2.0, 5.0));
         assert_eq!(near.ratios["request_latency"][0], Some(1.0));
         assert_eq!(near.ratios["request_latency"][2], Some(1.25));
         // Four times as fast is a larger difference than three times as slow.
-        let far = AtScale::of(8.0, side(2.0, 30.0), side(0.5, 90.0));
-        let sides = Sides::of("s".into(), "s.yaml".into(), 7, vec![near, far]);
+        let far = LoadStage::of(8.0, side(2.0, 30.0), side(0.5, 90.0));
+        let sides = ServerComparison::of("s".into(), "s.yaml".into(), 7, vec![near, far]);
         let [part] = &sides.parts[..] else {
             panic!("one metric, {:?}", sides.parts);
         };
         assert_eq!((part.least, part.most), (0.25, 3.0));
-        let furthest = Furthest {
+        let furthest = LargestDifference {
             rate_scale: 8.0,
             quantile: "p50",
             simulated: 2.0,
@@ -239,17 +239,17 @@ mod tests {
     }
 
     #[test]
-    fn what_only_one_side_measured_is_not_compared() {
+    fn a_metric_of_one_server_alone_is_not_compared() {
         let mut without = side(1.0, 2.0);
         without.metrics.clear();
-        let scale = AtScale::of(1.0, side(1.0, 2.0), without);
+        let scale = LoadStage::of(1.0, side(1.0, 2.0), without);
         assert!(scale.ratios.is_empty());
-        let sides = Sides::of("s".into(), "s.yaml".into(), 7, vec![scale]);
+        let sides = ServerComparison::of("s".into(), "s.yaml".into(), 7, vec![scale]);
         assert!(sides.parts.is_empty());
     }
 
     #[test]
-    fn thresholds_made_for_another_load_are_no_failure() {
+    fn a_threshold_for_another_load_does_not_fail_the_comparison() {
         let mut side = side(1.0, 2.0);
         for (verdict, code) in [
             (Verdict::Pass, 0),

@@ -21,7 +21,7 @@ pub(super) fn rerun(run: &FinishedRun) -> Vec<Line> {
     if run.shrunk.is_some() {
         return Vec::new();
     }
-    match run.story.as_ref().map(|story| story.rerun) {
+    match run.excerpt.as_ref().map(|excerpt| excerpt.rerun) {
         None => Vec::new(),
         Some(Rerun::Same) => vec![Line::plain("run again: same hash")],
         Some(Rerun::Different { trace_hash }) => {

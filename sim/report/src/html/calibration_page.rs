@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::calibrated::apart;
-use crate::sides::{METRICS, NOT_IN_IT, QUANTILES};
-use crate::{Calibrated, calibration_yaml, figures};
+use crate::server_comparison::{METRICS, NOT_IN_IT, QUANTILES};
+use crate::{CalibrationReport, calibration_yaml, figures};
 
 #[derive(Serialize)]
 pub(super) struct CalibrationPage<'a> {
     version: &'a str,
-    done: &'a Calibrated,
+    done: &'a CalibrationReport,
     yaml: String,
     /// In the order of display.
     metrics: [&'static str; METRICS.len()],
@@ -23,7 +23,7 @@ pub(super) struct CalibrationPage<'a> {
 }
 
 /// The data that the page's programs read.
-pub(super) fn page<'a>(done: &'a Calibrated, version: &'a str) -> CalibrationPage<'a> {
+pub(super) fn page<'a>(done: &'a CalibrationReport, version: &'a str) -> CalibrationPage<'a> {
     let parts = done.sides.iter().flat_map(|sides| &sides.parts);
     CalibrationPage {
         version,
@@ -38,7 +38,7 @@ pub(super) fn page<'a>(done: &'a Calibrated, version: &'a str) -> CalibrationPag
 }
 
 /// `Virtual and live · brief`
-pub(super) fn title(done: &Calibrated) -> String {
+pub(super) fn title(done: &CalibrationReport) -> String {
     match &done.sides {
         Some(sides) => format!("Virtual and live · {}", sides.scenario),
         None => format!("Measured · {}", done.measured.target),

@@ -5,14 +5,14 @@ use sim_model::words;
 
 /// A call at its first attempt.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct CallDescription {
     pub(super) words: String,
     pub(super) verb: &'static str,
     pub(super) facts: Vec<(&'static str, String)>,
 }
 
 /// The description of a call.
-pub(super) fn asked(op: &Op, keyed: bool) -> Asked {
+pub(super) fn describe_call(op: &Op, keyed: bool) -> CallDescription {
     let mut facts = Vec::new();
     if let Some(room) = op.room().flatten() {
         facts.push(("room", format!("room_{}", room.0)));
@@ -31,7 +31,7 @@ pub(super) fn asked(op: &Op, keyed: bool) -> Asked {
     if !keyed && !op.is_read() {
         facts.push(("request key", "none".to_owned()));
     }
-    Asked {
+    CallDescription {
         words: words::called(op),
         verb: op.verb(),
         facts,

@@ -18,11 +18,11 @@ const LANES: usize = 7;
 const OTHERS: usize = 3;
 
 /// A participant that was inactive in a room for this long is not shown as a roommate.
-const COMPANY: Span = Span::secs(60);
+const ROOMMATE_WITHIN: Span = Span::secs(60);
 
 /// The participants of the diagram, and its subject.
 #[derive(Debug)]
-pub(super) struct Cast {
+pub(super) struct LaneSelection {
     /// From left to right, without the server.
     pub(super) lanes: Vec<(Agent, Lane)>,
     /// The number of others of the same rooms without a lane.
@@ -37,7 +37,7 @@ pub(super) struct Cast {
 
 /// Observes a run to choose the participants.
 #[derive(Debug)]
-pub(super) struct CastObserver {
+pub(super) struct LaneSelector {
     start: Time,
     /// `None` for a panic, which ends the run.
     until: Option<Span>,
@@ -51,10 +51,10 @@ pub(super) struct CastObserver {
     agents: BTreeMap<User, Agent>,
     names: BTreeMap<Agent, String>,
     active: BTreeMap<Agent, Span>,
-    company: BTreeMap<Room, BTreeMap<Agent, Span>>,
+    roommates: BTreeMap<Room, BTreeMap<Agent, Span>>,
 }
 
-impl CastObserver {
+impl LaneSelector {
     pub(super) fn new(start: Time, violation: &Violation) -> Self {
         let subject = &violation.subject;
         Self {
@@ -69,12 +69,12 @@ impl CastObserver {
             agents: BTreeMap::new(),
             names: BTreeMap::new(),
             active: BTreeMap::new(),
-            company: BTreeMap::new(),
+            roommates: BTreeMap::new(),
         }
     }
 
     /// The participants to show; `None` if there was no activity.
-    pub(super) fn choose(self, plan: &Plan) -> Option<Cast> {
+    pub(super) fn choose(self, plan: &Plan) -> Option<LaneSelection> {
         let of = |users: &[User]| -> Vec<(Agent, Option<User>)> {
             let known = |user: &User| Some((*self.agents.get(user)?, Some(*user)));
             users.iter().filter_map(known).collect()
@@ -90,16 +90,16 @@ impl CastObserver {
         };
         add(of(&self.concerned), Role::Concerned, LANES);
         let main = add(of(&self.others), Role::Named, LANES);
-        let company = self.company();
+        let roommates = self.roommates();
         let seats = if main == 0 {
             LANES
         } else {
             LANES.min(main + OTHERS)
         };
-        let (others, role) = if company.is_empty() && main == 0 {
+        let (others, role) = if roommates.is_empty() && main == 0 {
             (self.latest(), Role::Bystander)
         } else {
-            (company, Role::Roommate)
+            (roommates, Role::Roommate)
         };
         let all = others.iter().copied().collect::<BTreeSet<Agent>>();
         add(
@@ -111,7 +111,7 @@ impl CastObserver {
         let lane = |(agent, user, role): (Agent, Option<User>, Role)| {
             (agent, self.lane(plan, agent, user, role))
         };
-        (!chosen.is_empty()).then(|| Cast {
+        (!chosen.is_empty()).then(|| LaneSelection {
             left_out: (all.len() - shown) as u64,
             violation: self.until.unwrap_or(self.last),
             subject: self.subject,
@@ -121,7 +121,7 @@ impl CastObserver {
     }
 
     /// Recently active participants of the affected rooms, latest first.
-    fn company(&self) -> Vec<Agent> {
+    fn roommates(&self) -> Vec<Agent> {
         let until = self.until.unwrap_or(self.last);
         let mut rooms = self.rooms.clone();
         if rooms.is_empty() {
@@ -133,8 +133,8 @@ impl CastObserver {
         }
         let mut latest: BTreeMap<Agent, Span> = BTreeMap::new();
         for room in &rooms {
-            for (agent, at) in self.company.get(room).into_iter().flatten() {
-                if *at + COMPANY >= until {
+            for (agent, at) in self.roommates.get(room).into_iter().flatten() {
+                if *at + ROOMMATE_WITHIN >= until {
                     let known = latest.entry(*agent).or_default();
                     *known = (*known).max(*at);
                 }
@@ -147,7 +147,7 @@ impl CastObserver {
     fn room_of(&self, agent: Agent) -> Option<Room> {
         let seen =
             |(room, members): (&Room, &BTreeMap<Agent, Span>)| Some((*members.get(&agent)?, *room));
-        self.company
+        self.roommates
             .iter()
             .filter_map(seen)
             .max()
@@ -187,14 +187,14 @@ impl CastObserver {
     }
 
     fn heard_of(&mut self, agent: Agent, at: Span, (room, seq): (Room, Option<u64>)) {
-        self.company.entry(room).or_default().insert(agent, at);
+        self.roommates.entry(room).or_default().insert(agent, at);
         if self.subject.is_none() && seq.is_some_and(|seq| self.place == Some((room, seq))) {
             self.subject = Some(at);
         }
     }
 }
 
-impl Observer for CastObserver {
+impl Observer for LaneSelector {
     fn observe(&mut self, record: &Record<'_>) {
         let at = record.at.since(self.start);
         if self.until.is_some_and(|until| at > until) {

@@ -8,10 +8,10 @@ use serde_json::Value;
 use sim_model::outcome::{
     Away, Block, Calibration, MetricResult, Spread, Stage, Takes, Trips, Verdict,
 };
-use sim_report::sides::{AtScale, Side, Sides};
-use sim_report::{Calibrated, calibrated_html};
+use sim_report::server_comparison::{LoadStage, ServerComparison, ServerRun};
+use sim_report::{CalibrationReport, calibrated_html};
 
-use super::{Desk, data};
+use super::{TestFolder, data};
 
 fn metric(p50: f64, tail: f64) -> MetricResult {
     MetricResult {
@@ -28,9 +28,9 @@ fn metric(p50: f64, tail: f64) -> MetricResult {
 }
 
 /// A side on which everything takes `slower` times as long as at the lowest load.
-fn side(load: u32, slower: f64) -> Side {
+fn side(load: u32, slower: f64) -> ServerRun {
     let load = f64::from(load);
-    Side {
+    ServerRun {
         users: 60,
         offered_per_second: 71.5 * load,
         achieved_per_second: 71.5 * load / slower.sqrt(),
@@ -57,7 +57,7 @@ fn trips(request: &'static str, p50: f64) -> Trips {
     Trips { request, took }
 }
 
-fn calibrated() -> Calibrated {
+fn calibrated() -> CalibrationReport {
     let stages = [(1, 9_120.0), (2, 15_480.0), (4, 21_300.0), (8, 21_150.0)];
     let stages = stages.map(|(connections, per_second)| Stage {
         connections,
@@ -89,12 +89,12 @@ fn calibrated() -> Calibrated {
         (8, 4.0, 13.0),
     ];
     let scales = scales.map(|(load, virtual_, live)| {
-        AtScale::of(f64::from(load), side(load, virtual_), side(load, live))
+        LoadStage::of(f64::from(load), side(load, virtual_), side(load, live))
     });
     let (name, file) = ("brief".to_owned(), "scenarios/brief.yaml".to_owned());
-    Calibrated {
+    CalibrationReport {
         measured,
-        sides: Some(Sides::of(name, file, 42, scales.to_vec())),
+        sides: Some(ServerComparison::of(name, file, 42, scales.to_vec())),
         exit_code: 0,
     }
 }
@@ -102,7 +102,7 @@ fn calibrated() -> Calibrated {
 #[test]
 fn both_worlds_are_a_page_that_asks_for_nothing() {
     let page = calibrated_html(&calibrated(), "0.1.0").unwrap();
-    fs::write(Desk::new().folder.join("both.html"), &page).unwrap();
+    fs::write(TestFolder::new().folder.join("both.html"), &page).unwrap();
     assert!(page.contains("<title>Virtual and live · brief</title>"));
     let data = data(&page);
     let ratios = &data["done"]["sides"]["scales"][3]["ratios"]["request_latency"];

@@ -13,7 +13,7 @@ const STUCK: usize = 5;
 const STUCK_VERBOSE: usize = 50;
 
 /// The sections about reached points, messages and stuck users.
-pub(super) fn accounts(run: &FinishedRun, detail: Detail) -> Vec<Line> {
+pub(super) fn run_counts(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     let mut lines = reached(run, detail);
     if detail == Detail::Verbose {
         lines.extend(covered(run.result()));

@@ -2,7 +2,7 @@
 
 use chat_core::Span;
 use sim_judge::SeedOutcome;
-use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::outcome::{Progress, Shrunk, Subject, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::Answer;
@@ -106,7 +106,7 @@ struct PlantedViolation<'o> {
 
 impl Observer for PlantedViolation<'_> {
     fn observe(&mut self, record: &Record<'_>) {
-        self.found |= matches!(&record.what, What::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
+        self.found |= matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
             if op.verb() == "send");
         self.also.observe(record);
     }
@@ -115,8 +115,8 @@ impl Observer for PlantedViolation<'_> {
         self.also.observe_world(record);
     }
 
-    fn observe_wire(&mut self, wire: &Wire<'_>) {
-        self.also.observe_wire(wire);
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        self.also.observe_network(record);
     }
 }
 

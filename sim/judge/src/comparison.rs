@@ -1,7 +1,7 @@
 //! The kinds of comparisons of the auditor, with a count for each. The checks of the properties
 //! follow from the counts.
 
-use sim_model::protocol::{Op, Presence, Saw, StickChange};
+use sim_model::protocol::{InboxEvent, Op, Presence, StickChange};
 
 /// One kind of comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,23 +127,23 @@ impl Comparison {
     }
 
     /// The kind of an event of an inbox; `None` for a gap, which is counted with its page.
-    pub(crate) const fn saw(saw: &Saw<'_>) -> Option<Self> {
+    pub(crate) const fn saw(saw: &InboxEvent<'_>) -> Option<Self> {
         Some(match saw {
-            Saw::Found { .. } => Self::Found,
-            Saw::Message { .. } => Self::Message,
-            Saw::Ended { .. } => Self::Ended,
-            Saw::PartnerAway { .. } | Saw::PartnerBack { .. } => Self::There,
-            Saw::Member { change, .. } => match change {
+            InboxEvent::Found { .. } => Self::Found,
+            InboxEvent::Message { .. } => Self::Message,
+            InboxEvent::Ended { .. } => Self::Ended,
+            InboxEvent::PartnerAway { .. } | InboxEvent::PartnerBack { .. } => Self::There,
+            InboxEvent::Member { change, .. } => match change {
                 Presence::Joined | Presence::Left => Self::Member,
                 Presence::Away | Presence::Back => Self::There,
             },
-            Saw::Stick { change, .. } => match change {
+            InboxEvent::Stick { change, .. } => match change {
                 StickChange::Claimed { .. } => Self::Claimed,
                 StickChange::Granted { .. } => Self::Granted,
                 StickChange::Released { .. } | StickChange::Expired { .. } => Self::StickEnded,
             },
-            Saw::Moderation { .. } => Self::Moderated,
-            Saw::Gap { .. } => return None,
+            InboxEvent::Moderation { .. } => Self::Moderated,
+            InboxEvent::Gap { .. } => return None,
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chat_types::Time;
-use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{Counts, PropertyResult, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Agent, User};
@@ -67,7 +67,7 @@ pub struct Judgement {
 
 impl Observer for Judge {
     fn observe(&mut self, record: &Record<'_>) {
-        if let What::Answered {
+        if let ClientEvent::Answered {
             outcome: Ok(answer),
             ..
         } = record.what

@@ -33,7 +33,7 @@ use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, Room, User};
 use sim_model::server::{Caller, Decided, Entry, Handle};
 
 pub use deadline::Deadline;
-pub use event::{Event, What};
+pub use event::{Event, EventKind};
 pub use inbox::{Inbox, Most};
 pub use presence::State;
 pub use room::RoomState;

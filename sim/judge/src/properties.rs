@@ -36,7 +36,7 @@ use sim_model::server::Entry;
 use crate::comparison::{Comparison, ComparisonCounts};
 use crate::difference::{BatchItem, Decision, Difference, InboxPosition, Unsolicited};
 use crate::findings::{Findings, Property};
-use crate::model::{Event, Model, What};
+use crate::model::{Event, EventKind, Model};
 
 /// The rule of one property.
 struct Rule {
@@ -89,7 +89,7 @@ pub(crate) fn count(tally: &ComparisonCounts, findings: &mut Findings) {
 }
 
 /// The expected and the observed event of a difference between events.
-fn events(difference: &Difference) -> (Option<&What>, Option<&What>) {
+fn events(difference: &Difference) -> (Option<&EventKind>, Option<&EventKind>) {
     let Difference::Event(InboxPosition { owed, seen, .. }) = difference else {
         return (None, None);
     };
@@ -98,10 +98,10 @@ fn events(difference: &Difference) -> (Option<&What>, Option<&What>) {
 }
 
 /// Whether the event grants the stick.
-const fn grants(what: Option<&What>) -> bool {
+const fn grants(what: Option<&EventKind>) -> bool {
     matches!(
         what,
-        Some(What::Stick {
+        Some(EventKind::Stick {
             change: StickChange::Granted { .. },
             ..
         })

@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chat_types::Time;
-use sim_model::history::{Record, What};
+use sim_model::history::{ClientEvent, Record};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Op, Outcome, Saw, User};
+use sim_model::protocol::{Answer, InboxEvent, Op, Outcome, User};
 use sim_model::server::{Entry, Gap, Handle, ServerRecord};
 
 use crate::auditor::Auditor;
@@ -94,7 +94,7 @@ impl Reconciler {
     /// Keeps what a client received.
     pub(crate) fn observe(&mut self, record: &Record<'_>) {
         let Some(user) = record.user else { return };
-        if let What::Answered {
+        if let ClientEvent::Answered {
             op,
             called_at,
             outcome,
@@ -102,7 +102,7 @@ impl Reconciler {
         } = record.what
         {
             self.answered(record.at, user, (op, called_at), outcome);
-        } else if let What::Received { seq, saw, .. } = record.what {
+        } else if let ClientEvent::Received { seq, saw, .. } = record.what {
             match user.is_numbered() {
                 true => self.received(record.at, user, seq, saw),
                 false => self.unjudged += 1,
@@ -131,9 +131,9 @@ impl Reconciler {
         }
     }
 
-    fn received(&mut self, at: Time, user: User, seq: u64, saw: &Saw<'_>) {
+    fn received(&mut self, at: Time, user: User, seq: u64, saw: &InboxEvent<'_>) {
         let client = self.clients.entry(user).or_default();
-        if let Saw::Gap {
+        if let InboxEvent::Gap {
             from, to, rooms, ..
         } = *saw
         {
@@ -145,7 +145,7 @@ impl Reconciler {
             };
             client.gaps.push((at, gap));
         } else if let Some(mut event) = Event::of(saw, at) {
-            if let model::What::Found { pair } = &mut event.what {
+            if let model::EventKind::Found { pair } = &mut event.what {
                 pair[0] = user;
             }
             client.events.entry(seq).or_insert((at, event));
@@ -448,7 +448,7 @@ fn is_equal(said: &Answer, seen: &Answer) -> bool {
 
 /// Whether a client saw the owed event. A chosen id stands for a number that the client does not
 /// know.
-fn is_as(owed: &Saw<'_>, seen: &Saw<'_>) -> bool {
+fn is_as(owed: &InboxEvent<'_>, seen: &InboxEvent<'_>) -> bool {
     let (about, named) = (owed.about(), seen.about());
     let is_chosen =
         named.is_some_and(|(user, shown)| !user.is_numbered() && shown.chosen_id.is_some());

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use chat_types::{Span, Time};
-use sim_model::history::{Observer, Record, Wire, WorldRecord};
+use sim_model::history::{NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::outcome::{
-    Counts, PropertyResult, Ran, Stuck, Tally, ThresholdResult, Timeline, Violation,
+    Counts, PropertyResult, Stuck, Tally, ThresholdResult, Timeline, Violation, WorldOutcome,
 };
 use sim_model::plan::Plan;
 use sim_model::server::ServerRecord;
@@ -96,7 +96,7 @@ impl<'o> RunJudge<'o> {
 
     /// Ends the run of this plan, and returns its outcome.
     #[must_use]
-    pub fn finish(self, plan: &Plan, ran: Ran) -> SeedOutcome {
+    pub fn finish(self, plan: &Plan, ran: WorldOutcome) -> SeedOutcome {
         let mut metrics = self.metrics;
         let mut judgement = self.judge.finish(ran.ended_at);
         judgement.counts.left_out = ran.left_out;
@@ -135,8 +135,8 @@ impl Observer for RunJudge<'_> {
         self.also.observe_world(record);
     }
 
-    fn observe_wire(&mut self, wire: &Wire<'_>) {
-        self.also.observe_wire(wire);
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        self.also.observe_network(record);
     }
 
     fn observe_server(&mut self, record: &ServerRecord<'_>) {

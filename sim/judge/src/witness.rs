@@ -25,7 +25,7 @@ pub(crate) mod tests;
 use std::collections::BTreeMap;
 
 use chat_types::Time;
-use sim_model::history::{Path, Record, What};
+use sim_model::history::{ClientEvent, Path, Record};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Op, User};
 
@@ -55,7 +55,7 @@ impl Witness {
 
     /// Processes what a client did or observed.
     pub fn record(&mut self, record: &Record<'_>, findings: &mut Findings) {
-        if let What::Called {
+        if let ClientEvent::Called {
             call, op, keyed, ..
         } = record.what
         {
@@ -76,7 +76,7 @@ impl Witness {
 
     fn record_of(&mut self, user: User, record: &Record<'_>, findings: &mut Findings) {
         let at = record.at;
-        if let What::Answered {
+        if let ClientEvent::Answered {
             call,
             op,
             called_at,
@@ -110,7 +110,7 @@ impl Witness {
                     report_contradiction(findings, Property::BreaksRules, at, [rule, answered]);
                 }
             }
-        } else if let What::Received {
+        } else if let ClientEvent::Received {
             seq,
             sent_at,
             saw,
@@ -169,13 +169,13 @@ impl Witness {
     fn leave_unjudged(&self, findings: &mut Findings) {
         for seen in self.observations.rooms.values().flat_map(BTreeMap::values) {
             let property = match seen.event.what {
-                model::What::Found { .. } => Property::FifoMatching,
-                model::What::Moderation { .. } => Property::Moderation,
-                model::What::PartnerAway
-                | model::What::PartnerBack
-                | model::What::Member { .. } => Property::Presence,
-                model::What::Message { .. } => Property::DeliveryProgress,
-                model::What::Ended { .. } | model::What::Stick { .. } => continue,
+                model::EventKind::Found { .. } => Property::FifoMatching,
+                model::EventKind::Moderation { .. } => Property::Moderation,
+                model::EventKind::PartnerAway
+                | model::EventKind::PartnerBack
+                | model::EventKind::Member { .. } => Property::Presence,
+                model::EventKind::Message { .. } => Property::DeliveryProgress,
+                model::EventKind::Ended { .. } | model::EventKind::Stick { .. } => continue,
             };
             findings.leave_unjudged(property, 1);
         }

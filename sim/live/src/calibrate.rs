@@ -22,7 +22,7 @@ use super::{LiveError, Options, most_files, pool};
 use crate::calibration::Samples;
 use chat_types::Span;
 use probe_clients::ProbeClients;
-use sim_model::outcome::{Calibration, Trips};
+use sim_model::outcome::{Calibration, RoundTrips};
 
 /// The number of measured round trips of each kind, and of those before them that warm up the
 /// server.
@@ -129,7 +129,7 @@ fn result(pool: &Pool, options: &Options, samples: &Samples, notes: Vec<String>)
     let block = samples.infer();
     let mut remarks = samples.remarks(&block);
     remarks.extend(notes);
-    let trips = |request, took: &sim_judge::metrics::distribution::Distribution| Trips {
+    let trips = |request, took: &sim_judge::metrics::distribution::Distribution| RoundTrips {
         request,
         took: took.result(1_000.0),
     };

@@ -3,13 +3,13 @@
 
 use chat_types::{Span, Time};
 use sim_model::outcome::Tally;
-use sim_model::sightings::Sightings;
+use sim_model::point_counter::PointCounter;
 
 use sim_judge::RunJudge;
 use sim_judge::metrics::Metrics;
 use sim_judge::metrics::distribution::Distribution;
 use sim_judge::metrics::throughput::{CallCounts, Throughput};
-use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::outcome::{LiveNow, MetricResult, Requests, Starts};
 use sim_model::protocol::Op;
 use sim_model::server::ServerRecord;
@@ -21,7 +21,7 @@ const LATE: u64 = 10_000;
 pub(super) struct DriverMetrics<'o> {
     judge: RunJudge<'o>,
     /// The points that clients can observe.
-    sightings: Sightings,
+    points: PointCounter,
     /// Metrics with calls measured from when they left.
     uncorrected: Metrics,
     /// The delays of the driver's actions.
@@ -43,7 +43,7 @@ impl<'o> DriverMetrics<'o> {
     pub(super) fn new(judge: RunJudge<'o>) -> Self {
         Self {
             judge,
-            sightings: Sightings::new(),
+            points: PointCounter::new(),
             uncorrected: Metrics::new(),
             delay: Distribution::new(),
             starts: Starts::default(),
@@ -90,7 +90,7 @@ impl<'o> DriverMetrics<'o> {
 
     /// The judge of the run, and the points reached.
     pub(super) fn finish(self) -> (RunJudge<'o>, Tally) {
-        (self.judge, self.sightings.into_tally())
+        (self.judge, self.points.into_tally())
     }
 
     /// A metric with calls measured from when they left.
@@ -102,19 +102,19 @@ impl<'o> DriverMetrics<'o> {
 
 impl Observer for DriverMetrics<'_> {
     fn observe(&mut self, record: &Record<'_>) {
-        self.sightings.observe(record);
+        self.points.observe(record);
         self.judge.observe(record);
         self.throughput.observe(record);
         let what = match record.what {
-            What::Called {
+            ClientEvent::Called {
                 call, op, keyed, ..
-            } => What::Called {
+            } => ClientEvent::Called {
                 call,
                 op,
                 intended: record.at,
                 keyed,
             },
-            What::Answered {
+            ClientEvent::Answered {
                 call,
                 op,
                 called_at,
@@ -124,7 +124,7 @@ impl Observer for DriverMetrics<'_> {
                 if !matches!(op, Op::Check { .. } | Op::Break { .. }) {
                     self.latency.record(record.at.since(intended).0);
                 }
-                What::Answered {
+                ClientEvent::Answered {
                     call,
                     op,
                     called_at,
@@ -132,30 +132,30 @@ impl Observer for DriverMetrics<'_> {
                     outcome,
                 }
             }
-            What::Received { .. } => record.what,
+            ClientEvent::Received { .. } => record.what,
             // No latency depends on these.
-            What::Retried { .. }
-            | What::AnsweredAgain { .. }
-            | What::Abandoned { .. }
-            | What::StreamOpened
-            | What::StreamClosed
-            | What::Forgot
-            | What::Vanished
-            | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => return,
+            ClientEvent::Retried { .. }
+            | ClientEvent::AnsweredAgain { .. }
+            | ClientEvent::Abandoned { .. }
+            | ClientEvent::StreamOpened
+            | ClientEvent::StreamClosed
+            | ClientEvent::Forgot
+            | ClientEvent::Vanished
+            | ClientEvent::Finished
+            | ClientEvent::Drained
+            | ClientEvent::Stuck { .. } => return,
         };
         self.uncorrected.observe(&Record { what, ..*record });
     }
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        self.sightings.observe_world(record);
+        self.points.observe_world(record);
         self.judge.observe_world(record);
         self.throughput.observe_world(record);
     }
 
-    fn observe_wire(&mut self, wire: &Wire<'_>) {
-        self.judge.observe_wire(wire);
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        self.judge.observe_network(record);
     }
 
     fn observe_server(&mut self, record: &ServerRecord<'_>) {

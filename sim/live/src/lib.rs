@@ -38,7 +38,7 @@ mod target;
 mod unregister;
 mod wire;
 
-use sim_model::outcome::{Ran, RanUser};
+use sim_model::outcome::{UserOutcome, WorldOutcome};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -292,13 +292,13 @@ fn remarks(live: &LiveResult, failure: Option<&str>) -> Vec<String> {
 
 /// The judged results of the run.
 fn outcome(plan: &Plan, seed: u64, runner: LoadRunner<'_, '_>, now: Time) -> SeedOutcome {
-    let users = runner.clients.iter().map(|client| RanUser {
+    let users = runner.clients.iter().map(|client| UserOutcome {
         name: Arc::clone(client.user.given_name()),
         waiting: client.user.stuck().or_else(|| client.user.pending()),
     });
     let users = users.collect();
     let (judge, tally) = runner.metrics.finish();
-    let ran = Ran {
+    let ran = WorldOutcome {
         seed,
         trace_hash: runner.hash,
         ended_at: now,

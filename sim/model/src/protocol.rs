@@ -10,9 +10,9 @@ mod verbs;
 
 pub use answer::{Answer, Attendance, Earlier, Member, Outcome, PastMessage, Refusal};
 pub use event::{
-    EndReason, LostRange, Membership, Moderated, Presence, Saw, StickChange, StickLoss,
+    EndReason, InboxEvent, LostRange, Membership, Moderated, Presence, StickChange, StickLoss,
 };
-pub use op::{AtHand, Op, OpKind, Plain, ReadBy};
+pub use op::{ArgumentSource, Op, OpKind, Plain, ReadBy};
 
 use std::fmt;
 use std::sync::Arc;

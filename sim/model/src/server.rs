@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use chat_types::{Config, Span, Time};
 
-use crate::protocol::{Notice, Op, Outcome, ReadBy, Room, Saw, User};
+use crate::protocol::{InboxEvent, Notice, Op, Outcome, ReadBy, Room, User};
 
 /// The secret of one participant, as the server knows it: equal for all calls with one handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -272,7 +272,7 @@ pub struct Page<'a> {
     pub gaps: Vec<Gap>,
     /// The events: the place in the inbox, the server's timestamp, and the event as its reader sees
     /// it.
-    pub events: Vec<(u64, Time, Saw<'a>)>,
+    pub events: Vec<(u64, Time, InboxEvent<'a>)>,
     /// The place at which the page ends.
     pub cursor: u64,
     /// Whether more events follow.

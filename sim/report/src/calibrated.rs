@@ -229,26 +229,28 @@ mod tests {
 
     use super::*;
     use crate::{Detail, samples};
-    use sim_model::outcome::{Away, Block, Spread, Stage, Takes, Trips, Verdict};
+    use sim_model::outcome::{
+        CalibrationBlock, CapacityTimes, NetworkTimes, RoundTrips, Spread, Stage, Verdict,
+    };
 
     fn calibrated(scales: Vec<LoadStage>) -> CalibrationReport {
         let spread = |p50, p99| Spread {
             p50: Span(p50),
             p99: Span(p99),
         };
-        let trips = |request, p50| Trips {
+        let trips = |request, p50| RoundTrips {
             request,
             took: samples::metric(p50, p50 * 2.0, p50 * 3.0, p50 * 9.0),
         };
         let measured = Calibration {
             target: "http://127.0.0.1:8894".to_owned(),
             protocol: "2026-07-28",
-            block: Block {
-                capacity: Takes {
+            block: CalibrationBlock {
+                capacity: CapacityTimes {
                     service: spread(60, 180),
                     commit: spread(25, 90),
                 },
-                network: Away {
+                network: NetworkTimes {
                     latency: spread(70, 210),
                 },
             },

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use chat_types::Span;
 
-use sim_model::outcome::{Calibration, Spread, Stage, Trips};
+use sim_model::outcome::{Calibration, RoundTrips, Spread, Stage};
 
 /// Columns of a line.
 const COLUMNS: usize = 98;
@@ -93,7 +93,7 @@ fn reasons(calibration: &Calibration, text: &mut String) {
     );
 }
 
-fn measured(what: &str, trips: &Trips) -> String {
+fn measured(what: &str, trips: &RoundTrips) -> String {
     let took = &trips.took;
     format!(
         "{:<13} {:>6} times   p50 {:>7}   p99 {:>7}   ({what})",

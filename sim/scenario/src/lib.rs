@@ -8,20 +8,20 @@
 
 mod closest;
 mod context;
+mod environment;
 mod error;
 mod fault;
 mod fields;
 mod flow;
+mod flow_check;
 mod form;
 mod forms;
 mod lists;
 mod node;
-mod possible;
 mod scenario;
 mod schemas;
 mod script;
 mod server;
-mod surroundings;
 mod tables;
 mod text;
 mod threshold;

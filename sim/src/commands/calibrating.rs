@@ -15,7 +15,7 @@ use crate::cli::CalibrateArgs;
 use crate::output;
 use sim_judge::metrics::throughput::Throughput;
 use sim_live::{LiveOutcome, Options};
-use sim_model::outcome::{Block, LiveResult, Progress, RunResult, worst};
+use sim_model::outcome::{CalibrationBlock, LiveResult, Progress, RunResult, worst};
 use sim_model::plan::Plan;
 use sim_report::server_comparison::{LoadStage, ServerComparison, ServerRun};
 use sim_report::{CalibrationReport, Detail, View};
@@ -101,7 +101,7 @@ fn both(
     plan: &Plan,
     seed: u64,
     options: &Options,
-    block: &Block,
+    block: &CalibrationBlock,
     console: &mut Console<'_>,
 ) -> Result<LoadStage, Problem> {
     let ready = sim_live::ready(plan, options).map_err(|error| unjudged(&error))?;

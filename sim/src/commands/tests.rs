@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::cli;
 use sim_judge::SeedOutcome;
-use sim_model::history::{Observer, Record, What};
+use sim_model::history::{ClientEvent, Observer, Record};
 use sim_model::outcome::{
     Class, Counts, Point, Progress, PropertyResult, Tally, Timeline, Violation,
 };
@@ -44,7 +44,7 @@ fn run_seed(
                 at: START + Span::millis(ms),
                 agent: Agent(0),
                 user: Some(User(7)),
-                what: What::StreamOpened,
+                what: ClientEvent::StreamOpened,
             });
         }
     }

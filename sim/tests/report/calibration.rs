@@ -6,7 +6,8 @@ use std::fs;
 use chat_types::Span;
 use serde_json::Value;
 use sim_model::outcome::{
-    Away, Block, Calibration, MetricResult, Spread, Stage, Takes, Trips, Verdict,
+    Calibration, CalibrationBlock, CapacityTimes, MetricResult, NetworkTimes, RoundTrips, Spread,
+    Stage, Verdict,
 };
 use sim_report::server_comparison::{LoadStage, ServerComparison, ServerRun};
 use sim_report::{CalibrationReport, calibrated_html};
@@ -52,9 +53,9 @@ fn spread(p50: u64, p99: u64) -> Spread {
     }
 }
 
-fn trips(request: &'static str, p50: f64) -> Trips {
+fn trips(request: &'static str, p50: f64) -> RoundTrips {
     let took = metric(p50, 2.5);
-    Trips { request, took }
+    RoundTrips { request, took }
 }
 
 fn calibrated() -> CalibrationReport {
@@ -67,12 +68,12 @@ fn calibrated() -> CalibrationReport {
     let measured = Calibration {
         target: "http://127.0.0.1:8894".to_owned(),
         protocol: "http",
-        block: Block {
-            capacity: Takes {
+        block: CalibrationBlock {
+            capacity: CapacityTimes {
                 service: spread(47, 105),
                 commit: spread(22, 61),
             },
-            network: Away {
+            network: NetworkTimes {
                 latency: spread(31, 64),
             },
         },

@@ -20,7 +20,7 @@ use serde_json::Value;
 use sim::cli;
 use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
-use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::names::PROPERTIES;
 use sim_model::outcome::{Progress, Violation};
 use sim_model::plan::Plan;
@@ -36,7 +36,7 @@ struct PushRecorder<'a> {
 
 impl Observer for PushRecorder<'_> {
     fn observe(&mut self, record: &Record<'_>) {
-        if let What::Answered {
+        if let ClientEvent::Answered {
             op: Op::Push { .. },
             outcome: Ok(Answer::Sent { .. }),
             ..
@@ -51,8 +51,8 @@ impl Observer for PushRecorder<'_> {
         self.also.observe_world(record);
     }
 
-    fn observe_wire(&mut self, wire: &Wire<'_>) {
-        self.also.observe_wire(wire);
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        self.also.observe_network(record);
     }
 }
 

@@ -2,7 +2,7 @@
 //! the configured rate.
 
 use chat_types::Span;
-use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::Progress;
 use sim_model::protocol::Answer;
 use sim_search::seed::run_seed;
@@ -32,7 +32,7 @@ struct BreakAnswers {
 
 impl Observer for BreakAnswers {
     fn observe(&mut self, record: &Record<'_>) {
-        let What::Answered {
+        let ClientEvent::Answered {
             outcome: Ok(Answer::OnBreak {
                 stress, boss_alert, ..
             }),

@@ -6,10 +6,10 @@
 use chat_types::Span;
 use chat_types::config::{Bucket, RateLimit};
 use sim_judge::SeedOutcome;
-use sim_model::history::{Observer, Record, Retry, What, Wire, WorldRecord};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, Retry, WorldRecord};
 use sim_model::outcome::{PANIC, Progress, START, Shrunk, Violation};
 use sim_model::plan::{Plan, Step, Verb, Workload};
-use sim_model::protocol::{Answer, Saw};
+use sim_model::protocol::{Answer, InboxEvent};
 use sim_scenario::{annotated, load, parse};
 use sim_search::runner::RunSeed;
 use sim_search::seed::run_seed;
@@ -34,8 +34,8 @@ impl Observer for PlantedViolation<'_> {
         self.also.observe_world(record);
     }
 
-    fn observe_wire(&mut self, wire: &Wire<'_>) {
-        self.also.observe_wire(wire);
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        self.also.observe_network(record);
     }
 }
 
@@ -67,7 +67,7 @@ fn run_by_rule(
 
 /// The lease of a stick ended.
 fn expiry(record: &Record<'_>) -> bool {
-    matches!(record.what, What::Received { saw: Saw::Stick { change, .. }, .. }
+    matches!(record.what, ClientEvent::Received { saw: InboxEvent::Stick { change, .. }, .. }
         if matches!(change, sim_model::protocol::StickChange::Expired { epoch } if *epoch >= 2))
 }
 
@@ -82,7 +82,7 @@ fn seen_expiry(
 
 /// The second message of a pair room.
 fn second_message(record: &Record<'_>) -> bool {
-    matches!(&record.what, What::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
+    matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
         if op.verb() == "send")
 }
 
@@ -196,7 +196,7 @@ fn the_same_failure_always_becomes_the_same_file() {
 
 /// A message that was accepted at the third attempt.
 fn third_time(record: &Record<'_>) -> bool {
-    let What::Answered {
+    let ClientEvent::Answered {
         op,
         called_at,
         outcome: Ok(_),
@@ -224,7 +224,7 @@ fn what_the_network_did_is_kept_where_it_matters() {
 /// The highest alert level, in an answer to a user that registered by a break and makes no other
 /// call.
 fn full_alarm(record: &Record<'_>) -> bool {
-    matches!(&record.what, What::Answered { op, outcome: Ok(Answer::OnBreak { boss_alert: 5, .. }), .. }
+    matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Answer::OnBreak { boss_alert: 5, .. }), .. }
         if op.verb() == "break")
 }
 
@@ -243,7 +243,7 @@ fn breaks_of_a_user_registered_by_one_are_written_as_steps() {
 
 /// A break with one certain resulting stress level, which one break in a hundred has.
 fn one_in_a_hundred(record: &Record<'_>) -> bool {
-    matches!(&record.what, What::Answered { op, outcome: Ok(Answer::OnBreak { stress: 37, .. }), .. }
+    matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Answer::OnBreak { stress: 37, .. }), .. }
         if op.verb() == "break")
 }
 
@@ -275,7 +275,7 @@ fn what_hangs_on_dice_is_shrunk_under_a_seed_by_which_they_fall_so_at_once() {
 fn too_many(record: &Record<'_>) -> bool {
     matches!(
         record.what,
-        What::Retried {
+        ClientEvent::Retried {
             why: Retry::PutOff,
             ..
         }
@@ -335,15 +335,15 @@ fn without_time_the_run_is_written_down_as_it_was() {
 
 /// A mute of a user that has received several events before.
 fn muted_late(record: &Record<'_>) -> bool {
-    matches!(record.what, What::Received { seq, saw: Saw::Moderation { .. }, .. } if seq >= 6)
+    matches!(record.what, ClientEvent::Received { seq, saw: InboxEvent::Moderation { .. }, .. } if seq >= 6)
 }
 
 /// A mute.
 fn muted(record: &Record<'_>) -> bool {
     matches!(
         record.what,
-        What::Received {
-            saw: Saw::Moderation { .. },
+        ClientEvent::Received {
+            saw: InboxEvent::Moderation { .. },
             ..
         }
     )

@@ -2,7 +2,7 @@
 
 use chat_types::Time;
 
-use sim_model::history::{Observer, What};
+use sim_model::history::{ClientEvent, Observer};
 use sim_model::protocol::{Answer, CallId, Op, Outcome, Refusal};
 
 use super::calls::{Call, Stage, waits};
@@ -21,7 +21,7 @@ impl VirtualUser {
             return;
         };
         self.learn_identity(now, outcome);
-        let what = What::Answered {
+        let what = ClientEvent::Answered {
             call: id,
             op: &call.op,
             called_at: call.called_at,
@@ -68,7 +68,7 @@ impl VirtualUser {
                 op: call.op.clone(),
             });
         }
-        self.record(now, What::Retried { call: id, why }, o);
+        self.record(now, ClientEvent::Retried { call: id, why }, o);
     }
 
     /// Gives up a call that is no longer in flight. The flow's intended continuation is at `meant`.
@@ -78,7 +78,7 @@ impl VirtualUser {
             self.actions.push_back(Action::Cancel { call, attempt });
         }
         let (id, op) = (call.id, &call.op);
-        self.record(now, What::Abandoned { call: id, op }, o);
+        self.record(now, ClientEvent::Abandoned { call: id, op }, o);
         let registering = matches!(call.who, Credential::New { .. });
         if registering && self.user.is_none() && !self.calls.are_registering() {
             // The registration may have taken effect. A new attempt uses another secret, and so

@@ -14,7 +14,7 @@
 
 use chat_types::{Span, Time};
 
-use sim_model::history::{Observer, What};
+use sim_model::history::{ClientEvent, Observer};
 use sim_model::plan::Reads;
 use sim_model::protocol::{Op, ReadBy};
 
@@ -124,7 +124,7 @@ impl VirtualUser {
     /// Handles a wait that timed out.
     fn run_out(&mut self, now: Time, awaiting: &Awaiting, o: &mut impl Observer) {
         let waiting_for = awaiting.kind.name();
-        self.record(now, What::Stuck { waiting_for }, o);
+        self.record(now, ClientEvent::Stuck { waiting_for }, o);
         self.ran_out = Some((awaiting.kind, awaiting.began));
     }
 

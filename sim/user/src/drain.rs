@@ -2,7 +2,7 @@
 
 use chat_types::{Span, Time};
 
-use sim_model::history::{Observer, What};
+use sim_model::history::{ClientEvent, Observer};
 use sim_model::plan::Reads;
 use sim_model::protocol::{Answer, Op, Outcome, ReadBy};
 
@@ -114,7 +114,7 @@ impl VirtualUser {
         if news {
             draining.poll.go_on(now);
         } else if at_end && (by_stream || !self.inbox.has_holes()) {
-            self.record(now, What::Drained, o);
+            self.record(now, ClientEvent::Drained, o);
             self.activity = Activity::Drained;
         } else {
             draining.poll.rest(now, &self.client);

@@ -49,9 +49,9 @@ use std::sync::Arc;
 use chat_types::Time;
 
 use sim_model::draw::{Actor, Draw};
-use sim_model::history::{Observer, Path, Record, What};
+use sim_model::history::{ClientEvent, Observer, Path, Record};
 use sim_model::plan::{Argument, Client, Habits, Manner, Persona};
-use sim_model::protocol::{Agent, CallId, Outcome, ReadBy, Refusal, Saw, User};
+use sim_model::protocol::{Agent, CallId, InboxEvent, Outcome, ReadBy, Refusal, User};
 
 pub use action::{Action, Credential};
 use awaiting::Awaiting;
@@ -247,7 +247,7 @@ impl VirtualUser {
         }
         if self.calls.find(call).is_none() {
             if let Some(op) = self.calls.remembered(call) {
-                let what = What::AnsweredAgain { call, op, outcome };
+                let what = ClientEvent::AnsweredAgain { call, op, outcome };
                 self.record(now, what, o);
             }
         } else if !self
@@ -266,7 +266,7 @@ impl VirtualUser {
         now: Time,
         seq: u64,
         sent_at: Time,
-        saw: &Saw<'_>,
+        saw: &InboxEvent<'_>,
         path: Path,
         o: &mut impl Observer,
     ) {
@@ -279,17 +279,17 @@ impl VirtualUser {
         }
         let first = match *saw {
             // A gap stands for the places that it covers.
-            Saw::Gap { from, to, .. } => self.inbox.take(from, to),
-            Saw::Found { .. }
-            | Saw::Message { .. }
-            | Saw::Ended { .. }
-            | Saw::PartnerAway { .. }
-            | Saw::PartnerBack { .. }
-            | Saw::Member { .. }
-            | Saw::Stick { .. }
-            | Saw::Moderation { .. } => self.inbox.take(seq, seq),
+            InboxEvent::Gap { from, to, .. } => self.inbox.take(from, to),
+            InboxEvent::Found { .. }
+            | InboxEvent::Message { .. }
+            | InboxEvent::Ended { .. }
+            | InboxEvent::PartnerAway { .. }
+            | InboxEvent::PartnerBack { .. }
+            | InboxEvent::Member { .. }
+            | InboxEvent::Stick { .. }
+            | InboxEvent::Moderation { .. } => self.inbox.take(seq, seq),
         };
-        let what = What::Received {
+        let what = ClientEvent::Received {
             seq,
             sent_at,
             saw,
@@ -310,7 +310,9 @@ impl VirtualUser {
     pub fn handle_stream_opened(&mut self, now: Time, stream: u32, o: &mut impl Observer) {
         match self.stream.opened(stream) {
             OpenedStream::No => return,
-            OpenedStream::First | OpenedStream::Second => self.record(now, What::StreamOpened, o),
+            OpenedStream::First | OpenedStream::Second => {
+                self.record(now, ClientEvent::StreamOpened, o)
+            }
         }
         self.open_second(now);
         self.go_on(now, o);
@@ -331,14 +333,14 @@ impl VirtualUser {
             // If the second stream fails, the client opens a new one.
             self.actions
                 .push_back(Action::CloseStream { stream: first });
-            self.record(now, What::StreamClosed, o);
+            self.record(now, ClientEvent::StreamClosed, o);
         }
         match (was, refusal) {
             (StreamBefore::Closed, _) => return,
             // The server never opened it.
             (StreamBefore::Opening, Some(_)) => {}
             (StreamBefore::Opening, None) | (StreamBefore::Open, _) if had_two.is_none() => {
-                self.record(now, What::StreamClosed, o);
+                self.record(now, ClientEvent::StreamClosed, o);
             }
             (StreamBefore::Opening, None) | (StreamBefore::Open, _) => {}
         }
@@ -424,7 +426,7 @@ impl VirtualUser {
                     }
                 }
                 Activity::Settling if self.calls.is_empty() => {
-                    self.record(now, What::Finished, o);
+                    self.record(now, ClientEvent::Finished, o);
                     self.activity = Activity::Finished;
                 }
                 Activity::Finished if self.pace == Pace::Hurried => self.start_draining(now, o),
@@ -448,7 +450,7 @@ impl VirtualUser {
         matches!(self.activity, Activity::Vanished)
     }
 
-    fn record(&self, at: Time, what: What<'_>, o: &mut impl Observer) {
+    fn record(&self, at: Time, what: ClientEvent<'_>, o: &mut impl Observer) {
         o.observe(&Record {
             at,
             agent: self.agent,

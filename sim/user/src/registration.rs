@@ -2,7 +2,7 @@
 
 use chat_types::{Span, Time};
 
-use sim_model::history::{Observer, What};
+use sim_model::history::{ClientEvent, Observer};
 use sim_model::plan::Reads;
 use sim_model::protocol::{Answer, Op, Outcome};
 
@@ -107,7 +107,7 @@ impl VirtualUser {
         while let Some(call) = self.calls.take_first() {
             self.abandon(now, now, &call, o);
         }
-        self.record(now, What::Forgot, o);
+        self.record(now, ClientEvent::Forgot, o);
         self.user = None;
         // A stray client also registers again under its old handle.
         if !self.draw.chance(self.habits.stray) {
@@ -141,9 +141,9 @@ impl VirtualUser {
         }
         while let Some(call) = self.calls.take_first() {
             let (id, op) = (call.id, &call.op);
-            self.record(now, What::Abandoned { call: id, op }, o);
+            self.record(now, ClientEvent::Abandoned { call: id, op }, o);
         }
-        self.record(now, What::Vanished, o);
+        self.record(now, ClientEvent::Vanished, o);
         self.activity = Activity::Vanished;
     }
 
@@ -162,7 +162,7 @@ impl VirtualUser {
     /// Opens a broken stream again, or one whose opening had no answer.
     pub(super) fn renew_stream(&mut self, now: Time, o: &mut impl Observer) {
         if let Some(stream) = self.stream.give_up_opening(now) {
-            self.record(now, What::StreamClosed, o);
+            self.record(now, ClientEvent::StreamClosed, o);
             let first = self.stream.drop_first();
             for stream in first.into_iter().chain([stream]) {
                 self.actions.push_back(Action::CloseStream { stream });
@@ -224,7 +224,7 @@ impl VirtualUser {
     fn drop_link(&mut self, now: Time, o: &mut impl Observer) -> StreamBefore {
         let was = self.stream.close();
         if was != StreamBefore::Closed {
-            self.record(now, What::StreamClosed, o);
+            self.record(now, ClientEvent::StreamClosed, o);
         }
         was
     }

@@ -1,7 +1,7 @@
 //! A client's knowledge of its present and past rooms.
 
 use sim_model::protocol::{
-    LostRange, Membership, Moderated, Presence, Room, Saw, StickChange, StickLoss, User,
+    InboxEvent, LostRange, Membership, Moderated, Presence, Room, StickChange, StickLoss, User,
 };
 
 use super::unawaited_events::{Kind, UnawaitedEvents};
@@ -214,18 +214,18 @@ impl Rooms {
     }
 
     /// Records an event that `me` receives for the first time.
-    pub(super) fn see(&mut self, saw: &Saw<'_>, me: User, unawaited: &mut UnawaitedEvents) {
+    pub(super) fn see(&mut self, saw: &InboxEvent<'_>, me: User, unawaited: &mut UnawaitedEvents) {
         match *saw {
-            Saw::Found { room, partner, .. } => self.find(room, Some(partner), unawaited),
-            Saw::Message { sender, .. } => self.speaker = Some(sender),
-            Saw::Ended { room, .. } => self.end(Some(room)),
-            Saw::Stick {
+            InboxEvent::Found { room, partner, .. } => self.find(room, Some(partner), unawaited),
+            InboxEvent::Message { sender, .. } => self.speaker = Some(sender),
+            InboxEvent::Ended { room, .. } => self.end(Some(room)),
+            InboxEvent::Stick {
                 room,
                 user,
                 change: StickChange::Granted { epoch, .. },
                 ..
             } if user == me => self.grant(room, epoch, unawaited),
-            Saw::Moderation {
+            InboxEvent::Moderation {
                 room, user, act, ..
             } => match act {
                 Moderated::Closed => self.end(Some(room)),
@@ -233,20 +233,20 @@ impl Rooms {
                 Moderated::Muted if user == Some(me) => self.refuse_claim(),
                 Moderated::Kicked | Moderated::Muted => {}
             },
-            Saw::Member {
+            InboxEvent::Member {
                 user,
                 change: Presence::Back,
                 ..
             } if user == me => self.presence = PresenceState::Interrupted,
-            Saw::Gap { rooms, .. } => {
+            InboxEvent::Gap { rooms, .. } => {
                 for lost in rooms {
                     self.miss(lost, unawaited);
                 }
             }
-            Saw::PartnerAway { .. }
-            | Saw::PartnerBack { .. }
-            | Saw::Member { .. }
-            | Saw::Stick { .. } => {}
+            InboxEvent::PartnerAway { .. }
+            | InboxEvent::PartnerBack { .. }
+            | InboxEvent::Member { .. }
+            | InboxEvent::Stick { .. } => {}
         }
     }
 

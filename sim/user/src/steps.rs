@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use chat_types::{BreakKind, Span, Time};
 
-use sim_model::history::{Observer, Retry, What};
+use sim_model::history::{ClientEvent, Observer, Retry};
 use sim_model::plan::{Argument, Grant, Naming, Step, Text, Verb};
-use sim_model::protocol::{AtHand, CallId, Op, ReadBy, Room, User};
+use sim_model::protocol::{ArgumentSource, CallId, Op, ReadBy, Room, User};
 
 use super::calls::{Call, Stage};
 use super::flow::Pace;
@@ -157,7 +157,7 @@ impl VirtualUser {
         let keyed = key.is_some();
         self.last_key = key;
         let call = self.calls.next_id();
-        let what = What::Called {
+        let what = ClientEvent::Called {
             call,
             op: &op,
             intended,
@@ -344,7 +344,7 @@ struct UserArguments<'u> {
     room: Option<Room>,
 }
 
-impl AtHand for UserArguments<'_> {
+impl ArgumentSource for UserArguments<'_> {
     fn room(&mut self) -> Option<Option<Room>> {
         self.room = self.user.room();
         Some(self.room)

@@ -1,7 +1,7 @@
 //! The events that a client has received and not yet awaited: a count for each type.
 
 use sim_model::names::EVENTS;
-use sim_model::protocol::{Saw, StickChange, User};
+use sim_model::protocol::{InboxEvent, StickChange, User};
 
 /// A type of event: its index in `EVENTS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,24 +37,24 @@ impl UnawaitedEvents {
     /// Counts an event that `me` receives for the first time. Events that a client caused itself
     /// are not counted: its own joining and leaving, its claims and its releases. Matches and
     /// grants are counted by `Rooms`, which knows whether an answer announced them already.
-    pub(super) fn count(&mut self, saw: &Saw<'_>, me: User) {
+    pub(super) fn count(&mut self, saw: &InboxEvent<'_>, me: User) {
         match saw {
-            Saw::Found { .. } => {}
-            Saw::Member { user, .. } if *user == me => {}
-            Saw::Stick { user, change, .. } => match change {
+            InboxEvent::Found { .. } => {}
+            InboxEvent::Member { user, .. } if *user == me => {}
+            InboxEvent::Stick { user, change, .. } => match change {
                 StickChange::Granted { .. } => {}
                 StickChange::Claimed { .. } | StickChange::Released { .. } if *user == me => {}
                 StickChange::Claimed { .. }
                 | StickChange::Released { .. }
                 | StickChange::Expired { .. } => self.add(Kind(saw.number())),
             },
-            Saw::Message { .. }
-            | Saw::Ended { .. }
-            | Saw::PartnerAway { .. }
-            | Saw::PartnerBack { .. }
-            | Saw::Member { .. }
-            | Saw::Moderation { .. }
-            | Saw::Gap { .. } => self.add(Kind(saw.number())),
+            InboxEvent::Message { .. }
+            | InboxEvent::Ended { .. }
+            | InboxEvent::PartnerAway { .. }
+            | InboxEvent::PartnerBack { .. }
+            | InboxEvent::Member { .. }
+            | InboxEvent::Moderation { .. }
+            | InboxEvent::Gap { .. } => self.add(Kind(saw.number())),
         }
     }
 
@@ -83,16 +83,16 @@ mod tests {
     const ROOM: Room = Room(1);
     const USER: User = User(2);
 
-    fn of_pairs() -> [Saw<'static>; 5] {
+    fn of_pairs() -> [InboxEvent<'static>; 5] {
         let (room, room_seq, shown) = (ROOM, 1, Shown::NAMELESS);
         [
-            Saw::Found {
+            InboxEvent::Found {
                 room,
                 room_seq,
                 partner: USER,
                 shown,
             },
-            Saw::Message {
+            InboxEvent::Message {
                 room,
                 room_seq,
                 sender: USER,
@@ -100,18 +100,18 @@ mod tests {
                 text: "",
                 epoch: None,
             },
-            Saw::Ended {
+            InboxEvent::Ended {
                 room,
                 room_seq,
                 reason: EndReason::Left,
             },
-            Saw::PartnerAway {
+            InboxEvent::PartnerAway {
                 room,
                 room_seq,
                 partner: USER,
                 shown,
             },
-            Saw::PartnerBack {
+            InboxEvent::PartnerBack {
                 room,
                 room_seq,
                 partner: USER,
@@ -120,8 +120,8 @@ mod tests {
         ]
     }
 
-    fn member(change: Presence) -> Saw<'static> {
-        Saw::Member {
+    fn member(change: Presence) -> InboxEvent<'static> {
+        InboxEvent::Member {
             room: ROOM,
             room_seq: 1,
             user: USER,
@@ -130,8 +130,8 @@ mod tests {
         }
     }
 
-    fn stick(change: StickChange) -> Saw<'static> {
-        Saw::Stick {
+    fn stick(change: StickChange) -> InboxEvent<'static> {
+        InboxEvent::Stick {
             room: ROOM,
             room_seq: 1,
             user: USER,
@@ -140,8 +140,8 @@ mod tests {
         }
     }
 
-    fn moderation(act: Moderated) -> Saw<'static> {
-        Saw::Moderation {
+    fn moderation(act: Moderated) -> InboxEvent<'static> {
+        InboxEvent::Moderation {
             room: ROOM,
             room_seq: 1,
             user: Some(USER),
@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    fn one_of_each() -> Vec<Saw<'static>> {
+    fn one_of_each() -> Vec<InboxEvent<'static>> {
         let lease = Span::ZERO;
         let changes = [
             Presence::Joined,
@@ -166,7 +166,7 @@ mod tests {
             StickChange::Expired { epoch: 1 },
         ];
         let acts = [Moderated::Muted, Moderated::Kicked, Moderated::Closed];
-        let gap = Saw::Gap {
+        let gap = InboxEvent::Gap {
             from: 1,
             to: 2,
             lost: 1,

@@ -245,8 +245,8 @@ faults:
         impl sim_model::history::Observer for Mishaps {
             fn observe(&mut self, _: &sim_model::history::Record<'_>) {}
             fn observe_world(&mut self, _: &sim_model::history::WorldRecord<'_>) {}
-            fn observe_wire(&mut self, wire: &sim_model::history::Wire<'_>) {
-                if let sim_model::history::Wire::Mishap { fault, .. } = wire {
+            fn observe_network(&mut self, record: &sim_model::history::NetworkRecord<'_>) {
+                if let sim_model::history::NetworkRecord::Mishap { fault, .. } = record {
                     assert!(fault.at < Span::secs(6), "{fault:?}");
                     self.0.push(format!("{:?}", fault.kind));
                 }

@@ -12,7 +12,7 @@ use super::race_schedule::Direction;
 use super::streams::CUT_NOTICED;
 use crate::translate;
 use sim_model::draw::Draw;
-use sim_model::history::{Observer as _, Path, Wire};
+use sim_model::history::{NetworkRecord, Observer as _, Path};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net};
 use sim_model::protocol::{Agent, Answer, CallId};
@@ -230,11 +230,12 @@ impl World<'_, '_> {
 
     fn drop_all(&mut self, agent: u32, length: Option<Span>) {
         let (at, who) = (self.now(), Agent(agent));
-        self.observers.observe_wire(&Wire::Disconnected {
-            at,
-            agent: who,
-            length,
-        });
+        self.observers
+            .observe_network(&NetworkRecord::Disconnected {
+                at,
+                agent: who,
+                length,
+            });
         let client = &mut self.clients[agent as usize];
         client.drops += 1;
         client.stream = None;

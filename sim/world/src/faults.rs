@@ -12,7 +12,7 @@ use crate::disk::Unsynced;
 use crate::event_queue::Event;
 use crate::translate;
 use sim_model::draw::{Actor, Draw};
-use sim_model::history::{Observer, Wire, WorldRecord};
+use sim_model::history::{NetworkRecord, Observer, WorldRecord};
 use sim_model::outcome::Point;
 use sim_model::plan::{
     Delivery, FaultKind, Milestone, OperatorAct, OperatorVerb, Outage, Reached, Victims,
@@ -143,7 +143,7 @@ impl World<'_, '_> {
 
     /// The number of times that the run has reached the milestone.
     fn reached(&self, what: Reached) -> u64 {
-        let tally = self.observers.sightings.tally();
+        let tally = self.observers.points.tally();
         let coverage = tally.coverage();
         match what {
             Reached::Sometimes(name) => {
@@ -294,7 +294,7 @@ impl World<'_, '_> {
     fn record_victims(&mut self, fault: u32, victims: &[u32]) {
         let (at, fault) = (self.now(), fault as usize);
         self.observers
-            .observe_wire(&Wire::Struck { at, fault, victims });
+            .observe_network(&NetworkRecord::Struck { at, fault, victims });
     }
 
     /// Submits an operator's call directly, without a network. The user is drawn unless it is

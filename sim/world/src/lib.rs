@@ -35,7 +35,7 @@ use chat_types::{Span, Time, mix};
 
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer, WorldRecord};
-use sim_model::outcome::{Point, Progress, Ran, RanUser, START, Timeline};
+use sim_model::outcome::{Point, Progress, START, Timeline, UserOutcome, WorldOutcome};
 use sim_model::plan::{Fault, Plan, Workload};
 use sim_user::arrivals::{Arrival, arrivals};
 use sim_user::{Script, VirtualUser};
@@ -144,7 +144,7 @@ pub fn run(
     seed: u64,
     progress: &Progress,
     observer: Option<SharedObserver<'_>>,
-) -> Ran {
+) -> WorldOutcome {
     let mut world = World::new(plan, seed, Observers::new(observer), Actor::Swaps);
     let sampled = mix(0, seed).is_multiple_of(TWIN_EVERY);
     let mut twin = sampled.then(|| World::new(plan, seed, Observers::new(None), Actor::TwinSwaps));
@@ -462,13 +462,13 @@ impl<'a, 'o> World<'a, 'o> {
     }
 
     /// The results of the run, which is over.
-    fn ran(self) -> Ran {
-        let users = self.clients.iter().map(|client| RanUser {
+    fn ran(self) -> WorldOutcome {
+        let users = self.clients.iter().map(|client| UserOutcome {
             name: Arc::clone(client.user.given_name()),
             waiting: client.user.stuck().or_else(|| client.user.pending()),
         });
         let left_out = self.clients.iter().map(|client| client.user.left_out());
-        Ran {
+        WorldOutcome {
             seed: self.seed,
             trace_hash: self.hash,
             ended_at: self.events.now(),

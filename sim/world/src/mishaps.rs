@@ -10,7 +10,7 @@ use chat_types::Span;
 use super::event_queue::Event;
 use super::{Phase, START, World};
 use sim_model::draw::{Draw, Ratio};
-use sim_model::history::{Observer as _, Wire};
+use sim_model::history::{NetworkRecord, Observer as _};
 use sim_model::plan::{Fault, FaultKind, Need, OperatorAct, OperatorVerb, Outage, Victims};
 
 /// The largest delay until it strikes: within a round trip, or while clients wait for one another.
@@ -64,7 +64,7 @@ impl World<'_, '_> {
         let index = self.plan.faults.len() + self.mishaps.len();
         let index = u32::try_from(index).expect("a recipe has few turns");
         let now = self.now();
-        self.observers.observe_wire(&Wire::Mishap {
+        self.observers.observe_network(&NetworkRecord::Mishap {
             at: now,
             fault: &fault,
         });

@@ -10,7 +10,7 @@ use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot, scripted_rep
 use super::race_schedule::Direction;
 use super::{Phase, World};
 use sim_model::draw::Ratio;
-use sim_model::history::{Observer as _, Wire};
+use sim_model::history::{NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net};
 use sim_model::protocol::{Agent, Outcome, Refusal};
@@ -72,13 +72,13 @@ impl World<'_, '_> {
         let copy = doubled.then(|| self.send_one(origin, Arc::clone(&ask), None, copied));
         let fate = self.send_one(origin, ask, net, scripted);
         let at = self.now();
-        self.observers.observe_wire(&match origin {
+        self.observers.observe_network(&match origin {
             RequestOrigin::Call {
                 agent,
                 call,
                 attempt,
                 ..
-            } => Wire::Sent {
+            } => NetworkRecord::Sent {
                 at,
                 agent: Agent(agent),
                 call,
@@ -86,7 +86,7 @@ impl World<'_, '_> {
                 fate,
                 copy,
             },
-            RequestOrigin::Stream { agent, .. } => Wire::Opening {
+            RequestOrigin::Stream { agent, .. } => NetworkRecord::Opening {
                 at,
                 agent: Agent(agent),
                 fate,
@@ -181,7 +181,7 @@ impl World<'_, '_> {
         let fate = self.fate(agent, Direction::Client, scripted);
         if let RequestOrigin::Call { call, attempt, .. } = origin {
             let (at, agent) = (self.now(), Agent(agent));
-            self.observers.observe_wire(&Wire::Replied {
+            self.observers.observe_network(&NetworkRecord::Replied {
                 at,
                 agent,
                 call,

@@ -19,7 +19,7 @@ use super::{START, World};
 use crate::disk::{Decisions, Disk, Keep};
 use crate::translate::{self, judged};
 use sim_model::draw::{Actor, Draw};
-use sim_model::history::{Observer, Wire};
+use sim_model::history::{NetworkRecord, Observer};
 use sim_model::outcome::Point;
 use sim_model::plan::{FaultKind, Plan};
 use sim_model::protocol::{Agent, Outcome};
@@ -279,7 +279,7 @@ impl World<'_, '_> {
         } = origin
         {
             let (at, agent) = (self.now(), Agent(agent));
-            self.observers.observe_wire(&Wire::Served {
+            self.observers.observe_network(&NetworkRecord::Served {
                 at,
                 agent,
                 call,

@@ -3,7 +3,7 @@
 use chat_core::Position;
 
 use sim_model::draw::Actor;
-use sim_model::outcome::{Point, Ran};
+use sim_model::outcome::{Point, WorldOutcome};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 
@@ -68,7 +68,7 @@ impl<'a> Split<'a> {
         }
         let node = self.world.server.node.as_ref();
         let position = node.map(|node| node.hub().position());
-        let tally = self.world.observers.sightings.tally();
+        let tally = self.world.observers.points.tally();
         if *tally.points() != self.last_look.points {
             points(&self.last_look.points, tally, entered);
             self.last_look.points = *tally.points();
@@ -97,7 +97,7 @@ impl<'a> Split<'a> {
 
     /// The results of the run, which must be over.
     #[must_use]
-    pub fn finish(self) -> Ran {
+    pub fn finish(self) -> WorldOutcome {
         self.world.ran()
     }
 }

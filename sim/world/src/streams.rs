@@ -9,7 +9,7 @@ use super::in_flight::{InFlight, Slot, StreamState};
 use super::race_schedule::Direction;
 use super::server::WRITE_STALL;
 use crate::translate::{self, judged};
-use sim_model::history::{Observer as _, Path, Wire};
+use sim_model::history::{NetworkRecord, Observer as _, Path};
 use sim_model::outcome::Point;
 use sim_model::plan::Delivery;
 use sim_model::protocol::{Agent, PUSH_MAX};
@@ -116,7 +116,7 @@ impl World<'_, '_> {
         self.observers.reach(Point::StreamBroken);
         let latency = self.latency(agent, Direction::Client);
         let now = self.now();
-        self.observers.observe_wire(&Wire::StreamBroke {
+        self.observers.observe_network(&NetworkRecord::StreamBroke {
             at: now,
             agent: Agent(agent),
         });
@@ -200,7 +200,7 @@ impl World<'_, '_> {
             self.observers.observe_server(&pushed);
             let fate = self.fate_of_push(agent);
             let now = self.now();
-            self.observers.observe_wire(&Wire::Pushed {
+            self.observers.observe_network(&NetworkRecord::Pushed {
                 at: now,
                 agent: Agent(agent),
                 first_seq: page.first().0,

@@ -163,7 +163,7 @@ struct Delays {
 
 impl Observer for Delays {
     fn observe(&mut self, record: &Record<'_>) {
-        if let sim_model::history::What::Received {
+        if let sim_model::history::ClientEvent::Received {
             seq,
             path: sim_model::history::Path::Stream,
             first: true,
@@ -177,10 +177,11 @@ impl Observer for Delays {
 
     fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 
-    fn observe_wire(&mut self, wire: &sim_model::history::Wire<'_>) {
-        use sim_model::history::Wire;
-        let (Wire::Sent { fate, .. } | Wire::Replied { fate, .. } | Wire::Pushed { fate, .. }) =
-            wire
+    fn observe_network(&mut self, record: &sim_model::history::NetworkRecord<'_>) {
+        use sim_model::history::NetworkRecord;
+        let (NetworkRecord::Sent { fate, .. }
+        | NetworkRecord::Replied { fate, .. }
+        | NetworkRecord::Pushed { fate, .. }) = record
         else {
             return;
         };
@@ -298,8 +299,8 @@ struct Ends(Vec<sim_model::protocol::EndReason>);
 
 impl Observer for Ends {
     fn observe(&mut self, record: &Record<'_>) {
-        if let sim_model::history::What::Received {
-            saw: sim_model::protocol::Saw::Ended { reason, .. },
+        if let sim_model::history::ClientEvent::Received {
+            saw: sim_model::protocol::InboxEvent::Ended { reason, .. },
             first: true,
             ..
         } = record.what

@@ -1,7 +1,9 @@
 //! Pages of inboxes, by a check or on a stream, compared with what the model's inbox holds.
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, CHECK_MAX, Notice, Outcome, PUSH_MAX, Refusal, Saw, User};
+use sim_model::protocol::{
+    Answer, CHECK_MAX, InboxEvent, Notice, Outcome, PUSH_MAX, Refusal, User,
+};
 use sim_model::server::{Page, Ticket};
 
 use super::in_flight::{Call, Stage};
@@ -222,7 +224,7 @@ fn differs(
         }
         if o != s {
             let seq = o.or(s).map_or(0, |event| event.0);
-            let as_event = |event: &(u64, Time, Saw<'_>)| Event::of(&event.2, event.1);
+            let as_event = |event: &(u64, Time, InboxEvent<'_>)| Event::of(&event.2, event.1);
             let seen = s.and_then(as_event);
             return Difference::Event(InboxPosition::of(inbox, reader, seq, seen));
         }

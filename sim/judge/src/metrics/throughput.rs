@@ -2,7 +2,7 @@
 
 use chat_types::Time;
 
-use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::outcome::START;
 
 /// Counts calls while users arrive, which is until the heal.
@@ -38,9 +38,9 @@ impl Throughput {
 
 impl Observer for Throughput {
     fn observe(&mut self, record: &Record<'_>) {
-        if let What::Called { .. } = record.what {
+        if let ClientEvent::Called { .. } = record.what {
             self.calls.offered += 1;
-        } else if let What::Answered { .. } = record.what {
+        } else if let ClientEvent::Answered { .. } = record.what {
             self.calls.answered += 1;
         }
     }
@@ -51,7 +51,7 @@ impl Observer for Throughput {
         }
     }
 
-    fn observe_wire(&mut self, _: &Wire<'_>) {}
+    fn observe_network(&mut self, _: &NetworkRecord<'_>) {}
 }
 
 #[cfg(test)]
@@ -60,7 +60,7 @@ mod tests {
     use sim_model::protocol::{Agent, CallId, Op};
 
     fn call(throughput: &mut Throughput, at: Time) {
-        let what = What::Called {
+        let what = ClientEvent::Called {
             call: CallId(0),
             op: &Op::Mood,
             intended: at,

@@ -11,7 +11,7 @@ use super::deadline::Deadline;
 use super::names::{MAX_NAME, is_line};
 use super::presence::State;
 use super::room::{Kind, RoomState};
-use super::{Model, What, refuse};
+use super::{EventKind, Model, refuse};
 
 /// The number of waits in the estimate of the wait. // 1
 const MEASURED: usize = 32;
@@ -348,10 +348,10 @@ impl Model {
             participant.last_partner = Some(other); // 6.6 (3)
         }
         let pair = [user, partner];
-        self.post(room, What::Found { pair }, None); // 6.6 (4)
+        self.post(room, EventKind::Found { pair }, None); // 6.6 (4)
         for each in [user.min(partner), user.max(partner)] {
             if self.presence(each) == Some(State::Grace) {
-                self.post(room, What::PartnerAway, Some(each)); // 6.6 (5)
+                self.post(room, EventKind::PartnerAway, Some(each)); // 6.6 (5)
             }
         }
         (room, partner)

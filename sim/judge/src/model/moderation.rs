@@ -8,7 +8,7 @@ use sim_model::server::{Act, Handle};
 
 use super::names::{fold, is_line, keys};
 use super::room::Kind;
-use super::{Model, What, refuse};
+use super::{EventKind, Model, refuse};
 
 /// The most characters of a reason. // 1
 const MAX_REASON: usize = 500;
@@ -274,7 +274,7 @@ impl Model {
     /// Informs the rooms of a muted participant. // 11.3
     fn silence(&mut self, user: User, reason: &Arc<str>) {
         for room in self.participant(user).live.clone() {
-            let muted = What::Moderation {
+            let muted = EventKind::Moderation {
                 user: Some(user),
                 act: Moderated::Muted,
                 reason: Arc::clone(reason),
@@ -289,7 +289,7 @@ impl Model {
         let Some(place) = self.rooms.get(room.0) else {
             return Err(refuse("room_not_found"));
         };
-        let moderation = What::Moderation {
+        let moderation = EventKind::Moderation {
             user: Some(user),
             act: Moderated::Kicked,
             reason: Arc::clone(reason),
@@ -324,7 +324,7 @@ impl Model {
             Kind::Pair { .. } => self.end_pair(room, EndReason::Closed, None),
             Kind::Named { .. } => {
                 let members: Vec<User> = place.members.keys().copied().collect();
-                let closed = What::Moderation {
+                let closed = EventKind::Moderation {
                     user: None,
                     act: Moderated::Closed,
                     reason: Arc::clone(reason),

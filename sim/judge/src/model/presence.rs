@@ -5,7 +5,7 @@ use sim_model::protocol::{Answer, EndReason, Outcome, Presence as Change, Refusa
 
 use super::deadline::Deadline;
 use super::room::Kind;
-use super::{Model, What, refuse};
+use super::{EventKind, Model, refuse};
 
 /// The state of a participant's presence. // 2.4
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,13 +106,13 @@ impl Model {
             State::Unused | State::Present => {}
             State::Grace => {
                 if let Some(room) = self.participant(user).pair {
-                    self.post(room, What::PartnerBack, Some(user));
+                    self.post(room, EventKind::PartnerBack, Some(user));
                 }
             }
             State::Away => {
                 for room in self.named_rooms_of(user) {
                     let change = Change::Back;
-                    self.post(room, What::Member { user, change }, None);
+                    self.post(room, EventKind::Member { user, change }, None);
                 }
             }
         }
@@ -150,7 +150,7 @@ impl Model {
             };
         });
         if let Some(room) = self.participant(user).pair {
-            self.post(room, What::PartnerAway, Some(user));
+            self.post(room, EventKind::PartnerAway, Some(user));
         }
     }
 
@@ -180,7 +180,7 @@ impl Model {
             } else {
                 self.give_up_stick(room, user);
                 let change = Change::Away;
-                self.post(room, What::Member { user, change }, None);
+                self.post(room, EventKind::Member { user, change }, None);
             }
         }
     }

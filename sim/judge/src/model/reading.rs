@@ -3,7 +3,7 @@
 use chat_types::Time;
 use sim_model::protocol::{Answer, Attendance, Member, Notice, Outcome, PastMessage, Room, User};
 
-use super::{Event, Model, State, What};
+use super::{Event, EventKind, Model, State};
 
 impl Model {
     /// `list_users`. // 8.5
@@ -57,7 +57,7 @@ impl Model {
 
 /// A message for `history`; `None` for another event.
 fn past(event: &Event) -> Option<PastMessage> {
-    let What::Message {
+    let EventKind::Message {
         sender,
         text,
         epoch,

@@ -10,7 +10,7 @@ use super::draft::Draft;
 use super::names::{MAX_NAME, fold, is_line};
 use super::participant::either_blocked;
 use super::stick::Stick;
-use super::{Event, Model, What, refuse};
+use super::{Event, EventKind, Model, refuse};
 
 /// The state of a room. // 4.2
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct RoomState {
     pub(super) members: BTreeMap<User, Member>,
     pub(super) last_seq: u64,
     /// The last event.
-    pub(super) last: Option<What>,
+    pub(super) last: Option<EventKind>,
     /// The last messages, oldest first.
     pub(super) history: VecDeque<Arc<Event>>,
     /// The latest notice of each sender.
@@ -109,14 +109,21 @@ impl Model {
     }
 
     /// Posts an event to the members of a room. // 4.3
-    pub(super) fn post(&mut self, room: Room, what: What, skipping: Option<User>) -> Arc<Event> {
+    pub(super) fn post(
+        &mut self,
+        room: Room,
+        what: EventKind,
+        skipping: Option<User>,
+    ) -> Arc<Event> {
         let (author, about) = match what {
-            What::Message { sender, .. } => (Some(sender), [Some(sender), None]),
-            What::Found { pair: [one, other] } => (None, [Some(one), Some(other)]),
-            What::PartnerAway | What::PartnerBack => (None, [skipping, None]),
-            What::Member { user, .. } | What::Stick { user, .. } => (None, [Some(user), None]),
-            What::Moderation { user, .. } => (None, [user, None]),
-            What::Ended { .. } => (None, [None, None]),
+            EventKind::Message { sender, .. } => (Some(sender), [Some(sender), None]),
+            EventKind::Found { pair: [one, other] } => (None, [Some(one), Some(other)]),
+            EventKind::PartnerAway | EventKind::PartnerBack => (None, [skipping, None]),
+            EventKind::Member { user, .. } | EventKind::Stick { user, .. } => {
+                (None, [Some(user), None])
+            }
+            EventKind::Moderation { user, .. } => (None, [user, None]),
+            EventKind::Ended { .. } => (None, [None, None]),
         };
         let named = about.map(|user| user.map(|user| (user, self.participant(user).shown())));
         let (at, limit) = (self.now, self.config.inbox_limit);
@@ -237,7 +244,7 @@ impl Model {
             self.place_mut(room).admit(user, now);
             self.participant_mut(user).live.push(room);
             let change = Presence::Joined;
-            self.post(room, What::Member { user, change }, None);
+            self.post(room, EventKind::Member { user, change }, None);
         }
         room
     }
@@ -266,7 +273,7 @@ impl Model {
     pub(super) fn leave_named(&mut self, room: Room, user: User) {
         self.give_up_stick(room, user);
         let change = Presence::Left;
-        self.post(room, What::Member { user, change }, None);
+        self.post(room, EventKind::Member { user, change }, None);
         self.remove_member(room, user);
     }
 
@@ -295,7 +302,7 @@ impl Model {
 
     /// Ends a pair room. // 8.3
     pub(super) fn end_pair(&mut self, room: Room, reason: EndReason, actor: Option<User>) {
-        self.post(room, What::Ended { reason }, actor);
+        self.post(room, EventKind::Ended { reason }, actor);
         let place = self.place_mut(room);
         let members = std::mem::take(&mut place.members);
         place.history.clear();

@@ -8,7 +8,7 @@ use sim_model::protocol::{Answer, EndReason, Notice, Outcome, Passing, Refusal, 
 
 use super::names::says_something;
 use super::room::Kind;
-use super::{Event, Model, What, refuse};
+use super::{Event, EventKind, Model, refuse};
 
 /// `turns_left` is shown from this number on. // 1
 const FEW_TURNS: u32 = 10;
@@ -82,7 +82,7 @@ impl Model {
             };
         }
         let epoch = self.grant_of(room, sender);
-        let what = What::Message {
+        let what = EventKind::Message {
             sender,
             text,
             epoch,

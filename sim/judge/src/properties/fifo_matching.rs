@@ -8,7 +8,7 @@ use super::{Rule, decided_otherwise, events};
 use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
-use crate::model::What;
+use crate::model::EventKind;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::FifoMatching,
@@ -28,7 +28,7 @@ fn partners_differ(difference: &Difference) -> bool {
     decided_otherwise(difference, partner)
         || matches!(
             events(difference),
-            (Some(What::Found { pair: owed }), Some(What::Found { pair: seen })) if owed != seen
+            (Some(EventKind::Found { pair: owed }), Some(EventKind::Found { pair: seen })) if owed != seen
         )
 }
 

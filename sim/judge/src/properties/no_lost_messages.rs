@@ -8,7 +8,7 @@ use super::{Rule, batched, events, refuses};
 use crate::comparison::Comparison;
 use crate::difference::{Channel, Decision, Difference};
 use crate::findings::Property;
-use crate::model::What;
+use crate::model::EventKind;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::NoLostMessages,
@@ -16,7 +16,8 @@ pub(super) const RULE: Rule = Rule {
     breaks: |difference, _| match difference {
         Difference::Event(place) => {
             let (owed, _) = events(difference);
-            matches!(owed, Some(What::Message { .. })) && (place.skipped || place.seen.is_none())
+            matches!(owed, Some(EventKind::Message { .. }))
+                && (place.skipped || place.seen.is_none())
         }
         Difference::Reach {
             channel: Channel::Check,

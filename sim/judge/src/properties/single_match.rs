@@ -7,14 +7,14 @@ use super::{Rule, decision, events, refuses};
 use crate::comparison::Comparison;
 use crate::difference::Decision;
 use crate::findings::Property;
-use crate::model::What;
+use crate::model::EventKind;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::SingleMatch,
     counts: &[Comparison::Queue, Comparison::Found],
     breaks: |difference, _| {
         let (owed, seen) = events(difference);
-        let found = |what: Option<&What>| matches!(what, Some(What::Found { .. }));
+        let found = |what: Option<&EventKind>| matches!(what, Some(EventKind::Found { .. }));
         let matched = |outcome: &Outcome| matches!(outcome, Ok(Answer::Matched { .. }));
         (found(seen) && !(found(owed) && owed == seen))
             || decision(difference).is_some_and(|Decision { owed, said, .. }| {

@@ -8,7 +8,7 @@ use super::{Rule, concerns, decision, events, refuses};
 use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
-use crate::model::What;
+use crate::model::EventKind;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::StickExclusion,
@@ -43,8 +43,8 @@ fn holds_wrongly(difference: &Difference) -> bool {
 /// Whether an unexpected grant was observed: with another epoch or lease, or at another time. The
 /// right grant to another member is a violation of the order.
 fn grants_differ(difference: &Difference) -> bool {
-    let grant = |what: Option<&What>| match what {
-        Some(What::Stick {
+    let grant = |what: Option<&EventKind>| match what {
+        Some(EventKind::Stick {
             change: StickChange::Granted { epoch, lease },
             ..
         }) => Some((*epoch, *lease)),
@@ -55,8 +55,8 @@ fn grants_differ(difference: &Difference) -> bool {
 }
 
 fn epochs_differ(difference: &Difference) -> bool {
-    let epoch = |what: Option<&What>| match what {
-        Some(What::Message { epoch, .. }) => Some(*epoch),
+    let epoch = |what: Option<&EventKind>| match what {
+        Some(EventKind::Message { epoch, .. }) => Some(*epoch),
         _ => None,
     };
     let (owed, seen) = events(difference);

@@ -10,7 +10,7 @@ use sim_model::server::{Act, Gap};
 
 use super::{Describe, Sentence, With, describe};
 use crate::fact::Fact;
-use crate::model::{Event, What};
+use crate::model::{Event, EventKind};
 
 /// The caller of a call.
 pub(super) struct By(pub(super) Option<User>);
@@ -74,7 +74,7 @@ impl Describe for Act {
 impl Describe for Event {
     fn describe(&self, to: &mut Sentence) {
         let place = (self.room, self.room_seq);
-        if let What::Message {
+        if let EventKind::Message {
             sender,
             text,
             epoch,
@@ -100,18 +100,18 @@ impl Event {
     fn happened(&self, to: &mut Sentence) {
         let partner = self.named[0].as_ref().map(|(user, _)| *user);
         match &self.what {
-            What::Found { pair } => describe!(to; pair[0], " was matched with ", pair[1]),
-            What::Message { .. } => {}
-            What::Ended { reason } => describe!(to; "the chat ended: ", reason.name()),
-            What::PartnerAway => describe!(to; partner, " lost its last stream"),
-            What::PartnerBack => describe!(to; partner, " is connected again"),
-            What::Member { user, change } => describe!(to; user, match change {
+            EventKind::Found { pair } => describe!(to; pair[0], " was matched with ", pair[1]),
+            EventKind::Message { .. } => {}
+            EventKind::Ended { reason } => describe!(to; "the chat ended: ", reason.name()),
+            EventKind::PartnerAway => describe!(to; partner, " lost its last stream"),
+            EventKind::PartnerBack => describe!(to; partner, " is connected again"),
+            EventKind::Member { user, change } => describe!(to; user, match change {
                 Presence::Joined => " joined",
                 Presence::Left => " left",
                 Presence::Away => " went away",
                 Presence::Back => " came back",
             }),
-            What::Stick { user, change } => match change {
+            EventKind::Stick { user, change } => match change {
                 StickChange::Claimed { place } => {
                     describe!(to; user, " claimed the stick, place ", place);
                 }
@@ -125,7 +125,7 @@ impl Event {
                     describe!(to; user, " lost the stick, epoch ", epoch, ": the lease ran out");
                 }
             },
-            What::Moderation { user, act, reason } => {
+            EventKind::Moderation { user, act, reason } => {
                 describe!(to; "an operator ", match act {
                     Moderated::Muted => "muted ",
                     Moderated::Kicked => "kicked ",

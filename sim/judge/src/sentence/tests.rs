@@ -18,7 +18,7 @@ use crate::difference::{
     Asked, BatchItem, Channel, Decision, Difference, Due, InboxPosition, Unsolicited,
 };
 use crate::fact::Fact;
-use crate::model::{Deadline, Event, What};
+use crate::model::{Deadline, Event, EventKind};
 
 const ANN: User = User(1);
 const BEN: User = User(2);
@@ -64,7 +64,7 @@ fn push() -> Op {
     }
 }
 
-fn event(room_seq: u64, what: What) -> Event {
+fn event(room_seq: u64, what: EventKind) -> Event {
     Event {
         room: LOBBY,
         room_seq,
@@ -77,7 +77,7 @@ fn event(room_seq: u64, what: What) -> Event {
 fn message(text: &str) -> Event {
     event(
         5,
-        What::Message {
+        EventKind::Message {
             sender: BEN,
             text: text.into(),
             epoch: None,
@@ -122,20 +122,20 @@ fn told(differences: &[Difference]) -> String {
 
 #[test]
 fn a_sentence_shows_the_expected_and_the_received_event() {
-    let stick = |change| What::Stick { user: BEN, change };
-    let member = |change| What::Member { user: BEN, change };
+    let stick = |change| EventKind::Stick { user: BEN, change };
+    let member = |change| EventKind::Member { user: BEN, change };
     let whats = [
-        What::Found { pair: [ANN, BEN] },
-        What::Message {
+        EventKind::Found { pair: [ANN, BEN] },
+        EventKind::Message {
             sender: BEN,
             text: "hello".into(),
             epoch: Some(2),
         },
-        What::Ended {
+        EventKind::Ended {
             reason: EndReason::Timeout,
         },
-        What::PartnerAway,
-        What::PartnerBack,
+        EventKind::PartnerAway,
+        EventKind::PartnerBack,
         member(Presence::Joined),
         member(Presence::Left),
         member(Presence::Away),
@@ -147,12 +147,12 @@ fn a_sentence_shows_the_expected_and_the_received_event() {
         }),
         stick(StickChange::Released { epoch: 2 }),
         stick(StickChange::Expired { epoch: 2 }),
-        What::Moderation {
+        EventKind::Moderation {
             user: Some(BEN),
             act: Moderated::Kicked,
             reason: "spam".into(),
         },
-        What::Moderation {
+        EventKind::Moderation {
             user: None,
             act: Moderated::Closed,
             reason: "late".into(),

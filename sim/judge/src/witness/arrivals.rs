@@ -6,13 +6,13 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use chat_types::Time;
-use sim_model::protocol::{Room, Saw, User};
+use sim_model::protocol::{InboxEvent, Room, User};
 
 use super::observations::{Observations, ObservedEvent};
 use super::report_contradiction;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
-use crate::model::{Event, What};
+use crate::model::{Event, EventKind};
 
 /// An event, or a gap, as it arrived.
 #[derive(Clone, Copy, Debug)]
@@ -21,13 +21,13 @@ pub(super) struct Arrival<'a> {
     pub(super) reader: User,
     pub(super) seq: u64,
     pub(super) sent_at: Time,
-    pub(super) saw: &'a Saw<'a>,
+    pub(super) saw: &'a InboxEvent<'a>,
 }
 
 impl Arrival<'_> {
     /// The positions of the inbox that it covers.
     const fn places(&self) -> (u64, u64) {
-        if let Saw::Gap { from, to, .. } = *self.saw {
+        if let InboxEvent::Gap { from, to, .. } = *self.saw {
             return (from, to);
         }
         (self.seq, self.seq)
@@ -44,7 +44,7 @@ impl Arrival<'_> {
         let (Some(place), Some(mut event)) = (place, Event::of(self.saw, self.sent_at)) else {
             return;
         };
-        if let What::Found { pair } = &mut event.what {
+        if let EventKind::Found { pair } = &mut event.what {
             pair[0] = reader;
         }
         findings.exercise(Property::NoDuplicates, u64::from(known.is_some()));
@@ -77,8 +77,8 @@ impl Arrival<'_> {
 }
 
 /// Whether two readers received the same event. Each partner of a match sees only the other.
-fn is_same(first: &ObservedEvent, reader: User, saw: &Saw<'_>) -> bool {
-    if let (What::Found { pair: [one, other] }, Saw::Found { partner, .. }) =
+fn is_same(first: &ObservedEvent, reader: User, saw: &InboxEvent<'_>) -> bool {
+    if let (EventKind::Found { pair: [one, other] }, InboxEvent::Found { partner, .. }) =
         (&first.event.what, saw)
     {
         return partner == if *one == reader { other } else { one };

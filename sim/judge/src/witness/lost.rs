@@ -15,7 +15,7 @@ use super::observations::Observations;
 use super::report_contradiction;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
-use crate::model::What;
+use crate::model::EventKind;
 
 const LOST: Property = Property::NoLostMessages;
 
@@ -120,32 +120,32 @@ impl ReaderView {
     }
 }
 
-fn membership_change(what: &What, reader: User) -> Option<MembershipChange> {
+fn membership_change(what: &EventKind, reader: User) -> Option<MembershipChange> {
     match *what {
-        What::Found { .. } => Some(MembershipChange::Begins),
-        What::Member {
+        EventKind::Found { .. } => Some(MembershipChange::Begins),
+        EventKind::Member {
             user,
             change: Presence::Joined,
         } if user == reader => Some(MembershipChange::Begins),
-        What::Member {
+        EventKind::Member {
             user,
             change: Presence::Left,
         } if user == reader => Some(MembershipChange::Ends),
-        What::Moderation {
+        EventKind::Moderation {
             user: Some(user),
             act: Moderated::Kicked,
             ..
         } if user == reader => Some(MembershipChange::Ends),
-        What::Moderation {
+        EventKind::Moderation {
             act: Moderated::Closed,
             ..
         }
-        | What::Ended { .. } => Some(MembershipChange::Ends),
-        What::Message { .. }
-        | What::PartnerAway
-        | What::PartnerBack
-        | What::Member { .. }
-        | What::Stick { .. }
-        | What::Moderation { .. } => None,
+        | EventKind::Ended { .. } => Some(MembershipChange::Ends),
+        EventKind::Message { .. }
+        | EventKind::PartnerAway
+        | EventKind::PartnerBack
+        | EventKind::Member { .. }
+        | EventKind::Stick { .. }
+        | EventKind::Moderation { .. } => None,
     }
 }

@@ -10,7 +10,7 @@ use super::observations::{Observations, ObservedEvent};
 use super::report_contradiction;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
-use crate::model::What;
+use crate::model::EventKind;
 
 const MATCH: Property = Property::SingleMatch;
 const LIFE: Property = Property::RoomLifecycle;
@@ -35,14 +35,14 @@ fn one_after_another(observations: &Observations, reader: User, findings: &mut F
         let Some(seen) = observations.seen(*place) else {
             continue;
         };
-        let is_over = matches!(seen.event.what, What::Ended { .. });
+        let is_over = matches!(seen.event.what, EventKind::Ended { .. });
         if *seq != last.saturating_add(1)
             || is_over && current.is_some_and(|(room, ..)| room == place.0)
         {
             current = None;
         }
         last = *seq;
-        let What::Found { pair } = seen.event.what else {
+        let EventKind::Found { pair } = seen.event.what else {
             continue;
         };
         findings.exercise(MATCH, 1);
@@ -75,14 +75,14 @@ fn first_and_last(
     findings: &mut Findings,
 ) {
     let place = seen.event.room_seq;
-    if matches!(seen.event.what, What::Found { .. }) {
+    if matches!(seen.event.what, EventKind::Found { .. }) {
         findings.exercise(LIFE, 1);
         if place != 1 {
             let rule = Fact::Rule("a pair room begins with chatroom.found");
             report_contradiction(findings, LIFE, seen.at, [rule, seen.fact()]);
         }
     }
-    if !matches!(seen.event.what, What::Ended { .. }) {
+    if !matches!(seen.event.what, EventKind::Ended { .. }) {
         return;
     }
     findings.exercise(LIFE, 1);

@@ -14,7 +14,7 @@ use super::observations::{Observations, ObservedEvent};
 use super::report_contradiction;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
-use crate::model::What;
+use crate::model::EventKind;
 
 const HELD: Property = Property::StickExclusion;
 const ORDER: Property = Property::StickOrder;
@@ -22,7 +22,7 @@ const ORDER: Property = Property::StickOrder;
 /// Walks through the events of every room with a stick.
 pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
     for (room, of_room) in &observations.rooms {
-        let uses_stick = |seen: &ObservedEvent| matches!(seen.event.what, What::Stick { .. });
+        let uses_stick = |seen: &ObservedEvent| matches!(seen.event.what, EventKind::Stick { .. });
         if of_room.values().any(uses_stick) {
             let seen = of_room.keys().copied();
             let accepted = observations
@@ -59,7 +59,7 @@ struct StickReplay<'a> {
     claims: Vec<(User, &'a ObservedEvent)>,
     is_whole: bool,
     /// The holder's push, if it is at the previous position.
-    push: Option<(Fact, What)>,
+    push: Option<(Fact, EventKind)>,
 }
 
 impl<'a> StickReplay<'a> {
@@ -106,13 +106,16 @@ impl<'a> StickReplay<'a> {
             && push.sender == user
         {
             let change = StickChange::Released { epoch };
-            self.push = Some((push.fact(self.room, room_seq), What::Stick { user, change }));
+            self.push = Some((
+                push.fact(self.room, room_seq),
+                EventKind::Stick { user, change },
+            ));
         }
     }
 
     fn see(&mut self, seen: &'a ObservedEvent, findings: &mut Findings) {
         match seen.event.what {
-            What::Stick { user, change } => match change {
+            EventKind::Stick { user, change } => match change {
                 StickChange::Claimed { .. } => {
                     self.withdraw(user);
                     self.claims.push((user, seen));
@@ -124,30 +127,30 @@ impl<'a> StickReplay<'a> {
                     self.holder = Some(None);
                 }
             },
-            What::Message { sender, epoch, .. } => {
+            EventKind::Message { sender, epoch, .. } => {
                 let own = |holder: Holder| holder.filter(|(user, _)| *user == sender);
                 let owed = self
                     .holder
                     .map(|holder| epoch == own(holder).map(|(_, epoch)| epoch));
                 self.compare(owed, seen, findings);
             }
-            What::Member {
+            EventKind::Member {
                 user,
                 change: Presence::Left | Presence::Away,
             }
-            | What::Moderation {
+            | EventKind::Moderation {
                 user: Some(user),
                 act: Moderated::Muted | Moderated::Kicked,
                 ..
             } => {
                 self.withdraw(user);
             }
-            What::Member { .. }
-            | What::Moderation { .. }
-            | What::Found { .. }
-            | What::Ended { .. }
-            | What::PartnerAway
-            | What::PartnerBack => {}
+            EventKind::Member { .. }
+            | EventKind::Moderation { .. }
+            | EventKind::Found { .. }
+            | EventKind::Ended { .. }
+            | EventKind::PartnerAway
+            | EventKind::PartnerBack => {}
         }
     }
 

@@ -4,7 +4,7 @@ pub(crate) mod history_builder;
 
 use chat_types::{Span, Time};
 use sim_model::protocol::{
-    Answer, EndReason, LostRange, Op, Presence, Refusal, Saw, StickChange, User,
+    Answer, EndReason, InboxEvent, LostRange, Op, Presence, Refusal, StickChange, User,
 };
 
 use history_builder::*;
@@ -48,7 +48,7 @@ fn a_message_hidden_by_a_gap_or_a_block_is_not_judged() {
     }];
     history.sees(
         BEN,
-        Saw::Gap {
+        InboxEvent::Gap {
             from: 2,
             to: 2,
             lost: 1,
@@ -107,7 +107,7 @@ fn a_redelivery_of_the_same_event_is_no_duplicate() {
     history.sees_at(
         BEN,
         1,
-        Saw::Found {
+        InboxEvent::Found {
             shown: sim_model::protocol::Shown::NAMELESS,
             room: PAIR,
             room_seq: 1,
@@ -322,7 +322,7 @@ fn an_event_after_the_end_is_a_violation() {
     let (room, reason) = (PAIR, EndReason::Left);
     history.sees(
         BEN,
-        Saw::Ended {
+        InboxEvent::Ended {
             room,
             room_seq: 2,
             reason,
@@ -373,7 +373,7 @@ fn senseless_numbers_cause_no_panic() {
     history.sees_at(
         BEN,
         u64::MAX,
-        Saw::Gap {
+        InboxEvent::Gap {
             from: 2,
             to: u64::MAX,
             lost: 0,

@@ -1,6 +1,6 @@
 use super::*;
 use sim_model::draw::{Actor, Draw, Quantiles};
-use sim_model::outcome::{Calibration, Trips};
+use sim_model::outcome::{Calibration, RoundTrips};
 use sim_report::calibration_yaml;
 
 /// A number of draws of the sum of these parts.
@@ -158,7 +158,7 @@ fn calibration() -> Calibration {
         20_000.0,
     );
     let block = samples.infer();
-    let trips = |request, took: &Distribution| Trips {
+    let trips = |request, took: &Distribution| RoundTrips {
         request,
         took: took.result(1_000.0),
     };

@@ -10,7 +10,7 @@ use crate::caller::CallerRequest;
 use crate::client::{InFlight, Reading, Stream};
 use crate::listening::Opening;
 use crate::target::Protocol;
-use sim_model::history::{Observer as _, Wire};
+use sim_model::history::{NetworkRecord, Observer as _};
 use sim_model::protocol::Agent;
 use sim_user::{Action, Credential};
 
@@ -113,7 +113,7 @@ impl LoadRunner<'_, '_> {
             }
             Action::DropAll { length } => {
                 let (at, who) = (self.clock.now(), Agent(agent));
-                self.metrics.observe_wire(&Wire::Disconnected {
+                self.metrics.observe_network(&NetworkRecord::Disconnected {
                     at,
                     agent: who,
                     length,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chat_types::{Span, Time};
 
 use super::{Lane, Role};
-use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{PANIC, Violation};
 use sim_model::plan::{Plan, Workload};
 use sim_model::protocol::{Agent, Op, Room, User};
@@ -206,7 +206,7 @@ impl Observer for LaneSelector {
         if let Some(user) = record.user {
             self.agents.entry(user).or_insert(agent);
         }
-        if let What::Called {
+        if let ClientEvent::Called {
             op:
                 Op::EnterQueue {
                     display_name: Some(name),
@@ -217,7 +217,7 @@ impl Observer for LaneSelector {
         } = record.what
         {
             self.names.entry(agent).or_insert_with(|| name.to_string());
-        } else if let What::Answered {
+        } else if let ClientEvent::Answered {
             outcome: Ok(answer),
             ..
         } = record.what
@@ -226,7 +226,7 @@ impl Observer for LaneSelector {
                 let seq = answer.place().map(|(_, seq)| seq);
                 self.heard_of(agent, at, (room, seq));
             }
-        } else if let What::Received { saw, .. } = record.what
+        } else if let ClientEvent::Received { saw, .. } = record.what
             && let Some((room, seq)) = saw.place()
         {
             self.heard_of(agent, at, (room, Some(seq)));

@@ -13,7 +13,7 @@ use super::window::{self, Window};
 use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, Shown};
 use sim_model::history::{Path, Record};
 use sim_model::plan::{Delivery, Plan};
-use sim_model::protocol::{Agent, CallId, Op, Outcome, Room, Saw};
+use sim_model::protocol::{Agent, CallId, InboxEvent, Op, Outcome, Room};
 use sim_model::words;
 
 /// The most recorded events of a run.
@@ -368,9 +368,16 @@ impl<'a> LaneRecorder<'a> {
         }
     }
 
-    fn received(&mut self, record: &Record<'_>, lane: usize, seq: u64, saw: &Saw<'_>, path: Path) {
+    fn received(
+        &mut self,
+        record: &Record<'_>,
+        lane: usize,
+        seq: u64,
+        saw: &InboxEvent<'_>,
+        path: Path,
+    ) {
         let at = self.since_start(record.at);
-        let text = words::saw_words(saw, record.user);
+        let text = words::event_words(saw, record.user);
         let place = saw.place();
         let mut fact = format!("{text} · {} · inbox {seq}", saw.kind());
         if let Some((room, room_seq)) = place {

@@ -7,7 +7,9 @@ use chat_types::Time;
 
 use super::fingerprint::{Base, Reader, fingerprint_shown};
 use sim_model::outcome::TinyCall;
-use sim_model::protocol::{Answer, CallId, Op, Outcome, ReadBy, Room, Saw, StickChange, User};
+use sim_model::protocol::{
+    Answer, CallId, InboxEvent, Op, Outcome, ReadBy, Room, StickChange, User,
+};
 
 /// A call whose answer was lost.
 #[derive(Clone, Debug)]
@@ -139,11 +141,11 @@ impl Client {
     }
 
     /// Updates its knowledge from a new event.
-    pub(super) fn see(&mut self, saw: &Saw<'_>) {
+    pub(super) fn see(&mut self, saw: &InboxEvent<'_>) {
         match *saw {
-            Saw::Found { room, partner, .. } => self.meet(room, partner),
-            Saw::Ended { room, .. } if self.room == Some(room) => self.in_room = false,
-            Saw::Stick { user, change, .. } if self.user == Some(user) => match change {
+            InboxEvent::Found { room, partner, .. } => self.meet(room, partner),
+            InboxEvent::Ended { room, .. } if self.room == Some(room) => self.in_room = false,
+            InboxEvent::Stick { user, change, .. } if self.user == Some(user) => match change {
                 StickChange::Granted { epoch, .. } => {
                     self.epoch = Some(epoch);
                     self.waits = false;
@@ -151,14 +153,14 @@ impl Client {
                 StickChange::Claimed { .. } => self.waits = true,
                 StickChange::Released { .. } | StickChange::Expired { .. } => {}
             },
-            Saw::Stick { .. }
-            | Saw::Ended { .. }
-            | Saw::Message { .. }
-            | Saw::PartnerAway { .. }
-            | Saw::PartnerBack { .. }
-            | Saw::Member { .. }
-            | Saw::Moderation { .. }
-            | Saw::Gap { .. } => {}
+            InboxEvent::Stick { .. }
+            | InboxEvent::Ended { .. }
+            | InboxEvent::Message { .. }
+            | InboxEvent::PartnerAway { .. }
+            | InboxEvent::PartnerBack { .. }
+            | InboxEvent::Member { .. }
+            | InboxEvent::Moderation { .. }
+            | InboxEvent::Gap { .. } => {}
         }
     }
 

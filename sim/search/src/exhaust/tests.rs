@@ -6,7 +6,7 @@ use super::search::search_from;
 use super::worlds::{actions, begin, plan};
 use super::*;
 use crate::seed::run_seed;
-use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{Action, Progress, TinyCall};
 use sim_scenario::{parse, to_yaml};
 
@@ -192,7 +192,7 @@ struct Answers(Vec<(u8, String)>);
 
 impl Observer for Answers {
     fn observe(&mut self, record: &Record<'_>) {
-        if let What::Answered { outcome, .. } = record.what {
+        if let ClientEvent::Answered { outcome, .. } = record.what {
             let user = u8::try_from(record.agent.0).unwrap();
             self.0.push((user, words(outcome)));
         }

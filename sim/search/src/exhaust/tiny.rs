@@ -14,7 +14,7 @@ use chat_types::{Span, Time};
 use super::client::{Client, Unanswered};
 use super::fingerprint::{Base, Reader, fingerprint, fingerprint_shown};
 use sim_judge::{Judge, Judgement};
-use sim_model::history::{Observer as _, Path, Retry, What, WorldRecord};
+use sim_model::history::{ClientEvent, Observer as _, Path, Retry, WorldRecord};
 use sim_model::outcome::{Action, TinyCall};
 use sim_model::plan::{Outage, Plan};
 use sim_model::protocol::{Answer, CallId, Op, Outcome, ReadBy, User};
@@ -202,7 +202,7 @@ impl Tiny {
         } = self.clients[usize::from(user)].unanswered.take()?;
         self.record(
             user,
-            What::Retried {
+            ClientEvent::Retried {
                 call,
                 why: Retry::Silence,
             },
@@ -220,7 +220,7 @@ impl Tiny {
         let intended = self.now;
         self.record(
             user,
-            What::Called {
+            ClientEvent::Called {
                 call,
                 op: &op,
                 intended,
@@ -266,7 +266,7 @@ impl Tiny {
         client.learn(&outcome);
         self.record(
             user,
-            What::Answered {
+            ClientEvent::Answered {
                 call,
                 op,
                 called_at,
@@ -285,7 +285,7 @@ impl Tiny {
 
     /// Handles the end of a client's registration. The client does not register again.
     fn forget(&mut self, user: u8) {
-        self.record(user, What::Forgot);
+        self.record(user, ClientEvent::Forgot);
         let client = &mut self.clients[usize::from(user)];
         client.user = None;
         client.unanswered = None;
@@ -294,7 +294,7 @@ impl Tiny {
 
     fn disconnect(&mut self, user: u8) {
         if let Some(stream) = self.clients[usize::from(user)].stream.take() {
-            self.record(user, What::StreamClosed);
+            self.record(user, ClientEvent::StreamClosed);
             let (at, ticket) = (self.now, judged(stream));
             self.show(&ServerRecord::Gone { at, ticket });
             self.node.close_stream(stream);
@@ -351,7 +351,7 @@ impl Tiny {
         for user in 0..self.clients.len() {
             let number = self.clients[user].number;
             if self.clients[user].stream.take().is_some() {
-                self.record(number, What::StreamClosed);
+                self.record(number, ClientEvent::StreamClosed);
             }
         }
         self.settle();
@@ -406,7 +406,7 @@ impl Tiny {
             match outcome.flatten() {
                 Some(Ok(Answer::Read { cursor, more, .. })) if more || cursor > before => {}
                 Some(Ok(_)) => {
-                    self.record(user, What::Drained);
+                    self.record(user, ClientEvent::Drained);
                     return;
                 }
                 Some(Err(_)) | None => return,

@@ -72,7 +72,7 @@ impl FollowedParticipant {
                 for (_, event) in &page.events {
                     let saw = translate::event(event, *user);
                     let me = Some(User(user.0));
-                    let words = format!("  · {}", words::saw_words(&saw, me));
+                    let words = format!("  · {}", words::event_words(&saw, me));
                     show(&line(position, after, *user, &words));
                 }
                 *end = page.cursor;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use chat_core::{Hub, RoomId, UserId};
 use chat_types::{Config, Span, Time};
 use sim_model::draw::{Quantiles, Shape};
-use sim_model::history::{Observer as _, Record, What, Wire};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer as _, Record};
 use sim_model::plan::{
     Capacity, Fault, FaultKind, Need, Network, OperatorAct, OperatorVerb, Outage, Plan,
 };
@@ -184,7 +184,7 @@ impl Steps {
             at,
             agent,
             user: None,
-            what: What::Called {
+            what: ClientEvent::Called {
                 call,
                 op: &op,
                 intended: at,
@@ -202,7 +202,7 @@ impl Steps {
     }
 
     fn disconnected(&mut self, agent: Agent, since: Time, until: Time) {
-        self.recorder.observe_wire(&Wire::Disconnected {
+        self.recorder.observe_network(&NetworkRecord::Disconnected {
             at: since,
             agent,
             length: Some(until.since(since)),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chat_types::Span;
 use sim_judge::metrics::Metrics;
-use sim_model::history::{Observer as _, Record, What};
+use sim_model::history::{ClientEvent, Observer as _, Record};
 use sim_model::outcome::{
     Class, Counts, Point, PropertyResult, START, Summary, Tally, ThresholdResult, Timeline,
     Verdict, Violation,
@@ -28,7 +28,7 @@ fn metrics(seed: u64) -> Metrics {
         at: START,
         agent: Agent(0),
         user: None,
-        what: What::Called {
+        what: ClientEvent::Called {
             call: CallId(0),
             op: &op,
             intended: START,

@@ -4,7 +4,7 @@ use chat_types::Span;
 
 use crate::panics::catch_panic;
 use crate::runner::RunSeed;
-use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{Notes, Progress, START, Violation};
 use sim_model::plan::{Plan, ScriptStep, Workload};
 use sim_model::protocol::{Agent, CallId};
@@ -70,7 +70,7 @@ struct AnswerRecorder<'a> {
 impl Observer for AnswerRecorder<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         match record.what {
-            What::Called { call, op, .. } => {
+            ClientEvent::Called { call, op, .. } => {
                 let taken = |index: &usize| self.calls.iter().any(|(_, _, of)| of == index);
                 let step = (0..self.steps.len()).find(|index| {
                     let step = &self.steps[*index];
@@ -86,7 +86,7 @@ impl Observer for AnswerRecorder<'_> {
                     }
                 }
             }
-            What::Answered {
+            ClientEvent::Answered {
                 call, op, outcome, ..
             } => {
                 let of = |(agent, id, _): &&(Agent, CallId, usize)| {
@@ -96,17 +96,17 @@ impl Observer for AnswerRecorder<'_> {
                     self.answers[*step] = Some(answered(op, outcome).unwrap_or_default());
                 }
             }
-            What::Retried { .. }
-            | What::AnsweredAgain { .. }
-            | What::Abandoned { .. }
-            | What::Received { .. }
-            | What::StreamOpened
-            | What::StreamClosed
-            | What::Forgot
-            | What::Vanished
-            | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => {}
+            ClientEvent::Retried { .. }
+            | ClientEvent::AnsweredAgain { .. }
+            | ClientEvent::Abandoned { .. }
+            | ClientEvent::Received { .. }
+            | ClientEvent::StreamOpened
+            | ClientEvent::StreamClosed
+            | ClientEvent::Forgot
+            | ClientEvent::Vanished
+            | ClientEvent::Finished
+            | ClientEvent::Drained
+            | ClientEvent::Stuck { .. } => {}
         }
     }
 

@@ -10,7 +10,7 @@ pub(crate) use super::attempts::Fidelity;
 use super::attempts::{Attempt, at_once};
 use super::faults::{named, until_healed};
 use sim_model::draw::{Quantiles, Ratio, Shape};
-use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::plan::{
     Argument, Delivery, Fault, Grant, Net, Network, Plan, Schedule, ScriptStep, ScriptUser, Step,
     Text, Verb, Workload,
@@ -335,10 +335,10 @@ impl Observer for StepRecorder {
     fn observe(&mut self, record: &Record<'_>) {
         let (at, agent) = (record.at, record.agent);
         match record.what {
-            What::Called {
+            ClientEvent::Called {
                 call, op, keyed, ..
             } => self.called(at, agent, call, op, keyed),
-            What::Abandoned { call, .. } => {
+            ClientEvent::Abandoned { call, .. } => {
                 if let Some(index) = self.calls.get(&(agent, call)) {
                     let step = &mut self.steps[*index];
                     if !self.attempts.contains_key(&(*index, 1)) {
@@ -346,31 +346,31 @@ impl Observer for StepRecorder {
                     }
                 }
             }
-            What::Forgot => {
+            ClientEvent::Forgot => {
                 self.step(at, agent, Step::Disconnect(None));
                 let user = self.add_user();
                 self.client(agent).user = user;
             }
-            What::Vanished => {
+            ClientEvent::Vanished => {
                 self.step(at, agent, Step::Disconnect(None));
             }
-            What::Finished => self.client(agent).finished = true,
-            What::StreamOpened => self.opened(at, agent, Span::ZERO),
-            What::Retried { .. }
-            | What::Answered { .. }
-            | What::AnsweredAgain { .. }
-            | What::Received { .. }
-            | What::StreamClosed
-            | What::Drained
-            | What::Stuck { .. } => {}
+            ClientEvent::Finished => self.client(agent).finished = true,
+            ClientEvent::StreamOpened => self.opened(at, agent, Span::ZERO),
+            ClientEvent::Retried { .. }
+            | ClientEvent::Answered { .. }
+            | ClientEvent::AnsweredAgain { .. }
+            | ClientEvent::Received { .. }
+            | ClientEvent::StreamClosed
+            | ClientEvent::Drained
+            | ClientEvent::Stuck { .. } => {}
         }
     }
 
     fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 
-    fn observe_wire(&mut self, wire: &Wire<'_>) {
-        match *wire {
-            Wire::Sent {
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        match *record {
+            NetworkRecord::Sent {
                 at,
                 agent,
                 call,
@@ -383,7 +383,7 @@ impl Observer for StepRecorder {
                     self.attempts.insert((*step, attempt), call_attempt);
                 }
             }
-            Wire::Served {
+            NetworkRecord::Served {
                 at,
                 agent,
                 call,
@@ -396,7 +396,7 @@ impl Observer for StepRecorder {
                     call_attempt.served.push(at);
                 }
             }
-            Wire::Replied {
+            NetworkRecord::Replied {
                 at,
                 agent,
                 call,
@@ -408,8 +408,8 @@ impl Observer for StepRecorder {
                     call_attempt.reply(at, fate);
                 }
             }
-            Wire::Opening { at, agent, fate } => self.opening(at, agent, fate),
-            Wire::Pushed { agent, fate, .. } => {
+            NetworkRecord::Opening { at, agent, fate } => self.opening(at, agent, fate),
+            NetworkRecord::Pushed { agent, fate, .. } => {
                 let user = self.client(agent).user;
                 if let Some(step) = self.served {
                     let push = &mut self.steps[step].net.push;
@@ -418,22 +418,23 @@ impl Observer for StepRecorder {
                     }
                 }
             }
-            Wire::Disconnected {
+            NetworkRecord::Disconnected {
                 at,
                 agent,
                 length: Some(length),
             } => {
                 self.step(at, agent, Step::Disconnect(Some(length)));
             }
-            Wire::Mishap { fault, .. } => self.mishaps.push(fault.clone()),
-            Wire::Struck { fault, victims, .. } => {
+            NetworkRecord::Mishap { fault, .. } => self.mishaps.push(fault.clone()),
+            NetworkRecord::Struck { fault, victims, .. } => {
                 let users: Vec<u32> = victims
                     .iter()
                     .map(|agent| self.client(Agent(*agent)).user)
                     .collect();
                 self.struck.insert(fault, users);
             }
-            Wire::StreamBroke { .. } | Wire::Disconnected { length: None, .. } => {}
+            NetworkRecord::StreamBroke { .. }
+            | NetworkRecord::Disconnected { length: None, .. } => {}
         }
     }
 }

@@ -3,7 +3,7 @@
 use chat_types::Time;
 use sim_model::outcome::Waiting;
 use sim_model::plan::{Grant, Step, Verb};
-use sim_model::protocol::{Answer, Presence, Room, Saw, User};
+use sim_model::protocol::{Answer, InboxEvent, Presence, Room, User};
 
 use crate::harness::*;
 
@@ -232,7 +232,7 @@ fn a_user_that_was_away_claims_again() {
         epoch: 4,
     });
     harness.answer(1, 0, &waits);
-    let back = |user| Saw::Member {
+    let back = |user| InboxEvent::Member {
         shown: sim_model::protocol::Shown::default(),
         room: Room(1),
         room_seq: 7,

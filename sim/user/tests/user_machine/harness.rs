@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time};
 use sim_model::draw::{Quantiles, Ratio, Shape};
-use sim_model::history::{Observer, Path, Record, What, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Path, Record, WorldRecord};
 use sim_model::plan::{Argument, Client, Habits, Manner, Persona, Step, Text, Verb};
 use sim_model::protocol::{
-    Agent, Answer, CallId, EndReason, Op, Outcome, ReadBy, Refusal, Room, Saw, Shown, StickChange,
-    User,
+    Agent, Answer, CallId, EndReason, InboxEvent, Op, Outcome, ReadBy, Refusal, Room, Shown,
+    StickChange, User,
 };
 use sim_user::{Action, Credential, Script, VirtualUser};
 
@@ -129,8 +129,8 @@ pub(crate) fn refused(code: &'static str) -> Outcome {
     Err(Refusal::of(code))
 }
 
-pub(crate) fn found(room: u32) -> Saw<'static> {
-    Saw::Found {
+pub(crate) fn found(room: u32) -> InboxEvent<'static> {
+    InboxEvent::Found {
         shown: Shown::default(),
         room: Room(room),
         room_seq: 1,
@@ -138,8 +138,8 @@ pub(crate) fn found(room: u32) -> Saw<'static> {
     }
 }
 
-pub(crate) fn message() -> Saw<'static> {
-    Saw::Message {
+pub(crate) fn message() -> InboxEvent<'static> {
+    InboxEvent::Message {
         shown: Shown::default(),
         room: Room(1),
         room_seq: 2,
@@ -149,16 +149,16 @@ pub(crate) fn message() -> Saw<'static> {
     }
 }
 
-pub(crate) fn ended(room: u32) -> Saw<'static> {
-    Saw::Ended {
+pub(crate) fn ended(room: u32) -> InboxEvent<'static> {
+    InboxEvent::Ended {
         room: Room(room),
         room_seq: 9,
         reason: EndReason::Left,
     }
 }
 
-pub(crate) fn granted(user: User, epoch: u64) -> Saw<'static> {
-    Saw::Stick {
+pub(crate) fn granted(user: User, epoch: u64) -> InboxEvent<'static> {
+    InboxEvent::Stick {
         shown: Shown::default(),
         room: Room(1),
         room_seq: 3,
@@ -170,8 +170,8 @@ pub(crate) fn granted(user: User, epoch: u64) -> Saw<'static> {
     }
 }
 
-pub(crate) fn gap(from: u64, to: u64) -> Saw<'static> {
-    Saw::Gap {
+pub(crate) fn gap(from: u64, to: u64) -> InboxEvent<'static> {
+    InboxEvent::Gap {
         from,
         to,
         lost: to + 1 - from,
@@ -263,11 +263,11 @@ impl Harness {
         });
     }
 
-    pub(crate) fn streamed(&mut self, seq: u64, saw: &Saw<'_>) {
+    pub(crate) fn streamed(&mut self, seq: u64, saw: &InboxEvent<'_>) {
         self.input(|user, now, log| user.handle_event(now, seq, now, saw, Path::Stream, log));
     }
 
-    pub(crate) fn checked(&mut self, seq: u64, saw: &Saw<'_>) {
+    pub(crate) fn checked(&mut self, seq: u64, saw: &InboxEvent<'_>) {
         self.input(|user, now, log| user.handle_event(now, seq, now, saw, Path::Check, log));
     }
 
@@ -382,7 +382,7 @@ fn show(op: &Op) -> String {
 impl Observer for Log {
     fn observe(&mut self, record: &Record<'_>) {
         let text = match record.what {
-            What::Called {
+            ClientEvent::Called {
                 call, op, intended, ..
             } => {
                 self.open.push(call);
@@ -394,8 +394,8 @@ impl Observer for Log {
                 };
                 format!("called {} {}{late}", call.0, op.verb())
             }
-            What::Retried { call, .. } => format!("retried {}", call.0),
-            What::Answered {
+            ClientEvent::Retried { call, .. } => format!("retried {}", call.0),
+            ClientEvent::Answered {
                 call, op, outcome, ..
             } => {
                 self.close(call);
@@ -404,27 +404,27 @@ impl Observer for Log {
                     .map_or_else(|refusal| refusal.code, |_| "ok");
                 format!("answered {} {} {result}", call.0, op.verb())
             }
-            What::AnsweredAgain { call, op, .. } => {
+            ClientEvent::AnsweredAgain { call, op, .. } => {
                 assert!(!self.open.contains(&call), "answered before it was");
                 format!("answered again {} {}", call.0, op.verb())
             }
-            What::Abandoned { call, op } => {
+            ClientEvent::Abandoned { call, op } => {
                 self.close(call);
                 format!("abandoned {} {}", call.0, op.verb())
             }
-            What::Received {
+            ClientEvent::Received {
                 seq, saw, first, ..
             } => {
                 let again = if first { "" } else { " again" };
                 format!("received {seq} {}{again}", saw.kind())
             }
-            What::StreamOpened => "stream opened".into(),
-            What::StreamClosed => "stream closed".into(),
-            What::Forgot => format!("forgot {}", record.user.unwrap().0),
-            What::Vanished => "vanished".into(),
-            What::Finished => "finished".into(),
-            What::Drained => "drained".into(),
-            What::Stuck { waiting_for } => format!("stuck {waiting_for}"),
+            ClientEvent::StreamOpened => "stream opened".into(),
+            ClientEvent::StreamClosed => "stream closed".into(),
+            ClientEvent::Forgot => format!("forgot {}", record.user.unwrap().0),
+            ClientEvent::Vanished => "vanished".into(),
+            ClientEvent::Finished => "finished".into(),
+            ClientEvent::Drained => "drained".into(),
+            ClientEvent::Stuck { waiting_for } => format!("stuck {waiting_for}"),
         };
         self.lines.push(format!("{} {text}", record.at.0 / 1_000));
     }

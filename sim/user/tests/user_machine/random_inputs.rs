@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::plan::{Choice, Grant, Habits, Persona, Step, Text, Verb};
 use sim_model::protocol::{
-    Answer, EndReason, Outcome, Plain, Presence, Refusal, Room, Saw, Shown, StickChange, User,
+    Answer, EndReason, InboxEvent, Outcome, Plain, Presence, Refusal, Room, Shown, StickChange,
+    User,
 };
 use sim_user::{Action, Script};
 
@@ -135,7 +136,7 @@ fn outcome(how: u8, room: u32) -> Outcome {
     }
 }
 
-fn saw(what: u8, seq: u64) -> Saw<'static> {
+fn saw(what: u8, seq: u64) -> InboxEvent<'static> {
     let room = Room(u32::try_from(seq % 4).unwrap());
     match what {
         0 | 1 => found(room.0),
@@ -143,21 +144,21 @@ fn saw(what: u8, seq: u64) -> Saw<'static> {
         4 => ended(room.0),
         5 => granted(ME, seq),
         6 => gap(seq.saturating_sub(4), seq),
-        7 => Saw::Member {
+        7 => InboxEvent::Member {
             shown: Shown::default(),
             room,
             room_seq: 1,
             user: User(8),
             change: Presence::Joined,
         },
-        8 => Saw::Stick {
+        8 => InboxEvent::Stick {
             shown: Shown::default(),
             room,
             room_seq: 1,
             user: ME,
             change: StickChange::Expired { epoch: seq },
         },
-        _ => Saw::Ended {
+        _ => InboxEvent::Ended {
             room,
             room_seq: 1,
             reason: EndReason::Closed,

@@ -37,7 +37,7 @@ impl<'p> Judged<'p> {
     }
 }
 
-fn finish(judge: Rc<RefCell<RunJudge<'_>>>, plan: &Plan, ran: Ran) -> SeedOutcome {
+fn finish(judge: Rc<RefCell<RunJudge<'_>>>, plan: &Plan, ran: WorldOutcome) -> SeedOutcome {
     let judge = Rc::into_inner(judge).expect("the world has let it go");
     judge.into_inner().finish(plan, ran)
 }

@@ -2,9 +2,9 @@
 
 use super::super::*;
 use super::judged::run;
-use sim_model::history::{Record, What};
+use sim_model::history::{ClientEvent, Record};
 use sim_model::plan::Delivery;
-use sim_model::protocol::{CallId, Op, Saw, StickChange};
+use sim_model::protocol::{CallId, InboxEvent, Op, StickChange};
 use sim_scenario::parse;
 
 const STEPS: &str = "
@@ -35,7 +35,7 @@ struct Seen {
 
 impl Observer for Seen {
     fn observe(&mut self, record: &Record<'_>) {
-        if let What::Called {
+        if let ClientEvent::Called {
             call,
             op: Op::Push { .. },
             ..
@@ -43,9 +43,9 @@ impl Observer for Seen {
         {
             self.pushes.push((record.agent.0, call));
         }
-        if let What::Received {
+        if let ClientEvent::Received {
             saw:
-                Saw::Stick {
+                InboxEvent::Stick {
                     change: StickChange::Granted { .. },
                     ..
                 },
@@ -63,10 +63,10 @@ impl Observer for Seen {
         }
     }
 
-    fn observe_wire(&mut self, wire: &sim_model::history::Wire<'_>) {
-        if let sim_model::history::Wire::Replied {
+    fn observe_network(&mut self, record: &sim_model::history::NetworkRecord<'_>) {
+        if let sim_model::history::NetworkRecord::Replied {
             agent, call, fate, ..
-        } = wire
+        } = record
             && *fate == Delivery::Lost
         {
             self.lost.push((agent.0, *call));

@@ -2,7 +2,7 @@
 //! in the order of sending.
 
 use super::*;
-use sim_model::history::{Path, What};
+use sim_model::history::{ClientEvent, Path};
 
 /// The inbox places of the first events of one user's streams, in the order of reading.
 #[derive(Default)]
@@ -13,7 +13,7 @@ struct Pages {
 
 impl Observer for Pages {
     fn observe(&mut self, record: &Record<'_>) {
-        if let What::Received {
+        if let ClientEvent::Received {
             seq,
             path: Path::Stream,
             first: true,

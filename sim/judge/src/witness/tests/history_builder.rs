@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use chat_types::{Config, Span, Time};
 use sim_model::draw::{Quantiles, Ratio, Shape};
-use sim_model::history::{Observer as _, Path, Record, What};
+use sim_model::history::{ClientEvent, Observer as _, Path, Record};
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{Capacity, Client, Network, Plan, Schedule, Workload};
 use sim_model::protocol::{
-    Agent, Answer, CallId, Op, Outcome, Presence, Room, Saw, StickChange, User,
+    Agent, Answer, CallId, InboxEvent, Op, Outcome, Presence, Room, StickChange, User,
 };
 use sim_model::recipe::Recipe;
 
@@ -104,7 +104,7 @@ impl HistoryBuilder {
         history
     }
 
-    pub(super) fn record(&mut self, user: User, what: What<'_>) {
+    pub(super) fn record(&mut self, user: User, what: ClientEvent<'_>) {
         self.now += Span::millis(1);
         self.judge.observe(&Record {
             at: self.now,
@@ -115,21 +115,21 @@ impl HistoryBuilder {
     }
 
     /// The next event of the inbox arrives, on the stream.
-    pub(super) fn sees(&mut self, user: User, saw: Saw<'_>) {
+    pub(super) fn sees(&mut self, user: User, saw: InboxEvent<'_>) {
         let seq = self.inboxes.get(&user).copied().unwrap_or(0) + 1;
         self.sees_at(user, seq, saw);
     }
 
-    pub(super) fn sees_at(&mut self, user: User, seq: u64, saw: Saw<'_>) {
+    pub(super) fn sees_at(&mut self, user: User, seq: u64, saw: InboxEvent<'_>) {
         self.sees_of(user, seq, Time(500), saw);
     }
 
-    pub(super) fn sees_of(&mut self, user: User, seq: u64, sent_at: Time, saw: Saw<'_>) {
+    pub(super) fn sees_of(&mut self, user: User, seq: u64, sent_at: Time, saw: InboxEvent<'_>) {
         self.inboxes.insert(user, seq);
         let (saw, path, first) = (&saw, Path::Stream, true);
         self.record(
             user,
-            What::Received {
+            ClientEvent::Received {
                 seq,
                 sent_at,
                 saw,
@@ -139,7 +139,7 @@ impl HistoryBuilder {
         );
     }
 
-    pub(super) fn all_see(&mut self, users: &[User], saw: Saw<'_>) {
+    pub(super) fn all_see(&mut self, users: &[User], saw: InboxEvent<'_>) {
         for user in users {
             self.sees(*user, saw);
         }
@@ -148,7 +148,7 @@ impl HistoryBuilder {
     pub(super) fn finds(&mut self, room: Room, user: User, partner: User) {
         self.sees(
             user,
-            Saw::Found {
+            InboxEvent::Found {
                 shown: sim_model::protocol::Shown::NAMELESS,
                 room,
                 room_seq: 1,
@@ -162,7 +162,7 @@ impl HistoryBuilder {
         self.calls += 1;
         self.record(
             user,
-            What::Called {
+            ClientEvent::Called {
                 call,
                 op,
                 intended,
@@ -177,7 +177,7 @@ impl HistoryBuilder {
         let (intended, outcome) = (called_at, &outcome);
         self.record(
             user,
-            What::Answered {
+            ClientEvent::Answered {
                 call,
                 op,
                 called_at,
@@ -256,8 +256,8 @@ pub(super) fn sent(room: Room, room_seq: u64) -> Outcome {
     })
 }
 
-pub(super) fn message(room: Room, room_seq: u64, sender: User, text: &str) -> Saw<'_> {
-    Saw::Message {
+pub(super) fn message(room: Room, room_seq: u64, sender: User, text: &str) -> InboxEvent<'_> {
+    InboxEvent::Message {
         shown: sim_model::protocol::Shown::NAMELESS,
         room,
         room_seq,
@@ -267,8 +267,8 @@ pub(super) fn message(room: Room, room_seq: u64, sender: User, text: &str) -> Sa
     }
 }
 
-pub(super) fn speech(room_seq: u64, sender: User, text: &str, epoch: u64) -> Saw<'_> {
-    Saw::Message {
+pub(super) fn speech(room_seq: u64, sender: User, text: &str, epoch: u64) -> InboxEvent<'_> {
+    InboxEvent::Message {
         shown: sim_model::protocol::Shown::NAMELESS,
         room: LOBBY,
         room_seq,
@@ -278,8 +278,8 @@ pub(super) fn speech(room_seq: u64, sender: User, text: &str, epoch: u64) -> Saw
     }
 }
 
-pub(super) fn member(room_seq: u64, user: User, change: Presence) -> Saw<'static> {
-    Saw::Member {
+pub(super) fn member(room_seq: u64, user: User, change: Presence) -> InboxEvent<'static> {
+    InboxEvent::Member {
         shown: sim_model::protocol::Shown::NAMELESS,
         room: LOBBY,
         room_seq,
@@ -288,8 +288,8 @@ pub(super) fn member(room_seq: u64, user: User, change: Presence) -> Saw<'static
     }
 }
 
-pub(super) fn stick(room_seq: u64, user: User, change: StickChange) -> Saw<'static> {
-    Saw::Stick {
+pub(super) fn stick(room_seq: u64, user: User, change: StickChange) -> InboxEvent<'static> {
+    InboxEvent::Stick {
         shown: sim_model::protocol::Shown::NAMELESS,
         room: LOBBY,
         room_seq,

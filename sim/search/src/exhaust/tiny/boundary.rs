@@ -7,7 +7,7 @@ use chat_core::{Address, Call, Output, Response, Ticket};
 use sim_model::server::{Ask, ServerRecord};
 
 use super::{MOST_BATCHES, SOON, Tiny};
-use sim_model::history::{Observer as _, Path, What};
+use sim_model::history::{ClientEvent, Observer as _, Path};
 use sim_model::protocol::PUSH_MAX;
 use sim_world::translate::{self, judged};
 
@@ -50,7 +50,7 @@ impl Tiny {
                     let (at, stream) = (self.now, judged(ticket));
                     self.show(&ServerRecord::StreamOpened { at, ticket: stream });
                     if let Some(user) = self.whose(ticket) {
-                        self.record(user, What::StreamOpened);
+                        self.record(user, ClientEvent::StreamOpened);
                     }
                 }
                 Output::Reply { ticket, outcome } => {
@@ -63,7 +63,7 @@ impl Tiny {
                     self.show(&ServerRecord::StreamEnded { at, ticket: stream });
                     if let Some(user) = self.whose(ticket) {
                         self.clients[usize::from(user)].stream = None;
-                        self.record(user, What::StreamClosed);
+                        self.record(user, ClientEvent::StreamClosed);
                     }
                 }
                 Output::Notice {

@@ -5,7 +5,7 @@ use sim_model::server::{Page, ServerRecord};
 
 use super::Tiny;
 use sim_model::outcome::TinyCall;
-use sim_model::protocol::{Answer, Saw, Shown};
+use sim_model::protocol::{Answer, InboxEvent, Shown};
 use sim_user::Credential;
 use sim_world::translate::{self, judged};
 
@@ -47,7 +47,7 @@ impl Tiny {
             return;
         };
         let (at, cursor) = (self.now, client.cursor + 1);
-        let saw = Saw::Message {
+        let saw = InboxEvent::Message {
             shown: Shown::NAMELESS,
             room,
             room_seq: self.highest.ends[&room.0],

@@ -13,17 +13,17 @@ use sim_model::protocol::OpKind;
 
 /// What a user may have at a step of its flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Possible {
-    handle: Has,
-    place_in_queue: Has,
+struct Possibilities {
+    handle: Possibility,
+    place_in_queue: Possibility,
     /// The upper bound of its rooms.
     rooms: u32,
-    claim: Has,
+    claim: Possibility,
 }
 
 /// Whether a user may have something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Has {
+enum Possibility {
     #[default]
     Never,
     Perhaps,
@@ -39,7 +39,7 @@ enum Need {
     Claim,
 }
 
-impl Possible {
+impl Possibilities {
     /// The union of the possibilities of two paths.
     fn or(self, other: Self) -> Self {
         Self {
@@ -51,13 +51,13 @@ impl Possible {
     }
 
     fn has(self, need: Need) -> bool {
-        Has::Perhaps
+        Possibility::Perhaps
             == match need {
-                Need::Nothing => Has::Perhaps,
+                Need::Nothing => Possibility::Perhaps,
                 Need::Handle => self.handle,
                 Need::PlaceInQueue => self.place_in_queue,
-                Need::Room if self.rooms > 0 => Has::Perhaps,
-                Need::Room => Has::Never,
+                Need::Room if self.rooms > 0 => Possibility::Perhaps,
+                Need::Room => Possibility::Never,
                 Need::Claim => self.claim,
             }
     }
@@ -80,17 +80,17 @@ impl Possible {
     fn after_call(mut self, verb: &Verb) -> Self {
         let kind = verb.kind();
         if kind.registers() {
-            self.handle = Has::Perhaps;
+            self.handle = Possibility::Perhaps;
         }
         if kind == OpKind::EnterQueue {
-            self.place_in_queue = Has::Perhaps;
+            self.place_in_queue = Possibility::Perhaps;
         }
         if matches!(kind, OpKind::EnterQueue | OpKind::Login) {
             self.rooms = self.rooms.saturating_add(1);
         } else if kind == OpKind::LeaveChat {
             self.rooms = self.rooms.saturating_sub(1);
         } else if kind == OpKind::TalkingStick {
-            self.claim = Has::Perhaps;
+            self.claim = Possibility::Perhaps;
         } else if kind == OpKind::Unregister {
             return Self::default();
         }
@@ -123,10 +123,10 @@ fn comes_after(event: &str) -> Need {
 
 /// Refuses the first impossible step of a flow. `node` is the list of the steps.
 pub(super) fn refuse_impossible(node: &Node, steps: &[Step]) -> Read<()> {
-    look(node, steps, Possible::default()).map(drop)
+    look(node, steps, Possibilities::default()).map(drop)
 }
 
-fn look(node: &Node, steps: &[Step], mut before: Possible) -> Read<Possible> {
+fn look(node: &Node, steps: &[Step], mut before: Possibilities) -> Read<Possibilities> {
     let Value::List(items) = &node.value else {
         return Ok(before);
     };

@@ -2,12 +2,12 @@
 
 use chat_types::{Span, Time};
 
-use crate::history::{Observer, Path, Record, What, WorldRecord};
+use crate::history::{ClientEvent, Observer, Path, Record, WorldRecord};
 use crate::names::EVENTS;
 use crate::outcome::{Point, Tally};
 use crate::protocol::{
-    Agent, Answer, CallId, EndReason, Moderated, Op, Outcome, Presence, ReadBy, Refusal, Room, Saw,
-    StickChange, User,
+    Agent, Answer, CallId, EndReason, InboxEvent, Moderated, Op, Outcome, Presence, ReadBy,
+    Refusal, Room, StickChange, User,
 };
 
 /// Counts the points that show in client records.
@@ -15,7 +15,7 @@ use crate::protocol::{
 /// The world adds those that only it can observe: `stream_broken`, `slow_reader_cut`,
 /// `unsynced_lost`, `from_snapshot`, `timer_fired`, `swapped`.
 #[derive(Clone, Debug, Default)]
-pub struct Sightings {
+pub struct PointCounter {
     tally: Tally,
     clients: Vec<Client>,
     /// The last events counted, one in each place: an event that several members receive counts
@@ -55,10 +55,10 @@ struct Client {
     checked: Option<Time>,
 }
 
-impl Observer for Sightings {
+impl Observer for PointCounter {
     fn observe(&mut self, record: &Record<'_>) {
         match record.what {
-            What::Received {
+            ClientEvent::Received {
                 sent_at,
                 saw,
                 path,
@@ -68,34 +68,36 @@ impl Observer for Sightings {
                 self.received[saw.number()] += 1;
                 self.received(record, sent_at, (saw, path, first));
             }
-            What::Called { call, op, .. } => self.called(record.agent, call, op),
-            What::Answered {
+            ClientEvent::Called { call, op, .. } => self.called(record.agent, call, op),
+            ClientEvent::Answered {
                 call,
                 op,
                 called_at,
                 outcome,
                 ..
             } => self.answered(record, (call, called_at), op, outcome),
-            What::AnsweredAgain { .. } => self.tally.reach(Point::AnsweredTwice),
-            What::Retried { call, .. } => remember(&mut self.client(record.agent).retried, call),
-            What::Abandoned { .. } => {
+            ClientEvent::AnsweredAgain { .. } => self.tally.reach(Point::AnsweredTwice),
+            ClientEvent::Retried { call, .. } => {
+                remember(&mut self.client(record.agent).retried, call)
+            }
+            ClientEvent::Abandoned { .. } => {
                 self.tally.reach(Point::Abandoned);
                 let client = self.client(record.agent);
                 client.in_flight = client.in_flight.saturating_sub(1);
             }
-            What::Forgot => {
+            ClientEvent::Forgot => {
                 let client = self.client(record.agent);
                 *client = Client {
                     forgot: true,
                     ..Client::default()
                 };
             }
-            What::StreamOpened
-            | What::StreamClosed
-            | What::Vanished
-            | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => {}
+            ClientEvent::StreamOpened
+            | ClientEvent::StreamClosed
+            | ClientEvent::Vanished
+            | ClientEvent::Finished
+            | ClientEvent::Drained
+            | ClientEvent::Stuck { .. } => {}
         }
     }
 
@@ -116,7 +118,7 @@ impl Observer for Sightings {
     }
 }
 
-impl Sightings {
+impl PointCounter {
     /// Without counts.
     #[must_use]
     pub fn new() -> Self {
@@ -349,7 +351,7 @@ impl Sightings {
         &mut self,
         record: &Record<'_>,
         sent_at: Time,
-        (saw, path, first): (&Saw<'_>, Path, bool),
+        (saw, path, first): (&InboxEvent<'_>, Path, bool),
     ) {
         if path == Path::Check {
             let client = self.client(record.agent);
@@ -359,7 +361,7 @@ impl Sightings {
             self.tally.reach(Point::Redelivered);
             return;
         }
-        if matches!(saw, Saw::Message { text, .. } if !text.is_ascii()) {
+        if matches!(saw, InboxEvent::Message { text, .. } if !text.is_ascii()) {
             self.tally.reach(Point::BeyondAscii);
         }
         if path == Path::Check {
@@ -367,31 +369,31 @@ impl Sightings {
         }
         let place = saw.place().unwrap_or_default();
         match *saw {
-            Saw::Message { .. } => {}
-            Saw::Found { room, partner, .. } => self.matched(record.agent, room, partner),
-            Saw::Ended { reason, .. } => match reason {
+            InboxEvent::Message { .. } => {}
+            InboxEvent::Found { room, partner, .. } => self.matched(record.agent, room, partner),
+            InboxEvent::Ended { reason, .. } => match reason {
                 EndReason::Timeout => self.once(place, Point::PartnerTimeout),
                 EndReason::TurnLimit => self.once(place, Point::TurnLimit),
                 EndReason::Blocked => self.once(place, Point::Blocked),
                 EndReason::Left | EndReason::Closed => {}
             },
-            Saw::PartnerAway { .. } => self.once(place, Point::PartnerAway),
-            Saw::PartnerBack { .. } => self.once(place, Point::ReconnectInGrace),
-            Saw::Member { change, .. } => match change {
+            InboxEvent::PartnerAway { .. } => self.once(place, Point::PartnerAway),
+            InboxEvent::PartnerBack { .. } => self.once(place, Point::ReconnectInGrace),
+            InboxEvent::Member { change, .. } => match change {
                 Presence::Away => self.once(place, Point::Away),
                 Presence::Back => self.once(place, Point::Back),
                 Presence::Joined | Presence::Left => {}
             },
-            Saw::Stick { user, change, .. } => {
+            InboxEvent::Stick { user, change, .. } => {
                 let mine = record.user == Some(user);
                 self.stick_changed(record.agent, place, mine.then_some(change), change);
             }
-            Saw::Moderation { act, .. } => match act {
+            InboxEvent::Moderation { act, .. } => match act {
                 Moderated::Muted => self.once(place, Point::Muted),
                 Moderated::Kicked => self.once(place, Point::Kicked),
                 Moderated::Closed => self.once(place, Point::RoomClosed),
             },
-            Saw::Gap { .. } => self.tally.reach(Point::Gap),
+            InboxEvent::Gap { .. } => self.tally.reach(Point::Gap),
         }
     }
 

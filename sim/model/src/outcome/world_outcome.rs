@@ -11,7 +11,7 @@ pub const START: Time = Time(0);
 
 /// A finished run of one seed, without its judgement.
 #[derive(Clone, Debug)]
-pub struct Ran {
+pub struct WorldOutcome {
     /// The seed.
     pub seed: u64,
     /// The hash of every step.
@@ -19,7 +19,7 @@ pub struct Ran {
     /// When it ended.
     pub ended_at: Time,
     /// All users, in the order of their arrival.
-    pub users: Vec<RanUser>,
+    pub users: Vec<UserOutcome>,
     /// The number of users of each persona, in the order of the scenario; empty for the steps form,
     /// whose users have no personas.
     pub by_persona: Vec<u64>,
@@ -33,7 +33,7 @@ pub struct Ran {
     pub timeline: Timeline,
 }
 
-impl Ran {
+impl WorldOutcome {
     /// The virtual time from the first to the last event.
     #[must_use]
     pub fn span(&self) -> Span {
@@ -43,7 +43,7 @@ impl Ran {
 
 /// One user of a finished run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RanUser {
+pub struct UserOutcome {
     /// The virtual user's own name, such as `penpal#12`.
     pub name: Arc<str>,
     /// What it still waits for; `None` if it is done or disconnected permanently.

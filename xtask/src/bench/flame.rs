@@ -218,7 +218,7 @@ mod tests {
 times-57ad\n\t\tf1 memcpy\n\t\tf2 chat_core::hub::Hub::handle\n\t\tf3 \
 criterion::bencher::Bencher<M>::iter_custom\n\t\tf4 main\n\ntimes-57ad\n\t\tf2 \
 chat_core::hub::Hub::handle\n\t\tf3 criterion::bencher::Bencher<M>::iter\n\ntimes-57ad\n\t\tf9 \
-benches::crowd::Crowd::new\n\t\tf4 main\n\n";
+benches::population::Population::new\n\t\tf4 main\n\n";
 
     #[test]
     fn what_is_not_timed_is_left_out_and_the_rest_begins_where_it_is() {

@@ -218,7 +218,7 @@ fn counted(program: &Path, size: u64, folder: &Path) -> Result<Vec<(String, f64)
         Command::new("valgrind")
             .args(["--quiet", "--tool=callgrind", "--instr-atstart=no"])
             .args([
-                "--toggle-collect=benches::crowd::handle_all",
+                "--toggle-collect=benches::population::handle_all",
                 "--toggle-collect=benches::journalled::Journalled::make",
             ])
             .arg(format!("--callgrind-out-file={}", out.display()))

@@ -149,14 +149,14 @@ mod tests {
     use super::{chat, delivered, pairs, read, run, shrink_one};
 
     #[test]
-    fn what_is_shrunk_ends_small() {
+    fn a_shrunk_scenario_is_small() {
         let shrunk = shrink_one();
         assert!(shrunk.after.users <= 3, "{:?}", shrunk.plan);
         assert!(shrunk.runs > 10);
     }
 
     #[test]
-    fn the_world_runs_and_the_same_way_each_time() {
+    fn the_world_runs_deterministically() {
         let plan = chat(1);
         let steps = run(&plan);
         assert!(steps > 1_000, "{steps}");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scenario_that_is_read_is_a_large_one() {
+    fn the_parsed_scenario_is_large() {
         assert!(!read().faults.is_empty());
     }
 }

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn two_percent_are_tolerated_and_more_are_not() {
+    fn a_growth_of_up_to_two_percent_is_tolerated() {
         assert_eq!(findings(1_000_000, 1_000_000), [""; 0]);
         assert_eq!(findings(1_000_000, 1_020_000), [""; 0]);
         let found = findings(1_000_000, 1_050_000);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_are_told_and_pass() {
+    fn a_lower_count_is_reported_and_passes() {
         let (before, now) = (
             counted(&[("world", 100_000)]),
             counted(&[("world", 97_000)]),
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_or_gone_must_be_accepted() {
+    fn a_new_or_missing_benchmark_must_be_accepted() {
         let (before, now) = (
             counted(&[("a", 1), ("c", 1)]),
             counted(&[("b", 1), ("c", 1)]),
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn another_libc_is_told_and_named_where_something_changed() {
+    fn another_libc_is_reported_beside_a_change() {
         let (before, mut now) = (counted(&[("a", 100)]), counted(&[("a", 100)]));
         now.machine.libc = "glibc 2.40".into();
         let verdict = CountVerdict::new(&before, &now);

@@ -16,7 +16,7 @@ pub(crate) enum Request {
     /// Run these steps.
     Test(Vec<Step>),
     /// Run mutants.
-    Mutants(Mutants),
+    MutantsRequest(MutantsRequest),
     /// Count instructions.
     Bench(bench::BenchRequest),
     /// Run the program `load` with these arguments.
@@ -27,7 +27,7 @@ pub(crate) enum Request {
 
 /// What to do with mutants.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Mutants {
+pub(crate) enum MutantsRequest {
     /// List the curated ones.
     List,
     /// Run the curated ones.
@@ -95,7 +95,7 @@ fn read_test<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Request, St
 /// Parses the arguments after `mutants`.
 fn read_mutants<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, String> {
     let mut request = mutants::HuntRequest::default();
-    let mut which: fn(mutants::HuntRequest) -> Mutants = Mutants::Curated;
+    let mut which: fn(mutants::HuntRequest) -> MutantsRequest = MutantsRequest::Curated;
     // `--word=value` is `--word value`.
     let mut words = words.flat_map(|word| {
         let (word, value) = word
@@ -106,9 +106,9 @@ fn read_mutants<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Str
     while let Some(word) = words.next() {
         match word {
             "-h" | "--help" => return Ok(Request::Help),
-            "--list" => return Ok(Request::Mutants(Mutants::List)),
-            "--curated" => which = Mutants::Curated,
-            "--generated" => which = Mutants::Generated,
+            "--list" => return Ok(Request::MutantsRequest(MutantsRequest::List)),
+            "--curated" => which = MutantsRequest::Curated,
+            "--generated" => which = MutantsRequest::Generated,
             "--only" => {
                 let names = words.next().ok_or("`--only` needs names of mutants")?;
                 request.only = names.split(',').map(str::to_owned).collect();
@@ -124,10 +124,10 @@ fn read_mutants<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Str
         }
     }
     let all = which(request);
-    if matches!(&all, Mutants::Generated(request) if !request.only.is_empty()) {
+    if matches!(&all, MutantsRequest::Generated(request) if !request.only.is_empty()) {
         return Err("`--only` names curated mutants, and does not go with `--generated`".into());
     }
-    Ok(Request::Mutants(all))
+    Ok(Request::MutantsRequest(all))
 }
 
 /// Parses the arguments after `bench`.
@@ -258,7 +258,7 @@ Examples:
 
 #[cfg(test)]
 mod tests {
-    use super::{Mutants, Request, help, read};
+    use super::{MutantsRequest, Request, help, read};
     use crate::mutants;
     use crate::steps::Step;
 
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn mutants_take_names_seeds_and_jobs() {
         let plain = mutants::HuntRequest::default();
-        let curated = |request| Ok(Request::Mutants(Mutants::Curated(request)));
+        let curated = |request| Ok(Request::MutantsRequest(MutantsRequest::Curated(request)));
         assert_eq!(check("mutants"), curated(plain.clone()));
         assert_eq!(
             check("mutants --curated --only=a,b --seeds 9 --jobs=2"),
@@ -294,9 +294,12 @@ mod tests {
         );
         assert_eq!(
             check("mutants --generated"),
-            Ok(Request::Mutants(Mutants::Generated(plain)))
+            Ok(Request::MutantsRequest(MutantsRequest::Generated(plain)))
         );
-        assert_eq!(check("mutants --list"), Ok(Request::Mutants(Mutants::List)));
+        assert_eq!(
+            check("mutants --list"),
+            Ok(Request::MutantsRequest(MutantsRequest::List))
+        );
     }
 
     #[test]
@@ -314,14 +317,14 @@ mod tests {
     }
 
     #[test]
-    fn help_and_list_are_found_wherever_they_stand() {
+    fn help_and_list_are_recognised_at_any_position() {
         assert_eq!(check("help"), Ok(Request::Help));
         assert_eq!(check("test --help"), Ok(Request::Help));
         assert_eq!(check("test --only fmt --list"), Ok(Request::List));
     }
 
     #[test]
-    fn wrong_words_are_told_what_is_accepted() {
+    fn errors_of_wrong_words_name_the_accepted_ones() {
         for (line, told) in [
             (
                 "",
@@ -352,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn the_book_shows_words_that_are_understood() {
+    fn the_book_shows_valid_command_lines() {
         let pages = ::book::pages::read(&::book::pages::root()).expect("the pages are there");
         let mut lines = Vec::new();
         for fence in pages.iter().flat_map(|named| named.page.fences_of("sh")) {

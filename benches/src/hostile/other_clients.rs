@@ -12,17 +12,17 @@ use crate::Outcome;
 use crate::wire::{Connection, modern_call};
 
 /// Clients in pairs, each of which sends at a given rate.
-pub(super) struct Others {
-    all: Vec<Other>,
+pub(super) struct OtherClients {
+    all: Vec<OtherClient>,
     rate: u32,
 }
 
-struct Other {
+struct OtherClient {
     connection: Connection,
     request: Vec<u8>,
 }
 
-impl Others {
+impl OtherClients {
     /// Joins `count` clients, each pair in a room of its own, to send at `rate` per second.
     pub(super) async fn join(address: SocketAddr, count: usize, rate: u32) -> Outcome<Self> {
         let mut all = Vec::new();
@@ -42,7 +42,7 @@ impl Others {
                 let arguments = json!({
                     "handle": answer["handle"], "room_id": room, "message": "x".repeat(154)
                 });
-                all.push(Other {
+                all.push(OtherClient {
                     connection,
                     request: modern_call("send_message", arguments),
                 });
@@ -72,7 +72,7 @@ impl Others {
     }
 }
 
-impl Other {
+impl OtherClient {
     /// Sends at the rate, and returns the delay of each send from when it was due.
     async fn send(
         mut self,

@@ -174,10 +174,8 @@ impl World<'_, '_> {
             }
             RequestOrigin::Stream { .. } => client.stream_slot = None,
         }
-        let scripted = self
-            .active_faults
-            .answer_fate()
-            .or(scripted_reply(net.as_deref()));
+        let by_fault = self.active_faults.answer_fate();
+        let scripted = by_fault.or(scripted_reply(net.as_deref()));
         let fate = self.fate(agent, Direction::Client, scripted);
         if let RequestOrigin::Call { call, attempt, .. } = origin {
             let (at, agent) = (self.now(), Agent(agent));
@@ -197,8 +195,8 @@ impl World<'_, '_> {
                     outcome,
                     page,
                 });
-                self.events
-                    .schedule(self.events.now() + latency, Event::AtClient(slot));
+                let at = self.now() + latency;
+                self.events.schedule(at, Event::AtClient(slot));
             }
             Delivery::Lost => {
                 if let RequestOrigin::Stream { agent, stream } = origin {

@@ -14,7 +14,7 @@ const SEEDS: &str = "8";
 /// A seed that must give another hash. A constant hash would pass all other comparisons.
 const OTHER_SEED: &str = "1000003";
 
-/// One way to run the scenario.
+/// A build and the arguments with which the scenario is run.
 #[derive(Clone, Copy, Debug)]
 struct Variant {
     name: &'static str,
@@ -22,7 +22,7 @@ struct Variant {
     words: &'static [&'static str],
 }
 
-/// Ways that must give the same hashes.
+/// Variants that must give the same hashes.
 const SAME: [Variant; 4] = [
     Variant {
         name: "quick, 1 job",
@@ -46,14 +46,14 @@ const SAME: [Variant; 4] = [
     },
 ];
 
-/// A way that must give another hash.
+/// A variant that must give another hash.
 const OTHER: Variant = Variant {
     name: "quick, another seed",
     build: Build::Quick,
     words: &["--jobs", "1", "--seed", OTHER_SEED],
 };
 
-/// Runs the scenario in every way and compares the hashes.
+/// Runs the scenario in every variant and compares the hashes.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     cargo
         .build_sim(Build::Quick)
@@ -64,7 +64,7 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
         })
 }
 
-/// The name of a way, with its trace hash.
+/// The name of a variant, with its trace hash.
 type Hashed = (&'static str, String);
 
 fn hashes(cargo: &Cargo) -> Result<(Vec<Hashed>, Hashed), String> {

@@ -175,7 +175,12 @@ impl ScriptRun {
         // If the registration ends before the call, the participant is not seen, and the twin
         // refuses as well.
         let _ = before.handle(self.at, &envelope);
-        assert_eq!(before.digest(), self.hub.digest(), "after\n{}", self.transcript);
+        assert_eq!(
+            before.digest(),
+            self.hub.digest(),
+            "after\n{}",
+            self.transcript
+        );
     }
 
     /// Learns the id of a participant that has just registered.

@@ -1,7 +1,7 @@
 //! The Node behind a journal that the test simulates: what leaves, and when.
 
-mod checks;
 mod admission;
+mod checks;
 mod delayed_replies;
 mod journal;
 mod retries;

@@ -97,7 +97,7 @@ impl Auditor {
     /// Compares the size of a collection with its limit.
     pub(crate) fn size(&mut self, at: Time, what: &'static str, size: u64, limit: u64) {
         self.tally.add(Comparison::Size);
-        // A restart with a lower limit removes nobody.
+        // A restart with a lower limit removes no entries.
         let highest = self.limits.entry(what).or_default();
         *highest = limit.max(*highest);
         if size > *highest {

@@ -30,7 +30,7 @@ mod waits;
 use chat_types::{Span, Time};
 
 use self::distribution::Distribution;
-use self::latency::{Half, InFlight};
+use self::latency::{Half, MessagesInFlight};
 use self::shares::Shares;
 use self::waits::Waits;
 use sim_model::history::{ClientEvent, Observer, Path, Record, WorldRecord};
@@ -64,7 +64,7 @@ pub struct Metrics {
     request_latency: Distribution,
     commit_latency: Distribution,
     bytes_per_message: Distribution,
-    in_flight: InFlight,
+    in_flight: MessagesInFlight,
     users: Vec<Waits>,
     merged_users: u64,
     merged_turns: Shares,
@@ -146,7 +146,7 @@ impl Metrics {
             request_latency: Distribution::new(),
             commit_latency: Distribution::new(),
             bytes_per_message: Distribution::new(),
-            in_flight: InFlight::new(),
+            in_flight: MessagesInFlight::new(),
             users: Vec::new(),
             merged_users: 0,
             merged_turns: Shares::default(),

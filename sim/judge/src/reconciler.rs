@@ -403,7 +403,7 @@ fn is_equal(said: &Answer, seen: &Answer) -> bool {
                 shown: named,
             },
         ) => {
-            // A chosen id stands for a number that the client does not know.
+            // A client that sees a chosen id does not know the participant's number.
             let partners = partner == other || !other.is_numbered();
             (user, room, shown) == (to, found, named) && partners
         }
@@ -446,8 +446,8 @@ fn is_equal(said: &Answer, seen: &Answer) -> bool {
     }
 }
 
-/// Whether a client saw the owed event. A chosen id stands for a number that the client does not
-/// know.
+/// Whether a client saw the owed event. A client that sees a chosen id does not
+/// know the participant's number.
 fn is_as(owed: &InboxEvent<'_>, seen: &InboxEvent<'_>) -> bool {
     let (about, named) = (owed.about(), seen.about());
     let is_chosen =

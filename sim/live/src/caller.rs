@@ -168,8 +168,8 @@ pub(super) struct Repeated {
     pub(super) ended: Option<String>,
 }
 
-/// Repeats one call on a connection of its own for this long, starting when all callers at the gate
-/// have had one answer.
+/// Repeats one call on its own connection for `length`. Starts once each caller at the gate has
+/// received an answer.
 pub(super) async fn repeat(
     net: Arc<CallerContext>,
     (session, ask): (Arc<Session>, Ask),

@@ -337,7 +337,7 @@ impl PointCounter {
         client.last_match = Some(room);
         let again = client.last_partner.replace(partner) == Some(partner);
         let waited = std::mem::take(&mut client.was_told_to_wait);
-        // No event of a room has the place 0, which stands for the match itself.
+        // No event of a room has the position 0, which identifies the match itself.
         self.once((room, 0), Point::Match);
         if again {
             self.once((room, u64::MAX), Point::Rematch);

@@ -27,7 +27,7 @@ pub use guided::{Corpus, Entry};
 pub use vary::{EVERYDAY, Varied, blank, vary};
 pub use worst_search::{Guide, WorstSearch};
 
-/// With drawn flows besides files, one trial of so many takes a file. Flows find most bugs with the
+/// With drawn flows besides files, one trial of this number takes a file. Flows find most bugs with the
 /// fewest seeds.
 const FILES_ONE_IN: u64 = 4;
 

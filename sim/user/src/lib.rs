@@ -78,7 +78,7 @@ pub enum Script {
 /// The user's current activity.
 #[derive(Clone, Copy, Debug)]
 enum Activity {
-    /// None of its own: it has not started, or its steps come by hand.
+    /// No activity: the user has not started, or performs single steps only.
     Idle,
     /// About to take the next step, which the plan intended for this time. This state never
     /// outlasts an input.

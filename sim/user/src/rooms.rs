@@ -204,7 +204,7 @@ impl Rooms {
         self.claim = Claim::Holds;
     }
 
-    /// Takes the information that the answer to the latest claim confirmed the stick.
+    /// Returns once whether the answer to the latest claim said that the client holds the stick.
     pub(super) fn take_holding(&mut self) -> bool {
         let holds = self.claim == Claim::Holds;
         if holds {

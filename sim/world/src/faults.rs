@@ -226,7 +226,7 @@ impl World<'_, '_> {
         self.events.schedule(now + lasting, Event::FaultEnds(index));
     }
 
-    /// Ends a fault. Most faults end by the clock alone; here are those whose end needs an action.
+    /// Ends a fault. Most faults end by the clock alone; the others need an action.
     pub(super) fn fault_ends(&mut self, index: u32) {
         match self.fault(index).kind {
             FaultKind::SlowReaders { .. } => self.resume_all_readers(),

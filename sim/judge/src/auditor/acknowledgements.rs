@@ -89,7 +89,7 @@ impl Acknowledgements {
         Some((user, self.states.get(user.0).is_seen))
     }
 
-    /// Passes the implied entries of at most so many participants to `give`.
+    /// Passes the implied entries of at most `participants` participants to `give`.
     pub(super) fn take(&mut self, participants: usize, mut give: impl FnMut(Entry)) {
         for _ in 0..participants.min(self.waiting.len()) {
             let user = self.waiting.pop_front().unwrap_or_default();

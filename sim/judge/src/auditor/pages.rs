@@ -147,7 +147,7 @@ impl Auditor {
         }
     }
 
-    /// The limits of a page for which so many events were requested.
+    /// The limits of a page for which this number of events was requested.
     fn most(&self, events: usize) -> Most {
         let config = self.model.config();
         Most {

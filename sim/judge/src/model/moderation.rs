@@ -192,7 +192,7 @@ impl Model {
         Ok(Answer::Done)
     }
 
-    /// Whether so many further names, handles and addresses have space; they count together. // 1
+    /// Whether `more` names, handles and addresses have space; they count together. // 1
     fn check_space_for(&self, more: usize) -> Result<(), Refusal> {
         if more == 0 || self.measures.len() + more <= self.config.max_bans as usize {
             Ok(())

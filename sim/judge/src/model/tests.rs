@@ -135,7 +135,7 @@ impl Script {
     }
 }
 
-/// Limits of so many events, with texts of any length.
+/// Limits to this number of events, with texts of any length.
 fn most(events: usize) -> Most {
     Most {
         events,

@@ -84,8 +84,8 @@ impl CoverageMap {
         }
     }
 
-    /// The rarity of a facet: the binary logarithm of the number of families for each one that
-    /// enters it.
+    /// The rarity of a facet: the binary logarithm of the ratio of all families to those that
+    /// entered it.
     pub(super) fn rarity(&self, facet: Facet) -> u32 {
         let families = self.families[usize::from(facet.0)] + 1;
         (self.all_families / families).checked_ilog2().unwrap_or(0)

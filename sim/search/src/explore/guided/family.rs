@@ -26,8 +26,8 @@ const MOST_BRANCHES: u32 = 24;
 const NEW: u32 = 16;
 /// The worth of a `sometimes` point that is new to the family.
 const POINT: u32 = 4;
-/// The worth that a place needs for the first copy of a run. Each further copy needs this much
-/// more.
+/// The worth of new facets after which a run is copied for the first time. Each further copy needs
+/// this much more.
 const WORTH: u32 = 4;
 /// The worth that must be found for an additional branch.
 const FOR_A_BRANCH: u32 = 32;

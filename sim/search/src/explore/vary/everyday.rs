@@ -53,7 +53,7 @@ pub fn blank() -> Plan {
     }
 }
 
-/// Whether flows are to be drawn into this plan. Every scenario file has personas.
+/// Whether the plan has no personas, so that its flows are drawn. Every scenario file has some.
 pub(in crate::explore) fn is_blank(plan: &Plan) -> bool {
     matches!(&plan.workload, Workload::Phases { personas, .. } if personas.is_empty())
 }

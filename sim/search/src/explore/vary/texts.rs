@@ -49,7 +49,7 @@ pub(super) const CIRCLES: [&[&str]; 7] = [
     &["go", "tea", "rust"],
     // Enough different interests for a long queue.
     &["go", "tea", "rust", "bees", "jazz", "maps"],
-    // So many that few users share one: those who insist gather in the queue.
+    // So many that few users share one. Users that insist on a shared one gather in the queue.
     &FEW_SHARE,
     &FEW_SHARE,
     &["café", "CAFÉ", "Café", "tea"],

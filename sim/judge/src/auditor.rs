@@ -21,7 +21,7 @@ use std::sync::Arc;
 use chat_types::{Config, Time};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Outcome, Refusal, User};
-use sim_model::server::{Ask, Batched, Decided, Entry, ServerRecord, Ticket};
+use sim_model::server::{BatchEntry, Decided, Entry, ServerCall, ServerRecord, Ticket};
 
 use crate::comparison::{Comparison, ComparisonCounts};
 use crate::difference::{BatchItem, Decision, Difference};
@@ -250,7 +250,7 @@ impl Auditor {
     }
 
     /// A batch was formed: it holds all waiting entries in their order, up to the limit.
-    fn appending(&mut self, at: Time, batch: &[Batched]) {
+    fn appending(&mut self, at: Time, batch: &[BatchEntry]) {
         let max_batch = self.model.config().max_batch as usize;
         let first = self.pipeline.form(at, max_batch);
         for (place, seen) in (first..).zip(batch) {
@@ -259,7 +259,7 @@ impl Auditor {
                 continue;
             }
             // A tick may occur at any time.
-            if *seen == Batched::Own(Entry::Tick) {
+            if *seen == BatchEntry::Own(Entry::Tick) {
                 self.pipeline.tick(place);
                 continue;
             }
@@ -277,8 +277,8 @@ impl Auditor {
     }
 
     /// The difference if the batch holds a call that should have been refused.
-    fn taken(&self, seen: &Batched) -> Option<Difference> {
-        let Batched::Call(ticket) = seen else {
+    fn taken(&self, seen: &BatchEntry) -> Option<Difference> {
+        let BatchEntry::Call(ticket) = seen else {
             return None;
         };
         let call = self.in_flight.call(*ticket)?;
@@ -290,10 +290,10 @@ impl Auditor {
     }
 
     /// An entry of a batch, for differences.
-    fn batch_item(&self, batched: &Batched) -> BatchItem {
+    fn batch_item(&self, batched: &BatchEntry) -> BatchItem {
         match batched {
-            Batched::Call(ticket) => BatchItem::Call(self.in_flight.call(*ticket).map(Call::asked)),
-            Batched::Own(entry) => BatchItem::Own(entry.clone()),
+            BatchEntry::Call(id) => BatchItem::Call(self.in_flight.call(*id).map(Call::asked)),
+            BatchEntry::Own(entry) => BatchItem::Own(entry.clone()),
         }
     }
 
@@ -381,14 +381,14 @@ impl Auditor {
     fn follows_batch(&mut self, at: Time, entry: &Entry, ticket: Option<Ticket>) {
         let owed = self.pipeline.committed(at);
         let is_owed = match (&owed, ticket) {
-            (Some(Batched::Own(own)), None) => own == entry,
-            (Some(Batched::Call(owed)), Some(ticket)) => *owed == ticket,
+            (Some(BatchEntry::Own(own)), None) => own == entry,
+            (Some(BatchEntry::Call(owed)), Some(ticket)) => *owed == ticket,
             _ => false,
         };
         if !is_owed {
             let seen = match ticket {
-                Some(ticket) => Batched::Call(ticket),
-                None => Batched::Own(entry.clone()),
+                Some(ticket) => BatchEntry::Call(ticket),
+                None => BatchEntry::Own(entry.clone()),
             };
             let owed = owed.map(|owed| self.batch_item(&owed));
             let seen = Some(self.batch_item(&seen));
@@ -434,11 +434,11 @@ impl Auditor {
         }
     }
 
-    fn asked(&mut self, at: Time, ticket: Ticket, from: u64, ask: &Arc<Ask>) {
+    fn asked(&mut self, at: Time, ticket: Ticket, from: u64, ask: &Arc<ServerCall>) {
         let handle = match ask.as_ref() {
-            Ask::Call { caller, .. } => Some(caller.handle()),
-            Ask::OpenStream { handle, .. } => Some(*handle),
-            Ask::Operate(_) => None,
+            ServerCall::Call { caller, .. } => Some(caller.handle()),
+            ServerCall::OpenStream { handle, .. } => Some(*handle),
+            ServerCall::Operate(_) => None,
         };
         let user = handle.and_then(|handle| self.model.user_of(handle));
         let stage = self.admit(at, (ticket, from), ask, user);
@@ -470,18 +470,18 @@ impl Auditor {
 }
 
 /// Whether the entry matches the call.
-fn asks_for(ask: &Ask, caller: Option<User>, entry: &Entry) -> bool {
+fn asks_for(ask: &ServerCall, caller: Option<User>, entry: &Entry) -> bool {
     match (ask, entry) {
         (
-            Ask::Call { caller, key, op },
+            ServerCall::Call { caller, key, op },
             Entry::Call {
                 caller: by,
                 key: under,
                 op: what,
             },
         ) => (caller, key, op) == (by, under, what),
-        (Ask::OpenStream { .. }, Entry::OpenStream { user }) => caller == Some(*user),
-        (Ask::Operate(asked), Entry::Operate(act)) => asked == act,
+        (ServerCall::OpenStream { .. }, Entry::OpenStream { user }) => caller == Some(*user),
+        (ServerCall::Operate(asked), Entry::Operate(act)) => asked == act,
         _ => false,
     }
 }

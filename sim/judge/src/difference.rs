@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, User};
-use sim_model::server::{Ask, Entry, Gap};
+use sim_model::server::{Entry, Gap, ServerCall};
 
 use crate::fact::Fact;
 use crate::model::{Deadline, Event, Inbox};
@@ -18,14 +18,14 @@ pub enum Difference {
     Decision(Decision),
     /// The answer that left differs from the decision, or from the committed state.
     Answer {
-        call: Asked,
+        call: CallSummary,
         owed: Outcome,
         said: Outcome,
     },
     /// An answer left before an entry was committed for it.
-    Uncommitted { call: Asked, said: Outcome },
+    Uncommitted { call: CallSummary, said: Outcome },
     /// An answer left too early.
-    Early { call: Asked, said: Outcome },
+    Early { call: CallSummary, said: Outcome },
     /// An answer or an event left for a call or a stream that does not exist.
     Unsolicited(Unsolicited),
     /// An inbox has another event at one position.
@@ -57,9 +57,9 @@ pub enum Difference {
         seen: Option<BatchItem>,
     },
     /// A batch holds a call that should have been refused.
-    Taken { call: Asked, owed: Refusal },
+    Taken { call: CallSummary, owed: Refusal },
     /// The entry of a call does not match the call.
-    Entry { call: Asked, entry: Entry },
+    Entry { call: CallSummary, entry: Entry },
     /// A collection exceeded its limit.
     Size {
         what: &'static str,
@@ -123,9 +123,9 @@ pub struct InboxPosition {
 
 /// A call at the server's border.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct CallSummary {
     /// The call's content.
-    pub ask: Arc<Ask>,
+    pub ask: Arc<ServerCall>,
     /// The calling participant, if it is registered.
     pub caller: Option<User>,
 }
@@ -190,13 +190,13 @@ impl Difference {
     }
 }
 
-impl Asked {
+impl CallSummary {
     /// The tool of the call, if it is a tool's.
     #[must_use]
     pub fn op(&self) -> Option<&Op> {
         match self.ask.as_ref() {
-            Ask::Call { op, .. } => Some(op),
-            Ask::OpenStream { .. } | Ask::Operate(_) => None,
+            ServerCall::Call { op, .. } => Some(op),
+            ServerCall::OpenStream { .. } | ServerCall::Operate(_) => None,
         }
     }
 }
@@ -218,7 +218,7 @@ pub enum Unsolicited {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BatchItem {
     /// The entry of this call; `None` for a call that is over.
-    Call(Option<Asked>),
+    Call(Option<CallSummary>),
     /// The server's own entry.
     Own(Entry),
 }
@@ -236,7 +236,7 @@ pub enum Channel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Due {
     /// The answer to a decided call.
-    Answer(Asked),
+    Answer(CallSummary),
     /// The answer to a `check` that reads after `after`: its inbox grew, or its wait ended.
     Check { user: User, after: u64 },
     /// Events after `after` on a writable open stream.
@@ -244,7 +244,7 @@ pub enum Due {
     /// A notice on an open stream.
     Notice(User),
     /// The commit, or the refusal, of a call.
-    Commit(Option<Asked>),
+    Commit(Option<CallSummary>),
     /// An entry that advances time past a deadline.
     Deadline(Deadline),
     /// The entry about a closed stream.

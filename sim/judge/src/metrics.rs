@@ -33,7 +33,7 @@ use self::distribution::Distribution;
 use self::latency::{Half, MessagesInFlight};
 use self::shares::Shares;
 use self::waits::Waits;
-use sim_model::history::{ClientEvent, Observer, Path, Record, WorldRecord};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
 use sim_model::outcome::{Seek, UserWaits, Worst};
 use sim_model::protocol::{
     Agent, Answer, CallId, InboxEvent, LostRange, Membership, Op, Outcome, StickChange, StickLoss,
@@ -92,7 +92,7 @@ impl Observer for Metrics {
             } => {
                 if first {
                     self.received(record, saw, sent_at);
-                } else if path == Path::Check {
+                } else if path == DeliveryPath::Check {
                     self.waits(record.agent).bytes += EVENT_LINE;
                 }
             }

@@ -34,7 +34,7 @@ use sim_model::server::{Caller, Decided, Entry, Handle};
 
 pub use deadline::Deadline;
 pub use event::{Event, EventKind};
-pub use inbox::{Inbox, Most};
+pub use inbox::{Inbox, PageLimits};
 pub use presence::State;
 pub use room::RoomState;
 

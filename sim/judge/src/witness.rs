@@ -25,7 +25,7 @@ pub(crate) mod tests;
 use std::collections::BTreeMap;
 
 use chat_types::Time;
-use sim_model::history::{ClientEvent, Path, Record};
+use sim_model::history::{ClientEvent, DeliveryPath, Record};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Op, User};
 
@@ -126,7 +126,7 @@ impl Witness {
                 sent_at,
                 saw,
             };
-            if path == Path::Stream {
+            if path == DeliveryPath::Stream {
                 findings.leave_unjudged(Property::StreamContinuity, 1);
             }
             arrival.compare(&mut self.observations, findings);

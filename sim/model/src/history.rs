@@ -57,7 +57,7 @@ pub enum ClientEvent<'a> {
         seq: u64,
         sent_at: Time,
         saw: &'a InboxEvent<'a>,
-        path: Path,
+        path: DeliveryPath,
         first: bool,
     },
     /// The event stream is open.
@@ -90,7 +90,7 @@ pub enum Retry {
 
 /// The path of an event to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Path {
+pub enum DeliveryPath {
     /// Pushed on the event stream.
     Stream,
     /// In the answer of a `check`, which has the same time.

@@ -2,7 +2,7 @@
 
 use chat_types::{Span, Time};
 
-use crate::history::{ClientEvent, Observer, Path, Record, WorldRecord};
+use crate::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
 use crate::names::EVENTS;
 use crate::outcome::{Point, Tally};
 use crate::protocol::{
@@ -351,9 +351,9 @@ impl PointCounter {
         &mut self,
         record: &Record<'_>,
         sent_at: Time,
-        (saw, path, first): (&InboxEvent<'_>, Path, bool),
+        (saw, path, first): (&InboxEvent<'_>, DeliveryPath, bool),
     ) {
-        if path == Path::Check {
+        if path == DeliveryPath::Check {
             let client = self.client(record.agent);
             client.checked = client.checked.max(Some(sent_at));
         }
@@ -364,7 +364,7 @@ impl PointCounter {
         if matches!(saw, InboxEvent::Message { text, .. } if !text.is_ascii()) {
             self.tally.reach(Point::BeyondAscii);
         }
-        if path == Path::Check {
+        if path == DeliveryPath::Check {
             self.tally.reach(Point::ByCheck);
         }
         let place = saw.place().unwrap_or_default();

@@ -27,7 +27,7 @@ pub enum ServerRecord<'a> {
         at: Time,
         ticket: Ticket,
         from: u64,
-        ask: &'a Arc<Ask>,
+        ask: &'a Arc<ServerCall>,
     },
     /// An entry of the journal was committed, and took effect. `position` counts from 1. `ticket`
     /// is the call that the entry decides; none for an entry of the server itself.
@@ -39,7 +39,7 @@ pub enum ServerRecord<'a> {
         said: &'a Decided,
     },
     /// A batch was formed, and its append began.
-    Appending { at: Time, batch: &'a [Batched] },
+    Appending { at: Time, batch: &'a [BatchEntry] },
     /// The append of a batch failed: none of its entries took effect. Its calls were refused.
     AppendFailed { at: Time },
     /// The outcome of an append is unknown: until it is known, nothing takes effect.
@@ -148,7 +148,7 @@ pub struct Decided {
 /// A call at the server's border.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
-pub enum Ask {
+pub enum ServerCall {
     /// A call of a tool, including reads.
     Call {
         caller: Caller,
@@ -186,7 +186,7 @@ impl Caller {
 
 /// One entry of a batch that is being appended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Batched {
+pub enum BatchEntry {
     /// The entry that decides a call.
     Call(Ticket),
     /// An entry of the server itself.

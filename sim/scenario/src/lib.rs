@@ -34,7 +34,7 @@ use std::path::Path;
 use sim_model::outcome::Notes;
 use sim_model::plan::Plan;
 
-pub use error::{Look, ScenarioError};
+pub use error::{ErrorStyle, ScenarioError};
 pub use scenario::{annotated, schema};
 
 use error::Problem;

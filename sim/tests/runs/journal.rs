@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use chat_types::Time;
 use sim_judge::{Judge, Judgement};
-use sim_model::history::{ClientEvent, Observer, Path, Record, WorldRecord};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
 use sim_model::outcome::{Mix, Progress};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, InboxEvent, LostRange, Outcome, User};
@@ -221,7 +221,7 @@ fn an_event_that_a_client_did_not_receive_is_found() {
             record.what,
             ClientEvent::Received {
                 saw: InboxEvent::Message { .. },
-                path: Path::Check,
+                path: DeliveryPath::Check,
                 ..
             }
         )

@@ -20,7 +20,7 @@ use sim_model::protocol::{Op, ReadBy};
 
 use super::flow::Pace;
 use super::poll::Poll;
-use super::steps::Patience;
+use super::steps::Abandoning;
 use super::unawaited_events::Kind;
 use super::{Activity, VirtualUser};
 
@@ -135,7 +135,7 @@ impl VirtualUser {
             room: self.rooms.current(),
             epoch: None,
         };
-        self.begin_call(now, now, op, Patience::ByHabit, o);
+        self.begin_call(now, now, op, Abandoning::ByHabit, o);
     }
 
     fn is_moot(&self, kind: Kind) -> bool {
@@ -154,7 +154,7 @@ impl VirtualUser {
         if awaiting.poll.due() <= now {
             let op = self.check(awaiting.ends.since(now).min(LONGEST_CHECK), ReadBy::Handle);
             let arrivals = self.inbox.arrivals();
-            let check = self.begin_call(now, now, op, Patience::ByHabit, o);
+            let check = self.begin_call(now, now, op, Abandoning::ByHabit, o);
             awaiting.poll.sent(check, arrivals);
         }
     }

@@ -8,7 +8,7 @@ use sim_model::protocol::{Answer, Op, Outcome, ReadBy};
 
 use super::flow::Pace;
 use super::poll::Poll;
-use super::steps::Patience;
+use super::steps::Abandoning;
 use super::{Activity, VirtualUser};
 
 /// How long a client that reads only its stream waits for events on a fresh one. Then a check after
@@ -91,7 +91,7 @@ impl VirtualUser {
                 by: ReadBy::Handle,
             };
             let arrivals = self.inbox.arrivals();
-            let check = self.begin_call(now, now, op, Patience::Lasting, o);
+            let check = self.begin_call(now, now, op, Abandoning::Never, o);
             draining.poll.sent(check, arrivals);
             self.activity = Activity::Draining(draining);
         }

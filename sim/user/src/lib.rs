@@ -49,7 +49,7 @@ use std::sync::Arc;
 use chat_types::Time;
 
 use sim_model::draw::{Actor, Draw};
-use sim_model::history::{ClientEvent, Observer, Path, Record};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record};
 use sim_model::plan::{Argument, Client, Habits, Manner, Persona};
 use sim_model::protocol::{Agent, CallId, InboxEvent, Outcome, ReadBy, Refusal, User};
 
@@ -267,7 +267,7 @@ impl VirtualUser {
         seq: u64,
         sent_at: Time,
         saw: &InboxEvent<'_>,
-        path: Path,
+        path: DeliveryPath,
         o: &mut impl Observer,
     ) {
         let Some(me) = self.user else {
@@ -301,7 +301,7 @@ impl VirtualUser {
             self.unawaited.count(saw, me);
             self.rooms.see(saw, me, &mut self.unawaited);
         }
-        if path == Path::Stream {
+        if path == DeliveryPath::Stream {
             self.go_on(now, o);
         }
     }

@@ -8,7 +8,7 @@ use sim_model::plan::{Argument, Step};
 use sim_model::protocol::{CallId, Room, User};
 
 use crate::flow::Pace;
-use crate::steps::Patience;
+use crate::steps::Abandoning;
 use crate::{Activity, Script, VirtualUser};
 
 impl VirtualUser {
@@ -36,7 +36,7 @@ impl VirtualUser {
             Step::Call(verb) => {
                 self.leave_out.extend_from_slice(leave_out);
                 let op = self.op(verb);
-                let call = op.map(|op| self.begin_call(now, now, op, Patience::ByHabit, o));
+                let call = op.map(|op| self.begin_call(now, now, op, Abandoning::ByHabit, o));
                 self.leave_out.clear();
                 call
             }

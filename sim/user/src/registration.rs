@@ -10,7 +10,7 @@ use super::calls::Call;
 use super::flow::Pace;
 use super::inbox::Inbox;
 use super::rooms::Rooms;
-use super::steps::Patience;
+use super::steps::Abandoning;
 use super::stream::StreamBefore;
 use super::unawaited_events::UnawaitedEvents;
 use super::{Action, Activity, Credential, Script, VirtualUser, names, texts};
@@ -87,7 +87,7 @@ impl VirtualUser {
         };
         self.renamed += 1;
         self.name = name;
-        let again = self.begin_call(now, now, op, Patience::ByHabit, o);
+        let again = self.begin_call(now, now, op, Abandoning::ByHabit, o);
         if let Activity::Calling { call: waited } = &mut self.activity
             && *waited == call.id
         {

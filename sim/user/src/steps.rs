@@ -29,11 +29,11 @@ const ABANDON_AFTER: Span = Span::secs(60);
 
 /// Whether a client may give a call up early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Patience {
+pub(super) enum Abandoning {
     /// As the `abandon` habit draws.
     ByHabit,
     /// No: it retries as long as it may.
-    Lasting,
+    Never,
 }
 
 impl VirtualUser {
@@ -90,7 +90,7 @@ impl VirtualUser {
             // There is no participant to block or report, so the step is skipped.
             return;
         };
-        let call = self.begin_call(now, meant, op, Patience::ByHabit, o);
+        let call = self.begin_call(now, meant, op, Abandoning::ByHabit, o);
         if registered && matches!(verb, Verb::Break { .. }) {
             self.look_meanwhile(now, o);
         }
@@ -110,7 +110,7 @@ impl VirtualUser {
             return;
         }
         for _ in 0..self.draw.below(4).saturating_sub(1) {
-            self.begin_call(now, now, Op::Mood, Patience::ByHabit, o);
+            self.begin_call(now, now, Op::Mood, Abandoning::ByHabit, o);
         }
     }
 
@@ -120,7 +120,7 @@ impl VirtualUser {
         now: Time,
         intended: Time,
         op: Op,
-        patience: Patience,
+        patience: Abandoning,
         o: &mut impl Observer,
     ) -> CallId {
         let key = self.key_for(&op);
@@ -145,7 +145,7 @@ impl VirtualUser {
         key: Option<u128>,
         now: Time,
         (intended, op): (Time, Op),
-        patience: Patience,
+        patience: Abandoning,
         o: &mut impl Observer,
     ) -> CallId {
         let secret = self.secret;
@@ -185,7 +185,7 @@ impl VirtualUser {
             give_up_at: Time::MAX,
         });
         begun.start(now, &self.client);
-        if patience == Patience::ByHabit
+        if patience == Abandoning::ByHabit
             && (self.draw.chance(self.habits.abandon)
                 || self.leave_out.contains(&Argument::Retries))
         {

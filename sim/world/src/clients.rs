@@ -12,7 +12,7 @@ use super::race_schedule::Direction;
 use super::streams::CUT_NOTICED;
 use crate::translate;
 use sim_model::draw::Draw;
-use sim_model::history::{NetworkRecord, Observer as _, Path};
+use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net};
 use sim_model::protocol::{Agent, Answer, CallId};
@@ -346,7 +346,7 @@ impl World<'_, '_> {
         }
         let now = self.now();
         if let Some(page) = &page {
-            self.deliver(agent, page, Path::Check);
+            self.deliver(agent, page, DeliveryPath::Check);
         }
         self.hash = mix(self.hash, outcome_word(&outcome));
         let user = &mut self.clients[agent as usize].user;
@@ -369,7 +369,7 @@ impl World<'_, '_> {
     }
 
     /// Passes the events of a page to the user, one by one.
-    pub(super) fn deliver(&mut self, agent: u32, page: &Page, path: Path) {
+    pub(super) fn deliver(&mut self, agent: u32, page: &Page, path: DeliveryPath) {
         let now = self.now();
         let client = &mut self.clients[agent as usize];
         let reader = UserId(client.user.identity().map_or(0, |user| user.0));

@@ -7,7 +7,7 @@ use chat_types::Time;
 
 use sim_model::plan::{Delivery, Net};
 use sim_model::protocol::{CallId, Outcome};
-use sim_model::server::Ask;
+use sim_model::server::ServerCall;
 
 /// The id of an entry. A slot is reused under another generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +40,7 @@ pub(super) enum InFlight {
     /// A request. Its call is taken when it is submitted.
     Request {
         origin: RequestOrigin,
-        ask: Option<Arc<Ask>>,
+        ask: Option<Arc<ServerCall>>,
         net: Option<Box<Net>>,
         stage: RequestStage,
         /// For a submitted check, its reader.

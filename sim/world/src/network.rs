@@ -14,7 +14,7 @@ use sim_model::history::{NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net};
 use sim_model::protocol::{Agent, Outcome, Refusal};
-use sim_model::server::Ask;
+use sim_model::server::ServerCall;
 
 impl World<'_, '_> {
     /// The latency of the client's next packet.
@@ -59,7 +59,7 @@ impl World<'_, '_> {
     }
 
     /// Sends a request, which may be lost or duplicated.
-    pub(super) fn send(&mut self, origin: RequestOrigin, ask: Arc<Ask>) {
+    pub(super) fn send(&mut self, origin: RequestOrigin, ask: Arc<ServerCall>) {
         let agent = origin.agent();
         let net = self.clients[agent as usize].net.take();
         let (scripted, copied) = net
@@ -97,7 +97,7 @@ impl World<'_, '_> {
     fn send_one(
         &mut self,
         origin: RequestOrigin,
-        ask: Arc<Ask>,
+        ask: Arc<ServerCall>,
         net: Option<Box<Net>>,
         scripted: Option<Delivery>,
     ) -> Delivery {

@@ -48,7 +48,7 @@ pub(super) struct RaceSchedule {
 }
 
 impl RaceSchedule {
-    /// Starts the racing schedule of a plan; `None` if the plan has the plain one.
+    /// Starts the race schedule of a plan; `None` if the plan has the plain one.
     pub(super) fn new(plan: &Plan, seed: u64) -> Option<Self> {
         let Schedule::Race(race) = plan.schedule else {
             return None;

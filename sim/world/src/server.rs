@@ -10,7 +10,7 @@ use chat_core::{
     Ticket,
 };
 use chat_types::{Config, Span, Time};
-use sim_model::server::{Ask, ServerRecord};
+use sim_model::server::{ServerCall, ServerRecord};
 
 use super::event_queue::Event;
 use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot, StreamState};
@@ -195,7 +195,7 @@ impl World<'_, '_> {
             // The call is refused unread, so nothing is known of its earlier attempts.
             let keyed = match self.in_flight.get_mut(slot) {
                 Some(InFlight::Request { ask: Some(ask), .. }) => {
-                    matches!(**ask, Ask::Call { key: Some(_), .. })
+                    matches!(**ask, ServerCall::Call { key: Some(_), .. })
                 }
                 _ => false,
             };
@@ -305,7 +305,7 @@ impl World<'_, '_> {
         slot: Slot,
         from: Address,
         call: Call,
-        ask: &Arc<Ask>,
+        ask: &Arc<ServerCall>,
     ) {
         let Some(node) = self.server.node.as_mut() else {
             return;

@@ -9,7 +9,7 @@ use super::in_flight::{InFlight, Slot, StreamState};
 use super::race_schedule::Direction;
 use super::server::WRITE_STALL;
 use crate::translate::{self, judged};
-use sim_model::history::{NetworkRecord, Observer as _, Path};
+use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::Delivery;
 use sim_model::protocol::{Agent, PUSH_MAX};
@@ -77,7 +77,7 @@ impl World<'_, '_> {
             return;
         };
         if self.clients[agent as usize].reads_from(stream) {
-            self.deliver(agent, &page, Path::Stream);
+            self.deliver(agent, &page, DeliveryPath::Stream);
             self.settle(agent);
         }
     }

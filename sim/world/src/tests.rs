@@ -165,7 +165,7 @@ impl Observer for Delays {
     fn observe(&mut self, record: &Record<'_>) {
         if let sim_model::history::ClientEvent::Received {
             seq,
-            path: sim_model::history::Path::Stream,
+            path: sim_model::history::DeliveryPath::Stream,
             first: true,
             ..
         } = record.what

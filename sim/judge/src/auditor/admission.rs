@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chat_types::config::RateLimit;
 use chat_types::{Config, Span, Time};
 use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy, Refusal, User};
-use sim_model::server::{Ask, Caller, Ticket};
+use sim_model::server::{Caller, ServerCall, Ticket};
 
 use super::dense_map::DenseMap;
 use super::in_flight::{Stage, name_of};
@@ -103,29 +103,29 @@ impl Auditor {
         &mut self,
         at: Time,
         (ticket, from): (Ticket, u64),
-        ask: &Ask,
+        ask: &ServerCall,
         user: Option<User>,
     ) -> Stage {
         self.tally.add(Comparison::Admitted);
         let admitted = match ask {
-            Ask::Operate(_) => self
+            ServerCall::Operate(_) => self
                 .takes_new()
                 .and_then(|()| self.journal_takes(at))
                 .map(|()| Stage::Proposed),
-            Ask::OpenStream { after, by, .. } => match by {
+            ServerCall::OpenStream { after, by, .. } => match by {
                 ReadBy::Handle => self.admit_stream(at, from, user, *after),
                 ReadBy::ReaderId => self.admit_peeking(at, from, user, *after),
             },
-            Ask::Call {
+            ServerCall::Call {
                 op: Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. },
                 ..
             }
-            | Ask::Call {
+            | ServerCall::Call {
                 caller: Caller::Known(_),
                 op: Op::Mood,
                 ..
             } => self.admit_read(at, (ticket, from), ask, user),
-            Ask::Call { caller, .. } => match (user, caller) {
+            ServerCall::Call { caller, .. } => match (user, caller) {
                 _ if self.is_welcome(from).is_err() => Err(Refusal::of("blocked")),
                 (None, Caller::Known(_)) => Err(unknown_handle()),
                 (Some(user), Caller::New(..)) if !self.model.is_unused(user) => {
@@ -138,7 +138,13 @@ impl Auditor {
     }
 
     /// A command of a registered or a new caller. // 13.1 (3) and on
-    fn admit_command(&mut self, at: Time, from: u64, ask: &Ask, user: Option<User>) -> Stage {
+    fn admit_command(
+        &mut self,
+        at: Time,
+        from: u64,
+        ask: &ServerCall,
+        user: Option<User>,
+    ) -> Stage {
         if let Some(stage) = user.and_then(|user| self.remembered(at, ask, user)) {
             return stage;
         }
@@ -164,8 +170,8 @@ impl Auditor {
     }
 
     /// Answers a repeated call from memory, before any other refusal.
-    fn remembered(&mut self, at: Time, ask: &Ask, user: User) -> Option<Stage> {
-        let Ask::Call {
+    fn remembered(&mut self, at: Time, ask: &ServerCall, user: User) -> Option<Stage> {
+        let ServerCall::Call {
             caller,
             key: Some(key),
             op,
@@ -190,7 +196,7 @@ impl Auditor {
 
     /// A call that would be refused joins an earlier attempt that waits for the journal. Otherwise
     /// the refusal tells what is known of earlier attempts.
-    fn join(&self, at: Time, ask: &Ask, refusal: Refusal) -> Stage {
+    fn join(&self, at: Time, ask: &ServerCall, refusal: Refusal) -> Stage {
         let Some(name) = name_of(ask) else {
             return Stage::Owed(Err(refusal), at);
         };
@@ -251,7 +257,7 @@ impl Auditor {
         &mut self,
         at: Time,
         (ticket, from): (Ticket, u64),
-        ask: &Ask,
+        ask: &ServerCall,
         user: Option<User>,
     ) -> Result<Stage, Refusal> {
         let user = self.reader(from, user)?;
@@ -342,10 +348,12 @@ impl Auditor {
             let user = holder.or(call.user);
             let refusal = retryable("storage_unavailable", pause);
             let repeated = match ask.as_ref() {
-                Ask::Call {
+                ServerCall::Call {
                     key: Some(key), op, ..
                 } => user.and_then(|user| self.model.repeat(user, *key, op)),
-                Ask::Call { .. } | Ask::OpenStream { .. } | Ask::Operate(_) => None,
+                ServerCall::Call { .. }
+                | ServerCall::OpenStream { .. }
+                | ServerCall::Operate(_) => None,
             };
             let (outcome, answer_at) = match repeated {
                 Some(owed) => (owed.outcome, owed.answer_at),
@@ -372,10 +380,10 @@ impl Auditor {
     }
 }
 
-const fn op_of(ask: &Ask) -> Option<&Op> {
+const fn op_of(ask: &ServerCall) -> Option<&Op> {
     match ask {
-        Ask::Call { op, .. } => Some(op),
-        Ask::OpenStream { .. } | Ask::Operate(_) => None,
+        ServerCall::Call { op, .. } => Some(op),
+        ServerCall::OpenStream { .. } | ServerCall::Operate(_) => None,
     }
 }
 
@@ -412,6 +420,6 @@ fn too_long(op: &Op, config: &Config) -> Option<&'static str> {
     found.then_some(code)
 }
 
-const fn is_break(ask: &Ask) -> bool {
+const fn is_break(ask: &ServerCall) -> bool {
     matches!(op_of(ask), Some(Op::Break { .. }))
 }

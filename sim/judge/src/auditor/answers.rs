@@ -2,7 +2,7 @@
 
 use chat_types::Time;
 use sim_model::protocol::{Answer, Op, Outcome, ReadBy};
-use sim_model::server::{Ask, Entry, Page, Ticket};
+use sim_model::server::{Entry, Page, ServerCall, Ticket};
 
 use super::Auditor;
 use super::in_flight::{Call, Stage};
@@ -83,7 +83,7 @@ impl Auditor {
             self.differ(at, Difference::Unsolicited(Unsolicited::Opening));
             return;
         };
-        let (Ask::OpenStream { after, by, .. }, Some(user), Stage::Owed(owed, _)) =
+        let (ServerCall::OpenStream { after, by, .. }, Some(user), Stage::Owed(owed, _)) =
             (call.ask.as_ref(), call.user, &call.stage)
         else {
             let (call, said) = (call.asked(), Ok(Answer::Done));

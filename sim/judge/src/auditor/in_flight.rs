@@ -6,15 +6,15 @@ use std::sync::Arc;
 use chat_types::Time;
 use rustc_hash::FxHashMap;
 use sim_model::protocol::{Notice, Op, Outcome, ReadBy, User};
-use sim_model::server::{Ask, Handle, Ticket};
+use sim_model::server::{Handle, ServerCall, Ticket};
 
 use super::dense_map::DenseMap;
-use crate::difference::{Asked, Due};
+use crate::difference::{CallSummary, Due};
 
 /// One unanswered call.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
-    pub(super) ask: Arc<Ask>,
+    pub(super) ask: Arc<ServerCall>,
     /// The participant, if the handle is registered.
     pub(super) user: Option<User>,
     pub(super) stage: Stage,
@@ -43,15 +43,15 @@ pub(super) enum Stage {
 impl Call {
     pub(super) fn op(&self) -> Option<&Op> {
         match self.ask.as_ref() {
-            Ask::Call { op, .. } => Some(op),
-            Ask::OpenStream { .. } | Ask::Operate(_) => None,
+            ServerCall::Call { op, .. } => Some(op),
+            ServerCall::OpenStream { .. } | ServerCall::Operate(_) => None,
         }
     }
 
     /// Whether the caller knows only the participant's reader id.
     pub(super) fn is_by_reader(&self) -> bool {
-        let (Ask::OpenStream { by, .. }
-        | Ask::Call {
+        let (ServerCall::OpenStream { by, .. }
+        | ServerCall::Call {
             op: Op::Check { by, .. },
             ..
         }) = self.ask.as_ref()
@@ -62,8 +62,8 @@ impl Call {
     }
 
     /// The call, for differences.
-    pub(super) fn asked(&self) -> Asked {
-        Asked {
+    pub(super) fn asked(&self) -> CallSummary {
+        CallSummary {
             ask: Arc::clone(&self.ask),
             caller: self.user,
         }
@@ -71,10 +71,10 @@ impl Call {
 }
 
 /// The key that identifies all attempts of one call.
-pub(super) fn name_of(ask: &Ask) -> Option<(Handle, u128)> {
+pub(super) fn name_of(ask: &ServerCall) -> Option<(Handle, u128)> {
     match ask {
-        Ask::Call { caller, key, .. } => Some((caller.handle(), (*key)?)),
-        Ask::OpenStream { .. } | Ask::Operate(_) => None,
+        ServerCall::Call { caller, key, .. } => Some((caller.handle(), (*key)?)),
+        ServerCall::OpenStream { .. } | ServerCall::Operate(_) => None,
     }
 }
 
@@ -173,7 +173,7 @@ impl InFlight {
         let opens = |ticket: &Ticket| {
             self.calls.get(ticket).is_some_and(|call| {
                 call.user == Some(user)
-                    && matches!(*call.ask, Ask::OpenStream { .. })
+                    && matches!(*call.ask, ServerCall::OpenStream { .. })
                     && matches!(call.stage, Stage::Owed(Ok(_), _))
             })
         };
@@ -234,7 +234,7 @@ impl InFlight {
         let call = self.calls.get_mut(&ticket)?;
         call.user = caller.or(call.user);
         let is_held = answer_at > at;
-        let opens = matches!(*call.ask, Ask::OpenStream { .. }) && outcome.is_ok();
+        let opens = matches!(*call.ask, ServerCall::OpenStream { .. }) && outcome.is_ok();
         if call.is_gone && (opens || is_held) {
             let user = call.user.filter(|_| opens);
             self.calls.remove(&ticket);
@@ -309,7 +309,7 @@ impl InFlight {
         let is_its = |call: &&Call| {
             call.user == Some(user)
                 && call.is_by_reader()
-                && matches!(*call.ask, Ask::OpenStream { .. })
+                && matches!(*call.ask, ServerCall::OpenStream { .. })
                 && matches!(call.stage, Stage::Owed(Ok(_), _))
         };
         let open = self.streams_of.all(user.0).iter();

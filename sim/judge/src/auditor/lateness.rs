@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_types::Time;
-use sim_model::server::{Batched, Entry};
+use sim_model::server::{BatchEntry, Entry};
 
 use super::Auditor;
 use super::in_flight::Call;
@@ -32,12 +32,12 @@ impl Auditor {
             && is_past(since)
         {
             let due = match first {
-                Some(Batched::Call(ticket)) => {
+                Some(BatchEntry::Call(ticket)) => {
                     Due::Commit(self.in_flight.call(*ticket).map(Call::asked))
                 }
-                Some(Batched::Own(Entry::CloseStream { user })) => Due::Close(*user),
-                Some(Batched::Own(Entry::Seen { user, .. })) => Due::Seen(*user),
-                Some(Batched::Own(_)) => Due::Restart,
+                Some(BatchEntry::Own(Entry::CloseStream { user })) => Due::Close(*user),
+                Some(BatchEntry::Own(Entry::Seen { user, .. })) => Due::Seen(*user),
+                Some(BatchEntry::Own(_)) => Due::Restart,
                 None => self.reading_or_deadline(since),
             };
             self.differ(at, Difference::Late { due, since });
@@ -64,7 +64,7 @@ impl Auditor {
         }))
     }
 
-    fn batch_due(&self) -> Option<(Time, Option<&Batched>)> {
+    fn batch_due(&self) -> Option<(Time, Option<&BatchEntry>)> {
         self.pipeline
             .due(|| self.model.next_deadline().map(|(at, _)| at))
     }

@@ -10,7 +10,7 @@ use super::in_flight::{Call, Stage};
 use super::{Auditor, unknown_handle};
 use crate::comparison::Comparison;
 use crate::difference::{Channel, Difference, InboxPosition, Unsolicited};
-use crate::model::{Event, Inbox, Most};
+use crate::model::{Event, Inbox, PageLimits};
 
 impl Auditor {
     /// A check came to the server (docs/protocol.md, 12.5).
@@ -148,9 +148,9 @@ impl Auditor {
     }
 
     /// The limits of a page for which this number of events was requested.
-    fn most(&self, events: usize) -> Most {
+    fn most(&self, events: usize) -> PageLimits {
         let config = self.model.config();
-        Most {
+        PageLimits {
             events: events.min(config.max_answer as usize),
             bytes: config.max_answer_bytes as usize,
         }
@@ -160,7 +160,7 @@ impl Auditor {
         &mut self,
         at: Time,
         (reader, channel): (User, Channel),
-        (after, most): (u64, Most),
+        (after, most): (u64, PageLimits),
         seen: &Page<'_>,
     ) {
         let Some(inbox) = self.model.inbox(reader) else {

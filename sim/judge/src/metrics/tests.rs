@@ -48,7 +48,7 @@ fn see(metrics: &mut Metrics, at: u64, agent: Agent, saw: &InboxEvent<'_>) {
         seq: at,
         sent_at: second(at),
         saw,
-        path: Path::Stream,
+        path: DeliveryPath::Stream,
         first: true,
     };
     tell(metrics, at, agent, what);

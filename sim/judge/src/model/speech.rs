@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_types::config::{Limit, StickRule};
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, EndReason, Notice, Outcome, Passing, Refusal, Room, User};
+use sim_model::protocol::{Answer, EndReason, Notice, NoticeKind, Outcome, Refusal, Room, User};
 
 use super::names::says_something;
 use super::room::Kind;
@@ -107,18 +107,18 @@ impl Model {
     /// `typing`. // 8.6
     pub(super) fn typing(&mut self, user: User, room: Option<Room>) -> Outcome {
         let room = self.resolve(user, room)?;
-        self.leave_notice(room, user, Passing::Typing);
+        self.leave_notice(room, user, NoticeKind::Typing);
         Ok(Answer::Done)
     }
 
     /// The notices of a participant that waits in a `check`. // 8.6
     pub(super) fn waiting(&mut self, user: User, waited: Span) {
         for room in self.participant(user).live.clone() {
-            self.leave_notice(room, user, Passing::Waiting(waited));
+            self.leave_notice(room, user, NoticeKind::Waiting(waited));
         }
     }
 
-    fn leave_notice(&mut self, room: Room, user: User, kind: Passing) {
+    fn leave_notice(&mut self, room: Room, user: User, kind: NoticeKind) {
         let notice = Notice {
             room,
             user,

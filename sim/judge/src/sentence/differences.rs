@@ -1,12 +1,12 @@
 //! Differences: the protocol's expectation, and the observation.
 
 use sim_model::protocol::{Refusal, User};
-use sim_model::server::{Ask, Entry};
+use sim_model::server::{Entry, ServerCall};
 
 use super::facts::{By, Names};
 use super::{Describe, Sentence, describe};
 use crate::difference::{
-    Asked, BatchItem, Channel, Decision, Difference, Due, InboxPosition, Unsolicited,
+    BatchItem, CallSummary, Channel, Decision, Difference, Due, InboxPosition, Unsolicited,
 };
 use crate::model::Deadline;
 
@@ -188,17 +188,17 @@ impl Describe for BatchItem {
     }
 }
 
-impl Describe for Asked {
+impl Describe for CallSummary {
     fn describe(&self, to: &mut Sentence) {
         match self.ask.as_ref() {
-            Ask::Call { op, .. } => describe!(to; By(self.caller), op),
-            Ask::OpenStream { after: None, .. } => {
+            ServerCall::Call { op, .. } => describe!(to; By(self.caller), op),
+            ServerCall::OpenStream { after: None, .. } => {
                 describe!(to; By(self.caller), "opening of a stream")
             }
-            Ask::OpenStream { after, .. } => {
+            ServerCall::OpenStream { after, .. } => {
                 describe!(to; By(self.caller), "opening of a stream after place ", after);
             }
-            Ask::Operate(act) => act.describe(to),
+            ServerCall::Operate(act) => act.describe(to),
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sim_model::protocol::{
-    LostRange, Membership, Moderated, Notice, Op, Passing, Presence, Shown, StickChange, StickLoss,
-    User,
+    LostRange, Membership, Moderated, Notice, NoticeKind, Op, Presence, Shown, StickChange,
+    StickLoss, User,
 };
 use sim_model::server::{Act, Gap};
 
@@ -158,8 +158,8 @@ impl Describe for Notice {
     fn describe(&self, to: &mut Sentence) {
         describe!(to; "the notice that ", self.user);
         match self.kind {
-            Passing::Typing => describe!(to; " is typing in ", self.room),
-            Passing::Waiting(span) => describe!(to; " has waited ", span, " in ", self.room),
+            NoticeKind::Typing => describe!(to; " is typing in ", self.room),
+            NoticeKind::Waiting(span) => describe!(to; " has waited ", span, " in ", self.room),
         }
         describe!(to; " (shown as ", self.shown, ", at ", self.at, ")");
     }

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use chat_types::{BreakKind, Span, Time};
 use sim_model::protocol::{
-    Answer, Attendance, Earlier, EndReason, LostRange, Member, Membership, Moderated, Notice, Op,
-    Outcome, Passing, PastMessage, Presence, ReadBy, Refusal, Room, Shown, StickChange, StickLoss,
-    User,
+    Answer, Attendance, Earlier, EndReason, LostRange, Member, Membership, Moderated, Notice,
+    NoticeKind, Op, Outcome, PastMessage, Presence, ReadBy, Refusal, Room, Shown, StickChange,
+    StickLoss, User,
 };
-use sim_model::server::{Act, Ask, Caller, Entry, Gap, Handle};
+use sim_model::server::{Act, Caller, Entry, Gap, Handle, ServerCall};
 
 use super::Sentence;
 use crate::difference::{
-    Asked, BatchItem, Channel, Decision, Difference, Due, InboxPosition, Unsolicited,
+    BatchItem, CallSummary, Channel, Decision, Difference, Due, InboxPosition, Unsolicited,
 };
 use crate::fact::Fact;
 use crate::model::{Deadline, Event, EventKind};
@@ -44,14 +44,14 @@ fn refused(code: &'static str) -> Outcome {
     })
 }
 
-fn call(op: Op) -> Asked {
+fn call(op: Op) -> CallSummary {
     let caller = Caller::Known(Handle(1));
-    let ask = Arc::new(Ask::Call {
+    let ask = Arc::new(ServerCall::Call {
         caller,
         key: None,
         op,
     });
-    Asked {
+    CallSummary {
         ask,
         caller: Some(ANN),
     }
@@ -85,7 +85,7 @@ fn message(text: &str) -> Event {
     )
 }
 
-fn notice(kind: Passing) -> Notice {
+fn notice(kind: NoticeKind) -> Notice {
     Notice {
         room: LOBBY,
         user: BEN,
@@ -212,8 +212,8 @@ fn a_sentence_shows_pages_gaps_and_notices() {
         reach(Channel::Stream),
         Difference::Notice {
             reader: ANN,
-            owed: Some(notice(Passing::Typing)),
-            seen: Some(notice(Passing::Waiting(Span::secs(30)))),
+            owed: Some(notice(NoticeKind::Typing)),
+            seen: Some(notice(NoticeKind::Waiting(Span::secs(30)))),
         },
     ]));
 }

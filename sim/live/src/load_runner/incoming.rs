@@ -8,7 +8,7 @@ use crate::client::Reading;
 use crate::event::Event;
 use crate::reply::Page;
 use crate::target::Protocol;
-use sim_model::history::Path;
+use sim_model::history::DeliveryPath;
 use sim_model::protocol::{Answer, CallId, Refusal};
 
 impl LoadRunner<'_, '_> {
@@ -30,7 +30,7 @@ impl LoadRunner<'_, '_> {
                     {
                         *user = me;
                     }
-                    self.deliver(agent, &reply.events, Path::Check, now);
+                    self.deliver(agent, &reply.events, DeliveryPath::Check, now);
                     let user = &mut self.clients[agent as usize].user;
                     user.handle_answer(now, call, attempt, &reply.outcome, &mut self.metrics);
                     self.settle(agent);
@@ -66,7 +66,7 @@ impl LoadRunner<'_, '_> {
                 event,
             } => {
                 if self.has_stream(agent, stream) {
-                    self.deliver(agent, &[event], Path::Stream, now);
+                    self.deliver(agent, &[event], DeliveryPath::Stream, now);
                     self.settle(agent);
                 }
             }
@@ -158,7 +158,7 @@ impl LoadRunner<'_, '_> {
             open.reading = Reading::Idle;
             open.cursor = open.cursor.max(page.cursor);
         }
-        self.deliver(agent, &page.events, Path::Stream, now);
+        self.deliver(agent, &page.events, DeliveryPath::Stream, now);
         if goes_on {
             self.grew(agent, stream);
         }
@@ -166,7 +166,7 @@ impl LoadRunner<'_, '_> {
     }
 
     /// Passes events to the user, one by one.
-    fn deliver(&mut self, agent: u32, events: &[Event], path: Path, now: Time) {
+    fn deliver(&mut self, agent: u32, events: &[Event], path: DeliveryPath, now: Time) {
         let user = &mut self.clients[agent as usize].user;
         for event in events {
             let sent_at = event.sent_at.unwrap_or(now);

@@ -11,7 +11,7 @@ use super::call_description::{CallDescription, several};
 use super::lane_selection::LaneSelection;
 use super::window::{self, Window};
 use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, Shown};
-use sim_model::history::{Path, Record};
+use sim_model::history::{DeliveryPath, Record};
 use sim_model::plan::{Delivery, Plan};
 use sim_model::protocol::{Agent, CallId, InboxEvent, Op, Outcome, Room};
 use sim_model::words;
@@ -374,7 +374,7 @@ impl<'a> LaneRecorder<'a> {
         lane: usize,
         seq: u64,
         saw: &InboxEvent<'_>,
-        path: Path,
+        path: DeliveryPath,
     ) {
         let at = self.since_start(record.at);
         let text = words::event_words(saw, record.user);
@@ -384,7 +384,7 @@ impl<'a> LaneRecorder<'a> {
             fact.push_str(&format!(" · room_{} #{room_seq}", room.0));
         }
         let named = place.is_some() && place == self.place;
-        if path == Path::Check {
+        if path == DeliveryPath::Check {
             let page = self.pages.entry(record.agent).or_default();
             page.words.push(text);
             page.facts.push(("brought", fact));

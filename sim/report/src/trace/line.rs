@@ -6,7 +6,7 @@ use chat_types::{Span, Time};
 use serde::Serialize;
 
 use super::Calls;
-use sim_model::history::{ClientEvent, Path, Record, WorldRecord};
+use sim_model::history::{ClientEvent, DeliveryPath, Record, WorldRecord};
 use sim_model::plan::Outage;
 use sim_model::protocol::{Answer, CallId, InboxEvent, Op, Outcome, Room, StickChange, User};
 
@@ -126,8 +126,8 @@ impl<'a> TraceLine<'a> {
             } => {
                 line.seq = Some(seq);
                 line.path = Some(match path {
-                    Path::Stream => "stream",
-                    Path::Check => "check",
+                    DeliveryPath::Stream => "stream",
+                    DeliveryPath::Check => "check",
                 });
                 line.first = (!first).then_some(false);
                 line.add_saw(saw);

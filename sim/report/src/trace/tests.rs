@@ -3,7 +3,7 @@ use std::sync::Arc;
 use chat_types::Span;
 
 use super::*;
-use sim_model::history::{Path, Retry};
+use sim_model::history::{DeliveryPath, Retry};
 use sim_model::plan::Outage;
 use sim_model::protocol::Op;
 use sim_model::protocol::{Answer, InboxEvent, LostRange, Outcome, Refusal, Shown, StickChange};
@@ -138,7 +138,7 @@ fn received<'a>(seq: u64, saw: &'a InboxEvent<'a>) -> ClientEvent<'a> {
         seq,
         sent_at: START,
         saw,
-        path: Path::Stream,
+        path: DeliveryPath::Stream,
         first: true,
     }
 }

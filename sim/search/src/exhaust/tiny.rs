@@ -14,7 +14,7 @@ use chat_types::{Span, Time};
 use super::client::{Client, Unanswered};
 use super::fingerprint::{Base, Reader, fingerprint, fingerprint_shown};
 use sim_judge::{Judge, Judgement};
-use sim_model::history::{ClientEvent, Observer as _, Path, Retry, WorldRecord};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Retry, WorldRecord};
 use sim_model::outcome::{Action, TinyCall};
 use sim_model::plan::{Outage, Plan};
 use sim_model::protocol::{Answer, CallId, Op, Outcome, ReadBy, User};
@@ -259,7 +259,7 @@ impl Tiny {
         response: Result<Response, chat_core::Reject>,
     ) -> Outcome {
         if let Ok(Response::Read(chat_core::Answer::Page { page, .. })) = &response {
-            self.deliver(user, page, Path::Check);
+            self.deliver(user, page, DeliveryPath::Check);
         }
         let outcome = translate::response(&response);
         let client = &mut self.clients[usize::from(user)];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time};
 use sim_model::draw::{Quantiles, Ratio, Shape};
-use sim_model::history::{ClientEvent, Observer, Path, Record, WorldRecord};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
 use sim_model::plan::{Argument, Client, Habits, Manner, Persona, Step, Text, Verb};
 use sim_model::protocol::{
     Agent, Answer, CallId, EndReason, InboxEvent, Op, Outcome, ReadBy, Refusal, Room, Shown,
@@ -264,11 +264,15 @@ impl Harness {
     }
 
     pub(crate) fn streamed(&mut self, seq: u64, saw: &InboxEvent<'_>) {
-        self.input(|user, now, log| user.handle_event(now, seq, now, saw, Path::Stream, log));
+        self.input(|user, now, log| {
+            user.handle_event(now, seq, now, saw, DeliveryPath::Stream, log)
+        });
     }
 
     pub(crate) fn checked(&mut self, seq: u64, saw: &InboxEvent<'_>) {
-        self.input(|user, now, log| user.handle_event(now, seq, now, saw, Path::Check, log));
+        self.input(|user, now, log| {
+            user.handle_event(now, seq, now, saw, DeliveryPath::Check, log)
+        });
     }
 
     pub(crate) fn opened(&mut self, stream: u32) {

@@ -2,7 +2,7 @@
 //! in the order of sending.
 
 use super::*;
-use sim_model::history::{ClientEvent, Path};
+use sim_model::history::{ClientEvent, DeliveryPath};
 
 /// The inbox places of the first events of one user's streams, in the order of reading.
 #[derive(Default)]
@@ -15,7 +15,7 @@ impl Observer for Pages {
     fn observe(&mut self, record: &Record<'_>) {
         if let ClientEvent::Received {
             seq,
-            path: Path::Stream,
+            path: DeliveryPath::Stream,
             first: true,
             ..
         } = record.what

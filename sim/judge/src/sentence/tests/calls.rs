@@ -82,8 +82,8 @@ fn a_sentence_shows_calls_at_the_border() {
         room: LOBBY,
         reason: "late".into(),
     };
-    let opening = Asked {
-        ask: Arc::new(Ask::OpenStream {
+    let opening = CallSummary {
+        ask: Arc::new(ServerCall::OpenStream {
             handle: Handle(1),
             after: Some(4),
             by: ReadBy::Handle,
@@ -191,7 +191,7 @@ fn answers_to_reads_show_all_that_they_say() {
             cursor: 4,
             more: true,
             unread: 2,
-            notices: Box::new([notice(Passing::Typing)]),
+            notices: Box::new([notice(NoticeKind::Typing)]),
         },
         Answer::History {
             room: LOBBY,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::{Config, Span, Time};
 use sim_model::draw::{Quantiles, Ratio, Shape};
-use sim_model::history::{ClientEvent, Observer as _, Path, Record};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record};
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{Capacity, Client, Network, Plan, Schedule, Workload};
 use sim_model::protocol::{
@@ -126,7 +126,7 @@ impl HistoryBuilder {
 
     pub(super) fn sees_of(&mut self, user: User, seq: u64, sent_at: Time, saw: InboxEvent<'_>) {
         self.inboxes.insert(user, seq);
-        let (saw, path, first) = (&saw, Path::Stream, true);
+        let (saw, path, first) = (&saw, DeliveryPath::Stream, true);
         self.record(
             user,
             ClientEvent::Received {

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use chat_core::{Address, Call, Output, Response, Ticket};
-use sim_model::server::{Ask, ServerRecord};
+use sim_model::server::{ServerCall, ServerRecord};
 
 use super::{MOST_BATCHES, SOON, Tiny};
-use sim_model::history::{ClientEvent, Observer as _, Path};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer as _};
 use sim_model::protocol::PUSH_MAX;
 use sim_world::translate::{self, judged};
 
@@ -80,7 +80,7 @@ impl Tiny {
     }
 
     /// Submits a call to the node, and reports it and its outputs to the judge and the client.
-    pub(super) fn submit(&mut self, user: u8, ticket: Ticket, ask: &Arc<Ask>) {
+    pub(super) fn submit(&mut self, user: u8, ticket: Ticket, ask: &Arc<ServerCall>) {
         let (from, call) = (u64::from(user), translate::call(ask));
         self.show(&ServerRecord::Asked {
             at: self.now,
@@ -129,7 +129,7 @@ impl Tiny {
                 ticket,
                 page: &translate::page(&page, reader),
             });
-            self.deliver(user, &page, Path::Stream);
+            self.deliver(user, &page, DeliveryPath::Stream);
         }
     }
 }

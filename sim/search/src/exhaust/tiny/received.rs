@@ -2,7 +2,7 @@
 
 use chat_core::{Item, UserId};
 use chat_types::Time;
-use sim_model::history::{ClientEvent, Observer as _, Path, Record};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record};
 use sim_model::outcome::{Action, TinyCall};
 use sim_model::protocol::{Agent, InboxEvent, StickChange};
 use sim_world::translate;
@@ -11,7 +11,7 @@ use super::Tiny;
 
 impl Tiny {
     /// Passes the events of a page to a client, one by one.
-    pub(super) fn deliver(&mut self, user: u8, page: &chat_core::Page, path: Path) {
+    pub(super) fn deliver(&mut self, user: u8, page: &chat_core::Page, path: DeliveryPath) {
         let place = usize::from(user);
         let reader = UserId(self.clients[place].user.unwrap_or_default().0);
         for item in page.items() {
@@ -34,7 +34,7 @@ impl Tiny {
         user: u8,
         (seq, sent_at): (u64, Time),
         saw: &InboxEvent<'_>,
-        path: Path,
+        path: DeliveryPath,
     ) {
         let client = &mut self.clients[usize::from(user)];
         let first = seq > client.cursor;

@@ -13,7 +13,7 @@
 
 mod attack;
 mod attacker;
-mod others;
+mod other_clients;
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -27,7 +27,7 @@ use crate::server::Server;
 
 pub(crate) use attack::Attack;
 pub(crate) use attacker::{AttackArgs, run as attack};
-use others::Others;
+use other_clients::OtherClients;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct HostileArgs {
@@ -146,7 +146,7 @@ async fn measure_with(args: &HostileArgs, attack: Attack, tokens: &str) -> Outco
     // A pair may send without a limit of turns.
     let words = ["--operator-tokens", tokens, "--limit", "turn_limit=none"];
     let server = Server::usual(&words).await?;
-    let mut others = Others::join(server.address, args.others, args.rate).await?;
+    let mut others = OtherClients::join(server.address, args.others, args.rate).await?;
     let mut attacker = Attacker::start(&server, attack, args.connections).await?;
     let span = Duration::from_secs(args.seconds);
     others.send(span / 4).await?;
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_round_that_the_machine_spoiled_moves_no_median() {
+    fn a_single_slow_round_does_not_move_the_median() {
         let round = |ms: u64| {
             let mut waits = Histogram::new(3).unwrap();
             waits.record_n(1_000, 98).unwrap();

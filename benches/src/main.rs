@@ -34,11 +34,11 @@ Examples:
 #[command(name = "load", after_help = EXAMPLES, max_term_width = 80)]
 struct Cli {
     #[command(subcommand)]
-    what: What,
+    what: LoadCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum LoadCommand {
     /// Requests per second of several routes, in turns.
     Requests(requests::RequestsArgs),
     /// The delay of a message from its send to its arrival, at a steady rate.
@@ -78,16 +78,16 @@ fn main() -> ExitCode {
     };
     let done = runtime.block_on(async {
         match &cli.what {
-            What::Requests(args) => requests::run(args).await,
-            What::Relay(args) => relay::run(args).await,
-            What::Streams(args) => streams::run(args).await,
-            What::Hostile(args) => hostile::run(args).await,
-            What::Durable(args) => durable::run(args).await,
-            What::Start(args) => durable::start(args).await,
-            What::Driver(args) => driver::run(args).await,
-            What::Turmoil(args) => turmoil::run(args),
-            What::Echo => requests::echo().await,
-            What::Attack(args) => hostile::attack(args).await,
+            LoadCommand::Requests(args) => requests::run(args).await,
+            LoadCommand::Relay(args) => relay::run(args).await,
+            LoadCommand::Streams(args) => streams::run(args).await,
+            LoadCommand::Hostile(args) => hostile::run(args).await,
+            LoadCommand::Durable(args) => durable::run(args).await,
+            LoadCommand::Start(args) => durable::start(args).await,
+            LoadCommand::Driver(args) => driver::run(args).await,
+            LoadCommand::Turmoil(args) => turmoil::run(args),
+            LoadCommand::Echo => requests::echo().await,
+            LoadCommand::Attack(args) => hostile::attack(args).await,
         }
     });
     match done {

@@ -29,7 +29,7 @@ const EVER: Span = Span::secs(365 * 86_400);
 
 /// The participant at a place, and its handle.
 #[derive(Clone, Copy, Debug)]
-struct Seat {
+struct Member {
     user: UserId,
     handle: SecretHash,
 }
@@ -40,7 +40,7 @@ pub struct Population {
     hub: Hub,
     now: Time,
     pace: Span,
-    seats: Vec<Seat>,
+    members: Vec<Member>,
     /// The number of minted handles.
     minted: u64,
 }
@@ -78,7 +78,7 @@ impl Population {
             hub: Hub::new(config(matching, pace), SEED),
             now: Time(1_000_000),
             pace: step,
-            seats: Vec::new(),
+            members: Vec::new(),
             minted: 0,
         }
     }
@@ -87,7 +87,7 @@ impl Population {
     #[must_use]
     pub fn new(size: usize, matching: Matching, pace: Pace) -> Self {
         let mut population = Self::empty(size, matching, pace);
-        population.seats.reserve(size);
+        population.members.reserve(size);
         for block in 0..size / BLOCK {
             population.seat_block(block, matching);
         }
@@ -96,8 +96,8 @@ impl Population {
 
     fn seat_block(&mut self, block: usize, matching: Matching) {
         for place in 0..BLOCK {
-            let seat = self.register(block, place);
-            self.seats.push(seat);
+            let member = self.register(block, place);
+            self.members.push(member);
         }
         // Waiters that find no partner.
         if matching == Matching::Interests {
@@ -107,7 +107,7 @@ impl Population {
     }
 
     /// Registers a newcomer for a place, and puts it where the place belongs.
-    fn register(&mut self, block: usize, place: usize) -> Seat {
+    fn register(&mut self, block: usize, place: usize) -> Member {
         self.minted += 1;
         let handle = secret(1, self.minted);
         let command = match place {
@@ -128,14 +128,14 @@ impl Population {
             user,
             implied: Implied::Seen { waiting: None },
         });
-        Seat { user, handle }
+        Member { user, handle }
     }
 
     /// Replaces the participant at this place by a newcomer.
     pub fn replace(&mut self, block: usize, place: usize) {
         let leave = self.call(block, place, Command::Unregister);
         self.carry_out(&leave);
-        self.seats[block * BLOCK + place] = self.register(block, place);
+        self.members[block * BLOCK + place] = self.register(block, place);
     }
 
     /// The Hub.
@@ -159,13 +159,13 @@ impl Population {
     /// The number of blocks.
     #[must_use]
     pub fn blocks(&self) -> usize {
-        self.seats.len() / BLOCK
+        self.members.len() / BLOCK
     }
 
     /// The participant at this place.
     #[must_use]
     pub fn user(&self, block: usize, place: usize) -> UserId {
-        self.seats[block * BLOCK + place].user
+        self.members[block * BLOCK + place].user
     }
 
     /// The room of the block's four.
@@ -182,7 +182,7 @@ impl Population {
     #[must_use]
     pub fn call(&self, block: usize, place: usize, command: Command) -> Entry {
         Entry::Call {
-            caller: Caller::Handle(self.seats[block * BLOCK + place].handle),
+            caller: Caller::Handle(self.members[block * BLOCK + place].handle),
             key: None,
             command,
         }
@@ -192,7 +192,7 @@ impl Population {
     #[must_use]
     pub fn keyed_call(&self, block: usize, place: usize, command: Command) -> Entry {
         Entry::Call {
-            caller: Caller::Handle(self.seats[block * BLOCK + place].handle),
+            caller: Caller::Handle(self.members[block * BLOCK + place].handle),
             key: Some(RequestKey(block as u128)),
             command,
         }

@@ -32,7 +32,7 @@ pub(crate) struct RelayArgs {
 
 /// The transport of messages.
 #[derive(Clone, Copy, Debug)]
-enum By {
+enum Transport {
     /// `POST /send`, and `GET /events`.
     Http,
     /// `send_message` in a session, and the stream of another session.
@@ -41,48 +41,56 @@ enum By {
 
 /// Delays of arrivals, in microseconds: from the planned time, and from when the request was
 /// written.
-struct Waits {
+struct Delays {
     planned: Histogram<u64>,
     written: Histogram<u64>,
 }
 
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &RelayArgs) -> Outcome<()> {
-    for (name, by) in [("HTTP and SSE", By::Http), ("MCP, 2025-11-25", By::Mcp)] {
-        let waits = measure(args, by).await?;
-        let ms = |waits: &Histogram<u64>, share| waits.value_at_quantile(share) as f64 / 1_000.0;
+    for (name, transport) in [
+        ("HTTP and SSE", Transport::Http),
+        ("MCP, 2025-11-25", Transport::Mcp),
+    ] {
+        let delays = measure(args, transport).await?;
+        let ms = |delays: &Histogram<u64>, share| delays.value_at_quantile(share) as f64 / 1_000.0;
         println!(
             "{name}: {} messages at {}/s",
-            waits.planned.len(),
+            delays.planned.len(),
             args.rate
         );
-        for (from, waits) in [("planned", &waits.planned), ("written", &waits.written)] {
+        for (from, delays) in [("planned", &delays.planned), ("written", &delays.written)] {
             println!(
                 "  from {from}  p50 {:.3} ms  p90 {:.3}  p99 {:.3}  p99.9 {:.3}  max {:.3}",
-                ms(waits, 0.5),
-                ms(waits, 0.9),
-                ms(waits, 0.99),
-                ms(waits, 0.999),
-                ms(waits, 1.0)
+                ms(delays, 0.5),
+                ms(delays, 0.9),
+                ms(delays, 0.99),
+                ms(delays, 0.999),
+                ms(delays, 1.0)
             );
         }
     }
     Ok(())
 }
 
-async fn measure(args: &RelayArgs, by: By) -> Outcome<Waits> {
+async fn measure(args: &RelayArgs, transport: Transport) -> Outcome<Delays> {
     let server = Server::start().await?;
     let began = Instant::now();
-    let waits = Arc::new(Mutex::new(Waits {
+    let delays = Arc::new(Mutex::new(Delays {
         planned: Histogram::new(3)?,
         written: Histogram::new(3)?,
     }));
     let (arrived, mut arrivals) = mpsc::unbounded_channel();
     let mut speakers = Vec::new();
     for n in 0..args.pairs {
-        let (speaker, listener) = pair(server.address, by, n).await?;
+        let (speaker, listener) = pair(server.address, transport, n).await?;
         speakers.push(speak(speaker, began));
-        tokio::spawn(listen(listener, began, Arc::clone(&waits), arrived.clone()));
+        tokio::spawn(listen(
+            listener,
+            began,
+            Arc::clone(&delays),
+            arrived.clone(),
+        ));
     }
     let (rate, sends) = (args.rate, args.rate * args.seconds);
     // A separate thread, because a runtime's timers have a resolution of a millisecond.
@@ -108,38 +116,38 @@ async fn measure(args: &RelayArgs, by: By) -> Outcome<Waits> {
     tokio::time::timeout(within, all)
         .await
         .map_err(|_| "not every message arrived")??;
-    let waits = waits.lock().map_err(|_| "a listener panicked")?;
-    Ok(Waits {
-        planned: waits.planned.clone(),
-        written: waits.written.clone(),
+    let delays = delays.lock().map_err(|_| "a listener panicked")?;
+    Ok(Delays {
+        planned: delays.planned.clone(),
+        written: delays.written.clone(),
     })
 }
 
 /// A sender: its connection, and its request for each message.
 struct Speaker {
     connection: Connection,
-    by: By,
+    transport: Transport,
     session: String,
     handle: String,
     room: Value,
 }
 
 /// Two participants in a room: a sender, and a listener with an open stream.
-async fn pair(address: SocketAddr, by: By, n: u32) -> Outcome<(Speaker, Events)> {
+async fn pair(address: SocketAddr, transport: Transport, n: u32) -> Outcome<(Speaker, Events)> {
     let room = format!("room {n}");
     let mut both = Vec::new();
     for name in ["speaker", "listener"] {
         let mut connection = Connection::open(address).await?;
         let username = format!("{name} {n}");
-        let (session, answer) = match by {
-            By::Http => {
+        let (session, answer) = match transport {
+            Transport::Http => {
                 let body = json!({ "username": username, "room": room });
                 (
                     String::new(),
                     connection.post("/register", "", &body).await?,
                 )
             }
-            By::Mcp => {
+            Transport::Mcp => {
                 let session = initialize(&mut connection).await?;
                 let arguments = json!({ "username": username, "room": room });
                 let call = call(&session, "login", &arguments);
@@ -150,20 +158,20 @@ async fn pair(address: SocketAddr, by: By, n: u32) -> Outcome<(Speaker, Events)>
         let handle = answer["handle"].as_str().ok_or("no handle")?.to_owned();
         both.push(Speaker {
             connection,
-            by,
+            transport,
             session,
             handle,
             room: answer["room_id"].clone(),
         });
     }
     let listener = both.pop().ok_or("two were made")?;
-    let open = match by {
-        By::Http => request(
+    let open = match transport {
+        Transport::Http => request(
             "GET /events",
             &[("Chat-Handle", &listener.handle)],
             &Value::Null,
         ),
-        By::Mcp => {
+        Transport::Mcp => {
             let headers = [
                 ("Accept", "text/event-stream"),
                 ("Mcp-Session-Id", &*listener.session),
@@ -217,12 +225,12 @@ fn speak(mut speaker: Speaker, began: Instant) -> mpsc::UnboundedSender<Duration
         while let Some(due) = dues.recv().await {
             let (due, now) = (due.as_micros(), began.elapsed().as_micros());
             let message = format!("{due} {now}");
-            let request = match speaker.by {
-                By::Http => {
+            let request = match speaker.transport {
+                Transport::Http => {
                     let body = json!({ "message": message, "room_id": speaker.room });
                     request("POST /send", &[("Chat-Handle", &speaker.handle)], &body)
                 }
-                By::Mcp => {
+                Transport::Mcp => {
                     let arguments = json!({
                         "handle": speaker.handle, "message": message, "room_id": speaker.room
                     });
@@ -240,7 +248,7 @@ fn speak(mut speaker: Speaker, began: Instant) -> mpsc::UnboundedSender<Duration
 async fn listen(
     mut events: Events,
     began: Instant,
-    waits: Arc<Mutex<Waits>>,
+    delays: Arc<Mutex<Delays>>,
     arrived: mpsc::UnboundedSender<()>,
 ) -> Outcome<()> {
     loop {
@@ -254,9 +262,9 @@ async fn listen(
             continue;
         };
         let since = |then: u128| u64::try_from(now.saturating_sub(then)).unwrap_or(u64::MAX);
-        if let Ok(mut waits) = waits.lock() {
-            waits.planned.record(since(due))?;
-            waits.written.record(since(written))?;
+        if let Ok(mut delays) = delays.lock() {
+            delays.planned.record(since(due))?;
+            delays.written.record(since(written))?;
         }
         arrived.send(())?;
     }

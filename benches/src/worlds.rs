@@ -2,13 +2,13 @@
 
 use chat_core::Span;
 use sim_judge::SeedOutcome;
-use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::outcome::{Progress, Shrunk, Subject, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::Answer;
 use sim_scenario::parse;
 use sim_search::seed::run_seed;
-use sim_search::shrink::{FailedRun, Means, shrink};
+use sim_search::shrink::{FailedRun, ShrinkContext, shrink};
 
 /// Two hundred agents that chat over a network with losses and duplicates.
 const CHAT: &str = include_str!("../scenarios/chat.yaml");
@@ -87,7 +87,7 @@ pub fn shrink_one() -> Shrunk {
         seed: SEED,
         property: PLANTED,
     };
-    let means = Means {
+    let means = ShrinkContext {
         run: &run_and_judge,
         time_left: &|| true,
         tell: &mut |_, _| {},
@@ -99,14 +99,14 @@ pub fn shrink_one() -> Shrunk {
 const PLANTED: &str = "planted";
 
 /// Finds a second message in a room, and forwards everything.
-struct Lookout<'o> {
+struct PlantedViolation<'o> {
     found: bool,
     also: Option<&'o mut dyn Observer>,
 }
 
-impl Observer for Lookout<'_> {
+impl Observer for PlantedViolation<'_> {
     fn observe(&mut self, record: &Record<'_>) {
-        self.found |= matches!(&record.what, What::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
+        self.found |= matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
             if op.verb() == "send");
         self.also.observe(record);
     }
@@ -115,8 +115,8 @@ impl Observer for Lookout<'_> {
         self.also.observe_world(record);
     }
 
-    fn observe_wire(&mut self, wire: &Wire<'_>) {
-        self.also.observe_wire(wire);
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        self.also.observe_network(record);
     }
 }
 
@@ -126,12 +126,12 @@ fn run_and_judge(
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
 ) -> SeedOutcome {
-    let mut lookout = Lookout {
+    let mut planted = PlantedViolation {
         found: false,
         also: also.map(|observer| observer as &mut dyn Observer),
     };
-    let mut outcome = run_seed(plan, seed, progress, Some(&mut lookout));
-    if lookout.found {
+    let mut outcome = run_seed(plan, seed, progress, Some(&mut planted));
+    if planted.found {
         outcome.violations.push(Violation {
             property: PLANTED.to_owned(),
             at: Span(0),
@@ -149,14 +149,14 @@ mod tests {
     use super::{chat, delivered, pairs, read, run, shrink_one};
 
     #[test]
-    fn what_is_shrunk_ends_small() {
+    fn a_shrunk_scenario_is_small() {
         let shrunk = shrink_one();
         assert!(shrunk.after.users <= 3, "{:?}", shrunk.plan);
         assert!(shrunk.runs > 10);
     }
 
     #[test]
-    fn the_world_runs_and_the_same_way_each_time() {
+    fn the_world_runs_deterministically() {
         let plan = chat(1);
         let steps = run(&plan);
         assert!(steps > 1_000, "{steps}");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scenario_that_is_read_is_a_large_one() {
+    fn the_parsed_scenario_is_large() {
         assert!(!read().faults.is_empty());
     }
 }

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_idle_minutes_read_ten_and_ten_again() {
+    fn reading_the_stress_level_does_not_change_it() {
         let breaks = Breaks::new(START);
         let later = START + MINUTE.times(10);
         for _ in 0..2 {
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_boss_notices_as_many_of_a_hundred_as_told() {
+    fn the_boss_notices_its_configured_percentage() {
         for alertness in [0, 25, 50, 80, 100] {
             let noticed = (0..100_000)
                 .filter(|position| {
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_nothing_does_not_keep_the_boss_awake() {
+    fn an_unchanged_alert_level_does_not_restart_the_cool_down() {
         let cooldown = Span::secs(300);
         // A break changes nothing if the level is at its maximum, or if the boss does not notice
         // it.
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fall_is_a_change_from_which_the_next_is_counted() {
+    fn the_cool_down_counts_from_the_last_fall() {
         let mut breaks = worn_out(5);
         // The level falls to 4 at 300 s and rises again at 450 s.
         take(&mut breaks, START + Span::secs(450), ALWAYS, 1);
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn another_cool_down_counts_from_when_it_came() {
+    fn a_changed_cool_down_counts_from_the_change() {
         let mut breaks = worn_out(5);
         let (slow, fast) = (boss(50, 300), boss(50, 10));
         let now = START + Span::secs(305);
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_cannot_be_is_noticed() {
+    fn an_impossible_state_of_breaks_is_invalid() {
         assert_eq!(worn_out(5).validate(), Ok(()));
         assert!(worn_out(6).validate().is_err());
         let stressed = Breaks {
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_what_was_left() {
+    fn a_state_reads_back_as_written() {
         let breaks = worn_out(2);
         let mood = StressStatus {
             stress: 100,

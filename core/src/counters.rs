@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_figure_counts_its_own() {
+    fn each_counter_counts_its_own_event() {
         let mut counters = Counters::default();
         for _ in 0..3 {
             counters.count_fired(TimerKind::Lease);

@@ -37,7 +37,7 @@ mod tests {
     use super::{Dice, Position, Rng as _};
 
     #[test]
-    fn one_position_has_one_course_of_draws() {
+    fn one_position_gives_one_sequence_of_draws() {
         let draws = |seed, position| {
             let mut dice = Dice::of(seed, Position(position));
             [(); 4].map(|()| dice.below(1_000_000))
@@ -49,7 +49,7 @@ mod tests {
 
     /// This `n` rejects nearly half of all draws.
     #[test]
-    fn what_would_make_some_numbers_likelier_is_drawn_again() {
+    fn biased_draws_are_rejected() {
         let n = (1 << 63) + 1;
         let mut generator = Dice::of(5, Position(9)).0;
         let wide = [(); 64].map(|()| u128::from(generator.next_u64()) * u128::from(n));
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_below_n_comes_up_about_as_often() {
+    fn draws_are_uniform() {
         let mut counts = [0_u32; 7];
         let mut dice = Dice::of(3, Position(1));
         for _ in 0..70_000 {

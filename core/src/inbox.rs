@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_noisy_room_pushes_out_its_own_events_alone() {
+    fn a_busy_room_evicts_only_its_own_events() {
         let mut inbox = of_rooms(4, &[1, 2, 2, 1, 2, 2, 2, 2]);
         assert_eq!(
             page(&inbox, 0, 9),
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_delivered_goes_before_what_was_not() {
+    fn delivered_events_are_evicted_first() {
         let mut inbox = of_rooms(4, &[1, 2, 2, 2]);
         inbox.deliver(Seq(1));
         inbox.push(event(2, 5), 4, ANN);
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_long_gives_its_memory_back_once_it_is_read() {
+    fn an_inbox_frees_its_memory_once_it_is_read() {
         let mut inbox = of_rooms(1_000, &[1; 100]);
         inbox.acknowledge(Seq(90));
         assert!(inbox.kept.capacity() >= 100);

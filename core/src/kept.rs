@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_slots_are_fewer_than_events() {
+    fn an_inbox_has_fewer_empty_slots_than_events() {
         let mut kept = of_rooms(std::iter::once(1).chain(std::iter::repeat_n(2, 99)));
         for left in (50..100).rev() {
             take(&mut kept, 1);

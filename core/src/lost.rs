@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reading_has_read_is_not_told_again() {
+    fn a_loss_that_was_read_is_not_reported_again() {
         let lost = lost(vec![
             Body::Joined(who(1)),
             Body::Joined(who(2)),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_is_told_in_the_gap_where_it_came_last() {
+    fn a_loss_is_reported_in_the_gap_of_its_last_event() {
         let lost = lost(vec![
             message(),
             Body::Joined(who(1)),
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_of_a_room_goes_when_the_last_of_it_is_acknowledged() {
+    fn the_losses_of_a_room_are_dropped_when_the_last_is_acknowledged() {
         let mut lost = of_rooms(1..=3);
         lost.acknowledge(Seq(2));
         assert_eq!(
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_limit_the_room_whose_last_event_went_first_is_dropped_and_that_is_said() {
+    fn beyond_its_limit_the_oldest_room_is_dropped_and_reported() {
         let within = |lost: &Lost, from| {
             let (rooms, omitted) = lost.within(Seq(from), Seq(300));
             (rooms.len(), rooms[0].room.0, omitted)

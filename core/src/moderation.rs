@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thing_kept_is_listed_behind_the_one_before() {
+    fn stored_measures_are_listed_page_by_page() {
         let mut moderation = Moderation::default();
         let known = Known {
             id: Some(keys("id", "another")),

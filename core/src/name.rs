@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_made_of_what_identifiers_are() {
+    fn names_consist_of_identifier_characters() {
         for bad in [
             "Ｓｅｒｖｅｒ",
             "Ꭱita",
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_passes_for_the_server() {
+    fn reserved_names_are_refused() {
         for bad in [
             "Server",
             "SERVER",

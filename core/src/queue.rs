@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_nobody_could_have_made_is_not_valid() {
+    fn an_impossible_queue_is_invalid() {
         assert_eq!(line().validate(), Ok(()));
         type Spoil = fn(&mut Queue);
         let wrong: [(&str, Spoil); 5] = [
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_waits_has_waited_since_then() {
+    fn only_a_waiter_has_a_beginning_of_its_wait() {
         let mut queue = Queue::default();
         let late = Waiter {
             since: Time(7),

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_that_nobody_could_have_made_is_not_valid() {
+    fn an_impossible_room_is_invalid() {
         assert_eq!(room(named(), &[1, 2, 5]).validate(HERE), Ok(()));
         assert!(room(named(), &[1]).validate(RoomId(2)).is_err(), "its id");
         assert!(room(named(), &[]).validate(HERE).is_err(), "nobody is in");
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_is_two_and_what_is_left_of_one_may_be_fewer() {
+    fn a_pair_room_has_two_members_or_fewer() {
         for members in [&[1_u32][..], &[1, 2, 3]] {
             assert!(
                 room(Kind::Pair { turns: 0 }, members)

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_may_withdraw_and_is_not_granted_it_then() {
+    fn a_withdrawn_claim_is_not_granted() {
         let mut stick = Stick::default();
         stick.claim(ANN, Time(0), LEASE);
         stick.claim(BEN, Time(0), LEASE);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stick_that_nobody_could_have_made_is_not_valid() {
+    fn an_impossible_stick_is_invalid() {
         let mut stick = Stick::default();
         stick.claim(ANN, Time(0), LEASE);
         stick.claim(BEN, Time(0), LEASE);

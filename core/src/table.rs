@@ -92,7 +92,7 @@ mod tests {
     const SMALL: usize = 1_024;
 
     #[test]
-    fn memory_is_given_back_as_a_crowd_leaves_in_few_steps() {
+    fn a_table_shrinks_in_few_steps_as_entries_leave() {
         let mut table = Table::default();
         for key in 0..10_000_u32 {
             table.insert(key, ());

@@ -117,7 +117,7 @@ mod tests {
     const B: Timer = Timer::Lease(RoomId(1));
 
     #[test]
-    fn a_deadline_that_moved_is_found_where_it_is() {
+    fn a_moved_deadline_is_found_at_its_new_instant() {
         let mut timers = Timers::default();
         timers.arm(A, Time(10));
         timers.arm(B, Time(20));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_later_is_not_next_yet() {
+    fn a_later_deadline_is_not_next() {
         let mut timers = Timers::default();
         timers.arm(A, Time(10));
         let deadline_of = |_| Some(Time(10));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn flapping_deadlines_leave_no_heap_behind() {
+    fn repeatedly_moved_deadlines_do_not_grow_the_heap() {
         let mut timers = Timers::default();
         for round in 0..10_000 {
             timers.arm(A, Time(1_000_000 + round));

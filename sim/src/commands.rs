@@ -24,7 +24,7 @@ use sim_live::needed_faults;
 use sim_model::outcome::{RunResult, worst};
 use sim_model::plan::Plan;
 use sim_report::{Detail, FinishedRun, Paint, View};
-use sim_scenario::{Look, ScenarioError};
+use sim_scenario::{ErrorStyle, ScenarioError};
 
 /// The exit code of a run that could not be judged.
 const UNJUDGED: u8 = 4;
@@ -72,8 +72,8 @@ impl Console<'_> {
 
     fn complain_of(&mut self, problem: &ScenarioError) {
         let look = match self.error_paint {
-            Paint::Plain => Look::Plain,
-            Paint::Colour => Look::Colour,
+            Paint::Plain => ErrorStyle::Plain,
+            Paint::Colour => ErrorStyle::Colour,
         };
         self.complain(&problem.render(look, self.error_columns));
     }

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
             return ExitCode::from(if told.use_stderr() { 2 } else { 0 });
         }
     };
-    sim_search::caught::stay_silent();
+    sim_search::panics::silence_caught_panics();
     let began = Instant::now();
     let mut bar: Option<ProgressBar> = None;
     let mut live = |line: Option<&str>| match line {

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_known_before() {
+    fn an_unwritable_path_is_refused_before_the_run() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();

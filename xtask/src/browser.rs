@@ -24,7 +24,7 @@ struct Tests {
     /// Their files. Node runs the first.
     files: &'static [&'static str],
     /// The working directory below `target/xtask`.
-    desk: &'static str,
+    workspace: &'static str,
     /// The folder in it for results, which is emptied before each run.
     left: &'static str,
 }
@@ -40,7 +40,7 @@ const BROWSERS: [&str; 4] = [
 /// A browser and a working directory.
 struct Stage {
     browser: &'static Path,
-    desk: PathBuf,
+    workspace: PathBuf,
     left: PathBuf,
     program: &'static str,
 }
@@ -54,41 +54,41 @@ impl Tests {
         let browser = browser().map_err(Outcome::Skipped)?;
         node().map_err(Outcome::Skipped)?;
         // The tests run in a copy, so that npm installs nothing among the sources.
-        let desk = self.desk(cargo).map_err(Outcome::Failed)?;
+        let workspace = self.workspace(cargo).map_err(Outcome::Failed)?;
         let mut npm = Command::new("npm");
         npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-            .current_dir(&desk);
+            .current_dir(&workspace);
         run(&mut npm).map_err(|why| {
             Outcome::Skipped(format!("what the tests import cannot be installed: {why}"))
         })?;
         Ok(Stage {
             browser,
-            left: desk.join(self.left),
-            desk,
+            left: workspace.join(self.left),
+            workspace,
             program: self.files[0],
         })
     }
 
     /// Creates the working directory with a fresh copy of the tests.
-    fn desk(&self, cargo: &Cargo) -> Result<PathBuf, String> {
-        let desk = cargo.scratch()?.join(self.desk);
-        let left = desk.join(self.left);
+    fn workspace(&self, cargo: &Cargo) -> Result<PathBuf, String> {
+        let workspace = cargo.scratch()?.join(self.workspace);
+        let left = workspace.join(self.left);
         if left.exists() {
             fs::remove_dir_all(&left)
                 .map_err(|error| format!("cannot empty {}: {error}", left.display()))?;
         }
-        fs::create_dir_all(&desk)
-            .map_err(|error| format!("cannot make {}: {error}", desk.display()))?;
+        fs::create_dir_all(&workspace)
+            .map_err(|error| format!("cannot make {}: {error}", workspace.display()))?;
         for file in self
             .files
             .iter()
             .chain(&["package.json", "package-lock.json"])
         {
             let from = cargo.root().join(self.folder).join(file);
-            fs::copy(&from, desk.join(file))
+            fs::copy(&from, workspace.join(file))
                 .map_err(|error| format!("cannot copy {}: {error}", from.display()))?;
         }
-        Ok(desk)
+        Ok(workspace)
     }
 }
 
@@ -97,7 +97,7 @@ impl Stage {
     fn play(&self, variables: &[(&str, &Path)]) -> Outcome {
         let mut node = Command::new("timeout");
         node.args([GUARD_S, "node", "--test", self.program])
-            .current_dir(&self.desk)
+            .current_dir(&self.workspace)
             .env("BROWSER_PROGRAM", self.browser)
             .envs(variables.iter().copied());
         run(&mut node).map_or_else(Outcome::Failed, |()| Outcome::Passed)

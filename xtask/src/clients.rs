@@ -44,20 +44,20 @@ const GUARD_S: &str = "180";
 
 /// Starts the real server, and runs all of them against it.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
-    let desk = match desk(cargo) {
-        Ok(desk) => desk,
+    let workspace = match workspace(cargo) {
+        Ok(workspace) => workspace,
         Err(why) => return Outcome::Failed(why),
     };
-    if let Err(why) = install(&desk) {
+    if let Err(why) = install(&workspace) {
         return Outcome::Skipped(why);
     }
     let server = match cargo.program("talking-stick") {
         Ok(server) => server,
         Err(outcome) => return outcome,
     };
-    on_a_server(&server, |url| judge(cargo.root(), &desk, url))
+    on_a_server(&server, |url| judge(cargo.root(), &workspace, url))
         // On a separate server: the suite leaves a participant in the queue.
-        .and_then(|| on_a_server(&server, |url| converse(&desk, url)))
+        .and_then(|| on_a_server(&server, |url| converse(&workspace, url)))
 }
 
 /// Runs a check on a fresh server.
@@ -69,37 +69,37 @@ fn on_a_server(program: &Path, check: impl FnOnce(&str) -> Vec<String>) -> Outco
 }
 
 /// The failures of the suite.
-fn judge(root: &Path, desk: &Path, url: &str) -> Vec<String> {
+fn judge(root: &Path, workspace: &Path, url: &str) -> Vec<String> {
     let mut failed = Vec::new();
     for (revision, expected) in REVISIONS {
-        let mut suite = guarded(&node_of(desk), desk);
+        let mut suite = guarded(&node_of(workspace), workspace);
         suite
             .args([SUITE, "server", "--url", url, "--requirements", revision])
             .arg("--expected-failures")
             .arg(root.join(expected))
             .arg("--output-dir")
-            .arg(desk.join("conformance"));
+            .arg(workspace.join("conformance"));
         failed.extend(tell(&format!("conformance, {revision}"), &mut suite));
     }
     failed
 }
 
 /// The conversations that failed.
-fn converse(desk: &Path, url: &str) -> Vec<String> {
+fn converse(workspace: &Path, url: &str) -> Vec<String> {
     let mut failed = Vec::new();
     for (library, program) in [
-        ("sdk", node_of(desk)),
-        ("inspector", node_of(desk)),
-        ("sdk", python_of(desk)),
-        ("fastmcp", python_of(desk)),
+        ("sdk", node_of(workspace)),
+        ("inspector", node_of(workspace)),
+        ("sdk", python_of(workspace)),
+        ("fastmcp", python_of(workspace)),
     ] {
-        let script = if program == python_of(desk) {
+        let script = if program == python_of(workspace) {
             "conversation.py"
         } else {
             "conversation.mjs"
         };
         for era in ERAS {
-            let mut conversation = guarded(&program, desk);
+            let mut conversation = guarded(&program, workspace);
             conversation.args([script, library, era, url]);
             failed.extend(tell(
                 &format!("{script} {library}, {era}"),
@@ -130,42 +130,42 @@ fn eprint_line(line: &str) {
 }
 
 /// The command of a program in the working directory, under the time limit.
-fn guarded(program: &Path, desk: &Path) -> Command {
+fn guarded(program: &Path, workspace: &Path) -> Command {
     let mut command = Command::new("timeout");
-    command.arg(GUARD_S).arg(program).current_dir(desk);
+    command.arg(GUARD_S).arg(program).current_dir(workspace);
     command
 }
 
 /// Installs the suite and the clients.
-fn install(desk: &Path) -> Result<(), String> {
+fn install(workspace: &Path) -> Result<(), String> {
     node()?;
     there_or_installed(&["python3"], &["python3", "python3-venv"])?;
     let missing = |why| format!("the clients cannot be installed: {why}");
     run(Command::new("npm")
         .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-        .current_dir(desk))
+        .current_dir(workspace))
     .map_err(missing)?;
-    let python = python_of(desk);
+    let python = python_of(workspace);
     if !python.exists() {
         run(Command::new("python3")
             .args(["-m", "venv", "venv"])
-            .current_dir(desk))
+            .current_dir(workspace))
         .map_err(missing)?;
     }
     run(Command::new(python)
         .args(["-m", "pip", "install", "--quiet", "-r", "requirements.txt"])
         .args(["--disable-pip-version-check"])
-        .current_dir(desk))
+        .current_dir(workspace))
     .map_err(missing)
 }
 
-fn python_of(desk: &Path) -> PathBuf {
-    desk.join("venv/bin/python")
+fn python_of(workspace: &Path) -> PathBuf {
+    workspace.join("venv/bin/python")
 }
 
 /// The Node installed by npm, or the system's if npm has none for this machine.
-fn node_of(desk: &Path) -> PathBuf {
-    let brought = desk.join(NODE);
+fn node_of(workspace: &Path) -> PathBuf {
+    let brought = workspace.join(NODE);
     if brought.exists() {
         return brought;
     }
@@ -173,14 +173,14 @@ fn node_of(desk: &Path) -> PathBuf {
 }
 
 /// Creates a working directory with a fresh copy of the conversations.
-fn desk(cargo: &Cargo) -> Result<PathBuf, String> {
-    let desk = cargo.scratch()?.join("clients");
-    fs::create_dir_all(&desk)
-        .map_err(|error| format!("cannot make {}: {error}", desk.display()))?;
+fn workspace(cargo: &Cargo) -> Result<PathBuf, String> {
+    let workspace = cargo.scratch()?.join("clients");
+    fs::create_dir_all(&workspace)
+        .map_err(|error| format!("cannot make {}: {error}", workspace.display()))?;
     for file in FILES {
         let from = cargo.root().join(CONVERSATIONS).join(file);
-        fs::copy(&from, desk.join(file))
+        fs::copy(&from, workspace.join(file))
             .map_err(|error| format!("cannot copy {}: {error}", from.display()))?;
     }
-    Ok(desk)
+    Ok(workspace)
 }

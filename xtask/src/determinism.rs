@@ -14,46 +14,46 @@ const SEEDS: &str = "8";
 /// A seed that must give another hash. A constant hash would pass all other comparisons.
 const OTHER_SEED: &str = "1000003";
 
-/// One way to run the scenario.
+/// A build and the arguments with which the scenario is run.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct Variant {
     name: &'static str,
     build: Build,
     words: &'static [&'static str],
 }
 
-/// Ways that must give the same hashes.
-const SAME: [Way; 4] = [
-    Way {
+/// Variants that must give the same hashes.
+const SAME: [Variant; 4] = [
+    Variant {
         name: "quick, 1 job",
         build: Build::Quick,
         words: &["--jobs", "1"],
     },
-    Way {
+    Variant {
         name: "quick, 1 job, again",
         build: Build::Quick,
         words: &["--jobs", "1"],
     },
-    Way {
+    Variant {
         name: "quick, 2 jobs",
         build: Build::Quick,
         words: &["--jobs", "2"],
     },
-    Way {
+    Variant {
         name: "debug, 2 jobs",
         build: Build::Debug,
         words: &["--jobs", "2"],
     },
 ];
 
-/// A way that must give another hash.
-const OTHER: Way = Way {
+/// A variant that must give another hash.
+const OTHER: Variant = Variant {
     name: "quick, another seed",
     build: Build::Quick,
     words: &["--jobs", "1", "--seed", OTHER_SEED],
 };
 
-/// Runs the scenario in every way and compares the hashes.
+/// Runs the scenario in every variant and compares the hashes.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     cargo
         .build_sim(Build::Quick)
@@ -64,37 +64,37 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
         })
 }
 
-/// The name of a way, with its trace hash.
+/// The name of a variant, with its trace hash.
 type Hashed = (&'static str, String);
 
 fn hashes(cargo: &Cargo) -> Result<(Vec<Hashed>, Hashed), String> {
     let mut same = Vec::with_capacity(SAME.len());
-    for way in SAME {
-        same.push((way.name, hash(cargo, way)?));
+    for variant in SAME {
+        same.push((variant.name, hash(cargo, variant)?));
     }
     Ok((same, (OTHER.name, hash(cargo, OTHER)?)))
 }
 
 /// Runs the scenario in one way. The verdict of the run belongs to the step `scenarios`.
-fn hash(cargo: &Cargo, way: Way) -> Result<String, String> {
+fn hash(cargo: &Cargo, variant: Variant) -> Result<String, String> {
     let file = cargo
         .scratch()?
-        .join(format!("determinism-{}.json", way.build.name()));
+        .join(format!("determinism-{}.json", variant.build.name()));
     let _ = fs::remove_file(&file);
     let path = file.to_str().ok_or("the workspace's path is not Unicode")?;
     let mut words = vec![SCENARIO, "--seeds", SEEDS, "--quiet", "--json", path];
-    words.extend(way.words);
-    let status = cargo.sim(way.build, &words)?;
+    words.extend(variant.words);
+    let status = cargo.sim(variant.build, &words)?;
     let json = fs::read_to_string(&file).map_err(|error| {
         format!(
             "{}: no result: {error} (sim {})",
-            way.name,
+            variant.name,
             crate::cargo::ended(status)
         )
     })?;
     trace_hash(&json)
         .map(str::to_owned)
-        .ok_or_else(|| format!("{}: the result has no trace_hash", way.name))
+        .ok_or_else(|| format!("{}: the result has no trace_hash", variant.name))
 }
 
 /// The findings: hashes that must agree and do not, or that must differ and do not.
@@ -140,7 +140,7 @@ mod tests {
     fn check(same: &[&str], other: &str) -> usize {
         let same: Vec<_> = same
             .iter()
-            .map(|hash| ("a way", (*hash).to_owned()))
+            .map(|hash| ("a variant", (*hash).to_owned()))
             .collect();
         judge(&same, &("another seed", other.to_owned())).len()
     }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_hash_is_none() {
+    fn a_malformed_hash_is_none() {
         for json in [
             "{}",
             "{\"trace_hash\":null}",

@@ -9,6 +9,7 @@ mod book;
 mod browser;
 mod cargo;
 mod clients;
+mod command_line;
 mod deny;
 mod determinism;
 mod exhaust;
@@ -23,15 +24,14 @@ mod server;
 mod steps;
 mod tidy;
 mod unit;
-mod words;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::cargo::Cargo;
+use crate::command_line::{MutantsRequest, Request};
 use crate::outcome::Outcome;
-use crate::words::{Mutants, Request};
 
 /// The exit code of an invalid command line.
 const USAGE: u8 = 2;
@@ -43,16 +43,16 @@ const USAGE: u8 = 2;
 )]
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let steps = match words::read(&words) {
+    let steps = match command_line::read(&words) {
         Ok(Request::Help) => {
-            print!("{}", words::help());
+            print!("{}", command_line::help());
             return ExitCode::SUCCESS;
         }
         Ok(Request::List) => {
-            print!("{}", words::list());
+            print!("{}", command_line::list());
             return ExitCode::SUCCESS;
         }
-        Ok(Request::Mutants(which)) => return mutate(&which),
+        Ok(Request::MutantsRequest(which)) => return mutate(&which),
         Ok(Request::Bench(request)) => return count(request),
         Ok(Request::Load(words)) => return load(&words),
         Ok(Request::Book) => return write_book(),
@@ -78,13 +78,13 @@ fn main() -> ExitCode {
 
 /// Runs or lists mutants.
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-fn mutate(which: &Mutants) -> ExitCode {
+fn mutate(which: &MutantsRequest) -> ExitCode {
     let cargo = Cargo::new(root());
     let mut out = io::stdout();
     let done = match which {
-        Mutants::List => mutants::list(&cargo, &mut out).map(|()| true),
-        Mutants::Curated(request) => mutants::run(&cargo, request, &mut out),
-        Mutants::Generated(request) => mutants::run_generated(&cargo, request, &mut out),
+        MutantsRequest::List => mutants::list(&cargo, &mut out).map(|()| true),
+        MutantsRequest::Curated(request) => mutants::run(&cargo, request, &mut out),
+        MutantsRequest::Generated(request) => mutants::run_generated(&cargo, request, &mut out),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_next_is_tried_only_after_a_pass() {
+    fn a_following_step_runs_only_after_a_pass() {
         let failed = Outcome::Failed("first".into());
         assert_eq!(failed.clone().and_then(|| Outcome::Passed), failed);
         assert_eq!(Outcome::Passed.and_then(|| failed.clone()), failed);

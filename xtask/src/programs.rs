@@ -81,7 +81,7 @@ mod tests {
     use super::{answers, run};
 
     #[test]
-    fn a_program_that_is_not_there_is_told_by_its_name() {
+    fn a_missing_program_is_named() {
         assert!(!answers("no-such-program"));
         let error = run(&mut Command::new("no-such-program")).expect_err("there is none");
         assert!(
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_ends_badly_is_told_with_its_code() {
+    fn a_failing_program_is_reported_with_its_code() {
         let error = run(Command::new("sh").args(["-c", "exit 3"])).expect_err("it fails");
         assert_eq!(error, "`sh` ended with exit code 3");
     }

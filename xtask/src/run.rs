@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_fails_does_not_keep_the_others_from_running() {
+    fn a_failing_step_does_not_stop_the_others() {
         let mut ran = Vec::new();
         let mut out = Vec::new();
         let steps = [Step::Fmt, Step::Tidy, Step::Doc];
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_the_internet_is_named_as_skipped_and_fails_no_run() {
+    fn a_step_without_the_internet_is_skipped() {
         let outcomes = [(Step::Advisories, Outcome::Skipped("no network".into()))];
         let (text, verdict) = summary(&outcomes, Strictness::Strict);
         assert!(text.contains("skipped  advisories"), "{text}");

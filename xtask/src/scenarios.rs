@@ -196,7 +196,7 @@ mod tests {
     use super::{Reached, Run, SEEDS, exit_of, plan};
 
     #[test]
-    fn what_no_scenario_reaches_is_named() {
+    fn unreached_points_are_named() {
         let mut reached = Reached::default();
         assert_eq!(reached.never(), ["no result says what was reached"]);
         reached.count(&json!({ "coverage": { "rejects": { "muted": 2, "new_code": 0 } } }));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scenario_names_the_exit_code_it_is_to_come_to() {
+    fn a_scenario_declares_its_exit_code() {
         assert_eq!(exit_of("# schema\n# exit: 99\nname: a\n"), 99);
         assert_eq!(exit_of("name: a\n"), 0);
     }

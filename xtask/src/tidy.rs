@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_say_where() {
+    fn findings_name_their_place() {
         let mut finding = Finding {
             path: "a.rs".into(),
             line: Some(3),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_is_asked() {
+    fn every_rule_is_applied() {
         let files = files(&[
             ("ARCHITECTURE.md", "`core/src/gone.rs`\n"),
             ("core/Cargo.toml", "[dependencies]\nsim.workspace = true\n"),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn snapshots_and_locks_are_not_ours_to_tidy() {
+    fn snapshots_and_lock_files_are_exempt() {
         assert!(is_text("core/src/hub.rs"));
         assert!(is_text(".ci/run"));
         assert!(!is_text("Cargo.lock"));

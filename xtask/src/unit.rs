@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_unit_is_read_with_another_program_and_not_without_one() {
+    fn the_unit_file_is_valid_with_a_substitute_program() {
         let unit = "[Service]\nExecStart=/usr/local/bin/talking-stick --log json\n";
         let read = with_program(unit, Path::new("/bin/true"));
         assert_eq!(

@@ -137,8 +137,8 @@ impl Hostile {
                 (Attack::Connections, _) => self.connect_once().await,
                 (Attack::Streams, Some(member)) => self.open_streams(member).await,
                 (Attack::Answers, Some(member)) => self.read_much(member).await,
-                (Attack::Checks, Some(member)) => self.come_and_go(member, Waits::Check).await,
-                (Attack::Crowd, Some(member)) => self.come_and_go(member, Waits::Stream).await,
+                (Attack::Checks, Some(member)) => self.come_and_go(member, ReceivesBy::Check).await,
+                (Attack::Crowd, Some(member)) => self.come_and_go(member, ReceivesBy::Stream).await,
                 _ => self.repeat().await,
             };
             // The result of an attack does not matter.
@@ -243,7 +243,7 @@ impl Hostile {
     }
 
     /// Joins and leaves the room, and receives the events of the other members.
-    async fn come_and_go(&self, member: &Member, waits: Waits) -> Outcome<()> {
+    async fn come_and_go(&self, member: &Member, waits: ReceivesBy) -> Outcome<()> {
         let (mut comes, mut hears) = (self.connect().await?, self.connect().await?);
         let moves = async {
             let (joins, room) = (
@@ -261,14 +261,14 @@ impl Hostile {
         };
         let hearing = async {
             match waits {
-                Waits::Check => {
+                ReceivesBy::Check => {
                     let check = json!({ "wait_seconds": 50 });
                     let check = post("/tools/check", &member.handle, &check);
                     loop {
                         self.exchange(&mut hears, &check).await?;
                     }
                 }
-                Waits::Stream => {
+                ReceivesBy::Stream => {
                     let by_handle = [("Chat-Handle", &*member.handle)];
                     let opens = request("GET /events", &by_handle, &Value::Null);
                     let mut events = hears.stream(&opens).await?;
@@ -289,7 +289,7 @@ impl Hostile {
 
 /// The way in which a member receives events.
 #[derive(Clone, Copy)]
-enum Waits {
+enum ReceivesBy {
     Check,
     Stream,
 }

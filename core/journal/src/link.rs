@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_closed_opens_and_nothing_else_does() {
+    fn a_sealed_text_opens_only_unchanged() {
         let mut bytes = b"content".to_vec();
         let link = Link::NONE.close(&mut bytes);
         assert_eq!(Link::NONE.open(&bytes), Some((&b"content"[..], link)));

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_mark_counts_and_a_torn_one_leaves_the_other() {
+    fn the_newest_whole_mark_counts() {
         assert_eq!(Marks::read(&[]), Marks::Absent);
         assert_eq!(Marks::read(&[0; 2 * SLOT_BYTES]), Marks::Damaged);
         let mut file = mark(3).file();

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_of_one_address_is_known_as_they_come_and_go() {
+    fn the_index_knows_the_participants_of_each_address() {
         let mut away = Away::default();
         let resized = |away: &mut Away, before, after| {
             away.resized(before, after);

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outline_counts_what_is_there() {
+    fn an_outline_counts_the_state() {
         let mut hub = Hub::new(Config::default(), 1);
         let login = |username: &str| Command::Login {
             username: username.into(),

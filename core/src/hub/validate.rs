@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_that_nobody_will_find_is_noticed() {
+    fn a_deadline_without_a_timer_is_invalid() {
         assert!(noticed(|hub| hub.timers = Timers::default()));
         // A deadline that moved to an earlier instant without rearming.
         assert!(of_ann(
@@ -253,13 +253,13 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_were_not_given_yet_are_noticed() {
+    fn an_id_beyond_the_last_is_invalid() {
         assert!(noticed(|hub| hub.last_user = UserId(3)));
         assert!(noticed(|hub| hub.last_room = RoomId(2)));
     }
 
     #[test]
-    fn an_index_that_differs_is_noticed() {
+    fn a_wrong_index_is_invalid() {
         let [secret, reader] = [1, 101].map(|n| SecretHash([n; 16]));
         assert!(noticed(|hub| {
             hub.index.handles.remove(&secret);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_oneself_or_out_of_order_are_noticed() {
+    fn a_block_of_oneself_or_out_of_order_is_invalid() {
         assert!(of_ann(|ann| ann.blocks = vec![ANN]));
         assert!(of_ann(|ann| ann.blocks = vec![DAN, UserId(2)]));
         assert!(of_ann(|ann| ann.blocks = vec![DAN, DAN]));
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn members_and_rooms_that_disagree_are_noticed() {
+    fn members_and_rooms_that_disagree_are_invalid() {
         assert!(of_ann(|ann| ann.rooms.push(LOBBY)));
         assert!(of_ann(|ann| ann.rooms.push(RoomId(9))));
         assert!(of_ann(|ann| ann.ended.push_back(LOBBY)));
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_muted_one_with_a_claim_to_the_stick_is_noticed() {
+    fn a_claim_of_a_muted_participant_is_invalid() {
         const CAT: UserId = UserId(3);
         let claim = |hub: &mut Hub| {
             hub.claim_stick(CAT, Some(LOBBY), None).expect("it is free");
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_waits_though_away_or_chatting_is_noticed() {
+    fn a_waiter_that_is_away_or_in_a_pair_is_invalid() {
         assert!(noticed(|hub| {
             hub.user_mut(DAN).presence = Presence::Away { until: Time(9) };
         }));

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_steers_does_not_show() {
+    fn control_characters_are_not_visible() {
         for hidden in [
             "\u{ad}",
             "\u{70f}",

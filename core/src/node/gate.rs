@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_rest_are_forgotten_and_others_keep_their_place() {
+    fn idle_addresses_are_forgotten() {
         let mut gate = gate(1, 1);
         for address in 0..ADDRESSES {
             assert_eq!(gate.admit(Time(0), Address(address), None), Ok(()));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sweep_goes_round_and_spares_who_has_not_rested() {
+    fn the_sweep_spares_active_addresses() {
         let mut gate = gate(1, 9);
         let mut call = |seconds: u64, address| {
             let at = Time(seconds * 1_000_000);
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_of_one_who_is_forgotten() {
+    fn a_forgotten_participant_leaves_no_bucket() {
         let mut gate = gate(1, 1);
         assert_eq!(gate.admit(Time(0), Address(1), Some(UserId(1))), Ok(()));
         assert_eq!(gate.admit_reader(Time(9), Address(2), UserId(1)), Ok(()));

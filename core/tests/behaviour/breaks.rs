@@ -262,14 +262,14 @@ fn an_excuse_is_one_line_of_at_most_so_many_characters() {
     ann break leave_work excuse='' ⇒ refused, invalid_arguments: excuse must be 1 to 12 characters on one line
     ann break leave_work excuse=' ' ⇒ refused, invalid_arguments: excuse must be 1 to 12 characters on one line
     ");
-    let told = play("ann arrive \n ann break chimaek excuse='a☕️b  c'").outcomes;
-    assert!(told[1].is_ok(), "a line that is no name");
+    let outcomes = play("ann arrive \n ann break chimaek excuse='a☕️b  c'").outcomes;
+    assert!(outcomes[1].is_ok(), "a line that is no name");
     for excuse in ["a\u{2028}b", "a\tb", "a\u{85}b"] {
-        let told = play(&format!(
+        let outcomes = play(&format!(
             "ann arrive \n ann break chimaek excuse='{excuse}'"
         ))
         .outcomes;
-        let code = told[1].as_ref().map_err(|why| why.code());
+        let code = outcomes[1].as_ref().map_err(|why| why.code());
         assert_eq!(code, Err("invalid_arguments"));
     }
 }
@@ -297,7 +297,7 @@ fn who_is_forgotten_begins_anew() {
 
 #[test]
 fn a_break_at_the_instant_of_an_answer_comes_after_it() {
-    let told = check(
+    let transcript = check(
         "
         config boss_alertness=100 boss_alertness_cooldown=300d
         0s ann arrive
@@ -311,19 +311,19 @@ fn a_break_at_the_instant_of_an_answer_comes_after_it() {
            ann break show_meme key=1
     ",
     );
-    let answers: Vec<_> = told
+    let answers: Vec<_> = transcript
         .lines()
         .filter_map(|line| line.split_once("show_meme key=1 ⇒ "))
         .collect();
-    assert_eq!(answers.len(), 2, "{told}");
+    assert_eq!(answers.len(), 2, "{transcript}");
     let [first, again] = [answers[0].1, answers[1].1].map(|answer| answer.split(';').next());
-    assert_eq!(first, again, "{told}");
+    assert_eq!(first, again, "{transcript}");
     assert!(
         first.is_some_and(|answer| answer.ends_with("told at 32420s")),
-        "{told}"
+        "{transcript}"
     );
     assert!(
-        !told.contains("coffee_mission, stress 0"),
-        "else nothing would have shown: {told}"
+        !transcript.contains("coffee_mission, stress 0"),
+        "else nothing would have shown: {transcript}"
     );
 }

@@ -15,15 +15,15 @@ use crate::words::Words;
 /// The script with the result of each line: the answer, the next deadline where it changed, and
 /// each event with its receivers (`ann#3`: at this place of Ann's inbox).
 ///
-/// After every line the Hub's contract is checked, too: see `Stage::keep_the_contract`.
+/// After every line the Hub's contract is checked, too: see `ScriptRun::keep_the_contract`.
 pub(crate) fn check(script: &str) -> String {
-    play(script).told
+    play(script).transcript
 }
 
 /// The results of a whole script.
-pub(crate) struct Played {
+pub(crate) struct ScriptOutcome {
     /// The results as text.
-    pub(crate) told: String,
+    pub(crate) transcript: String,
     /// The outcome of each entry.
     pub(crate) outcomes: Vec<Result<Reply, Reject>>,
     /// Every event that reached an inbox, by kind.
@@ -32,8 +32,8 @@ pub(crate) struct Played {
     pub(crate) hub: Hub,
 }
 
-pub(crate) fn play(script: &str) -> Played {
-    let mut stage = Stage::new();
+pub(crate) fn play(script: &str) -> ScriptOutcome {
+    let mut stage = ScriptRun::new();
     for line in script
         .lines()
         .map(str::trim)
@@ -41,38 +41,38 @@ pub(crate) fn play(script: &str) -> Played {
     {
         stage.line(line);
     }
-    Played {
-        told: stage.told,
+    ScriptOutcome {
+        transcript: stage.transcript,
         outcomes: stage.outcomes,
         kinds: stage.kinds,
         hub: stage.hub,
     }
 }
 
-struct Stage {
+struct ScriptRun {
     hub: Hub,
     at: Time,
-    cast: BTreeMap<String, UserId>,
+    users: BTreeMap<String, UserId>,
     /// The last place of each inbox that was recorded.
     shown: BTreeMap<UserId, Seq>,
     deadline: Option<Time>,
     /// Whether a `resume` lowered limits, so that collections may exceed them for a while.
     lowered: bool,
-    told: String,
+    transcript: String,
     outcomes: Vec<Result<Reply, Reject>>,
     kinds: Vec<&'static str>,
 }
 
-impl Stage {
+impl ScriptRun {
     fn new() -> Self {
         Self {
             hub: Hub::new(Config::default(), 42),
             at: Time(0),
-            cast: BTreeMap::new(),
+            users: BTreeMap::new(),
             shown: BTreeMap::new(),
             deadline: None,
             lowered: false,
-            told: String::new(),
+            transcript: String::new(),
             outcomes: Vec::new(),
             kinds: Vec::new(),
         }
@@ -80,7 +80,7 @@ impl Stage {
 
     fn line(&mut self, line: &str) {
         if line.starts_with('#') {
-            let _ = writeln!(self.told, "{line}");
+            let _ = writeln!(self.transcript, "{line}");
             return;
         }
         let mut words = Words::of(line);
@@ -99,8 +99,8 @@ impl Stage {
             words.next();
             self.at = Time(0) + span;
         }
-        let _ = write!(self.told, "{} ⇒ ", render::plain(line));
-        let lookup = |name: &str| self.cast.get(name).copied();
+        let _ = write!(self.transcript, "{} ⇒ ", render::plain(line));
+        let lookup = |name: &str| self.users.get(name).copied();
         match script::line(&mut words, self.hub.config(), &lookup) {
             Line::Entry(entry) => self.handle(&entry),
             Line::Read(user, read) => self.read(user, &read),
@@ -134,13 +134,13 @@ impl Stage {
                 Effect::Forgotten(user) => {
                     grew.remove(&user);
                     // A participant whose registration ended registers again at its next login.
-                    self.cast.retain(|_, known| *known != user);
+                    self.users.retain(|_, known| *known != user);
                     lines.push(format!("{user} is forgotten"));
                 }
             }
         }
         lines.extend(self.new_events(&grew));
-        let _ = writeln!(self.told, "{}", lines.join("\n    "));
+        let _ = writeln!(self.transcript, "{}", lines.join("\n    "));
         self.outcomes.push(outcome);
     }
 
@@ -175,7 +175,12 @@ impl Stage {
         // If the registration ends before the call, the participant is not seen, and the twin
         // refuses as well.
         let _ = before.handle(self.at, &envelope);
-        assert_eq!(before.digest(), self.hub.digest(), "after\n{}", self.told);
+        assert_eq!(
+            before.digest(),
+            self.hub.digest(),
+            "after\n{}",
+            self.transcript
+        );
     }
 
     /// Learns the id of a participant that has just registered.
@@ -184,16 +189,16 @@ impl Stage {
             return;
         };
         let handle = handle_of(caller);
-        let line = self.told.lines().last().unwrap_or_default();
+        let line = self.transcript.lines().last().unwrap_or_default();
         let actor = line.split(' ').find(|word| script::handle(word) == *handle);
         if let (Some(actor), Some(user)) = (actor, self.hub.user_by_handle(handle)) {
-            self.cast.insert(actor.to_owned(), user);
+            self.users.insert(actor.to_owned(), user);
         }
     }
 
     /// The events since the last line: each one once, with all its receivers.
     fn new_events(&mut self, grew: &BTreeMap<UserId, u64>) -> Vec<String> {
-        let mut told: BTreeMap<(Time, chat_core::RoomId, RoomSeq), (String, Vec<String>)> =
+        let mut transcript: BTreeMap<(Time, chat_core::RoomId, RoomSeq), (String, Vec<String>)> =
             BTreeMap::new();
         let mut gaps = Vec::new();
         for (user, count) in grew {
@@ -213,7 +218,7 @@ impl Stage {
                 );
                 for (seq, event) in &page.events {
                     let key = (event.at, event.room, event.room_seq);
-                    let (_, whom) = told
+                    let (_, whom) = transcript
                         .entry(key)
                         .or_insert_with(|| (render::event(event), Vec::new()));
                     whom.push(format!("{name}#{seq}"));
@@ -222,7 +227,7 @@ impl Stage {
                 *shown = page.cursor;
             }
         }
-        let events = told
+        let events = transcript
             .into_values()
             .map(|(event, whom)| format!("{event} → {}", whom.join(" ")));
         events.chain(gaps).collect()
@@ -264,7 +269,7 @@ impl Stage {
             }
         };
         assert_eq!(self.hub.digest(), before, "a read moves nothing");
-        let _ = writeln!(self.told, "{text}");
+        let _ = writeln!(self.transcript, "{text}");
     }
 
     fn notices(&self, user: UserId) -> String {
@@ -282,7 +287,7 @@ impl Stage {
             .reports()
             .map(|report| format!("{} of {}: {:?}", report.by, report.about, report.reason))
             .collect();
-        let _ = writeln!(self.told, "{}", reports.join(", "));
+        let _ = writeln!(self.transcript, "{}", reports.join(", "));
     }
 
     /// Records the mutes and bans.
@@ -298,7 +303,7 @@ impl Stage {
             };
             let _ = write!(text, ", {what} {:?}: {:?}", ban.measure, ban.reason);
         }
-        let _ = writeln!(self.told, "{text}");
+        let _ = writeln!(self.transcript, "{text}");
     }
 
     /// Checks the contract after every line: the invariants, the next deadline later than now, and
@@ -306,7 +311,7 @@ impl Stage {
     fn keep_the_contract(&mut self) {
         self.hub
             .validate()
-            .unwrap_or_else(|why| panic!("{why}, after\n{}", self.told));
+            .unwrap_or_else(|why| panic!("{why}, after\n{}", self.transcript));
         if !self.lowered {
             self.hub.check_limits().expect("no limit was lowered");
         }
@@ -318,7 +323,7 @@ impl Stage {
         let mut restored = Hub::restore(&self.hub.snapshot()).expect("its own snapshot");
         assert_eq!(restored.digest(), self.hub.digest());
         assert_eq!(restored.poll_timeout(), self.hub.poll_timeout());
-        if mix(self.told.len() as u64, now.0).is_multiple_of(3) {
+        if mix(self.transcript.len() as u64, now.0).is_multiple_of(3) {
             self.hub = restored;
         }
     }

@@ -427,7 +427,7 @@ fn the_sender_is_not_told_its_own_words() {
 }
 
 #[test]
-fn an_answer_holds_texts_of_so_many_bytes_and_one_of_any_length() {
+fn an_answer_is_limited_in_bytes_but_holds_one_text_of_any_length() {
     assert_snapshot!(check("
         config stick=optional max_answer_bytes=6
         0s ann login

@@ -1,5 +1,5 @@
 //! Limits on counts: nothing is refused or lost up to the limit, and beyond it something is, with
-//! its own code. (Limits on the length of one call: `drafts.rs`, `named.rs`, `inbox.rs`.)
+//! its own code. (Limits on the length of one call: `drafts.rs`, `named_rooms.rs`, `inbox.rs`.)
 
 use chat_core::{Config, Reject};
 
@@ -191,7 +191,7 @@ fn up_to_its_limit_nothing_is_refused_and_beyond_it_all_is() {
 #[test]
 fn limits_that_do_not_refuse_tell() {
     for (limit, shown, script) in TELLING {
-        let at = |n: u32| play(&format!("config {limit}={n} \n 0s tick \n {script}")).told;
+        let at = |n: u32| play(&format!("config {limit}={n} \n 0s tick \n {script}")).transcript;
         assert!(at(2).contains(shown), "{limit}:\n{}", at(2));
         let more = at(3);
         assert!(!more.contains(shown), "{limit}:\n{more}");
@@ -215,6 +215,6 @@ fn no_limit_was_left_out() {
 #[test]
 fn what_was_there_before_a_limit_was_lowered_is_told_by_its_name() {
     let hub = play("0s ann login \n ben login \n cat login \n 1s resume max_participants=2").hub;
-    let told = hub.check_limits();
-    assert_eq!(told, Err("participants: 3, the limit is 2".into()));
+    let transcript = hub.check_limits();
+    assert_eq!(transcript, Err("participants: 3, the limit is 2".into()));
 }

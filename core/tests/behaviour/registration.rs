@@ -115,7 +115,7 @@ fn a_name_is_borne_by_one_at_a_time_in_any_case_or_look_alike() {
 }
 
 #[test]
-fn nobody_passes_for_the_server() {
+fn reserved_names_are_refused() {
     assert_snapshot!(check("
         0s ann login as=Server
            ann login as=\u{455}\u{443}stem

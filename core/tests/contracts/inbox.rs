@@ -22,7 +22,7 @@ struct Step {
 
 #[derive(Default)]
 struct Model {
-    told: Vec<Arc<Event>>,
+    events: Vec<Arc<Event>>,
     /// The places with events.
     kept: Vec<usize>,
     /// The dropped events that were not acknowledged, each with its place, in the order of
@@ -34,12 +34,12 @@ struct Model {
 impl Model {
     /// The event at a place.
     fn at(&self, place: usize) -> &Arc<Event> {
-        &self.told[place - 1]
+        &self.events[place - 1]
     }
 
     fn push(&mut self, event: Arc<Event>, limit: usize) {
-        self.told.push(event);
-        self.kept.push(self.told.len());
+        self.events.push(event);
+        self.kept.push(self.events.len());
         while self.kept.len() > limit {
             let out = self.next_to_go();
             self.kept.retain(|place| *place != out);
@@ -64,7 +64,7 @@ impl Model {
     }
 
     fn read(&mut self, acknowledged: Seq, delivered: Seq) {
-        let mark = |seq: Seq| usize::try_from(seq.0).map_or(0, |seq| seq.min(self.told.len()));
+        let mark = |seq: Seq| usize::try_from(seq.0).map_or(0, |seq| seq.min(self.events.len()));
         let (acknowledged, delivered) = (mark(acknowledged), mark(delivered));
         self.kept.retain(|place| *place > acknowledged);
         let open: Vec<RoomId> = self
@@ -86,7 +86,7 @@ impl Model {
         }
         let mut next = after + 1;
         let items = ends.into_iter().map(|end| {
-            let behind = end.unwrap_or(self.told.len() + 1);
+            let behind = end.unwrap_or(self.events.len() + 1);
             let gap = (next < behind).then_some((next, behind - 1));
             next = behind + 1;
             Step { gap, event: end }
@@ -97,9 +97,9 @@ impl Model {
     /// Checks that the Hub's inbox reads like this model from every cursor.
     fn agrees(&self, hub: &Hub, user: UserId, max: usize) -> Result<(), TestCaseError> {
         let (end, delivered) = hub.inbox_cursors(user).expect("registered");
-        prop_assert_eq!(end, Seq(self.told.len() as u64));
+        prop_assert_eq!(end, Seq(self.events.len() as u64));
         prop_assert_eq!(delivered, Seq(self.delivered as u64));
-        for after in 0..=self.told.len() {
+        for after in 0..=self.events.len() {
             let page = hub
                 .read_inbox(user, Seq(after as u64), max)
                 .expect("a cursor");
@@ -124,9 +124,9 @@ impl Model {
             }
             prop_assert_eq!(items.next(), None);
             prop_assert_eq!(page.cursor, Seq(cursor as u64));
-            prop_assert_eq!(page.unread, (self.told.len() - cursor) as u64);
+            prop_assert_eq!(page.unread, (self.events.len() - cursor) as u64);
         }
-        let beyond = hub.read_inbox(user, Seq(self.told.len() as u64 + 1), max);
+        let beyond = hub.read_inbox(user, Seq(self.events.len() as u64 + 1), max);
         prop_assert_eq!(
             beyond.map_err(|why| why.code()).err(),
             Some("invalid_cursor")
@@ -267,7 +267,7 @@ proptest! {
             for effect in effects {
                 let Effect::InboxGrew(user) = effect else { continue };
                 let model = &mut models[user.0 as usize - 1];
-                let next = Seq(model.told.len() as u64);
+                let next = Seq(model.events.len() as u64);
                 if let Ok(page) = twin.read_inbox(user, next, 1) {
                     model.push(page.events[0].1.clone(), limit);
                 }

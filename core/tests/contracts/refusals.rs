@@ -21,8 +21,8 @@ proptest! {
                 continue;
             }
             let envelope = envelope(&twin, entry);
-            let told = step(&mut twin, *at, &envelope).effects;
-            prop_assert_eq!(&outcome.effects, &told);
+            let expected = step(&mut twin, *at, &envelope).effects;
+            prop_assert_eq!(&outcome.effects, &expected);
             let mut refused = hub.clone();
             if let Entry::Call { caller, key: Some(_), .. } = entry {
                 for number in 0..journal.config.remembered_keys {

@@ -18,12 +18,12 @@ proptest! {
         for ((at, entry), part) in journal.entries.iter().zip(parts) {
             let between = last.0 + at.0.saturating_sub(last.0) * part / 10;
             ticked.handle_timeout(Time(between));
-            let mut told: Vec<_> = std::iter::from_fn(|| ticked.poll_effect()).collect();
+            let mut effects: Vec<_> = std::iter::from_fn(|| ticked.poll_effect()).collect();
             let outcome = step(&mut plain, *at, entry);
             let same = step(&mut ticked, *at, entry);
-            told.extend(same.effects);
+            effects.extend(same.effects);
             prop_assert_eq!(outcome.reply, same.reply);
-            prop_assert_eq!(outcome.effects, told);
+            prop_assert_eq!(outcome.effects, effects);
             prop_assert_eq!(plain.digest(), ticked.digest());
             last = last.max(*at);
         }

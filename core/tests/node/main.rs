@@ -1,8 +1,8 @@
 //! The Node behind a journal that the test simulates: what leaves, and when.
 
+mod admission;
 mod checks;
-mod door;
-mod held;
+mod delayed_replies;
 mod journal;
 mod retries;
 mod shell;

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_span_says_what_one_is() {
+    fn errors_of_malformed_spans_show_the_form() {
         for text in [
             "",
             "5",

@@ -127,7 +127,7 @@ impl Follower {
         Ok(records > 0 || trimmed)
     }
 
-    /// Opens the files, and finds the state at the place of the tables.
+    /// Opens the files, and finds the state at the position of the tables.
     fn begin(&self) -> Result<Following, FollowError> {
         let journal = JournalReader::open(&self.folder)?;
         let mut tables = Tables::open(&super::path_in(&self.folder), self.origin.realm)?;

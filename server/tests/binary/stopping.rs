@@ -38,7 +38,7 @@ fn talk(mut connection: Connection, handle: &str, accepted: &AtomicUsize) -> BTr
     ids
 }
 
-/// So many messages that the stop arrives between two of them.
+/// Enough messages for the stop to arrive between two of them.
 const ENOUGH: usize = 2_000;
 
 /// The number of participants whose `check_event` waits.

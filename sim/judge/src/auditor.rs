@@ -5,15 +5,15 @@
 //! which they leave. So the auditor needs no guesses. It stops at the first difference, so that
 //! consequences of one bug are not reported as violations of other rules.
 
+mod acknowledgements;
 mod admission;
 mod answers;
-mod border;
-mod by_number;
+mod dense_map;
+mod in_flight;
 mod lateness;
 mod long_polls;
 mod pages;
 mod pipeline;
-mod reads;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,31 +21,31 @@ use std::sync::Arc;
 use chat_types::{Config, Time};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Outcome, Refusal, User};
-use sim_model::server::{Ask, Batched, Decided, Entry, ServerRecord, Ticket};
+use sim_model::server::{BatchEntry, Decided, Entry, ServerCall, ServerRecord, Ticket};
 
-use crate::compared::{Compared, Tally};
-use crate::difference::{Decision, Difference, Turn};
+use crate::comparison::{Comparison, ComparisonCounts};
+use crate::difference::{BatchItem, Decision, Difference};
 use crate::findings::{Finding, Findings};
 use crate::model::{Deadline, Model};
 use crate::properties;
 
 use self::admission::Admission;
-use self::border::{Border, Call, Stage};
-use self::by_number::ByNumber;
-use self::long_polls::{LongPolls, Ripe};
+use self::dense_map::DenseMap;
+use self::in_flight::{Call, InFlight, Stage};
+use self::long_polls::{LongPolls, WaitEvent};
 use self::pipeline::Pipeline;
 
 /// Audits the records of one server.
 #[derive(Clone, Debug)]
 pub(crate) struct Auditor {
     model: Model,
-    border: Border,
+    in_flight: InFlight,
     long_polls: LongPolls,
     pipeline: Pipeline,
     admission: Admission,
-    tally: Tally,
+    tally: ComparisonCounts,
     /// The `room_seq` up to which each room's order was shown to any of its members.
-    shown: ByNumber<u64>,
+    shown: DenseMap<u64>,
     /// The highest limit of each collection so far.
     limits: BTreeMap<&'static str, u64>,
     /// The position of the last entry.
@@ -65,12 +65,12 @@ impl Auditor {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
             model: Model::new(&plan.server),
-            border: Border::default(),
+            in_flight: InFlight::default(),
             long_polls: LongPolls::default(),
             pipeline: Pipeline::new(&plan.server),
             admission: Admission::new(&plan.server),
-            tally: Tally::default(),
-            shown: ByNumber::default(),
+            tally: ComparisonCounts::default(),
+            shown: DenseMap::default(),
             limits: BTreeMap::new(),
             position: 0,
             looked_at: Time(0),
@@ -96,8 +96,8 @@ impl Auditor {
 
     /// Compares the size of a collection with its limit.
     pub(crate) fn size(&mut self, at: Time, what: &'static str, size: u64, limit: u64) {
-        self.tally.add(Compared::Size);
-        // A restart with a lower limit removes nobody.
+        self.tally.add(Comparison::Size);
+        // A restart with a lower limit removes no entries.
         let highest = self.limits.entry(what).or_default();
         *highest = limit.max(*highest);
         if size > *highest {
@@ -156,7 +156,7 @@ impl Auditor {
                 at,
                 ticket,
                 writable,
-            } => self.border.writable(at, ticket, writable),
+            } => self.in_flight.writable(at, ticket, writable),
             ServerRecord::StreamEnded { at, ticket } => self.stream_ended(at, ticket),
             ServerRecord::Gone { at, ticket } => self.gone(at, ticket),
             ServerRecord::Appending { at, batch } => self.appending(at, batch),
@@ -165,10 +165,10 @@ impl Auditor {
             ServerRecord::Woken { at } => self.woken(at),
             ServerRecord::ClockJumped { at, .. } => self.jumped_at = at,
             ServerRecord::Crashed { at } => {
-                if let Some(due) = self.border.unfinished() {
+                if let Some(due) = self.in_flight.unfinished() {
                     self.differ(at, Difference::Late { due, since: at });
                 }
-                self.border = Border::default();
+                self.in_flight = InFlight::default();
                 self.long_polls = LongPolls::default();
                 self.pipeline.crashed();
             }
@@ -214,10 +214,10 @@ impl Auditor {
         );
     }
 
-    /// A damaged journal gives the state of the whole one, or is refused. Of the last entries it may
-    /// have lost those to which no answer has left.
+    /// A damaged journal gives the state of the whole one, or is refused. Of the last entries it
+    /// may have lost those to which no answer has left.
     fn recovered_damaged(&mut self, at: Time, damage: &str, owed: [u64; 2], state: Option<u64>) {
-        self.tally.add(Compared::Damaged);
+        self.tally.add(Comparison::Damaged);
         if let Some(seen) = state
             && !owed.contains(&seen)
         {
@@ -228,11 +228,11 @@ impl Auditor {
 
     /// The server looked at its timers.
     fn woken(&mut self, at: Time) {
-        self.border.release(at);
+        self.in_flight.release(at);
         while let Some(ripe) = self.long_polls.pop(self.model.config(), at) {
             match ripe {
-                Ripe::Over(ticket) => self.border.end_wait(at, ticket),
-                Ripe::Beat(user, waiting) => self.pipeline.beat(at, user, waiting),
+                WaitEvent::Over(ticket) => self.in_flight.end_wait(at, ticket),
+                WaitEvent::Beat(user, waiting) => self.pipeline.beat(at, user, waiting),
             }
         }
     }
@@ -240,17 +240,17 @@ impl Auditor {
     /// The server stops: waiting answers leave now, and streams end.
     fn finished(&mut self, at: Time) {
         if let Some(owed) = self.pipeline.unfinished() {
-            let owed = Some(self.turn(&owed));
+            let owed = Some(self.batch_item(&owed));
             self.differ(at, Difference::Batch { owed, seen: None });
         }
         for check in self.long_polls.end_all() {
-            self.border.end_wait(at, check);
+            self.in_flight.end_wait(at, check);
         }
-        self.border.finish(at);
+        self.in_flight.finish(at);
     }
 
     /// A batch was formed: it holds all waiting entries in their order, up to the limit.
-    fn appending(&mut self, at: Time, batch: &[Batched]) {
+    fn appending(&mut self, at: Time, batch: &[BatchEntry]) {
         let max_batch = self.model.config().max_batch as usize;
         let first = self.pipeline.form(at, max_batch);
         for (place, seen) in (first..).zip(batch) {
@@ -259,29 +259,29 @@ impl Auditor {
                 continue;
             }
             // A tick may occur at any time.
-            if *seen == Batched::Own(Entry::Tick) {
+            if *seen == BatchEntry::Own(Entry::Tick) {
                 self.pipeline.tick(place);
                 continue;
             }
             let difference = self.taken(seen).unwrap_or_else(|| Difference::Batch {
-                owed: owed.map(|owed| self.turn(owed)),
-                seen: Some(self.turn(seen)),
+                owed: owed.map(|owed| self.batch_item(owed)),
+                seen: Some(self.batch_item(seen)),
             });
             self.differ(at, difference);
             return;
         }
         if let Some(left_out) = self.pipeline.in_flight(first + batch.len()) {
-            let owed = Some(self.turn(left_out));
+            let owed = Some(self.batch_item(left_out));
             self.differ(at, Difference::Batch { owed, seen: None });
         }
     }
 
     /// The difference if the batch holds a call that should have been refused.
-    fn taken(&self, seen: &Batched) -> Option<Difference> {
-        let Batched::Call(ticket) = seen else {
+    fn taken(&self, seen: &BatchEntry) -> Option<Difference> {
+        let BatchEntry::Call(ticket) = seen else {
             return None;
         };
-        let call = self.border.call(*ticket)?;
+        let call = self.in_flight.call(*ticket)?;
         let Stage::Owed(Err(owed), _) = &call.stage else {
             return None;
         };
@@ -290,10 +290,10 @@ impl Auditor {
     }
 
     /// An entry of a batch, for differences.
-    fn turn(&self, batched: &Batched) -> Turn {
+    fn batch_item(&self, batched: &BatchEntry) -> BatchItem {
         match batched {
-            Batched::Call(ticket) => Turn::Call(self.border.call(*ticket).map(Call::asked)),
-            Batched::Own(entry) => Turn::Own(entry.clone()),
+            BatchEntry::Call(id) => BatchItem::Call(self.in_flight.call(*id).map(Call::asked)),
+            BatchEntry::Own(entry) => BatchItem::Own(entry.clone()),
         }
     }
 
@@ -336,27 +336,27 @@ impl Auditor {
         }
         if let (Entry::OpenStream { .. }, Some(ticket), Some(user)) = (entry, ticket, owed.caller) {
             let end = self.model.inbox_end(user);
-            self.border.begins_behind(ticket, end);
+            self.in_flight.begins_behind(ticket, end);
         }
         if let Some(ticket) = ticket
             && let Some(user) =
-                self.border
+                self.in_flight
                     .decided(ticket, owed.caller, owed.outcome, (at, owed.answer_at))
         {
             self.pipeline.imply(at, Entry::CloseStream { user });
         }
         for user in self.model.take_forgotten() {
-            self.border.forgotten(at, user, &Err(unknown_handle()));
+            self.in_flight.forgotten(at, user, &Err(unknown_handle()));
             self.long_polls.end(user);
-            self.pipeline.reads.forget(user);
+            self.pipeline.acknowledgements.forget(user);
             self.admission.forget(user);
         }
         let grown = self.model.take_grown();
         for &user in &grown {
             if let Some(check) = self.long_polls.end(user) {
-                self.border.end_wait(at, check);
+                self.in_flight.end_wait(at, check);
             }
-            self.border.grew(at, user);
+            self.in_flight.grew(at, user);
         }
         if self.pipeline.is_batch_whole() {
             self.notices_leave(at);
@@ -371,7 +371,7 @@ impl Auditor {
             for (member, _) in self.model.members(notice.room) {
                 let mut kept = self.model.notices(notice.room, member, at);
                 if kept.any(|kept| *kept == notice) {
-                    self.border.notice(at, member, &notice);
+                    self.in_flight.notice(at, member, &notice);
                 }
             }
         }
@@ -381,19 +381,20 @@ impl Auditor {
     fn follows_batch(&mut self, at: Time, entry: &Entry, ticket: Option<Ticket>) {
         let owed = self.pipeline.committed(at);
         let is_owed = match (&owed, ticket) {
-            (Some(Batched::Own(own)), None) => own == entry,
-            (Some(Batched::Call(owed)), Some(ticket)) => *owed == ticket,
+            (Some(BatchEntry::Own(own)), None) => own == entry,
+            (Some(BatchEntry::Call(owed)), Some(ticket)) => *owed == ticket,
             _ => false,
         };
         if !is_owed {
             let seen = match ticket {
-                Some(ticket) => Batched::Call(ticket),
-                None => Batched::Own(entry.clone()),
+                Some(ticket) => BatchEntry::Call(ticket),
+                None => BatchEntry::Own(entry.clone()),
             };
-            let (owed, seen) = (owed.map(|owed| self.turn(&owed)), Some(self.turn(&seen)));
+            let owed = owed.map(|owed| self.batch_item(&owed));
+            let seen = Some(self.batch_item(&seen));
             self.differ(at, Difference::Batch { owed, seen });
         }
-        if let Some(call) = ticket.and_then(|ticket| self.border.call(ticket))
+        if let Some(call) = ticket.and_then(|ticket| self.in_flight.call(ticket))
             && !asks_for(&call.ask, call.user, entry)
         {
             let (call, entry) = (call.asked(), entry.clone());
@@ -407,9 +408,9 @@ impl Auditor {
             && due <= at
         {
             self.tally.add(match deadline {
-                Deadline::Presence(_) => Compared::PresenceDeadline,
-                Deadline::Lease(_) => Compared::Lease,
-                Deadline::Patience(_) => Compared::Patience,
+                Deadline::Presence(_) => Comparison::PresenceDeadline,
+                Deadline::Lease(_) => Comparison::Lease,
+                Deadline::Patience(_) => Comparison::Patience,
             });
         }
     }
@@ -417,27 +418,27 @@ impl Auditor {
     fn count_decision(&mut self, entry: &Entry, owed: &Outcome, repeated: bool) {
         match entry {
             Entry::Call { op, .. } => {
-                self.tally.add(Compared::decision(op));
+                self.tally.add(Comparison::decision(op));
                 if repeated {
-                    self.tally.add(Compared::Repeat);
+                    self.tally.add(Comparison::Repeat);
                 }
                 if owed.is_err() {
-                    self.tally.add(Compared::Refusal);
+                    self.tally.add(Comparison::Refusal);
                 }
             }
-            Entry::Operate(_) => self.tally.add(Compared::Moderation),
+            Entry::Operate(_) => self.tally.add(Comparison::Moderation),
             Entry::OpenStream { .. } | Entry::CloseStream { .. } | Entry::Seen { .. } => {
-                self.tally.add(Compared::Presence);
+                self.tally.add(Comparison::Presence);
             }
             Entry::Read { .. } | Entry::Tick | Entry::Started { .. } | Entry::Resumed { .. } => {}
         }
     }
 
-    fn asked(&mut self, at: Time, ticket: Ticket, from: u64, ask: &Arc<Ask>) {
+    fn asked(&mut self, at: Time, ticket: Ticket, from: u64, ask: &Arc<ServerCall>) {
         let handle = match ask.as_ref() {
-            Ask::Call { caller, .. } => Some(caller.handle()),
-            Ask::OpenStream { handle, .. } => Some(*handle),
-            Ask::Operate(_) => None,
+            ServerCall::Call { caller, .. } => Some(caller.handle()),
+            ServerCall::OpenStream { handle, .. } => Some(*handle),
+            ServerCall::Operate(_) => None,
         };
         let user = handle.and_then(|handle| self.model.user_of(handle));
         let stage = self.admit(at, (ticket, from), ask, user);
@@ -451,13 +452,13 @@ impl Auditor {
             is_gone: false,
             end: user.map_or(0, |user| self.model.inbox_end(user)),
         };
-        self.border.ask(ticket, call);
+        self.in_flight.ask(ticket, call);
     }
 
     /// The participant reads: this implies a *seen* entry if its presence needs one.
-    fn hear(&mut self, at: Time, user: User) {
+    fn record_sign_of_life(&mut self, at: Time, user: User) {
         if self.model.wants_seen(user, at) {
-            self.pipeline.reads.hear(at, user);
+            self.pipeline.acknowledgements.record_sign_of_life(at, user);
         }
     }
 
@@ -469,18 +470,18 @@ impl Auditor {
 }
 
 /// Whether the entry matches the call.
-fn asks_for(ask: &Ask, caller: Option<User>, entry: &Entry) -> bool {
+fn asks_for(ask: &ServerCall, caller: Option<User>, entry: &Entry) -> bool {
     match (ask, entry) {
         (
-            Ask::Call { caller, key, op },
+            ServerCall::Call { caller, key, op },
             Entry::Call {
                 caller: by,
                 key: under,
                 op: what,
             },
         ) => (caller, key, op) == (by, under, what),
-        (Ask::OpenStream { .. }, Entry::OpenStream { user }) => caller == Some(*user),
-        (Ask::Operate(asked), Entry::Operate(act)) => asked == act,
+        (ServerCall::OpenStream { .. }, Entry::OpenStream { user }) => caller == Some(*user),
+        (ServerCall::Operate(asked), Entry::Operate(act)) => asked == act,
         _ => false,
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use sim_model::history::{Record, Retry, What};
+use sim_model::history::{ClientEvent, Record, Retry};
 use sim_model::outcome::Counts;
-use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Saw};
+use sim_model::protocol::{Agent, Answer, CallId, InboxEvent, Op, Outcome};
 
 /// Counts the messages of one run.
 #[derive(Clone, Debug, Default)]
@@ -17,15 +17,15 @@ pub(crate) struct Messages {
 impl Messages {
     /// Processes what a client did or observed.
     pub(crate) fn record(&mut self, record: &Record<'_>) {
-        if let What::Called { op, .. } = record.what {
+        if let ClientEvent::Called { op, .. } = record.what {
             self.counts.attempted += u64::from(speaks(op));
-        } else if let What::Retried {
+        } else if let ClientEvent::Retried {
             call,
             why: Retry::Silence | Retry::Dropped,
         } = record.what
         {
             self.retried.insert((record.agent, call));
-        } else if let What::Answered {
+        } else if let ClientEvent::Answered {
             call, op, outcome, ..
         } = record.what
         {
@@ -33,15 +33,15 @@ impl Messages {
             if speaks(op) {
                 self.answered(outcome, is_retried);
             }
-        } else if let What::Abandoned { call, .. } = record.what {
+        } else if let ClientEvent::Abandoned { call, .. } = record.what {
             self.retried.remove(&(record.agent, call));
-        } else if let What::Received {
+        } else if let ClientEvent::Received {
             saw, first: true, ..
         } = record.what
         {
-            if let Saw::Message { .. } = saw {
+            if let InboxEvent::Message { .. } = saw {
                 self.counts.delivered += 1;
-            } else if let Saw::Gap { rooms, .. } = saw {
+            } else if let InboxEvent::Gap { rooms, .. } = saw {
                 self.counts.gapped += rooms.iter().map(|range| range.messages).sum::<u64>();
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, User};
-use sim_model::server::{Ask, Entry, Gap};
+use sim_model::server::{Entry, Gap, ServerCall};
 
 use crate::fact::Fact;
 use crate::model::{Deadline, Event, Inbox};
@@ -18,18 +18,18 @@ pub enum Difference {
     Decision(Decision),
     /// The answer that left differs from the decision, or from the committed state.
     Answer {
-        call: Asked,
+        call: CallSummary,
         owed: Outcome,
         said: Outcome,
     },
     /// An answer left before an entry was committed for it.
-    Uncommitted { call: Asked, said: Outcome },
+    Uncommitted { call: CallSummary, said: Outcome },
     /// An answer left too early.
-    Early { call: Asked, said: Outcome },
+    Early { call: CallSummary, said: Outcome },
     /// An answer or an event left for a call or a stream that does not exist.
-    Unasked(Unasked),
+    Unsolicited(Unsolicited),
     /// An inbox has another event at one position.
-    Event(InboxPlace),
+    Event(InboxPosition),
     /// The first gap of a page that differs from the expected one.
     Gap {
         reader: User,
@@ -53,13 +53,13 @@ pub enum Difference {
     Late { due: Due, since: Time },
     /// A batch holds another entry than the next expected one.
     Batch {
-        owed: Option<Turn>,
-        seen: Option<Turn>,
+        owed: Option<BatchItem>,
+        seen: Option<BatchItem>,
     },
     /// A batch holds a call that should have been refused.
-    Taken { call: Asked, owed: Refusal },
+    Taken { call: CallSummary, owed: Refusal },
     /// The entry of a call does not match the call.
-    Entry { call: Asked, entry: Entry },
+    Entry { call: CallSummary, entry: Entry },
     /// A collection exceeded its limit.
     Size {
         what: &'static str,
@@ -110,7 +110,7 @@ pub struct Decision {
 
 /// A position of an inbox, with the expected and the observed event.
 #[derive(Clone, Debug)]
-pub struct InboxPlace {
+pub struct InboxPosition {
     pub reader: User,
     pub seq: u64,
     pub owed: Option<Arc<Event>>,
@@ -123,14 +123,14 @@ pub struct InboxPlace {
 
 /// A call at the server's border.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct CallSummary {
     /// The call's content.
-    pub ask: Arc<Ask>,
+    pub ask: Arc<ServerCall>,
     /// The calling participant, if it is registered.
     pub caller: Option<User>,
 }
 
-impl InboxPlace {
+impl InboxPosition {
     /// What the reader saw at the place of this inbox.
     #[must_use]
     pub fn of(inbox: &Inbox, reader: User, seq: u64, seen: Option<Event>) -> Self {
@@ -166,16 +166,20 @@ impl Difference {
             | Self::Early { call, .. }
             | Self::Taken { call, .. }
             | Self::Entry { call, .. } => call.caller.into_iter().collect(),
-            Self::Event(InboxPlace { reader, .. })
+            Self::Event(InboxPosition { reader, .. })
             | Self::Gap { reader, .. }
             | Self::Reach { reader, .. }
             | Self::Notice { reader, .. }
-            | Self::Unasked(Unasked::End(reader)) => BTreeSet::from([*reader]),
-            Self::Batch { owed, seen } => owed.iter().chain(seen).filter_map(Turn::user).collect(),
+            | Self::Unsolicited(Unsolicited::End(reader)) => BTreeSet::from([*reader]),
+            Self::Batch { owed, seen } => owed
+                .iter()
+                .chain(seen)
+                .filter_map(BatchItem::user)
+                .collect(),
             Self::Late { due, .. } => due.user().into_iter().collect(),
             Self::Unjournaled { user, .. } => BTreeSet::from([*user]),
             Self::Witnessed(facts) => facts.iter().filter_map(Fact::user).collect(),
-            Self::Unasked(_)
+            Self::Unsolicited(_)
             | Self::Size { .. }
             | Self::Kept { .. }
             | Self::Position { .. }
@@ -186,20 +190,20 @@ impl Difference {
     }
 }
 
-impl Asked {
+impl CallSummary {
     /// The tool of the call, if it is a tool's.
     #[must_use]
     pub fn op(&self) -> Option<&Op> {
         match self.ask.as_ref() {
-            Ask::Call { op, .. } => Some(op),
-            Ask::OpenStream { .. } | Ask::Operate(_) => None,
+            ServerCall::Call { op, .. } => Some(op),
+            ServerCall::OpenStream { .. } | ServerCall::Operate(_) => None,
         }
     }
 }
 
 /// What left the server for a call or a stream that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unasked {
+pub enum Unsolicited {
     /// An answer to a call that is over.
     Answer(Outcome),
     /// The opening of a stream whose call is over.
@@ -212,9 +216,9 @@ pub enum Unasked {
 
 /// An entry of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum BatchItem {
     /// The entry of this call; `None` for a call that is over.
-    Call(Option<Asked>),
+    Call(Option<CallSummary>),
     /// The server's own entry.
     Own(Entry),
 }
@@ -232,7 +236,7 @@ pub enum Channel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Due {
     /// The answer to a decided call.
-    Answer(Asked),
+    Answer(CallSummary),
     /// The answer to a `check` that reads after `after`: its inbox grew, or its wait ended.
     Check { user: User, after: u64 },
     /// Events after `after` on a writable open stream.
@@ -240,7 +244,7 @@ pub enum Due {
     /// A notice on an open stream.
     Notice(User),
     /// The commit, or the refusal, of a call.
-    Commit(Option<Asked>),
+    Commit(Option<CallSummary>),
     /// An entry that advances time past a deadline.
     Deadline(Deadline),
     /// The entry about a closed stream.
@@ -255,7 +259,7 @@ pub enum Due {
     StreamEnd(User),
 }
 
-impl Turn {
+impl BatchItem {
     fn user(&self) -> Option<User> {
         match self {
             Self::Call(call) => call.as_ref()?.caller,

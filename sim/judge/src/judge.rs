@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chat_types::Time;
-use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{Counts, PropertyResult, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Agent, User};
@@ -67,7 +67,7 @@ pub struct Judgement {
 
 impl Observer for Judge {
     fn observe(&mut self, record: &Record<'_>) {
-        if let What::Answered {
+        if let ClientEvent::Answered {
             outcome: Ok(answer),
             ..
         } = record.what
@@ -218,11 +218,11 @@ mod tests {
     use sim_model::server::{Decided, Entry};
 
     use super::*;
-    use crate::witness::tests::story::plan;
+    use crate::witness::tests::history_builder::plan;
 
     /// The model stops at the first difference, so its sizes are those of that instant.
     #[test]
-    fn sizes_are_not_judged_behind_a_difference() {
+    fn sizes_are_not_judged_after_a_difference() {
         let mut judge = Judge::new(&plan());
         let entry = Entry::Tick;
         judge.observe_server(&ServerRecord::Committed {

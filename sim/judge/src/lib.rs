@@ -7,21 +7,21 @@
 //! judges what the clients' histories prove; with the server's journal, a reconciler compares them
 //! with the reference model.
 //!
-//! The [`Jury`] combines a judge with [`Metrics`](metrics::Metrics): their results are the run's
-//! [`SeedOutcome`].
+//! The [`RunJudge`] combines a judge with [`Metrics`](metrics::Metrics): their results are the
+//! run's [`SeedOutcome`].
 
 mod auditor;
-mod compared;
+mod comparison;
 mod counts;
 mod difference;
 mod fact;
 mod findings;
 mod judge;
-mod jury;
 pub mod metrics;
 pub mod model;
 pub mod properties;
 mod reconciler;
+mod run_judge;
 mod sentence;
 mod stuck;
 mod witness;
@@ -30,5 +30,5 @@ pub use difference::Difference;
 pub use fact::Fact;
 pub use findings::{Finding, Findings, Property};
 pub use judge::{Judge, Judgement};
-pub use jury::{Jury, SeedOutcome};
+pub use run_judge::{RunJudge, SeedOutcome};
 pub use witness::Witness;

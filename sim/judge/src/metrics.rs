@@ -22,21 +22,22 @@ pub mod distribution;
 mod figures;
 mod latency;
 mod open;
-pub mod pace;
 mod shares;
+pub mod throughput;
 mod verdict;
 mod waits;
 
 use chat_types::{Span, Time};
 
 use self::distribution::Distribution;
-use self::latency::{Half, InFlight};
+use self::latency::{Half, MessagesInFlight};
 use self::shares::Shares;
 use self::waits::Waits;
-use sim_model::history::{Observer, Path, Record, What, WorldRecord};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
 use sim_model::outcome::{Seek, UserWaits, Worst};
 use sim_model::protocol::{
-    Agent, Answer, CallId, LostRange, Membership, Op, Outcome, Saw, StickChange, StickLoss, User,
+    Agent, Answer, CallId, InboxEvent, LostRange, Membership, Op, Outcome, StickChange, StickLoss,
+    User,
 };
 
 pub(crate) use self::open::OpenWait;
@@ -63,7 +64,7 @@ pub struct Metrics {
     request_latency: Distribution,
     commit_latency: Distribution,
     bytes_per_message: Distribution,
-    in_flight: InFlight,
+    in_flight: MessagesInFlight,
     users: Vec<Waits>,
     merged_users: u64,
     merged_turns: Shares,
@@ -82,7 +83,7 @@ pub struct Metrics {
 impl Observer for Metrics {
     fn observe(&mut self, record: &Record<'_>) {
         match record.what {
-            What::Received {
+            ClientEvent::Received {
                 saw,
                 path,
                 first,
@@ -91,27 +92,29 @@ impl Observer for Metrics {
             } => {
                 if first {
                     self.received(record, saw, sent_at);
-                } else if path == Path::Check {
+                } else if path == DeliveryPath::Check {
                     self.waits(record.agent).bytes += EVENT_LINE;
                 }
             }
-            What::Called { op, intended, .. } => self.called(record.agent, op, intended),
-            What::Answered {
+            ClientEvent::Called { op, intended, .. } => self.called(record.agent, op, intended),
+            ClientEvent::Answered {
                 call,
                 op,
                 intended,
                 outcome,
                 ..
             } => self.answered(record, (call, op), intended, outcome),
-            What::Retried { call, why } => self.retried(record.agent, call, why),
-            What::Abandoned { call, op } => self.abandoned(record, call, op),
-            What::Stuck { waiting_for } => self.ran_out(record.agent, record.at, waiting_for),
-            What::Forgot | What::Vanished => self.gave_up(record.agent),
-            What::AnsweredAgain { .. }
-            | What::StreamOpened
-            | What::StreamClosed
-            | What::Finished
-            | What::Drained => {}
+            ClientEvent::Retried { call, why } => self.retried(record.agent, call, why),
+            ClientEvent::Abandoned { call, op } => self.abandoned(record, call, op),
+            ClientEvent::Stuck { waiting_for } => {
+                self.ran_out(record.agent, record.at, waiting_for)
+            }
+            ClientEvent::Forgot | ClientEvent::Vanished => self.gave_up(record.agent),
+            ClientEvent::AnsweredAgain { .. }
+            | ClientEvent::StreamOpened
+            | ClientEvent::StreamClosed
+            | ClientEvent::Finished
+            | ClientEvent::Drained => {}
         }
     }
 
@@ -143,7 +146,7 @@ impl Metrics {
             request_latency: Distribution::new(),
             commit_latency: Distribution::new(),
             bytes_per_message: Distribution::new(),
-            in_flight: InFlight::new(),
+            in_flight: MessagesInFlight::new(),
             users: Vec::new(),
             merged_users: 0,
             merged_turns: Shares::default(),
@@ -349,11 +352,11 @@ impl Metrics {
         self.waits(agent).holds = matches!(stick, StickLoss::Granted(_));
     }
 
-    fn received(&mut self, record: &Record<'_>, saw: &Saw<'_>, sent_at: Time) {
+    fn received(&mut self, record: &Record<'_>, saw: &InboxEvent<'_>, sent_at: Time) {
         let (at, agent) = (record.at, record.agent);
         let waits = self.waits(agent);
         match *saw {
-            Saw::Message {
+            InboxEvent::Message {
                 room,
                 room_seq,
                 text,
@@ -366,31 +369,31 @@ impl Metrics {
                 }
                 return;
             }
-            Saw::Found { room, .. } => {
+            InboxEvent::Found { room, .. } => {
                 if let Some(since) = waits.matched(room) {
                     waits.last_in_line = Some((since, sent_at.min(at)));
                     self.waited_in_line(agent, record.user, at.since(since));
                 }
             }
-            Saw::Stick {
+            InboxEvent::Stick {
                 room, user, change, ..
             } if record.user == Some(user) => self.stick_changed(agent, at, (room, user), change),
-            Saw::Member {
+            InboxEvent::Member {
                 room, user, change, ..
             } if record.user == Some(user) => waits.came_or_went(room, change),
-            Saw::Moderation {
+            InboxEvent::Moderation {
                 room, user, act, ..
             } => waits.moderated(room, act, user.is_some() && user == record.user),
-            Saw::Gap { rooms, .. } => {
+            InboxEvent::Gap { rooms, .. } => {
                 for lost in rooms {
                     self.missed(record, lost);
                 }
             }
-            Saw::Stick { .. }
-            | Saw::Ended { .. }
-            | Saw::PartnerAway { .. }
-            | Saw::PartnerBack { .. }
-            | Saw::Member { .. } => {}
+            InboxEvent::Stick { .. }
+            | InboxEvent::Ended { .. }
+            | InboxEvent::PartnerAway { .. }
+            | InboxEvent::PartnerBack { .. }
+            | InboxEvent::Member { .. } => {}
         }
         self.waits(agent).bytes += EVENT_LINE;
     }

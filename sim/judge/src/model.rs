@@ -11,10 +11,10 @@ mod keys;
 mod line;
 mod moderation;
 mod names;
-mod person;
+mod participant;
 mod presence;
 mod reading;
-mod register;
+mod registration;
 mod room;
 mod sizes;
 mod speech;
@@ -33,16 +33,16 @@ use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, Room, User};
 use sim_model::server::{Caller, Decided, Entry, Handle};
 
 pub use deadline::Deadline;
-pub use event::{Event, What};
-pub use inbox::{Inbox, Most};
+pub use event::{Event, EventKind};
+pub use inbox::{Inbox, PageLimits};
 pub use presence::State;
 pub use room::RoomState;
 
 use deadline::Deadlines;
 use keys::Remembered;
 use line::Line;
-use moderation::{Kept, Report};
-use person::Person;
+use moderation::{Report, StoredMeasures};
+use participant::Participant;
 use table::Table;
 
 /// The whole state of the specification. // 4.2
@@ -50,7 +50,7 @@ use table::Table;
 pub struct Model {
     config: Config,
     now: Time,
-    people: Table<Person>,
+    participants: Table<Participant>,
     handles: FxHashMap<Handle, User>,
     /// The participants by the keys of their display names and chosen public ids. // 5.3, 5.4
     names: BTreeMap<String, User>,
@@ -60,7 +60,7 @@ pub struct Model {
     line: Line,
     /// The number of registered participants of each address.
     by_address: BTreeMap<u64, u32>,
-    kept: Kept,
+    measures: StoredMeasures,
     reports: VecDeque<Report>,
     deadlines: Deadlines,
     overtaken: BTreeMap<User, u64>,
@@ -100,14 +100,14 @@ impl Model {
         Self {
             config: config.clone(),
             now: Time(0),
-            people: Table::new(),
+            participants: Table::new(),
             handles: FxHashMap::default(),
             names: BTreeMap::new(),
             rooms: Table::new(),
             room_names: BTreeMap::new(),
             line: Line::default(),
             by_address: BTreeMap::new(),
-            kept: Kept::default(),
+            measures: StoredMeasures::default(),
             reports: VecDeque::new(),
             deadlines: Deadlines::default(),
             overtaken: BTreeMap::new(),
@@ -140,8 +140,8 @@ impl Model {
         let mut grown = std::mem::take(&mut self.grown);
         grown.sort_unstable();
         // Participants forgotten meanwhile have no inbox.
-        grown.retain(|user| match self.people.get_mut(user.0) {
-            Some(person) => std::mem::take(&mut person.grown),
+        grown.retain(|user| match self.participants.get_mut(user.0) {
+            Some(participant) => std::mem::take(&mut participant.grown),
             None => false,
         });
         grown
@@ -192,8 +192,8 @@ impl Model {
                 acknowledged,
                 delivered,
             } => {
-                if let Some(person) = self.people.get_mut(user.0) {
-                    person.inbox.read(*acknowledged, *delivered);
+                if let Some(participant) = self.participants.get_mut(user.0) {
+                    participant.inbox.read(*acknowledged, *delivered);
                 }
             }
             Entry::Started { config } => self.config = config.as_ref().clone(),
@@ -250,7 +250,7 @@ impl Model {
     /// The expected result of a call with a remembered key; `None` for another key. // 3
     #[must_use]
     pub fn repeat(&self, user: User, key: u128, op: &Op) -> Option<Owed> {
-        let remembered = self.people.get(user.0)?.keys.get(key)?;
+        let remembered = self.participants.get(user.0)?.keys.get(key)?;
         if remembered.asked != hash(op) {
             return Some(self.owe(Some(user), Err(refuse("request_key_reused"))));
         }
@@ -274,10 +274,10 @@ impl Model {
         };
         let held = answer_at > self.now;
         let limit = self.config.remembered_keys;
-        let person = self.person_mut(user);
-        person.keys.remember(key, remembered, limit);
+        let participant = self.participant_mut(user);
+        participant.keys.remember(key, remembered, limit);
         if held {
-            person.held.push((key, answer_at));
+            participant.held.push((key, answer_at));
         }
     }
 

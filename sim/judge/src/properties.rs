@@ -33,16 +33,16 @@ mod stream_continuity;
 use sim_model::protocol::{Answer, Op, Outcome, StickChange, User};
 use sim_model::server::Entry;
 
-use crate::compared::{Compared, Tally};
-use crate::difference::{Decision, Difference, InboxPlace, Turn, Unasked};
+use crate::comparison::{Comparison, ComparisonCounts};
+use crate::difference::{BatchItem, Decision, Difference, InboxPosition, Unsolicited};
 use crate::findings::{Findings, Property};
-use crate::model::{Event, Model, What};
+use crate::model::{Event, EventKind, Model};
 
 /// The rule of one property.
 struct Rule {
     property: Property,
     /// The comparisons that count as its checks.
-    counts: &'static [Compared],
+    counts: &'static [Comparison],
     /// Whether a difference breaks it.
     breaks: fn(&Difference, &Model) -> bool,
 }
@@ -82,15 +82,15 @@ pub(crate) fn owner(difference: &Difference, model: &Model) -> Property {
 }
 
 /// Adds the comparisons to the checks of their properties.
-pub(crate) fn count(tally: &Tally, findings: &mut Findings) {
+pub(crate) fn count(tally: &ComparisonCounts, findings: &mut Findings) {
     for rule in &RULES {
         findings.exercise(rule.property, tally.of(rule.counts));
     }
 }
 
 /// The expected and the observed event of a difference between events.
-fn events(difference: &Difference) -> (Option<&What>, Option<&What>) {
-    let Difference::Event(InboxPlace { owed, seen, .. }) = difference else {
+fn events(difference: &Difference) -> (Option<&EventKind>, Option<&EventKind>) {
+    let Difference::Event(InboxPosition { owed, seen, .. }) = difference else {
         return (None, None);
     };
     let owed = owed.as_ref().map(|event| &event.what);
@@ -98,10 +98,10 @@ fn events(difference: &Difference) -> (Option<&What>, Option<&What>) {
 }
 
 /// Whether the event grants the stick.
-const fn grants(what: Option<&What>) -> bool {
+const fn grants(what: Option<&EventKind>) -> bool {
     matches!(
         what,
-        Some(What::Stick {
+        Some(EventKind::Stick {
             change: StickChange::Granted { .. },
             ..
         })
@@ -109,11 +109,11 @@ const fn grants(what: Option<&What>) -> bool {
 }
 
 /// Whether one of the two events that differ is of such a kind.
-fn concerns(difference: &Difference, kind: Compared) -> bool {
-    let Difference::Event(InboxPlace { owed, seen, .. }) = difference else {
+fn concerns(difference: &Difference, kind: Comparison) -> bool {
+    let Difference::Event(InboxPosition { owed, seen, .. }) = difference else {
         return false;
     };
-    let is = |event: &Event| Compared::saw(&event.seen_by(User::default())) == Some(kind);
+    let is = |event: &Event| Comparison::saw(&event.seen_by(User::default())) == Some(kind);
     owed.as_ref().is_some_and(|owed| is(owed)) || seen.as_ref().is_some_and(is)
 }
 
@@ -143,8 +143,8 @@ fn decided_otherwise<T: PartialEq>(
 fn batched(difference: &Difference) -> Option<&Entry> {
     match difference {
         Difference::Batch { owed, seen } => match owed.as_ref().or(seen.as_ref()) {
-            Some(Turn::Own(entry)) => Some(entry),
-            Some(Turn::Call(_)) | None => None,
+            Some(BatchItem::Own(entry)) => Some(entry),
+            Some(BatchItem::Call(_)) | None => None,
         },
         _ => None,
     }
@@ -172,7 +172,7 @@ fn refuses(difference: &Difference, code: &str) -> bool {
         | Difference::Answer { owed, said, .. } => is(owed) || is(said),
         Difference::Uncommitted { said, .. }
         | Difference::Early { said, .. }
-        | Difference::Unasked(Unasked::Answer(said)) => is(said),
+        | Difference::Unsolicited(Unsolicited::Answer(said)) => is(said),
         Difference::Taken { owed, .. } => owed.code == code,
         _ => false,
     }

@@ -11,22 +11,22 @@
 //! - A check that found nothing more had read every event of an entry that precedes one which any
 //!   client knew before the check was sent.
 //!
-//! The instants of reads and of refusals before the journal are in no journal: these are not judged.
-//! Nor are clients whose handle came to belong to another participant, which a late attempt of a
-//! registration can cause: the client does not know which of the two it is.
+//! The instants of reads and of refusals before the journal are in no journal: these are not
+//! judged. Nor are clients whose handle came to belong to another participant, which a late attempt
+//! of a registration can cause: the client does not know which of the two it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chat_types::Time;
-use sim_model::history::{Record, What};
+use sim_model::history::{ClientEvent, Record};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Op, Outcome, Saw, User};
+use sim_model::protocol::{Answer, InboxEvent, Op, Outcome, User};
 use sim_model::server::{Entry, Gap, Handle, ServerRecord};
 
 use crate::auditor::Auditor;
-use crate::compared::{Compared, Tally};
-use crate::difference::{Decision, Difference, InboxPlace};
+use crate::comparison::{Comparison, ComparisonCounts};
+use crate::difference::{Decision, Difference, InboxPosition};
 use crate::findings::{Finding, Findings, Property};
 use crate::model::{self, Event, Model};
 use crate::properties;
@@ -43,7 +43,7 @@ pub(crate) struct Reconciler {
     /// The latest participant of each handle, and the participants of handles that had several.
     handles: BTreeMap<Handle, User>,
     ambiguous: BTreeSet<User>,
-    tally: Tally,
+    tally: ComparisonCounts,
     /// Answers whose instants are in no journal.
     unjudged: u64,
     found: Option<Box<Finding>>,
@@ -64,7 +64,7 @@ struct Client {
     /// The place up to which the model's inbox was compared.
     compared: u64,
     /// The first event behind the page of that check, and the position of its entry.
-    unread: Option<(u64, InboxPlace)>,
+    unread: Option<(u64, InboxPosition)>,
     /// The first difference.
     differs: Option<Finding>,
 }
@@ -81,7 +81,7 @@ impl Reconciler {
             known: Vec::new(),
             handles: BTreeMap::new(),
             ambiguous: BTreeSet::new(),
-            tally: Tally::default(),
+            tally: ComparisonCounts::default(),
             unjudged: 0,
             found: None,
         }
@@ -94,7 +94,7 @@ impl Reconciler {
     /// Keeps what a client received.
     pub(crate) fn observe(&mut self, record: &Record<'_>) {
         let Some(user) = record.user else { return };
-        if let What::Answered {
+        if let ClientEvent::Answered {
             op,
             called_at,
             outcome,
@@ -102,7 +102,7 @@ impl Reconciler {
         } = record.what
         {
             self.answered(record.at, user, (op, called_at), outcome);
-        } else if let What::Received { seq, saw, .. } = record.what {
+        } else if let ClientEvent::Received { seq, saw, .. } = record.what {
             match user.is_numbered() {
                 true => self.received(record.at, user, seq, saw),
                 false => self.unjudged += 1,
@@ -131,9 +131,9 @@ impl Reconciler {
         }
     }
 
-    fn received(&mut self, at: Time, user: User, seq: u64, saw: &Saw<'_>) {
+    fn received(&mut self, at: Time, user: User, seq: u64, saw: &InboxEvent<'_>) {
         let client = self.clients.entry(user).or_default();
-        if let Saw::Gap {
+        if let InboxEvent::Gap {
             from, to, rooms, ..
         } = *saw
         {
@@ -145,7 +145,7 @@ impl Reconciler {
             };
             client.gaps.push((at, gap));
         } else if let Some(mut event) = Event::of(saw, at) {
-            if let model::What::Found { pair } = &mut event.what {
+            if let model::EventKind::Found { pair } = &mut event.what {
                 pair[0] = user;
             }
             client.events.entry(seq).or_insert((at, event));
@@ -183,7 +183,7 @@ impl Reconciler {
             if let Some(index) = equal {
                 let (answered_at, ..) = client.answers.remove(index);
                 self.known.push((answered_at, position));
-                self.tally.add(Compared::Journaled);
+                self.tally.add(Comparison::Journaled);
             } else if !client.answers.is_empty() {
                 let owed = said.outcome.clone();
                 client.unanswered.push(Decision {
@@ -231,11 +231,11 @@ impl Reconciler {
         let gaps = client.gaps.len();
         client.gaps.retain(|(_, gap)| !inbox.has_gap(user, gap));
         for _ in client.gaps.len()..gaps {
-            self.tally.add(Compared::Gap);
+            self.tally.add(Comparison::Gap);
         }
         let began = self.began;
         let place = |seq, seen| {
-            let mut place = InboxPlace::of(inbox, user, seq, seen);
+            let mut place = InboxPosition::of(inbox, user, seq, seen);
             place.owed = place.owed.map(|owed| {
                 Arc::new(Event {
                     at: Time(owed.at.since(began).0),
@@ -249,8 +249,8 @@ impl Reconciler {
             if let Some((received_at, seen)) = client.events.remove(&seq) {
                 let saw = seen.seen_by(user);
                 self.known.push((received_at, position));
-                self.tally.add(Compared::Answer);
-                if let Some(kind) = Compared::saw(&saw) {
+                self.tally.add(Comparison::Answer);
+                if let Some(kind) = Comparison::saw(&saw) {
                     self.tally.add(kind);
                 }
                 if !owed.is_some_and(|owed| is_as(&owed.seen_by(user), &saw)) {
@@ -287,7 +287,7 @@ impl Reconciler {
                 )
             });
             let events = client.events.into_iter().map(|(seq, (at, seen))| {
-                let place = InboxPlace {
+                let place = InboxPosition {
                     reader,
                     seq,
                     owed: None,
@@ -403,7 +403,7 @@ fn is_equal(said: &Answer, seen: &Answer) -> bool {
                 shown: named,
             },
         ) => {
-            // A chosen id stands for a number that the client does not know.
+            // A client that sees a chosen id does not know the participant's number.
             let partners = partner == other || !other.is_numbered();
             (user, room, shown) == (to, found, named) && partners
         }
@@ -446,9 +446,9 @@ fn is_equal(said: &Answer, seen: &Answer) -> bool {
     }
 }
 
-/// Whether a client saw the owed event. A chosen id stands for a number that the client does not
-/// know.
-fn is_as(owed: &Saw<'_>, seen: &Saw<'_>) -> bool {
+/// Whether a client saw the owed event. A client that sees a chosen id does not
+/// know the participant's number.
+fn is_as(owed: &InboxEvent<'_>, seen: &InboxEvent<'_>) -> bool {
     let (about, named) = (owed.about(), seen.about());
     let is_chosen =
         named.is_some_and(|(user, shown)| !user.is_numbered() && shown.chosen_id.is_some());

@@ -32,25 +32,25 @@ enum Part {
 }
 
 /// A value that a sentence can contain.
-pub(crate) trait Tell {
+pub(crate) trait Describe {
     /// Appends it to the sentence.
-    fn tell(&self, to: &mut Sentence);
+    fn describe(&self, to: &mut Sentence);
 }
 
 /// Appends several values to a sentence.
-macro_rules! tell {
-    ($to:expr; $($part:expr),*) => {{ $($part.tell($to);)* }};
+macro_rules! describe {
+    ($to:expr; $($part:expr),*) => {{ $($part.describe($to);)* }};
 }
-use tell;
+use describe;
 
 /// The most characters of a quoted text.
 const SHOWN: usize = 40;
 
 impl Sentence {
     /// The sentence about it.
-    pub(crate) fn of(thing: &impl Tell) -> Self {
+    pub(crate) fn of(thing: &impl Describe) -> Self {
         let mut sentence = Self::default();
-        thing.tell(&mut sentence);
+        thing.describe(&mut sentence);
         sentence
     }
 
@@ -96,56 +96,56 @@ impl fmt::Display for Sentence {
     }
 }
 
-impl Tell for &'static str {
-    fn tell(&self, to: &mut Sentence) {
+impl Describe for &'static str {
+    fn describe(&self, to: &mut Sentence) {
         to.0.push(Part::Words(self));
     }
 }
 
-impl<T: Tell> Tell for &T {
-    fn tell(&self, to: &mut Sentence) {
-        (*self).tell(to);
+impl<T: Describe> Describe for &T {
+    fn describe(&self, to: &mut Sentence) {
+        (*self).describe(to);
     }
 }
 
-impl Tell for User {
-    fn tell(&self, to: &mut Sentence) {
+impl Describe for User {
+    fn describe(&self, to: &mut Sentence) {
         to.0.push(Part::User(*self));
     }
 }
 
-impl Tell for Room {
-    fn tell(&self, to: &mut Sentence) {
+impl Describe for Room {
+    fn describe(&self, to: &mut Sentence) {
         to.0.push(Part::Room(*self));
     }
 }
 
-impl Tell for (Room, u64) {
-    fn tell(&self, to: &mut Sentence) {
+impl Describe for (Room, u64) {
+    fn describe(&self, to: &mut Sentence) {
         to.0.push(Part::Place(self.0, self.1));
     }
 }
 
-impl Tell for u64 {
-    fn tell(&self, to: &mut Sentence) {
+impl Describe for u64 {
+    fn describe(&self, to: &mut Sentence) {
         to.0.push(Part::Figure(self.to_string()));
     }
 }
 
-impl Tell for u32 {
-    fn tell(&self, to: &mut Sentence) {
-        u64::from(*self).tell(to);
+impl Describe for u32 {
+    fn describe(&self, to: &mut Sentence) {
+        u64::from(*self).describe(to);
     }
 }
 
-impl Tell for u8 {
-    fn tell(&self, to: &mut Sentence) {
-        u64::from(*self).tell(to);
+impl Describe for u8 {
+    fn describe(&self, to: &mut Sentence) {
+        u64::from(*self).describe(to);
     }
 }
 
-impl Tell for Span {
-    fn tell(&self, to: &mut Sentence) {
+impl Describe for Span {
+    fn describe(&self, to: &mut Sentence) {
         to.0.push(Part::Figure(match self.0 {
             us if us % 1_000 == 0 => self.to_string(),
             us if us < 1_000_000 => format!("{}ms", us as f64 / 1e3),
@@ -155,14 +155,14 @@ impl Tell for Span {
 }
 
 /// An instant of the server's clock, which begins at 0.
-impl Tell for Time {
-    fn tell(&self, to: &mut Sentence) {
+impl Describe for Time {
+    fn describe(&self, to: &mut Sentence) {
         to.0.push(Part::Figure(format!("{}s", self.0 as f64 / 1e6)));
     }
 }
 
-impl Tell for Arc<str> {
-    fn tell(&self, to: &mut Sentence) {
+impl Describe for Arc<str> {
+    fn describe(&self, to: &mut Sentence) {
         let shown = self.chars().take(SHOWN).collect();
         to.0.push(Part::Quote(shown, self.chars().count()));
     }
@@ -171,19 +171,19 @@ impl Tell for Arc<str> {
 /// Words and the value after them; nothing if there is no value.
 struct With<T>(&'static str, Option<T>);
 
-impl<T: Tell> Tell for With<T> {
-    fn tell(&self, to: &mut Sentence) {
+impl<T: Describe> Describe for With<T> {
+    fn describe(&self, to: &mut Sentence) {
         if let Self(words, Some(thing)) = self {
-            tell!(to; *words, thing);
+            describe!(to; *words, thing);
         }
     }
 }
 
-impl<T: Tell> Tell for Option<T> {
-    fn tell(&self, to: &mut Sentence) {
+impl<T: Describe> Describe for Option<T> {
+    fn describe(&self, to: &mut Sentence) {
         match self {
-            Some(thing) => thing.tell(to),
-            None => "nothing".tell(to),
+            Some(thing) => thing.describe(to),
+            None => "nothing".describe(to),
         }
     }
 }

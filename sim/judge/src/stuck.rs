@@ -5,7 +5,7 @@
 //! which waited for a match while no other user was in the queue for as long as a match takes.
 
 use crate::metrics::{Metrics, OpenWait};
-use sim_model::outcome::{Ran, RanUser, START, Stuck, Waiting};
+use sim_model::outcome::{START, Stuck, UserOutcome, Waiting, WorldOutcome};
 use sim_model::protocol::Room;
 
 /// The event that ends a wait for a partner, and the one that ends a wait for the stick.
@@ -13,8 +13,8 @@ const FOUND: &str = "chatroom.found";
 const GRANTED: &str = "stick.granted";
 
 /// The stuck users of a finished run; its metrics must be finished too.
-pub(crate) fn stuck(ran: &Ran, metrics: &Metrics) -> Vec<Stuck> {
-    let of = |(index, user): (usize, &RanUser)| {
+pub(crate) fn stuck(ran: &WorldOutcome, metrics: &Metrics) -> Vec<Stuck> {
+    let of = |(index, user): (usize, &UserOutcome)| {
         let waiting = user.waiting.clone()?;
         if waiting.waiting_for == FOUND && metrics.is_odd_one_out(index) {
             return None;

@@ -10,11 +10,12 @@
 //! before the next, so that no call has two answers; therefore `idempotent_requests` is only judged
 //! by the positions of messages with keys.
 //!
-//! `book.rs` collects the facts. The other files hold the rules, each a function over facts.
+//! `observations.rs` collects the facts. The other files hold the rules, each a function over
+//! facts.
 
 mod arrivals;
-mod book;
 mod lost;
+mod observations;
 mod pairs;
 mod sent;
 mod stick;
@@ -24,7 +25,7 @@ pub(crate) mod tests;
 use std::collections::BTreeMap;
 
 use chat_types::Time;
-use sim_model::history::{Path, Record, What};
+use sim_model::history::{ClientEvent, DeliveryPath, Record};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Op, User};
 
@@ -35,12 +36,12 @@ use crate::model;
 use crate::fact::Fact;
 
 use arrivals::Arrival;
-use book::Book;
+use observations::Observations;
 
 /// Judges one run by what its clients did and observed.
 #[derive(Clone, Debug)]
 pub struct Witness {
-    book: Book,
+    observations: Observations,
 }
 
 impl Witness {
@@ -48,17 +49,18 @@ impl Witness {
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
         Self {
-            book: Book::new(plan),
+            observations: Observations::new(plan),
         }
     }
 
     /// Processes what a client did or observed.
     pub fn record(&mut self, record: &Record<'_>, findings: &mut Findings) {
-        if let What::Called {
+        if let ClientEvent::Called {
             call, op, keyed, ..
         } = record.what
         {
-            self.book.call((record.agent, call), record.user, op, keyed);
+            self.observations
+                .call((record.agent, call), record.user, op, keyed);
             if let Op::EnterQueue { .. } = op {
                 findings.leave_unjudged(Property::QueueProgress, 1);
             }
@@ -67,14 +69,14 @@ impl Witness {
             }
         }
         if let Some(user) = record.user {
-            self.book.people.entry(user).or_default();
+            self.observations.participants.entry(user).or_default();
             self.record_of(user, record, findings);
         }
     }
 
     fn record_of(&mut self, user: User, record: &Record<'_>, findings: &mut Findings) {
         let at = record.at;
-        if let What::Answered {
+        if let ClientEvent::Answered {
             call,
             op,
             called_at,
@@ -83,7 +85,8 @@ impl Witness {
         } = record.what
         {
             findings.leave_unjudged(Property::Outcomes, 1);
-            self.book.answer((record.agent, call), user, outcome, at);
+            self.observations
+                .answer((record.agent, call), user, outcome, at);
             let answered = Fact::Answered(user, op.verb(), outcome.clone());
             if let (
                 Op::Check {
@@ -104,10 +107,10 @@ impl Witness {
                 findings.exercise(Property::BreaksRules, 1);
                 if *stress > 100 || *boss_alert > 5 {
                     let rule = Fact::Rule("stress is at most 100, the boss's alert at most 5");
-                    blame(findings, Property::BreaksRules, at, [rule, answered]);
+                    report_contradiction(findings, Property::BreaksRules, at, [rule, answered]);
                 }
             }
-        } else if let What::Received {
+        } else if let ClientEvent::Received {
             seq,
             sent_at,
             saw,
@@ -123,10 +126,10 @@ impl Witness {
                 sent_at,
                 saw,
             };
-            if path == Path::Stream {
+            if path == DeliveryPath::Stream {
                 findings.leave_unjudged(Property::StreamContinuity, 1);
             }
-            arrival.compare(&mut self.book, findings);
+            arrival.compare(&mut self.observations, findings);
         }
     }
 
@@ -140,39 +143,39 @@ impl Witness {
         (at, answered): (Time, Fact),
         findings: &mut Findings,
     ) {
-        let Some(person) = self.book.people.get_mut(&reader) else {
+        let Some(participant) = self.observations.participants.get_mut(&reader) else {
             return;
         };
         findings.exercise(Property::NoLostMessages, 1);
-        if person.complete >= cursor {
-            person.drained = person.drained.max(left_at);
-        } else if person.complete >= after {
-            let vacant = Fact::Vacant(reader, person.complete.saturating_add(1));
-            blame(findings, Property::NoLostMessages, at, [answered, vacant]);
+        if participant.complete >= cursor {
+            participant.drained = participant.drained.max(left_at);
+        } else if participant.complete >= after {
+            let vacant = Fact::Vacant(reader, participant.complete.saturating_add(1));
+            report_contradiction(findings, Property::NoLostMessages, at, [answered, vacant]);
         }
     }
 
     /// The run is over: makes the comparisons that need the whole run.
     pub fn finish(&mut self, findings: &mut Findings) {
-        arrivals::judge(&self.book, findings);
-        sent::judge(&self.book, findings);
-        lost::judge(&self.book, findings);
-        stick::judge(&self.book, findings);
-        pairs::judge(&self.book, findings);
+        arrivals::judge(&self.observations, findings);
+        sent::judge(&self.observations, findings);
+        lost::judge(&self.observations, findings);
+        stick::judge(&self.observations, findings);
+        pairs::judge(&self.observations, findings);
         self.leave_unjudged(findings);
     }
 
     /// Counts what only the server's own records could decide.
     fn leave_unjudged(&self, findings: &mut Findings) {
-        for seen in self.book.rooms.values().flat_map(BTreeMap::values) {
+        for seen in self.observations.rooms.values().flat_map(BTreeMap::values) {
             let property = match seen.event.what {
-                model::What::Found { .. } => Property::FifoMatching,
-                model::What::Moderation { .. } => Property::Moderation,
-                model::What::PartnerAway
-                | model::What::PartnerBack
-                | model::What::Member { .. } => Property::Presence,
-                model::What::Message { .. } => Property::DeliveryProgress,
-                model::What::Ended { .. } | model::What::Stick { .. } => continue,
+                model::EventKind::Found { .. } => Property::FifoMatching,
+                model::EventKind::Moderation { .. } => Property::Moderation,
+                model::EventKind::PartnerAway
+                | model::EventKind::PartnerBack
+                | model::EventKind::Member { .. } => Property::Presence,
+                model::EventKind::Message { .. } => Property::DeliveryProgress,
+                model::EventKind::Ended { .. } | model::EventKind::Stick { .. } => continue,
             };
             findings.leave_unjudged(property, 1);
         }
@@ -180,7 +183,7 @@ impl Witness {
 }
 
 /// Records that two facts contradict each other.
-fn blame(findings: &mut Findings, property: Property, at: Time, facts: [Fact; 2]) {
+fn report_contradiction(findings: &mut Findings, property: Property, at: Time, facts: [Fact; 2]) {
     let difference = Difference::Witnessed(Box::new(facts));
     let users = difference.users();
     findings.add(Finding {

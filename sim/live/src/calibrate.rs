@@ -1,15 +1,15 @@
 //! Measures a live server: its response time without load, and its throughput under load.
 //! `calibration.rs` derives the configuration of a virtual server.
 //!
-//! A few participants make all requests, and are unregistered at the end in any case. `guests.rs`
-//! sends messages and reads one at a time, through the pool and the owner's thread of a live run.
-//! So the driver's own time is in these figures as it is in those of a run. A pause lies between
-//! two requests, because a server that was just called is awake, and one that is idle for a while
-//! is not. `throng.rs` increases the number of concurrent readers. Each is a task of its own
-//! without an owner, so that the driver costs as little as possible.
+//! A few participants make all requests, and are unregistered at the end in any case.
+//! `probe_clients.rs` sends messages and reads one at a time, through the pool and the owner's
+//! thread of a live run. So the driver's own time is in these figures as it is in those of a run. A
+//! pause lies between two requests, because a server that was just called is awake, and one that is
+//! idle for a while is not. `saturation.rs` increases the number of concurrent readers. Each is a
+//! task of its own without an owner, so that the driver costs as little as possible.
 
-mod guests;
-mod throng;
+mod probe_clients;
+mod saturation;
 
 use std::fmt;
 use std::thread;
@@ -17,12 +17,12 @@ use std::time::Duration;
 
 use super::clock::Clock;
 use super::pool::Pool;
-use super::survey::survey;
+use super::probe::probe;
 use super::{LiveError, Options, most_files, pool};
 use crate::calibration::Samples;
 use chat_types::Span;
-use guests::Guests;
-use sim_model::outcome::{Calibration, Trips};
+use probe_clients::ProbeClients;
+use sim_model::outcome::{Calibration, RoundTrips};
 
 /// The number of measured round trips of each kind, and of those before them that warm up the
 /// server.
@@ -40,7 +40,7 @@ const TELL_EVERY: u64 = 100;
 
 /// Why a server could not be measured.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum CalibrateError {
     /// It refused a call with this code.
     Refused(&'static str, &'static str),
     /// There was no answer, or no valid one.
@@ -49,7 +49,7 @@ pub(super) enum Trouble {
     Busy,
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for CalibrateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(tool, code) => write!(f, "{tool} was refused: {code}{}", hint(code)),
@@ -79,11 +79,11 @@ pub fn calibrate(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<Calibr
     most_files();
     let (mut pool, clock) = pool(options)?;
     let target = options.target.to_string();
-    let surveyed = pool.wait(survey(&pool.net));
-    let tools = surveyed.map_err(|unfit| unfit.at(target.clone()))?;
-    let mut guests = Guests::new(&mut pool, tools);
-    let measured = measure(&mut guests, clock, tell);
-    guests.leave();
+    let probed = pool.wait(probe(&pool.net));
+    let tools = probed.map_err(|unfit| unfit.at(target.clone()))?;
+    let mut clients = ProbeClients::new(&mut pool, tools);
+    let measured = measure(&mut clients, clock, tell);
+    clients.unregister();
     let (samples, notes) = measured.map_err(|trouble| LiveError::Unmeasured {
         target: target.clone(),
         why: trouble.to_string(),
@@ -93,12 +93,12 @@ pub fn calibrate(options: &Options, tell: &mut dyn FnMut(&str)) -> Result<Calibr
 
 /// Measures round trips one at a time and then under load. Returns remarks on the run.
 fn measure(
-    guests: &mut Guests<'_>,
+    clients: &mut ProbeClients<'_>,
     clock: Clock,
     tell: &mut dyn FnMut(&str),
-) -> Result<(Samples, Vec<String>), Trouble> {
+) -> Result<(Samples, Vec<String>), CalibrateError> {
     let mut samples = Samples::new();
-    guests.meet()?;
+    clients.enter_room()?;
     let mut until = clock.now() + AT_MOST;
     for round in 0..WARM_UP + ROUNDS {
         if round == WARM_UP {
@@ -108,11 +108,11 @@ fn measure(
         }
         // In turns, so that disturbances of the machine affect all kinds alike.
         thread::sleep(PAUSE);
-        samples.floor.record(guests.least()?.0);
+        samples.floor.record(clients.least()?.0);
         thread::sleep(PAUSE);
-        samples.read.record(guests.read()?.0);
+        samples.read.record(clients.read()?.0);
         thread::sleep(PAUSE);
-        samples.committed.record(guests.say()?.0);
+        samples.committed.record(clients.send()?.0);
         if round % TELL_EVERY == 0 {
             let done = round.saturating_sub(WARM_UP);
             tell(&format!("calibrate · one at a time · {done} of {ROUNDS}"));
@@ -121,7 +121,7 @@ fn measure(
             break;
         }
     }
-    let notes = throng::crowd(guests, &mut samples, tell)?;
+    let notes = saturation::saturate(clients, &mut samples, tell)?;
     Ok((samples, notes))
 }
 
@@ -129,7 +129,7 @@ fn result(pool: &Pool, options: &Options, samples: &Samples, notes: Vec<String>)
     let block = samples.infer();
     let mut remarks = samples.remarks(&block);
     remarks.extend(notes);
-    let trips = |request, took: &sim_judge::metrics::distribution::Distribution| Trips {
+    let trips = |request, took: &sim_judge::metrics::distribution::Distribution| RoundTrips {
         request,
         took: took.result(1_000.0),
     };

@@ -36,7 +36,7 @@
 
 mod fit;
 
-use sim_model::outcome::{Away, Block, Spread, Stage, Takes};
+use sim_model::outcome::{CalibrationBlock, CapacityTimes, NetworkTimes, Spread, Stage};
 
 use chat_types::Span;
 
@@ -108,16 +108,16 @@ impl Samples {
     }
 
     /// The part of a scenario that follows from the measurements.
-    pub(crate) fn infer(&self) -> Block {
+    pub(crate) fn infer(&self) -> CalibrationBlock {
         let (read, committed) = (spread_of(&self.read), spread_of(&self.committed));
         let service = self.service(read);
         let table = service.quantiles();
         let latency = fit(&[&table], 2, read);
         let away = latency.quantiles();
         let commit = fit(&[&away, &table, &away], 1, committed);
-        Block {
-            capacity: Takes { service, commit },
-            network: Away { latency },
+        CalibrationBlock {
+            capacity: CapacityTimes { service, commit },
+            network: NetworkTimes { latency },
         }
     }
 
@@ -140,7 +140,7 @@ impl Samples {
     }
 
     /// Remarks for readers of the figures.
-    pub(crate) fn remarks(&self, block: &Block) -> Vec<String> {
+    pub(crate) fn remarks(&self, block: &CalibrationBlock) -> Vec<String> {
         let mut remarks = Vec::new();
         let best = self.best();
         if let Some(stage) = best.filter(|stage| stage.driver_busy >= BUSY_DRIVER) {

@@ -16,16 +16,16 @@ use super::names::code;
 use super::reply::{Page, Reader, Reply, ReplyJson, refused};
 use super::request::{Writer, Written};
 use super::target::Protocol;
-use super::wire::{Broken, HttpAnswer, Wire};
+use super::wire::{HttpAnswer, Wire, WireError};
 use sim_model::protocol::Refusal;
 
 /// State shared by all tasks.
 #[derive(Debug)]
-pub(super) struct Net {
+pub(super) struct CallerContext {
     pub(super) writer: Writer,
     pub(super) clock: Clock,
     /// The channel to the owner of the users.
-    pub(super) told: Sender<Told>,
+    pub(super) messages: Sender<TimedMessage>,
 }
 
 /// The session of one client, in the protocol version that has sessions.
@@ -37,12 +37,12 @@ pub(super) struct Session(Mutex<Option<Arc<str>>>);
 pub(super) struct Job {
     pub(super) ticket: u64,
     pub(super) session: Arc<Session>,
-    pub(super) want: Want,
+    pub(super) want: CallerRequest,
 }
 
 /// A request.
 #[derive(Debug)]
-pub(super) enum Want {
+pub(super) enum CallerRequest {
     /// One attempt of a call.
     Call(Ask),
     /// A page of an inbox.
@@ -57,21 +57,21 @@ pub(super) enum Want {
 
 /// A message from the network.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct TimedMessage {
     /// When it was read.
     pub(super) at: Time,
-    pub(super) news: News,
+    pub(super) message: Message,
 }
 
 /// The kinds of messages.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum Message {
     /// A call was answered.
     Answered { ticket: u64, reply: Box<Reply> },
     /// A page was read.
     Read { ticket: u64, page: Option<Page> },
     /// No answer came, and none will.
-    Failed { ticket: u64, why: Broken },
+    Failed { ticket: u64, why: WireError },
     /// A stream is open.
     Opened { agent: u32, stream: u32 },
     /// A stream delivered an event.
@@ -90,11 +90,11 @@ pub(super) enum News {
     },
 }
 
-impl Net {
-    pub(super) fn tell(&self, news: News) {
+impl CallerContext {
+    pub(super) fn tell(&self, message: Message) {
         let at = self.clock.now();
         // If the receiver is gone, the run is over.
-        let _ = self.told.send(Told { at, news });
+        let _ = self.messages.send(TimedMessage { at, message });
     }
 
     pub(super) fn reader(&self) -> Reader<'_> {
@@ -106,52 +106,52 @@ impl Net {
 }
 
 /// Makes requests until the pool is gone.
-pub(super) async fn serve(net: Arc<Net>, mut jobs: UnboundedReceiver<Job>) {
+pub(super) async fn serve(net: Arc<CallerContext>, mut jobs: UnboundedReceiver<Job>) {
     let mut wire = Wire::new();
     while let Some(job) = jobs.recv().await {
         let ticket = job.ticket;
-        let news = match perform(&net, &mut wire, job).await {
-            Ok(news) => news,
-            Err(why) => News::Failed { ticket, why },
+        let message = match perform(&net, &mut wire, job).await {
+            Ok(message) => message,
+            Err(why) => Message::Failed { ticket, why },
         };
-        net.tell(news);
+        net.tell(message);
     }
 }
 
-async fn perform(net: &Net, wire: &mut Wire, job: Job) -> Result<News, Broken> {
+async fn perform(net: &CallerContext, wire: &mut Wire, job: Job) -> Result<Message, WireError> {
     let Job {
         ticket,
         session,
         want,
     } = job;
     match want {
-        Want::Call(ask) => {
+        CallerRequest::Call(ask) => {
             let write = |session: Option<&str>| net.writer.call(ticket, &ask, session);
             let answer = in_session(net, wire, &session, write).await?;
             let reply = Box::new(read(net, &ask, &answer)?);
-            Ok(News::Answered { ticket, reply })
+            Ok(Message::Answered { ticket, reply })
         }
-        Want::Inbox { inbox, after } => {
+        CallerRequest::Inbox { inbox, after } => {
             let place = (&*inbox, after);
             let write = |session: Option<&str>| net.writer.read_inbox(ticket, place, session);
             let answer = in_session(net, wire, &session, write).await?;
             let page = page(net, &answer);
-            Ok(News::Read { ticket, page })
+            Ok(Message::Read { ticket, page })
         }
-        Want::Least => {
+        CallerRequest::Least => {
             let write = |session: Option<&str>| net.writer.least(ticket, session);
             in_session(net, wire, &session, write).await?;
-            Ok(News::Read { ticket, page: None })
+            Ok(Message::Read { ticket, page: None })
         }
-        Want::Unregister { handle } => {
+        CallerRequest::Unregister { handle } => {
             let request = net.writer.unregister(&handle);
             wire.exchange(&net.writer.target, request).await?;
-            Ok(News::Read { ticket, page: None })
+            Ok(Message::Read { ticket, page: None })
         }
-        Want::EndSession { id } => {
+        CallerRequest::EndSession { id } => {
             let request = net.writer.end_session(&id);
             wire.exchange(&net.writer.target, request).await?;
-            Ok(News::Read { ticket, page: None })
+            Ok(Message::Read { ticket, page: None })
         }
     }
 }
@@ -168,10 +168,10 @@ pub(super) struct Repeated {
     pub(super) ended: Option<String>,
 }
 
-/// Repeats one call on a connection of its own for this long, starting when all callers at the gate
-/// have had one answer.
+/// Repeats one call on its own connection for `length`. Starts once each caller at the gate has
+/// received an answer.
 pub(super) async fn repeat(
-    net: Arc<Net>,
+    net: Arc<CallerContext>,
     (session, ask): (Arc<Session>, Ask),
     gate: Arc<Barrier>,
     length: Span,
@@ -196,7 +196,12 @@ pub(super) async fn repeat(
     }
 }
 
-async fn again(net: &Net, wire: &mut Wire, session: &Session, ask: &Ask) -> Result<(), String> {
+async fn again(
+    net: &CallerContext,
+    wire: &mut Wire,
+    session: &Session,
+    ask: &Ask,
+) -> Result<(), String> {
     let write = |session: Option<&str>| net.writer.call(0, ask, session);
     let answer = in_session(net, wire, session, write).await;
     let reply = answer.and_then(|answer| read(net, ask, &answer));
@@ -210,11 +215,11 @@ async fn again(net: &Net, wire: &mut Wire, session: &Session, ask: &Ask) -> Resu
 /// Makes a request, in the client's session if the protocol has sessions. A session that the server
 /// has forgotten is opened again.
 async fn in_session(
-    net: &Net,
+    net: &CallerContext,
     wire: &mut Wire,
     session: &Session,
     write: impl Fn(Option<&str>) -> Written,
-) -> Result<HttpAnswer, Broken> {
+) -> Result<HttpAnswer, WireError> {
     let target = &net.writer.target;
     if net.writer.protocol != Protocol::Mcp20251125 {
         return wire.exchange(target, write(None)).await;
@@ -231,7 +236,11 @@ async fn in_session(
 
 impl Session {
     /// The session's id. Opens the session if there is none.
-    pub(super) async fn id(&self, net: &Net, wire: &mut Wire) -> Result<Arc<str>, Broken> {
+    pub(super) async fn id(
+        &self,
+        net: &CallerContext,
+        wire: &mut Wire,
+    ) -> Result<Arc<str>, WireError> {
         let mut id = self.0.lock().await;
         if let Some(id) = &*id {
             return Ok(Arc::clone(id));
@@ -241,7 +250,7 @@ impl Session {
         let given = hello.head.headers.get("mcp-session-id");
         let given = given.and_then(|given| given.to_str().ok());
         let Some(given) = given else {
-            return Err(Broken(format!(
+            return Err(WireError(format!(
                 "initialize was answered with {} and no session",
                 hello.status()
             )));
@@ -286,7 +295,7 @@ struct RpcError {}
 
 /// Parses the answer to a call. An invalid answer counts as none: the outcome of the call is
 /// unknown.
-fn read(net: &Net, ask: &Ask, answer: &HttpAnswer) -> Result<Reply, Broken> {
+fn read(net: &CallerContext, ask: &Ask, answer: &HttpAnswer) -> Result<Reply, WireError> {
     let json = answer.json().unwrap_or_default();
     let reply = if net.writer.protocol == Protocol::Http {
         net.reader().reply(&ask.op, json)
@@ -311,7 +320,7 @@ fn read(net: &Net, ask: &Ask, answer: &HttpAnswer) -> Result<Reply, Broken> {
         return Ok(refused(code(&format!("http_{}", status.as_u16())), None));
     }
     let text: String = String::from_utf8_lossy(json).chars().take(120).collect();
-    Err(Broken(format!("{tool} was answered {status}: {text}")))
+    Err(WireError(format!("{tool} was answered {status}: {text}")))
 }
 
 /// An answer to `resources/read`.
@@ -331,7 +340,7 @@ struct Content {
     text: String,
 }
 
-fn page(net: &Net, answer: &HttpAnswer) -> Option<Page> {
+fn page(net: &CallerContext, answer: &HttpAnswer) -> Option<Page> {
     let read: ReadJson = serde_json::from_slice(answer.json()?).ok()?;
     let content = read.result?.contents.into_iter().next()?;
     net.reader().page(content.text.as_bytes())

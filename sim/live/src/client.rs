@@ -17,7 +17,7 @@ pub(super) struct Client {
     /// The instant at which the user's timer is scheduled. The timer may have moved later since.
     pub(super) timer_at: Time,
     /// All identities that it has had at the server, the present one last.
-    seats: Vec<Seat>,
+    identities: Vec<Identity>,
     pub(super) in_flight: Vec<InFlight>,
     pub(super) stream: Option<Stream>,
     pub(super) done: bool,
@@ -25,7 +25,7 @@ pub(super) struct Client {
 
 /// A present or past identity of a client.
 #[derive(Debug)]
-pub(super) struct Seat {
+pub(super) struct Identity {
     /// The number that determined its handle.
     secret: u64,
     pub(super) credentials: Option<Credentials>,
@@ -69,7 +69,7 @@ impl Drop for Stream {
     }
 }
 
-impl Seat {
+impl Identity {
     /// A new identity without credentials.
     pub(super) fn new(secret: u64) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl Client {
         Self {
             user,
             timer_at: Time::MAX,
-            seats: Vec::new(),
+            identities: Vec::new(),
             in_flight: Vec::new(),
             stream: None,
             done: false,
@@ -93,18 +93,21 @@ impl Client {
     }
 
     /// The identity with this secret, created if it is new.
-    pub(super) fn seat(&mut self, secret: u64) -> &mut Seat {
-        let found = self.seats.iter().position(|seat| seat.secret == secret);
+    pub(super) fn identity(&mut self, secret: u64) -> &mut Identity {
+        let found = self
+            .identities
+            .iter()
+            .position(|identity| identity.secret == secret);
         let index = found.unwrap_or_else(|| {
-            self.seats.push(Seat::new(secret));
-            self.seats.len() - 1
+            self.identities.push(Identity::new(secret));
+            self.identities.len() - 1
         });
-        &mut self.seats[index]
+        &mut self.identities[index]
     }
 
     /// All identities that the client has had.
-    pub(super) fn seats(&self) -> &[Seat] {
-        &self.seats
+    pub(super) fn identities(&self) -> &[Identity] {
+        &self.identities
     }
 
     /// Removes an attempt that ended or was cancelled. Returns its request.

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timestamps_are_the_latest_that_they_can_mean() {
+    fn a_timestamp_is_read_as_its_latest_instant() {
         for (text, micros) in [
             ("1970-01-01T00:00:00.000Z", 999),
             ("1970-01-01T00:00:01.5Z", 1_599_999),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::clock::{Clock, timestamp};
 use super::names::{Names, WhoJson};
 use sim_model::protocol::{
-    EndReason, LostRange, Membership, Moderated, Presence, Room, Saw, Shown, StickChange,
+    EndReason, InboxEvent, LostRange, Membership, Moderated, Presence, Room, Shown, StickChange,
     StickLoss, User,
 };
 
@@ -72,7 +72,7 @@ pub(super) struct Event {
     /// The server's timestamp; none if there is none.
     pub(super) sent_at: Option<Time>,
     /// All parts without references.
-    shape: Saw<'static>,
+    shape: InboxEvent<'static>,
     text: Box<str>,
     reason: Box<str>,
     /// The named participant.
@@ -90,7 +90,7 @@ impl Event {
             seq,
             sent_at: at.map(|at| clock.of_server(at)),
             // Of an event of an unknown kind only the place is known: it counts as a gap.
-            shape: shape(json, names).unwrap_or(Saw::Gap {
+            shape: shape(json, names).unwrap_or(InboxEvent::Gap {
                 from: seq,
                 to: seq,
                 lost: 1,
@@ -104,24 +104,24 @@ impl Event {
     }
 
     /// The event as the client sees it.
-    pub(super) fn saw(&self) -> Saw<'_> {
-        let mut saw: Saw<'_> = self.shape;
+    pub(super) fn saw(&self) -> InboxEvent<'_> {
+        let mut saw: InboxEvent<'_> = self.shape;
         match &mut saw {
-            Saw::Found { shown, .. }
-            | Saw::PartnerAway { shown, .. }
-            | Saw::PartnerBack { shown, .. }
-            | Saw::Member { shown, .. }
-            | Saw::Stick { shown, .. } => *shown = self.shown.as_ref(),
-            Saw::Message { shown, text, .. } => {
+            InboxEvent::Found { shown, .. }
+            | InboxEvent::PartnerAway { shown, .. }
+            | InboxEvent::PartnerBack { shown, .. }
+            | InboxEvent::Member { shown, .. }
+            | InboxEvent::Stick { shown, .. } => *shown = self.shown.as_ref(),
+            InboxEvent::Message { shown, text, .. } => {
                 *shown = self.shown.as_ref();
                 *text = &self.text;
             }
-            Saw::Moderation { shown, reason, .. } => {
+            InboxEvent::Moderation { shown, reason, .. } => {
                 *shown = self.shown.as_ref();
                 *reason = &self.reason;
             }
-            Saw::Gap { rooms, .. } => *rooms = &self.rooms,
-            Saw::Ended { .. } => {}
+            InboxEvent::Gap { rooms, .. } => *rooms = &self.rooms,
+            InboxEvent::Ended { .. } => {}
         }
         saw
     }
@@ -159,10 +159,10 @@ pub(super) fn said(text: &str) -> String {
 }
 
 /// The event without names, texts and a gap's rooms. None if a part is missing.
-fn shape(json: &EventJson<'_>, names: &Names) -> Option<Saw<'static>> {
+fn shape(json: &EventJson<'_>, names: &Names) -> Option<InboxEvent<'static>> {
     if json.kind == "gap" {
         let (from, to) = (json.from_seq?, json.to_seq?);
-        return Some(Saw::Gap {
+        return Some(InboxEvent::Gap {
             from,
             to,
             lost: json
@@ -174,13 +174,13 @@ fn shape(json: &EventJson<'_>, names: &Names) -> Option<Saw<'static>> {
     let (room, room_seq) = (names.room(json.room_id.as_deref()?), json.room_seq?);
     let who = |who: &Option<WhoJson<'_>>| who.as_ref().map(|who| names.user(&who.user_id));
     match &*json.kind {
-        "chatroom.found" => Some(Saw::Found {
+        "chatroom.found" => Some(InboxEvent::Found {
             room,
             room_seq,
             partner: who(&json.partner)?,
             shown: Shown::NAMELESS,
         }),
-        "message.received" => Some(Saw::Message {
+        "message.received" => Some(InboxEvent::Message {
             room,
             room_seq,
             sender: who(&json.sender)?,
@@ -188,18 +188,18 @@ fn shape(json: &EventJson<'_>, names: &Names) -> Option<Saw<'static>> {
             text: "",
             epoch: json.epoch,
         }),
-        "partner.disconnected" => Some(Saw::Ended {
+        "partner.disconnected" => Some(InboxEvent::Ended {
             room,
             room_seq,
             reason: reason(json.reason.as_deref()?)?,
         }),
-        "partner.away" => Some(Saw::PartnerAway {
+        "partner.away" => Some(InboxEvent::PartnerAway {
             room,
             room_seq,
             partner: who(&json.partner)?,
             shown: Shown::NAMELESS,
         }),
-        "partner.reconnected" => Some(Saw::PartnerBack {
+        "partner.reconnected" => Some(InboxEvent::PartnerBack {
             room,
             room_seq,
             partner: who(&json.partner)?,
@@ -256,7 +256,7 @@ fn of_member(
     kind: &str,
     (room, room_seq): (Room, u64),
     user: Option<User>,
-) -> Option<Saw<'static>> {
+) -> Option<InboxEvent<'static>> {
     let change = match kind {
         "user.joined" => Presence::Joined,
         "user.left" => Presence::Left,
@@ -264,7 +264,7 @@ fn of_member(
         "user.back" => Presence::Back,
         _ => return None,
     };
-    Some(Saw::Member {
+    Some(InboxEvent::Member {
         room,
         room_seq,
         user: user?,
@@ -278,7 +278,7 @@ fn of_stick(
     (room, room_seq): (Room, u64),
     user: User,
     json: &EventJson<'_>,
-) -> Option<Saw<'static>> {
+) -> Option<InboxEvent<'static>> {
     let change = match kind {
         "stick.claimed" => StickChange::Claimed { place: json.place? },
         "stick.granted" => StickChange::Granted {
@@ -289,7 +289,7 @@ fn of_stick(
         "stick.expired" => StickChange::Expired { epoch: json.epoch? },
         _ => return None,
     };
-    Some(Saw::Stick {
+    Some(InboxEvent::Stick {
         room,
         room_seq,
         user,
@@ -302,14 +302,14 @@ fn of_moderation(
     kind: &str,
     (room, room_seq): (Room, u64),
     user: Option<User>,
-) -> Option<Saw<'static>> {
+) -> Option<InboxEvent<'static>> {
     let act = match kind {
         "moderation.muted" => Moderated::Muted,
         "moderation.kicked" => Moderated::Kicked,
         "moderation.closed" => Moderated::Closed,
         _ => return None,
     };
-    Some(Saw::Moderation {
+    Some(InboxEvent::Moderation {
         room,
         room_seq,
         user,
@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_are_read_as_what_was_said() {
+    fn escaped_text_is_unescaped() {
         assert_eq!(said("a\\u{200b}b\\u{e0041}"), "a\u{200b}b\u{e0041}");
         for plain in ["", "plain", "\\u{", "\\u{x}", "\\u{110000}", "a\\u{20"] {
             assert_eq!(said(plain), plain);
@@ -340,14 +340,14 @@ mod tests {
     }
 
     #[test]
-    fn a_message_says_who_where_and_what() {
+    fn a_message_has_its_sender_room_and_text() {
         let event = read(&json!({
             "seq": 9, "type": "message.received", "timestamp": "2026-01-01T00:00:00.000Z",
             "room_id": "room_3", "room_seq": 4, "message_id": "msg_3_4", "message": "a\nb",
             "sender": { "user_id": "user_2", "display_name": "Ben" }, "epoch": 7
         }));
         let event = event.unwrap();
-        let expected = Saw::Message {
+        let expected = InboxEvent::Message {
             room: Room(3),
             room_seq: 4,
             sender: User(2),
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_read_as_itself() {
+    fn every_kind_of_event_is_parsed() {
         let who = json!({ "user_id": "user_1" });
         for kind in sim_model::names::EVENTS {
             let event = json!({
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_says_what_each_room_lost() {
+    fn a_gap_lists_the_losses_of_each_room() {
         let gap = json!({
             "seq": 6, "type": "gap", "from_seq": 4, "to_seq": 6, "lost": 3, "rooms_omitted": false,
             "rooms": [
@@ -404,7 +404,7 @@ mod tests {
                 ..LostRange::default()
             },
         ];
-        let expected = Saw::Gap {
+        let expected = InboxEvent::Gap {
             from: 4,
             to: 6,
             lost: 3,
@@ -418,12 +418,14 @@ mod tests {
         for (from, to) in [(0, u64::MAX), (u64::MAX, 0), (1, u64::MAX)] {
             let gap = json!({ "seq": 6, "type": "gap", "from_seq": from, "to_seq": to });
             let read = read(&gap).unwrap();
-            assert!(matches!(read.saw(), Saw::Gap { from: a, to: b, .. } if (a, b) == (from, to)));
+            assert!(
+                matches!(read.saw(), InboxEvent::Gap { from: a, to: b, .. } if (a, b) == (from, to))
+            );
         }
     }
 
     #[test]
-    fn what_nobody_knows_is_a_gap_and_what_has_no_place_is_nothing() {
+    fn an_unknown_event_is_read_as_a_gap() {
         let odd = read(&json!({ "seq": 3, "type": "tea.served", "room_id": "room_1" })).unwrap();
         assert_eq!(odd.saw().kind(), "gap");
         assert_eq!(

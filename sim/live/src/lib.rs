@@ -11,12 +11,12 @@
 //!     └─────────┴───── answers, events ◄── one channel ◄──┘
 //! ```
 //!
-//! `crowd.rs`, the load runner, owns the users and is the place to start reading. `pool.rs` has the
-//! tasks, `caller.rs` makes requests, and `listening.rs` reads streams. `ask.rs`, `reply.rs` and
-//! `event.rs` translate between users' words and JSON, `request.rs` and `wire.rs` between JSON and
-//! HTTP. `survey.rs` probes the server's capabilities, `prepare.rs` adapts the scenario to them,
-//! `gauge.rs` measures the driver itself, and `leave.rs` unregisters all users. `calibrate.rs`
-//! measures the server without users.
+//! `load_runner.rs`, the load runner, owns the users and is the place to start reading. `pool.rs`
+//! has the tasks, `caller.rs` makes requests, and `listening.rs` reads streams. `ask.rs`,
+//! `reply.rs` and `event.rs` translate between users' words and JSON, `request.rs` and `wire.rs`
+//! between JSON and HTTP. `probe.rs` probes the server's capabilities, `prepare.rs` adapts the
+//! scenario to them, `driver_metrics.rs` measures the driver itself, and `unregister.rs`
+//! unregisters all users. `calibrate.rs` measures the server without users.
 
 mod ask;
 mod calibrate;
@@ -24,39 +24,39 @@ mod calibration;
 mod caller;
 mod client;
 mod clock;
-mod crowd;
+mod driver_metrics;
 mod event;
-mod gauge;
-mod leave;
 mod listening;
+mod load_runner;
 mod names;
 mod pool;
 mod prepare;
+mod probe;
 mod reply;
 mod request;
-mod survey;
 mod target;
+mod unregister;
 mod wire;
 
-use sim_model::outcome::{Ran, RanUser};
+use sim_model::outcome::{UserOutcome, WorldOutcome};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_types::{Config, Time};
 
-use sim_judge::{Jury, SeedOutcome};
+use sim_judge::{RunJudge, SeedOutcome};
 use sim_model::history::Observer;
 use sim_model::outcome::{LiveResult, Progress};
 use sim_model::plan::{Plan, Workload};
 
 use clock::Clock;
-use crowd::Crowd;
-use gauge::Gauge;
+use driver_metrics::DriverMetrics;
+use load_runner::LoadRunner;
 use names::Names;
 use pool::Pool;
 use prepare::{Prepared, prepare};
+use probe::probe;
 use request::Writer;
-use survey::survey;
 
 pub use calibrate::calibrate;
 pub use prepare::{RateScale, needed_faults};
@@ -97,9 +97,9 @@ pub enum LiveError {
         "{target} is no server to run this against: {why}\n  try another --protocol, or give the \
          path of its MCP endpoint in --target"
     )]
-    Strange { target: String, why: String },
+    ProtocolMismatch { target: String, why: String },
     #[error("{target} {why}")]
-    Locked { target: String, why: &'static str },
+    Unauthorized { target: String, why: &'static str },
     #[error("{target} cannot be measured: {why}")]
     Unmeasured { target: String, why: String },
     #[error("{target} lacks what every user of the scenario needs: {}", lacking.join(", "))]
@@ -156,8 +156,8 @@ fn pool(options: &Options) -> Result<(Pool, Clock), LiveError> {
 pub fn ready(plan: &Plan, options: &Options) -> Result<Ready, LiveError> {
     let (pool, _) = pool(options)?;
     let target = options.target.to_string();
-    let surveyed = pool.wait(survey(&pool.net));
-    let tools = surveyed.map_err(|unfit| unfit.at(target.clone()))?;
+    let probed = pool.wait(probe(&pool.net));
+    let tools = probed.map_err(|unfit| unfit.at(target.clone()))?;
     let prepared = prepare(plan, options, &tools);
     let mut lacking = prepared.lacking.clone();
     let nobody = match &prepared.plan.workload {
@@ -204,33 +204,38 @@ pub fn run(
     let files = most_files();
     let (pool, clock) = pool(&ready.options)?;
     let suffix = pool.net.writer.names.suffix().to_owned();
-    let jury = match journal {
-        Some(_) => Jury::with_journal(plan, clock.began(), also),
-        None => Jury::live(plan, also),
+    let judge = match journal {
+        Some(_) => RunJudge::with_journal(plan, clock.began(), also),
+        None => RunJudge::live(plan, also),
     };
-    let gauge = Gauge::new(jury);
-    let mut crowd = Crowd::new(plan, seed, (pool, clock), gauge, progress);
+    let metrics = DriverMetrics::new(judge);
+    let mut runner = LoadRunner::new(plan, seed, (pool, clock), metrics, progress);
     let most = files.saturating_sub(OTHER_FILES) / 2;
-    crowd.limit_clients(usize::try_from(most).unwrap_or(usize::MAX));
-    crowd.run();
+    runner.limit_clients(usize::try_from(most).unwrap_or(usize::MAX));
+    runner.run();
     let now = clock.now();
-    leave::leave(&mut crowd.pool, &mut crowd.clients);
-    let mut live = live_result(ready, &crowd, suffix, now);
+    unregister::unregister(&mut runner.pool, &mut runner.clients);
+    let mut live = live_result(ready, &runner, suffix, now);
     if let Some(journal) = journal {
-        let entries = journal(&mut crowd.gauge).map_err(LiveError::Journal)?;
+        let entries = journal(&mut runner.metrics).map_err(LiveError::Journal)?;
         live.journal_entries = Some(entries);
     }
     Ok(LiveOutcome {
-        outcome: outcome(plan, seed, crowd, now),
+        outcome: outcome(plan, seed, runner, now),
         live,
     })
 }
 
-fn live_result(ready: &Ready, crowd: &Crowd<'_, '_>, suffix: String, now: Time) -> LiveResult {
-    let (options, prepared, gauge) = (&ready.options, &ready.prepared, &crowd.gauge);
-    let (offered, achieved) = gauge.pace.each_second(now);
+fn live_result(
+    ready: &Ready,
+    runner: &LoadRunner<'_, '_>,
+    suffix: String,
+    now: Time,
+) -> LiveResult {
+    let (options, prepared, metrics) = (&ready.options, &ready.prepared, &runner.metrics);
+    let (offered, achieved) = metrics.throughput.each_second(now);
     let uncorrected: BTreeMap<_, _> = ["message_latency", "request_latency"]
-        .map(|name| (name, gauge.uncorrected(name)))
+        .map(|name| (name, metrics.uncorrected(name)))
         .into();
     let mut live = LiveResult {
         target: options.target.to_string(),
@@ -238,11 +243,11 @@ fn live_result(ready: &Ready, crowd: &Crowd<'_, '_>, suffix: String, now: Time) 
         rate_scale: options.scale.as_f64(),
         suffix,
         journal_entries: None,
-        starts: gauge.starts,
-        requests: gauge.requests,
+        starts: metrics.starts,
+        requests: metrics.requests,
         offered_per_second: offered,
         achieved_per_second: achieved,
-        scheduling_delay: gauge.delay(),
+        scheduling_delay: metrics.delay(),
         uncorrected,
         ignored: prepared.ignored.clone(),
         lacking: prepared.lacking.clone(),
@@ -250,7 +255,7 @@ fn live_result(ready: &Ready, crowd: &Crowd<'_, '_>, suffix: String, now: Time) 
         remarks: ready.remarks.clone(),
         stages: Vec::new(),
     };
-    let remarks = remarks(&live, crowd.last_failure.as_deref());
+    let remarks = remarks(&live, runner.last_failure.as_deref());
     live.remarks.extend(remarks);
     live
 }
@@ -286,23 +291,23 @@ fn remarks(live: &LiveResult, failure: Option<&str>) -> Vec<String> {
 }
 
 /// The judged results of the run.
-fn outcome(plan: &Plan, seed: u64, crowd: Crowd<'_, '_>, now: Time) -> SeedOutcome {
-    let users = crowd.clients.iter().map(|client| RanUser {
+fn outcome(plan: &Plan, seed: u64, runner: LoadRunner<'_, '_>, now: Time) -> SeedOutcome {
+    let users = runner.clients.iter().map(|client| UserOutcome {
         name: Arc::clone(client.user.given_name()),
         waiting: client.user.stuck().or_else(|| client.user.pending()),
     });
     let users = users.collect();
-    let (jury, tally) = crowd.gauge.finish();
-    let ran = Ran {
+    let (judge, tally) = runner.metrics.finish();
+    let ran = WorldOutcome {
         seed,
-        trace_hash: crowd.hash,
+        trace_hash: runner.hash,
         ended_at: now,
         users,
-        by_persona: crowd.by_persona,
+        by_persona: runner.by_persona,
         left_out: 0,
-        steps: crowd.steps,
+        steps: runner.steps,
         tally,
-        timeline: crowd.timeline,
+        timeline: runner.timeline,
     };
-    jury.finish(plan, ran)
+    judge.finish(plan, ran)
 }

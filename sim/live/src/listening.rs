@@ -12,10 +12,10 @@ use serde::Deserialize;
 use sse_stream::SseStream;
 use tokio_stream::StreamExt as _;
 
-use super::caller::{Net, News, Session};
+use super::caller::{CallerContext, Message, Session};
 use super::names::code;
 use super::target::Protocol;
-use super::wire::{Broken, Wire, is_stream, open_stream};
+use super::wire::{Wire, WireError, is_stream, open_stream};
 use sim_model::protocol::{Op, Refusal};
 
 /// One opening of a stream.
@@ -39,7 +39,7 @@ struct Notification {
 }
 
 /// Opens the stream, and forwards its messages until it ends.
-pub(super) async fn listen(net: Arc<Net>, opening: Opening) {
+pub(super) async fn listen(net: Arc<CallerContext>, opening: Opening) {
     let ended = match net.writer.protocol {
         Protocol::Http => by_http(&net, &opening).await,
         Protocol::Mcp20260728 => by_subscription(&net, &opening).await,
@@ -48,7 +48,7 @@ pub(super) async fn listen(net: Arc<Net>, opening: Opening) {
     let (agent, stream) = (opening.agent, opening.stream);
     // A broken connection gives no refusal.
     let refusal = ended.unwrap_or_default();
-    net.tell(News::Closed {
+    net.tell(Message::Closed {
         agent,
         stream,
         refusal,
@@ -56,25 +56,25 @@ pub(super) async fn listen(net: Arc<Net>, opening: Opening) {
 }
 
 /// The end of a stream, with the refusal if there was one.
-type Ended = Result<Option<Refusal>, Broken>;
+type Ended = Result<Option<Refusal>, WireError>;
 
 impl Opening {
-    fn opened(&self) -> News {
-        News::Opened {
+    fn opened(&self) -> Message {
+        Message::Opened {
             agent: self.agent,
             stream: self.stream,
         }
     }
 
-    fn grew(&self) -> News {
-        News::Grew {
+    fn grew(&self) -> Message {
+        Message::Grew {
             agent: self.agent,
             stream: self.stream,
         }
     }
 }
 
-async fn by_http(net: &Net, opening: &Opening) -> Ended {
+async fn by_http(net: &CallerContext, opening: &Opening) -> Ended {
     let request = net.writer.events(&opening.handle, opening.after);
     let response = open_stream(&net.writer.target, request).await?;
     if response.status() != StatusCode::OK {
@@ -85,7 +85,7 @@ async fn by_http(net: &Net, opening: &Opening) -> Ended {
     while let Some(Ok(event)) = events.next().await {
         let data = event.data.as_deref().unwrap_or_default();
         if let Some(event) = net.reader().event(data) {
-            net.tell(News::Pushed {
+            net.tell(Message::Pushed {
                 agent: opening.agent,
                 stream: opening.stream,
                 event,
@@ -95,7 +95,7 @@ async fn by_http(net: &Net, opening: &Opening) -> Ended {
     Ok(None)
 }
 
-async fn by_subscription(net: &Net, opening: &Opening) -> Ended {
+async fn by_subscription(net: &CallerContext, opening: &Opening) -> Ended {
     let Some(inbox) = &opening.inbox else {
         return Ok(None);
     };
@@ -115,7 +115,7 @@ async fn by_subscription(net: &Net, opening: &Opening) -> Ended {
     Ok(None)
 }
 
-async fn by_session(net: &Net, opening: &Opening) -> Ended {
+async fn by_session(net: &CallerContext, opening: &Opening) -> Ended {
     let Some(inbox) = &opening.inbox else {
         return Ok(None);
     };
@@ -144,7 +144,7 @@ fn method(data: Option<&str>) -> Option<String> {
 }
 
 /// Reads a stream's refusal.
-async fn refusal(net: &Net, response: Response<Incoming>) -> Refusal {
+async fn refusal(net: &CallerContext, response: Response<Incoming>) -> Refusal {
     let status = response.status().as_u16();
     let body = response.into_body().collect().await;
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_with_a_number_are_that_number_and_others_get_one() {
+    fn ids_with_a_number_keep_it_and_others_get_one() {
         let names = Names::new(1);
         assert_eq!(names.user("user_7"), User(7));
         assert_eq!(names.user_text(User(7)), "user_7");

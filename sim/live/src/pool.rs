@@ -10,7 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 
-use super::caller::{Job, Net, Session, Told, Want, serve};
+use super::caller::{CallerContext, CallerRequest, Job, Session, TimedMessage, serve};
 use super::clock::Clock;
 use super::listening::{Opening, listen};
 use super::request::Writer;
@@ -26,8 +26,8 @@ struct Caller {
 #[derive(Debug)]
 pub(super) struct Pool {
     runtime: Runtime,
-    pub(super) net: Arc<Net>,
-    told: Receiver<Told>,
+    pub(super) net: Arc<CallerContext>,
+    messages: Receiver<TimedMessage>,
     callers: Vec<Option<Caller>>,
     /// Idle callers, and free places.
     idle: Vec<usize>,
@@ -50,15 +50,15 @@ impl Pool {
             .thread_name("sim-net")
             .enable_all()
             .build()?;
-        let (tell, told) = channel();
+        let (tell, messages) = channel();
         Ok(Self {
             runtime,
-            net: Arc::new(Net {
+            net: Arc::new(CallerContext {
                 writer,
                 clock,
-                told: tell,
+                messages: tell,
             }),
-            told,
+            messages,
             callers: Vec::new(),
             idle: Vec::new(),
             vacant: Vec::new(),
@@ -68,15 +68,15 @@ impl Pool {
     }
 
     /// The channel of messages from the network.
-    pub(super) const fn told(&self) -> &Receiver<Told> {
-        &self.told
+    pub(super) const fn messages(&self) -> &Receiver<TimedMessage> {
+        &self.messages
     }
 
     /// Starts a request, and returns its number.
-    pub(super) fn send(&mut self, session: &Arc<Session>, want: Want) -> u64 {
+    pub(super) fn send(&mut self, session: &Arc<Session>, want: CallerRequest) -> u64 {
         self.tickets += 1;
         let ticket = self.tickets;
-        let place = self.idle.pop().unwrap_or_else(|| self.hire());
+        let place = self.idle.pop().unwrap_or_else(|| self.spawn_caller());
         self.busy.insert(ticket, place);
         if let Some(caller) = &self.callers[place] {
             let session = Arc::clone(session);
@@ -90,7 +90,7 @@ impl Pool {
         ticket
     }
 
-    fn hire(&mut self) -> usize {
+    fn spawn_caller(&mut self) -> usize {
         let (jobs, todo) = unbounded_channel();
         let task = self.runtime.spawn(serve(Arc::clone(&self.net), todo));
         let caller = Some(Caller {

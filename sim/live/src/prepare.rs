@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chat_types::{BreakKind, Config, Span};
 
 use super::Options;
-use super::survey::Tools;
+use super::probe::Capabilities;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{
     Arrivals, Fault, FaultKind, Figure, Need, Net, Outage, Persona, Phase, Plan, Schedule, Step,
@@ -120,7 +120,7 @@ fn name(fault: &Fault) -> &'static str {
 }
 
 /// Adapts a plan to a server with these tools.
-pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Tools) -> Prepared {
+pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Capabilities) -> Prepared {
     let mut plan = plan.clone();
     let ignored = ignore(&mut plan);
     plan.server = options.server.clone();
@@ -238,7 +238,7 @@ fn scale_phase(phase: &mut Phase, scale: RateScale) {
 }
 
 /// The tools that these steps use and the server lacks.
-fn lacks(steps: &[Step], tools: &Tools) -> BTreeSet<String> {
+fn lacks(steps: &[Step], tools: &Capabilities) -> BTreeSet<String> {
     let mut wanted = BTreeSet::new();
     want(steps, &mut wanted);
     let lacks = wanted.into_iter().filter(|tool| !tools.has(tool));
@@ -304,10 +304,10 @@ thresholds:
 ";
 
     #[test]
-    fn what_is_of_the_simulator_is_left_out_and_named() {
+    fn simulator_keys_are_removed_and_listed() {
         let plan = plan(TWO);
         assert_eq!(needed_faults(&plan), ["crash"]);
-        let prepared = prepare(&plan, &options("1"), &Tools::unknown());
+        let prepared = prepare(&plan, &options("1"), &Capabilities::unknown());
         let named = [
             "server",
             "network",
@@ -326,7 +326,7 @@ thresholds:
 
     #[test]
     fn arrivals_are_scaled() {
-        let prepared = prepare(&plan(TWO), &options("2.5"), &Tools::unknown());
+        let prepared = prepare(&plan(TWO), &options("2.5"), &Capabilities::unknown());
         let Workload::Phases { phases, .. } = prepared.plan.workload else {
             panic!("it has phases")
         };
@@ -346,8 +346,8 @@ thresholds:
     }
 
     #[test]
-    fn personas_that_need_what_is_not_there_do_not_come() {
-        let tools = Tools::these(["enter_queue", "send_message", "check", "login"]);
+    fn personas_that_need_a_missing_tool_are_removed() {
+        let tools = Capabilities::these(["enter_queue", "send_message", "check", "login"]);
         let prepared = prepare(&plan(TWO), &options("1"), &tools);
         assert_eq!(prepared.left_out, ["idler"]);
         assert!(prepared.lacking.contains(&"chimaek".to_owned()));

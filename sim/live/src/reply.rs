@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_read_as_what_was_asked_for() {
+    fn an_answer_is_parsed_by_its_call() {
         let waiting = json!({
             "status": "waiting", "handle": "h_1", "user_id": "user_7", "display_name": "Ann",
             "inbox_uri": "chat://inbox/r_1", "position": 2, "queue_length": 2, "unread": 0,
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_brings_its_events() {
+    fn a_check_returns_its_events() {
         let op = Op::Check {
             after: None,
             wait: Span::ZERO,
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_read_and_nonsense_is_nothing() {
+    fn a_refusal_is_parsed_and_a_malformed_answer_is_not() {
         let error = json!({ "error": {
             "code": "rate_limited", "message": "too fast", "retry_after_ms": 50,
             "earlier_attempt": "unknown"

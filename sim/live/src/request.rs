@@ -233,7 +233,7 @@ impl Writer {
     }
 
     /// A request that needs authentication and changes nothing.
-    pub(super) fn knock(&self) -> Written {
+    pub(super) fn probe_request(&self) -> Written {
         match self.protocol {
             Protocol::Http => self.get("/openapi.json"),
             Protocol::Mcp20260728 | Protocol::Mcp20251125 => self.least(0, None),

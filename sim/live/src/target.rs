@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mcp_is_at_its_usual_path_unless_told_otherwise() {
+    fn the_mcp_path_has_a_default() {
         let of = |text: &str| text.parse::<Target>().unwrap();
         assert_eq!(of("http://127.0.0.1:8894").mcp_path(), "/mcp");
         assert_eq!(of("http://127.0.0.1:8894/").mcp_path(), "/mcp");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_one_word_that_nobody_sees() {
+    fn a_token_is_one_word_and_is_never_printed() {
         let token: Token = " s3same\n".parse().unwrap();
         assert!(!format!("{token:?}").contains("s3same"));
         let target: Target = "http://h".parse().unwrap();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_target_says_why() {
+    fn an_invalid_target_is_refused_with_a_reason() {
         for (text, why) in [
             ("127.0.0.1:8894", "no URL"),
             ("https://chat.example.org", "behind its proxy"),
@@ -204,8 +204,8 @@ mod tests {
             ("http://x:port", "port"),
             ("http://x/?a=b", "query"),
         ] {
-            let told = text.parse::<Target>().unwrap_err();
-            assert!(told.contains(why), "{text}: {told}");
+            let error = text.parse::<Target>().unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
         }
     }
 }

@@ -21,9 +21,9 @@ const MAX_ANSWER_BYTES: usize = 16 << 20;
 /// No answer was received, for this reason.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Broken(pub(super) String);
+pub(super) struct WireError(pub(super) String);
 
-impl Broken {
+impl WireError {
     fn of(error: impl std::fmt::Display) -> Self {
         Self(error.to_string())
     }
@@ -33,7 +33,7 @@ type Io = TokioIo<TcpStream>;
 
 /// An open connection.
 #[derive(Debug)]
-struct Line {
+struct OpenConnection {
     sender: SendRequest<Full<Bytes>>,
     driver: Pin<Box<Connection<Io, Full<Bytes>>>>,
 }
@@ -72,7 +72,7 @@ pub(super) fn is_stream(headers: &HeaderMap) -> bool {
 /// A connection that is opened on demand.
 #[derive(Debug)]
 pub(super) struct Wire {
-    line: Option<Line>,
+    line: Option<OpenConnection>,
 }
 
 impl Wire {
@@ -88,10 +88,10 @@ impl Wire {
         &mut self,
         target: &Target,
         request: Request<Full<Bytes>>,
-    ) -> Result<HttpAnswer, Broken> {
+    ) -> Result<HttpAnswer, WireError> {
         let mut line = match self.kept().await {
             Some(line) => line,
-            None => Line::open(target).await?,
+            None => OpenConnection::open(target).await?,
         };
         let answered = line.exchange(request).await?;
         self.line = Some(line);
@@ -101,15 +101,15 @@ impl Wire {
 
 impl Wire {
     /// The connection of the previous request, if it is still open.
-    async fn kept(&mut self) -> Option<Line> {
+    async fn kept(&mut self) -> Option<OpenConnection> {
         let mut line = self.line.take()?;
         let ended = line.has_ended().await;
         (!ended).then_some(line)
     }
 }
 
-impl Line {
-    async fn open(target: &Target) -> Result<Self, Broken> {
+impl OpenConnection {
+    async fn open(target: &Target) -> Result<Self, WireError> {
         let (sender, driver) = connect(target).await?;
         Ok(Self {
             sender,
@@ -125,13 +125,13 @@ impl Line {
 
     /// Sends a request, and drives the connection in this task, so that no other task has to be
     /// woken.
-    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<HttpAnswer, Broken> {
+    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<HttpAnswer, WireError> {
         let Self { sender, driver } = self;
         let mut work = pin!(async move {
-            let response = sender.send_request(request).await.map_err(Broken::of)?;
+            let response = sender.send_request(request).await.map_err(WireError::of)?;
             let (head, body) = response.into_parts();
             let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
-            let body = body.map_err(Broken::of)?.to_bytes();
+            let body = body.map_err(WireError::of)?.to_bytes();
             Ok(HttpAnswer { head, body })
         });
         let mut ended = false;
@@ -149,19 +149,19 @@ impl Line {
 ///
 /// # Errors
 /// No server does.
-pub(super) async fn reach(target: &Target) -> Result<(), Broken> {
+pub(super) async fn reach(target: &Target) -> Result<(), WireError> {
     let stream = TcpStream::connect(target.address()).await;
-    stream.map(drop).map_err(Broken::of)
+    stream.map(drop).map_err(WireError::of)
 }
 
 async fn connect(
     target: &Target,
-) -> Result<(SendRequest<Full<Bytes>>, Connection<Io, Full<Bytes>>), Broken> {
+) -> Result<(SendRequest<Full<Bytes>>, Connection<Io, Full<Bytes>>), WireError> {
     let stream = TcpStream::connect(target.address())
         .await
-        .map_err(Broken::of)?;
-    stream.set_nodelay(true).map_err(Broken::of)?;
-    handshake(TokioIo::new(stream)).await.map_err(Broken::of)
+        .map_err(WireError::of)?;
+    stream.set_nodelay(true).map_err(WireError::of)?;
+    handshake(TokioIo::new(stream)).await.map_err(WireError::of)
 }
 
 /// Sends a request whose answer is a stream, on its own connection, which ends with the stream.
@@ -171,8 +171,8 @@ async fn connect(
 pub(super) async fn open_stream(
     target: &Target,
     request: Request<Full<Bytes>>,
-) -> Result<Response<Incoming>, Broken> {
+) -> Result<Response<Incoming>, WireError> {
     let (mut sender, driver) = connect(target).await?;
     tokio::spawn(driver);
-    sender.send_request(request).await.map_err(Broken::of)
+    sender.send_request(request).await.map_err(WireError::of)
 }

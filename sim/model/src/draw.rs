@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn actors_draw_from_streams_of_their_own() {
+    fn each_actor_has_its_own_random_stream() {
         let first = |actor| Draw::new(42, actor).bits();
         let all = [
             first(Actor::Arrivals),

@@ -4,7 +4,7 @@
 use chat_types::{Span, Time};
 
 use crate::plan::{Delivery, Fault, Outage};
-use crate::protocol::{Agent, CallId, Op, Outcome, Saw, User};
+use crate::protocol::{Agent, CallId, InboxEvent, Op, Outcome, User};
 use crate::server::ServerRecord;
 
 /// An action or an observation of one client.
@@ -17,13 +17,13 @@ pub struct Record<'a> {
     /// The client's participant at that moment; none before the first registration.
     pub user: Option<User>,
     /// The action or observation.
-    pub what: What<'a>,
+    pub what: ClientEvent<'a>,
 }
 
 /// The kinds of actions and observations.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
-pub enum What<'a> {
+pub enum ClientEvent<'a> {
     /// The first attempt of a call left. `intended` is the planned time.
     Called {
         call: CallId,
@@ -56,8 +56,8 @@ pub enum What<'a> {
     Received {
         seq: u64,
         sent_at: Time,
-        saw: &'a Saw<'a>,
-        path: Path,
+        saw: &'a InboxEvent<'a>,
+        path: DeliveryPath,
         first: bool,
     },
     /// The event stream is open.
@@ -90,7 +90,7 @@ pub enum Retry {
 
 /// The path of an event to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Path {
+pub enum DeliveryPath {
     /// Pushed on the event stream.
     Stream,
     /// In the answer of a `check`, which has the same time.
@@ -129,7 +129,7 @@ pub enum WorldRecord<'a> {
 /// diagrams and recording as steps; no property judges by it.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
-pub enum Wire<'a> {
+pub enum NetworkRecord<'a> {
     /// An attempt of a call left its client; `copy` is the network's duplicate.
     Sent {
         at: Time,
@@ -196,7 +196,7 @@ pub trait Observer {
     /// Receives a report of the world.
     fn observe_world(&mut self, record: &WorldRecord<'_>);
     /// Receives traffic.
-    fn observe_wire(&mut self, _wire: &Wire<'_>) {}
+    fn observe_network(&mut self, _wire: &NetworkRecord<'_>) {}
     /// Receives an act of the server.
     fn observe_server(&mut self, _record: &ServerRecord<'_>) {}
     /// Receives the commit time of a batch.
@@ -217,9 +217,9 @@ impl<O: Observer + ?Sized> Observer for Option<&mut O> {
         }
     }
 
-    fn observe_wire(&mut self, wire: &Wire<'_>) {
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
         if let Some(observer) = self {
-            observer.observe_wire(wire);
+            observer.observe_network(record);
         }
     }
 

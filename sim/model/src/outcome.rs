@@ -9,7 +9,6 @@ mod coverage;
 mod exhausted;
 mod exploration;
 mod progress;
-mod ran;
 mod replayed;
 mod result;
 mod shrunk;
@@ -17,6 +16,7 @@ mod sometimes;
 mod summary;
 mod timeline;
 mod verdict;
+mod world_outcome;
 mod worst;
 
 use chat_types::Span;
@@ -25,7 +25,9 @@ use serde::{Serialize, Serializer};
 use crate::protocol::{Room, User};
 
 pub use crate::names::Class;
-pub use calibration::{Away, Block, Calibration, Spread, Stage, Takes, Trips};
+pub use calibration::{
+    Calibration, CalibrationBlock, CapacityTimes, NetworkTimes, RoundTrips, Spread, Stage,
+};
 pub use charts::{Charts, Curve, UserWait, UserWaits};
 pub use coverage::{Coverage, OUT_OF_REACH};
 pub use exhausted::{
@@ -36,7 +38,6 @@ pub use exploration::{
     Covered, Effort, ExplorationResult, FLAT, FailureResult, HuntResult, Mix, Trial, WorstTrial,
 };
 pub use progress::{LiveNow, Progress, ProgressNow};
-pub use ran::{Ran, RanUser, START, Waiting};
 pub use replayed::{BrokenInvariant, JournalRestart, JournalViolation, Replayed};
 pub use result::{
     FairnessResult, LiveResult, MetricResult, Repro, Requests, RestResult, RunResult, ShrunkResult,
@@ -47,6 +48,7 @@ pub use sometimes::{Point, Tally};
 pub use summary::{FailingSeed, Summary};
 pub use timeline::{Mark, Timeline};
 pub use verdict::{Evidence, class_of, is_judged, is_silent, judge, unreached, worst};
+pub use world_outcome::{START, UserOutcome, Waiting, WorldOutcome};
 pub use worst::{Seek, Worst};
 
 /// The property that a panicking run violates: the core's own checks failed.

@@ -332,7 +332,7 @@ pub enum Reached {
 }
 
 impl Reached {
-    /// The group of its name, in the form of scenarios, and the name.
+    /// Its key in a scenario, and its name under that key.
     #[must_use]
     pub const fn words(self) -> (&'static str, &'static str) {
         match self {

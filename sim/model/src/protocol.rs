@@ -10,9 +10,9 @@ mod verbs;
 
 pub use answer::{Answer, Attendance, Earlier, Member, Outcome, PastMessage, Refusal};
 pub use event::{
-    EndReason, LostRange, Membership, Moderated, Presence, Saw, StickChange, StickLoss,
+    EndReason, InboxEvent, LostRange, Membership, Moderated, Presence, StickChange, StickLoss,
 };
-pub use op::{AtHand, Op, OpKind, Plain, ReadBy};
+pub use op::{ArgumentSource, Op, OpKind, Plain, ReadBy};
 
 use std::fmt;
 use std::sync::Arc;
@@ -118,21 +118,21 @@ pub struct Notice {
     /// The sender as others see it.
     pub shown: Shown<Arc<str>>,
     /// The kind of notice.
-    pub kind: Passing,
+    pub kind: NoticeKind,
     /// The instant, by the server's clock.
     pub at: Time,
 }
 
 /// The kinds of notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Passing {
+pub enum NoticeKind {
     /// `user.typing`.
     Typing,
     /// `user.waiting`: the sender has waited in a `check` for this long.
     Waiting(Span),
 }
 
-impl Passing {
+impl NoticeKind {
     /// The notice's type in the protocol.
     #[must_use]
     pub const fn name(self) -> &'static str {

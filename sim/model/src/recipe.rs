@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recipe_is_read_as_it_is_written() {
+    fn a_recipe_reads_back_as_written() {
         for text in ["", "s1:1", "s123:2,s990:1", "s0:4294967295"] {
             let recipe: Recipe = text.parse().unwrap();
             assert_eq!(recipe.to_string(), text);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_recipe_is_refused() {
+    fn a_malformed_recipe_is_refused() {
         for text in ["123:2", "s12", "s1:0", "s1:2,", "s-1:2", "s1:x"] {
             assert!(text.parse::<Recipe>().is_err(), "{text}");
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use chat_types::{Config, Span, Time};
 
-use crate::protocol::{Notice, Op, Outcome, ReadBy, Room, Saw, User};
+use crate::protocol::{InboxEvent, Notice, Op, Outcome, ReadBy, Room, User};
 
 /// The secret of one participant, as the server knows it: equal for all calls with one handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,7 +27,7 @@ pub enum ServerRecord<'a> {
         at: Time,
         ticket: Ticket,
         from: u64,
-        ask: &'a Arc<Ask>,
+        ask: &'a Arc<ServerCall>,
     },
     /// An entry of the journal was committed, and took effect. `position` counts from 1. `ticket`
     /// is the call that the entry decides; none for an entry of the server itself.
@@ -39,7 +39,7 @@ pub enum ServerRecord<'a> {
         said: &'a Decided,
     },
     /// A batch was formed, and its append began.
-    Appending { at: Time, batch: &'a [Batched] },
+    Appending { at: Time, batch: &'a [BatchEntry] },
     /// The append of a batch failed: none of its entries took effect. Its calls were refused.
     AppendFailed { at: Time },
     /// The outcome of an append is unknown: until it is known, nothing takes effect.
@@ -148,7 +148,7 @@ pub struct Decided {
 /// A call at the server's border.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
-pub enum Ask {
+pub enum ServerCall {
     /// A call of a tool, including reads.
     Call {
         caller: Caller,
@@ -186,7 +186,7 @@ impl Caller {
 
 /// One entry of a batch that is being appended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Batched {
+pub enum BatchEntry {
     /// The entry that decides a call.
     Call(Ticket),
     /// An entry of the server itself.
@@ -272,7 +272,7 @@ pub struct Page<'a> {
     pub gaps: Vec<Gap>,
     /// The events: the place in the inbox, the server's timestamp, and the event as its reader sees
     /// it.
-    pub events: Vec<(u64, Time, Saw<'a>)>,
+    pub events: Vec<(u64, Time, InboxEvent<'a>)>,
     /// The place at which the page ends.
     pub cursor: u64,
     /// Whether more events follow.

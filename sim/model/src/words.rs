@@ -1,36 +1,36 @@
 //! Records in a few words, for people.
 
-use crate::history::{What, WorldRecord};
-use crate::protocol::{Answer, Moderated, Op, Outcome, Presence, Saw, StickChange, User};
+use crate::history::{ClientEvent, WorldRecord};
+use crate::protocol::{Answer, InboxEvent, Moderated, Op, Outcome, Presence, StickChange, User};
 
 /// A client's action or observation as a diagram shows it; none for those that would only fill the
 /// page: polls (their events are shown) and redelivered events.
 #[must_use]
-pub fn client(what: &What<'_>, me: Option<User>, verb: Option<&str>) -> Option<String> {
+pub fn client(what: &ClientEvent<'_>, me: Option<User>, verb: Option<&str>) -> Option<String> {
     Some(match what {
-        What::Called { op, .. } => {
+        ClientEvent::Called { op, .. } => {
             return (op.verb() != "check").then(|| format!("→ {}", called(op)));
         }
-        What::Retried { .. } => {
+        ClientEvent::Retried { .. } => {
             let verb = verb.filter(|verb| *verb != "check")?;
             format!("→ {verb} again")
         }
-        What::Answered { op, outcome, .. } => {
+        ClientEvent::Answered { op, outcome, .. } => {
             return answered(op, outcome).map(|words| format!("← {words}"));
         }
-        What::AnsweredAgain { op, outcome, .. } => {
+        ClientEvent::AnsweredAgain { op, outcome, .. } => {
             return answered(op, outcome).map(|words| format!("← {words} (again)"));
         }
-        What::Abandoned { op, .. } => format!("✗ gave up {}", op.verb()),
-        What::Received { first: false, .. } => return None,
-        What::Received { saw, .. } => format!("← {}", saw_words(saw, me)),
-        What::StreamOpened => "· stream open".to_owned(),
-        What::StreamClosed => "✗ stream closed".to_owned(),
-        What::Forgot => "✗ forgot its handle".to_owned(),
-        What::Vanished => "✗ gone for good".to_owned(),
-        What::Finished => "· flow finished".to_owned(),
-        What::Drained => "· inbox drained".to_owned(),
-        What::Stuck { waiting_for } => format!("✗ stuck, no {waiting_for}"),
+        ClientEvent::Abandoned { op, .. } => format!("✗ gave up {}", op.verb()),
+        ClientEvent::Received { first: false, .. } => return None,
+        ClientEvent::Received { saw, .. } => format!("← {}", event_words(saw, me)),
+        ClientEvent::StreamOpened => "· stream open".to_owned(),
+        ClientEvent::StreamClosed => "✗ stream closed".to_owned(),
+        ClientEvent::Forgot => "✗ forgot its handle".to_owned(),
+        ClientEvent::Vanished => "✗ gone for good".to_owned(),
+        ClientEvent::Finished => "· flow finished".to_owned(),
+        ClientEvent::Drained => "· inbox drained".to_owned(),
+        ClientEvent::Stuck { waiting_for } => format!("✗ stuck, no {waiting_for}"),
     })
 }
 
@@ -112,7 +112,7 @@ pub fn answer_words(answer: &Answer) -> String {
 
 /// An event as its reader `me` sees it.
 #[must_use]
-pub fn saw_words(saw: &Saw<'_>, me: Option<User>) -> String {
+pub fn event_words(saw: &InboxEvent<'_>, me: Option<User>) -> String {
     let name = |user: User| {
         if Some(user) == me {
             "me".to_owned()
@@ -121,8 +121,10 @@ pub fn saw_words(saw: &Saw<'_>, me: Option<User>) -> String {
         }
     };
     match *saw {
-        Saw::Found { room, partner, .. } => format!("found {}, room_{}", name(partner), room.0),
-        Saw::Message {
+        InboxEvent::Found { room, partner, .. } => {
+            format!("found {}, room_{}", name(partner), room.0)
+        }
+        InboxEvent::Message {
             room_seq,
             sender,
             text,
@@ -130,10 +132,10 @@ pub fn saw_words(saw: &Saw<'_>, me: Option<User>) -> String {
         } => {
             format!("message {room_seq} from {}: {}", name(sender), quoted(text))
         }
-        Saw::Ended { reason, .. } => format!("chat ended ({})", reason.name()),
-        Saw::PartnerAway { .. } => "partner away".to_owned(),
-        Saw::PartnerBack { .. } => "partner back".to_owned(),
-        Saw::Member { user, change, .. } => {
+        InboxEvent::Ended { reason, .. } => format!("chat ended ({})", reason.name()),
+        InboxEvent::PartnerAway { .. } => "partner away".to_owned(),
+        InboxEvent::PartnerBack { .. } => "partner back".to_owned(),
+        InboxEvent::Member { user, change, .. } => {
             let did = match change {
                 Presence::Joined => "joined",
                 Presence::Left => "left",
@@ -142,7 +144,7 @@ pub fn saw_words(saw: &Saw<'_>, me: Option<User>) -> String {
             };
             format!("{} {did}", name(user))
         }
-        Saw::Stick { user, change, .. } => match change {
+        InboxEvent::Stick { user, change, .. } => match change {
             StickChange::Claimed { place } => {
                 format!("stick claimed by {}, place {place}", name(user))
             }
@@ -156,7 +158,7 @@ pub fn saw_words(saw: &Saw<'_>, me: Option<User>) -> String {
                 format!("stick of {} expired, epoch {epoch}", name(user))
             }
         },
-        Saw::Moderation { user, act, .. } => {
+        InboxEvent::Moderation { user, act, .. } => {
             let did = match act {
                 Moderated::Muted => "muted",
                 Moderated::Kicked => "kicked",
@@ -165,7 +167,7 @@ pub fn saw_words(saw: &Saw<'_>, me: Option<User>) -> String {
             let whom = user.map_or_else(String::new, |user| format!(" {}", name(user)));
             format!("operator {did}{whom}")
         }
-        Saw::Gap { lost, .. } => format!("gap, {lost} events gone"),
+        InboxEvent::Gap { lost, .. } => format!("gap, {lost} events gone"),
     }
 }
 

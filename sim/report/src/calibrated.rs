@@ -7,18 +7,21 @@ use super::View;
 use super::figures::title;
 use super::line::{INDENT, Line, Paint, Style, fit, paragraph};
 use super::numbers::{count, figure, milliseconds, short};
-use crate::sides::{AtScale, METRICS, NOT_IN_IT, Part, QUANTILES, Side, Sides, quantiles};
+use crate::server_comparison::{
+    LoadStage, METRICS, MetricDifference, NOT_IN_IT, QUANTILES, ServerComparison, ServerRun,
+    quantiles,
+};
 use sim_model::outcome::Calibration;
 
 /// The complete result of `sim calibrate`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Calibrated {
+pub struct CalibrationReport {
     /// The server.
     #[serde(flatten)]
     pub measured: Calibration,
     /// A scenario on both servers, if one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sides: Option<Sides>,
+    pub sides: Option<ServerComparison>,
     /// The exit code of the command.
     pub exit_code: u8,
 }
@@ -36,13 +39,13 @@ const RATES: [usize; 7] = [16, 24, 35, 43, 54, 62, 70];
 ///
 /// # Errors
 /// Only if serialisation fails, which no result causes.
-pub fn calibrated_json(done: &Calibrated) -> serde_json::Result<String> {
+pub fn calibrated_json(done: &CalibrationReport) -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(done)? + "\n")
 }
 
 /// The page about both servers; empty if no scenario was run.
 #[must_use]
-pub fn calibrated_page(done: &Calibrated, view: &View<'_>) -> String {
+pub fn calibrated_page(done: &CalibrationReport, view: &View<'_>) -> String {
     let Some(sides) = &done.sides else {
         return String::new();
     };
@@ -87,12 +90,12 @@ fn render(blocks: &[Vec<Line>], paint: Paint) -> String {
 }
 
 /// `× 2`
-fn load(scale: &AtScale) -> String {
+fn load(scale: &LoadStage) -> String {
     format!("× {}", figure(scale.rate_scale))
 }
 
 /// One metric over all loads.
-fn durations(sides: &Sides, metric: &str) -> Vec<Line> {
+fn durations(sides: &ServerComparison, metric: &str) -> Vec<Line> {
     let mut heading = Line::new().with(Style::Strong, &title(metric).to_uppercase());
     let mut columns = Line::new().right(Style::Faint, "load", LOAD);
     for (at, quantile) in QUANTILES.into_iter().enumerate() {
@@ -106,8 +109,8 @@ fn durations(sides: &Sides, metric: &str) -> Vec<Line> {
     [heading, columns].into_iter().chain(rows).collect()
 }
 
-fn row(scale: &AtScale, metric: &str) -> Line {
-    let of = |side: &Side| side.metrics.get(metric).map(quantiles);
+fn row(scale: &LoadStage, metric: &str) -> Line {
+    let of = |side: &ServerRun| side.metrics.get(metric).map(quantiles);
     let (simulated, live) = (of(&scale.simulated), of(&scale.live));
     let ratios = scale.ratios.get(metric);
     let mut line = Line::new().right(Style::Plain, &load(scale), LOAD);
@@ -133,7 +136,7 @@ fn times(ratio: Option<f64>) -> String {
 }
 
 /// The users, and the offered and answered calls per second.
-fn rates(sides: &Sides) -> Vec<Line> {
+fn rates(sides: &ServerComparison) -> Vec<Line> {
     let mut heading = Line::new().with(Style::Strong, "RATES");
     for (name, end) in [("users", 24), ("offered/s", 43), ("answered/s", 62)] {
         heading = heading.right(Style::Faint, name, end);
@@ -166,7 +169,7 @@ fn rates(sides: &Sides) -> Vec<Line> {
 }
 
 /// The differences between both servers, one sentence for each metric.
-fn parts(sides: &Sides) -> Vec<Line> {
+fn parts(sides: &ServerComparison) -> Vec<Line> {
     let sentences = sides.parts.iter().map(apart);
     sentences
         .flat_map(|(name, sentence)| paragraph(&name, &sentence, INDENT + 3))
@@ -174,7 +177,7 @@ fn parts(sides: &Sides) -> Vec<Line> {
 }
 
 /// The difference in words: the metric, and the sentence.
-pub(super) fn apart(part: &Part) -> (String, String) {
+pub(super) fn apart(part: &MetricDifference) -> (String, String) {
     let at = &part.furthest;
     let sentence = format!(
         "live is {} to {} times the virtual; furthest at × {}, {}: {} virtual, {} live",
@@ -188,7 +191,7 @@ pub(super) fn apart(part: &Part) -> (String, String) {
     (title(part.metric), sentence)
 }
 
-fn notes(sides: &Sides) -> Vec<Line> {
+fn notes(sides: &ServerComparison) -> Vec<Line> {
     let mut lines = Vec::new();
     for scale in &sides.scales {
         for (world, side) in [("virtual", &scale.simulated), ("live", &scale.live)] {
@@ -205,7 +208,7 @@ fn notes(sides: &Sides) -> Vec<Line> {
     lines
 }
 
-fn closing(sides: &Sides, exit_code: u8) -> Line {
+fn closing(sides: &ServerComparison, exit_code: u8) -> Line {
     let (style, word) = if exit_code == 0 {
         (Style::Good, "MEASURED")
     } else {
@@ -226,26 +229,28 @@ mod tests {
 
     use super::*;
     use crate::{Detail, samples};
-    use sim_model::outcome::{Away, Block, Spread, Stage, Takes, Trips, Verdict};
+    use sim_model::outcome::{
+        CalibrationBlock, CapacityTimes, NetworkTimes, RoundTrips, Spread, Stage, Verdict,
+    };
 
-    fn calibrated(scales: Vec<AtScale>) -> Calibrated {
+    fn calibrated(scales: Vec<LoadStage>) -> CalibrationReport {
         let spread = |p50, p99| Spread {
             p50: Span(p50),
             p99: Span(p99),
         };
-        let trips = |request, p50| Trips {
+        let trips = |request, p50| RoundTrips {
             request,
             took: samples::metric(p50, p50 * 2.0, p50 * 3.0, p50 * 9.0),
         };
         let measured = Calibration {
             target: "http://127.0.0.1:8894".to_owned(),
             protocol: "2026-07-28",
-            block: Block {
-                capacity: Takes {
+            block: CalibrationBlock {
+                capacity: CapacityTimes {
                     service: spread(60, 180),
                     commit: spread(25, 90),
                 },
-                network: Away {
+                network: NetworkTimes {
                     latency: spread(70, 210),
                 },
             },
@@ -260,16 +265,16 @@ mod tests {
             remarks: Vec::new(),
         };
         let (name, file) = ("brief".to_owned(), "brief.yaml".to_owned());
-        Calibrated {
+        CalibrationReport {
             measured,
-            sides: Some(Sides::of(name, file, 42, scales)),
+            sides: Some(ServerComparison::of(name, file, 42, scales)),
             exit_code: 0,
         }
     }
 
-    fn side(load: f64, slow: f64) -> Side {
+    fn side(load: f64, slow: f64) -> ServerRun {
         let metric = |p50: f64| samples::metric(p50, p50 * 2.0, p50 * 5.0, p50 * 9.0);
-        Side {
+        ServerRun {
             users: 60,
             offered_per_second: 71.5 * load,
             achieved_per_second: 70.1 * load,
@@ -283,7 +288,7 @@ mod tests {
         }
     }
 
-    fn page(done: &Calibrated) -> String {
+    fn page(done: &CalibrationReport) -> String {
         let view = View {
             detail: Detail::Normal,
             paint: Paint::Plain,
@@ -302,9 +307,9 @@ mod tests {
         let mut alone = side(100.0, 4.0);
         alone.metrics.remove("message_latency");
         let scales = vec![
-            AtScale::of(1.0, side(1.0, 1.0), side(1.0, 0.9)),
-            AtScale::of(2.5, side(2.5, 1.5), side(2.5, 4.0)),
-            AtScale::of(100.0, alone, last),
+            LoadStage::of(1.0, side(1.0, 1.0), side(1.0, 0.9)),
+            LoadStage::of(2.5, side(2.5, 1.5), side(2.5, 4.0)),
+            LoadStage::of(100.0, alone, last),
         ];
         let mut done = calibrated(scales);
         done.exit_code = 1;

@@ -92,8 +92,8 @@ fn difference(one: &Difference) -> Line {
         fit(&text, AMOUNT)
     });
     let direction = match (&one.before, &one.after) {
-        (Some(Amount::Number(old)), Some(Amount::Number(new))) if new > old => Some(Way::Up),
-        (Some(Amount::Number(_)), Some(Amount::Number(_))) => Some(Way::Down),
+        (Some(Amount::Number(old)), Some(Amount::Number(new))) if new > old => Some(Trend::Up),
+        (Some(Amount::Number(_)), Some(Amount::Number(_))) => Some(Trend::Down),
         (_, _) => None,
     };
     let (style, mark) = mark(one.change, direction);
@@ -105,22 +105,22 @@ fn difference(one: &Difference) -> Line {
 }
 
 #[derive(Clone, Copy)]
-enum Way {
+enum Trend {
     Up,
     Down,
 }
 
 /// A sign and a word, so that the meaning does not depend on colour or shape alone.
-const fn mark(change: Change, way: Option<Way>) -> (Style, &'static str) {
-    match (change, way) {
-        (Change::Worse, Some(Way::Up)) => (Style::Bad, "▲ worse"),
-        (Change::Worse, Some(Way::Down)) => (Style::Bad, "▼ worse"),
+const fn mark(change: Change, trend: Option<Trend>) -> (Style, &'static str) {
+    match (change, trend) {
+        (Change::Worse, Some(Trend::Up)) => (Style::Bad, "▲ worse"),
+        (Change::Worse, Some(Trend::Down)) => (Style::Bad, "▼ worse"),
         (Change::Worse, None) => (Style::Bad, "✗ worse"),
-        (Change::Better, Some(Way::Up)) => (Style::Good, "▲ better"),
-        (Change::Better, Some(Way::Down)) => (Style::Good, "▼ better"),
+        (Change::Better, Some(Trend::Up)) => (Style::Good, "▲ better"),
+        (Change::Better, Some(Trend::Down)) => (Style::Good, "▼ better"),
         (Change::Better, None) => (Style::Good, "✓ better"),
-        (Change::Different, Some(Way::Up)) => (Style::Plain, "▲ more"),
-        (Change::Different, Some(Way::Down)) => (Style::Plain, "▼ less"),
+        (Change::Different, Some(Trend::Up)) => (Style::Plain, "▲ more"),
+        (Change::Different, Some(Trend::Down)) => (Style::Plain, "▼ less"),
         (Change::Different, None) => (Style::Plain, "≠ other"),
     }
 }
@@ -149,10 +149,10 @@ fn exact_milliseconds(ms: f64) -> String {
 fn speed(wall: Wall, noise: f64) -> Line {
     let percent = (wall.after / wall.before - 1.0) * 100.0;
     let band = figure(noise * 100.0);
-    let way = if wall.after > wall.before {
-        Way::Up
+    let trend = if wall.after > wall.before {
+        Trend::Up
     } else {
-        Way::Down
+        Trend::Down
     };
     let line = Line::plain(&format!(
         "wall clock: {} → {} steps/s ({percent:+.0}%), ",
@@ -162,7 +162,7 @@ fn speed(wall: Wall, noise: f64) -> Line {
     match wall.change {
         None => line.text(&format!("within the noise of {band}%")),
         Some(change) => {
-            let (style, mark) = mark(change, Some(way));
+            let (style, mark) = mark(change, Some(trend));
             line.with(style, mark)
                 .text(&format!(", beyond the noise of {band}%"))
         }

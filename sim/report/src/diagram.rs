@@ -1,14 +1,14 @@
 //! A violation as a sequence diagram: messages with their sender, recipient, time and outcome, and
 //! the active faults.
 //!
-//! The seed is run again twice. The first run chooses the participants of the diagram (`cast.rs`),
-//! so that the second run needs to record only these (`recorder.rs`), even among many. The diagram
-//! then shows a period before the violation (`window.rs`).
+//! The seed is run again twice. The first run chooses the participants of the diagram
+//! (`lane_selection.rs`), so that the second run needs to record only these (`recorder.rs`), even
+//! among many. The diagram then shows a period before the violation (`window.rs`).
 
-mod asked;
-mod cast;
+mod call_description;
+mod fault_bands;
+mod lane_selection;
 mod recorder;
-mod weather;
 mod window;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +19,7 @@ use sim_model::history::Observer;
 use sim_model::outcome::{START, Violation};
 use sim_model::plan::Plan;
 
-use cast::CastObserver;
+use lane_selection::LaneSelector;
 use recorder::LaneRecorder;
 
 /// A lane for each participant and one for the server, and everything sent between them. Times are
@@ -201,12 +201,12 @@ pub fn diagram(
     of: Shown,
     run: RunAgain<'_>,
 ) -> Option<Diagram> {
-    let mut observer = CastObserver::new(START, violation);
+    let mut observer = LaneSelector::new(START, violation);
     run_again(plan, seed, run, &mut observer);
-    let cast = observer.choose(plan)?;
-    let mut recorder = LaneRecorder::new(plan, START, &cast);
+    let selection = observer.choose(plan)?;
+    let mut recorder = LaneRecorder::new(plan, START, &selection);
     run_again(plan, seed, run, &mut recorder);
-    let mut diagram = recorder.into_diagram(&cast);
+    let mut diagram = recorder.into_diagram(&selection);
     diagram.of = of;
     diagram.seed = seed;
     diagram.property.clone_from(&violation.property);

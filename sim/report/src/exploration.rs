@@ -22,7 +22,7 @@ const WORST: usize = 5;
 
 /// A finished exploration, with everything that its report needs.
 #[derive(Clone, Debug)]
-pub struct Exploring<'a> {
+pub struct ExplorationReport<'a> {
     /// The scenario files as the command line names them.
     pub files: &'a [String],
     /// The result.
@@ -60,7 +60,7 @@ pub fn exploring_line(tried: u64, steps: u64, failures: u64, wall: Duration) -> 
 
 /// The page that a terminal shows, at most 80 columns wide.
 #[must_use]
-pub fn exploration(run: &Exploring<'_>, view: &View<'_>) -> String {
+pub fn exploration(run: &ExplorationReport<'_>, view: &View<'_>) -> String {
     let mut lines = Vec::new();
     if view.detail != Detail::Quiet {
         lines.push(title(run, view));
@@ -86,7 +86,7 @@ pub fn exploration(run: &Exploring<'_>, view: &View<'_>) -> String {
     out
 }
 
-fn title(run: &Exploring<'_>, view: &View<'_>) -> Line {
+fn title(run: &ExplorationReport<'_>, view: &View<'_>) -> Line {
     let scenarios = plural(run.files.len() as u64, "scenario", "scenarios");
     Line::new().with(Style::Strong, "explore").text(&format!(
         " · {scenarios} · {} from {} · sim {}",
@@ -96,11 +96,11 @@ fn title(run: &Exploring<'_>, view: &View<'_>) -> Line {
     ))
 }
 
-fn scenario<'a>(run: &'a Exploring<'_>, trial: &Trial) -> &'a str {
+fn scenario<'a>(run: &'a ExplorationReport<'_>, trial: &Trial) -> &'a str {
     &run.found.scenarios[trial.scenario]
 }
 
-fn failed(run: &Exploring<'_>, failure: &FailureResult, kept: &Kept) -> Vec<Line> {
+fn failed(run: &ExplorationReport<'_>, failure: &FailureResult, kept: &Kept) -> Vec<Line> {
     let trial = &failure.trial;
     let mut lines = vec![
         Line::new()
@@ -153,7 +153,7 @@ fn figure(seek: Seek, worst: &Worst) -> String {
     }
 }
 
-fn worst(run: &Exploring<'_>, hunted: &HuntResult) -> Vec<Line> {
+fn worst(run: &ExplorationReport<'_>, hunted: &HuntResult) -> Vec<Line> {
     let title = format!("worst {}", hunted.seek.name());
     let mut lines = vec![Line::new().with(Style::Strong, &title)];
     if hunted.worst.is_empty() {
@@ -205,7 +205,7 @@ fn unreached(found: &ExplorationResult) -> Vec<Line> {
     flow("unreached", &never, ", ", INDENT)
 }
 
-fn verdict(run: &Exploring<'_>) -> Line {
+fn verdict(run: &ExplorationReport<'_>) -> Line {
     let (found, code) = (run.found, run.found.exit_code);
     let seconds = run.wall.as_secs_f64().max(0.001);
     let (one, many) = match found.covered {
@@ -232,7 +232,7 @@ fn verdict(run: &Exploring<'_>) -> Line {
 
 /// The exploration as JSON.
 #[derive(Serialize)]
-struct Told<'a> {
+struct ExplorationJson<'a> {
     scenarios: &'a [String],
     seed: u64,
     seeds: u64,
@@ -240,9 +240,9 @@ struct Told<'a> {
     seeds_per_second: f64,
     steps: u64,
     exit_code: u8,
-    failures: Vec<ToldFailure<'a>>,
+    failures: Vec<FailureJson<'a>>,
     unreached: Vec<&'static str>,
-    seek: Option<ToldHunt>,
+    seek: Option<WorstSearchJson>,
     /// The number of runs, including branches.
     runs: u64,
     /// The cost until the first failure.
@@ -251,7 +251,7 @@ struct Told<'a> {
 }
 
 #[derive(Serialize)]
-struct ToldFailure<'a> {
+struct FailureJson<'a> {
     property: &'a str,
     class: Class,
     cause: &'a str,
@@ -273,13 +273,13 @@ struct ToldFailure<'a> {
 }
 
 #[derive(Serialize)]
-struct ToldHunt {
+struct WorstSearchJson {
     what: &'static str,
-    worst: Vec<ToldWorst>,
+    worst: Vec<WorstTrialJson>,
 }
 
 #[derive(Serialize)]
-struct ToldWorst {
+struct WorstTrialJson {
     /// Milliseconds, or the number of times overtaken.
     figure: f64,
     user: Option<String>,
@@ -295,10 +295,10 @@ struct ToldWorst {
 ///
 /// # Errors
 /// Only if serialisation fails, which no result causes.
-pub fn exploration_json(run: &Exploring<'_>) -> serde_json::Result<String> {
+pub fn exploration_json(run: &ExplorationReport<'_>) -> serde_json::Result<String> {
     let found = run.found;
     let seconds = run.wall.as_secs_f64().max(0.001);
-    let told = Told {
+    let told = ExplorationJson {
         scenarios: run.files,
         seed: run.found.first,
         seeds: found.tried,
@@ -306,9 +306,12 @@ pub fn exploration_json(run: &Exploring<'_>) -> serde_json::Result<String> {
         seeds_per_second: found.tried as f64 / seconds,
         steps: found.steps,
         exit_code: found.exit_code,
-        failures: told_failures(run),
+        failures: failures_json(run),
         unreached: found.unreached.clone(),
-        seek: found.hunt.as_ref().map(|hunted| told_hunt(run, hunted)),
+        seek: found
+            .hunt
+            .as_ref()
+            .map(|hunted| worst_search_json(run, hunted)),
         runs: found.runs,
         first_failure: found.first_failure,
         guided: found.covered,
@@ -316,12 +319,12 @@ pub fn exploration_json(run: &Exploring<'_>) -> serde_json::Result<String> {
     Ok(format!("{}\n", serde_json::to_string_pretty(&told)?))
 }
 
-fn told_failures<'a>(run: &'a Exploring<'_>) -> Vec<ToldFailure<'a>> {
+fn failures_json<'a>(run: &'a ExplorationReport<'_>) -> Vec<FailureJson<'a>> {
     let failures = run.found.failures.iter().zip(run.kept);
     let told = failures.map(|(failure, kept)| {
         let trial = &failure.trial;
         let file = &run.files[trial.scenario];
-        ToldFailure {
+        FailureJson {
             property: &failure.property,
             class: failure.class,
             cause: &failure.cause,
@@ -342,11 +345,11 @@ fn told_failures<'a>(run: &'a Exploring<'_>) -> Vec<ToldFailure<'a>> {
     told.collect()
 }
 
-fn told_hunt(run: &Exploring<'_>, hunted: &HuntResult) -> ToldHunt {
+fn worst_search_json(run: &ExplorationReport<'_>, hunted: &HuntResult) -> WorstSearchJson {
     let worst = hunted.worst.iter().take(WORST).map(|one| {
         let WorstTrial { trial, drew, worst } = one;
         let file = &run.files[trial.scenario];
-        ToldWorst {
+        WorstTrialJson {
             figure: match hunted.seek {
                 Seek::QueueWait | Seek::StickWait => worst.figure as f64 / 1_000.0,
                 Seek::Overtaking => worst.figure as f64,
@@ -360,7 +363,7 @@ fn told_hunt(run: &Exploring<'_>, hunted: &HuntResult) -> ToldHunt {
             command: explore_command(file, trial, run.found.mix),
         }
     });
-    ToldHunt {
+    WorstSearchJson {
         what: hunted.seek.name(),
         worst: worst.collect(),
     }

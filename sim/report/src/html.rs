@@ -4,12 +4,12 @@
 //! in a separate element. The programs show it only as text nodes, so that no name of a scenario
 //! and no text of a virtual user is ever parsed as HTML.
 
-mod both;
-mod meaning;
+mod calibration_page;
+mod property_meanings;
 mod view;
 
 use super::failure::what_failed;
-use super::{Calibrated, FinishedRun};
+use super::{CalibrationReport, FinishedRun};
 use sim_model::outcome::Verdict;
 
 const PAGE: &str = include_str!("html/page.html");
@@ -38,9 +38,13 @@ pub fn html(runs: &[FinishedRun], version: &str) -> serde_json::Result<String> {
 ///
 /// # Errors
 /// Only if serialisation fails, which no result causes.
-pub fn calibrated_html(done: &Calibrated, version: &str) -> serde_json::Result<String> {
-    let data = serde_json::to_string(&both::page(done, version))?;
-    Ok(page(&both::title(done), &data, &PROGRAMS_FOR_BOTH))
+pub fn calibrated_html(done: &CalibrationReport, version: &str) -> serde_json::Result<String> {
+    let data = serde_json::to_string(&calibration_page::page(done, version))?;
+    Ok(page(
+        &calibration_page::title(done),
+        &data,
+        &PROGRAMS_FOR_BOTH,
+    ))
 }
 
 fn page(title: &str, data: &str, programs: &[&str]) -> String {
@@ -118,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_of_a_run_has_a_page_that_asks_for_nothing() {
+    fn every_kind_of_run_has_a_page_that_loads_nothing() {
         for run in [
             samples::passed(),
             samples::many_passed(),
@@ -149,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_ends_an_element_or_is_taken_for_a_mark() {
+    fn names_are_escaped_in_the_page() {
         let mut run = samples::unsafe_run();
         run.plan.name = "</title><script>alert(1)</script>{{data}}<!--\u{2028}".to_owned();
         run.summary.result.violations[0].detail = "</script><!-- {{programs}}".to_owned();
@@ -169,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_title_tells_the_verdict_of_the_worst() {
+    fn the_title_shows_the_worst_verdict() {
         assert_eq!(title(&[samples::passed()]), "PASS · burst");
         let failed = "FAIL stick_exclusion · stick_contention";
         assert_eq!(title(&[samples::passed(), samples::unsafe_run()]), failed);
@@ -180,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_depends_on_the_machine_differs() {
+    fn pages_differ_only_in_the_machine_s_figures() {
         let slow = |wall_ms| {
             let mut run = samples::unsafe_run();
             run.summary.result.wall_ms = wall_ms;

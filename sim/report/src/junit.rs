@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_escapes() {
+    fn text_is_escaped_in_junit() {
         assert_eq!(
             escape("a<b> & \"c\" 'd'\n\t\r\u{0}\u{1b}[31m\u{ffff}ü漢"),
             "a&lt;b&gt; &amp; &quot;c&quot; &apos;d&apos;&#10;&#9;&#13;\u{fffd}\u{fffd}[31m\u{fffd}ü漢"

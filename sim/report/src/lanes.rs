@@ -14,11 +14,15 @@ const FIRST: usize = 13;
 
 /// The excerpt; empty if there is none.
 pub(super) fn lanes(run: &FinishedRun) -> Vec<Line> {
-    let Some(story) = run.story.as_ref().filter(|story| !story.lines.is_empty()) else {
+    let Some(excerpt) = run
+        .excerpt
+        .as_ref()
+        .filter(|excerpt| !excerpt.lines.is_empty())
+    else {
         return Vec::new();
     };
-    let users = &story.users[..story.users.len().min(LANES)];
-    let longest = story
+    let users = &excerpt.users[..excerpt.users.len().min(LANES)];
+    let longest = excerpt
         .lines
         .iter()
         .map(|line| time(line.at).width() + 3)
@@ -37,7 +41,7 @@ pub(super) fn lanes(run: &FinishedRun) -> Vec<Line> {
     }
     let mut lines = vec![heading, names];
     let mut before = None;
-    for saw in &story.lines {
+    for saw in &excerpt.lines {
         let shown = if before == Some(saw.at) {
             String::new()
         } else {

@@ -1,9 +1,7 @@
 //! The output of a run: a page on the terminal, JSON, JUnit for CI, and an HTML report.
 
-mod accounts;
-mod aftermath;
-mod block;
 mod calibrated;
+mod calibration_yaml;
 mod checks;
 mod claim;
 pub mod compare;
@@ -12,6 +10,7 @@ pub mod diagram;
 mod exhausted;
 mod exploration;
 mod failure;
+mod failure_details;
 mod figures;
 mod header;
 mod hints;
@@ -24,11 +23,12 @@ mod live;
 mod live_line;
 mod numbers;
 mod replayed;
+mod run_counts;
 #[cfg(test)]
 pub(crate) mod samples;
+pub mod server_comparison;
 mod shell;
 mod shrunk;
-pub mod sides;
 mod tail;
 mod timeline;
 pub mod trace;
@@ -38,11 +38,11 @@ use crate::trace::SawLine;
 use sim_model::outcome::{Class, RunResult, Summary, Verdict, Violation, unreached};
 use sim_model::plan::Plan;
 
-pub use block::calibration_yaml;
-pub use calibrated::{Calibrated, calibrated_json, calibrated_page};
+pub use calibrated::{CalibrationReport, calibrated_json, calibrated_page};
+pub use calibration_yaml::calibration_yaml;
 pub use compared::compared;
 pub use exhausted::exhausted;
-pub use exploration::{Exploring, Kept, exploration, exploration_json, exploring_line};
+pub use exploration::{ExplorationReport, Kept, exploration, exploration_json, exploring_line};
 pub use html::{calibrated_html, html};
 pub use json::json;
 pub use junit::junit;
@@ -89,7 +89,7 @@ pub struct FinishedRun {
     /// The result.
     pub summary: Summary,
     /// What the clients of the first violation observed, from a second run of its seed.
-    pub story: Option<Story>,
+    pub excerpt: Option<FailureExcerpt>,
     /// The smallest scenario that fails like the first violation, if there is one.
     pub shrunk: Option<ShrunkRun>,
     /// Diagrams of the same violation, in the order of display.
@@ -100,7 +100,7 @@ pub struct FinishedRun {
 
 /// What the clients of a violation observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Story {
+pub struct FailureExcerpt {
     /// The clients, such as `user_7`; each has a lane.
     pub users: Vec<String>,
     /// What they did and observed, in order.
@@ -214,7 +214,7 @@ fn middle(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
         checks::checks(run.result(), view.detail),
         figures::figures(run, view.detail),
         figures::all_metrics(run.result(), view.detail),
-        accounts::accounts(run, view.detail),
+        run_counts::run_counts(run, view.detail),
         live::figures(run),
         live::stages(run),
     ]

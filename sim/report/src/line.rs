@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_wide_is_cut_by_columns() {
+    fn a_wide_line_is_cut_by_columns() {
         assert_eq!(fit("abcdef", 6), "abcdef");
         assert_eq!(fit("abcdefg", 6), "abcde…");
         assert_eq!(fit("漢字漢字", 6), "漢字…");
@@ -223,13 +223,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_move_the_cursor() {
+    fn control_characters_are_replaced() {
         let line = Line::plain("a\x1b[2Jb\rc\u{202e}d");
         assert_eq!(shown(&[line]), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\n");
     }
 
     #[test]
-    fn colour_follows_the_terminal_and_what_the_user_says() {
+    fn colour_depends_on_the_terminal_and_the_environment() {
         let choose = |is_terminal, no: &str, force: &str| {
             Paint::choose(is_terminal, Some(no.as_ref()), Some(force.as_ref()))
         };
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_is_only_where_it_is_wanted() {
+    fn colour_is_written_only_if_enabled() {
         let line = Line::new().with(Style::Good, "✓").text(" ok  ");
         let mut plain = String::new();
         line.render(Paint::Plain, &mut plain);

@@ -50,7 +50,7 @@ mod tests {
     use chat_types::Span;
 
     #[test]
-    fn it_says_how_far_and_how_fast() {
+    fn a_progress_line_shows_the_position_and_the_speed() {
         let now = ProgressNow {
             virtual_time: Span::millis(12_300),
             users: 208,

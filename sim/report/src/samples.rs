@@ -9,7 +9,7 @@ use chat_types::Span;
 
 use self::plan::persona;
 pub(crate) use self::plan::plan;
-use super::{FinishedRun, Rerun, Story, repeat_command};
+use super::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
 use crate::trace::SawLine;
 use sim_model::names::PROPERTIES;
 use sim_model::outcome::{
@@ -192,7 +192,7 @@ pub(crate) fn passed() -> FinishedRun {
             charts: Charts::default(),
         },
         plan,
-        story: None,
+        excerpt: None,
         shrunk: None,
         diagrams: Vec::new(),
         look: None,
@@ -269,7 +269,7 @@ pub(crate) fn unsafe_run() -> FinishedRun {
     fail(&mut run, "stick_exclusion", Verdict::Safety, 1_337, detail);
     let mut blamed = saw(22_431, "user_7", "← accepted, room_seq 18");
     blamed.blamed = true;
-    run.story = Some(Story {
+    run.excerpt = Some(FailureExcerpt {
         users: vec!["user_7".to_owned(), "user_9".to_owned()],
         lines: vec![
             saw(12_001, "user_7", "← stick granted to me, epoch 3"),
@@ -443,16 +443,16 @@ pub(crate) fn overlong(mut run: FinishedRun) -> FinishedRun {
         whole: None,
         file: run.file.clone(),
     });
-    if let Some(story) = &mut run.story {
-        story.users = ["user_4294967295", "user_9", "user_7", "user_8"]
+    if let Some(excerpt) = &mut run.excerpt {
+        excerpt.users = ["user_4294967295", "user_9", "user_7", "user_8"]
             .map(str::to_owned)
             .to_vec();
-        story.users[3] = long("user");
-        for line in &mut story.lines {
+        excerpt.users[3] = long("user");
+        for line in &mut excerpt.lines {
             line.text = long(&line.text);
             line.at = Span(line.at.0 * 1_000_000);
         }
-        story.rerun = Rerun::Different {
+        excerpt.rerun = Rerun::Different {
             trace_hash: u64::MAX,
         };
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::accounts::stuck;
-use super::aftermath::{also, held, rerun, to_try};
 use super::failure::{failing_seed, sentences, what_failed};
+use super::failure_details::{also, held, rerun, to_try};
 use super::header::{name, seeds};
 use super::line::{INDENT, Line, Style, fit, paragraph};
 use super::numbers::{count, milliseconds, plural, short, times};
+use super::run_counts::stuck;
 use super::shell::{command_lines, further_command};
 use super::{Detail, FinishedRun, View};
 use sim_model::outcome::{RunResult, Verdict};

@@ -127,9 +127,9 @@ fn stuck_users_are_listed_and_the_others_counted() {
 }
 
 #[test]
-fn a_panic_has_no_story_but_a_command() {
+fn a_panic_has_a_command_and_no_excerpt() {
     let mut run = unsafe_run();
-    run.story = None;
+    run.excerpt = None;
     run.summary.result.violations[0].property = "panic".to_owned();
     run.summary.result.violations[0].detail = "The run panicked: the line is broken".to_owned();
     insta::assert_snapshot!(page(&run));

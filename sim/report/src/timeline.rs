@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_at_all_is_a_strip_too() {
+    fn a_run_without_users_has_a_timeline() {
         assert_eq!(page(&Timeline::default()), "0s ── 0s not quiet\n");
     }
 }

@@ -11,7 +11,7 @@ use chat_types::Time;
 use rustc_hash::FxHashMap;
 
 use line::TraceLine;
-use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::protocol::{Agent, CallId, Room, User};
 
 pub use recorder::{Recorder, SawLine};
@@ -53,10 +53,12 @@ impl Calls {
 
     /// Adds new calls, and removes finished ones.
     fn follow(&mut self, record: &Record<'_>) {
-        if let What::Called { call, op, .. } = record.what {
+        if let ClientEvent::Called { call, op, .. } = record.what {
             let (verb, room) = (op.verb(), op.room().flatten());
             self.0.insert((record.agent, call), (verb, room));
-        } else if let What::Answered { call, .. } | What::Abandoned { call, .. } = record.what {
+        } else if let ClientEvent::Answered { call, .. } | ClientEvent::Abandoned { call, .. } =
+            record.what
+        {
             self.0.remove(&(record.agent, call));
         }
     }

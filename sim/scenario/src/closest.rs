@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_find_the_word_that_was_meant() {
+    fn a_misspelt_word_finds_the_closest_one() {
         let keys = ["name", "duration", "arrival_rate", "ramp_to"];
         assert_eq!(closest("arrivalRate", &keys), Some("arrival_rate"));
         assert_eq!(closest("nmae", &keys), Some("name"));

@@ -88,7 +88,7 @@ struct Report {
 
 /// How an error is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum ErrorStyle {
     /// With ANSI colours, for a terminal.
     Colour,
     /// Without colours, for files.
@@ -147,7 +147,7 @@ impl ScenarioError {
 
     /// The error as text, with the affected lines, on this many columns; at most 80.
     #[must_use]
-    pub fn render(&self, look: Look, columns: usize) -> String {
+    pub fn render(&self, look: ErrorStyle, columns: usize) -> String {
         let columns = columns.clamp(LEAST_COLUMNS, MOST_COLUMNS);
         let Report {
             file,
@@ -165,8 +165,8 @@ impl ScenarioError {
         let accepted = wrapped(accepted, columns - indent - " ╰ help: ".chars().count());
         let group = group.element(Level::HELP.message(normalize_untrusted_str(&accepted)));
         let renderer = match look {
-            Look::Colour => Renderer::styled(),
-            Look::Plain => Renderer::plain(),
+            ErrorStyle::Colour => Renderer::styled(),
+            ErrorStyle::Plain => Renderer::plain(),
         };
         let renderer = renderer
             .decor_style(DecorStyle::Unicode)

@@ -51,13 +51,13 @@ form! {
         lose_unsynced: bool = false,
         /// No packet passes between these users and the server.
         #[one_of("kind")]
-        partition: Option<Struck>,
+        partition: Option<AffectedUsers>,
         /// These users read nothing from their streams.
         #[one_of("kind")]
-        slow_readers: Option<Struck>,
+        slow_readers: Option<AffectedUsers>,
         /// These users' processes stop.
         #[one_of("kind")]
-        suspend: Option<Struck>,
+        suspend: Option<AffectedUsers>,
         #[one_of("kind")]
         slow_disk: Option<SlowDisk>,
         #[one_of("kind")]
@@ -82,9 +82,9 @@ form! {
 
 group! {
     FaultKeys => FaultKind {
-        partition: [Struck { victims, duration }] = [FaultKind::Partition { victims, duration }],
-        slow_readers: [Struck { victims, duration }] = [FaultKind::SlowReaders { victims, duration }],
-        suspend: [Struck { victims, duration }] = [FaultKind::Suspend { victims, duration }],
+        partition: [AffectedUsers { victims, duration }] = [FaultKind::Partition { victims, duration }],
+        slow_readers: [AffectedUsers { victims, duration }] = [FaultKind::SlowReaders { victims, duration }],
+        suspend: [AffectedUsers { victims, duration }] = [FaultKind::Suspend { victims, duration }],
         slow_disk: [SlowDisk { factor, duration }] = [FaultKind::SlowDisk { factor, duration }],
         fail_disk: [FailDisk { duration, unknown }] = [FaultKind::FailDisk { duration, unknown }],
         clock_jump: [by] = [FaultKind::ClockJump { by }],
@@ -205,7 +205,7 @@ impl ByKeys for Milestone {
 
 /// The users that a fault affects, and for how long.
 #[derive(Clone)]
-pub(crate) struct Struck {
+pub(crate) struct AffectedUsers {
     victims: Victims,
     duration: Span,
 }
@@ -231,7 +231,7 @@ group! {
     }
 }
 
-impl ByKeys for Struck {
+impl ByKeys for AffectedUsers {
     type Keys = StruckKeys;
 
     fn from_keys(mut keys: StruckKeys, _: &Fields<'_>) -> Read<Self> {

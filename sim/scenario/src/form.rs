@@ -275,13 +275,15 @@ macro_rules! key_name {
 /// The default of a key, if it has one.
 macro_rules! usual {
     ($form:ty) => {
-        None::<$crate::form::Usual<<$form as $crate::form::Form>::Of>>
+        None::<$crate::form::DefaultValue<<$form as $crate::form::Form>::Of>>
     };
     ($form:ty = $usual:expr) => {
-        Some($crate::form::Usual::<<$form as $crate::form::Form>::Of> {
-            make: || $usual,
-            is: |value| *value == $usual,
-        })
+        Some(
+            $crate::form::DefaultValue::<<$form as $crate::form::Form>::Of> {
+                make: || $usual,
+                is: |value| *value == $usual,
+            },
+        )
     };
 }
 
@@ -322,7 +324,7 @@ impl Schemas {
 }
 
 /// The default of a key.
-pub(crate) struct Usual<T> {
+pub(crate) struct DefaultValue<T> {
     /// Makes it.
     pub(crate) make: fn() -> T,
     /// Whether a value is the default.
@@ -330,7 +332,7 @@ pub(crate) struct Usual<T> {
 }
 
 /// The written default of a key.
-pub(crate) fn usual_text<F: Form>(usual: Option<Usual<F::Of>>) -> Option<String> {
+pub(crate) fn usual_text<F: Form>(usual: Option<DefaultValue<F::Of>>) -> Option<String> {
     let text = F::write(&(usual?.make)(), &Context::default())?;
     (!text.is_empty()).then(|| text.to_string())
 }
@@ -339,7 +341,7 @@ pub(crate) fn usual_text<F: Form>(usual: Option<Usual<F::Of>>) -> Option<String>
 pub(crate) fn read_key<F: Form>(
     fields: &Fields<'_>,
     key: &str,
-    usual: Option<Usual<F::Of>>,
+    usual: Option<DefaultValue<F::Of>>,
     context: &mut Context,
 ) -> Read<F::Of> {
     if let Some(node) = fields.get(key) {
@@ -354,7 +356,7 @@ pub(crate) fn read_key<F: Form>(
 /// A value as it is written, unless it is the default.
 pub(crate) fn write_key<F: Form>(
     value: &F::Of,
-    usual: Option<Usual<F::Of>>,
+    usual: Option<DefaultValue<F::Of>>,
     context: &Context,
 ) -> Option<Text> {
     let written = usual.is_none_or(|usual| !(usual.is)(value));

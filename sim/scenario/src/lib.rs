@@ -8,20 +8,20 @@
 
 mod closest;
 mod context;
+mod environment;
 mod error;
 mod fault;
 mod fields;
 mod flow;
+mod flow_check;
 mod form;
 mod forms;
 mod lists;
 mod node;
-mod possible;
 mod scenario;
 mod schemas;
 mod script;
 mod server;
-mod surroundings;
 mod tables;
 mod text;
 mod threshold;
@@ -34,7 +34,7 @@ use std::path::Path;
 use sim_model::outcome::Notes;
 use sim_model::plan::Plan;
 
-pub use error::{Look, ScenarioError};
+pub use error::{ErrorStyle, ScenarioError};
 pub use scenario::{annotated, schema};
 
 use error::Problem;

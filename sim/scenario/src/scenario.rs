@@ -6,6 +6,7 @@ use chat_types::{Config, Span};
 use serde_json::{Value as Json, json};
 
 use super::context::{Context, End};
+use super::environment::{Capacity, Client, Network};
 use super::error::{Problem, Read};
 use super::fault::Faults;
 use super::fields::Fields;
@@ -14,7 +15,6 @@ use super::forms::{Name, SomeTime, Whole, text};
 use super::node::{Node, Value};
 use super::schemas::{Schemas, object};
 use super::script::{Steps, Users};
-use super::surroundings::{Capacity, Client, Network};
 use super::text::Text;
 use super::threshold::{Properties, Sometimes, Thresholds};
 use super::workload::{Personas, Phases};

@@ -13,7 +13,7 @@
 //! Two paths to one state have the same future, so only one of them is continued. A state is
 //! identified by the fingerprint of
 //!
-//! 1. the server's state, as far as it affects the future (`print.rs`), and its deadlines: their
+//! 1. the server's state, as far as it affects the future (`fingerprint.rs`), and its deadlines: their
 //!    kinds, their owners, their order, and the seconds until each;
 //! 2. each client's knowledge: its room, its grant, its last partners, its stream, and the call
 //!    that it may repeat; whether its inbox has no, one or more unread events, and its knowledge
@@ -45,7 +45,7 @@
 //! thirty million. A violation that needs more steps than the depth is not found.
 
 mod client;
-mod print;
+mod fingerprint;
 mod script;
 mod search;
 mod tiny;

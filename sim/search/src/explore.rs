@@ -4,10 +4,10 @@
 //! the seed of its world, which is equal unless a search chooses another. Trials run in parallel,
 //! and their results are merged in order, so that the findings depend on the seeds alone.
 
-mod found;
+mod failures;
 mod guided;
-mod hunt;
 mod vary;
+mod worst_search;
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -22,12 +22,12 @@ use sim_model::recipe::Recipe;
 
 use crate::runner::{Ended, RunSeed, in_order};
 
-pub use found::{Failure, Failures};
+pub use failures::{Failure, Failures};
 pub use guided::{Corpus, Entry};
-pub use hunt::{Guide, Hunted};
 pub use vary::{EVERYDAY, Varied, blank, vary};
+pub use worst_search::{Guide, WorstSearch};
 
-/// With drawn flows besides files, one trial of so many takes a file. Flows find most bugs with the
+/// With drawn flows besides files, one trial of this number takes a file. Flows find most bugs with the
 /// fewest seeds.
 const FILES_ONE_IN: u64 = 4;
 
@@ -36,7 +36,7 @@ pub type AlsoJudge<'r> = &'r (dyn Fn(&Recipe, &mut SeedOutcome) + Sync);
 
 /// The parameters of an exploration.
 #[derive(Clone)]
-pub struct Explored<'a> {
+pub struct ExploreOptions<'a> {
     /// The scenarios, taken in turn.
     pub plans: &'a [Plan],
     /// The first seed; the others follow upward.
@@ -50,7 +50,7 @@ pub struct Explored<'a> {
     /// The number of parallel trials.
     pub jobs: NonZeroUsize,
     /// Whether the first failure ends the exploration.
-    pub patience: Patience,
+    pub on_failure: OnFailure,
     /// The properties whose violations count (`panic` is one); all if it is empty.
     pub properties: &'a [String],
     /// What to search for besides failures, and how.
@@ -65,11 +65,11 @@ pub struct Explored<'a> {
 
 /// Whether a failure ends the exploration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
+pub enum OnFailure {
     /// The first failure ends it.
-    FirstFailure,
+    Stop,
     /// It continues, and reports all failures at the end.
-    KeepGoing,
+    Continue,
 }
 
 /// The result of an exploration.
@@ -86,7 +86,7 @@ pub struct Exploration {
     /// The failures that were found.
     pub failures: Failures,
     /// The worst trials, if a search was requested.
-    pub hunted: Option<Hunted>,
+    pub hunted: Option<WorstSearch>,
     /// The effort until the first failure, including that trial or family.
     pub first_failure: Option<Effort>,
     /// The corpus, if it was guided.
@@ -94,7 +94,7 @@ pub struct Exploration {
 }
 
 /// The kept part of a trial's result.
-struct Tried {
+struct TrialRun {
     steps: u64,
     trace_hash: u64,
     violations: Vec<(Class, Violation)>,
@@ -110,7 +110,7 @@ pub trait Listener {
     fn tick(&mut self, so_far: &Exploration) -> ControlFlow<()>;
 }
 
-impl Explored<'_> {
+impl ExploreOptions<'_> {
     /// The drawn scenario of a trial.
     #[must_use]
     pub fn varied(&self, trial: &Trial) -> Varied {
@@ -165,14 +165,14 @@ impl Explored<'_> {
         violations.map(|one| (class_of(one), one.clone())).collect()
     }
 
-    fn attempt(&self, trial: &Trial, run: RunSeed<'_>, progress: &Progress) -> Tried {
+    fn attempt(&self, trial: &Trial, run: RunSeed<'_>, progress: &Progress) -> TrialRun {
         let plan = self.varied(trial).plan;
         let mut outcome = run(&plan, trial.seed, progress, None);
         if let Some(also_judge) = self.also_judge {
             also_judge(&plan.recipe, &mut outcome);
         }
         let seek = self.seek.map_or(Seek::QueueWait, |(seek, _)| seek);
-        Tried {
+        TrialRun {
             steps: outcome.steps,
             trace_hash: outcome.trace_hash,
             violations: self.violations(&outcome),
@@ -183,12 +183,16 @@ impl Explored<'_> {
 }
 
 /// Explores: by families if it is guided, otherwise by trials of `run`.
-pub fn explore(what: &Explored<'_>, run: RunSeed<'_>, listener: &mut dyn Listener) -> Exploration {
+pub fn explore(
+    what: &ExploreOptions<'_>,
+    run: RunSeed<'_>,
+    listener: &mut dyn Listener,
+) -> Exploration {
     if let Some(corpus) = &what.guided {
         return guided::explore(what, corpus.clone(), listener);
     }
     let mut all = Exploration {
-        hunted: what.seek.map(|(seek, guide)| Hunted::new(seek, guide)),
+        hunted: what.seek.map(|(seek, guide)| WorstSearch::new(seek, guide)),
         ..Exploration::default()
     };
     while all.tried < what.count {
@@ -211,11 +215,11 @@ pub fn explore(what: &Explored<'_>, run: RunSeed<'_>, listener: &mut dyn Listene
         let attempt =
             |index: u64, progress: &Progress| what.attempt(&trial_of(index), run, progress);
         let mut flow = ControlFlow::Continue(());
-        let mut take = |index: u64, ended: Ended<Tried>| {
+        let mut take = |index: u64, ended: Ended<TrialRun>| {
             let trial = trial_of(index);
             let failed = all.take(&trial, ended, what);
             listener.tried(&trial);
-            let enough = failed && what.patience == Patience::FirstFailure;
+            let enough = failed && what.on_failure == OnFailure::Stop;
             flow = if enough {
                 ControlFlow::Break(())
             } else {
@@ -233,7 +237,7 @@ pub fn explore(what: &Explored<'_>, run: RunSeed<'_>, listener: &mut dyn Listene
 
 impl Exploration {
     /// Adds the next trial. Returns whether it failed.
-    fn take(&mut self, trial: &Trial, ended: Ended<Tried>, what: &Explored<'_>) -> bool {
+    fn take(&mut self, trial: &Trial, ended: Ended<TrialRun>, what: &ExploreOptions<'_>) -> bool {
         self.tried += 1;
         self.runs += 1;
         let failed = match ended {
@@ -258,7 +262,7 @@ impl Exploration {
     }
 
     /// Adds a run that panicked. Returns whether that counts.
-    fn take_panic(&mut self, trial: &Trial, words: &str, what: &Explored<'_>) -> bool {
+    fn take_panic(&mut self, trial: &Trial, words: &str, what: &ExploreOptions<'_>) -> bool {
         let wanted = what.wants(PANIC);
         if wanted {
             let violation = Violation::of_panic(words, trial.seed);
@@ -286,7 +290,7 @@ impl Exploration {
 
     /// The result for reports.
     #[must_use]
-    pub fn result(&self, what: &Explored<'_>) -> ExplorationResult {
+    pub fn result(&self, what: &ExploreOptions<'_>) -> ExplorationResult {
         let drew = |trial: &Trial| what.varied(trial).drew;
         let failures = self.failures.iter().map(|failure| FailureResult {
             property: failure.property.clone(),
@@ -298,7 +302,7 @@ impl Exploration {
             trace_hash: failure.trace_hash,
             trials: failure.trials,
         });
-        let hunt = |hunted: &Hunted| {
+        let hunt = |hunted: &WorstSearch| {
             let worst = hunted.worst().iter().map(|(trial, worst)| WorstTrial {
                 trial: trial.clone(),
                 drew: drew(trial),

@@ -22,8 +22,8 @@ use sim_model::plan::Plan;
 use sim_model::server::{self, Decided, ServerRecord};
 use sim_world::translate;
 
-pub use followed::Whom;
-use followed::{Followed, kind};
+pub use followed::FollowTarget;
+use followed::{FollowedParticipant, kind};
 use steps::Steps;
 
 /// What to replay.
@@ -32,7 +32,7 @@ pub struct ReplayOptions {
     /// The last position to replay; all of them if there is none.
     pub until: Option<u64>,
     /// The participant whose entries and events are shown.
-    pub follow: Option<Whom>,
+    pub follow: Option<FollowTarget>,
 }
 
 /// Replays a journal. `show` receives a line for each entry and event of the followed participant.
@@ -167,7 +167,7 @@ pub fn to_scenario(
 struct Replay<'r> {
     until: u64,
     checkpoints: &'r [Checkpoint],
-    followed: Option<Followed>,
+    followed: Option<FollowedParticipant>,
     show: &'r mut dyn FnMut(&str),
     /// None before the first entry, and if the journal's beginning is missing.
     judge: Option<Judge>,
@@ -190,7 +190,7 @@ impl<'r> Replay<'r> {
         Self {
             until: options.until.unwrap_or(u64::MAX),
             checkpoints,
-            followed: options.follow.as_ref().map(Followed::new),
+            followed: options.follow.as_ref().map(FollowedParticipant::new),
             show,
             judge: None,
             violated: None,

@@ -3,7 +3,7 @@
 
 mod in_order;
 mod merged;
-mod rest;
+mod stuck_users;
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::ops::ControlFlow;

@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use sim_judge::{Jury, SeedOutcome};
+use sim_judge::{RunJudge, SeedOutcome};
 use sim_model::history::Observer;
 use sim_model::outcome::Progress;
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 
 use sim_world::abstraction::Facet;
-use sim_world::{self, Onlooker, Split};
+use sim_world::{self, SharedObserver, Split};
 
 /// Runs one seed of a plan to its end. `also` receives all records, and does not change the run.
 ///
@@ -23,15 +23,15 @@ pub fn run_seed(
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
 ) -> SeedOutcome {
-    let jury = Rc::new(RefCell::new(Jury::new(plan, also)));
-    let onlooker: Onlooker<'_> = Rc::<RefCell<Jury<'_>>>::clone(&jury);
-    let ran = sim_world::run(plan, seed, progress, Some(onlooker));
-    alone(jury).finish(plan, ran)
+    let judge = Rc::new(RefCell::new(RunJudge::new(plan, also)));
+    let observer: SharedObserver<'_> = Rc::<RefCell<RunJudge<'_>>>::clone(&judge);
+    let ran = sim_world::run(plan, seed, progress, Some(observer));
+    alone(judge).finish(plan, ran)
 }
 
-/// The jury of a world that was dropped.
-fn alone(jury: Rc<RefCell<Jury<'_>>>) -> Jury<'_> {
-    Rc::into_inner(jury)
+/// The judge of a world that was dropped.
+fn alone(judge: Rc<RefCell<RunJudge<'_>>>) -> RunJudge<'_> {
+    Rc::into_inner(judge)
         .expect("a world that is over has let its observer go")
         .into_inner()
 }
@@ -40,17 +40,17 @@ fn alone(jury: Rc<RefCell<Jury<'_>>>) -> Jury<'_> {
 pub struct JudgedSplit<'p> {
     plan: &'p Plan,
     run: Split<'p>,
-    jury: Rc<RefCell<Jury<'static>>>,
+    judge: Rc<RefCell<RunJudge<'static>>>,
 }
 
 impl<'p> JudgedSplit<'p> {
     /// Starts the run of a seed, with its plan's recipe.
     #[must_use]
     pub fn begin(plan: &'p Plan, seed: u64) -> Self {
-        let jury = Rc::new(RefCell::new(Jury::new(plan, None)));
-        let onlooker: Onlooker<'static> = Rc::<RefCell<Jury<'static>>>::clone(&jury);
-        let run = Split::begin(plan, seed, Some(onlooker));
-        Self { plan, run, jury }
+        let judge = Rc::new(RefCell::new(RunJudge::new(plan, None)));
+        let observer: SharedObserver<'static> = Rc::<RefCell<RunJudge<'static>>>::clone(&judge);
+        let run = Split::begin(plan, seed, Some(observer));
+        Self { plan, run, judge }
     }
 
     /// Takes the next step. Returns whether there are more.
@@ -78,12 +78,12 @@ impl<'p> JudgedSplit<'p> {
     /// A copy of the run with new randomness from here on. Branch 0 continues like the original.
     #[must_use]
     pub fn branch(&self, branch: u32) -> Self {
-        let jury = Rc::new(RefCell::new(self.jury.borrow().alone()));
-        let onlooker: Onlooker<'static> = Rc::<RefCell<Jury<'static>>>::clone(&jury);
+        let judge = Rc::new(RefCell::new(self.judge.borrow().alone()));
+        let observer: SharedObserver<'static> = Rc::<RefCell<RunJudge<'static>>>::clone(&judge);
         Self {
             plan: self.plan,
-            run: self.run.branch(branch, Some(onlooker)),
-            jury,
+            run: self.run.branch(branch, Some(observer)),
+            judge,
         }
     }
 
@@ -91,6 +91,6 @@ impl<'p> JudgedSplit<'p> {
     #[must_use]
     pub fn finish(self) -> SeedOutcome {
         let ran = self.run.finish();
-        alone(self.jury).finish(self.plan, ran)
+        alone(self.judge).finish(self.plan, ran)
     }
 }

@@ -3,45 +3,45 @@
 //!
 //! First the run is recorded as steps (`record`): each client's calls with their times, and the
 //! network's treatment of them. Then every change is a change to a plan in the steps form. It is
-//! kept if a run of the plan still violates the property (`lab`). Passes remove parts (`fewer`, by
-//! delta debugging, `ddmin`), simplify them (`simpler`), and compress time (`sooner`), until no
-//! change helps or the time is up. The result depends only on the plan, the seed and the number of
-//! runs.
+//! kept if a run of the plan still violates the property (`candidates`). Passes remove parts
+//! (`remove`, by delta debugging, `ddmin`), simplify them (`simplify`), and compress time
+//! (`compress_time`), until no change helps or the time is up. The result depends only on the plan,
+//! the seed and the number of runs.
 
+mod attempts;
+mod candidates;
+mod compress_time;
 mod ddmin;
 mod faults;
-mod fewer;
-mod lab;
 mod notes;
 pub(crate) mod record;
-mod simpler;
-mod sooner;
-mod ways;
+mod remove;
+mod simplify;
 
 use sim_model::outcome::{START, Shrunk, Size};
 use std::sync::Arc;
 
-use crate::caught::caught;
+use crate::panics::catch_panic;
 use crate::runner::RunSeed;
-use lab::{Lab, Seen};
-use record::Scribe;
+use attempts::Fidelity;
+use candidates::{CandidateRun, Shrinker};
+use record::StepRecorder;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::outcome::{PANIC, Progress};
 use sim_model::plan::{Plan, Workload};
-use ways::TrueTo;
 
 /// The largest number of rounds. The second one rarely finds anything.
 const ROUNDS: usize = 4;
 
 /// Why nothing was shrunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unshrunk {
+pub enum ShrinkError {
     /// The run does not violate the property.
     #[error("the run does not violate it")]
-    Holds,
+    NotViolated,
     /// Recorded as steps, the run does not violate the property any more.
     #[error("the run could not be repeated step by step")]
-    NotInSteps,
+    NotReproducedInSteps,
 }
 
 /// The failure to shrink.
@@ -56,7 +56,7 @@ pub struct FailedRun<'a> {
 }
 
 /// The environment of shrinking.
-pub struct Means<'a> {
+pub struct ShrinkContext<'a> {
     /// Runs one seed.
     pub run: RunSeed<'a>,
     /// Whether time is left.
@@ -69,40 +69,44 @@ pub struct Means<'a> {
 ///
 /// # Errors
 /// The run does not fail, or does not fail when it is recorded as steps.
-pub fn shrink(failure: &FailedRun<'_>, means: Means<'_>) -> Result<Shrunk, Unshrunk> {
+pub fn shrink(failure: &FailedRun<'_>, context: ShrinkContext<'_>) -> Result<Shrunk, ShrinkError> {
     let FailedRun {
         plan,
         seed,
         property,
     } = *failure;
-    let (run, time_left) = (means.run, means.time_left);
-    let mut lab = Lab::new(run, seed, property, time_left, means.tell);
-    let seen = lab.look(plan).ok_or(Unshrunk::Holds)?;
+    let (run, time_left) = (context.run, context.time_left);
+    let mut shrinker = Shrinker::new(run, seed, property, time_left, context.tell);
+    let seen = shrinker
+        .run_candidate(plan)
+        .ok_or(ShrinkError::NotViolated)?;
     let before = size(plan, &seen);
     let mut in_steps_of = |property| {
-        lab.property = property;
-        in_steps(plan, &mut lab)
+        shrinker.property = property;
+        in_steps(plan, &mut shrinker)
     };
     // In a short script the core's invariants are checked so often that they may fail first.
     let mut smallest = in_steps_of(property)
         .or_else(|| in_steps_of(PANIC))
-        .ok_or(Unshrunk::NotInSteps)?;
-    lab.cut_off(&mut smallest);
-    lab.rough_cut(&mut smallest);
+        .ok_or(ShrinkError::NotReproducedInSteps)?;
+    shrinker.cut_after_violation(&mut smallest);
+    shrinker.rough_cut(&mut smallest);
     for _ in 0..ROUNDS {
         let so_far = format!("{smallest:?}");
-        lab.fewer(&mut smallest);
-        lab.looser(&mut smallest);
-        lab.simpler(&mut smallest);
-        lab.sooner(&mut smallest);
-        lab.lower_limits(&mut smallest);
+        shrinker.remove_parts(&mut smallest);
+        shrinker.lengthen(&mut smallest);
+        shrinker.simplify(&mut smallest);
+        shrinker.compress_time(&mut smallest);
+        shrinker.lower_limits(&mut smallest);
         if format!("{smallest:?}") == so_far || !time_left() {
             break;
         }
     }
-    rename(&mut smallest, failure, lab.seed);
-    let seen = lab.look(&smallest).ok_or(Unshrunk::NotInSteps)?;
-    let runs = lab.runs;
+    rename(&mut smallest, failure, shrinker.seed);
+    let seen = shrinker
+        .run_candidate(&smallest)
+        .ok_or(ShrinkError::NotReproducedInSteps)?;
+    let runs = shrinker.runs;
     let stop = if seen.violation.detail.ends_with('.') {
         ""
     } else {
@@ -124,7 +128,7 @@ pub fn shrink(failure: &FailedRun<'_>, means: Means<'_>) -> Result<Shrunk, Unshr
     })
 }
 
-fn size(plan: &Plan, seen: &Seen) -> Size {
+fn size(plan: &Plan, seen: &CandidateRun) -> Size {
     let (users, steps) = match &plan.workload {
         Workload::Steps { users, steps } => (users.len() as u64, steps.len() as u64),
         Workload::Phases { .. } => (seen.users, seen.steps),
@@ -137,36 +141,36 @@ fn size(plan: &Plan, seen: &Seen) -> Size {
 }
 
 /// A way to record a run, with a change to the resulting plan.
-type Variant<'a> = (TrueTo, &'a dyn Fn(&mut Plan));
+type Variant<'a> = (Fidelity, &'a dyn Fn(&mut Plan));
 
 /// The failing run as steps; none if it does not fail in that form.
-fn in_steps(plan: &Plan, lab: &mut Lab<'_>) -> Option<Plan> {
+fn in_steps(plan: &Plan, shrinker: &mut Shrinker<'_>) -> Option<Plan> {
     if matches!(plan.workload, Workload::Steps { .. }) {
         return Some(plan.clone());
     }
-    let mut scribe = Scribe::new(START);
-    let (run, seed) = (lab.run, lab.seed);
+    let mut recorder = StepRecorder::new(START);
+    let (run, seed) = (shrinker.run, shrinker.seed);
     // A run that panics has been recorded up to there, which is enough.
-    let _ = caught(|| run(plan, seed, &Progress::default(), Some(&mut scribe)));
+    let _ = catch_panic(|| run(plan, seed, &Progress::default(), Some(&mut recorder)));
     let quick = Arc::new(Quantiles::new(Shape::Fixed(1_000)));
     // Packets without a record take the usual time, or the shortest.
     let variants: [Variant<'_>; 5] = [
-        (TrueTo::Packets, &|_| {}),
-        (TrueTo::Packets, &|steps| {
+        (Fidelity::Packets, &|_| {}),
+        (Fidelity::Packets, &|steps| {
             steps.network.latency = Arc::clone(&quick);
         }),
-        (TrueTo::Packets, &|steps| {
+        (Fidelity::Packets, &|steps| {
             steps.network.latency = Arc::clone(&plan.network.latency);
         }),
-        (TrueTo::Service, &|steps| {
+        (Fidelity::Service, &|steps| {
             steps.network.latency = Arc::clone(&quick);
         }),
-        (TrueTo::Service, &|_| {}),
+        (Fidelity::Service, &|_| {}),
     ];
     variants.into_iter().find_map(|(to, change)| {
-        let mut steps = scribe.clone().into_plan(plan, to);
+        let mut steps = recorder.clone().into_plan(plan, to);
         change(&mut steps);
-        lab.look(&steps).map(|_| steps)
+        shrinker.run_candidate(&steps).map(|_| steps)
     })
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use sim_search::replay::Whom;
+use sim_search::replay::FollowTarget;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -38,7 +38,7 @@ pub struct ReplayArgs {
     pub until: Option<u64>,
     /// Show what one participant did and heard
     #[arg(long, value_name = "USER")]
-    pub follow: Option<Whom>,
+    pub follow: Option<FollowTarget>,
     /// Write the last calls as a scenario
     #[arg(long, value_name = "FILE")]
     pub to_scenario: Option<PathBuf>,

@@ -18,7 +18,7 @@ fn refused(line: &str) -> String {
 }
 
 #[test]
-fn the_word_run_may_be_left_out() {
+fn the_run_command_may_be_omitted() {
     let rest = "a.yaml b.yaml --seed 7 --seeds 20 --jobs 2 --json r.json --junit r.xml --quiet";
     let run = run_args(&format!("sim {rest}"));
     assert_eq!(run, run_args(&format!("sim run {rest}")));
@@ -37,7 +37,7 @@ fn the_word_run_may_be_left_out() {
 }
 
 #[test]
-fn the_other_commands() {
+fn commands_parse_their_arguments() {
     assert_eq!(
         read("sim validate a.yaml").unwrap(),
         Invocation::Validate(ValidateArgs {
@@ -56,7 +56,7 @@ fn the_other_commands() {
 }
 
 #[test]
-fn exploring_takes_a_number_of_seeds_or_a_length_of_time() {
+fn explore_takes_a_number_of_seeds_or_a_duration() {
     let explore = |line: &str| {
         let Invocation::Explore(explore) = read(line).unwrap() else {
             panic!("{line}: not an exploration");
@@ -74,7 +74,7 @@ fn exploring_takes_a_number_of_seeds_or_a_length_of_time() {
 }
 
 #[test]
-fn what_is_followed_is_a_user_or_a_room() {
+fn follow_takes_a_user_or_a_room() {
     use sim_model::protocol::{Room, User};
     let follow =
         |what: &str| run_args(&format!("sim a.yaml --trace t.jsonl --follow {what}")).follow;
@@ -85,7 +85,7 @@ fn what_is_followed_is_a_user_or_a_room() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_arguments_are_refused() {
     for (line, says) in [
         ("sim", "required"),
         ("sim run", "required"),
@@ -151,7 +151,7 @@ fn what_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn shrinking_takes_one_seed_of_one_file() {
+fn shrink_takes_one_seed_of_one_file() {
     let Invocation::Shrink(shrink) = read("sim shrink a.yaml --seed 7 -o b.yaml --for 2m").unwrap()
     else {
         panic!("shrink");
@@ -199,7 +199,7 @@ fn help_of_exhaust() {
 }
 
 #[test]
-fn calibrating_takes_a_server_and_perhaps_a_file_and_loads() {
+fn calibrate_takes_a_server_and_optionally_a_file_and_rates() {
     let calibrate = |line: &str| {
         let Invocation::Calibrate(calibrate) = read(line).unwrap() else {
             panic!("{line}: not a calibration");
@@ -221,7 +221,7 @@ fn calibrating_takes_a_server_and_perhaps_a_file_and_loads() {
 }
 
 #[test]
-fn a_calibration_that_makes_no_sense_is_refused() {
+fn invalid_arguments_of_calibrate_are_refused() {
     for (line, says) in [
         ("sim calibrate", "--target"),
         ("sim calibrate a.yaml --target localhost", "8894"),
@@ -257,14 +257,17 @@ fn help_of_replay() {
 }
 
 #[test]
-fn the_arguments_of_replay_are_read() {
+fn replay_parses_its_arguments() {
     let replay = |line: &str| match parse(line.split(' ').map(Into::into)) {
         Ok(Invocation::Replay(replay)) => replay,
         other => panic!("{line}: {other:?}"),
     };
     let all = replay("sim replay d --until 7 --follow user_3 --to-scenario s.yaml --last 9");
     assert_eq!((all.until, all.last), (Some(7), 9));
-    assert_eq!(all.follow, Some(sim_search::replay::Whom::Number(3)));
+    assert_eq!(
+        all.follow,
+        Some(sim_search::replay::FollowTarget::Number(3))
+    );
     assert_eq!(replay("sim replay d").last, 200);
     for (line, says) in [
         ("sim replay", "JOURNAL"),
@@ -284,7 +287,7 @@ fn help_of_compare() {
 }
 
 #[test]
-fn help_is_no_wider_than_the_page_and_promises_nothing() {
+fn help_fits_the_page_and_names_only_existing_commands() {
     for line in [
         "sim --help",
         "sim -h",

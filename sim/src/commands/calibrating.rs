@@ -13,12 +13,12 @@ use super::{Console, WRONG, is_stdout, one_can_be_live, prepare_files};
 use crate::VERSION;
 use crate::cli::CalibrateArgs;
 use crate::output;
-use sim_judge::metrics::pace::Pace;
+use sim_judge::metrics::throughput::Throughput;
 use sim_live::{LiveOutcome, Options};
-use sim_model::outcome::{Block, LiveResult, Progress, RunResult, worst};
+use sim_model::outcome::{CalibrationBlock, LiveResult, Progress, RunResult, worst};
 use sim_model::plan::Plan;
-use sim_report::sides::{AtScale, Side, Sides};
-use sim_report::{Calibrated, Detail, View};
+use sim_report::server_comparison::{LoadStage, ServerComparison, ServerRun};
+use sim_report::{CalibrationReport, Detail, View};
 use sim_search::runner::{Seeds, of_one_seed, run_seeds};
 
 /// Measures, and returns the exit code.
@@ -57,7 +57,7 @@ fn all(
     arguments: &CalibrateArgs,
     plan: Option<&(&Path, Plan)>,
     console: &mut Console<'_>,
-) -> Result<Calibrated, Problem> {
+) -> Result<CalibrationReport, Problem> {
     let options = arguments.options();
     let tell = &mut *console.live;
     let measured = sim_live::calibrate(&options, &mut |line| tell(Some(line)));
@@ -81,7 +81,7 @@ fn all(
                 scales.push(both(plan, seed, &options, &measured.block, console)?);
             }
             let (name, file) = (plan.name.clone(), path.display().to_string());
-            Some(Sides::of(name, file, seed, scales))
+            Some(ServerComparison::of(name, file, seed, scales))
         }
     };
     let runs = sides.iter().flat_map(|sides| &sides.scales);
@@ -89,7 +89,7 @@ fn all(
         let sides = worst(scale.simulated.exit_code(), scale.live.exit_code());
         worst(code, sides)
     });
-    Ok(Calibrated {
+    Ok(CalibrationReport {
         measured,
         sides,
         exit_code: code,
@@ -101,9 +101,9 @@ fn both(
     plan: &Plan,
     seed: u64,
     options: &Options,
-    block: &Block,
+    block: &CalibrationBlock,
     console: &mut Console<'_>,
-) -> Result<AtScale, Problem> {
+) -> Result<LoadStage, Problem> {
     let ready = sim_live::ready(plan, options).map_err(|error| unjudged(&error))?;
     let began = (console.clock)();
     let outcome = watched(&ready, seed, (None, None), began, console);
@@ -111,12 +111,12 @@ fn both(
     let wall = (console.clock)().saturating_sub(began);
     let result = of_one_seed(outcome).finish(ready.plan(), wall).result;
     let pace = (live.offered_per_second, live.achieved_per_second);
-    let actual = Side::of(&result, pace, remarks(&live));
+    let actual = ServerRun::of(&result, pace, remarks(&live));
     let mut plan = ready.plan().clone();
     block.apply(&mut plan);
     let (result, pace) = simulated(&plan, seed, console.run);
-    let simulated = Side::of(&result, pace, Vec::new());
-    Ok(AtScale::of(options.scale.as_f64(), simulated, actual))
+    let simulated = ServerRun::of(&result, pace, Vec::new());
+    Ok(LoadStage::of(options.scale.as_f64(), simulated, actual))
 }
 
 fn remarks(live: &LiveResult) -> Vec<String> {
@@ -137,7 +137,7 @@ fn simulated(plan: &Plan, seed: u64, run: RunSeed<'_>) -> (RunResult, (f64, f64)
         count: NonZeroU64::MIN,
         jobs: NonZeroUsize::MIN,
     };
-    let pace = Mutex::new((Pace::default(), START));
+    let pace = Mutex::new((Throughput::default(), START));
     let run_one = |seed: u64, progress: &Progress| {
         let mut pace = pace.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = run(plan, seed, progress, Some(&mut pace.0));
@@ -161,7 +161,7 @@ fn show(arguments: &CalibrateArgs, console: &mut Console<'_>, page: &str) {
 
 /// Prints both worlds, and writes the requested files. Returns the exit code, which reports a
 /// failed write.
-fn write_all(arguments: &CalibrateArgs, done: &Calibrated, console: &mut Console<'_>) -> u8 {
+fn write_all(arguments: &CalibrateArgs, done: &CalibrationReport, console: &mut Console<'_>) -> u8 {
     let view = View {
         detail: Detail::Normal,
         paint: console.paint,

@@ -11,8 +11,8 @@ use crate::cli::ExhaustArgs;
 use crate::output;
 use sim_model::outcome::{Counterexample, PANIC, Progress};
 use sim_report::{Detail, View};
-use sim_search::caught::caught;
 use sim_search::exhaust::{self, Options};
+use sim_search::panics::catch_panic;
 
 /// Searches the requested worlds, and returns the exit code.
 pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 {
@@ -89,7 +89,8 @@ fn keep(path: &Counterexample, world: TinyWorld, console: &mut Console<'_>) -> O
         return None;
     }
     let again = load(&file).ok()?;
-    let shows = match caught(|| (console.run)(&again, again.seed, &Progress::default(), None)) {
+    let shows = match catch_panic(|| (console.run)(&again, again.seed, &Progress::default(), None))
+    {
         Ok(outcome) => {
             let mut seen = outcome.violations.iter();
             seen.any(|violation| violation.property == path.property())

@@ -16,12 +16,14 @@ use crate::output;
 use sim_model::outcome::{Progress, Trial};
 use sim_model::plan::Plan;
 use sim_report::trace::TraceWriter;
-use sim_report::{Detail, Exploring, Kept, View, exploration, exploration_json, exploring_line};
-use sim_scenario::to_yaml;
-use sim_search::caught::caught;
-use sim_search::explore::{
-    Corpus, Exploration, Explored, Failure, Guide, Listener, Patience, blank, explore,
+use sim_report::{
+    Detail, ExplorationReport, Kept, View, exploration, exploration_json, exploring_line,
 };
+use sim_scenario::to_yaml;
+use sim_search::explore::{
+    Corpus, Exploration, ExploreOptions, Failure, Guide, Listener, OnFailure, blank, explore,
+};
+use sim_search::panics::catch_panic;
 use sim_search::shrink;
 
 /// The flag for drawn flows, which stands for a file in messages.
@@ -59,7 +61,11 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
     let mut what = asked(arguments, &plans, console.cores, guided);
     what.also_judge = console.also_judge;
     let began = (console.clock)();
-    let found = explore(&what, console.run, &mut Ear::new(arguments, &what, console));
+    let found = explore(
+        &what,
+        console.run,
+        &mut ProgressListener::new(arguments, &what, console),
+    );
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
     if let (Some(folder), Some(corpus)) = (&arguments.corpus, &found.guided)
@@ -80,7 +86,7 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
         files.push(FLOWS.to_owned());
     }
     let result = found.result(&what);
-    let run = Exploring {
+    let run = ExplorationReport {
         files: &files,
         found: &result,
         kept: &kept,
@@ -95,25 +101,25 @@ fn asked<'p>(
     plans: &'p [Plan],
     cores: NonZeroUsize,
     guided: Option<Corpus>,
-) -> Explored<'p> {
+) -> ExploreOptions<'p> {
     let guide = if arguments.unguided {
         Guide::Nowhere
     } else {
         Guide::NearWorst
     };
-    let patience = if arguments.keep_going || arguments.seek.is_some() {
-        Patience::KeepGoing
+    let on_failure = if arguments.keep_going || arguments.seek.is_some() {
+        OnFailure::Continue
     } else {
-        Patience::FirstFailure
+        OnFailure::Stop
     };
-    Explored {
+    ExploreOptions {
         plans,
         first: arguments.seed,
         count: arguments.seeds.map_or(u64::MAX, NonZeroU64::get),
         draw: arguments.draw,
         mix: arguments.schedule,
         jobs: arguments.jobs.unwrap_or(cores),
-        patience,
+        on_failure,
         properties: &arguments.properties,
         seek: arguments.seek.map(|seek| (seek, guide)),
         recipe: arguments.recipe.clone().unwrap_or_default(),
@@ -125,7 +131,7 @@ fn asked<'p>(
 /// Writes the files of all failures.
 fn keep_all(
     arguments: &ExploreArgs,
-    what: &Explored<'_>,
+    what: &ExploreOptions<'_>,
     found: &Exploration,
     console: &mut Console<'_>,
 ) -> Vec<Kept> {
@@ -171,7 +177,7 @@ fn corpus(arguments: &ExploreArgs) -> std::io::Result<Corpus> {
 
 /// Writes the drawn scenario of a failure, and its shrunk form.
 fn keep(
-    (arguments, what): (&ExploreArgs, &Explored<'_>),
+    (arguments, what): (&ExploreArgs, &ExploreOptions<'_>),
     (failure, name): (&Failure, &str),
     console: &mut Console<'_>,
 ) -> Kept {
@@ -199,7 +205,7 @@ fn keep(
 /// Repeats the failing run, and writes its trace.
 fn trace(
     path: &Path,
-    what: &Explored<'_>,
+    what: &ExploreOptions<'_>,
     failure: &Failure,
     run: RunSeed<'_>,
 ) -> std::io::Result<()> {
@@ -207,7 +213,7 @@ fn trace(
     let mut writer = TraceWriter::new(file, START, None);
     let plan = what.varied(&failure.trial).plan;
     // A run that panics leaves its trace up to the panic.
-    let _ = caught(|| {
+    let _ = catch_panic(|| {
         let progress = Progress::default();
         run(&plan, failure.trial.seed, &progress, Some(&mut writer))
     });
@@ -215,7 +221,7 @@ fn trace(
 }
 
 /// Prints the page, writes the JSON, and returns the exit code.
-fn tell(arguments: &ExploreArgs, run: &Exploring<'_>, console: &mut Console<'_>) -> u8 {
+fn tell(arguments: &ExploreArgs, run: &ExplorationReport<'_>, console: &mut Console<'_>) -> u8 {
     let view = View {
         detail: match (arguments.quiet, arguments.verbose) {
             (true, _) => Detail::Quiet,
@@ -255,19 +261,19 @@ fn cannot_write(path: &Path, problem: &std::io::Error, console: &mut Console<'_>
 }
 
 /// Receives the progress of the exploration, and ends it when the time is up.
-struct Ear<'a, 'c> {
+struct ProgressListener<'a, 'c> {
     arguments: &'a ExploreArgs,
-    what: &'a Explored<'a>,
+    what: &'a ExploreOptions<'a>,
     console: &'a mut Console<'c>,
     began: Duration,
     looked: Duration,
     saved: Duration,
 }
 
-impl<'a, 'c> Ear<'a, 'c> {
+impl<'a, 'c> ProgressListener<'a, 'c> {
     fn new(
         arguments: &'a ExploreArgs,
-        what: &'a Explored<'a>,
+        what: &'a ExploreOptions<'a>,
         console: &'a mut Console<'c>,
     ) -> Self {
         let began = (console.clock)();
@@ -282,7 +288,7 @@ impl<'a, 'c> Ear<'a, 'c> {
     }
 }
 
-impl Listener for Ear<'_, '_> {
+impl Listener for ProgressListener<'_, '_> {
     fn tried(&mut self, trial: &Trial) {
         if self.arguments.verbose {
             let name = &self.what.plans[trial.scenario].name;

@@ -91,7 +91,7 @@ fn once(
         file,
         summary,
         plan,
-        story: None,
+        excerpt: None,
         shrunk: None,
         diagrams: Vec::new(),
         look: None,
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_double_and_then_close_in() {
+    fn rates_are_doubled_and_then_bisected() {
         assert_eq!(
             tried(5_200),
             [1_000, 2_000, 4_000, 8_000, 6_000, 5_000, 5_500]

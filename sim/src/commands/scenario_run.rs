@@ -20,7 +20,9 @@ use sim_model::outcome::{Progress, Repro};
 use sim_model::plan::Plan;
 use sim_report::diagram::{Diagram, Shown, diagram};
 use sim_report::trace::{Recorder, TraceWriter};
-use sim_report::{FinishedRun, LANES, Rerun, Story, html, live_line, repeat_command, run_command};
+use sim_report::{
+    FailureExcerpt, FinishedRun, LANES, Rerun, html, live_line, repeat_command, run_command,
+};
 use sim_search::runner::{Merged, Seeds, run_seeds};
 
 /// The number of lines of a failure excerpt.
@@ -53,13 +55,13 @@ pub(super) fn run(
         file: path.display().to_string(),
         summary: merged.finish(&plan, wall),
         plan,
-        story: None,
+        excerpt: None,
         shrunk: None,
         diagrams: Vec::new(),
         look: None,
     };
     run.summary.result.repro = Some(repro(&run, seeds));
-    run.story = story(&run, console.run);
+    run.excerpt = excerpt(&run, console.run);
     if !arguments.no_shrink {
         run.shrunk = shrinking::after_run(&run, console);
         tell_shrunk(&mut run);
@@ -151,7 +153,7 @@ fn tell_shrunk(run: &mut FinishedRun) {
 }
 
 /// Repeats the run of the first violation, and returns an excerpt of its records.
-fn story(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<Story> {
+fn excerpt(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<FailureExcerpt> {
     let violation = run.headline()?;
     let failing = run
         .summary
@@ -173,7 +175,7 @@ fn story(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<Story> {
         Ok(trace_hash) => Rerun::Different { trace_hash },
         Err(_) => Rerun::Different { trace_hash: 0 },
     };
-    Some(Story {
+    Some(FailureExcerpt {
         users: users.iter().map(ToString::to_string).collect(),
         lines: recorder.into_lines(),
         rerun,

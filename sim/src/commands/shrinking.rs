@@ -13,8 +13,8 @@ use crate::output;
 use sim_model::outcome::{PANIC, Progress, Shrunk};
 use sim_model::plan::Plan;
 use sim_report::{Detail, FinishedRun, Rerun, ShrunkRun, View, shrunk_page};
-use sim_search::caught::caught;
-use sim_search::shrink::{FailedRun, Means, shrink as make_smaller};
+use sim_search::panics::catch_panic;
+use sim_search::shrink::{FailedRun, ShrinkContext, shrink as make_smaller};
 
 /// The time limit for shrinking that was not requested.
 const UNASKED: Duration = Duration::from_secs(15);
@@ -106,7 +106,7 @@ pub(super) fn shrink(arguments: &ShrinkArgs, console: &mut Console<'_>) -> u8 {
 
 /// The first property that a seed violates.
 fn first_violation(plan: &Plan, seed: u64, run: RunSeed<'_>) -> Option<String> {
-    match caught(|| run(plan, seed, &Progress::default(), None)) {
+    match catch_panic(|| run(plan, seed, &Progress::default(), None)) {
         Ok(outcome) => outcome
             .violations
             .into_iter()
@@ -128,7 +128,7 @@ fn shrink_into(
     let began = clock();
     let time_left = || clock().saturating_sub(began) < time;
     let mut told = 0;
-    let means = Means {
+    let means = ShrinkContext {
         run: console.run,
         time_left: &time_left,
         tell: &mut |runs, steps| {
@@ -157,7 +157,7 @@ fn run_again(shrunk: &Shrunk, file: &Path, run: RunSeed<'_>) -> Rerun {
     let Ok(plan) = load(file) else {
         return Rerun::Different { trace_hash: 0 };
     };
-    match caught(|| run(&plan, plan.seed, &Progress::default(), None)) {
+    match catch_panic(|| run(&plan, plan.seed, &Progress::default(), None)) {
         Ok(outcome) => {
             let same = |violation: &&sim_model::outcome::Violation| {
                 violation.property == shrunk.violation.property

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::cli;
 use sim_judge::SeedOutcome;
-use sim_model::history::{Observer, Record, What};
+use sim_model::history::{ClientEvent, Observer, Record};
 use sim_model::outcome::{
     Class, Counts, Point, Progress, PropertyResult, Tally, Timeline, Violation,
 };
@@ -44,7 +44,7 @@ fn run_seed(
                 at: START + Span::millis(ms),
                 agent: Agent(0),
                 user: Some(User(7)),
-                what: What::StreamOpened,
+                what: ClientEvent::StreamOpened,
             });
         }
     }
@@ -86,7 +86,7 @@ fn run_seed(
 }
 
 /// A folder with scenario files, and the output of a command.
-struct Desk {
+struct TestFolder {
     folder: TempDir,
 }
 
@@ -96,7 +96,7 @@ struct Printed {
     err: String,
 }
 
-impl Desk {
+impl TestFolder {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["burst", "unsafe", "panics"] {
@@ -153,7 +153,7 @@ impl Desk {
 
 #[test]
 fn a_run_prints_its_page_and_exits_0() {
-    let printed = Desk::new().sim("sim burst.yaml");
+    let printed = TestFolder::new().sim("sim burst.yaml");
     assert_eq!((printed.code, printed.err.as_str()), (0, ""));
     assert!(
         printed.out.starts_with("burst · seed 42 · sim "),
@@ -168,8 +168,8 @@ fn a_run_prints_its_page_and_exits_0() {
 }
 
 #[test]
-fn a_violation_is_looked_at_again_and_the_seed_named() {
-    let printed = Desk::new().sim("sim unsafe.yaml --seeds 5 --jobs 2");
+fn a_violation_is_run_again_and_its_seed_shown() {
+    let printed = TestFolder::new().sim("sim unsafe.yaml --seeds 5 --jobs 2");
     assert_eq!(printed.code, 1);
     let out = printed.out;
     assert!(
@@ -189,7 +189,7 @@ fn a_violation_is_looked_at_again_and_the_seed_named() {
 
 #[test]
 fn a_panic_is_a_failure_with_a_seed() {
-    let printed = Desk::new().sim("sim panics.yaml --seed 9");
+    let printed = TestFolder::new().sim("sim panics.yaml --seed 9");
     assert_eq!(printed.code, 1);
     assert!(
         printed
@@ -209,12 +209,12 @@ fn a_panic_is_a_failure_with_a_seed() {
 
 #[test]
 fn several_files_run_one_after_another() {
-    let desk = Desk::new();
-    let printed = desk.sim("sim burst.yaml unsafe.yaml burst.yaml --seed 44 --json r.json");
+    let folder = TestFolder::new();
+    let printed = folder.sim("sim burst.yaml unsafe.yaml burst.yaml --seed 44 --json r.json");
     assert_eq!(printed.code, 1);
     let end = "FAIL · 3 scenarios: 2 passed, 1 failed (safety) · exit 1\n";
     assert!(printed.out.ends_with(end), "{}", printed.out);
-    let value: serde_json::Value = serde_json::from_str(&desk.read("r.json")).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&folder.read("r.json")).unwrap();
     let verdicts: Vec<&str> = value["runs"]
         .as_array()
         .unwrap()
@@ -222,19 +222,19 @@ fn several_files_run_one_after_another() {
         .map(|run| run["verdict"].as_str().unwrap())
         .collect();
     assert_eq!(verdicts, ["pass", "safety", "pass"]);
-    let quiet = desk.sim("sim burst.yaml unsafe.yaml --seed 44 --quiet");
+    let quiet = folder.sim("sim burst.yaml unsafe.yaml --seed 44 --quiet");
     assert_eq!(quiet.out.lines().count(), 2, "{}", quiet.out);
 }
 
 #[test]
-fn nothing_runs_if_anything_is_wrong() {
-    let desk = Desk::new();
-    let printed = desk.sim("sim burst.yaml wrong.yaml missing.yaml");
+fn one_invalid_file_prevents_all_runs() {
+    let folder = TestFolder::new();
+    let printed = folder.sim("sim burst.yaml wrong.yaml missing.yaml");
     assert_eq!((printed.code, printed.out.as_str()), (2, ""));
     let said: String = printed.err.split_whitespace().collect();
     assert!(said.contains("nonsense"), "{}", printed.err);
     assert!(said.contains("missing.yaml"), "{}", printed.err);
-    let printed = desk.sim("sim burst.yaml --json burst.yaml/below.json");
+    let printed = folder.sim("sim burst.yaml --json burst.yaml/below.json");
     assert_eq!((printed.code, printed.out.as_str()), (2, ""));
     assert!(
         printed.err.starts_with("error: cannot write "),
@@ -244,8 +244,8 @@ fn nothing_runs_if_anything_is_wrong() {
 }
 
 #[test]
-fn json_on_the_standard_output_is_all_there_is_on_it() {
-    let printed = Desk::new().sim("sim burst.yaml --json -");
+fn json_is_the_only_text_on_the_standard_output() {
+    let printed = TestFolder::new().sim("sim burst.yaml --json -");
     let value: serde_json::Value = serde_json::from_str(&printed.out).unwrap();
     assert_eq!(
         (value["scenario"].as_str(), value["exit_code"].as_u64()),
@@ -259,29 +259,35 @@ fn json_on_the_standard_output_is_all_there_is_on_it() {
 }
 
 #[test]
-fn junit_and_trace_are_written_where_they_are_wanted() {
-    let desk = Desk::new();
-    let printed = desk.sim("sim burst.yaml --junit new/j.xml --trace new/t.jsonl --follow user_7");
+fn junit_and_trace_are_written_to_their_paths() {
+    let folder = TestFolder::new();
+    let printed =
+        folder.sim("sim burst.yaml --junit new/j.xml --trace new/t.jsonl --follow user_7");
     assert_eq!((printed.code, printed.err.as_str()), (0, ""));
-    assert!(desk.read("new/j.xml").contains("<testsuite name=\"burst\""));
-    let trace = desk.read("new/t.jsonl");
+    assert!(
+        folder
+            .read("new/j.xml")
+            .contains("<testsuite name=\"burst\"")
+    );
+    let trace = folder.read("new/t.jsonl");
     assert_eq!(trace.lines().count(), 20);
     assert!(
         trace.starts_with("{\"t_ms\":0.0,\"agent\":0,\"user\":\"user_7\""),
         "{trace}"
     );
     assert_eq!(
-        desk.sim("sim burst.yaml --trace t.jsonl --follow room_3")
+        folder
+            .sim("sim burst.yaml --trace t.jsonl --follow room_3")
             .code,
         0
     );
-    assert_eq!(desk.read("t.jsonl"), "");
+    assert_eq!(folder.read("t.jsonl"), "");
 }
 
 #[test]
 fn validate_checks_every_file() {
-    let desk = Desk::new();
-    let printed = desk.sim("sim validate burst.yaml wrong.yaml unsafe.yaml");
+    let folder = TestFolder::new();
+    let printed = folder.sim("sim validate burst.yaml wrong.yaml unsafe.yaml");
     assert_eq!(printed.code, 2);
     assert!(
         printed.out.contains("burst.yaml: ok (burst)\n"),
@@ -294,27 +300,28 @@ fn validate_checks_every_file() {
         printed.out
     );
     assert!(!printed.err.is_empty());
-    assert_eq!(desk.sim("sim validate burst.yaml").code, 0);
+    assert_eq!(folder.sim("sim validate burst.yaml").code, 0);
 }
 
 #[test]
 fn schema_prints_the_schema() {
-    let printed = Desk::new().sim("sim schema");
+    let printed = TestFolder::new().sim("sim schema");
     let schema: serde_json::Value = serde_json::from_str(&printed.out).unwrap();
     assert_eq!((printed.code, schema), (0, sim_scenario::schema()));
 }
 
 #[test]
-fn exploring_tells_of_the_first_failure_and_how_to_try_it_again() {
-    let desk = Desk::new();
+fn explore_prints_the_first_failure_and_its_command() {
+    let folder = TestFolder::new();
     // The files are taken in turn: the fifth seed runs on the first one.
     let both = |files| {
-        desk.sim(&format!("sim explore {files} --seed 40 --seeds 20"))
+        folder
+            .sim(&format!("sim explore {files} --seed 40 --seeds 20"))
             .code
     };
     assert_eq!(both("burst.yaml unsafe.yaml"), 0);
     assert_eq!(both("unsafe.yaml burst.yaml"), 1);
-    let alone = desk.sim("sim explore unsafe.yaml --seed 40 --seeds 20 --json found.json");
+    let alone = folder.sim("sim explore unsafe.yaml --seed 40 --seeds 20 --json found.json");
     assert_eq!(alone.code, 1);
     for words in [
         "FAIL room_order · unsafe · seed 44 · number 5 tried",
@@ -331,7 +338,7 @@ fn exploring_tells_of_the_first_failure_and_how_to_try_it_again() {
         "{}",
         alone.out
     );
-    let json: serde_json::Value = serde_json::from_str(&desk.read("found.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&folder.read("found.json")).unwrap();
     assert_eq!((&json["seeds"], &json["exit_code"]), (&5.into(), &1.into()));
     let failure = &json["failures"][0];
     assert_eq!(failure["property"], "room_order");
@@ -355,9 +362,9 @@ fn exploring_tells_of_the_first_failure_and_how_to_try_it_again() {
 }
 
 #[test]
-fn exploring_goes_on_if_told_so_and_says_when_nothing_was_found() {
-    let desk = Desk::new();
-    let found = desk.sim("sim explore panics.yaml --seeds 7 --keep-going");
+fn explore_runs_to_its_end_with_keep_going() {
+    let folder = TestFolder::new();
+    let found = folder.sim("sim explore panics.yaml --seeds 7 --keep-going");
     assert_eq!(found.code, 1);
     assert!(
         found.out.contains("FAIL panic · panics · seed 1"),
@@ -365,11 +372,11 @@ fn exploring_goes_on_if_told_so_and_says_when_nothing_was_found() {
         found.out
     );
     assert!(found.out.contains("in 7 seeds"), "{}", found.out);
-    let clean = desk.sim("sim explore burst.yaml --seeds 7 --quiet");
+    let clean = folder.sim("sim explore burst.yaml --seeds 7 --quiet");
     assert_eq!(clean.code, 0);
     assert!(clean.out.starts_with("PASS · 7 seeds in "), "{}", clean.out);
     // The clock of the tests advances by 10 ms at each reading.
-    let timed = desk.sim("sim explore burst.yaml --for 100ms --quiet");
+    let timed = folder.sim("sim explore burst.yaml --for 100ms --quiet");
     assert!(timed.out.starts_with("PASS · "), "{}", timed.out);
-    assert_eq!(desk.sim("sim explore wrong.yaml --seeds 7").code, 2);
+    assert_eq!(folder.sim("sim explore wrong.yaml --seeds 7").code, 2);
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use super::pretend::{Fault, Pretend};
+use super::fake_server::{FakeServer, Fault};
 
 const PAIRS: &str = "
 name: pairs
@@ -47,7 +47,7 @@ fn shapes(block: &str) -> String {
 
 #[test]
 fn a_server_is_measured_and_left_as_it_was() {
-    let (server, folder) = (Pretend::start(Fault::None), tempfile::tempdir().unwrap());
+    let (server, folder) = (FakeServer::start(Fault::None), tempfile::tempdir().unwrap());
     let target = format!("http://{}", server.address);
     let ran = calibrate(
         folder.path(),
@@ -100,7 +100,7 @@ fn a_server_is_measured_and_left_as_it_was() {
 
 #[test]
 fn a_scenario_is_shown_in_both_worlds() {
-    let (server, folder) = (Pretend::start(Fault::None), tempfile::tempdir().unwrap());
+    let (server, folder) = (FakeServer::start(Fault::None), tempfile::tempdir().unwrap());
     fs::write(folder.path().join("pairs.yaml"), PAIRS).unwrap();
     let target = format!("http://{}", server.address);
     let words = ["pairs.yaml", "--scales", "2,1", "--seed", "9"];
@@ -152,7 +152,7 @@ fn a_scenario_is_shown_in_both_worlds() {
 
 #[test]
 fn what_cannot_be_measured_says_why_and_leaves_nobody_behind() {
-    let (server, folder) = (Pretend::start(Fault::None), tempfile::tempdir().unwrap());
+    let (server, folder) = (FakeServer::start(Fault::None), tempfile::tempdir().unwrap());
     server.fall_silent();
     let target = format!("http://{}", server.address);
     let ran = calibrate(folder.path(), &target, &[]);
@@ -168,7 +168,7 @@ fn what_cannot_be_measured_says_why_and_leaves_nobody_behind() {
 
 #[test]
 fn a_line_that_is_not_empty_is_left_alone() {
-    let (server, folder) = (Pretend::start(Fault::None), tempfile::tempdir().unwrap());
+    let (server, folder) = (FakeServer::start(Fault::None), tempfile::tempdir().unwrap());
     let stranger = server.wait_in_line();
     let target = format!("http://{}", server.address);
     let ran = calibrate(folder.path(), &target, &[]);

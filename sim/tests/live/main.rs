@@ -2,7 +2,7 @@
 //! server.
 
 mod calibrate;
-mod pretend;
+mod fake_server;
 
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use pretend::{Fault, Pretend};
+use fake_server::{FakeServer, Fault};
 
 const PAIRS: &str = "
 name: pairs
@@ -60,7 +60,7 @@ fn sim(scenario: &str, target: &str, words: &[&str]) -> Output {
 
 /// Runs the pairs against a server with this fault. Returns the exit code and the result.
 fn pairs(fault: Fault) -> (Option<i32>, Value) {
-    let server = Pretend::start(fault);
+    let server = FakeServer::start(fault);
     let target = format!("http://{}", server.address);
     let ran = sim(PAIRS, &target, &["--protocol", "http", "--json", "-"]);
     let result = serde_json::from_slice(&ran.stdout);
@@ -162,7 +162,7 @@ fn where_no_server_is_it_says_what_to_do() {
 
 #[test]
 fn a_server_that_asks_for_a_token_is_given_the_one_it_knows() {
-    let server = Pretend::start(Fault::Locks);
+    let server = FakeServer::start(Fault::Locks);
     let target = format!("http://{}", server.address);
     let runs = |words: &[&str]| {
         let ran = sim(PAIRS, &target, &[&["--protocol", "http"], words].concat());
@@ -182,7 +182,7 @@ fn a_server_that_asks_for_a_token_is_given_the_one_it_knows() {
 
 #[test]
 fn a_server_that_speaks_something_else_is_named() {
-    let server = Pretend::start(Fault::None);
+    let server = FakeServer::start(Fault::None);
     let target = format!("http://{}", server.address);
     let ran = sim(PAIRS, &target, &[]);
     let told = String::from_utf8(ran.stderr).unwrap();
@@ -192,7 +192,7 @@ fn a_server_that_speaks_something_else_is_named() {
 
 #[test]
 fn what_everybody_needs_and_the_server_lacks_is_named() {
-    let server = Pretend::start(Fault::None);
+    let server = FakeServer::start(Fault::None);
     let target = format!("http://{}", server.address);
     let breaks = "
 name: breaks

@@ -4,8 +4,8 @@
 //! an event of the run as a violation, at its instant. If `SIM_REPORT_SAMPLES` names a folder, the
 //! reports are left there for the browser tests.
 
-mod agree;
-mod both;
+mod agreement;
+mod calibration;
 
 use sim_model::outcome::START;
 use sim_search::seed::run_seed;
@@ -20,7 +20,7 @@ use serde_json::Value;
 use sim::cli;
 use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
-use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::names::PROPERTIES;
 use sim_model::outcome::{Progress, Violation};
 use sim_model::plan::Plan;
@@ -29,14 +29,14 @@ use sim_report::Paint;
 use sim_search::runner::RunSeed;
 
 /// Forwards everything, and remembers the last accepted push.
-struct Tee<'a> {
+struct PushRecorder<'a> {
     also: Option<&'a mut dyn Observer>,
     pushed: Option<(Time, User)>,
 }
 
-impl Observer for Tee<'_> {
+impl Observer for PushRecorder<'_> {
     fn observe(&mut self, record: &Record<'_>) {
-        if let What::Answered {
+        if let ClientEvent::Answered {
             op: Op::Push { .. },
             outcome: Ok(Answer::Sent { .. }),
             ..
@@ -51,8 +51,8 @@ impl Observer for Tee<'_> {
         self.also.observe_world(record);
     }
 
-    fn observe_wire(&mut self, wire: &Wire<'_>) {
-        self.also.observe_wire(wire);
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        self.also.observe_network(record);
     }
 }
 
@@ -63,7 +63,7 @@ fn blaming(
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
 ) -> SeedOutcome {
-    let mut tee = Tee {
+    let mut tee = PushRecorder {
         also: also.map(|observer| observer as &mut dyn Observer),
         pushed: None,
     };
@@ -87,12 +87,12 @@ fn blaming(
 }
 
 /// The folder of reports: a given one, or a temporary one.
-struct Desk {
+struct TestFolder {
     folder: PathBuf,
     _gone_afterwards: Option<tempfile::TempDir>,
 }
 
-impl Desk {
+impl TestFolder {
     fn new() -> Self {
         if let Some(folder) = std::env::var_os("SIM_REPORT_SAMPLES") {
             let folder = PathBuf::from(folder);
@@ -169,7 +169,7 @@ const CONTENTION: &str = "../scenarios/stick_contention.yaml";
 
 #[test]
 fn a_pass_shows_curves_waits_and_what_happened_when() {
-    let (code, _, page) = Desk::new().sim(&run_seed, &[BURST], "", "passed.html");
+    let (code, _, page) = TestFolder::new().sim(&run_seed, &[BURST], "", "passed.html");
     assert_eq!(code, 0);
     assert!(page.len() < 300_000, "{} bytes", page.len());
     let run = &data(&page)["runs"][0];
@@ -212,23 +212,23 @@ fn a_pass_shows_curves_waits_and_what_happened_when() {
 
 #[test]
 fn one_seed_gives_one_page() {
-    let desk = Desk::new();
-    let once = desk
+    let folder = TestFolder::new();
+    let once = folder
         .sim(&run_seed, &[BURST], "--seeds 3 --jobs 1", "seeds.html")
         .2;
-    let again = desk
+    let again = folder
         .sim(&run_seed, &[BURST], "--seeds 3 --jobs 3", "seeds.html")
         .2;
     assert_eq!(once, again);
-    let once = desk.sim(&blaming, &[STALE_PUSH], "", "twice.html").2;
-    let again = desk.sim(&blaming, &[STALE_PUSH], "", "twice.html").2;
+    let once = folder.sim(&blaming, &[STALE_PUSH], "", "twice.html").2;
+    let again = folder.sim(&blaming, &[STALE_PUSH], "", "twice.html").2;
     assert_eq!(once, again);
 }
 
 #[test]
 fn a_violation_is_drawn_with_all_that_was_wrong() {
-    let desk = Desk::new();
-    let (code, out, page) = desk.sim(&blaming, &[STALE_PUSH], "--no-shrink", "violated.html");
+    let folder = TestFolder::new();
+    let (code, out, page) = folder.sim(&blaming, &[STALE_PUSH], "--no-shrink", "violated.html");
     assert_eq!(code, 1);
     let diagram = &data(&page)["runs"][0]["diagrams"][0];
     let lanes: Vec<&str> = diagram["lanes"]
@@ -271,7 +271,7 @@ fn a_violation_is_drawn_with_all_that_was_wrong() {
             .unwrap()
             .starts_with("accepted, room_seq ")
     );
-    let look = desk
+    let look = folder
         .folder
         .join("unasked-violated.html/stick_exclusion-1.html");
     assert!(
@@ -285,7 +285,7 @@ fn a_violation_is_drawn_with_all_that_was_wrong() {
 
 #[test]
 fn of_many_users_those_concerned_are_drawn_and_the_others_counted() {
-    let (code, _, page) = Desk::new().sim(&blaming, &[CONTENTION], "", "contention.html");
+    let (code, _, page) = TestFolder::new().sim(&blaming, &[CONTENTION], "", "contention.html");
     assert_eq!(code, 1);
     let data = data(&page);
     let diagrams = data["runs"][0]["diagrams"].as_array().unwrap();
@@ -306,14 +306,14 @@ fn of_many_users_those_concerned_are_drawn_and_the_others_counted() {
 #[test]
 fn several_files_are_pages_of_one_report() {
     let scenarios = [BURST, STALE_PUSH, "../scenarios/partition.yaml"];
-    let (code, _, page) = Desk::new().sim(&run_seed, &scenarios, "", "several.html");
+    let (code, _, page) = TestFolder::new().sim(&run_seed, &scenarios, "", "several.html");
     assert_eq!(code, 0);
     assert_eq!(data(&page)["runs"].as_array().unwrap().len(), 3);
 }
 
 #[test]
 fn words_of_users_end_no_element_and_begin_none() {
-    let (_, _, page) = Desk::new().sim(&blaming, &[STALE_PUSH], "", "escaped.html");
+    let (_, _, page) = TestFolder::new().sim(&blaming, &[STALE_PUSH], "", "escaped.html");
     let (before, rest) = page.split_once("id=\"data\">").unwrap();
     let (json, after) = rest.split_once("</script>").unwrap();
     assert!(!json.contains('<'), "{json}");

@@ -2,7 +2,7 @@
 //! the configured rate.
 
 use chat_types::Span;
-use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::Progress;
 use sim_model::protocol::Answer;
 use sim_search::seed::run_seed;
@@ -24,15 +24,15 @@ properties: [breaks_rules]
 
 /// The content of all answers to breaks.
 #[derive(Debug, Default)]
-struct Told {
+struct BreakAnswers {
     breaks: u64,
     noticed: u64,
     most_stress: u8,
 }
 
-impl Observer for Told {
+impl Observer for BreakAnswers {
     fn observe(&mut self, record: &Record<'_>) {
-        let What::Answered {
+        let ClientEvent::Answered {
             outcome: Ok(Answer::OnBreak {
                 stress, boss_alert, ..
             }),
@@ -55,7 +55,7 @@ fn the_boss_notices_as_many_of_a_hundred_thousand_breaks_as_told() {
     for alertness in [0, 25, 50, 80, 100] {
         let mut plan = sim_scenario::parse("hundred_thousand.yaml", SCENARIO).expect("it is right");
         plan.server.boss_alertness = alertness;
-        let mut told = Told::default();
+        let mut told = BreakAnswers::default();
         let outcome = run_seed(&plan, 7, &Progress::default(), Some(&mut told));
         assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
         let judged = outcome.properties["breaks_rules"].checks;

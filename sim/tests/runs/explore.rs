@@ -14,7 +14,7 @@ use sim_model::plan::{Plan, Schedule, Step, Verb, Workload};
 use sim_model::recipe::Recipe;
 use sim_scenario::load;
 use sim_search::explore::{
-    Exploration, Explored, Guide, Listener, Patience, Varied, explore, vary,
+    Exploration, ExploreOptions, Guide, Listener, OnFailure, Varied, explore, vary,
 };
 use sim_search::seed::run_seed;
 
@@ -35,9 +35,9 @@ fn plan(name: &str) -> Plan {
 }
 
 /// Continues until this number of trials.
-struct Until(u64);
+struct StopAfter(u64);
 
-impl Listener for Until {
+impl Listener for StopAfter {
     fn tried(&mut self, _: &Trial) {}
 
     fn tick(&mut self, so_far: &Exploration) -> ControlFlow<()> {
@@ -49,8 +49,8 @@ impl Listener for Until {
     }
 }
 
-fn explored(plans: &[Plan], count: u64, jobs: usize) -> Explored<'_> {
-    Explored {
+fn explored(plans: &[Plan], count: u64, jobs: usize) -> ExploreOptions<'_> {
+    ExploreOptions {
         plans,
         first: 1,
         count,
@@ -58,7 +58,7 @@ fn explored(plans: &[Plan], count: u64, jobs: usize) -> Explored<'_> {
         mix: Mix::Mixed,
         jobs: NonZeroUsize::new(jobs).expect("some"),
         properties: &[],
-        patience: Patience::KeepGoing,
+        on_failure: OnFailure::Continue,
         seek: None,
         recipe: Recipe::default(),
         guided: None,
@@ -253,7 +253,7 @@ fn the_core_as_it_is_holds_and_the_number_of_threads_changes_nothing() {
         explore(
             &explored(&plans, 150, jobs),
             &run_seed,
-            &mut Until(u64::MAX),
+            &mut StopAfter(u64::MAX),
         )
     };
     let (one, many) = (with(1), with(5));
@@ -304,7 +304,7 @@ fn broken(
 #[test]
 fn failures_are_told_once_for_each_property_and_cause() {
     let plans = [plan("churn"), plan("partition")];
-    let found = explore(&explored(&plans, 40, 3), &broken, &mut Until(u64::MAX));
+    let found = explore(&explored(&plans, 40, 3), &broken, &mut StopAfter(u64::MAX));
     let told: Vec<_> = found
         .failures
         .iter()
@@ -336,25 +336,31 @@ fn failures_are_told_once_for_each_property_and_cause() {
 fn the_first_failure_is_the_one_of_the_lowest_seed() {
     let plans = [plan("churn"), plan("partition")];
     for jobs in [1, 4] {
-        let what = Explored {
-            patience: Patience::FirstFailure,
+        let what = ExploreOptions {
+            on_failure: OnFailure::Stop,
             ..explored(&plans, 40, jobs)
         };
-        let found = explore(&what, &broken, &mut Until(u64::MAX));
+        let found = explore(&what, &broken, &mut StopAfter(u64::MAX));
         assert_eq!((found.tried, found.failures.count()), (9, 1));
     }
-    let what = Explored {
+    let what = ExploreOptions {
         first: 30,
         ..explored(&plans[..1], 1, 1)
     };
-    let found = explore(&what, &broken, &mut Until(u64::MAX));
+    let found = explore(&what, &broken, &mut StopAfter(u64::MAX));
     assert_eq!(found.exit_code(), 3);
 }
 
 #[test]
 fn when_time_is_up_what_was_taken_is_what_any_machine_would_have_taken() {
     let plans = [plan("churn")];
-    let until = |jobs| explore(&explored(&plans, 1_000, jobs), &run_seed, &mut Until(37));
+    let until = |jobs| {
+        explore(
+            &explored(&plans, 1_000, jobs),
+            &run_seed,
+            &mut StopAfter(37),
+        )
+    };
     let (one, many) = (until(1), until(4));
     assert_eq!((one.tried, one.steps), (37, many.steps));
 }
@@ -387,11 +393,11 @@ fn a_failing_seed_fails_again_alone() {
 fn a_search_finds_the_same_worst_with_any_number_of_threads() {
     let plans = [plan("stick_contention")];
     let hunt = |guide, jobs| {
-        let what = Explored {
+        let what = ExploreOptions {
             seek: Some((Seek::StickWait, guide)),
             ..explored(&plans, 200, jobs)
         };
-        let found = explore(&what, &run_seed, &mut Until(u64::MAX));
+        let found = explore(&what, &run_seed, &mut StopAfter(u64::MAX));
         let hunted = found.hunted.expect("a search was asked for");
         hunted.worst().to_vec()
     };

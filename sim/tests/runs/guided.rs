@@ -14,14 +14,14 @@ use sim_model::recipe::Recipe;
 use sim_report::Paint;
 use sim_scenario::{annotated, load, parse, to_yaml};
 use sim_search::explore::{
-    Corpus, Exploration, Explored, Listener, Patience, blank, explore, vary,
+    Corpus, Exploration, ExploreOptions, Listener, OnFailure, blank, explore, vary,
 };
 use sim_search::seed::run_seed;
-use sim_search::shrink::{FailedRun, Means, shrink};
+use sim_search::shrink::{FailedRun, ShrinkContext, shrink};
 
-struct Nobody;
+struct NoListener;
 
-impl Listener for Nobody {
+impl Listener for NoListener {
     fn tried(&mut self, _: &Trial) {}
 
     fn tick(&mut self, _: &Exploration) -> ControlFlow<()> {
@@ -29,8 +29,8 @@ impl Listener for Nobody {
     }
 }
 
-fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> Explored<'_> {
-    Explored {
+fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> ExploreOptions<'_> {
+    ExploreOptions {
         plans,
         first: 1,
         count,
@@ -38,7 +38,7 @@ fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> Explored<'
         mix: Mix::Mixed,
         jobs: NonZeroUsize::new(jobs).expect("some"),
         properties: &[],
-        patience: Patience::KeepGoing,
+        on_failure: OnFailure::Continue,
         seek: None,
         recipe: Recipe::default(),
         guided: Some(corpus),
@@ -47,7 +47,7 @@ fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> Explored<'
 }
 
 fn begun_with(plans: &[Plan], count: u64, corpus: Corpus) -> Exploration {
-    explore(&guided(plans, count, 2, corpus), &run_seed, &mut Nobody)
+    explore(&guided(plans, count, 2, corpus), &run_seed, &mut NoListener)
 }
 
 fn recipes(found: &Exploration) -> Vec<sim_search::explore::Entry> {
@@ -60,7 +60,7 @@ fn the_number_of_threads_changes_nothing() {
     let plans = [blank()];
     let with = |jobs| {
         let what = guided(&plans, 40, jobs, Corpus::default());
-        explore(&what, &run_seed, &mut Nobody)
+        explore(&what, &run_seed, &mut NoListener)
     };
     let (one, many) = (with(1), with(3));
     assert_eq!(
@@ -122,12 +122,12 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
             plant(outcome);
         }
     };
-    let what = Explored {
+    let what = ExploreOptions {
         also_judge: Some(&planted),
-        patience: Patience::FirstFailure,
+        on_failure: OnFailure::Stop,
         ..guided(&plans, 400, 2, Corpus::default())
     };
-    let found = explore(&what, &run_seed, &mut Nobody);
+    let found = explore(&what, &run_seed, &mut NoListener);
     let failure = found.failures.iter().next().expect("a planted failure");
     let effort = found.first_failure.expect("what it cost");
     assert_eq!((effort.seeds, effort.steps), (found.tried, found.steps));
@@ -145,7 +145,7 @@ fn a_failing_branch_is_a_recipe_that_fails_again_and_shrinks() {
         seed: plan.seed,
         property: "room_lifecycle",
     };
-    let means = Means {
+    let means = ShrinkContext {
         run: &|plan, seed, progress, also| {
             let mut outcome = run_seed(plan, seed, progress, also);
             plant(&mut outcome);
@@ -219,13 +219,13 @@ fn two_failing_branches_of_one_seed_are_kept_in_files_of_their_own() {
 
 /// A user's state while its flow proceeds.
 #[derive(Default)]
-struct Walk {
+struct FlowState {
     verbs: BTreeSet<&'static str>,
     in_room: bool,
     spoke_outside: u32,
 }
 
-impl Walk {
+impl FlowState {
     fn steps(&mut self, steps: &[Step]) {
         for step in steps {
             match step {
@@ -263,7 +263,7 @@ impl Walk {
 
 #[test]
 fn drawn_flows_can_work_and_use_every_everyday_verb() {
-    let mut walk = Walk::default();
+    let mut walk = FlowState::default();
     let (mut faultless, mut with_stream) = (0, 0);
     for seed in 0..400 {
         let varied = vary(&blank(), seed, Mix::Mixed);

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use chat_types::Time;
 use sim_judge::{Judge, Judgement};
-use sim_model::history::{Observer, Path, Record, What, WorldRecord};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
 use sim_model::outcome::{Mix, Progress};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, LostRange, Outcome, Saw, User};
+use sim_model::protocol::{Answer, InboxEvent, LostRange, Outcome, User};
 use sim_model::server::ServerRecord;
 use sim_search::explore::vary;
 use sim_search::seed::run_seed;
@@ -150,12 +150,12 @@ fn found(
 }
 
 /// The judge observes another event instead of the received one, or another place.
-fn receives(record: &Record<'_>, judge: Judging<'_>, seq: u64, saw: &Saw<'_>) {
-    let What::Received { sent_at, path, .. } = record.what else {
+fn receives(record: &Record<'_>, judge: Judging<'_>, seq: u64, saw: &InboxEvent<'_>) {
+    let ClientEvent::Received { sent_at, path, .. } = record.what else {
         return;
     };
     judge(&Record {
-        what: What::Received {
+        what: ClientEvent::Received {
             seq,
             sent_at,
             saw,
@@ -169,7 +169,7 @@ fn receives(record: &Record<'_>, judge: Judging<'_>, seq: u64, saw: &Saw<'_>) {
 #[test]
 fn another_text_than_the_one_in_the_inbox_is_found() {
     let properties = found("brief", 5, &|record, judge| {
-        let What::Received {
+        let ClientEvent::Received {
             seq,
             saw,
             first: true,
@@ -179,7 +179,7 @@ fn another_text_than_the_one_in_the_inbox_is_found() {
             return false;
         };
         let mut other = *saw;
-        let Saw::Message { text, .. } = &mut other else {
+        let InboxEvent::Message { text, .. } = &mut other else {
             return false;
         };
         *text = "something else";
@@ -195,9 +195,9 @@ fn another_text_than_the_one_in_the_inbox_is_found() {
 #[test]
 fn an_event_that_no_inbox_has_is_found() {
     let properties = found("brief", 5, &|record, judge| {
-        let What::Received {
+        let ClientEvent::Received {
             seq,
-            saw: saw @ Saw::Message { .. },
+            saw: saw @ InboxEvent::Message { .. },
             first: true,
             ..
         } = record.what
@@ -219,9 +219,9 @@ fn an_event_that_a_client_did_not_receive_is_found() {
     let properties = found("brief", 5, &|record, _| {
         matches!(
             record.what,
-            What::Received {
-                saw: Saw::Message { .. },
-                path: Path::Check,
+            ClientEvent::Received {
+                saw: InboxEvent::Message { .. },
+                path: DeliveryPath::Check,
                 ..
             }
         )
@@ -238,7 +238,7 @@ fn answered<'a>(
     judge: Judging<'_>,
     change: impl Fn(&Answer) -> Option<Answer>,
 ) -> bool {
-    let What::Answered {
+    let ClientEvent::Answered {
         call,
         op,
         called_at,
@@ -253,7 +253,7 @@ fn answered<'a>(
     };
     let outcome: Outcome = Ok(other);
     judge(&Record {
-        what: What::Answered {
+        what: ClientEvent::Answered {
             call,
             op,
             called_at,
@@ -324,9 +324,9 @@ fn events_that_no_page_shows_to_a_client_are_found() {
             if record.user != Some(User(number)) {
                 return judge(record);
             }
-            if let What::Received { seq: 4.., .. } = record.what {
+            if let ClientEvent::Received { seq: 4.., .. } = record.what {
                 hidden += 1;
-            } else if let What::Answered {
+            } else if let ClientEvent::Answered {
                 outcome: Ok(Answer::Read { cursor: 4.., .. }),
                 ..
             } = record.what
@@ -356,10 +356,10 @@ fn events_that_no_page_shows_to_a_client_are_found() {
 #[test]
 fn a_gap_that_no_inbox_had_is_found() {
     let properties = found("slow_readers", 3, &|record, judge| {
-        let What::Received {
+        let ClientEvent::Received {
             seq,
             saw:
-                Saw::Gap {
+                InboxEvent::Gap {
                     from,
                     to,
                     lost,
@@ -375,7 +375,7 @@ fn a_gap_that_no_inbox_had_is_found() {
             messages: first.messages + 1,
             ..*first
         }];
-        let saw = Saw::Gap {
+        let saw = InboxEvent::Gap {
             from: *from,
             to: *to,
             lost: *lost,
@@ -395,11 +395,11 @@ fn a_gap_that_no_inbox_had_is_found() {
 fn a_gap_of_any_size_is_found() {
     for (from, to) in [(0, u64::MAX), (u64::MAX, 0)] {
         let properties = found("brief", 1, &|record, judge| {
-            let What::Received { seq, .. } = record.what else {
+            let ClientEvent::Received { seq, .. } = record.what else {
                 return false;
             };
             judge(record);
-            let saw = Saw::Gap {
+            let saw = InboxEvent::Gap {
                 from,
                 to,
                 lost: 1,

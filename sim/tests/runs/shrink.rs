@@ -6,23 +6,23 @@
 use chat_types::Span;
 use chat_types::config::{Bucket, RateLimit};
 use sim_judge::SeedOutcome;
-use sim_model::history::{Observer, Record, Retry, What, Wire, WorldRecord};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, Retry, WorldRecord};
 use sim_model::outcome::{PANIC, Progress, START, Shrunk, Violation};
 use sim_model::plan::{Plan, Step, Verb, Workload};
-use sim_model::protocol::{Answer, Saw};
+use sim_model::protocol::{Answer, InboxEvent};
 use sim_scenario::{annotated, load, parse};
 use sim_search::runner::RunSeed;
 use sim_search::seed::run_seed;
-use sim_search::shrink::{FailedRun, Means, Unshrunk, shrink};
+use sim_search::shrink::{FailedRun, ShrinkContext, ShrinkError, shrink};
 
 /// Finds one kind of record in a run, and forwards everything.
-struct Lookout<'o> {
+struct PlantedViolation<'o> {
     finds: fn(&Record<'_>) -> bool,
     found: Option<Span>,
     also: Option<&'o mut dyn Observer>,
 }
 
-impl Observer for Lookout<'_> {
+impl Observer for PlantedViolation<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         if self.found.is_none() && (self.finds)(record) {
             self.found = Some(record.at.since(START));
@@ -34,8 +34,8 @@ impl Observer for Lookout<'_> {
         self.also.observe_world(record);
     }
 
-    fn observe_wire(&mut self, wire: &Wire<'_>) {
-        self.also.observe_wire(wire);
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        self.also.observe_network(record);
     }
 }
 
@@ -47,13 +47,13 @@ fn run_by_rule(
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
 ) -> SeedOutcome {
-    let mut lookout = Lookout {
+    let mut planted = PlantedViolation {
         finds,
         found: None,
         also: also.map(|observer| observer as &mut dyn Observer),
     };
-    let mut outcome = run_seed(plan, seed, progress, Some(&mut lookout));
-    if let Some(at) = lookout.found {
+    let mut outcome = run_seed(plan, seed, progress, Some(&mut planted));
+    if let Some(at) = planted.found {
         outcome.violations.push(Violation {
             property: "planted".to_owned(),
             at,
@@ -67,7 +67,7 @@ fn run_by_rule(
 
 /// The lease of a stick ended.
 fn expiry(record: &Record<'_>) -> bool {
-    matches!(record.what, What::Received { saw: Saw::Stick { change, .. }, .. }
+    matches!(record.what, ClientEvent::Received { saw: InboxEvent::Stick { change, .. }, .. }
         if matches!(change, sim_model::protocol::StickChange::Expired { epoch } if *epoch >= 2))
 }
 
@@ -82,7 +82,7 @@ fn seen_expiry(
 
 /// The second message of a pair room.
 fn second_message(record: &Record<'_>) -> bool {
-    matches!(&record.what, What::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
+    matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Answer::Sent { room_seq: 5.., .. }), .. }
         if op.verb() == "send")
 }
 
@@ -107,13 +107,13 @@ fn yaml(shrunk: &Shrunk) -> String {
     annotated(&shrunk.plan, &shrunk.notes)
 }
 
-fn shrunk(plan: &Plan, property: &str, run: RunSeed<'_>) -> Result<Shrunk, Unshrunk> {
+fn shrunk(plan: &Plan, property: &str, run: RunSeed<'_>) -> Result<Shrunk, ShrinkError> {
     let failure = FailedRun {
         plan,
         seed: plan.seed,
         property,
     };
-    let means = Means {
+    let means = ShrinkContext {
         run,
         time_left: &|| true,
         tell: &mut |_, _| {},
@@ -196,7 +196,7 @@ fn the_same_failure_always_becomes_the_same_file() {
 
 /// A message that was accepted at the third attempt.
 fn third_time(record: &Record<'_>) -> bool {
-    let What::Answered {
+    let ClientEvent::Answered {
         op,
         called_at,
         outcome: Ok(_),
@@ -224,7 +224,7 @@ fn what_the_network_did_is_kept_where_it_matters() {
 /// The highest alert level, in an answer to a user that registered by a break and makes no other
 /// call.
 fn full_alarm(record: &Record<'_>) -> bool {
-    matches!(&record.what, What::Answered { op, outcome: Ok(Answer::OnBreak { boss_alert: 5, .. }), .. }
+    matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Answer::OnBreak { boss_alert: 5, .. }), .. }
         if op.verb() == "break")
 }
 
@@ -243,7 +243,7 @@ fn breaks_of_a_user_registered_by_one_are_written_as_steps() {
 
 /// A break with one certain resulting stress level, which one break in a hundred has.
 fn one_in_a_hundred(record: &Record<'_>) -> bool {
-    matches!(&record.what, What::Answered { op, outcome: Ok(Answer::OnBreak { stress: 37, .. }), .. }
+    matches!(&record.what, ClientEvent::Answered { op, outcome: Ok(Answer::OnBreak { stress: 37, .. }), .. }
         if op.verb() == "break")
 }
 
@@ -275,7 +275,7 @@ fn what_hangs_on_dice_is_shrunk_under_a_seed_by_which_they_fall_so_at_once() {
 fn too_many(record: &Record<'_>) -> bool {
     matches!(
         record.what,
-        What::Retried {
+        ClientEvent::Retried {
             why: Retry::PutOff,
             ..
         }
@@ -298,7 +298,7 @@ fn a_rate_is_lowered_until_few_calls_are_too_many() {
 
 #[test]
 fn a_run_that_breaks_off_is_shrunk_too() {
-    sim_search::caught::stay_silent();
+    sim_search::panics::silence_caught_panics();
     let plan = scenario("burst");
     let shrunk = shrunk(&plan, PANIC, &panics_at_second).unwrap();
     assert_eq!(shrunk.violation.property, PANIC);
@@ -310,7 +310,7 @@ fn a_run_that_breaks_off_is_shrunk_too() {
 fn what_holds_is_not_shrunk() {
     let plan = scenario("burst");
     let refused = shrunk(&plan, "no_lost_messages", &run_seed);
-    assert_eq!(refused.unwrap_err(), Unshrunk::Holds);
+    assert_eq!(refused.unwrap_err(), ShrinkError::NotViolated);
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn without_time_the_run_is_written_down_as_it_was() {
         seed: plan.seed,
         property: "planted",
     };
-    let means = Means {
+    let means = ShrinkContext {
         run: &seen_expiry,
         time_left: &|| false,
         tell: &mut |_, _| {},
@@ -335,15 +335,15 @@ fn without_time_the_run_is_written_down_as_it_was() {
 
 /// A mute of a user that has received several events before.
 fn muted_late(record: &Record<'_>) -> bool {
-    matches!(record.what, What::Received { seq, saw: Saw::Moderation { .. }, .. } if seq >= 6)
+    matches!(record.what, ClientEvent::Received { seq, saw: InboxEvent::Moderation { .. }, .. } if seq >= 6)
 }
 
 /// A mute.
 fn muted(record: &Record<'_>) -> bool {
     matches!(
         record.what,
-        What::Received {
-            saw: Saw::Moderation { .. },
+        ClientEvent::Received {
+            saw: InboxEvent::Moderation { .. },
             ..
         }
     )

@@ -2,11 +2,11 @@
 
 use chat_types::Time;
 
-use sim_model::history::{Observer, What};
+use sim_model::history::{ClientEvent, Observer};
 use sim_model::protocol::{Answer, CallId, Op, Outcome, Refusal};
 
 use super::calls::{Call, Stage, waits};
-use super::{Action, Credential, Doing, VirtualUser};
+use super::{Action, Activity, Credential, VirtualUser};
 
 impl VirtualUser {
     /// Handles the final answer of a call.
@@ -21,7 +21,7 @@ impl VirtualUser {
             return;
         };
         self.learn_identity(now, outcome);
-        let what = What::Answered {
+        let what = ClientEvent::Answered {
             call: id,
             op: &call.op,
             called_at: call.called_at,
@@ -68,7 +68,7 @@ impl VirtualUser {
                 op: call.op.clone(),
             });
         }
-        self.record(now, What::Retried { call: id, why }, o);
+        self.record(now, ClientEvent::Retried { call: id, why }, o);
     }
 
     /// Gives up a call that is no longer in flight. The flow's intended continuation is at `meant`.
@@ -78,7 +78,7 @@ impl VirtualUser {
             self.actions.push_back(Action::Cancel { call, attempt });
         }
         let (id, op) = (call.id, &call.op);
-        self.record(now, What::Abandoned { call: id, op }, o);
+        self.record(now, ClientEvent::Abandoned { call: id, op }, o);
         let registering = matches!(call.who, Credential::New { .. });
         if registering && self.user.is_none() && !self.calls.are_registering() {
             // The registration may have taken effect. A new attempt uses another secret, and so
@@ -98,11 +98,11 @@ impl VirtualUser {
         o: &mut impl Observer,
     ) {
         let arrivals = self.inbox.arrivals();
-        match &mut self.doing {
-            Doing::Calling { call: waited } if *waited == call.id => {
-                self.doing = Doing::Ready { meant };
+        match &mut self.activity {
+            Activity::Calling { call: waited } if *waited == call.id => {
+                self.activity = Activity::Ready { meant };
             }
-            Doing::Awaiting(awaiting) if awaiting.poll.is_waiting_for(call.id) => {
+            Activity::Awaiting(awaiting) if awaiting.poll.is_waiting_for(call.id) => {
                 let read = matches!(outcome, Some(Ok(_)));
                 let waited = now >= call.called_at + waits(&call.op);
                 if read && (waited || awaiting.poll.has_news(arrivals)) {
@@ -111,20 +111,20 @@ impl VirtualUser {
                     awaiting.poll.rest(now, &self.client);
                 }
             }
-            Doing::Draining(draining) if draining.poll.is_waiting_for(call.id) => {
+            Activity::Draining(draining) if draining.poll.is_waiting_for(call.id) => {
                 self.judge_drain(now, outcome, o);
             }
-            Doing::Idle
-            | Doing::Ready { .. }
-            | Doing::Thinking { .. }
-            | Doing::Calling { .. }
-            | Doing::Awaiting(_)
-            | Doing::Away { .. }
-            | Doing::Settling
-            | Doing::Finished
-            | Doing::Draining(_)
-            | Doing::Drained
-            | Doing::Vanished => {}
+            Activity::Idle
+            | Activity::Ready { .. }
+            | Activity::Thinking { .. }
+            | Activity::Calling { .. }
+            | Activity::Awaiting(_)
+            | Activity::Away { .. }
+            | Activity::Settling
+            | Activity::Finished
+            | Activity::Draining(_)
+            | Activity::Drained
+            | Activity::Vanished => {}
         }
     }
 
@@ -133,7 +133,7 @@ impl VirtualUser {
         match outcome {
             Ok(Answer::Waiting { .. }) => self.rooms.wait(),
             Ok(Answer::Matched { room, partner, .. }) => {
-                self.rooms.find(*room, Some(*partner), &mut self.heard);
+                self.rooms.find(*room, Some(*partner), &mut self.unawaited);
             }
             Ok(Answer::LoggedIn { room, .. }) => self.rooms.join(*room),
             Ok(Answer::LeftChat) => self.leave(op),
@@ -142,7 +142,7 @@ impl VirtualUser {
                 place: 0,
                 epoch,
                 ..
-            }) => self.rooms.hold(*room, *epoch, &mut self.heard),
+            }) => self.rooms.hold(*room, *epoch, &mut self.unawaited),
             Ok(
                 Answer::LeftQueue { .. }
                 | Answer::Sent { .. }

@@ -14,15 +14,15 @@
 
 use chat_types::{Span, Time};
 
-use sim_model::history::{Observer, What};
+use sim_model::history::{ClientEvent, Observer};
 use sim_model::plan::Reads;
 use sim_model::protocol::{Op, ReadBy};
 
 use super::flow::Pace;
-use super::heard::Kind;
 use super::poll::Poll;
-use super::steps::Patience;
-use super::{Doing, VirtualUser};
+use super::steps::Abandoning;
+use super::unawaited_events::Kind;
+use super::{Activity, VirtualUser};
 
 /// The longest wait of one check.
 const LONGEST_CHECK: Span = Span::secs(20);
@@ -81,7 +81,7 @@ impl VirtualUser {
         if self.pace == Pace::Hurried {
             awaiting.hurry(now);
         }
-        self.doing = Doing::Awaiting(awaiting);
+        self.activity = Activity::Awaiting(awaiting);
     }
 
     /// Whether the wait is over. Otherwise makes sure that the event can arrive.
@@ -98,18 +98,18 @@ impl VirtualUser {
             if self.calls.none_made() {
                 self.run_out(now, &awaiting, o);
             }
-            self.doing = Doing::Settling;
+            self.activity = Activity::Settling;
         } else if self.comes_true(kind) || self.is_moot(kind) {
-            self.doing = Doing::Ready { meant: now };
+            self.activity = Activity::Ready { meant: now };
         } else if now >= awaiting.due_at_last() {
             self.run_out(now, &awaiting, o);
-            self.doing = Doing::Settling;
+            self.activity = Activity::Settling;
         } else {
             if kind == Kind::GRANTED && self.rooms.take_absence() {
                 self.claim_again(now, o);
             }
             self.poll_for_it(now, &mut awaiting, o);
-            self.doing = Doing::Awaiting(awaiting);
+            self.activity = Activity::Awaiting(awaiting);
             return false;
         }
         true
@@ -118,13 +118,13 @@ impl VirtualUser {
     /// Whether the event has arrived. A grant can also arrive as the answer to the claim.
     fn comes_true(&mut self, kind: Kind) -> bool {
         let holds = kind == Kind::GRANTED && self.rooms.take_holding();
-        self.heard.consume(kind) || holds
+        self.unawaited.consume(kind) || holds
     }
 
     /// Handles a wait that timed out.
     fn run_out(&mut self, now: Time, awaiting: &Awaiting, o: &mut impl Observer) {
         let waiting_for = awaiting.kind.name();
-        self.record(now, What::Stuck { waiting_for }, o);
+        self.record(now, ClientEvent::Stuck { waiting_for }, o);
         self.ran_out = Some((awaiting.kind, awaiting.began));
     }
 
@@ -135,7 +135,7 @@ impl VirtualUser {
             room: self.rooms.current(),
             epoch: None,
         };
-        self.begin_call(now, now, op, Patience::ByHabit, o);
+        self.begin_call(now, now, op, Abandoning::ByHabit, o);
     }
 
     fn is_moot(&self, kind: Kind) -> bool {
@@ -146,7 +146,7 @@ impl VirtualUser {
     }
 
     fn poll_for_it(&mut self, now: Time, awaiting: &mut Awaiting, o: &mut impl Observer) {
-        if self.link.is_up() || self.manner.reads == Reads::ByStream {
+        if self.stream.is_up() || self.manner.reads == Reads::ByStream {
             awaiting.poll.stop();
             return;
         }
@@ -154,7 +154,7 @@ impl VirtualUser {
         if awaiting.poll.due() <= now {
             let op = self.check(awaiting.ends.since(now).min(LONGEST_CHECK), ReadBy::Handle);
             let arrivals = self.inbox.arrivals();
-            let check = self.begin_call(now, now, op, Patience::ByHabit, o);
+            let check = self.begin_call(now, now, op, Abandoning::ByHabit, o);
             awaiting.poll.sent(check, arrivals);
         }
     }

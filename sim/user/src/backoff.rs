@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_never_nothing() {
+    fn a_pause_is_never_zero() {
         let client = Client {
             timeout: Span::ZERO,
             backoff: 0,

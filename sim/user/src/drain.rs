@@ -2,14 +2,14 @@
 
 use chat_types::{Span, Time};
 
-use sim_model::history::{Observer, What};
+use sim_model::history::{ClientEvent, Observer};
 use sim_model::plan::Reads;
 use sim_model::protocol::{Answer, Op, Outcome, ReadBy};
 
 use super::flow::Pace;
 use super::poll::Poll;
-use super::steps::Patience;
-use super::{Doing, VirtualUser};
+use super::steps::Abandoning;
+use super::{Activity, VirtualUser};
 
 /// How long a client that reads only its stream waits for events on a fresh one. Then a check after
 /// its last event shows whether any are left.
@@ -39,23 +39,23 @@ impl VirtualUser {
     pub fn begin_drain(&mut self, now: Time, o: &mut impl Observer) {
         self.suspended_until = Time(0);
         self.pace = Pace::Hurried;
-        match &mut self.doing {
-            Doing::Idle => self.doing = Doing::Settling,
-            Doing::Thinking { .. } => self.doing = Doing::Ready { meant: now },
-            Doing::Awaiting(awaiting) => awaiting.hurry(now),
-            Doing::Away { .. } => {
+        match &mut self.activity {
+            Activity::Idle => self.activity = Activity::Settling,
+            Activity::Thinking { .. } => self.activity = Activity::Ready { meant: now },
+            Activity::Awaiting(awaiting) => awaiting.hurry(now),
+            Activity::Away { .. } => {
                 self.calls.hurry(now);
                 self.come_back(now, now);
             }
-            Doing::Drained => self.start_draining(now, o),
-            Doing::Ready { .. }
-            | Doing::Calling { .. }
-            | Doing::Settling
-            | Doing::Finished
-            | Doing::Draining(_)
-            | Doing::Vanished => {}
+            Activity::Drained => self.start_draining(now, o),
+            Activity::Ready { .. }
+            | Activity::Calling { .. }
+            | Activity::Settling
+            | Activity::Finished
+            | Activity::Draining(_)
+            | Activity::Vanished => {}
         }
-        self.link.hurry(now);
+        self.stream.hurry(now);
         self.handle_timeout(now, o);
     }
 
@@ -64,15 +64,15 @@ impl VirtualUser {
         if self.user.is_some() && self.manner.reads == Reads::ByStream {
             self.reopen_stream(now, o);
         }
-        self.doing = if self.user.is_some() {
+        self.activity = if self.user.is_some() {
             let mut poll = Poll::OFF;
             match self.manner.reads {
                 Reads::Exactly => poll.want(now),
                 Reads::ByStream => poll.want(now + LISTENS),
             }
-            Doing::Draining(Draining { began: now, poll })
+            Activity::Draining(Draining { began: now, poll })
         } else {
-            Doing::Drained
+            Activity::Drained
         };
     }
 
@@ -91,9 +91,9 @@ impl VirtualUser {
                 by: ReadBy::Handle,
             };
             let arrivals = self.inbox.arrivals();
-            let check = self.begin_call(now, now, op, Patience::Lasting, o);
+            let check = self.begin_call(now, now, op, Abandoning::Never, o);
             draining.poll.sent(check, arrivals);
-            self.doing = Doing::Draining(draining);
+            self.activity = Activity::Draining(draining);
         }
     }
 
@@ -106,7 +106,7 @@ impl VirtualUser {
         o: &mut impl Observer,
     ) {
         let by_stream = self.manner.reads == Reads::ByStream;
-        let Doing::Draining(draining) = &mut self.doing else {
+        let Activity::Draining(draining) = &mut self.activity else {
             return;
         };
         let news = draining.poll.has_news(self.inbox.arrivals());
@@ -114,8 +114,8 @@ impl VirtualUser {
         if news {
             draining.poll.go_on(now);
         } else if at_end && (by_stream || !self.inbox.has_holes()) {
-            self.record(now, What::Drained, o);
-            self.doing = Doing::Drained;
+            self.record(now, ClientEvent::Drained, o);
+            self.activity = Activity::Drained;
         } else {
             draining.poll.rest(now, &self.client);
         }

@@ -17,7 +17,7 @@ pub(super) enum Pace {
 
 /// The construct that contains a list of steps.
 #[derive(Clone, Copy, Debug)]
-enum Via {
+enum FrameKind {
     Flow,
     Loop,
     Choice(usize),
@@ -25,7 +25,7 @@ enum Via {
 
 #[derive(Clone, Debug)]
 struct Frame {
-    via: Via,
+    via: FrameKind,
     steps: Arc<[Step]>,
     /// Index of the next step.
     next: usize,
@@ -43,7 +43,7 @@ impl Cursor {
     /// Moves to the beginning of the flow.
     pub(super) fn restart(&mut self, flow: &Arc<[Step]>) {
         self.frames.clear();
-        self.enter(Via::Flow, flow, 0);
+        self.enter(FrameKind::Flow, flow, 0);
     }
 
     /// The next step that is neither a loop nor a choice; none at the end of the flow.
@@ -65,13 +65,13 @@ impl Cursor {
                     let steps = steps.clone();
                     if *count > 0 && !steps.is_empty() {
                         let rounds_left = *count - 1;
-                        self.enter(Via::Loop, &steps, rounds_left);
+                        self.enter(FrameKind::Loop, &steps, rounds_left);
                     }
                 }
                 Step::Choose(choices) => {
                     let choices = choices.clone();
                     if let Some((index, choice)) = choose(&choices, draw) {
-                        self.enter(Via::Choice(index), &choice.steps, 0);
+                        self.enter(FrameKind::Choice(index), &choice.steps, 0);
                     }
                 }
                 Step::Call(_) | Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => {
@@ -88,15 +88,15 @@ impl Cursor {
             let index = frame.next.saturating_sub(1);
             // Writing to a string cannot fail.
             let _ = match frame.via {
-                Via::Flow => write!(place, "flow[{index}]"),
-                Via::Loop => write!(place, ".loop.steps[{index}]"),
-                Via::Choice(choice) => write!(place, ".choose[{choice}].steps[{index}]"),
+                FrameKind::Flow => write!(place, "flow[{index}]"),
+                FrameKind::Loop => write!(place, ".loop.steps[{index}]"),
+                FrameKind::Choice(choice) => write!(place, ".choose[{choice}].steps[{index}]"),
             };
         }
         place
     }
 
-    fn enter(&mut self, via: Via, steps: &Arc<[Step]>, rounds_left: u32) {
+    fn enter(&mut self, via: FrameKind, steps: &Arc<[Step]>, rounds_left: u32) {
         self.frames.push(Frame {
             via,
             steps: steps.clone(),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_choose_from_is_passed_over() {
+    fn an_empty_choice_is_skipped() {
         let flow = vec![
             Step::Choose(vec![].into()),
             call(Verb::Undo(Grant::Unnamed)),

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn holes_are_seen_and_filled() {
+    fn holes_are_detected_and_filled() {
         let mut inbox = Inbox::default();
         assert!(inbox.take(1, 1) && inbox.take(2, 2) && inbox.take(5, 5) && inbox.take(4, 4));
         assert!(!inbox.take(5, 5) && !inbox.take(1, 1));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_the_numbers_are_no_trouble() {
+    fn the_largest_positions_do_not_overflow() {
         let mut inbox = Inbox::default();
         assert!(!inbox.take(0, 0), "there is no place 0");
         assert!(inbox.take(u64::MAX, u64::MAX) && !inbox.take(u64::MAX, u64::MAX));
@@ -123,7 +123,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_knows_what_a_set_would(ranges in proptest::collection::vec((1u64..40, 0u64..6), 0..60)) {
+        fn an_inbox_agrees_with_a_set(ranges in proptest::collection::vec((1u64..40, 0u64..6), 0..60)) {
             let (mut inbox, mut set) = (Inbox::default(), BTreeSet::new());
             for (from, more) in ranges {
                 let before = set.len();

@@ -18,7 +18,7 @@
 //!
 //! `flow.rs` holds the position in the flow, `steps.rs` performs a step, `calls.rs` keeps attempts
 //! and deadlines, `answers.rs` handles answers, `awaiting.rs` ends an `await`, `registration.rs`
-//! holds the client's identity, `link.rs` its event stream, `inbox.rs` the received events,
+//! holds the client's identity, `stream.rs` its event stream, `inbox.rs` the received events,
 //! `rooms.rs` its rooms, `drain.rs` its end, and `waiting.rs` what keeps it from its end.
 
 mod action;
@@ -29,18 +29,18 @@ mod backoff;
 mod calls;
 mod drain;
 mod flow;
-mod heard;
 mod inbox;
-mod letters;
-mod link;
 mod manual;
 mod names;
 mod poll;
 mod registration;
 mod rooms;
-mod say;
 mod steps;
 mod stray;
+mod stream;
+mod texts;
+mod unawaited_events;
+mod unicode_texts;
 mod waiting;
 
 use std::collections::VecDeque;
@@ -49,19 +49,19 @@ use std::sync::Arc;
 use chat_types::Time;
 
 use sim_model::draw::{Actor, Draw};
-use sim_model::history::{Observer, Path, Record, What};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record};
 use sim_model::plan::{Argument, Client, Habits, Manner, Persona};
-use sim_model::protocol::{Agent, CallId, Outcome, ReadBy, Refusal, Saw, User};
+use sim_model::protocol::{Agent, CallId, InboxEvent, Outcome, ReadBy, Refusal, User};
 
 pub use action::{Action, Credential};
 use awaiting::Awaiting;
 use calls::Calls;
 use drain::Draining;
 use flow::{Cursor, Pace};
-use heard::{Heard, Kind};
 use inbox::Inbox;
-use link::{Link, Opened, Was};
 use rooms::Rooms;
+use stream::{EventStream, OpenedStream, StreamBefore};
+use unawaited_events::{Kind, UnawaitedEvents};
 
 /// What a user performs.
 #[derive(Clone, Debug)]
@@ -77,8 +77,8 @@ pub enum Script {
 
 /// The user's current activity.
 #[derive(Clone, Copy, Debug)]
-enum Doing {
-    /// None of its own: it has not started, or its steps come by hand.
+enum Activity {
+    /// No activity: the user has not started, or performs single steps only.
     Idle,
     /// About to take the next step, which the plan intended for this time. This state never
     /// outlasts an input.
@@ -111,13 +111,13 @@ pub struct VirtualUser {
     user: Option<User>,
     /// The number that determines its handle.
     secret: u64,
-    doing: Doing,
+    activity: Activity,
     /// Its process is stopped until then, and handles no timeouts.
     suspended_until: Time,
     calls: Calls,
-    link: Link,
+    stream: EventStream,
     inbox: Inbox,
-    heard: Heard,
+    unawaited: UnawaitedEvents,
     rooms: Rooms,
     actions: VecDeque<Action>,
     cursor: Cursor,
@@ -179,12 +179,12 @@ impl VirtualUser {
             agent,
             user: None,
             secret,
-            doing: Doing::Idle,
+            activity: Activity::Idle,
             suspended_until: Time(0),
             calls: Calls::default(),
-            link: Link::default(),
+            stream: EventStream::default(),
             inbox: Inbox::default(),
-            heard: Heard::default(),
+            unawaited: UnawaitedEvents::default(),
             rooms: Rooms::default(),
             actions: VecDeque::new(),
             cursor: Cursor::default(),
@@ -214,7 +214,7 @@ impl VirtualUser {
     }
 
     /// Draws later choices from the generator of this seed. Earlier choices stay.
-    pub fn key_again(&mut self, seed: u64) {
+    pub fn rekey(&mut self, seed: u64) {
         self.draw = Draw::new(seed, Actor::User(self.agent.0));
     }
 
@@ -225,9 +225,9 @@ impl VirtualUser {
 
     /// Starts the flow now; its intended start was `meant`.
     pub fn start_meant(&mut self, now: Time, meant: Time, o: &mut impl Observer) {
-        if let (Doing::Idle, Script::Flow(persona)) = (self.doing, &self.script) {
+        if let (Activity::Idle, Script::Flow(persona)) = (self.activity, &self.script) {
             self.cursor.restart(&persona.flow);
-            self.doing = Doing::Ready { meant };
+            self.activity = Activity::Ready { meant };
             self.go_on(now, o);
         }
     }
@@ -247,7 +247,7 @@ impl VirtualUser {
         }
         if self.calls.find(call).is_none() {
             if let Some(op) = self.calls.remembered(call) {
-                let what = What::AnsweredAgain { call, op, outcome };
+                let what = ClientEvent::AnsweredAgain { call, op, outcome };
                 self.record(now, what, o);
             }
         } else if !self
@@ -266,8 +266,8 @@ impl VirtualUser {
         now: Time,
         seq: u64,
         sent_at: Time,
-        saw: &Saw<'_>,
-        path: Path,
+        saw: &InboxEvent<'_>,
+        path: DeliveryPath,
         o: &mut impl Observer,
     ) {
         let Some(me) = self.user else {
@@ -279,17 +279,17 @@ impl VirtualUser {
         }
         let first = match *saw {
             // A gap stands for the places that it covers.
-            Saw::Gap { from, to, .. } => self.inbox.take(from, to),
-            Saw::Found { .. }
-            | Saw::Message { .. }
-            | Saw::Ended { .. }
-            | Saw::PartnerAway { .. }
-            | Saw::PartnerBack { .. }
-            | Saw::Member { .. }
-            | Saw::Stick { .. }
-            | Saw::Moderation { .. } => self.inbox.take(seq, seq),
+            InboxEvent::Gap { from, to, .. } => self.inbox.take(from, to),
+            InboxEvent::Found { .. }
+            | InboxEvent::Message { .. }
+            | InboxEvent::Ended { .. }
+            | InboxEvent::PartnerAway { .. }
+            | InboxEvent::PartnerBack { .. }
+            | InboxEvent::Member { .. }
+            | InboxEvent::Stick { .. }
+            | InboxEvent::Moderation { .. } => self.inbox.take(seq, seq),
         };
-        let what = What::Received {
+        let what = ClientEvent::Received {
             seq,
             sent_at,
             saw,
@@ -298,19 +298,21 @@ impl VirtualUser {
         };
         self.record(now, what, o);
         if first {
-            self.heard.hear(saw, me);
-            self.rooms.see(saw, me, &mut self.heard);
+            self.unawaited.count(saw, me);
+            self.rooms.see(saw, me, &mut self.unawaited);
         }
-        if path == Path::Stream {
+        if path == DeliveryPath::Stream {
             self.go_on(now, o);
         }
     }
 
     /// Handles the opening of the stream with this number.
     pub fn handle_stream_opened(&mut self, now: Time, stream: u32, o: &mut impl Observer) {
-        match self.link.opened(stream) {
-            Opened::No => return,
-            Opened::First | Opened::Second => self.record(now, What::StreamOpened, o),
+        match self.stream.opened(stream) {
+            OpenedStream::No => return,
+            OpenedStream::First | OpenedStream::Second => {
+                self.record(now, ClientEvent::StreamOpened, o)
+            }
         }
         self.open_second(now);
         self.go_on(now, o);
@@ -325,22 +327,22 @@ impl VirtualUser {
         o: &mut impl Observer,
     ) {
         let retry_after = refusal.and_then(|refusal| refusal.retry_after);
-        let had_two = self.link.first();
-        let was = self.link.broke(now, stream, &self.client, retry_after);
-        if let (Some(first), Was::Opening | Was::Open) = (had_two, was) {
+        let had_two = self.stream.first();
+        let was = self.stream.broke(now, stream, &self.client, retry_after);
+        if let (Some(first), StreamBefore::Opening | StreamBefore::Open) = (had_two, was) {
             // If the second stream fails, the client opens a new one.
             self.actions
                 .push_back(Action::CloseStream { stream: first });
-            self.record(now, What::StreamClosed, o);
+            self.record(now, ClientEvent::StreamClosed, o);
         }
         match (was, refusal) {
-            (Was::Closed, _) => return,
+            (StreamBefore::Closed, _) => return,
             // The server never opened it.
-            (Was::Opening, Some(_)) => {}
-            (Was::Opening, None) | (Was::Open, _) if had_two.is_none() => {
-                self.record(now, What::StreamClosed, o);
+            (StreamBefore::Opening, Some(_)) => {}
+            (StreamBefore::Opening, None) | (StreamBefore::Open, _) if had_two.is_none() => {
+                self.record(now, ClientEvent::StreamClosed, o);
             }
-            (Was::Opening, None) | (Was::Open, _) => {}
+            (StreamBefore::Opening, None) | (StreamBefore::Open, _) => {}
         }
         if refusal.is_some_and(|refusal| refusal.code == "unknown_handle") {
             self.forget(now, o);
@@ -357,28 +359,28 @@ impl VirtualUser {
         while let Some((call, since)) = self.calls.overdue(now) {
             self.expire(now, call, since, o);
         }
-        if let Some(stream) = self.link.close_first(now) {
+        if let Some(stream) = self.stream.close_first(now) {
             self.actions.push_back(Action::CloseStream { stream });
         }
-        if self.link.renewal_due() <= now {
+        if self.stream.renewal_due() <= now {
             self.renew_stream(now, o);
         }
-        match self.doing {
-            Doing::Thinking { until } if until <= now => {
-                self.doing = Doing::Ready { meant: until };
+        match self.activity {
+            Activity::Thinking { until } if until <= now => {
+                self.activity = Activity::Ready { meant: until };
             }
-            Doing::Away { until } if until <= now => self.come_back(now, until),
-            Doing::Idle
-            | Doing::Ready { .. }
-            | Doing::Thinking { .. }
-            | Doing::Calling { .. }
-            | Doing::Awaiting(_)
-            | Doing::Away { .. }
-            | Doing::Settling
-            | Doing::Finished
-            | Doing::Draining(_)
-            | Doing::Drained
-            | Doing::Vanished => {}
+            Activity::Away { until } if until <= now => self.come_back(now, until),
+            Activity::Idle
+            | Activity::Ready { .. }
+            | Activity::Thinking { .. }
+            | Activity::Calling { .. }
+            | Activity::Awaiting(_)
+            | Activity::Away { .. }
+            | Activity::Settling
+            | Activity::Finished
+            | Activity::Draining(_)
+            | Activity::Drained
+            | Activity::Vanished => {}
         }
         self.go_on(now, o);
     }
@@ -386,19 +388,19 @@ impl VirtualUser {
     /// The next instant for `handle_timeout`, unless an input changes it.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
-        let own = match &self.doing {
-            Doing::Thinking { until } | Doing::Away { until } => *until,
-            Doing::Awaiting(awaiting) => awaiting.due(),
-            Doing::Draining(draining) => draining.due(),
-            Doing::Idle
-            | Doing::Ready { .. }
-            | Doing::Calling { .. }
-            | Doing::Settling
-            | Doing::Finished
-            | Doing::Drained
-            | Doing::Vanished => Time::MAX,
+        let own = match &self.activity {
+            Activity::Thinking { until } | Activity::Away { until } => *until,
+            Activity::Awaiting(awaiting) => awaiting.due(),
+            Activity::Draining(draining) => draining.due(),
+            Activity::Idle
+            | Activity::Ready { .. }
+            | Activity::Calling { .. }
+            | Activity::Settling
+            | Activity::Finished
+            | Activity::Drained
+            | Activity::Vanished => Time::MAX,
         };
-        let due = own.min(self.calls.due()).min(self.link.due());
+        let due = own.min(self.calls.due()).min(self.stream.due());
         (due < Time::MAX).then(|| due.max(self.suspended_until))
     }
 
@@ -416,39 +418,39 @@ impl VirtualUser {
     /// Continues as far as possible at this instant.
     fn go_on(&mut self, now: Time, o: &mut impl Observer) {
         loop {
-            match self.doing {
-                Doing::Ready { meant } => self.take_step(now, meant, o),
-                Doing::Awaiting(awaiting) => {
+            match self.activity {
+                Activity::Ready { meant } => self.take_step(now, meant, o),
+                Activity::Awaiting(awaiting) => {
                     if !self.look_whether_heard(now, awaiting, o) {
                         return;
                     }
                 }
-                Doing::Settling if self.calls.is_empty() => {
-                    self.record(now, What::Finished, o);
-                    self.doing = Doing::Finished;
+                Activity::Settling if self.calls.is_empty() => {
+                    self.record(now, ClientEvent::Finished, o);
+                    self.activity = Activity::Finished;
                 }
-                Doing::Finished if self.pace == Pace::Hurried => self.start_draining(now, o),
-                Doing::Draining(draining) => {
+                Activity::Finished if self.pace == Pace::Hurried => self.start_draining(now, o),
+                Activity::Draining(draining) => {
                     self.go_on_draining(now, draining, o);
                     return;
                 }
-                Doing::Idle
-                | Doing::Thinking { .. }
-                | Doing::Calling { .. }
-                | Doing::Away { .. }
-                | Doing::Settling
-                | Doing::Finished
-                | Doing::Drained
-                | Doing::Vanished => return,
+                Activity::Idle
+                | Activity::Thinking { .. }
+                | Activity::Calling { .. }
+                | Activity::Away { .. }
+                | Activity::Settling
+                | Activity::Finished
+                | Activity::Drained
+                | Activity::Vanished => return,
             }
         }
     }
 
     fn is_vanished(&self) -> bool {
-        matches!(self.doing, Doing::Vanished)
+        matches!(self.activity, Activity::Vanished)
     }
 
-    fn record(&self, at: Time, what: What<'_>, o: &mut impl Observer) {
+    fn record(&self, at: Time, what: ClientEvent<'_>, o: &mut impl Observer) {
         o.observe(&Record {
             at,
             agent: self.agent,

@@ -8,8 +8,8 @@ use sim_model::plan::{Argument, Step};
 use sim_model::protocol::{CallId, Room, User};
 
 use crate::flow::Pace;
-use crate::steps::Patience;
-use crate::{Doing, Script, VirtualUser};
+use crate::steps::Abandoning;
+use crate::{Activity, Script, VirtualUser};
 
 impl VirtualUser {
     /// Performs a step by hand now, whatever else is in flight: a call, without the arguments to
@@ -36,7 +36,7 @@ impl VirtualUser {
             Step::Call(verb) => {
                 self.leave_out.extend_from_slice(leave_out);
                 let op = self.op(verb);
-                let call = op.map(|op| self.begin_call(now, now, op, Patience::ByHabit, o));
+                let call = op.map(|op| self.begin_call(now, now, op, Abandoning::ByHabit, o));
                 self.leave_out.clear();
                 call
             }
@@ -58,18 +58,18 @@ impl VirtualUser {
     /// Whether the user has drained its inbox, or is disconnected permanently.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        match self.doing {
-            Doing::Drained => self.calls.is_empty(),
-            Doing::Vanished => true,
-            Doing::Idle
-            | Doing::Ready { .. }
-            | Doing::Thinking { .. }
-            | Doing::Calling { .. }
-            | Doing::Awaiting(_)
-            | Doing::Away { .. }
-            | Doing::Settling
-            | Doing::Finished
-            | Doing::Draining(_) => false,
+        match self.activity {
+            Activity::Drained => self.calls.is_empty(),
+            Activity::Vanished => true,
+            Activity::Idle
+            | Activity::Ready { .. }
+            | Activity::Thinking { .. }
+            | Activity::Calling { .. }
+            | Activity::Awaiting(_)
+            | Activity::Away { .. }
+            | Activity::Settling
+            | Activity::Finished
+            | Activity::Draining(_) => false,
         }
     }
 

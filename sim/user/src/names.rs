@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::letters::{WORDS, first, pick};
+use super::unicode_texts::{WORDS, first, pick};
 use sim_model::draw::Draw;
 use sim_model::plan::Naming;
 use sim_model::protocol::Agent;
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn given_names_draw_nothing() {
+    fn a_given_name_draws_no_random_number() {
         let mut draw = Draw::new(1, Actor::User(0));
         let given: Arc<str> = "penpal-7".into();
         assert_eq!(drawn(Naming::Given, &given, &mut draw), given);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_names_stand_on_both_sides_of_the_limit() {
+    fn odd_names_have_lengths_around_the_limit() {
         let lengths: Vec<usize> = many(Naming::Odd)
             .iter()
             .map(|n| n.chars().count())

@@ -9,7 +9,7 @@ use super::backoff::pause;
 
 /// The state of the series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+enum PollState {
     /// No check is needed.
     Off,
     /// The next check leaves at this time.
@@ -22,7 +22,7 @@ enum Turn {
 /// a server that answers at once with nothing is not called without end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Poll {
-    turn: Turn,
+    turn: PollState,
     /// The inbox's number of arrivals when the check in flight left.
     arrivals: u64,
     /// The number of fruitless checks in a row.
@@ -32,7 +32,7 @@ pub(super) struct Poll {
 impl Poll {
     /// A series without checks.
     pub(super) const OFF: Self = Self {
-        turn: Turn::Off,
+        turn: PollState::Off,
         arrivals: 0,
         fruitless: 0,
     };
@@ -40,34 +40,34 @@ impl Poll {
     /// The time of the next check.
     pub(super) fn due(&self) -> Time {
         match self.turn {
-            Turn::At(time) => time,
-            Turn::Off | Turn::InFlight(_) => Time::MAX,
+            PollState::At(time) => time,
+            PollState::Off | PollState::InFlight(_) => Time::MAX,
         }
     }
 
     /// Starts the series at `now`, unless it runs already.
     pub(super) fn want(&mut self, now: Time) {
-        if self.turn == Turn::Off {
-            self.turn = Turn::At(now);
+        if self.turn == PollState::Off {
+            self.turn = PollState::At(now);
         }
     }
 
     /// Stops the series.
     pub(super) fn stop(&mut self) {
-        if let Turn::At(_) = self.turn {
-            self.turn = Turn::Off;
+        if let PollState::At(_) = self.turn {
+            self.turn = PollState::Off;
         }
     }
 
     /// Records a check that was sent.
     pub(super) fn sent(&mut self, check: CallId, arrivals: u64) {
-        self.turn = Turn::InFlight(check);
+        self.turn = PollState::InFlight(check);
         self.arrivals = arrivals;
     }
 
     /// Whether this is the check in flight.
     pub(super) fn is_waiting_for(&self, call: CallId) -> bool {
-        self.turn == Turn::InFlight(call)
+        self.turn == PollState::InFlight(call)
     }
 
     /// Whether something new has arrived since the check left.
@@ -77,13 +77,13 @@ impl Poll {
 
     /// Continues after a fruitful check: the next one may leave at once.
     pub(super) fn go_on(&mut self, now: Time) {
-        self.turn = Turn::At(now);
+        self.turn = PollState::At(now);
         self.fruitless = 0;
     }
 
     /// Continues after a fruitless check: the next one leaves after a pause.
     pub(super) fn rest(&mut self, now: Time, client: &Client) {
-        self.turn = Turn::At(now + pause(client, self.fruitless));
+        self.turn = PollState::At(now + pause(client, self.fruitless));
         self.fruitless = self.fruitless.saturating_add(1);
     }
 }

@@ -2,18 +2,18 @@
 
 use chat_types::{Span, Time};
 
-use sim_model::history::{Observer, What};
+use sim_model::history::{ClientEvent, Observer};
 use sim_model::plan::Reads;
 use sim_model::protocol::{Answer, Op, Outcome};
 
 use super::calls::Call;
 use super::flow::Pace;
-use super::heard::Heard;
 use super::inbox::Inbox;
-use super::link::Was;
 use super::rooms::Rooms;
-use super::steps::Patience;
-use super::{Action, Credential, Doing, Script, VirtualUser, names, say};
+use super::steps::Abandoning;
+use super::stream::StreamBefore;
+use super::unawaited_events::UnawaitedEvents;
+use super::{Action, Activity, Credential, Script, VirtualUser, names, texts};
 
 /// The number of other names that a client tries in its life.
 const MOST_NAMES: u32 = 16;
@@ -29,7 +29,7 @@ impl VirtualUser {
         };
         if self.user.is_none() {
             self.user = Some(user);
-            if !matches!(self.doing, Doing::Away { .. }) {
+            if !matches!(self.activity, Activity::Away { .. }) {
                 self.open_stream(now, false);
             }
         }
@@ -60,7 +60,7 @@ impl VirtualUser {
             return;
         }
         let name = match code {
-            "name_taken" => say::other_name(&self.given_name, self.renamed + 2),
+            "name_taken" => texts::other_name(&self.given_name, self.renamed + 2),
             "name_not_allowed" => names::plain(self.agent, self.renamed),
             // The id was refused, and not the name.
             _ => self.name.clone(),
@@ -87,8 +87,8 @@ impl VirtualUser {
         };
         self.renamed += 1;
         self.name = name;
-        let again = self.begin_call(now, now, op, Patience::ByHabit, o);
-        if let Doing::Calling { call: waited } = &mut self.doing
+        let again = self.begin_call(now, now, op, Abandoning::ByHabit, o);
+        if let Activity::Calling { call: waited } = &mut self.activity
             && *waited == call.id
         {
             *waited = again;
@@ -107,18 +107,18 @@ impl VirtualUser {
         while let Some(call) = self.calls.take_first() {
             self.abandon(now, now, &call, o);
         }
-        self.record(now, What::Forgot, o);
+        self.record(now, ClientEvent::Forgot, o);
         self.user = None;
         // A stray client also registers again under its old handle.
         if !self.draw.chance(self.habits.stray) {
             self.secret = self.draw.bits();
         }
         self.inbox = Inbox::default();
-        self.heard = Heard::default();
+        self.unawaited = UnawaitedEvents::default();
         self.rooms = Rooms::default();
-        if let Doing::Draining(_) = self.doing {
+        if let Activity::Draining(_) = self.activity {
             // There is no inbox left to drain.
-            self.doing = Doing::Drained;
+            self.activity = Activity::Drained;
         }
     }
 
@@ -136,23 +136,23 @@ impl VirtualUser {
         if let Some(length) = length {
             let until = now + length;
             self.calls.put_off_all(until, &self.client);
-            self.doing = Doing::Away { until };
+            self.activity = Activity::Away { until };
             return;
         }
         while let Some(call) = self.calls.take_first() {
             let (id, op) = (call.id, &call.op);
-            self.record(now, What::Abandoned { call: id, op }, o);
+            self.record(now, ClientEvent::Abandoned { call: id, op }, o);
         }
-        self.record(now, What::Vanished, o);
-        self.doing = Doing::Vanished;
+        self.record(now, ClientEvent::Vanished, o);
+        self.activity = Activity::Vanished;
     }
 
     /// Continues after a disconnect, intended by the plan at `meant`.
     pub(super) fn come_back(&mut self, now: Time, meant: Time) {
-        self.doing = match (&self.script, self.pace) {
-            (Script::Flow(_), _) => Doing::Ready { meant },
-            (Script::Manual { .. }, Pace::AsWritten) => Doing::Idle,
-            (Script::Manual { .. }, Pace::Hurried) => Doing::Settling,
+        self.activity = match (&self.script, self.pace) {
+            (Script::Flow(_), _) => Activity::Ready { meant },
+            (Script::Manual { .. }, Pace::AsWritten) => Activity::Idle,
+            (Script::Manual { .. }, Pace::Hurried) => Activity::Settling,
         };
         if self.user.is_some() {
             self.open_stream(now, false);
@@ -161,9 +161,9 @@ impl VirtualUser {
 
     /// Opens a broken stream again, or one whose opening had no answer.
     pub(super) fn renew_stream(&mut self, now: Time, o: &mut impl Observer) {
-        if let Some(stream) = self.link.give_up_opening(now) {
-            self.record(now, What::StreamClosed, o);
-            let first = self.link.drop_first();
+        if let Some(stream) = self.stream.give_up_opening(now) {
+            self.record(now, ClientEvent::StreamClosed, o);
+            let first = self.stream.drop_first();
             for stream in first.into_iter().chain([stream]) {
                 self.actions.push_back(Action::CloseStream { stream });
             }
@@ -174,9 +174,9 @@ impl VirtualUser {
     /// By habit, opens a second stream beside a new one, and closes the first after at most
     /// `LONGEST_OVERLAP`.
     pub(super) fn open_second(&mut self, now: Time) {
-        if self.link.first().is_none() && self.draw.chance(self.habits.second_stream) {
+        if self.stream.first().is_none() && self.draw.chance(self.habits.second_stream) {
             let overlap = Span(self.draw.below(LONGEST_OVERLAP.0));
-            self.link.keep_first(now + overlap);
+            self.stream.keep_first(now + overlap);
             // The first stream carries what the second one may skip.
             let bare = overlap.0.is_multiple_of(2);
             self.open_stream(now, bare);
@@ -193,9 +193,9 @@ impl VirtualUser {
 
     /// Opens a fresh stream for a client that reads only its stream, to receive what is left.
     pub(super) fn reopen_stream(&mut self, now: Time, o: &mut impl Observer) {
-        let stream = self.link.generation();
-        let first = self.link.drop_first();
-        if self.drop_link(now, o) != Was::Closed {
+        let stream = self.stream.generation();
+        let first = self.stream.drop_first();
+        if self.drop_link(now, o) != StreamBefore::Closed {
             for stream in first.into_iter().chain([stream]) {
                 self.actions.push_back(Action::CloseStream { stream });
             }
@@ -210,7 +210,7 @@ impl VirtualUser {
         };
         if wanted {
             let secret = self.secret;
-            let stream = self.link.open(now, &self.client);
+            let stream = self.stream.open(now, &self.client);
             self.actions.push_back(Action::OpenStream {
                 stream,
                 who: Credential::Handle { secret },
@@ -221,10 +221,10 @@ impl VirtualUser {
         }
     }
 
-    fn drop_link(&mut self, now: Time, o: &mut impl Observer) -> Was {
-        let was = self.link.close();
-        if was != Was::Closed {
-            self.record(now, What::StreamClosed, o);
+    fn drop_link(&mut self, now: Time, o: &mut impl Observer) -> StreamBefore {
+        let was = self.stream.close();
+        if was != StreamBefore::Closed {
+            self.record(now, ClientEvent::StreamClosed, o);
         }
         was
     }

@@ -1,10 +1,10 @@
 //! A client's knowledge of its present and past rooms.
 
 use sim_model::protocol::{
-    LostRange, Membership, Moderated, Presence, Room, Saw, StickChange, StickLoss, User,
+    InboxEvent, LostRange, Membership, Moderated, Presence, Room, StickChange, StickLoss, User,
 };
 
-use super::heard::{Heard, Kind};
+use super::unawaited_events::{Kind, UnawaitedEvents};
 use sim_model::draw::Draw;
 
 /// The number of rooms that a client remembers. Beyond it, the oldest ended one is dropped.
@@ -12,7 +12,7 @@ const REMEMBERED: usize = 6;
 
 /// A client's relation to a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum RoomState {
     /// It is a member.
     In,
     /// The room ended, or the client left or was removed.
@@ -20,16 +20,16 @@ enum Standing {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Seat {
+struct KnownRoom {
     room: Room,
-    standing: Standing,
+    state: RoomState,
     /// The epoch of the client's latest grant there; 0 without a grant.
     epoch: u64,
 }
 
 /// Whether events from others can be expected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Company {
+enum CompanyState {
     /// The client is in a room, or waits for a match.
     #[default]
     Expected,
@@ -40,15 +40,15 @@ enum Company {
 /// The rooms of one client, the last one entered at the end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rooms {
-    seats: Vec<Seat>,
+    known: Vec<KnownRoom>,
     /// The partner of the last match.
     partner: Option<User>,
     /// The sender of the last message.
     speaker: Option<User>,
     /// The newest room whose match was counted. Room ids are assigned in order.
     newest_match: Option<Room>,
-    company: Company,
-    attendance: Attendance,
+    company: CompanyState,
+    presence: PresenceState,
     claim: Claim,
 }
 
@@ -66,7 +66,7 @@ enum Claim {
 
 /// Whether the client was away since the last query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Attendance {
+enum PresenceState {
     #[default]
     There,
     /// It received the event that it came back.
@@ -76,28 +76,28 @@ enum Attendance {
 impl Rooms {
     /// The room to speak in: the last one entered of those it is in, otherwise the last one known.
     pub(super) fn current(&self) -> Option<Room> {
-        let within = self.seats.iter().rev().find(|s| s.standing == Standing::In);
-        within.or(self.seats.last()).map(|seat| seat.room)
+        let within = self.known.iter().rev().find(|s| s.state == RoomState::In);
+        within.or(self.known.last()).map(|known| known.room)
     }
 
     /// Whether the client is in exactly one room, which it need not name.
     pub(super) fn is_in_one(&self) -> bool {
-        let mut within = self.seats.iter().filter(|s| s.standing == Standing::In);
+        let mut within = self.known.iter().filter(|s| s.state == RoomState::In);
         within.next().is_some() && within.next().is_none()
     }
 
     /// The epoch of the client's latest grant in the room (the current one unless named).
     pub(super) fn epoch(&self, room: Option<Room>) -> Option<u64> {
         let room = room.or(self.current())?;
-        let seat = self.seats.iter().find(|seat| seat.room == room)?;
-        (seat.epoch > 0).then_some(seat.epoch)
+        let known = self.known.iter().find(|known| known.room == room)?;
+        (known.epoch > 0).then_some(known.epoch)
     }
 
     /// Any remembered room, including ended ones.
     pub(super) fn any(&self, draw: &mut Draw) -> Option<Room> {
-        let index = draw.below(self.seats.len() as u64);
-        let seat = self.seats.get(usize::try_from(index).ok()?)?;
-        Some(seat.room)
+        let index = draw.below(self.known.len() as u64);
+        let known = self.known.get(usize::try_from(index).ok()?)?;
+        Some(known.room)
     }
 
     /// A participant to block or report: the last partner, or the last sender.
@@ -107,42 +107,47 @@ impl Rooms {
 
     /// Whether no other member can send anything.
     pub(super) fn is_deserted(&self) -> bool {
-        self.company == Company::Gone
+        self.company == CompanyState::Gone
     }
 
     /// Whether the client was away since the last call of this method.
     pub(super) fn take_absence(&mut self) -> bool {
-        std::mem::take(&mut self.attendance) == Attendance::Interrupted
+        std::mem::take(&mut self.presence) == PresenceState::Interrupted
     }
 
     /// Records that the client waits in the queue: events can be expected again.
     pub(super) fn wait(&mut self) {
-        self.company = Company::Expected;
+        self.company = CompanyState::Expected;
     }
 
     /// Records a match. The first of its answer and its event counts as `chatroom.found`. A gap
     /// reports a match without the partner.
-    pub(super) fn find(&mut self, room: Room, partner: Option<User>, heard: &mut Heard) {
+    pub(super) fn find(
+        &mut self,
+        room: Room,
+        partner: Option<User>,
+        unawaited: &mut UnawaitedEvents,
+    ) {
         if self.newest_match.is_some_and(|newest| room <= newest) {
             return;
         }
         self.newest_match = Some(room);
         self.partner = partner;
-        heard.add(Kind::FOUND);
+        unawaited.add(Kind::FOUND);
         // If its end is known already (by another path, out of order), it stays ended.
-        if !self.seats.iter().any(|seat| seat.room == room) {
-            self.sit(room, Standing::In);
-            self.company = Company::Expected;
+        if !self.known.iter().any(|known| known.room == room) {
+            self.add_room(room, RoomState::In);
+            self.company = CompanyState::Expected;
         }
     }
 
     /// Records that an answer confirmed joining a named room, which the client may have been in
     /// before.
     pub(super) fn join(&mut self, room: Room) {
-        let epoch = self.seats.iter().position(|seat| seat.room == room);
-        let epoch = epoch.map_or(0, |index| self.seats.remove(index).epoch);
-        self.sit(room, Standing::In).epoch = epoch;
-        self.company = Company::Expected;
+        let epoch = self.known.iter().position(|known| known.room == room);
+        let epoch = epoch.map_or(0, |index| self.known.remove(index).epoch);
+        self.add_room(room, RoomState::In).epoch = epoch;
+        self.company = CompanyState::Expected;
     }
 
     /// Records that the room (the current one unless named) is over for the client.
@@ -150,34 +155,34 @@ impl Rooms {
         let Some(room) = room.or(self.current()) else {
             return;
         };
-        match self.seats.iter_mut().find(|seat| seat.room == room) {
+        match self.known.iter_mut().find(|known| known.room == room) {
             // The room was over before, so the state does not change.
-            Some(seat) if seat.standing == Standing::Out => return,
-            Some(seat) => seat.standing = Standing::Out,
+            Some(known) if known.state == RoomState::Out => return,
+            Some(known) => known.state = RoomState::Out,
             None => {
-                self.sit(room, Standing::Out);
+                self.add_room(room, RoomState::Out);
             }
         }
-        if self.seats.iter().all(|seat| seat.standing == Standing::Out) {
-            self.company = Company::Gone;
+        if self.known.iter().all(|known| known.state == RoomState::Out) {
+            self.company = CompanyState::Gone;
         }
     }
 
     /// Records a grant. The first of its answer and its event counts as `stick.granted`.
-    pub(super) fn grant(&mut self, room: Room, epoch: u64, heard: &mut Heard) {
-        let seat = match self.seats.iter().position(|seat| seat.room == room) {
-            Some(index) => &mut self.seats[index],
-            None => self.sit(room, Standing::In),
+    pub(super) fn grant(&mut self, room: Room, epoch: u64, unawaited: &mut UnawaitedEvents) {
+        let known = match self.known.iter().position(|known| known.room == room) {
+            Some(index) => &mut self.known[index],
+            None => self.add_room(room, RoomState::In),
         };
-        if epoch > seat.epoch {
-            seat.epoch = epoch;
-            heard.add(Kind::GRANTED);
+        if epoch > known.epoch {
+            known.epoch = epoch;
+            unawaited.add(Kind::GRANTED);
         }
     }
 
     /// Records a new claim, which replaces earlier ones.
     pub(super) fn claim(&mut self) {
-        self.attendance = Attendance::There;
+        self.presence = PresenceState::There;
         self.claim = Claim::Open;
     }
 
@@ -194,12 +199,12 @@ impl Rooms {
 
     /// Records the answer to a claim that the client holds the stick. It may announce the grant, or
     /// repeat it.
-    pub(super) fn hold(&mut self, room: Room, epoch: u64, heard: &mut Heard) {
-        self.grant(room, epoch, heard);
+    pub(super) fn hold(&mut self, room: Room, epoch: u64, unawaited: &mut UnawaitedEvents) {
+        self.grant(room, epoch, unawaited);
         self.claim = Claim::Holds;
     }
 
-    /// Takes the information that the answer to the latest claim confirmed the stick.
+    /// Returns once whether the answer to the latest claim said that the client holds the stick.
     pub(super) fn take_holding(&mut self) -> bool {
         let holds = self.claim == Claim::Holds;
         if holds {
@@ -209,18 +214,18 @@ impl Rooms {
     }
 
     /// Records an event that `me` receives for the first time.
-    pub(super) fn see(&mut self, saw: &Saw<'_>, me: User, heard: &mut Heard) {
+    pub(super) fn see(&mut self, saw: &InboxEvent<'_>, me: User, unawaited: &mut UnawaitedEvents) {
         match *saw {
-            Saw::Found { room, partner, .. } => self.find(room, Some(partner), heard),
-            Saw::Message { sender, .. } => self.speaker = Some(sender),
-            Saw::Ended { room, .. } => self.end(Some(room)),
-            Saw::Stick {
+            InboxEvent::Found { room, partner, .. } => self.find(room, Some(partner), unawaited),
+            InboxEvent::Message { sender, .. } => self.speaker = Some(sender),
+            InboxEvent::Ended { room, .. } => self.end(Some(room)),
+            InboxEvent::Stick {
                 room,
                 user,
                 change: StickChange::Granted { epoch, .. },
                 ..
-            } if user == me => self.grant(room, epoch, heard),
-            Saw::Moderation {
+            } if user == me => self.grant(room, epoch, unawaited),
+            InboxEvent::Moderation {
                 room, user, act, ..
             } => match act {
                 Moderated::Closed => self.end(Some(room)),
@@ -228,33 +233,33 @@ impl Rooms {
                 Moderated::Muted if user == Some(me) => self.refuse_claim(),
                 Moderated::Kicked | Moderated::Muted => {}
             },
-            Saw::Member {
+            InboxEvent::Member {
                 user,
                 change: Presence::Back,
                 ..
-            } if user == me => self.attendance = Attendance::Interrupted,
-            Saw::Gap { rooms, .. } => {
+            } if user == me => self.presence = PresenceState::Interrupted,
+            InboxEvent::Gap { rooms, .. } => {
                 for lost in rooms {
-                    self.miss(lost, heard);
+                    self.miss(lost, unawaited);
                 }
             }
-            Saw::PartnerAway { .. }
-            | Saw::PartnerBack { .. }
-            | Saw::Member { .. }
-            | Saw::Stick { .. } => {}
+            InboxEvent::PartnerAway { .. }
+            | InboxEvent::PartnerBack { .. }
+            | InboxEvent::Member { .. }
+            | InboxEvent::Stick { .. } => {}
         }
     }
 
     /// Records what a gap says about one room.
-    fn miss(&mut self, lost: &LostRange, heard: &mut Heard) {
+    fn miss(&mut self, lost: &LostRange, unawaited: &mut UnawaitedEvents) {
         if lost.you == Some(Membership::Matched) {
-            self.find(lost.room, None, heard);
+            self.find(lost.room, None, unawaited);
         }
         if let Some(
             StickLoss::Granted(epoch) | StickLoss::Released(epoch) | StickLoss::Expired(epoch),
         ) = lost.stick
         {
-            self.grant(lost.room, epoch, heard);
+            self.grant(lost.room, epoch, unawaited);
         }
         let is_out = matches!(lost.you, Some(Membership::Left | Membership::Kicked));
         if is_out || lost.ended.is_some() {
@@ -262,18 +267,18 @@ impl Rooms {
         }
     }
 
-    fn sit(&mut self, room: Room, standing: Standing) -> &mut Seat {
-        if self.seats.len() == REMEMBERED {
-            let out = self.seats.iter().position(|s| s.standing == Standing::Out);
-            self.seats.remove(out.unwrap_or(0));
+    fn add_room(&mut self, room: Room, state: RoomState) -> &mut KnownRoom {
+        if self.known.len() == REMEMBERED {
+            let out = self.known.iter().position(|s| s.state == RoomState::Out);
+            self.known.remove(out.unwrap_or(0));
         }
-        self.seats.push(Seat {
+        self.known.push(KnownRoom {
             room,
-            standing,
+            state,
             epoch: 0,
         });
-        let last = self.seats.len() - 1;
-        &mut self.seats[last]
+        let last = self.known.len() - 1;
+        &mut self.known[last]
     }
 }
 
@@ -283,23 +288,23 @@ mod tests {
 
     #[test]
     fn a_match_counts_once_by_answer_and_event() {
-        let (mut rooms, mut heard) = (Rooms::default(), Heard::default());
-        rooms.find(Room(3), Some(User(1)), &mut heard);
-        rooms.find(Room(3), Some(User(1)), &mut heard);
-        assert!(heard.consume(Kind::FOUND) && !heard.consume(Kind::FOUND));
-        rooms.find(Room(5), Some(User(1)), &mut heard);
-        assert!(heard.consume(Kind::FOUND));
+        let (mut rooms, mut unawaited) = (Rooms::default(), UnawaitedEvents::default());
+        rooms.find(Room(3), Some(User(1)), &mut unawaited);
+        rooms.find(Room(3), Some(User(1)), &mut unawaited);
+        assert!(unawaited.consume(Kind::FOUND) && !unawaited.consume(Kind::FOUND));
+        rooms.find(Room(5), Some(User(1)), &mut unawaited);
+        assert!(unawaited.consume(Kind::FOUND));
     }
 
     #[test]
     fn a_grant_counts_once_for_each_epoch() {
-        let (mut rooms, mut heard) = (Rooms::default(), Heard::default());
+        let (mut rooms, mut unawaited) = (Rooms::default(), UnawaitedEvents::default());
         rooms.join(Room(1));
         for (room, epoch) in [(1, 4), (1, 4), (1, 3), (2, 4), (1, 6)] {
-            rooms.grant(Room(room), epoch, &mut heard);
+            rooms.grant(Room(room), epoch, &mut unawaited);
         }
         let mut consumed = 0;
-        while heard.consume(Kind::GRANTED) {
+        while unawaited.consume(Kind::GRANTED) {
             consumed += 1;
         }
         assert_eq!((consumed, rooms.epoch(Some(Room(1)))), (3, Some(6)));
@@ -307,11 +312,11 @@ mod tests {
     }
 
     #[test]
-    fn the_current_room_is_the_last_one_is_in_else_the_last_known() {
-        let (mut rooms, mut heard) = (Rooms::default(), Heard::default());
+    fn the_current_room_is_the_last_joined_or_the_last_known() {
+        let (mut rooms, mut unawaited) = (Rooms::default(), UnawaitedEvents::default());
         assert_eq!(rooms.current(), None);
         rooms.join(Room(1));
-        rooms.find(Room(2), Some(User(1)), &mut heard);
+        rooms.find(Room(2), Some(User(1)), &mut unawaited);
         assert_eq!((rooms.current(), rooms.is_in_one()), (Some(Room(2)), false));
         rooms.end(Some(Room(2)));
         assert_eq!((rooms.current(), rooms.is_in_one()), (Some(Room(1)), true));
@@ -325,23 +330,23 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_comes_first_stays() {
-        let (mut rooms, mut heard) = (Rooms::default(), Heard::default());
+    fn an_end_that_arrives_before_its_match_is_kept() {
+        let (mut rooms, mut unawaited) = (Rooms::default(), UnawaitedEvents::default());
         rooms.end(Some(Room(4)));
-        rooms.find(Room(4), Some(User(1)), &mut heard);
+        rooms.find(Room(4), Some(User(1)), &mut unawaited);
         assert_eq!((rooms.is_in_one(), rooms.is_deserted()), (false, true));
-        assert!(heard.consume(Kind::FOUND));
+        assert!(unawaited.consume(Kind::FOUND));
     }
 
     #[test]
-    fn few_rooms_are_remembered() {
-        let (mut rooms, mut heard) = (Rooms::default(), Heard::default());
+    fn only_the_latest_rooms_are_remembered() {
+        let (mut rooms, mut unawaited) = (Rooms::default(), UnawaitedEvents::default());
         rooms.join(Room(0));
         for n in 1..100 {
-            rooms.find(Room(n), Some(User(n)), &mut heard);
+            rooms.find(Room(n), Some(User(n)), &mut unawaited);
             rooms.end(Some(Room(n)));
         }
-        assert_eq!(rooms.seats.len(), REMEMBERED);
+        assert_eq!(rooms.known.len(), REMEMBERED);
         assert_eq!(rooms.current(), Some(Room(0)), "one is still in it");
     }
 }

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use chat_types::{BreakKind, Span, Time};
 
-use sim_model::history::{Observer, Retry, What};
+use sim_model::history::{ClientEvent, Observer, Retry};
 use sim_model::plan::{Argument, Grant, Naming, Step, Text, Verb};
-use sim_model::protocol::{AtHand, CallId, Op, ReadBy, Room, User};
+use sim_model::protocol::{ArgumentSource, CallId, Op, ReadBy, Room, User};
 
 use super::calls::{Call, Stage};
 use super::flow::Pace;
-use super::{Action, Checks, Credential, Doing, Keys, Script, VirtualUser, letters, say};
+use super::{
+    Action, Activity, Checks, Credential, Keys, Script, VirtualUser, texts, unicode_texts,
+};
 
 /// The largest number of calls that a client has in flight. At this number, even a client that does
 /// not wait for answers waits for the latest one.
@@ -27,18 +29,18 @@ const ABANDON_AFTER: Span = Span::secs(60);
 
 /// Whether a client may give a call up early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Patience {
+pub(super) enum Abandoning {
     /// As the `abandon` habit draws.
     ByHabit,
     /// No: it retries as long as it may.
-    Lasting,
+    Never,
 }
 
 impl VirtualUser {
     /// Takes the next step of the flow, intended by the plan at `meant`.
     pub(super) fn take_step(&mut self, now: Time, meant: Time, o: &mut impl Observer) {
         let Some(step) = self.cursor.next(self.pace, &mut self.draw) else {
-            self.doing = Doing::Settling;
+            self.activity = Activity::Settling;
             return;
         };
         if self.happens_to_forget() {
@@ -54,7 +56,7 @@ impl VirtualUser {
             Step::Think(length) => {
                 let length = Span(length.draw(&mut self.draw));
                 if self.pace == Pace::AsWritten && length > Span::ZERO {
-                    self.doing = Doing::Thinking {
+                    self.activity = Activity::Thinking {
                         until: now + length,
                     };
                 }
@@ -81,14 +83,14 @@ impl VirtualUser {
         if !registered && !verb.kind().registers() {
             // Without a handle nothing is left to do.
             self.left_out += 1;
-            self.doing = Doing::Settling;
+            self.activity = Activity::Settling;
             return;
         }
         let Some(op) = self.op(verb) else {
             // There is no participant to block or report, so the step is skipped.
             return;
         };
-        let call = self.begin_call(now, meant, op, Patience::ByHabit, o);
+        let call = self.begin_call(now, meant, op, Abandoning::ByHabit, o);
         if registered && matches!(verb, Verb::Break { .. }) {
             self.look_meanwhile(now, o);
         }
@@ -97,7 +99,7 @@ impl VirtualUser {
             && self.calls.len() < MOST_IN_FLIGHT
             && self.draw.chance(self.habits.parallel);
         if !goes_on {
-            self.doing = Doing::Calling { call };
+            self.activity = Activity::Calling { call };
         }
     }
 
@@ -108,7 +110,7 @@ impl VirtualUser {
             return;
         }
         for _ in 0..self.draw.below(4).saturating_sub(1) {
-            self.begin_call(now, now, Op::Mood, Patience::ByHabit, o);
+            self.begin_call(now, now, Op::Mood, Abandoning::ByHabit, o);
         }
     }
 
@@ -118,7 +120,7 @@ impl VirtualUser {
         now: Time,
         intended: Time,
         op: Op,
-        patience: Patience,
+        patience: Abandoning,
         o: &mut impl Observer,
     ) -> CallId {
         let key = self.key_for(&op);
@@ -143,7 +145,7 @@ impl VirtualUser {
         key: Option<u128>,
         now: Time,
         (intended, op): (Time, Op),
-        patience: Patience,
+        patience: Abandoning,
         o: &mut impl Observer,
     ) -> CallId {
         let secret = self.secret;
@@ -155,7 +157,7 @@ impl VirtualUser {
         let keyed = key.is_some();
         self.last_key = key;
         let call = self.calls.next_id();
-        let what = What::Called {
+        let what = ClientEvent::Called {
             call,
             op: &op,
             intended,
@@ -183,7 +185,7 @@ impl VirtualUser {
             give_up_at: Time::MAX,
         });
         begun.start(now, &self.client);
-        if patience == Patience::ByHabit
+        if patience == Abandoning::ByHabit
             && (self.draw.chance(self.habits.abandon)
                 || self.leave_out.contains(&Argument::Retries))
         {
@@ -253,7 +255,7 @@ impl VirtualUser {
                 excuse: excuse.clone(),
             },
             Verb::Mood => Op::Mood,
-            Verb::Plain(plain) => plain.op(&mut Here {
+            Verb::Plain(plain) => plain.op(&mut UserArguments {
                 room: None,
                 user: self,
             })?,
@@ -323,26 +325,26 @@ impl VirtualUser {
             Text::Length(lengths) => {
                 let length = usize::try_from(lengths.draw(&mut self.draw));
                 self.texts += 1;
-                say::text(self.agent, self.texts, length.unwrap_or(usize::MAX))
+                texts::text(self.agent, self.texts, length.unwrap_or(usize::MAX))
             }
             Text::Letters(alphabet, lengths) => {
                 let length = usize::try_from(lengths.draw(&mut self.draw));
                 self.texts += 1;
                 let text = (self.agent, self.texts, length.unwrap_or(usize::MAX));
-                letters::text(*alphabet, text)
+                unicode_texts::text(*alphabet, text)
             }
         }
     }
 }
 
 /// The user's state for building an operation.
-struct Here<'u> {
+struct UserArguments<'u> {
     user: &'u mut VirtualUser,
     /// The room named in the call.
     room: Option<Room>,
 }
 
-impl AtHand for Here<'_> {
+impl ArgumentSource for UserArguments<'_> {
     fn room(&mut self) -> Option<Option<Room>> {
         self.room = self.user.room();
         Some(self.room)

@@ -9,7 +9,7 @@ use chat_types::Time;
 
 use super::VirtualUser;
 use super::flow::Pace;
-use super::steps::{MOST_IN_FLIGHT, Patience};
+use super::steps::{Abandoning, MOST_IN_FLIGHT};
 use sim_model::history::Observer;
 use sim_model::protocol::{Op, Room, User};
 
@@ -26,7 +26,7 @@ impl VirtualUser {
         if strays {
             let op = self.stray_op();
             let key = self.stray_key(&op);
-            self.begin_call_under(key, now, (now, op), Patience::ByHabit, o);
+            self.begin_call_under(key, now, (now, op), Abandoning::ByHabit, o);
         }
     }
 

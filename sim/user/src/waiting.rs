@@ -4,7 +4,7 @@ use chat_types::Time;
 
 use sim_model::outcome::Waiting;
 
-use super::{Doing, VirtualUser};
+use super::{Activity, VirtualUser};
 
 impl VirtualUser {
     /// The `await` that timed out, if any.
@@ -25,21 +25,21 @@ impl VirtualUser {
                 .first()
                 .map(|call| (call.op.verb(), call.called_at))
         };
-        Some(match self.doing {
-            Doing::Awaiting(awaiting) => {
+        Some(match self.activity {
+            Activity::Awaiting(awaiting) => {
                 self.waiting("await", awaiting.kind.name().to_owned(), awaiting.began)
             }
-            Doing::Draining(draining) => self.at_end("its inbox to be read out", draining.began),
-            Doing::Thinking { until } | Doing::Away { until } => {
+            Activity::Draining(draining) => self.at_end("its inbox to be read out", draining.began),
+            Activity::Thinking { until } | Activity::Away { until } => {
                 self.waiting("pause", "the end of a pause".to_owned(), until)
             }
-            Doing::Idle
-            | Doing::Ready { .. }
-            | Doing::Calling { .. }
-            | Doing::Settling
-            | Doing::Finished
-            | Doing::Drained
-            | Doing::Vanished => match call() {
+            Activity::Idle
+            | Activity::Ready { .. }
+            | Activity::Calling { .. }
+            | Activity::Settling
+            | Activity::Finished
+            | Activity::Drained
+            | Activity::Vanished => match call() {
                 Some((verb, since)) => self.waiting(verb, format!("the answer to {verb}"), since),
                 None => self.at_end("its next step", self.suspended_until),
             },

@@ -221,8 +221,8 @@ fn wrong(world: &World<'_, '_>) -> u64 {
     let any = |is: &dyn Fn(&super::Client) -> bool| world.clients.iter().any(is);
     let all = [
         world.server.node.is_none(),
-        world.weather.disk_factor(now) > 1,
-        world.weather.disk_fails(now).is_some(),
+        world.active_faults.disk_factor(now) > 1,
+        world.active_faults.disk_fails(now).is_some(),
         any(&|client| client.cut_until > now),
         any(&|client| client.asleep_until > now),
         any(&|client| client.slow_until > now),
@@ -233,7 +233,7 @@ fn wrong(world: &World<'_, '_>) -> u64 {
 }
 
 /// The facets of what the core did since `before`, which is updated.
-pub(super) fn deeds(before: &mut Vec<u64>, now: &Tally, into: &mut Vec<Facet>) {
+pub(super) fn activity(before: &mut Vec<u64>, now: &Tally, into: &mut Vec<Facet>) {
     let groups = (0..).zip(now.coverage().groups());
     let counts = groups.flat_map(|(group, (_, counts))| {
         let places = (0..).zip(counts.values());

@@ -10,14 +10,14 @@
 use chat_types::mix;
 
 use super::World;
-use super::watch::Onlooker;
+use super::observers::SharedObserver;
 use sim_model::draw::{Actor, Draw};
 use sim_model::recipe::{Recipe, Turn};
 use sim_user::arrivals::recast;
 
 /// The key of a world's generators, and the turns that change it.
 #[derive(Clone, Debug)]
-pub(super) struct Chance {
+pub(super) struct RandomKey {
     key: u64,
     /// The turns taken, followed by those to be taken.
     recipe: Recipe,
@@ -26,7 +26,7 @@ pub(super) struct Chance {
     next: u64,
 }
 
-impl Chance {
+impl RandomKey {
     pub(super) fn new(seed: u64, recipe: &Recipe) -> Self {
         let mut chance = Self {
             key: seed,
@@ -66,45 +66,49 @@ impl Chance {
 impl<'a> World<'a, '_> {
     /// Rekeys all generators if the recipe has a turn after this step.
     pub(super) fn take_turn(&mut self) {
-        if self.steps < self.chance.next {
+        if self.steps < self.random_key.next {
             return;
         }
-        self.chance.turn();
-        let key = self.chance.key;
+        self.random_key.turn();
+        let key = self.random_key.key;
         let draw = |actor| Draw::new(key, actor);
-        self.server.key_again(draw(Actor::Server));
-        self.weather.key_again(draw(Actor::Faults));
+        self.server.rekey(draw(Actor::Server));
+        self.active_faults.rekey(draw(Actor::Faults));
         if let Some(race) = &mut self.race {
-            race.key_again(draw(Actor::Schedule));
+            race.rekey(draw(Actor::Schedule));
         }
         for (agent, client) in (0..).zip(&mut self.clients) {
             client.link = draw(Actor::Link(agent));
-            client.user.key_again(key);
+            client.user.rekey(key);
         }
         let later = self.arrivals.as_mut_slice();
         recast(self.plan, later, &mut draw(Actor::Arrivals));
-        self.perhaps_a_mishap(&mut draw(Actor::Mishap));
+        self.draw_mishap(&mut draw(Actor::Mishap));
     }
 
     /// A copy of the world with new randomness from here on. Branch 0 continues like the original.
     /// `observer` observes the copy.
-    pub(super) fn branch<'n>(&self, branch: u32, observer: Option<Onlooker<'n>>) -> World<'a, 'n> {
+    pub(super) fn branch<'n>(
+        &self,
+        branch: u32,
+        observer: Option<SharedObserver<'n>>,
+    ) -> World<'a, 'n> {
         let mut copy = World {
             plan: self.plan,
             seed: self.seed,
-            chance: self.chance.clone(),
-            agenda: self.agenda.clone(),
+            random_key: self.random_key.clone(),
+            events: self.events.clone(),
             arrivals: self.arrivals.clone(),
             next_arrival: self.next_arrival,
             clients: self.clients.clone(),
             busy: self.busy,
             by_persona: self.by_persona.clone(),
             server: self.server.clone(),
-            slots: self.slots.clone(),
-            weather: self.weather.clone(),
+            in_flight: self.in_flight.clone(),
+            active_faults: self.active_faults.clone(),
             mishaps: self.mishaps.clone(),
             race: self.race.clone(),
-            watch: self.watch.with(observer),
+            observers: self.observers.with(observer),
             timeline: self.timeline.clone(),
             swaps: self.swaps.clone(),
             swap_every: self.swap_every,
@@ -117,8 +121,8 @@ impl<'a> World<'a, '_> {
         };
         if branch > 0 {
             let step = self.steps;
-            copy.chance.recipe = self.chance.so_far().then(Turn { step, branch });
-            copy.chance.look_ahead();
+            copy.random_key.recipe = self.random_key.so_far().then(Turn { step, branch });
+            copy.random_key.look_ahead();
             copy.take_turn();
         }
         copy
@@ -126,7 +130,7 @@ impl<'a> World<'a, '_> {
 
     /// The turns that this run took.
     pub(super) const fn recipe(&self) -> &Recipe {
-        &self.chance.recipe
+        &self.random_key.recipe
     }
 }
 
@@ -181,7 +185,7 @@ faults:
     }
 
     #[test]
-    fn a_copy_goes_on_like_the_world_it_was_made_of() {
+    fn a_copy_continues_like_its_original() {
         let mut plan = crowd();
         for schedule in [Schedule::Plain, Schedule::Race(Race::default())] {
             plan.schedule = schedule;
@@ -194,7 +198,7 @@ faults:
     }
 
     #[test]
-    fn branches_differ_from_where_they_begin_and_leave_the_world_alone() {
+    fn branches_diverge_without_changing_their_original() {
         let plan = crowd();
         let world = begun(&plan, 7, 500);
         let hashes: Vec<u64> = (0..4)
@@ -226,7 +230,7 @@ faults:
     }
 
     #[test]
-    fn a_run_over_before_a_turn_is_the_run_without_it() {
+    fn a_turn_after_the_end_of_a_run_changes_nothing() {
         let mut plan = crowd();
         let plain = run(&plan, 3, &Progress::default(), None).trace_hash;
         plan.recipe = "s99999999:1".parse().unwrap();
@@ -235,14 +239,14 @@ faults:
 
     /// The plan has no faults, so all that go wrong are mishaps after turns.
     #[test]
-    fn behind_a_turn_something_may_go_wrong_that_the_plan_does_not_have() {
+    fn a_mishap_may_follow_a_turn() {
         #[derive(Default)]
         struct Mishaps(Vec<String>);
         impl sim_model::history::Observer for Mishaps {
             fn observe(&mut self, _: &sim_model::history::Record<'_>) {}
             fn observe_world(&mut self, _: &sim_model::history::WorldRecord<'_>) {}
-            fn observe_wire(&mut self, wire: &sim_model::history::Wire<'_>) {
-                if let sim_model::history::Wire::Mishap { fault, .. } = wire {
+            fn observe_network(&mut self, record: &sim_model::history::NetworkRecord<'_>) {
+                if let sim_model::history::NetworkRecord::Mishap { fault, .. } = record {
                     assert!(fault.at < Span::secs(6), "{fault:?}");
                     self.0.push(format!("{:?}", fault.kind));
                 }

@@ -6,13 +6,13 @@ use chat_core::{Item, Page, UserId};
 use chat_types::{Span, Time, mix};
 
 use super::World;
-use super::agenda::Event;
-use super::race::Toward;
-use super::slots::{Slot, Thing, Whose};
+use super::event_queue::Event;
+use super::in_flight::{InFlight, RequestOrigin, Slot};
+use super::race_schedule::Direction;
 use super::streams::CUT_NOTICED;
 use crate::translate;
 use sim_model::draw::Draw;
-use sim_model::history::{Observer as _, Path, Wire};
+use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net};
 use sim_model::protocol::{Agent, Answer, CallId};
@@ -105,7 +105,7 @@ impl Client {
     }
 
     /// Updates whether the user is done. Returns whether it is not.
-    pub(super) fn look_whether_done(&mut self) -> bool {
+    pub(super) fn update_done(&mut self) -> bool {
         self.done = self.user.is_done();
         !self.done
     }
@@ -132,7 +132,7 @@ impl World<'_, '_> {
             && due < client.timer_at
         {
             client.timer_at = due;
-            self.agenda.at(due, Event::Timer(agent));
+            self.events.schedule(due, Event::Timer(agent));
         }
         if !client.done && client.user.is_done() {
             client.done = true;
@@ -151,7 +151,7 @@ impl World<'_, '_> {
         match client.user.poll_timeout() {
             Some(due) if due > at => {
                 client.timer_at = due;
-                self.agenda.at(due, Event::Timer(agent));
+                self.events.schedule(due, Event::Timer(agent));
                 true
             }
             Some(_) => false,
@@ -163,7 +163,7 @@ impl World<'_, '_> {
         let now = self.now();
         self.clients[agent as usize]
             .user
-            .handle_timeout(now, &mut self.watch);
+            .handle_timeout(now, &mut self.observers);
         self.settle(agent);
     }
 
@@ -181,14 +181,14 @@ impl World<'_, '_> {
                     client.net = client.net_of_retry(call);
                 }
                 let drops = client.drops;
-                let whose = Whose::Call {
+                let origin = RequestOrigin::Call {
                     agent,
                     call,
                     attempt,
                     drops,
                 };
                 let from = self.address_of(agent);
-                self.send(whose, translate::ask(who, from, key, op));
+                self.send(origin, translate::ask(who, from, key, op));
             }
             Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
             Action::OpenStream {
@@ -202,12 +202,12 @@ impl World<'_, '_> {
                 let older = client.stream.zip(client.stream_slot.take());
                 client.older.extend(older);
                 if older.is_some() {
-                    self.watch.reach(Point::TwoStreams);
+                    self.observers.reach(Point::TwoStreams);
                 }
                 client.stream = Some(stream);
                 client.net = client.opens.pop_front().map(Box::new);
                 self.send(
-                    Whose::Stream { agent, stream },
+                    RequestOrigin::Stream { agent, stream },
                     translate::open_stream(who, by, (!bare).then_some(after)),
                 );
             }
@@ -230,11 +230,12 @@ impl World<'_, '_> {
 
     fn drop_all(&mut self, agent: u32, length: Option<Span>) {
         let (at, who) = (self.now(), Agent(agent));
-        self.watch.observe_wire(&Wire::Disconnected {
-            at,
-            agent: who,
-            length,
-        });
+        self.observers
+            .observe_network(&NetworkRecord::Disconnected {
+                at,
+                agent: who,
+                length,
+            });
         let client = &mut self.clients[agent as usize];
         client.drops += 1;
         client.stream = None;
@@ -272,22 +273,22 @@ impl World<'_, '_> {
 
     /// Lets the server notice a closed connection: soon, or after the silence of a cut link.
     fn drop_connection(&mut self, agent: u32, slot: Slot) {
-        let latency = self.latency(agent, Toward::Server);
+        let latency = self.latency(agent, Direction::Server);
         let client = &self.clients[agent as usize];
-        let now = self.agenda.now();
+        let now = self.events.now();
         let cut = if client.cut_until > now {
             CUT_NOTICED
         } else {
             Span::ZERO
         };
-        self.agenda
-            .at(now + latency + cut, Event::GoneAtServer(slot));
+        self.events
+            .schedule(now + latency + cut, Event::GoneAtServer(slot));
     }
 
     /// Whether an arriving event must wait, because the process is stopped or has not read earlier
     /// ones yet. If so, it is kept.
     pub(super) fn defer(&mut self, agent: u32, event: Event) -> bool {
-        let now = self.agenda.now();
+        let now = self.events.now();
         let client = &mut self.clients[agent as usize];
         if client.read.take_if(|read| *read == event).is_some() {
             return false;
@@ -301,7 +302,7 @@ impl World<'_, '_> {
 
     /// Continues a suspended process: it reads the first event that was kept.
     pub(super) fn awake(&mut self, agent: u32) {
-        let now = self.agenda.now();
+        let now = self.events.now();
         let client = &mut self.clients[agent as usize];
         if client.asleep_until > now {
             return; // stopped again before it went on
@@ -311,56 +312,56 @@ impl World<'_, '_> {
         };
         client.read = Some(event);
         if !client.kept.is_empty() {
-            self.agenda.at(now, Event::Awake(agent));
+            self.events.schedule(now, Event::Awake(agent));
         }
         self.handle(event);
         self.clients[agent as usize].read = None;
     }
 
     pub(super) fn answer_arrives(&mut self, slot: Slot) {
-        let Some(Thing::Answer { whose, .. }) = self.slots.get_mut(slot) else {
+        let Some(InFlight::Answer { origin, .. }) = self.in_flight.get_mut(slot) else {
             return;
         };
-        let agent = whose.agent();
+        let agent = origin.agent();
         if self.defer(agent, Event::AtClient(slot)) {
             return;
         }
-        let Some(Thing::Answer {
-            whose,
+        let Some(InFlight::Answer {
+            origin,
             outcome,
             page,
-        }) = self.slots.take(slot)
+        }) = self.in_flight.remove(slot)
         else {
             return;
         };
-        if let Whose::Call {
+        if let RequestOrigin::Call {
             call,
             attempt,
             drops,
             ..
-        } = whose
+        } = origin
             && !self.clients[agent as usize].awaits(call, attempt, drops)
         {
             return;
         }
         let now = self.now();
         if let Some(page) = &page {
-            self.deliver(agent, page, Path::Check);
+            self.deliver(agent, page, DeliveryPath::Check);
         }
         self.hash = mix(self.hash, outcome_word(&outcome));
         let user = &mut self.clients[agent as usize].user;
-        match whose {
-            Whose::Call { call, attempt, .. } => {
-                user.handle_answer(now, call, attempt, &outcome, &mut self.watch);
+        match origin {
+            RequestOrigin::Call { call, attempt, .. } => {
+                user.handle_answer(now, call, attempt, &outcome, &mut self.observers);
             }
-            Whose::Stream { stream, .. } => {
+            RequestOrigin::Stream { stream, .. } => {
                 let client = &mut self.clients[agent as usize];
                 if client.stream == Some(stream) {
                     client.stream = None;
                     let refusal = outcome.err();
                     client
                         .user
-                        .handle_stream_closed(now, stream, refusal, &mut self.watch);
+                        .handle_stream_closed(now, stream, refusal, &mut self.observers);
                 }
             }
         }
@@ -368,7 +369,7 @@ impl World<'_, '_> {
     }
 
     /// Passes the events of a page to the user, one by one.
-    pub(super) fn deliver(&mut self, agent: u32, page: &Page, path: Path) {
+    pub(super) fn deliver(&mut self, agent: u32, page: &Page, path: DeliveryPath) {
         let now = self.now();
         let client = &mut self.clients[agent as usize];
         let reader = UserId(client.user.identity().map_or(0, |user| user.0));
@@ -387,7 +388,7 @@ impl World<'_, '_> {
             };
             client
                 .user
-                .handle_event(now, seq.0, sent_at, &saw, path, &mut self.watch);
+                .handle_event(now, seq.0, sent_at, &saw, path, &mut self.observers);
         }
     }
 
@@ -398,7 +399,7 @@ impl World<'_, '_> {
         client.asleep_until = client.asleep_until.max(until);
         let awake_at = client.asleep_until;
         client.user.suspend(now, awake_at);
-        self.agenda.at(awake_at, Event::Awake(agent));
+        self.events.schedule(awake_at, Event::Awake(agent));
         self.settle(agent);
     }
 }

@@ -6,13 +6,13 @@ use chat_core::{Address, Call, Operate, RoomId, UserId};
 use chat_types::Time;
 use sim_model::server::ServerRecord;
 
-use super::slots::Thing;
+use super::in_flight::InFlight;
 use super::{Phase, START, World};
-use crate::agenda::Event;
 use crate::disk::Unsynced;
+use crate::event_queue::Event;
 use crate::translate;
 use sim_model::draw::{Actor, Draw};
-use sim_model::history::{Observer, Wire, WorldRecord};
+use sim_model::history::{NetworkRecord, Observer, WorldRecord};
 use sim_model::outcome::Point;
 use sim_model::plan::{
     Delivery, FaultKind, Milestone, OperatorAct, OperatorVerb, Outage, Reached, Victims,
@@ -26,11 +26,11 @@ const STRAY_ROOMS: u64 = 8;
 
 /// The active faults.
 #[derive(Clone, Debug)]
-pub(super) struct Weather {
+pub(super) struct ActiveFaults {
     draw: Draw,
     /// Faults that wait for their milestones.
     armed: Vec<Armed>,
-    replies: Replies,
+    answer_fault: AnswerFault,
     slow_disk: (Time, u32),
     fail_disk: (Time, Unsynced),
     /// The muted users, the latest last.
@@ -38,7 +38,7 @@ pub(super) struct Weather {
     /// The banned users with their names at the time, the latest last.
     banned: Vec<(u32, User, Arc<str>)>,
     /// The users whose addresses were banned, the latest last.
-    shut_out: Vec<u32>,
+    address_banned: Vec<u32>,
 }
 
 /// A fault that waits for its milestone.
@@ -52,46 +52,47 @@ struct Armed {
 
 /// How faults affect answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Replies {
-    Arrive,
-    /// The answers of the next turn are lost.
-    GetLost,
-    /// An answer of this turn was lost, and the turn's other answers are lost, too.
-    Getting,
+enum AnswerFault {
+    /// Answers arrive.
+    None,
+    /// All answers of the next turn are lost.
+    LoseNextTurn,
+    /// An answer of this turn was lost, so that its other answers are lost, too.
+    LoseThisTurn,
 }
 
-impl Weather {
+impl ActiveFaults {
     pub(super) fn new(seed: u64) -> Self {
         Self {
             draw: Draw::new(seed, Actor::Faults),
             armed: Vec::new(),
-            replies: Replies::Arrive,
+            answer_fault: AnswerFault::None,
             slow_disk: (START, 1),
             fail_disk: (START, Unsynced::Lost),
             muted: Vec::new(),
             banned: Vec::new(),
-            shut_out: Vec::new(),
+            address_banned: Vec::new(),
         }
     }
 
     /// Draws victims from another generator from here on.
-    pub(super) fn key_again(&mut self, draw: Draw) {
+    pub(super) fn rekey(&mut self, draw: Draw) {
         self.draw = draw;
     }
 
     /// The fate of an answer that leaves now, if a fault decides it.
-    pub(super) fn reply(&mut self) -> Option<Delivery> {
-        if self.replies == Replies::Arrive {
+    pub(super) fn answer_fate(&mut self) -> Option<Delivery> {
+        if self.answer_fault == AnswerFault::None {
             return None;
         }
-        self.replies = Replies::Getting;
+        self.answer_fault = AnswerFault::LoseThisTurn;
         Some(Delivery::Lost)
     }
 
     /// Marks the end of a turn's answers.
-    pub(super) fn replies_left(&mut self) {
-        if self.replies == Replies::Getting {
-            self.replies = Replies::Arrive;
+    pub(super) fn end_turn_of_answers(&mut self) {
+        if self.answer_fault == AnswerFault::LoseThisTurn {
+            self.answer_fault = AnswerFault::None;
         }
     }
 
@@ -112,10 +113,10 @@ impl World<'_, '_> {
     /// Starts a fault. A fault with a milestone waits for it.
     pub(super) fn fault_begins(&mut self, index: u32) {
         match self.fault(index).milestone {
-            None => self.strike(index),
+            None => self.start_fault(index),
             Some(milestone) => {
                 let before = self.reached(milestone.reached);
-                self.weather.armed.push(Armed {
+                self.active_faults.armed.push(Armed {
                     fault: index,
                     milestone,
                     before,
@@ -126,23 +127,23 @@ impl World<'_, '_> {
 
     /// Starts the faults whose milestones are reached.
     pub(super) fn reach_milestones(&mut self) {
-        if self.weather.armed.is_empty() || self.phase != Phase::Safety {
+        if self.active_faults.armed.is_empty() || self.phase != Phase::Safety {
             return;
         }
         let is_reached = |one: &Armed| {
             self.reached(one.milestone.reached) >= one.before + u64::from(one.milestone.count)
         };
-        let armed = self.weather.armed.iter().copied();
+        let armed = self.active_faults.armed.iter().copied();
         let (due, armed): (Vec<Armed>, Vec<Armed>) = armed.partition(is_reached);
-        self.weather.armed = armed;
+        self.active_faults.armed = armed;
         for one in due {
-            self.strike(one.fault);
+            self.start_fault(one.fault);
         }
     }
 
     /// The number of times that the run has reached the milestone.
     fn reached(&self, what: Reached) -> u64 {
-        let tally = self.watch.sightings.tally();
+        let tally = self.observers.points.tally();
         let coverage = tally.coverage();
         match what {
             Reached::Sometimes(name) => {
@@ -153,7 +154,7 @@ impl World<'_, '_> {
         }
     }
 
-    fn strike(&mut self, index: u32) {
+    fn start_fault(&mut self, index: u32) {
         let kind = &self.fault(index).kind.clone();
         let now = self.now();
         self.timeline.mark(now.since(START), label(kind));
@@ -173,16 +174,16 @@ impl World<'_, '_> {
                 // Outputs that the node decided before the clock jump leave with the old time.
                 self.hand_out();
                 self.server.clock_ahead = self.server.clock_ahead + *by;
-                self.watch
+                self.observers
                     .observe_world(&WorldRecord::ClockJumped { at: now, by: *by });
                 let at = self.server_now();
-                self.watch
+                self.observers
                     .observe_server(&ServerRecord::ClockJumped { at, by: *by });
                 self.node_due();
                 return;
             }
             FaultKind::LoseReplies => {
-                self.weather.replies = Replies::GetLost;
+                self.active_faults.answer_fault = AnswerFault::LoseNextTurn;
                 return;
             }
             FaultKind::Operator(act) => {
@@ -209,7 +210,7 @@ impl World<'_, '_> {
                 *duration
             }
             FaultKind::SlowDisk { factor, duration } => {
-                self.weather.slow_disk = (now + *duration, *factor);
+                self.active_faults.slow_disk = (now + *duration, *factor);
                 *duration
             }
             FaultKind::FailDisk { duration, unknown } => {
@@ -218,18 +219,18 @@ impl World<'_, '_> {
                 } else {
                     Unsynced::Lost
                 };
-                self.weather.fail_disk = (now + *duration, how);
+                self.active_faults.fail_disk = (now + *duration, how);
                 *duration
             }
         };
-        self.agenda.at(now + lasting, Event::FaultEnds(index));
+        self.events.schedule(now + lasting, Event::FaultEnds(index));
     }
 
-    /// Ends a fault. Most faults end by the clock alone; here are those whose end needs an action.
+    /// Ends a fault. Most faults end by the clock alone; the others need an action.
     pub(super) fn fault_ends(&mut self, index: u32) {
         match self.fault(index).kind {
-            FaultKind::SlowReaders { .. } => self.all_read_on(),
-            FaultKind::FailDisk { .. } => self.fate_known(),
+            FaultKind::SlowReaders { .. } => self.resume_all_readers(),
+            FaultKind::FailDisk { .. } => self.resolve_unknown_append(),
             FaultKind::Down { .. }
             | FaultKind::Configure(_)
             | FaultKind::Partition { .. }
@@ -241,11 +242,11 @@ impl World<'_, '_> {
         }
     }
 
-    fn all_read_on(&mut self) {
+    fn resume_all_readers(&mut self) {
         let now = self.now();
         for agent in 0..self.client_count() {
             if self.clients[agent as usize].slow_until <= now {
-                self.read_on(agent);
+                self.resume_reader(agent);
             }
         }
     }
@@ -253,17 +254,17 @@ impl World<'_, '_> {
     /// Ends all faults.
     pub(super) fn end_all_faults(&mut self) {
         let now = self.now();
-        self.weather.armed.clear();
-        self.weather.replies = Replies::Arrive;
-        self.weather.slow_disk = (now, 1);
-        self.weather.fail_disk.0 = now;
+        self.active_faults.armed.clear();
+        self.active_faults.answer_fault = AnswerFault::None;
+        self.active_faults.slow_disk = (now, 1);
+        self.active_faults.fail_disk.0 = now;
         for client in &mut self.clients {
             client.cut_until = client.cut_until.min(now);
             client.slow_until = client.slow_until.min(now);
         }
         self.restart();
-        self.fate_known();
-        self.all_read_on();
+        self.resolve_unknown_append();
+        self.resume_all_readers();
     }
 
     fn client_count(&self) -> u32 {
@@ -277,21 +278,23 @@ impl World<'_, '_> {
             Victims::Share(share) => {
                 let mut struck = Vec::new();
                 for agent in 0..self.client_count() {
-                    if self.clients[agent as usize].is_there() && self.weather.draw.chance(*share) {
+                    if self.clients[agent as usize].is_there()
+                        && self.active_faults.draw.chance(*share)
+                    {
                         struck.push(agent);
                     }
                 }
                 struck
             }
         };
-        self.struck(fault, &struck);
+        self.record_victims(fault, &struck);
         struck
     }
 
-    fn struck(&mut self, fault: u32, victims: &[u32]) {
+    fn record_victims(&mut self, fault: u32, victims: &[u32]) {
         let (at, fault) = (self.now(), fault as usize);
-        self.watch
-            .observe_wire(&Wire::Struck { at, fault, victims });
+        self.observers
+            .observe_network(&NetworkRecord::Struck { at, fault, victims });
     }
 
     /// Submits an operator's call directly, without a network. The user is drawn unless it is
@@ -309,14 +312,14 @@ impl World<'_, '_> {
             | OperatorVerb::BanAddress => {}
         }
         let was_muted = act.verb == OperatorVerb::Unmute;
-        let muted = was_muted.then(|| self.weather.muted.pop()).flatten();
-        let Some(agent) = act.user.or(muted).or_else(|| self.one_of_those_there(act)) else {
+        let muted = was_muted.then(|| self.active_faults.muted.pop()).flatten();
+        let Some(agent) = act.user.or(muted).or_else(|| self.draw_present_user(act)) else {
             return;
         };
         let Some(User(number)) = self.clients[agent as usize].user.identity() else {
             return;
         };
-        self.struck(index, &[agent]);
+        self.record_victims(index, &[agent]);
         let Some(node) = self.server.node.as_ref() else {
             return;
         };
@@ -327,7 +330,7 @@ impl World<'_, '_> {
         let reason: Arc<str> = REASON.into();
         let operate = match act.verb {
             OperatorVerb::Mute => {
-                self.weather.muted.push(agent);
+                self.active_faults.muted.push(agent);
                 Operate::Mute { user, reason }
             }
             OperatorVerb::Unmute => Operate::Unmute { user },
@@ -341,14 +344,14 @@ impl World<'_, '_> {
                 reason,
             },
             OperatorVerb::MuteAddress => {
-                self.weather.shut_out.push(agent);
+                self.active_faults.address_banned.push(agent);
                 Operate::MuteAddress {
                     address: self.address_of(agent),
                     reason,
                 }
             }
             OperatorVerb::BanAddress | OperatorVerb::UnbanAddress => {
-                self.weather.shut_out.push(agent);
+                self.active_faults.address_banned.push(agent);
                 Operate::BanAddress {
                     address: self.address_of(agent),
                     reason,
@@ -356,7 +359,7 @@ impl World<'_, '_> {
             }
             OperatorVerb::Ban | OperatorVerb::Unban => {
                 if let Some(name) = name {
-                    self.weather.banned.push((agent, User(number), name));
+                    self.active_faults.banned.push((agent, User(number), name));
                 }
                 Operate::BanUser { user, reason }
             }
@@ -369,15 +372,15 @@ impl World<'_, '_> {
     /// mistake a room that the user is not in, or that is over.
     fn room_of_act(&mut self, act: OperatorAct, rooms: &[RoomId]) -> Option<RoomId> {
         let needs_room = matches!(act.verb, OperatorVerb::Kick | OperatorVerb::Close);
-        if needs_room && act.user.is_none() && self.weather.draw.below(3) == 0 {
-            let number = self.weather.draw.below(STRAY_ROOMS) + 1;
+        if needs_room && act.user.is_none() && self.active_faults.draw.below(3) == 0 {
+            let number = self.active_faults.draw.below(STRAY_ROOMS) + 1;
             return u32::try_from(number).ok().map(RoomId);
         }
         match rooms {
             [] => None,
             [room] => Some(*room),
             many => {
-                let index = self.weather.draw.below(many.len() as u64);
+                let index = self.active_faults.draw.below(many.len() as u64);
                 many.get(usize::try_from(index).ok()?).copied()
             }
         }
@@ -385,7 +388,7 @@ impl World<'_, '_> {
 
     /// Lifts the ban of the named user, or the latest ban.
     fn unban(&mut self, index: u32, named: Option<u32>) {
-        let banned = &mut self.weather.banned;
+        let banned = &mut self.active_faults.banned;
         let place = match named {
             Some(agent) => banned.iter().rposition(|(of, ..)| *of == agent),
             None => banned.len().checked_sub(1),
@@ -394,16 +397,16 @@ impl World<'_, '_> {
             return;
         };
         let (agent, User(number), name) = banned.remove(place);
-        self.struck(index, &[agent]);
+        self.record_victims(index, &[agent]);
         self.submit_act(("unban", Some(number), None), Operate::Unban { name });
     }
 
     /// Lifts the measure against the address of the named user, or the latest one.
     fn unban_address(&mut self, index: u32, named: Option<u32>) {
-        let Some(agent) = named.or_else(|| self.weather.shut_out.pop()) else {
+        let Some(agent) = named.or_else(|| self.active_faults.address_banned.pop()) else {
             return;
         };
-        self.struck(index, &[agent]);
+        self.record_victims(index, &[agent]);
         let address = self.address_of(agent);
         let act = Operate::UnbanAddress { address };
         self.submit_act(("unban_address", None, None), act);
@@ -418,7 +421,9 @@ impl World<'_, '_> {
         if self.server.node.is_none() {
             return;
         }
-        let slot = self.slots.put(Thing::Operator { verb, user, room });
+        let slot = self
+            .in_flight
+            .insert(InFlight::Operator { verb, user, room });
         let ask = translate::operate(&act);
         let call = Call::Operate {
             operator: "operator".into(),
@@ -428,7 +433,7 @@ impl World<'_, '_> {
     }
 
     /// Draws a registered user to whom the act can apply.
-    fn one_of_those_there(&mut self, act: OperatorAct) -> Option<u32> {
+    fn draw_present_user(&mut self, act: OperatorAct) -> Option<u32> {
         let node = self.server.node.as_ref()?;
         let needs_room = matches!(act.verb, OperatorVerb::Kick | OperatorVerb::Close);
         let fits = |agent: &u32| {
@@ -439,30 +444,30 @@ impl World<'_, '_> {
             })
         };
         let those: Vec<u32> = (0..self.client_count()).filter(fits).collect();
-        let index = self.weather.draw.below(those.len() as u64);
+        let index = self.active_faults.draw.below(those.len() as u64);
         those.get(usize::try_from(index).ok()?).copied()
     }
 
     /// Records that an operator's act may have taken effect, because a crash took its answer.
-    pub(super) fn perhaps_operated(
+    pub(super) fn record_possible_act(
         &mut self,
         verb: &'static str,
         user: Option<u32>,
         room: Option<u32>,
     ) {
-        self.operated(verb, user, room);
+        self.record_act(verb, user, room);
         if verb == "mute" {
             // If a user may be muted again, nothing certain can be recorded, except that it may
             // speak.
-            self.operated("unmute", user, room);
+            self.record_act("unmute", user, room);
         }
     }
 
     /// Records that an operator's act took effect.
-    pub(super) fn operated(&mut self, verb: &'static str, user: Option<u32>, room: Option<u32>) {
+    pub(super) fn record_act(&mut self, verb: &'static str, user: Option<u32>, room: Option<u32>) {
         let at = self.now();
         let (user, room) = (user.map(User), room.map(Room));
-        self.watch.observe_world(&WorldRecord::Operated {
+        self.observers.observe_world(&WorldRecord::Operated {
             at,
             verb,
             user,

@@ -3,30 +3,31 @@
 //! Everything that happens is an event of the queue, ordered by time and then by the order of
 //! scheduling. One step handles one event. Only events advance time.
 //!
-//! `agenda.rs` is the clock and the event queue, `clients.rs` the users' side, `network.rs` and
-//! `streams.rs` the network, `race.rs` perturbs the order of packets in flight, `server.rs` is the
-//! Node with its disk and its service times, `faults.rs` performs planned faults, `mishaps.rs` adds
-//! some after turns of a recipe, `script.rs` performs the steps form, `watch.rs` records
-//! everything, and `branch.rs` rekeys randomness.
+//! `event_queue.rs` holds the clock and the event queue, and `in_flight.rs` the requests, answers
+//! and streams between clients and server. `clients.rs` is the users' side, `network.rs` and
+//! `streams.rs` are the network, and `race_schedule.rs` perturbs the order of packets. `server.rs`
+//! is the Node with its disk and its service times. `faults.rs` performs planned faults, and
+//! `mishaps.rs` adds faults after turns of a recipe. `script.rs` performs the steps form,
+//! `observers.rs` passes on all records, and `branch.rs` rekeys randomness.
 
 pub mod abstraction;
-mod agenda;
 mod branch;
 mod clients;
+mod core_coverage;
 mod disk;
+mod event_queue;
 mod faults;
+mod in_flight;
 mod mishaps;
 mod network;
+mod observers;
 mod outage;
-mod race;
+mod race_schedule;
 mod script;
 mod server;
-mod slots;
 mod split;
 mod streams;
 pub mod translate;
-mod watch;
-mod worked;
 
 use std::sync::Arc;
 
@@ -34,21 +35,21 @@ use chat_types::{Span, Time, mix};
 
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer, WorldRecord};
-use sim_model::outcome::{Point, Progress, Ran, RanUser, START, Timeline};
+use sim_model::outcome::{Point, Progress, START, Timeline, UserOutcome, WorldOutcome};
 use sim_model::plan::{Fault, Plan, Workload};
 use sim_user::arrivals::{Arrival, arrivals};
 use sim_user::{Script, VirtualUser};
 
-use agenda::{Agenda, Event};
-use branch::Chance;
+use branch::RandomKey;
 use clients::Client;
-use faults::Weather;
-use race::Racing;
+use event_queue::{Event, EventQueue};
+use faults::ActiveFaults;
+use in_flight::InFlightTable;
+use observers::Observers;
+pub use observers::SharedObserver;
+use race_schedule::RaceSchedule;
 use server::Server;
-use slots::Slots;
 pub use split::Split;
-pub use watch::Onlooker;
-use watch::Watch;
 
 /// The number of steps between two updates of the live line.
 const PROGRESS_STEPS: u64 = 8_192;
@@ -90,8 +91,8 @@ const SWAP_STEPS: u64 = 20_000;
 struct World<'a, 'o> {
     plan: &'a Plan,
     seed: u64,
-    chance: Chance,
-    agenda: Agenda,
+    random_key: RandomKey,
+    events: EventQueue,
     arrivals: std::vec::IntoIter<Arrival>,
     next_arrival: Option<Arrival>,
     clients: Vec<Client>,
@@ -99,12 +100,12 @@ struct World<'a, 'o> {
     busy: u64,
     by_persona: Vec<u64>,
     server: Server,
-    slots: Slots,
-    weather: Weather,
+    in_flight: InFlightTable,
+    active_faults: ActiveFaults,
     /// Faults in addition to those of the plan.
     mishaps: Vec<Fault>,
-    race: Option<Racing>,
-    watch: Watch<'o>,
+    race: Option<RaceSchedule>,
+    observers: Observers<'o>,
     timeline: Timeline,
     swaps: Draw,
     swap_every: u64,
@@ -138,10 +139,15 @@ const TWIN_EVERY: u64 = 16;
 /// # Panics
 /// If an invariant of the core is broken, or if one seed has two histories. Both are bugs, which
 /// the runner reports as violations.
-pub fn run(plan: &Plan, seed: u64, progress: &Progress, observer: Option<Onlooker<'_>>) -> Ran {
-    let mut world = World::new(plan, seed, Watch::new(observer), Actor::Swaps);
+pub fn run(
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    observer: Option<SharedObserver<'_>>,
+) -> WorldOutcome {
+    let mut world = World::new(plan, seed, Observers::new(observer), Actor::Swaps);
     let sampled = mix(0, seed).is_multiple_of(TWIN_EVERY);
-    let mut twin = sampled.then(|| World::new(plan, seed, Watch::new(None), Actor::TwinSwaps));
+    let mut twin = sampled.then(|| World::new(plan, seed, Observers::new(None), Actor::TwinSwaps));
     world.begin();
     if let Some(twin) = &mut twin {
         twin.begin();
@@ -156,13 +162,13 @@ pub fn run(plan: &Plan, seed: u64, progress: &Progress, observer: Option<Onlooke
         if world.steps - told_steps >= PROGRESS_STEPS {
             let users = world.clients.len() as u64;
             let steps = world.steps - told_steps;
-            progress.advance(world.agenda.now().since(START), users - told_users, steps);
+            progress.advance(world.events.now().since(START), users - told_users, steps);
             (told_steps, told_users) = (world.steps, users);
         }
     }
     let users = world.clients.len() as u64;
     progress.advance(
-        world.agenda.now().since(START),
+        world.events.now().since(START),
         users - told_users,
         world.steps - told_steps,
     );
@@ -170,7 +176,7 @@ pub fn run(plan: &Plan, seed: u64, progress: &Progress, observer: Option<Onlooke
 }
 
 impl<'a, 'o> World<'a, 'o> {
-    fn new(plan: &'a Plan, seed: u64, watch: Watch<'o>, swaps: Actor) -> Self {
+    fn new(plan: &'a Plan, seed: u64, observers: Observers<'o>, swaps: Actor) -> Self {
         let arrivals = arrivals(plan, &mut Draw::new(seed, Actor::Arrivals));
         let bucket = Span((plan.duration.0 / BUCKETS).max(1));
         let personas = match &plan.workload {
@@ -180,19 +186,19 @@ impl<'a, 'o> World<'a, 'o> {
         Self {
             plan,
             seed,
-            chance: Chance::new(seed, &plan.recipe),
-            agenda: Agenda::new(START),
+            random_key: RandomKey::new(seed, &plan.recipe),
+            events: EventQueue::new(START),
             clients: Vec::with_capacity(arrivals.len()),
             arrivals: arrivals.into_iter(),
             next_arrival: None,
             busy: 0,
             by_persona: vec![0; personas],
             server: Server::new(plan, seed),
-            slots: Slots::default(),
-            weather: Weather::new(seed),
+            in_flight: InFlightTable::default(),
+            active_faults: ActiveFaults::new(seed),
             mishaps: Vec::new(),
-            race: Racing::new(plan, seed),
-            watch,
+            race: RaceSchedule::new(plan, seed),
+            observers,
             timeline: Timeline::new(bucket),
             swaps: Draw::new(seed, swaps),
             swap_every: swap_every(plan),
@@ -209,10 +215,12 @@ impl<'a, 'o> World<'a, 'o> {
     fn begin(&mut self) {
         for (index, fault) in self.plan.faults.iter().enumerate() {
             let index = u32::try_from(index).expect("a scenario has few faults");
-            self.agenda.at(START + fault.at, Event::FaultBegins(index));
+            self.events
+                .schedule(START + fault.at, Event::FaultBegins(index));
         }
-        self.agenda.at(START + self.plan.duration, Event::Heal);
-        self.agenda.at(self.ends_at, Event::End);
+        self.events
+            .schedule(START + self.plan.duration, Event::Heal);
+        self.events.schedule(self.ends_at, Event::End);
         self.begin_script();
         self.schedule_arrival();
         self.pump();
@@ -221,7 +229,7 @@ impl<'a, 'o> World<'a, 'o> {
 
     /// Handles the next event.
     fn step(&mut self) {
-        let Some((at, event)) = self.agenda.next() else {
+        let Some((at, event)) = self.events.pop() else {
             self.end();
             return;
         };
@@ -229,7 +237,7 @@ impl<'a, 'o> World<'a, 'o> {
             return;
         }
         self.steps += 1;
-        self.hash = mix(self.hash, at.0 ^ event.word());
+        self.hash = mix(self.hash, at.0 ^ event.hash_word());
         self.handle(event);
         self.reach_milestones();
         if self.steps >= self.next_swap {
@@ -294,13 +302,13 @@ impl<'a, 'o> World<'a, 'o> {
     }
 
     fn now(&self) -> Time {
-        self.agenda.now()
+        self.events.now()
     }
 
     fn schedule_arrival(&mut self) {
         self.next_arrival = self.arrivals.next();
         if let Some(arrival) = &self.next_arrival {
-            self.agenda.at(START + arrival.at, Event::Arrival);
+            self.events.schedule(START + arrival.at, Event::Arrival);
         }
     }
 
@@ -325,13 +333,19 @@ impl<'a, 'o> World<'a, 'o> {
         let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
         self.timeline.arrive(now.since(START));
         let agent_id = sim_model::protocol::Agent(agent);
-        let link = Draw::new(self.chance.key(), Actor::Link(agent));
-        let user = VirtualUser::new(agent_id, script, self.plan.client, self.chance.key(), name);
+        let link = Draw::new(self.random_key.key(), Actor::Link(agent));
+        let user = VirtualUser::new(
+            agent_id,
+            script,
+            self.plan.client,
+            self.random_key.key(),
+            name,
+        );
         self.clients.push(Client::new(user, link));
         self.busy += 1;
         self.clients[agent as usize]
             .user
-            .start(now, &mut self.watch);
+            .start(now, &mut self.observers);
         self.settle(agent);
     }
 
@@ -354,7 +368,7 @@ impl<'a, 'o> World<'a, 'o> {
             } else {
                 size / SWAP_BYTES
             });
-            self.watch.reach(Point::Swapped);
+            self.observers.reach(Point::Swapped);
         }
         self.next_swap = self.steps + gap / 2 + self.swaps.below(gap);
     }
@@ -370,7 +384,7 @@ impl<'a, 'o> World<'a, 'o> {
             .iter()
             .map(|s| (s.name, s.size, s.limit))
             .collect();
-        self.watch
+        self.observers
             .observe_world(&WorldRecord::Sizes { at, sizes: &sizes });
     }
 
@@ -380,7 +394,8 @@ impl<'a, 'o> World<'a, 'o> {
         self.phase = Phase::Liveness;
         self.timeline.healed_at = Some(now.since(START));
         self.end_all_faults();
-        self.watch.observe_world(&WorldRecord::Healed { at: now });
+        self.observers
+            .observe_world(&WorldRecord::Healed { at: now });
         self.drain_all();
     }
 
@@ -390,8 +405,8 @@ impl<'a, 'o> World<'a, 'o> {
         let now = self.now();
         self.busy = 0;
         for client in &mut self.clients {
-            client.user.begin_drain(now, &mut self.watch);
-            self.busy += u64::from(client.look_whether_done());
+            client.user.begin_drain(now, &mut self.observers);
+            self.busy += u64::from(client.update_done());
         }
         for agent in 0..u32::try_from(self.clients.len()).unwrap_or(u32::MAX) {
             self.settle(agent);
@@ -415,9 +430,9 @@ impl<'a, 'o> World<'a, 'o> {
                 let wait = self.plan.server.stick_lease + self.plan.server.interest_patience;
                 let latest = Time(self.ends_at.0.saturating_sub(Span::secs(1).0));
                 let at = (self.now() + wait + OWED_WITHIN).min(latest);
-                self.agenda.at(at, Event::DrainAgain);
+                self.events.schedule(at, Event::DrainAgain);
                 self.ends_at = at + self.plan.liveness;
-                self.agenda.at(self.ends_at, Event::End);
+                self.events.schedule(self.ends_at, Event::End);
             }
             2 if scripted => {}
             _ => {
@@ -442,25 +457,26 @@ impl<'a, 'o> World<'a, 'o> {
         {
             panic!("broken invariant: {broken}");
         }
-        self.watch.observe_world(&WorldRecord::Ended { at: now });
+        self.observers
+            .observe_world(&WorldRecord::Ended { at: now });
     }
 
     /// The results of the run, which is over.
-    fn ran(self) -> Ran {
-        let users = self.clients.iter().map(|client| RanUser {
+    fn ran(self) -> WorldOutcome {
+        let users = self.clients.iter().map(|client| UserOutcome {
             name: Arc::clone(client.user.given_name()),
             waiting: client.user.stuck().or_else(|| client.user.pending()),
         });
         let left_out = self.clients.iter().map(|client| client.user.left_out());
-        Ran {
+        WorldOutcome {
             seed: self.seed,
             trace_hash: self.hash,
-            ended_at: self.agenda.now(),
+            ended_at: self.events.now(),
             users: users.collect(),
             by_persona: self.by_persona,
             left_out: left_out.sum(),
             steps: self.steps,
-            tally: self.watch.finish(),
+            tally: self.observers.finish(),
             timeline: self.timeline,
         }
     }

@@ -7,10 +7,10 @@
 
 use chat_types::Span;
 
-use super::agenda::Event;
+use super::event_queue::Event;
 use super::{Phase, START, World};
 use sim_model::draw::{Draw, Ratio};
-use sim_model::history::{Observer as _, Wire};
+use sim_model::history::{NetworkRecord, Observer as _};
 use sim_model::plan::{Fault, FaultKind, Need, OperatorAct, OperatorVerb, Outage, Victims};
 
 /// The largest delay until it strikes: within a round trip, or while clients wait for one another.
@@ -44,7 +44,7 @@ const OUTAGES: [Outage; 3] = [Outage::Crash, Outage::CrashUnsynced, Outage::Stop
 
 impl World<'_, '_> {
     /// Draws whether a mishap follows soon, and which.
-    pub(super) fn perhaps_a_mishap(&mut self, draw: &mut Draw) {
+    pub(super) fn draw_mishap(&mut self, draw: &mut Draw) {
         let end = START + self.plan.duration;
         let soon = SOON[below(draw, SOON.len())];
         let at = self.now() + Span(draw.below(soon.0));
@@ -64,12 +64,12 @@ impl World<'_, '_> {
         let index = self.plan.faults.len() + self.mishaps.len();
         let index = u32::try_from(index).expect("a recipe has few turns");
         let now = self.now();
-        self.watch.observe_wire(&Wire::Mishap {
+        self.observers.observe_network(&NetworkRecord::Mishap {
             at: now,
             fault: &fault,
         });
         self.mishaps.push(fault);
-        self.agenda.at(at, Event::FaultBegins(index));
+        self.events.schedule(at, Event::FaultBegins(index));
     }
 
     fn mishap(&self, duration: Span, draw: &mut Draw) -> FaultKind {

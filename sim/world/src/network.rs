@@ -5,22 +5,22 @@ use std::sync::Arc;
 use chat_core::Page;
 use chat_types::Span;
 
-use super::agenda::Event;
-use super::race::Toward;
-use super::slots::{Place, Slot, Thing, Whose, spelled_reply};
+use super::event_queue::Event;
+use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot, scripted_reply};
+use super::race_schedule::Direction;
 use super::{Phase, World};
 use sim_model::draw::Ratio;
-use sim_model::history::{Observer as _, Wire};
+use sim_model::history::{NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net};
 use sim_model::protocol::{Agent, Outcome, Refusal};
-use sim_model::server::Ask;
+use sim_model::server::ServerCall;
 
 impl World<'_, '_> {
     /// The latency of the client's next packet.
-    pub(super) fn latency(&mut self, agent: u32, toward: Toward) -> Span {
-        if let Some(raced) = self.raced(agent, toward) {
-            return raced;
+    pub(super) fn latency(&mut self, agent: u32, direction: Direction) -> Span {
+        if let Some(latency) = self.race_latency(agent, direction) {
+            return latency;
         }
         Span(
             self.plan
@@ -32,7 +32,7 @@ impl World<'_, '_> {
 
     /// Draws whether something with this probability happens to the client's packet. After the heal
     /// the network only delays.
-    pub(super) fn strikes(&mut self, agent: u32, chance: Ratio) -> bool {
+    pub(super) fn draw_fault(&mut self, agent: u32, chance: Ratio) -> bool {
         self.phase == Phase::Safety && self.clients[agent as usize].link.chance(chance)
     }
 
@@ -40,45 +40,45 @@ impl World<'_, '_> {
     pub(super) fn fate(
         &mut self,
         agent: u32,
-        toward: Toward,
-        spelled: Option<Delivery>,
+        direction: Direction,
+        scripted: Option<Delivery>,
     ) -> Delivery {
-        if self.clients[agent as usize].cut_until > self.agenda.now() {
+        if self.clients[agent as usize].cut_until > self.events.now() {
             return Delivery::Lost;
         }
-        match spelled {
+        match scripted {
             // Nothing is lost after the heal, also not by script.
             Some(Delivery::Lost) if self.phase != Phase::Safety => {}
             Some(delivery) => return delivery,
             None => {}
         }
-        if self.strikes(agent, self.plan.network.loss) {
+        if self.draw_fault(agent, self.plan.network.loss) {
             return Delivery::Lost;
         }
-        Delivery::After(self.latency(agent, toward))
+        Delivery::After(self.latency(agent, direction))
     }
 
     /// Sends a request, which may be lost or duplicated.
-    pub(super) fn send(&mut self, whose: Whose, ask: Arc<Ask>) {
-        let agent = whose.agent();
+    pub(super) fn send(&mut self, origin: RequestOrigin, ask: Arc<ServerCall>) {
+        let agent = origin.agent();
         let net = self.clients[agent as usize].net.take();
-        let (spelled, copied) = net
+        let (scripted, copied) = net
             .as_ref()
             .map_or((None, None), |net| (net.request, net.duplicate));
         let doubled = copied.is_some()
-            || matches!(whose, Whose::Call { .. })
-                && spelled.is_none()
-                && self.strikes(agent, self.plan.network.duplicate);
-        let copy = doubled.then(|| self.send_one(whose, Arc::clone(&ask), None, copied));
-        let fate = self.send_one(whose, ask, net, spelled);
+            || matches!(origin, RequestOrigin::Call { .. })
+                && scripted.is_none()
+                && self.draw_fault(agent, self.plan.network.duplicate);
+        let copy = doubled.then(|| self.send_one(origin, Arc::clone(&ask), None, copied));
+        let fate = self.send_one(origin, ask, net, scripted);
         let at = self.now();
-        self.watch.observe_wire(&match whose {
-            Whose::Call {
+        self.observers.observe_network(&match origin {
+            RequestOrigin::Call {
                 agent,
                 call,
                 attempt,
                 ..
-            } => Wire::Sent {
+            } => NetworkRecord::Sent {
                 at,
                 agent: Agent(agent),
                 call,
@@ -86,7 +86,7 @@ impl World<'_, '_> {
                 fate,
                 copy,
             },
-            Whose::Stream { agent, .. } => Wire::Opening {
+            RequestOrigin::Stream { agent, .. } => NetworkRecord::Opening {
                 at,
                 agent: Agent(agent),
                 fate,
@@ -96,38 +96,39 @@ impl World<'_, '_> {
 
     fn send_one(
         &mut self,
-        whose: Whose,
-        ask: Arc<Ask>,
+        origin: RequestOrigin,
+        ask: Arc<ServerCall>,
         net: Option<Box<Net>>,
-        spelled: Option<Delivery>,
+        scripted: Option<Delivery>,
     ) -> Delivery {
-        let agent = whose.agent();
-        let fate = self.fate(agent, Toward::Server, spelled);
+        let agent = origin.agent();
+        let fate = self.fate(agent, Direction::Server, scripted);
         match fate {
             Delivery::Lost => {
-                if let Whose::Stream { agent, stream } = whose {
+                if let RequestOrigin::Stream { agent, stream } = origin {
                     // A connection that cannot be opened is noticed as late as a lost answer.
                     let at = self.now() + self.plan.client.timeout;
-                    self.agenda.at(at, Event::StreamDown { agent, stream });
+                    self.events
+                        .schedule(at, Event::StreamDown { agent, stream });
                 }
             }
             Delivery::After(latency) => {
-                let slot = self.slots.put(Thing::Request {
-                    whose,
+                let slot = self.in_flight.insert(InFlight::Request {
+                    origin,
                     ask: Some(ask),
                     net,
-                    place: Place::OnItsWay,
+                    stage: RequestStage::InNetwork,
                     reader: None,
                 });
                 let client = &mut self.clients[agent as usize];
-                match whose {
-                    Whose::Call { call, attempt, .. } => {
+                match origin {
+                    RequestOrigin::Call { call, attempt, .. } => {
                         client.in_flight.push((call, attempt, slot));
                     }
-                    Whose::Stream { .. } => client.stream_slot = Some(slot),
+                    RequestOrigin::Stream { .. } => client.stream_slot = Some(slot),
                 }
-                self.agenda
-                    .at(self.agenda.now() + latency, Event::AtServer(slot));
+                self.events
+                    .schedule(self.events.now() + latency, Event::AtServer(slot));
             }
         }
         fate
@@ -136,48 +137,49 @@ impl World<'_, '_> {
     /// Sends the server's answer to a request.
     pub(super) fn answer(&mut self, slot: Slot, outcome: Outcome, page: Option<Page>) {
         if let (
-            Some(Thing::Request {
-                whose: Whose::Stream { agent, stream },
+            Some(InFlight::Request {
+                origin: RequestOrigin::Stream { agent, stream },
                 net,
                 ..
             }),
             Ok(_),
-        ) = (self.slots.get_mut(slot), &outcome)
+        ) = (self.in_flight.get_mut(slot), &outcome)
         {
             let (agent, stream) = (*agent, *stream);
-            let spelled = spelled_reply(net.as_deref());
-            self.stream_opened(slot, (agent, stream), spelled);
+            let scripted = scripted_reply(net.as_deref());
+            self.stream_opened(slot, (agent, stream), scripted);
             return;
         }
         if let Err(refusal) = &outcome {
-            self.watch.coverage().refused(refusal.code);
-            self.sight_refusal(refusal);
+            self.observers.coverage().refused(refusal.code);
+            self.reach_refusal_point(refusal);
         }
-        let (whose, net) = match self.slots.take(slot) {
-            Some(Thing::Request { whose, net, .. }) => (whose, net),
-            Some(Thing::Operator { verb, user, room }) => {
+        let (origin, net) = match self.in_flight.remove(slot) {
+            Some(InFlight::Request { origin, net, .. }) => (origin, net),
+            Some(InFlight::Operator { verb, user, room }) => {
                 if outcome.is_ok() {
-                    self.operated(verb, user, room);
+                    self.record_act(verb, user, room);
                 }
                 return;
             }
             _ => return,
         };
-        let agent = whose.agent();
+        let agent = origin.agent();
         let client = &mut self.clients[agent as usize];
-        match whose {
-            Whose::Call { .. } => {
+        match origin {
+            RequestOrigin::Call { .. } => {
                 if let Some(at) = client.in_flight.iter().position(|entry| entry.2 == slot) {
                     client.in_flight.swap_remove(at);
                 }
             }
-            Whose::Stream { .. } => client.stream_slot = None,
+            RequestOrigin::Stream { .. } => client.stream_slot = None,
         }
-        let spelled = self.weather.reply().or(spelled_reply(net.as_deref()));
-        let fate = self.fate(agent, Toward::Client, spelled);
-        if let Whose::Call { call, attempt, .. } = whose {
+        let by_fault = self.active_faults.answer_fate();
+        let scripted = by_fault.or(scripted_reply(net.as_deref()));
+        let fate = self.fate(agent, Direction::Client, scripted);
+        if let RequestOrigin::Call { call, attempt, .. } = origin {
             let (at, agent) = (self.now(), Agent(agent));
-            self.watch.observe_wire(&Wire::Replied {
+            self.observers.observe_network(&NetworkRecord::Replied {
                 at,
                 agent,
                 call,
@@ -188,29 +190,30 @@ impl World<'_, '_> {
         }
         match fate {
             Delivery::After(latency) => {
-                let slot = self.slots.put(Thing::Answer {
-                    whose,
+                let slot = self.in_flight.insert(InFlight::Answer {
+                    origin,
                     outcome,
                     page,
                 });
-                self.agenda
-                    .at(self.agenda.now() + latency, Event::AtClient(slot));
+                let at = self.now() + latency;
+                self.events.schedule(at, Event::AtClient(slot));
             }
             Delivery::Lost => {
-                if let Whose::Stream { agent, stream } = whose {
+                if let RequestOrigin::Stream { agent, stream } = origin {
                     let at = self.now() + self.plan.client.timeout;
-                    self.agenda.at(at, Event::StreamDown { agent, stream });
+                    self.events
+                        .schedule(at, Event::StreamDown { agent, stream });
                 }
             }
         }
     }
 
     /// Counts a refusal that clients retry without recording it in their history.
-    pub(super) fn sight_refusal(&mut self, refusal: &Refusal) {
+    pub(super) fn reach_refusal_point(&mut self, refusal: &Refusal) {
         match refusal.code {
-            "rate_limited" => self.watch.reach(Point::RateLimited),
-            "overloaded" => self.watch.reach(Point::Overloaded),
-            "storage_unavailable" => self.watch.reach(Point::StorageUnavailable),
+            "rate_limited" => self.observers.reach(Point::RateLimited),
+            "overloaded" => self.observers.reach(Point::Overloaded),
+            "storage_unavailable" => self.observers.reach(Point::StorageUnavailable),
             _ => {}
         }
     }

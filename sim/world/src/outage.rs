@@ -5,10 +5,10 @@ use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
 use super::World;
-use super::agenda::Event;
-use super::race::Toward;
-use super::server::Show;
-use super::slots::{Place, Slot, Thing, Whose};
+use super::event_queue::Event;
+use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
+use super::race_schedule::Direction;
+use super::server::EntryReporter;
 use crate::disk::{Decisions, Unsynced};
 use sim_model::history::{Observer as _, WorldRecord};
 use sim_model::outcome::Point;
@@ -24,7 +24,8 @@ impl World<'_, '_> {
         };
         node.shut_down();
         self.server.stopping = Some(down_for);
-        self.watch.observe_server(&ServerRecord::Stopping { at });
+        self.observers
+            .observe_server(&ServerRecord::Stopping { at });
         self.pump();
     }
 
@@ -43,7 +44,8 @@ impl World<'_, '_> {
             return;
         }
         self.server.stopping = None;
-        self.watch.observe_server(&ServerRecord::Finished { at });
+        self.observers
+            .observe_server(&ServerRecord::Finished { at });
         self.hand_out();
         self.crash(Outage::Stop, down_for);
     }
@@ -57,13 +59,13 @@ impl World<'_, '_> {
             return;
         }
         self.server.stopping = None;
-        self.agenda.at(now + down_for, Event::Restart);
+        self.events.schedule(now + down_for, Event::Restart);
         let unsynced = match how {
             Outage::Stop | Outage::Crash => Unsynced::Written,
             Outage::CrashUnsynced => Unsynced::Lost,
         };
         if self.server.disk.unsynced() > 0 && unsynced == Unsynced::Lost {
-            self.watch.reach(Point::UnsyncedLost);
+            self.observers.reach(Point::UnsyncedLost);
         }
         let at = self.server_now();
         self.server.disk.crash(unsynced, at);
@@ -74,44 +76,48 @@ impl World<'_, '_> {
         self.server.turns.clear();
         self.server.busy_until = now;
         self.server.due_at = Time::MAX;
-        self.watch.observe_server(&ServerRecord::Crashed { at });
-        self.watch
+        self.observers.observe_server(&ServerRecord::Crashed { at });
+        self.observers
             .observe_world(&WorldRecord::Down { at: now, how });
         for slot in self
-            .slots
-            .find(|thing| matches!(thing, Thing::Stream { .. }))
+            .in_flight
+            .find(|entry| matches!(entry, InFlight::Stream { .. }))
         {
             self.break_stream(slot);
-            self.slots.take(slot);
+            self.in_flight.remove(slot);
         }
         // Requests at the server are lost with it. Those in the network reach no server, or the
         // next one.
-        let held = |t: &Thing| {
+        let held = |t: &InFlight| {
             matches!(
                 t,
-                Thing::Request {
-                    place: Place::AtServer,
+                InFlight::Request {
+                    stage: RequestStage::AtServer,
                     ..
                 }
             )
         };
-        for slot in self.slots.find(held) {
+        for slot in self.in_flight.find(held) {
             self.lose_request(slot);
         }
-        for slot in self.slots.find(|t| matches!(t, Thing::Operator { .. })) {
-            if let Some(Thing::Operator { verb, user, room }) = self.slots.take(slot) {
-                self.perhaps_operated(verb, user, room);
+        for slot in self
+            .in_flight
+            .find(|t| matches!(t, InFlight::Operator { .. }))
+        {
+            if let Some(InFlight::Operator { verb, user, room }) = self.in_flight.remove(slot) {
+                self.record_possible_act(verb, user, room);
             }
         }
     }
 
     fn lose_request(&mut self, slot: Slot) {
-        let Some(Thing::Request { whose, .. }) = self.slots.take(slot) else {
+        let Some(InFlight::Request { origin, .. }) = self.in_flight.remove(slot) else {
             return;
         };
-        if let Whose::Stream { agent, stream } = whose {
-            let at = self.now() + self.latency(agent, Toward::Client);
-            self.agenda.at(at, Event::StreamDown { agent, stream });
+        if let RequestOrigin::Stream { agent, stream } = origin {
+            let at = self.now() + self.latency(agent, Direction::Client);
+            self.events
+                .schedule(at, Event::StreamDown { agent, stream });
         }
     }
 
@@ -121,38 +127,39 @@ impl World<'_, '_> {
         }
         let (now, server_now) = (self.now(), self.server_now());
         if self.server.disk.has_snapshot() {
-            self.watch.reach(Point::FromSnapshot);
+            self.observers.reach(Point::FromSnapshot);
         }
-        let watch = &mut self.watch;
-        let mut show = Show { watch };
-        let shown = self.server.shown;
+        let observers = &mut self.observers;
+        let mut reporter = EntryReporter { observers };
+        let reported = self.server.reported;
         let look = |at: (Position, Time), entry: &Entry, decisions: Decisions<'_>| {
-            if at.0 > shown {
-                show.entry(at, entry, None, decisions.now);
+            if at.0 > reported {
+                reporter.entry(at, entry, None, decisions.now);
             } else {
-                show.entry_again(server_now, at, decisions);
+                reporter.entry_again(server_now, at, decisions);
             }
         };
         let config = self.server.config.as_deref();
         let config = config.unwrap_or(&self.plan.server);
         let (node, damaged) = self.server.disk.recover(config, look);
-        self.server.shown = node.hub().position();
+        self.server.reported = node.hub().position();
         self.server.node = Some(node);
         let at = self.server_now();
-        self.watch.observe_server(&ServerRecord::RecoveredDamaged {
-            at,
-            damage: &damaged.what,
-            owed: damaged.owed,
-            state: damaged.recovered,
-        });
+        self.observers
+            .observe_server(&ServerRecord::RecoveredDamaged {
+                at,
+                damage: &damaged.what,
+                owed: damaged.owed,
+                state: damaged.recovered,
+            });
         let config = self.server.config.as_deref();
         let config = config.unwrap_or(&self.plan.server);
-        self.watch
+        self.observers
             .observe_server(&ServerRecord::Restarted { at, config });
         // The counters restart from zero, so that work before the crash is not counted twice.
         let node = self.server.node.as_ref();
-        self.server.figures = node.map_or_else(Counters::default, |n| n.hub().counters().clone());
-        self.watch
+        self.server.counters = node.map_or_else(Counters::default, |n| n.hub().counters().clone());
+        self.observers
             .observe_world(&WorldRecord::Restarted { at: now });
         self.pump();
     }

@@ -1,6 +1,6 @@
 //! The steps form: users and steps written out, with the network's treatment of each request.
 
-use super::agenda::Event;
+use super::event_queue::Event;
 use super::{START, World};
 use sim_model::plan::{Net, Workload};
 use sim_user::Script;
@@ -22,7 +22,8 @@ impl World<'_, '_> {
         for (index, step) in steps.iter().enumerate() {
             let index = u32::try_from(index).expect("the plan limits steps");
             // A step follows all arrivals of its instant, because it may react to them.
-            self.agenda.last_at(START + step.at, Event::Script(index));
+            self.events
+                .schedule_last(START + step.at, Event::Script(index));
         }
     }
 
@@ -35,11 +36,11 @@ impl World<'_, '_> {
         };
         let now = self.now();
         let client = &mut self.clients[step.user as usize];
-        let spelled = step.net != Net::default();
-        client.net = spelled.then(|| Box::new(step.net.clone()));
+        let scripted = step.net != Net::default();
+        client.net = scripted.then(|| Box::new(step.net.clone()));
         let call = client
             .user
-            .manual(now, &step.what, &step.leave_out, &mut self.watch);
+            .manual(now, &step.what, &step.leave_out, &mut self.observers);
         if let Some(call) = call
             && !step.net.retries.is_empty()
         {

@@ -10,16 +10,16 @@ use chat_core::{
     Ticket,
 };
 use chat_types::{Config, Span, Time};
-use sim_model::server::{Ask, ServerRecord};
+use sim_model::server::{ServerCall, ServerRecord};
 
-use super::agenda::Event;
-use super::slots::{Flow, Place, Slot, Thing, Whose};
-use super::watch::Watch;
+use super::event_queue::Event;
+use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot, StreamState};
+use super::observers::Observers;
 use super::{START, World};
 use crate::disk::{Decisions, Disk, Keep};
 use crate::translate::{self, judged};
 use sim_model::draw::{Actor, Draw};
-use sim_model::history::{Observer, Wire};
+use sim_model::history::{NetworkRecord, Observer};
 use sim_model::outcome::Point;
 use sim_model::plan::{FaultKind, Plan};
 use sim_model::protocol::{Agent, Outcome};
@@ -55,9 +55,9 @@ pub(super) struct Server {
     /// The instant at which `NodeDue` is scheduled.
     pub(super) due_at: Time,
     /// The node's counters at the last look.
-    pub(super) figures: Counters,
+    pub(super) counters: Counters,
     /// The last entry that was reported to the judges.
-    pub(super) shown: Position,
+    pub(super) reported: Position,
     /// The downtime after a shutdown in progress.
     pub(super) stopping: Option<Span>,
     /// The configuration of its next start, if it differs from the plan's.
@@ -65,11 +65,11 @@ pub(super) struct Server {
 }
 
 /// Reports entries to the judges, one after another.
-pub(super) struct Show<'w, 'o> {
-    pub(super) watch: &'w mut Watch<'o>,
+pub(super) struct EntryReporter<'w, 'o> {
+    pub(super) observers: &'w mut Observers<'o>,
 }
 
-impl Show<'_, '_> {
+impl EntryReporter<'_, '_> {
     pub(super) fn entry(
         &mut self,
         (Position(position), at): (Position, Time),
@@ -77,7 +77,7 @@ impl Show<'_, '_> {
         ticket: Option<Ticket>,
         outcome: &Result<Reply, Reject>,
     ) {
-        self.watch.observe_server(&ServerRecord::Committed {
+        self.observers.observe_server(&ServerRecord::Committed {
             position,
             at,
             entry: &translate::entry(entry),
@@ -96,7 +96,7 @@ impl Show<'_, '_> {
         let Some(before) = decisions.before.filter(|before| *before != decisions.now) else {
             return;
         };
-        self.watch.observe_server(&ServerRecord::Redecided {
+        self.observers.observe_server(&ServerRecord::Redecided {
             at: now,
             position,
             before: &translate::decided(at, before),
@@ -138,8 +138,8 @@ impl Server {
             appends: 0,
             appending: false,
             due_at: Time::MAX,
-            figures: Counters::default(),
-            shown: Position(0),
+            counters: Counters::default(),
+            reported: Position(0),
             stopping: None,
             config: None,
         }
@@ -156,7 +156,7 @@ impl Server {
     }
 
     /// Draws service and commit times from another generator from here on.
-    pub(super) fn key_again(&mut self, draw: Draw) {
+    pub(super) fn rekey(&mut self, draw: Draw) {
         self.draw = draw;
     }
 
@@ -180,21 +180,22 @@ impl World<'_, '_> {
     pub(super) fn request_arrives(&mut self, slot: Slot) {
         if self.server.node.is_none() {
             // The server is down: the client will time out.
-            if let Some(Thing::Request {
-                whose: Whose::Stream { agent, stream },
+            if let Some(InFlight::Request {
+                origin: RequestOrigin::Stream { agent, stream },
                 ..
-            }) = self.slots.take(slot)
+            }) = self.in_flight.remove(slot)
             {
                 let at = self.now() + self.plan.client.timeout;
-                self.agenda.at(at, Event::StreamDown { agent, stream });
+                self.events
+                    .schedule(at, Event::StreamDown { agent, stream });
             }
             return;
         }
         if self.server.queued >= self.plan.capacity.queue {
             // The call is refused unread, so nothing is known of its earlier attempts.
-            let keyed = match self.slots.get_mut(slot) {
-                Some(Thing::Request { ask: Some(ask), .. }) => {
-                    matches!(**ask, Ask::Call { key: Some(_), .. })
+            let keyed = match self.in_flight.get_mut(slot) {
+                Some(InFlight::Request { ask: Some(ask), .. }) => {
+                    matches!(**ask, ServerCall::Call { key: Some(_), .. })
                 }
                 _ => false,
             };
@@ -210,8 +211,8 @@ impl World<'_, '_> {
             self.answer(slot, translate::response(&Err(reject)), None);
             return;
         }
-        if let Some(Thing::Request { place, .. }) = self.slots.get_mut(slot) {
-            *place = Place::AtServer;
+        if let Some(InFlight::Request { stage, .. }) = self.in_flight.get_mut(slot) {
+            *stage = RequestStage::AtServer;
         }
         let took = Span(self.plan.capacity.service.draw(&mut self.server.draw));
         self.server.busy_until = self.server.busy_until.max(self.now()) + took;
@@ -220,7 +221,8 @@ impl World<'_, '_> {
             self.server.line.push(slot);
             self.server.turns.push(slot);
         }
-        self.agenda.at(self.server.busy_until, Event::Served(slot));
+        self.events
+            .schedule(self.server.busy_until, Event::Served(slot));
     }
 
     /// The request to serve at the end of this turn: under a race schedule, any waiting one.
@@ -246,17 +248,17 @@ impl World<'_, '_> {
         let Some(slot) = self.whose_turn(slot) else {
             return;
         };
-        let Some(Thing::Request {
-            whose,
+        let Some(InFlight::Request {
+            origin,
             ask,
             net,
             reader,
             ..
-        }) = self.slots.get_mut(slot)
+        }) = self.in_flight.get_mut(slot)
         else {
             return; // a crash took it
         };
-        let (whose, ask) = (*whose, ask.take());
+        let (origin, ask) = (*origin, ask.take());
         let asked = ask.map(|ask| (translate::call(&ask), ask));
         if let (Some((Call::Read { reader: who, .. }, _)), Some(node)) =
             (&asked, self.server.node.as_ref())
@@ -269,15 +271,15 @@ impl World<'_, '_> {
                 self.clients[agent as usize].next_push = Some(delivery);
             }
         }
-        if let Whose::Call {
+        if let RequestOrigin::Call {
             agent,
             call,
             attempt,
             ..
-        } = whose
+        } = origin
         {
             let (at, agent) = (self.now(), Agent(agent));
-            self.watch.observe_wire(&Wire::Served {
+            self.observers.observe_network(&NetworkRecord::Served {
                 at,
                 agent,
                 call,
@@ -285,7 +287,7 @@ impl World<'_, '_> {
             });
         }
         self.server.queued = self.server.queued.saturating_sub(1);
-        let from = self.address_of(whose.agent());
+        let from = self.address_of(origin.agent());
         if let Some((call, ask)) = asked {
             self.submit(now, slot, from, call, &ask);
         }
@@ -303,12 +305,12 @@ impl World<'_, '_> {
         slot: Slot,
         from: Address,
         call: Call,
-        ask: &Arc<Ask>,
+        ask: &Arc<ServerCall>,
     ) {
         let Some(node) = self.server.node.as_mut() else {
             return;
         };
-        self.watch.observe_server(&ServerRecord::Asked {
+        self.observers.observe_server(&ServerRecord::Asked {
             at: now,
             ticket: judged(slot.ticket()),
             from: from.0,
@@ -323,24 +325,25 @@ impl World<'_, '_> {
         let ticket = slot.ticket();
         let at = self.server_now();
         if self.server.node.is_some() {
-            self.watch.observe_server(&ServerRecord::Gone {
+            self.observers.observe_server(&ServerRecord::Gone {
                 at,
                 ticket: judged(ticket),
             });
         }
-        match self.slots.get_mut(slot) {
-            Some(Thing::Stream { .. }) => {
-                self.slots.take(slot);
+        match self.in_flight.get_mut(slot) {
+            Some(InFlight::Stream { .. }) => {
+                self.in_flight.remove(slot);
                 if let Some(node) = self.server.node.as_mut() {
                     node.close_stream(ticket);
                 }
             }
-            Some(Thing::Request { .. }) => {
+            Some(InFlight::Request { .. }) => {
                 if let Some(node) = self.server.node.as_mut() {
                     node.cancel(ticket);
                 }
             }
-            Some(Thing::Answer { .. } | Thing::Push { .. } | Thing::Operator { .. }) | None => {
+            Some(InFlight::Answer { .. } | InFlight::Push { .. } | InFlight::Operator { .. })
+            | None => {
                 return;
             }
         }
@@ -349,26 +352,26 @@ impl World<'_, '_> {
 
     /// Closes the stream of a reader that has read nothing for too long.
     pub(super) fn stalled(&mut self, slot: Slot) {
-        if let Some(Thing::Stream {
-            state: Flow::Stalled,
+        if let Some(InFlight::Stream {
+            state: StreamState::Stalled,
             ..
-        }) = self.slots.get_mut(slot)
+        }) = self.in_flight.get_mut(slot)
         {
-            self.watch.reach(Point::SlowReaderCut);
+            self.observers.reach(Point::SlowReaderCut);
             self.break_stream(slot);
         }
     }
 
     /// Lets a slow reader read again.
-    pub(super) fn read_on(&mut self, agent: u32) {
+    pub(super) fn resume_reader(&mut self, agent: u32) {
         let client = &self.clients[agent as usize];
         let older = client.older.iter().map(|old| old.1);
         let streams: Vec<Slot> = client.stream_slot.into_iter().chain(older).collect();
         for slot in streams {
-            if let Some(Thing::Stream { state, .. }) = self.slots.get_mut(slot)
-                && *state == Flow::Stalled
+            if let Some(InFlight::Stream { state, .. }) = self.in_flight.get_mut(slot)
+                && *state == StreamState::Stalled
             {
-                *state = Flow::Going;
+                *state = StreamState::Reading;
                 self.writable(slot, true);
                 self.push(slot);
             }
@@ -378,11 +381,12 @@ impl World<'_, '_> {
     /// Records whether a stream's connection accepts writes from now on.
     pub(super) fn writable(&mut self, slot: Slot, writable: bool) {
         let at = self.server_now();
-        self.watch.observe_server(&ServerRecord::StreamWritable {
-            at,
-            ticket: judged(slot.ticket()),
-            writable,
-        });
+        self.observers
+            .observe_server(&ServerRecord::StreamWritable {
+                at,
+                ticket: judged(slot.ticket()),
+                writable,
+            });
     }
 
     /// Sends the node's outputs to its clients.
@@ -404,7 +408,7 @@ impl World<'_, '_> {
                     if is_open {
                         let at = self.server_now();
                         let ticket = judged(ticket);
-                        self.watch
+                        self.observers
                             .observe_server(&ServerRecord::StreamOpened { at, ticket });
                     } else {
                         self.show_answer(ticket, &shown, page.as_ref());
@@ -414,7 +418,7 @@ impl World<'_, '_> {
                 Output::StreamReady(ticket) => self.push(Slot::of(ticket)),
                 Output::StreamClosed(ticket) => {
                     let at = self.server_now();
-                    self.watch.observe_server(&ServerRecord::StreamEnded {
+                    self.observers.observe_server(&ServerRecord::StreamEnded {
                         at,
                         ticket: judged(ticket),
                     });
@@ -427,7 +431,7 @@ impl World<'_, '_> {
                     notice,
                 } => {
                     let at = self.server_now();
-                    self.watch.observe_server(&ServerRecord::Noticed {
+                    self.observers.observe_server(&ServerRecord::Noticed {
                         at,
                         ticket: judged(stream),
                         notice: &translate::notice(room, &notice),
@@ -440,7 +444,7 @@ impl World<'_, '_> {
     /// Handles the node's timers and outputs, and starts the next append if entries wait.
     pub(super) fn pump(&mut self) {
         self.hand_out();
-        self.weather.replies_left();
+        self.active_faults.end_turn_of_answers();
         self.append();
         self.finish_stopping();
         let ahead = self.server.clock_ahead;
@@ -448,10 +452,10 @@ impl World<'_, '_> {
             return;
         };
         if let Some(due) = node.poll_timeout() {
-            let due = Time(due.0.saturating_sub(ahead.0)).max(self.agenda.now());
+            let due = Time(due.0.saturating_sub(ahead.0)).max(self.events.now());
             if due < self.server.due_at {
                 self.server.due_at = due;
-                self.agenda.at(due, Event::NodeDue);
+                self.events.schedule(due, Event::NodeDue);
             }
         }
     }
@@ -459,12 +463,12 @@ impl World<'_, '_> {
     /// Reports an answer to the judges when it leaves.
     fn show_answer(&mut self, ticket: Ticket, outcome: &Outcome, page: Option<&Page>) {
         let at = self.server_now();
-        let reader = match self.slots.get_mut(Slot::of(ticket)) {
-            Some(Thing::Request { reader, .. }) => *reader,
+        let reader = match self.in_flight.get_mut(Slot::of(ticket)) {
+            Some(InFlight::Request { reader, .. }) => *reader,
             _ => None,
         };
         let page = page.map(|page| translate::page(page, reader.unwrap_or_default()));
-        self.watch.observe_server(&ServerRecord::Answered {
+        self.observers.observe_server(&ServerRecord::Answered {
             at,
             ticket: judged(ticket),
             outcome,

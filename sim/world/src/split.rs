@@ -3,43 +3,43 @@
 use chat_core::Position;
 
 use sim_model::draw::Actor;
-use sim_model::outcome::{Point, Ran};
+use sim_model::outcome::{Point, WorldOutcome};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 
-use super::abstraction::{Facet, FacetSet, deeds, facets, points};
-use super::watch::{Onlooker, Watch};
+use super::abstraction::{Facet, FacetSet, activity, facets, points};
+use super::observers::{Observers, SharedObserver};
 use super::{Phase, World};
 
 /// A run that is stepped, and can be copied.
 pub struct Split<'a> {
     world: World<'a, 'static>,
-    looked: Looked,
+    last_look: LastLook,
 }
 
 /// The state at the last look.
 #[derive(Clone)]
-struct Looked {
+struct LastLook {
     position: Option<Position>,
     points: [u64; Point::ALL.len()],
     /// The counts of the core's coverage.
-    deeds: Vec<u64>,
+    activity: Vec<u64>,
     here: FacetSet,
 }
 
 impl<'a> Split<'a> {
     /// Starts the run of a seed, with its plan's recipe.
     #[must_use]
-    pub fn begin(plan: &'a Plan, seed: u64, observer: Option<Onlooker<'static>>) -> Self {
-        let mut world = World::new(plan, seed, Watch::new(observer), Actor::Swaps);
+    pub fn begin(plan: &'a Plan, seed: u64, observer: Option<SharedObserver<'static>>) -> Self {
+        let mut world = World::new(plan, seed, Observers::new(observer), Actor::Swaps);
         world.begin();
-        let looked = Looked {
+        let last_look = LastLook {
             position: None,
             points: [0; Point::ALL.len()],
-            deeds: Vec::new(),
+            activity: Vec::new(),
             here: FacetSet::default(),
         };
-        Self { world, looked }
+        Self { world, last_look }
     }
 
     /// Takes the next step. Returns whether there are more.
@@ -68,36 +68,36 @@ impl<'a> Split<'a> {
         }
         let node = self.world.server.node.as_ref();
         let position = node.map(|node| node.hub().position());
-        let tally = self.world.watch.sightings.tally();
-        if *tally.points() != self.looked.points {
-            points(&self.looked.points, tally, entered);
-            self.looked.points = *tally.points();
+        let tally = self.world.observers.points.tally();
+        if *tally.points() != self.last_look.points {
+            points(&self.last_look.points, tally, entered);
+            self.last_look.points = *tally.points();
         }
-        if position == self.looked.position {
+        if position == self.last_look.position {
             return;
         }
-        deeds(&mut self.looked.deeds, tally, entered);
-        self.looked.position = position;
+        activity(&mut self.last_look.activity, tally, entered);
+        self.last_look.position = position;
         let mut here = FacetSet::default();
         facets(&self.world, &mut here);
-        let is_new = |facet: &&Facet| !self.looked.here.has(**facet);
+        let is_new = |facet: &&Facet| !self.last_look.here.has(**facet);
         entered.extend(here.iter().filter(is_new));
-        self.looked.here = here;
+        self.last_look.here = here;
     }
 
     /// A copy of the run with new randomness from here on. Branch 0 continues like the original.
     /// `observer` observes the copy.
     #[must_use]
-    pub fn branch(&self, branch: u32, observer: Option<Onlooker<'static>>) -> Self {
+    pub fn branch(&self, branch: u32, observer: Option<SharedObserver<'static>>) -> Self {
         Self {
             world: self.world.branch(branch, observer),
-            looked: self.looked.clone(),
+            last_look: self.last_look.clone(),
         }
     }
 
     /// The results of the run, which must be over.
     #[must_use]
-    pub fn finish(self) -> Ran {
+    pub fn finish(self) -> WorldOutcome {
         self.world.ran()
     }
 }

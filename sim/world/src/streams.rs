@@ -4,12 +4,12 @@ use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
 use super::World;
-use super::agenda::Event;
-use super::race::Toward;
+use super::event_queue::Event;
+use super::in_flight::{InFlight, Slot, StreamState};
+use super::race_schedule::Direction;
 use super::server::WRITE_STALL;
-use super::slots::{Flow, Slot, Thing};
 use crate::translate::{self, judged};
-use sim_model::history::{Observer as _, Path, Wire};
+use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::Delivery;
 use sim_model::protocol::{Agent, PUSH_MAX};
@@ -23,20 +23,20 @@ impl World<'_, '_> {
         &mut self,
         slot: Slot,
         (agent, stream): (u32, u32),
-        spelled: Option<Delivery>,
+        scripted: Option<Delivery>,
     ) {
-        let latency = match spelled {
+        let latency = match scripted {
             Some(Delivery::After(latency)) => latency,
-            Some(Delivery::Lost) | None => self.latency(agent, Toward::Client),
+            Some(Delivery::Lost) | None => self.latency(agent, Direction::Client),
         };
         let now = self.now();
         let up_at = now + latency;
-        if let Some(thing) = self.slots.get_mut(slot) {
-            *thing = Thing::Stream {
+        if let Some(entry) = self.in_flight.get_mut(slot) {
+            *entry = InFlight::Stream {
                 agent,
                 stream,
                 up_at,
-                state: Flow::Going,
+                state: StreamState::Reading,
             };
         }
         let client = &self.clients[agent as usize];
@@ -44,11 +44,11 @@ impl World<'_, '_> {
             self.break_stream(slot);
             return;
         }
-        self.agenda.at(up_at, Event::StreamUp(slot));
+        self.events.schedule(up_at, Event::StreamUp(slot));
     }
 
     pub(super) fn stream_up(&mut self, slot: Slot) {
-        let Some(Thing::Stream { agent, stream, .. }) = self.slots.get_mut(slot) else {
+        let Some(InFlight::Stream { agent, stream, .. }) = self.in_flight.get_mut(slot) else {
             return;
         };
         let (agent, stream) = (*agent, *stream);
@@ -60,24 +60,24 @@ impl World<'_, '_> {
         if client.stream == Some(stream) {
             client
                 .user
-                .handle_stream_opened(now, stream, &mut self.watch);
+                .handle_stream_opened(now, stream, &mut self.observers);
             self.settle(agent);
         }
     }
 
     pub(super) fn push_arrives(&mut self, slot: Slot) {
-        let Some(Thing::Push { agent, .. }) = self.slots.get_mut(slot) else {
+        let Some(InFlight::Push { agent, .. }) = self.in_flight.get_mut(slot) else {
             return;
         };
         let agent = *agent;
         if self.defer(agent, Event::Pushed(slot)) {
             return;
         }
-        let Some(Thing::Push { stream, page, .. }) = self.slots.take(slot) else {
+        let Some(InFlight::Push { stream, page, .. }) = self.in_flight.remove(slot) else {
             return;
         };
         if self.clients[agent as usize].reads_from(stream) {
-            self.deliver(agent, &page, Path::Stream);
+            self.deliver(agent, &page, DeliveryPath::Stream);
             self.settle(agent);
         }
     }
@@ -93,7 +93,7 @@ impl World<'_, '_> {
             client.stream = None;
             client
                 .user
-                .handle_stream_closed(now, stream, None, &mut self.watch);
+                .handle_stream_closed(now, stream, None, &mut self.observers);
             self.settle(agent);
         }
     }
@@ -101,30 +101,31 @@ impl World<'_, '_> {
     /// Breaks the stream's connection. Both ends notice after a while, and nothing that is sent on
     /// it later arrives.
     pub(super) fn break_stream(&mut self, slot: Slot) {
-        let Some(Thing::Stream {
+        let Some(InFlight::Stream {
             agent,
             stream,
             up_at,
             state,
-        }) = self.slots.get_mut(slot)
+        }) = self.in_flight.get_mut(slot)
         else {
             return;
         };
-        *state = Flow::Broken;
+        *state = StreamState::Broken;
         let (agent, stream, up_at) = (*agent, *stream, *up_at);
         self.writable(slot, false);
-        self.watch.reach(Point::StreamBroken);
-        let latency = self.latency(agent, Toward::Client);
+        self.observers.reach(Point::StreamBroken);
+        let latency = self.latency(agent, Direction::Client);
         let now = self.now();
-        self.watch.observe_wire(&Wire::StreamBroke {
+        self.observers.observe_network(&NetworkRecord::StreamBroke {
             at: now,
             agent: Agent(agent),
         });
-        self.agenda.at(
+        self.events.schedule(
             (now + latency).max(up_at),
             Event::StreamDown { agent, stream },
         );
-        self.agenda.at(now + CUT_NOTICED, Event::GoneAtServer(slot));
+        self.events
+            .schedule(now + CUT_NOTICED, Event::GoneAtServer(slot));
         let client = &mut self.clients[agent as usize];
         client.older.retain(|old| old.1 != slot);
         if client.stream_slot == Some(slot) {
@@ -145,36 +146,36 @@ impl World<'_, '_> {
 
     /// The fate of one push: it arrives, or the stream breaks.
     fn fate_of_push(&mut self, agent: u32) -> Delivery {
-        if self.strikes(agent, self.plan.network.stream_break) {
+        if self.draw_fault(agent, self.plan.network.stream_break) {
             return Delivery::Lost;
         }
         match self.clients[agent as usize].next_push.take() {
-            Some(spelled) => spelled,
-            None => Delivery::After(self.latency(agent, Toward::Client)),
+            Some(scripted) => scripted,
+            None => Delivery::After(self.latency(agent, Direction::Client)),
         }
     }
 
     /// Sends new events to the stream's client, if it reads.
     pub(super) fn push(&mut self, slot: Slot) {
         loop {
-            let Some(Thing::Stream {
+            let Some(InFlight::Stream {
                 agent,
                 stream,
                 up_at,
                 state,
-            }) = self.slots.get_mut(slot)
+            }) = self.in_flight.get_mut(slot)
             else {
                 return;
             };
             let (agent, stream, up_at) = (*agent, *stream, *up_at);
-            if *state != Flow::Going {
+            if *state != StreamState::Reading {
                 return;
             }
-            if self.clients[agent as usize].slow_until > self.agenda.now() {
-                *state = Flow::Stalled;
+            if self.clients[agent as usize].slow_until > self.events.now() {
+                *state = StreamState::Stalled;
                 self.writable(slot, false);
-                let at = self.agenda.now() + WRITE_STALL;
-                self.agenda.at(at, Event::Stalled(slot));
+                let at = self.events.now() + WRITE_STALL;
+                self.events.schedule(at, Event::Stalled(slot));
                 return;
             }
             let Some(node) = self.server.node.as_mut() else {
@@ -188,7 +189,7 @@ impl World<'_, '_> {
             }
             let more = page.unread > 0;
             let reader = node.stream_user(slot.ticket()).unwrap_or_default();
-            let at = self.agenda.now() + self.server.clock_ahead;
+            let at = self.events.now() + self.server.clock_ahead;
             let ticket = judged(slot.ticket());
             let shown = translate::page(&page, reader);
             let pushed = ServerRecord::Pushed {
@@ -196,10 +197,10 @@ impl World<'_, '_> {
                 ticket,
                 page: &shown,
             };
-            self.watch.observe_server(&pushed);
+            self.observers.observe_server(&pushed);
             let fate = self.fate_of_push(agent);
             let now = self.now();
-            self.watch.observe_wire(&Wire::Pushed {
+            self.observers.observe_network(&NetworkRecord::Pushed {
                 at: now,
                 agent: Agent(agent),
                 first_seq: page.first().0,
@@ -212,15 +213,15 @@ impl World<'_, '_> {
             };
             // A stream keeps its order: no push arrives before an earlier one.
             let at = (self.now() + latency).max(up_at);
-            if let Some(Thing::Stream { up_at, .. }) = self.slots.get_mut(slot) {
+            if let Some(InFlight::Stream { up_at, .. }) = self.in_flight.get_mut(slot) {
                 *up_at = at;
             }
-            let push = self.slots.put(Thing::Push {
+            let push = self.in_flight.insert(InFlight::Push {
                 agent,
                 stream,
                 page,
             });
-            self.agenda.at(at, Event::Pushed(push));
+            self.events.schedule(at, Event::Pushed(push));
             if !more {
                 return;
             }

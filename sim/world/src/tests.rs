@@ -63,14 +63,14 @@ fn hash(plan: &Plan, seed: u64) -> u64 {
 }
 
 #[test]
-fn one_seed_is_one_history_and_another_seed_another() {
+fn a_seed_determines_its_history() {
     let plan = storm();
     assert_eq!(hash(&plan, 1), hash(&plan, 1));
     assert_ne!(hash(&plan, 1), hash(&plan, 2));
 }
 
 #[test]
-fn looking_on_changes_nothing() {
+fn an_observer_changes_nothing() {
     let plan = storm();
     let mut counter = Counter::default();
     let watched = run(&plan, 3, &Progress::default(), Some(&mut counter)).trace_hash;
@@ -84,7 +84,7 @@ fn twins_that_swap_at_different_steps_agree_at_every_step() {
     for seed in 0..8 {
         let mut judged = Judged::begin(&plan, seed, Actor::Swaps);
         let world = &mut judged.world;
-        let mut twin = World::new(&plan, seed, Watch::new(None), Actor::TwinSwaps);
+        let mut twin = World::new(&plan, seed, Observers::new(None), Actor::TwinSwaps);
         twin.begin();
         (world.next_swap, twin.next_swap) = (100, 170);
         while world.phase != Phase::Over {
@@ -103,8 +103,8 @@ fn twins_that_swap_at_different_steps_agree_at_every_step() {
 #[should_panic(expected = "has two histories: step 1")]
 fn the_first_step_at_which_twins_differ_is_named() {
     let plan = storm();
-    let mut world = World::new(&plan, 1, Watch::new(None), Actor::Swaps);
-    let mut other = World::new(&plan, 2, Watch::new(None), Actor::Swaps);
+    let mut world = World::new(&plan, 1, Observers::new(None), Actor::Swaps);
+    let mut other = World::new(&plan, 2, Observers::new(None), Actor::Swaps);
     world.begin();
     other.begin();
     world.step();
@@ -114,8 +114,8 @@ fn the_first_step_at_which_twins_differ_is_named() {
 
 /// Runs a world and its twin in lock step. `plant` may change the twin at one step.
 fn in_lock_step(plan: &Plan, seed: u64, plant_at: u64, plant: impl Fn(&mut World<'_, '_>)) {
-    let mut world = World::new(plan, seed, Watch::new(None), Actor::Swaps);
-    let mut twin = World::new(plan, seed, Watch::new(None), Actor::TwinSwaps);
+    let mut world = World::new(plan, seed, Observers::new(None), Actor::Swaps);
+    let mut twin = World::new(plan, seed, Observers::new(None), Actor::TwinSwaps);
     world.begin();
     twin.begin();
     while world.phase != Phase::Over {
@@ -129,7 +129,7 @@ fn in_lock_step(plan: &Plan, seed: u64, plant_at: u64, plant: impl Fn(&mut World
 }
 
 #[test]
-fn a_difference_planted_in_a_raced_run_is_named_by_its_first_step() {
+fn a_planted_difference_is_reported_at_its_first_step() {
     let mut plan = storm();
     plan.schedule = Schedule::Race(Race::default());
     in_lock_step(&plan, 5, u64::MAX, |_| {});
@@ -163,9 +163,9 @@ struct Delays {
 
 impl Observer for Delays {
     fn observe(&mut self, record: &Record<'_>) {
-        if let sim_model::history::What::Received {
+        if let sim_model::history::ClientEvent::Received {
             seq,
-            path: sim_model::history::Path::Stream,
+            path: sim_model::history::DeliveryPath::Stream,
             first: true,
             ..
         } = record.what
@@ -177,10 +177,11 @@ impl Observer for Delays {
 
     fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 
-    fn observe_wire(&mut self, wire: &sim_model::history::Wire<'_>) {
-        use sim_model::history::Wire;
-        let (Wire::Sent { fate, .. } | Wire::Replied { fate, .. } | Wire::Pushed { fate, .. }) =
-            wire
+    fn observe_network(&mut self, record: &sim_model::history::NetworkRecord<'_>) {
+        use sim_model::history::NetworkRecord;
+        let (NetworkRecord::Sent { fate, .. }
+        | NetworkRecord::Replied { fate, .. }
+        | NetworkRecord::Pushed { fate, .. }) = record
         else {
             return;
         };
@@ -191,7 +192,7 @@ impl Observer for Delays {
 }
 
 #[test]
-fn a_race_keeps_within_what_the_network_can_do() {
+fn a_race_schedule_stays_within_the_latency_distribution() {
     let mut plan = storm();
     let plain = hash(&plan, 3);
     plan.schedule = Schedule::Race(Race::default());
@@ -213,7 +214,7 @@ fn a_race_keeps_within_what_the_network_can_do() {
 }
 
 #[test]
-fn a_storm_exercises_what_it_is_made_of() {
+fn a_run_with_all_faults_reaches_their_points() {
     let outcome = run(&storm(), 1, &Progress::default(), None);
     assert_eq!(outcome.violations, []);
     assert!(outcome.stuck.len() <= 2, "{:?}", outcome.stuck);
@@ -236,7 +237,7 @@ fn a_storm_exercises_what_it_is_made_of() {
 }
 
 #[test]
-fn a_recovery_from_a_snapshot_is_like_one_from_the_whole_journal() {
+fn a_recovery_from_a_snapshot_equals_one_from_the_whole_journal() {
     let whole = run(&storm(), 5, &Progress::default(), None);
     assert!(whole.tally.count(Point::Crash) > 0);
     assert_eq!(whole.tally.count(Point::FromSnapshot), 0);
@@ -268,7 +269,7 @@ fn stuck_of(users: u32, server: &str, flow: &str) -> Vec<String> {
 }
 
 #[test]
-fn who_waits_for_what_cannot_come_is_listed_as_stuck() {
+fn a_user_that_waits_for_an_impossible_event_is_listed_as_stuck() {
     let in_a_room = "[login, { await: { event: stick.claimed, within: 2s } }]";
     assert_eq!(
         stuck_of(1, "{}", in_a_room),
@@ -298,8 +299,8 @@ struct Ends(Vec<sim_model::protocol::EndReason>);
 
 impl Observer for Ends {
     fn observe(&mut self, record: &Record<'_>) {
-        if let sim_model::history::What::Received {
-            saw: sim_model::protocol::Saw::Ended { reason, .. },
+        if let sim_model::history::ClientEvent::Received {
+            saw: sim_model::protocol::InboxEvent::Ended { reason, .. },
             first: true,
             ..
         } = record.what

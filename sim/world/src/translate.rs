@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 use chat_core::{Address, Call, Read, Reader, RequestKey, RoomSeq, SecretHash, Seq, Who};
 
-use command::{Crosses, command};
+use command::{Counterpart, command};
 use sim_model::protocol::{CHECK_MAX, Op, ReadBy, Shown};
-use sim_model::server::{Ask, Caller, Handle};
+use sim_model::server::{Caller, Handle, ServerCall};
 use sim_user::Credential;
 
 /// The hash of the handle that follows from a virtual user's secret.
@@ -46,7 +46,7 @@ fn reader(of: Handle, by: ReadBy) -> Reader {
 
 /// A call to the node, from this address.
 #[must_use]
-pub fn ask(who: Credential, from: Address, key: Option<u128>, op: Op) -> Arc<Ask> {
+pub fn ask(who: Credential, from: Address, key: Option<u128>, op: Op) -> Arc<ServerCall> {
     // A caller without a handle cannot read; its stress check becomes an `arrive`.
     let is_read = op.kind().is_read();
     let caller = match who {
@@ -56,22 +56,22 @@ pub fn ask(who: Credential, from: Address, key: Option<u128>, op: Op) -> Arc<Ask
         Credential::New { secret } | Credential::Handle { secret } => Caller::Known(Handle(secret)),
     };
     let key = key.filter(|_| !is_read);
-    Arc::new(Ask::Call { caller, key, op })
+    Arc::new(ServerCall::Call { caller, key, op })
 }
 
 /// The opening of a stream as a call to the node.
 #[must_use]
-pub fn open_stream(who: Credential, by: ReadBy, after: Option<u64>) -> Arc<Ask> {
+pub fn open_stream(who: Credential, by: ReadBy, after: Option<u64>) -> Arc<ServerCall> {
     let (Credential::New { secret } | Credential::Handle { secret }) = who;
     let handle = Handle(secret);
-    Arc::new(Ask::OpenStream { handle, after, by })
+    Arc::new(ServerCall::OpenStream { handle, after, by })
 }
 
 /// A client's request as a call of the node.
 #[must_use]
-pub fn call(ask: &Ask) -> Call {
+pub fn call(ask: &ServerCall) -> Call {
     match ask {
-        Ask::Call { caller, key, op } => {
+        ServerCall::Call { caller, key, op } => {
             if let (Caller::Known(of), Some((by, read))) = (caller, as_read(op)) {
                 let reader = reader(*of, by);
                 return Call::Read { reader, read };
@@ -90,7 +90,7 @@ pub fn call(ask: &Ask) -> Call {
                 command: command(op),
             }
         }
-        Ask::OpenStream {
+        ServerCall::OpenStream {
             handle: of,
             after,
             by,
@@ -98,7 +98,9 @@ pub fn call(ask: &Ask) -> Call {
             reader: reader(*of, *by),
             after: after.map(Seq),
         },
-        Ask::Operate(_) => unreachable!("operators are no clients: their acts are the core's own"),
+        ServerCall::Operate(_) => {
+            unreachable!("operators are no clients: their acts are the core's own")
+        }
     }
 }
 
@@ -119,13 +121,13 @@ fn as_read(op: &Op) -> Option<(ReadBy, Read)> {
     } = op
     {
         Read::History {
-            room: room.crossed(),
+            room: room.counterpart(),
             before: before.map(RoomSeq),
             limit: usize::try_from(*limit).unwrap_or(usize::MAX),
         }
     } else if let Op::ListUsers { room } = op {
         Read::Members {
-            room: room.crossed(),
+            room: room.counterpart(),
         }
     } else if *op == Op::Mood {
         Read::Mood

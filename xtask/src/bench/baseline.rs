@@ -87,7 +87,7 @@ mod tests {
     use super::{Baseline, Machine};
 
     #[test]
-    fn what_is_written_is_what_is_read() {
+    fn a_baseline_reads_back_as_written() {
         let of = |text: &str| text.to_owned();
         let baseline = Baseline {
             machine: Machine {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_baseline_says_what_is_missing() {
+    fn errors_of_a_malformed_baseline_name_what_is_missing() {
         let error = |text| Baseline::parse(text).expect_err(text);
         assert_eq!(error("{}"), "no made_with.rustc");
         assert!(error("").contains("EOF"));

@@ -103,7 +103,7 @@ mod tests {
     use crate::bench::growth::{SIZES, Series, Unit};
 
     #[test]
-    fn the_page_shows_each_series_and_asks_for_nothing_from_elsewhere() {
+    fn the_page_shows_each_series_and_loads_nothing() {
         let of = |what: &str, cost: fn(f64) -> f64| Series {
             what: what.into(),
             unit: Unit::Bytes,

@@ -218,10 +218,10 @@ mod tests {
 times-57ad\n\t\tf1 memcpy\n\t\tf2 chat_core::hub::Hub::handle\n\t\tf3 \
 criterion::bencher::Bencher<M>::iter_custom\n\t\tf4 main\n\ntimes-57ad\n\t\tf2 \
 chat_core::hub::Hub::handle\n\t\tf3 criterion::bencher::Bencher<M>::iter\n\ntimes-57ad\n\t\tf9 \
-benches::crowd::Crowd::new\n\t\tf4 main\n\n";
+benches::population::Population::new\n\t\tf4 main\n\n";
 
     #[test]
-    fn what_is_not_timed_is_left_out_and_the_rest_begins_where_it_is() {
+    fn stacks_begin_at_the_timed_function() {
         let stacks: Vec<_> = timed(SCRIPT, BENCHER).into_iter().collect();
         let handle = "chat_core::hub::Hub::handle";
         let first = [format!("{BENCHER}<M>::iter"), handle.to_owned()];
@@ -231,7 +231,7 @@ benches::crowd::Crowd::new\n\t\tf4 main\n\n";
     }
 
     #[test]
-    fn the_table_tells_a_function_from_what_it_calls() {
+    fn the_table_separates_own_samples_from_those_of_callees() {
         let table = rows("core", "mixed", &timed(SCRIPT, BENCHER));
         assert_eq!(
             table,

@@ -218,7 +218,7 @@ fn counted(program: &Path, size: u64, folder: &Path) -> Result<Vec<(String, f64)
         Command::new("valgrind")
             .args(["--quiet", "--tool=callgrind", "--instr-atstart=no"])
             .args([
-                "--toggle-collect=benches::crowd::handle_all",
+                "--toggle-collect=benches::population::handle_all",
                 "--toggle-collect=benches::journalled::Journalled::make",
             ])
             .arg(format!("--callgrind-out-file={}", out.display()))
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_logarithm_is_slow_enough_and_a_root_is_not() {
+    fn logarithmic_growth_passes_and_a_square_root_does_not() {
         assert!(!series(|_| 300.0).is_too_fast());
         assert!(!series(f64::log2).is_too_fast());
         assert!(!series(|n| 500.0 + 40.0 * n.log2()).is_too_fast());
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_says_what_it_is_of() {
+    fn a_profile_has_the_name_of_its_operation() {
         let text = "version: 1\ndesc: Trigger: dump append\nevents: Ir\ntotals: 225994\n";
         assert_eq!(profile(text), Some(("append".into(), 225_994)));
         assert_eq!(

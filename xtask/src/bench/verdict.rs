@@ -37,19 +37,19 @@ enum Change {
 
 /// Whether two sets of counts are comparable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Made {
+enum Comparability {
     Alike,
     /// The compiler and the target are alike, but the environment is another.
-    Elsewhere(String),
+    OtherEnvironment(String),
     /// Not comparable.
-    Otherwise(String),
+    NotComparable(String),
 }
 
 /// All counts with their baseline.
 #[derive(Clone, Debug)]
 pub(crate) struct CountVerdict {
     lines: Vec<Line>,
-    made: Made,
+    made: Comparability,
     accepted: bool,
 }
 
@@ -147,7 +147,7 @@ impl CountVerdict {
     /// Remarks that are no violations.
     pub(crate) fn summary(&self) -> String {
         let mut text = String::new();
-        if let Made::Elsewhere(why) = &self.made {
+        if let Comparability::OtherEnvironment(why) = &self.made {
             let _ = writeln!(text, "note: the baseline was made elsewhere: {why}");
         }
         let largest = (self.lines.iter())
@@ -173,7 +173,7 @@ impl CountVerdict {
         if self.accepted {
             return Vec::new();
         }
-        if let Made::Otherwise(why) = &self.made {
+        if let Comparability::NotComparable(why) = &self.made {
             return vec![format!("the baseline says nothing here: {why}; {ACCEPT}")];
         }
         let more = self.of(Change::More).map(|line| {
@@ -190,7 +190,7 @@ impl CountVerdict {
         let gone = self.of(Change::Gone);
         let gone = gone.map(|line| format!("{}: it is not counted any more", line.name));
         let mut findings: Vec<String> = more.chain(new).chain(gone).collect();
-        if let (false, Made::Elsewhere(why)) = (findings.is_empty(), &self.made) {
+        if let (false, Comparability::OtherEnvironment(why)) = (findings.is_empty(), &self.made) {
             findings.push(format!("it may come from the machine: {why}"));
         }
         if !findings.is_empty() {
@@ -201,7 +201,7 @@ impl CountVerdict {
 }
 
 /// Whether two baselines are comparable.
-fn made(before: &Baseline, now: &Baseline) -> Made {
+fn made(before: &Baseline, now: &Baseline) -> Comparability {
     let differs = |what: &str, before: &String, now: &String| {
         (before != now).then(|| format!("{what} {before} there, {now} here"))
     };
@@ -209,7 +209,7 @@ fn made(before: &Baseline, now: &Baseline) -> Made {
     let otherwise = differs("target", &before.target, &now.target)
         .or_else(|| differs("rustc", &before.rustc, &now.rustc));
     if let Some(why) = otherwise {
-        return Made::Otherwise(why);
+        return Comparability::NotComparable(why);
     }
     let elsewhere: Vec<String> = [
         differs("valgrind", &before.valgrind, &now.valgrind),
@@ -220,9 +220,9 @@ fn made(before: &Baseline, now: &Baseline) -> Made {
     .flatten()
     .collect();
     if elsewhere.is_empty() {
-        return Made::Alike;
+        return Comparability::Alike;
     }
-    Made::Elsewhere(elsewhere.join("; "))
+    Comparability::OtherEnvironment(elsewhere.join("; "))
 }
 
 /// Formats 1234567 as 1,234,567.
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn two_percent_are_tolerated_and_more_are_not() {
+    fn a_growth_of_up_to_two_percent_is_tolerated() {
         assert_eq!(findings(1_000_000, 1_000_000), [""; 0]);
         assert_eq!(findings(1_000_000, 1_020_000), [""; 0]);
         let found = findings(1_000_000, 1_050_000);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_are_told_and_pass() {
+    fn a_lower_count_is_reported_and_passes() {
         let (before, now) = (
             counted(&[("world", 100_000)]),
             counted(&[("world", 97_000)]),
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_or_gone_must_be_accepted() {
+    fn a_new_or_missing_benchmark_must_be_accepted() {
         let (before, now) = (
             counted(&[("a", 1), ("c", 1)]),
             counted(&[("b", 1), ("c", 1)]),
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn another_libc_is_told_and_named_where_something_changed() {
+    fn another_libc_is_reported_beside_a_change() {
         let (before, mut now) = (counted(&[("a", 100)]), counted(&[("a", 100)]));
         now.machine.libc = "glibc 2.40".into();
         let verdict = CountVerdict::new(&before, &now);

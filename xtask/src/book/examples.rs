@@ -89,19 +89,19 @@ pub(super) fn check(cargo: &Cargo) -> Outcome {
 fn failures(cargo: &Cargo, server: &Path) -> io::Result<Vec<String>> {
     let mut failures = Vec::new();
     for Named { path, page } in pages::read(cargo.root())? {
-        let desk = cargo.scratch().map_err(io::Error::other)?.join("examples");
-        let desk = desk.join(path.replace('/', "-"));
+        let workspace = cargo.scratch().map_err(io::Error::other)?.join("examples");
+        let workspace = workspace.join(path.replace('/', "-"));
         let address = free_address()?;
         let Some(script) = script(&page, &address) else {
             continue;
         };
-        lay_out(&desk, &page, &address, &script)?;
+        lay_out(&workspace, &page, &address, &script)?;
         let mut bash = Command::new("timeout");
         bash.args([GUARD_S, "bash", "page.sh"])
-            .current_dir(&desk)
+            .current_dir(&workspace)
             .env("SERVER_PROGRAM", server)
             .env("TALKING_STICK_LISTEN", &address)
-            .env("XDG_DATA_HOME", &desk)
+            .env("XDG_DATA_HOME", &workspace)
             .env("TALKING_STICK_LOG_LEVEL", "warn");
         failures.extend(run(&mut bash).err().map(|why| format!("{path}: {why}")));
     }
@@ -114,15 +114,15 @@ fn free_address() -> io::Result<String> {
 }
 
 /// Writes the script and the programs that it starts.
-fn lay_out(desk: &Path, page: &Page, address: &str, script: &str) -> io::Result<()> {
-    if desk.exists() {
-        fs::remove_dir_all(desk)?;
+fn lay_out(workspace: &Path, page: &Page, address: &str, script: &str) -> io::Result<()> {
+    if workspace.exists() {
+        fs::remove_dir_all(workspace)?;
     }
-    fs::create_dir_all(desk)?;
-    fs::write(desk.join("page.sh"), script)?;
+    fs::create_dir_all(workspace)?;
+    fs::write(workspace.join("page.sh"), script)?;
     for fence in &page.fences {
         if let Some((_, file)) = program(fence) {
-            fs::write(desk.join(file), at(&fence.text, address))?;
+            fs::write(workspace.join(file), at(&fence.text, address))?;
         }
     }
     Ok(())
@@ -182,7 +182,7 @@ mod tests {
     use ::book::page::Page;
 
     #[test]
-    fn what_has_no_place_in_a_check_is_left_out() {
+    fn examples_that_cannot_run_in_a_check_are_left_out() {
         assert!(is_runnable("curl -s http://x/ | jq .\n"));
         assert!(is_runnable(
             "ann=$(curl -s http://x/)\nA=$(head -c 9 /dev/urandom | base64)\n"

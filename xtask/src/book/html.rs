@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn links_to_nothing_are_found() {
+    fn broken_links_in_html_are_found() {
         let a = "<a href=\"b.html\"></a><a href=\"a.html#e\"></a><img alt=\"f\" src=\"f.png\">";
         assert_eq!(
             found(&[("a.html", Some(a))]),

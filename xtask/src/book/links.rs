@@ -131,13 +131,13 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_somewhere_have_no_findings() {
+    fn valid_links_have_no_findings() {
         let text = "# A\n\n[a](#a) [b](../B.md) [b](../B.md#one-two) [c](../c.yaml) <https://x.example/y#z>\n";
         assert_eq!(found(text), [""; 0]);
     }
 
     #[test]
-    fn links_that_lead_nowhere_are_found_with_their_lines() {
+    fn broken_links_are_found_with_their_lines() {
         let text = "# A\n\n[a](#b)\n[b](B.md)\n[b](../B.md#one)\n[c](../c.yaml#d)\n[d](../docs)\n[e](lost.md)\n![f](f.png)\n";
         assert_eq!(
             found(text),

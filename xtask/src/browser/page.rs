@@ -7,7 +7,7 @@ use crate::outcome::Outcome;
 const TESTS: Tests = Tests {
     folder: "server/tests/page",
     files: &["page.test.mjs", "stage.mjs"],
-    desk: "page",
+    workspace: "page",
     left: "screenshots",
 };
 

@@ -7,7 +7,7 @@ use crate::outcome::Outcome;
 const TESTS: Tests = Tests {
     folder: "sim/tests/browser",
     files: &["report.test.mjs"],
-    desk: "browser",
+    workspace: "browser",
     left: "reports",
 };
 

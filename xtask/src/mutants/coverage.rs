@@ -52,17 +52,17 @@ const WITHOUT: [(&str, &str); 13] = [
 
 /// The properties and files to cover.
 #[derive(Debug)]
-pub(crate) struct Ground {
+pub(crate) struct CoverageTargets {
     pub(crate) properties: Vec<String>,
     pub(crate) files: Vec<String>,
 }
 
-impl Ground {
+impl CoverageTargets {
     /// The properties of the table, and the files of the core.
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub(crate) fn survey(root: &Path) -> Result<Self, String> {
+    pub(crate) fn collect(root: &Path) -> Result<Self, String> {
         let text = fs::read_to_string(root.join(ARCHITECTURE))
             .map_err(|error| format!("cannot read {ARCHITECTURE}: {error}"))?;
         let properties = table(&text);
@@ -167,25 +167,25 @@ fn gather(root: &Path, folder: &str, files: &mut Vec<String>) -> Result<(), Stri
 #[cfg(test)]
 mod tests {
     use super::super::patch::tests::mutant;
-    use super::{Ground, WITHOUT, compare, table};
+    use super::{CoverageTargets, WITHOUT, compare, table};
 
-    fn ground() -> Ground {
+    fn targets() -> CoverageTargets {
         let mut files: Vec<String> = WITHOUT.map(|(file, _)| file.to_owned()).to_vec();
         files.push("core/src/queue.rs".into());
         let properties = vec!["bounded".to_owned()];
-        Ground { properties, files }
+        CoverageTargets { properties, files }
     }
 
     #[test]
-    fn a_mutant_for_all_there_is_leaves_nothing_to_say() {
+    fn full_coverage_has_no_findings() {
         let one = mutant("a", "core/src/queue.rs", "bounded, panic");
-        assert_eq!(ground().check(&[one]), [""; 0]);
+        assert_eq!(targets().check(&[one]), [""; 0]);
     }
 
     #[test]
     fn a_property_or_file_without_a_mutant_is_found() {
         assert_eq!(
-            ground().check(&[]),
+            targets().check(&[]),
             [
                 "no curated mutant covers the property bounded",
                 "no curated mutant covers the file core/src/queue.rs",
@@ -194,16 +194,16 @@ mod tests {
     }
 
     #[test]
-    fn a_property_that_is_not_there_is_found() {
+    fn an_unknown_property_is_found() {
         let one = mutant("a", "core/src/queue.rs", "bounded, bonded");
         assert_eq!(
-            ground().check(&[one]),
+            targets().check(&[one]),
             ["mutants/a.patch: `bonded` is not a property of ARCHITECTURE.md"]
         );
     }
 
     #[test]
-    fn an_excuse_for_what_is_gone_or_covered_is_found() {
+    fn a_needless_exception_is_found() {
         let there = ["a", "b"].map(str::to_owned);
         let covered = ["a", "b"].into();
         assert_eq!(

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, IsTerminal as _, Write};
 use std::time::Instant;
 
-use super::coverage::Ground;
+use super::coverage::CoverageTargets;
 use super::hunt::{self, Effort};
 use super::patch::{self, Mutant};
 use super::survivors;
@@ -73,7 +73,7 @@ pub(crate) fn run(
     let all = patch::read_all(cargo.root())?;
     let chosen = choose(&all, &request.only)?;
     if request.only.is_empty() {
-        let uncovered = Ground::survey(cargo.root())?.check(&all);
+        let uncovered = CoverageTargets::collect(cargo.root())?.check(&all);
         if !uncovered.is_empty() {
             return Err(uncovered.join("\n"));
         }
@@ -148,7 +148,7 @@ fn try_one(tree: &Tree<'_>, mutant: &Mutant, effort: Effort) -> Result<Fate, Str
 pub(crate) fn canary(cargo: &Cargo) -> Outcome {
     let done = (|| {
         let all = patch::read_all(cargo.root())?;
-        let mut findings = Ground::survey(cargo.root())?.check(&all);
+        let mut findings = CoverageTargets::collect(cargo.root())?.check(&all);
         findings.extend(survivors::load(cargo.root()).err());
         let tree = Tree::refresh(cargo)?;
         for mutant in &all {

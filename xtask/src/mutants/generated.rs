@@ -332,7 +332,7 @@ mod tests {
     use super::{Missed, exactly, missed, with_heads};
 
     #[test]
-    fn names_are_left_out_letter_by_letter() {
+    fn excluded_names_are_matched_exactly() {
         assert_eq!(
             exactly("a.rs:1:2: replace >= with Vec<(T)> in é"),
             r"^a\.rs:1:2: replace >= with Vec<\(T\)> in é$"
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_live_are_the_missed_ones() {
+    fn surviving_mutants_are_those_missed() {
         let outcome = |name: &str, summary: &str| {
             json!({ "scenario": { "Mutant": { "name": name, "file": "core/src/a.rs" } },
                     "summary": summary, "diff_path": "diff/a.diff" })

@@ -30,7 +30,7 @@ pub(crate) struct Effort {
 
 /// A finding of the simulator.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Find {
+pub(crate) struct Detection {
     pub(crate) property: String,
     pub(crate) detail: String,
     pub(crate) scenario: String,
@@ -52,7 +52,7 @@ pub(crate) fn hunt(
     hunt: &Hunt,
     wanted: &[String],
     effort: Effort,
-) -> Result<Vec<Find>, String> {
+) -> Result<Vec<Detection>, String> {
     match hunt {
         Hunt::Explore(files) if knows_explore(tree) => explore(tree, files, wanted, effort),
         Hunt::Explore(files) => run(tree, files, wanted, effort),
@@ -61,7 +61,7 @@ pub(crate) fn hunt(
 }
 
 /// Whether this finding ends the hunt.
-fn is_wanted(find: &Find, wanted: &[String]) -> bool {
+fn is_wanted(find: &Detection, wanted: &[String]) -> bool {
     wanted.is_empty() || wanted.contains(&find.property)
 }
 
@@ -79,7 +79,7 @@ fn explore(
     files: &[String],
     wanted: &[String],
     effort: Effort,
-) -> Result<Vec<Find>, String> {
+) -> Result<Vec<Detection>, String> {
     let mut words = vec!["explore".to_owned()];
     if files.is_empty() {
         words.extend(shipped(tree.root())?);
@@ -133,7 +133,7 @@ fn run(
     files: &[String],
     wanted: &[String],
     effort: Effort,
-) -> Result<Vec<Find>, String> {
+) -> Result<Vec<Detection>, String> {
     let files = if files.is_empty() {
         shipped(tree.root())?
     } else {
@@ -209,13 +209,13 @@ fn sim_json(tree: &Tree<'_>, words: &[String], effort: Effort) -> Result<Value, 
 }
 
 /// The failures of `sim explore`, the earliest first.
-fn finds_of_explore(result: &Value) -> Result<Vec<Find>, String> {
+fn finds_of_explore(result: &Value) -> Result<Vec<Detection>, String> {
     let failures = result["failures"]
         .as_array()
         .ok_or("the result of `sim explore` has no failures list")?;
-    let mut finds: Vec<Find> = failures
+    let mut finds: Vec<Detection> = failures
         .iter()
-        .map(|failure| Find {
+        .map(|failure| Detection {
             property: text(&failure["property"]),
             detail: text(&failure["detail"]),
             scenario: text(&failure["scenario"]),
@@ -229,8 +229,8 @@ fn finds_of_explore(result: &Value) -> Result<Vec<Find>, String> {
 }
 
 /// The findings of `sim run` over the seeds from `first`, after `tried` earlier seeds.
-fn finds_of_run(result: &Value, file: &str, first: u64, tried: u64) -> Vec<Find> {
-    let mut finds: Vec<Find> = Vec::new();
+fn finds_of_run(result: &Value, file: &str, first: u64, tried: u64) -> Vec<Detection> {
+    let mut finds: Vec<Detection> = Vec::new();
     let violations = result["violations"]
         .as_array()
         .map_or(&[][..], Vec::as_slice);
@@ -240,7 +240,7 @@ fn finds_of_run(result: &Value, file: &str, first: u64, tried: u64) -> Vec<Find>
         if !finds.iter().any(|find| find.property == property) {
             // The shrunk failure is the first one.
             let steps = result["shrunk"]["steps"].as_u64();
-            finds.push(Find {
+            finds.push(Detection {
                 property,
                 detail: text(&violation["detail"]),
                 scenario: file.to_owned(),
@@ -255,7 +255,7 @@ fn finds_of_run(result: &Value, file: &str, first: u64, tried: u64) -> Vec<Find>
     for (property, _) in broken.filter(|(_, judged)| judged["held"] == Value::Bool(false)) {
         if !finds.iter().any(|find| find.property == *property) {
             let seed = crossed["seed"].as_u64().unwrap_or(first);
-            finds.push(Find {
+            finds.push(Detection {
                 property: property.clone(),
                 detail: format!(
                     "{} {}",

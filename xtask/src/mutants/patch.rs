@@ -215,7 +215,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_head_says_what_who_and_where() {
+    fn a_head_names_the_bug_its_properties_and_its_scenarios() {
         let head = "Who waits\nmay be its own: partner.\ncaught-by: single_match, panic\n\
                     explore: scenarios/churn.yaml\n\n";
         let mutant = read("self", &format!("{head}{DIFF}")).expect("a good patch");
@@ -230,7 +230,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn without_a_word_on_it_the_shipped_scenarios_are_explored() {
+    fn a_patch_without_scenarios_explores_the_shipped_ones() {
         let explored = mutant("a", "core/src/a.rs", "bounded").hunt;
         assert_eq!(explored, Hunt::Explore(Vec::new()));
         let text = format!("A bug.\ncaught-by: latency\nrun: a.yaml, b.yaml\n{DIFF}");
@@ -241,7 +241,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn wrong_patches_are_told_what_is_expected() {
+    fn errors_of_wrong_patches_name_what_is_expected() {
         let long = format!(
             "A bug.\ncaught-by: bounded\n{DIFF}{}",
             "+x\n".repeat(12) // one more than may be

@@ -163,7 +163,7 @@ core/src/b.rs:1:1: replace b -> u8 with 1
     }
 
     #[test]
-    fn the_list_is_what_survives_and_nothing_else() {
+    fn the_list_equals_the_survivors() {
         let all = keys(LIST);
         let listed = read("core/src/b.rs: replace b -> u8 with 1 #1\n  x\nd: gone #1\n  x\n");
         let listed = listed.expect("a good list");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::hunt::Find;
+use super::hunt::Detection;
 
 /// The largest number of steps of shrunk failures: of the median, and of any.
 const STEPS_MEDIAN: u64 = 8;
@@ -15,9 +15,9 @@ const STEPS_MOST: u64 = 25;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fate {
     /// A property that it names caught it.
-    Caught(Find),
+    Caught(Detection),
     /// Only a property that it does not name caught it.
-    Misread(Find),
+    Misread(Detection),
     /// Not caught.
     Missed,
     /// It could not be planted, built or hunted.
@@ -26,7 +26,7 @@ pub(crate) enum Fate {
 
 impl Fate {
     /// The fate that follows from the findings, in order, and the wanted properties.
-    pub(crate) fn of(finds: Vec<Find>, wanted: &[String]) -> Self {
+    pub(crate) fn of(finds: Vec<Detection>, wanted: &[String]) -> Self {
         let caught = finds.iter().find(|find| wanted.contains(&find.property));
         match (caught, finds.first()) {
             (Some(find), _) => Self::Caught(find.clone()),
@@ -145,7 +145,7 @@ pub(crate) fn write_sum(rows: &[Row], out: &mut impl Write) -> io::Result<bool> 
 }
 
 /// A number of each caught mutant, sorted.
-fn figures(rows: &[Row], figure: impl Fn(&Find) -> Option<u64>) -> Vec<u64> {
+fn figures(rows: &[Row], figure: impl Fn(&Detection) -> Option<u64>) -> Vec<u64> {
     let mut all: Vec<u64> = rows
         .iter()
         .filter_map(|row| match &row.fate {
@@ -195,10 +195,10 @@ pub(crate) fn to_json(rows: &[Row]) -> Value {
 mod tests {
     use std::time::Duration;
 
-    use super::{Fate, Find, Row, median, to_json, write_row, write_sum};
+    use super::{Detection, Fate, Row, median, to_json, write_row, write_sum};
 
-    fn find(property: &str, seeds: u64, steps: Option<u64>) -> Find {
-        Find {
+    fn find(property: &str, seeds: u64, steps: Option<u64>) -> Detection {
+        Detection {
             property: property.into(),
             detail: "what happened".into(),
             scenario: "scenarios/churn.yaml".into(),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_find_that_is_wanted_counts() {
+    fn the_first_wanted_detection_counts() {
         let wanted = ["bounded".to_owned()];
         let (other, this) = (find("latency", 1, None), find("bounded", 9, None));
         assert_eq!(
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn all_caught_is_good_and_gives_medians() {
+    fn a_run_with_all_mutants_caught_passes_with_medians() {
         let rows = [4, 1, 30].map(|n| row("m", Fate::Caught(find("bounded", n, Some(n.min(9))))));
         let (good, text) = summed(&rows);
         assert!(good, "{text}");
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_missed_misread_or_broken_is_not() {
+    fn a_run_with_a_mutant_not_caught_fails() {
         for (fate, told) in [
             (Fate::Missed, "not seen; bounded or panic should have"),
             (
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn long_steps_are_not_good_even_when_all_are_caught() {
+    fn too_many_steps_fail_a_run_with_all_mutants_caught() {
         for steps in [[9, 9, 9], [1, 1, 26]] {
             let rows = steps.map(|n| row("m", Fate::Caught(find("bounded", 1, Some(n)))));
             let (good, text) = summed(&rows);
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn json_says_what_the_table_says() {
+    fn the_json_equals_the_table() {
         let json = to_json(&[row("one", Fate::Caught(find("bounded", 2, Some(6))))]);
         let one = &json["mutants"][0];
         assert_eq!((&one["fate"], &one["steps"]), (&"caught".into(), &6.into()));

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_that_name_all_there_is_have_no_findings() {
+    fn complete_documents_have_no_findings() {
         let all = [
             MAP,
             TABLE,
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_or_scenario_that_is_not_there_is_found() {
+    fn a_named_file_that_does_not_exist_is_found() {
         assert_eq!(
             found(&[MAP, TABLE]),
             [

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_layers_as_they_are_meant_have_no_findings() {
+    fn the_intended_layers_have_no_findings() {
         let manifest = "[package]\nname = \"sim\"\n\n[dependencies]\nrand_core.workspace = true\n";
         assert_eq!(found("core/Cargo.toml", manifest), [""; 0]);
         let manifest =
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_the_simulator_know_those_below_them_alone() {
+    fn crates_of_the_simulator_depend_only_downward() {
         for (path, package) in [
             ("sim/world/Cargo.toml", "sim-judge"),
             ("sim/report/Cargo.toml", "sim-judge"),

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_name_nothing_are_found() {
+    fn meaningless_file_names_are_found() {
         for path in [
             "core/src/hub/mod.rs",
             "sim/src/utils.rs",

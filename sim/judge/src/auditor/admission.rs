@@ -6,12 +6,12 @@ use std::sync::Arc;
 use chat_types::config::RateLimit;
 use chat_types::{Config, Span, Time};
 use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy, Refusal, User};
-use sim_model::server::{Ask, Caller, Ticket};
+use sim_model::server::{Caller, ServerCall, Ticket};
 
-use super::border::{Stage, name_of};
-use super::by_number::ByNumber;
+use super::dense_map::DenseMap;
+use super::in_flight::{Stage, name_of};
 use super::{Auditor, unknown_handle};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 
 /// The `retry_after` of a call that a limit refused.
 const OVERLOADED: Span = Span::millis(250);
@@ -24,9 +24,9 @@ const STREAM_RETRY: Span = Span::secs(1);
 pub(super) struct Admission {
     rate_limit: RateLimit,
     address_rate_limit: RateLimit,
-    users: ByNumber<Time>,
+    users: DenseMap<Time>,
     /// The buckets of readers with reader ids.
-    readers: ByNumber<Time>,
+    readers: DenseMap<Time>,
     addresses: BTreeMap<u64, Time>,
     registration_rate_limit: RateLimit,
     registrations: BTreeMap<u64, Time>,
@@ -37,8 +37,8 @@ impl Admission {
         Self {
             rate_limit: config.rate_limit,
             address_rate_limit: config.address_rate_limit,
-            users: ByNumber::default(),
-            readers: ByNumber::default(),
+            users: DenseMap::default(),
+            readers: DenseMap::default(),
             addresses: BTreeMap::new(),
             registration_rate_limit: config.registration_rate_limit,
             registrations: BTreeMap::new(),
@@ -103,29 +103,29 @@ impl Auditor {
         &mut self,
         at: Time,
         (ticket, from): (Ticket, u64),
-        ask: &Ask,
+        ask: &ServerCall,
         user: Option<User>,
     ) -> Stage {
-        self.tally.add(Compared::Admitted);
+        self.tally.add(Comparison::Admitted);
         let admitted = match ask {
-            Ask::Operate(_) => self
+            ServerCall::Operate(_) => self
                 .takes_new()
                 .and_then(|()| self.journal_takes(at))
                 .map(|()| Stage::Proposed),
-            Ask::OpenStream { after, by, .. } => match by {
+            ServerCall::OpenStream { after, by, .. } => match by {
                 ReadBy::Handle => self.admit_stream(at, from, user, *after),
                 ReadBy::ReaderId => self.admit_peeking(at, from, user, *after),
             },
-            Ask::Call {
+            ServerCall::Call {
                 op: Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. },
                 ..
             }
-            | Ask::Call {
+            | ServerCall::Call {
                 caller: Caller::Known(_),
                 op: Op::Mood,
                 ..
             } => self.admit_read(at, (ticket, from), ask, user),
-            Ask::Call { caller, .. } => match (user, caller) {
+            ServerCall::Call { caller, .. } => match (user, caller) {
                 _ if self.is_welcome(from).is_err() => Err(Refusal::of("blocked")),
                 (None, Caller::Known(_)) => Err(unknown_handle()),
                 (Some(user), Caller::New(..)) if !self.model.is_unused(user) => {
@@ -138,7 +138,13 @@ impl Auditor {
     }
 
     /// A command of a registered or a new caller. // 13.1 (3) and on
-    fn admit_command(&mut self, at: Time, from: u64, ask: &Ask, user: Option<User>) -> Stage {
+    fn admit_command(
+        &mut self,
+        at: Time,
+        from: u64,
+        ask: &ServerCall,
+        user: Option<User>,
+    ) -> Stage {
         if let Some(stage) = user.and_then(|user| self.remembered(at, ask, user)) {
             return stage;
         }
@@ -164,8 +170,8 @@ impl Auditor {
     }
 
     /// Answers a repeated call from memory, before any other refusal.
-    fn remembered(&mut self, at: Time, ask: &Ask, user: User) -> Option<Stage> {
-        let Ask::Call {
+    fn remembered(&mut self, at: Time, ask: &ServerCall, user: User) -> Option<Stage> {
+        let ServerCall::Call {
             caller,
             key: Some(key),
             op,
@@ -175,9 +181,9 @@ impl Auditor {
         };
         let owed = self.model.repeat(user, *key, op)?;
         if let Caller::Known(_) = caller {
-            self.hear(at, user);
+            self.record_sign_of_life(at, user);
         }
-        self.tally.add(Compared::Repeat);
+        self.tally.add(Comparison::Repeat);
         if owed.answer_at <= at {
             return Some(Stage::Owed(owed.outcome, at));
         }
@@ -190,19 +196,19 @@ impl Auditor {
 
     /// A call that would be refused joins an earlier attempt that waits for the journal. Otherwise
     /// the refusal tells what is known of earlier attempts.
-    fn join(&self, at: Time, ask: &Ask, refusal: Refusal) -> Stage {
+    fn join(&self, at: Time, ask: &ServerCall, refusal: Refusal) -> Stage {
         let Some(name) = name_of(ask) else {
             return Stage::Owed(Err(refusal), at);
         };
         let mut calls = self.pipeline.calls().filter_map(|ticket| {
-            let call = self.border.call(ticket)?;
+            let call = self.in_flight.call(ticket)?;
             (name_of(&call.ask) == Some(name)).then_some((ticket, call))
         });
         let earlier = match calls.next() {
             None => Earlier::None,
             Some((first, call)) => {
                 let is_same = call.op() == op_of(ask);
-                let has_room = self.border.joined() < self.model.config().max_pending as usize
+                let has_room = self.in_flight.joined() < self.model.config().max_pending as usize
                     && (!is_break(ask) || self.holds_one_more().is_ok());
                 if is_same && has_room {
                     return Stage::Joined(first);
@@ -225,7 +231,7 @@ impl Auditor {
         self.is_in_inbox(user, after)?;
         self.journal_takes(at)?;
         if let Some(after) = after {
-            self.pipeline.reads.acknowledge(at, user, after);
+            self.pipeline.acknowledgements.acknowledge(at, user, after);
         }
         Ok(Stage::Proposed)
     }
@@ -241,7 +247,7 @@ impl Auditor {
         let user = self.reader(from, user)?;
         self.admission.charge_reader(at, from, user)?;
         self.is_in_inbox(user, after)?;
-        if self.border.peeking(user) >= self.model.config().max_streams as usize {
+        if self.in_flight.peeking(user) >= self.model.config().max_streams as usize {
             return Err(retryable("rate_limited", STREAM_RETRY));
         }
         Ok(Stage::Owed(Ok(Answer::Done), at))
@@ -251,7 +257,7 @@ impl Auditor {
         &mut self,
         at: Time,
         (ticket, from): (Ticket, u64),
-        ask: &Ask,
+        ask: &ServerCall,
         user: Option<User>,
     ) -> Result<Stage, Refusal> {
         let user = self.reader(from, user)?;
@@ -265,7 +271,7 @@ impl Auditor {
             return self.peeked(at, user, *after);
         }
         self.admission.charge(at, from, Some(user))?;
-        self.hear(at, user);
+        self.record_sign_of_life(at, user);
         Ok(match op_of(ask) {
             Some(Op::Check { after, wait, .. }) => {
                 return self.check_asked((at, ticket), user, (*after, *wait));
@@ -323,7 +329,7 @@ impl Auditor {
 
     /// Whether one more answer to a break can be delayed. // 13.1 (7)
     fn holds_one_more(&self) -> Result<(), Refusal> {
-        if self.border.held() >= self.model.config().max_held as usize {
+        if self.in_flight.held() >= self.model.config().max_held as usize {
             return Err(retryable("overloaded", OVERLOADED));
         }
         Ok(())
@@ -333,7 +339,7 @@ impl Auditor {
     pub(super) fn append_failed(&mut self, at: Time) {
         let (calls, pause) = self.pipeline.failed(at);
         for ticket in calls {
-            let Some(call) = self.border.call(ticket) else {
+            let Some(call) = self.in_flight.call(ticket) else {
                 continue;
             };
             let ask = Arc::clone(&call.ask);
@@ -342,10 +348,12 @@ impl Auditor {
             let user = holder.or(call.user);
             let refusal = retryable("storage_unavailable", pause);
             let repeated = match ask.as_ref() {
-                Ask::Call {
+                ServerCall::Call {
                     key: Some(key), op, ..
                 } => user.and_then(|user| self.model.repeat(user, *key, op)),
-                Ask::Call { .. } | Ask::OpenStream { .. } | Ask::Operate(_) => None,
+                ServerCall::Call { .. }
+                | ServerCall::OpenStream { .. }
+                | ServerCall::Operate(_) => None,
             };
             let (outcome, answer_at) = match repeated {
                 Some(owed) => (owed.outcome, owed.answer_at),
@@ -361,20 +369,21 @@ impl Auditor {
                     (Err(Refusal { earlier, ..refusal }), at)
                 }
             };
-            self.border.decided(ticket, user, outcome, (at, answer_at));
+            self.in_flight
+                .decided(ticket, user, outcome, (at, answer_at));
         }
     }
 
     fn is_named(&self, ticket: Ticket, name: (sim_model::server::Handle, u128)) -> bool {
-        let call = self.border.call(ticket);
+        let call = self.in_flight.call(ticket);
         call.is_some_and(|call| name_of(&call.ask) == Some(name))
     }
 }
 
-const fn op_of(ask: &Ask) -> Option<&Op> {
+const fn op_of(ask: &ServerCall) -> Option<&Op> {
     match ask {
-        Ask::Call { op, .. } => Some(op),
-        Ask::OpenStream { .. } | Ask::Operate(_) => None,
+        ServerCall::Call { op, .. } => Some(op),
+        ServerCall::OpenStream { .. } | ServerCall::Operate(_) => None,
     }
 }
 
@@ -411,6 +420,6 @@ fn too_long(op: &Op, config: &Config) -> Option<&'static str> {
     found.then_some(code)
 }
 
-const fn is_break(ask: &Ask) -> bool {
+const fn is_break(ask: &ServerCall) -> bool {
     matches!(op_of(ask), Some(Op::Break { .. }))
 }

@@ -2,12 +2,12 @@
 
 use chat_types::Time;
 use sim_model::protocol::{Answer, Op, Outcome, ReadBy};
-use sim_model::server::{Ask, Entry, Page, Ticket};
+use sim_model::server::{Entry, Page, ServerCall, Ticket};
 
 use super::Auditor;
-use super::border::{Call, Stage};
-use crate::compared::Compared;
-use crate::difference::{Difference, Unasked};
+use super::in_flight::{Call, Stage};
+use crate::comparison::Comparison;
+use crate::difference::{Difference, Unsolicited};
 
 impl Auditor {
     pub(super) fn answered(
@@ -17,14 +17,14 @@ impl Auditor {
         outcome: &Outcome,
         page: Option<&Page<'_>>,
     ) {
-        let Some(call) = self.border.take(ticket) else {
-            let unasked = Unasked::Answer(outcome.clone());
-            self.differ(at, Difference::Unasked(unasked));
+        let Some(call) = self.in_flight.take(ticket) else {
+            let unasked = Unsolicited::Answer(outcome.clone());
+            self.differ(at, Difference::Unsolicited(unasked));
             return;
         };
-        self.tally.add(Compared::Answer);
+        self.tally.add(Comparison::Answer);
         if self.recovered {
-            self.tally.add(Compared::Recovered);
+            self.tally.add(Comparison::Recovered);
         }
         match call.stage {
             Stage::Proposed | Stage::Joined(_) => {
@@ -51,7 +51,7 @@ impl Auditor {
             }
             Stage::Reading { due_at: None, .. } => self.early(at, &call, outcome),
             Stage::Reading { start, .. } => {
-                self.tally.add(Compared::InTime);
+                self.tally.add(Comparison::InTime);
                 self.check_answered(at, &call, start, outcome, page);
             }
         }
@@ -64,7 +64,7 @@ impl Auditor {
 
     pub(super) fn compare_answer(&mut self, at: Time, call: &Call, owed: &Outcome, said: &Outcome) {
         if matches!(call.op(), Some(Op::Mood)) {
-            self.tally.add(Compared::Mood);
+            self.tally.add(Comparison::Mood);
         }
         if owed != said {
             self.differ(
@@ -79,11 +79,11 @@ impl Auditor {
     }
 
     pub(super) fn stream_opened(&mut self, at: Time, ticket: Ticket) {
-        let Some(call) = self.border.take(ticket) else {
-            self.differ(at, Difference::Unasked(Unasked::Opening));
+        let Some(call) = self.in_flight.take(ticket) else {
+            self.differ(at, Difference::Unsolicited(Unsolicited::Opening));
             return;
         };
-        let (Ask::OpenStream { after, by, .. }, Some(user), Stage::Owed(owed, _)) =
+        let (ServerCall::OpenStream { after, by, .. }, Some(user), Stage::Owed(owed, _)) =
             (call.ask.as_ref(), call.user, &call.stage)
         else {
             let (call, said) = (call.asked(), Ok(Answer::Done));
@@ -96,29 +96,29 @@ impl Auditor {
         }
         let end = self.model.inbox_end(user);
         let cursor = after.unwrap_or(call.end);
-        self.border.open(at, ticket, (user, *by), (cursor, end));
+        self.in_flight.open(at, ticket, (user, *by), (cursor, end));
     }
 
     pub(super) fn stream_ended(&mut self, at: Time, ticket: Ticket) {
-        if let Some((user, _)) = self.border.end(ticket)
+        if let Some((user, _)) = self.in_flight.end(ticket)
             && self.model.inbox(user).is_some()
-            && !self.border.is_finished
+            && !self.in_flight.is_finished
         {
             // The server ends a stream only when its participant is forgotten, or when it stops.
-            self.differ(at, Difference::Unasked(Unasked::End(user)));
+            self.differ(at, Difference::Unsolicited(Unsolicited::End(user)));
         }
     }
 
     pub(super) fn gone(&mut self, at: Time, ticket: Ticket) {
-        if let Some((user, by)) = self.border.end(ticket) {
+        if let Some((user, by)) = self.in_flight.end(ticket) {
             if by == ReadBy::Handle {
                 self.pipeline.imply(at, Entry::CloseStream { user });
             }
             return;
         }
-        if let Some(user) = self.border.call(ticket).and_then(|call| call.user) {
+        if let Some(user) = self.in_flight.call(ticket).and_then(|call| call.user) {
             self.long_polls.end_call(user, ticket);
         }
-        self.border.gone(ticket);
+        self.in_flight.gone(ticket);
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use chat_types::Time;
-use sim_model::server::{Batched, Entry};
+use sim_model::server::{BatchEntry, Entry};
 
 use super::Auditor;
-use super::border::Call;
-use crate::difference::{Difference, Due, InboxPlace};
+use super::in_flight::Call;
+use crate::difference::{Difference, Due, InboxPosition};
 
 impl Auditor {
     /// Reports what was due before `at` and has not happened.
@@ -17,7 +17,7 @@ impl Auditor {
         }
         self.looked_at = at;
         let is_past = |since: Time| since.max(self.jumped_at) < at;
-        if let Some((since, due)) = self.border.overdue(at, self.jumped_at) {
+        if let Some((since, due)) = self.in_flight.overdue(at, self.jumped_at) {
             let late = self
                 .missing(&due)
                 .unwrap_or(Difference::Late { due, since });
@@ -32,12 +32,12 @@ impl Auditor {
             && is_past(since)
         {
             let due = match first {
-                Some(Batched::Call(ticket)) => {
-                    Due::Commit(self.border.call(*ticket).map(Call::asked))
+                Some(BatchEntry::Call(ticket)) => {
+                    Due::Commit(self.in_flight.call(*ticket).map(Call::asked))
                 }
-                Some(Batched::Own(Entry::CloseStream { user })) => Due::Close(*user),
-                Some(Batched::Own(Entry::Seen { user, .. })) => Due::Seen(*user),
-                Some(Batched::Own(_)) => Due::Restart,
+                Some(BatchEntry::Own(Entry::CloseStream { user })) => Due::Close(*user),
+                Some(BatchEntry::Own(Entry::Seen { user, .. })) => Due::Seen(*user),
+                Some(BatchEntry::Own(_)) => Due::Restart,
                 None => self.reading_or_deadline(since),
             };
             self.differ(at, Difference::Late { due, since });
@@ -54,7 +54,7 @@ impl Auditor {
         if self.shown.get(owed.room.0) >= owed.room_seq {
             return None;
         }
-        Some(Difference::Event(InboxPlace {
+        Some(Difference::Event(InboxPosition {
             reader: user,
             seq: after + 1,
             owed: Some(Arc::clone(owed)),
@@ -64,7 +64,7 @@ impl Auditor {
         }))
     }
 
-    fn batch_due(&self) -> Option<(Time, Option<&Batched>)> {
+    fn batch_due(&self) -> Option<(Time, Option<&BatchEntry>)> {
         self.pipeline
             .due(|| self.model.next_deadline().map(|(at, _)| at))
     }

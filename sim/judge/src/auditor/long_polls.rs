@@ -25,7 +25,7 @@ struct Wait {
 
 /// What is due for a waiting check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ripe {
+pub(super) enum WaitEvent {
     /// Its wait has ended.
     Over(Ticket),
     /// A *seen* entry of this participant; and how long the check has waited, if the rooms receive
@@ -91,11 +91,11 @@ impl LongPolls {
     }
 
     /// The server examines its timers: returns what is due by `at`, one item for each call.
-    pub(super) fn pop(&mut self, config: &Config, at: Time) -> Option<Ripe> {
+    pub(super) fn pop(&mut self, config: &Config, at: Time) -> Option<WaitEvent> {
         let (next, user) = self.next().filter(|(next, _)| *next <= at)?;
         let wait = self.waits.get_mut(&user)?;
         if wait.until <= at {
-            return self.end(user).map(Ripe::Over);
+            return self.end(user).map(WaitEvent::Over);
         }
         wait.next = wait.until.min(at + beat(config));
         self.by_next.remove(&(next, user));
@@ -105,7 +105,7 @@ impl LongPolls {
             wait.noticed = at;
         }
         let waited = is_noticed.then(|| at.since(wait.since));
-        Some(Ripe::Beat(user, waited))
+        Some(WaitEvent::Beat(user, waited))
     }
 }
 

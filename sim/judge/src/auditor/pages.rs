@@ -1,14 +1,16 @@
 //! Pages of inboxes, by a check or on a stream, compared with what the model's inbox holds.
 
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, CHECK_MAX, Notice, Outcome, PUSH_MAX, Refusal, Saw, User};
+use sim_model::protocol::{
+    Answer, CHECK_MAX, InboxEvent, Notice, Outcome, PUSH_MAX, Refusal, User,
+};
 use sim_model::server::{Page, Ticket};
 
-use super::border::{Call, Stage};
+use super::in_flight::{Call, Stage};
 use super::{Auditor, unknown_handle};
-use crate::compared::Compared;
-use crate::difference::{Channel, Difference, InboxPlace, Unasked};
-use crate::model::{Event, Inbox, Most};
+use crate::comparison::Comparison;
+use crate::difference::{Channel, Difference, InboxPosition, Unsolicited};
+use crate::model::{Event, Inbox, PageLimits};
 
 impl Auditor {
     /// A check came to the server (docs/protocol.md, 12.5).
@@ -20,11 +22,11 @@ impl Auditor {
     ) -> Result<Stage, Refusal> {
         self.is_in_inbox(user, after)?;
         if let Some(after) = after {
-            self.pipeline.reads.acknowledge(at, user, after);
+            self.pipeline.acknowledgements.acknowledge(at, user, after);
         }
         let start = self.start(user, after);
         if let Some(earlier) = self.long_polls.end(user) {
-            self.border.end_wait(at, earlier);
+            self.in_flight.end_wait(at, earlier);
         }
         let wait = wait.min(self.model.config().max_wait);
         let end = self.model.inbox_end(user);
@@ -52,7 +54,7 @@ impl Auditor {
     /// The position after which a check reads.
     fn start(&self, user: User, after: Option<u64>) -> u64 {
         let committed = self.model.inbox(user).map_or(0, Inbox::delivered);
-        after.unwrap_or_else(|| self.pipeline.reads.delivered(user, committed))
+        after.unwrap_or_else(|| self.pipeline.acknowledgements.delivered(user, committed))
     }
 
     /// Whether a cursor is no further than the end of the participant's inbox.
@@ -92,9 +94,9 @@ impl Auditor {
             return;
         };
         if !call.is_by_reader() {
-            self.pipeline.reads.deliver(at, user, *cursor);
+            self.pipeline.acknowledgements.deliver(at, user, *cursor);
         }
-        self.tally.add(Compared::Page);
+        self.tally.add(Comparison::Page);
         let most = self.most(CHECK_MAX);
         self.compare_page(at, (user, Channel::Check), (start, most), page);
         let mut seen = notices.to_vec();
@@ -121,23 +123,23 @@ impl Auditor {
 
     /// Events leave on a stream.
     pub(super) fn pushed(&mut self, at: Time, ticket: Ticket, page: &Page<'_>) {
-        let Some(stream) = self.border.stream(ticket) else {
-            self.differ(at, Difference::Unasked(Unasked::Page));
+        let Some(stream) = self.in_flight.stream(ticket) else {
+            self.differ(at, Difference::Unsolicited(Unsolicited::Page));
             return;
         };
         let (user, cursor) = (stream.user, stream.cursor);
-        self.tally.add(Compared::Push);
-        self.tally.add(Compared::InTime);
+        self.tally.add(Comparison::Push);
+        self.tally.add(Comparison::InTime);
         let most = self.most(PUSH_MAX);
         self.compare_page(at, (user, Channel::Stream), (cursor, most), page);
         let end = self.model.inbox_end(user);
-        self.border.moved(ticket, page.cursor, end);
+        self.in_flight.moved(ticket, page.cursor, end);
     }
 
     /// A notice leaves on a stream.
     pub(super) fn noticed(&mut self, at: Time, ticket: Ticket, seen: &Notice) {
-        self.tally.add(Compared::Noticed);
-        let (reader, owed) = self.border.take_notice(ticket);
+        self.tally.add(Comparison::Noticed);
+        let (reader, owed) = self.in_flight.take_notice(ticket);
         if owed.as_ref() != Some(seen) {
             let seen = Some(seen.clone());
             let difference = Difference::Notice { reader, owed, seen };
@@ -145,10 +147,10 @@ impl Auditor {
         }
     }
 
-    /// The limits of a page for which so many events were requested.
-    fn most(&self, events: usize) -> Most {
+    /// The limits of a page for which this number of events was requested.
+    fn most(&self, events: usize) -> PageLimits {
         let config = self.model.config();
-        Most {
+        PageLimits {
             events: events.min(config.max_answer as usize),
             bytes: config.max_answer_bytes as usize,
         }
@@ -158,11 +160,11 @@ impl Auditor {
         &mut self,
         at: Time,
         (reader, channel): (User, Channel),
-        (after, most): (u64, Most),
+        (after, most): (u64, PageLimits),
         seen: &Page<'_>,
     ) {
         let Some(inbox) = self.model.inbox(reader) else {
-            self.differ(at, Difference::Unasked(Unasked::Page));
+            self.differ(at, Difference::Unsolicited(Unsolicited::Page));
             return;
         };
         if !inbox.is_page(reader, after, most, seen) {
@@ -172,10 +174,10 @@ impl Auditor {
                 self.differ(at, difference);
                 return;
             }
-            self.tally.add(Compared::Gap);
+            self.tally.add(Comparison::Gap);
         }
         for (.., saw) in &seen.events {
-            if let Some(kind) = Compared::saw(saw) {
+            if let Some(kind) = Comparison::saw(saw) {
                 self.tally.add(kind);
             }
             if let Some((room, room_seq)) = saw.place() {
@@ -222,9 +224,9 @@ fn differs(
         }
         if o != s {
             let seq = o.or(s).map_or(0, |event| event.0);
-            let as_event = |event: &(u64, Time, Saw<'_>)| Event::of(&event.2, event.1);
+            let as_event = |event: &(u64, Time, InboxEvent<'_>)| Event::of(&event.2, event.1);
             let seen = s.and_then(as_event);
-            return Difference::Event(InboxPlace::of(inbox, reader, seq, seen));
+            return Difference::Event(InboxPosition::of(inbox, reader, seq, seen));
         }
     }
     Difference::Reach {

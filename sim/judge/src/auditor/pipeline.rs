@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 use chat_types::{Config, Span, Time};
 use sim_model::protocol::User;
-use sim_model::server::{Batched, Entry, Ticket};
+use sim_model::server::{BatchEntry, Entry, Ticket};
 
-use super::reads::Reads;
+use super::acknowledgements::Acknowledgements;
 
 /// The pause after the first failed append, and the longest pause after several.
 const FIRST_PAUSE: Span = Span::millis(100);
@@ -27,9 +27,9 @@ enum Journal {
 /// Entries that wait for the journal, and the batch in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Pipeline {
-    proposed: VecDeque<(Time, Batched)>,
-    in_flight: VecDeque<Batched>,
-    pub(super) reads: Reads,
+    proposed: VecDeque<(Time, BatchEntry)>,
+    in_flight: VecDeque<BatchEntry>,
+    pub(super) acknowledgements: Acknowledgements,
     journal: Journal,
     /// Whether the outcome of the batch in flight is unknown.
     is_halted: bool,
@@ -58,9 +58,9 @@ impl Pipeline {
 
     fn with_first(at: Time, first: Entry) -> Self {
         Self {
-            proposed: VecDeque::from([(at, Batched::Own(first))]),
+            proposed: VecDeque::from([(at, BatchEntry::Own(first))]),
             in_flight: VecDeque::new(),
-            reads: Reads::default(),
+            acknowledgements: Acknowledgements::default(),
             journal: Journal::Works,
             is_halted: false,
             is_stopping: false,
@@ -72,7 +72,7 @@ impl Pipeline {
     pub(super) fn crashed(&mut self) {
         self.proposed.clear();
         self.in_flight.clear();
-        self.reads = Reads::default();
+        self.acknowledgements = Acknowledgements::default();
         self.journal = Journal::Down;
         self.is_halted = false;
         self.is_stopping = false;
@@ -84,17 +84,17 @@ impl Pipeline {
 
     /// A call waits for the journal.
     pub(super) fn propose(&mut self, at: Time, ticket: Ticket) {
-        self.proposed.push_back((at, Batched::Call(ticket)));
+        self.proposed.push_back((at, BatchEntry::Call(ticket)));
     }
 
     /// The server adds an entry of its own.
     pub(super) fn imply(&mut self, at: Time, entry: Entry) {
-        self.proposed.push_back((at, Batched::Own(entry)));
+        self.proposed.push_back((at, BatchEntry::Own(entry)));
     }
 
     /// Adds a *seen* entry of a waiting check, unless one of its participant already waits.
     pub(super) fn beat(&mut self, at: Time, user: User, waiting: Option<Span>) {
-        let is_seen = |entry: &Batched| matches!(entry, Batched::Own(Entry::Seen { user: of, .. }) if *of == user);
+        let is_seen = |entry: &BatchEntry| matches!(entry, BatchEntry::Own(Entry::Seen { user: of, .. }) if *of == user);
         if !self.proposed.iter().any(|(_, entry)| is_seen(entry)) {
             self.imply(at, Entry::Seen { user, waiting });
         }
@@ -108,9 +108,9 @@ impl Pipeline {
     /// The calls that wait for a batch or are in flight, latest first.
     pub(super) fn calls(&self) -> impl Iterator<Item = Ticket> {
         let proposed = self.proposed.iter().rev().map(|(_, entry)| entry);
-        let call = |entry: &Batched| match entry {
-            Batched::Call(ticket) => Some(*ticket),
-            Batched::Own(_) => None,
+        let call = |entry: &BatchEntry| match entry {
+            BatchEntry::Call(ticket) => Some(*ticket),
+            BatchEntry::Own(_) => None,
         };
         proposed.chain(self.in_flight.iter().rev()).filter_map(call)
     }
@@ -135,23 +135,23 @@ impl Pipeline {
         let calls = self.proposed.len().min(max_batch);
         let calls = self.proposed.drain(..calls).map(|(_, entry)| entry);
         self.in_flight.extend(calls);
-        let give = |entry| self.in_flight.push_back(Batched::Own(entry));
-        self.reads.take(max_batch, give);
+        let give = |entry| self.in_flight.push_back(BatchEntry::Own(entry));
+        self.acknowledgements.take(max_batch, give);
         first
     }
 
     /// The entry at this index of the batch in flight.
-    pub(super) fn in_flight(&self, place: usize) -> Option<&Batched> {
+    pub(super) fn in_flight(&self, place: usize) -> Option<&BatchEntry> {
         self.in_flight.get(place)
     }
 
     /// A tick is in flight at this index.
     pub(super) fn tick(&mut self, place: usize) {
-        self.in_flight.insert(place, Batched::Own(Entry::Tick));
+        self.in_flight.insert(place, BatchEntry::Own(Entry::Tick));
     }
 
     /// One entry was committed; returns the next entry of the batch in flight.
-    pub(super) fn committed(&mut self, at: Time) -> Option<Batched> {
+    pub(super) fn committed(&mut self, at: Time) -> Option<BatchEntry> {
         self.is_halted = false;
         self.journal = Journal::Works;
         let entry = self.in_flight.pop_front();
@@ -180,8 +180,8 @@ impl Pipeline {
         let mut calls = Vec::new();
         while let Some(entry) = self.in_flight.pop_back() {
             match entry {
-                Batched::Call(ticket) => calls.push(ticket),
-                Batched::Own(_) => self.proposed.push_front((at, entry)),
+                BatchEntry::Call(ticket) => calls.push(ticket),
+                BatchEntry::Own(_) => self.proposed.push_front((at, entry)),
             }
         }
         (calls, pause)
@@ -206,7 +206,7 @@ impl Pipeline {
     pub(super) fn due(
         &self,
         deadline: impl FnOnce() -> Option<Time>,
-    ) -> Option<(Time, Option<&Batched>)> {
+    ) -> Option<(Time, Option<&BatchEntry>)> {
         if !self.in_flight.is_empty() || self.is_halted {
             return None;
         }
@@ -218,20 +218,20 @@ impl Pipeline {
         let first = self.proposed.front();
         let since = first.map(|(since, _)| *since);
         // A server that stops does not wait for further entries.
-        let read = self.reads.due(self.is_stopping);
+        let read = self.acknowledgements.due(self.is_stopping);
         let since = since.into_iter().chain(deadline()).chain(read);
         let since = since.min()?;
         Some((since.max(able_since), first.map(|(_, entry)| entry)))
     }
 
     /// An entry that a finished server has not written.
-    pub(super) fn unfinished(&self) -> Option<Batched> {
+    pub(super) fn unfinished(&self) -> Option<BatchEntry> {
         let proposed = self.proposed.front().map(|(_, entry)| entry);
         proposed.or(self.in_flight.front()).cloned()
     }
 
     /// The participant whose acknowledgement waits longest, and whether it also has a *seen* entry.
     pub(super) fn oldest_reader(&self) -> Option<(User, bool)> {
-        self.reads.oldest()
+        self.acknowledgements.oldest()
     }
 }

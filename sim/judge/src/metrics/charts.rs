@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_curve_rises_to_the_largest_value_and_says_no_more_than_was_measured() {
+    fn a_curve_rises_to_the_largest_measured_value() {
         let mut distribution = Distribution::new();
         for value in 1..=1_000_u64 {
             distribution.record(value * 1_000);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_is_a_point() {
+    fn a_single_value_is_drawn_as_a_point() {
         let mut distribution = Distribution::new();
         distribution.record(7_000);
         assert_eq!(curve("stick_wait", &distribution).points, [(0.0, 7.0)]);

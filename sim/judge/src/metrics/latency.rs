@@ -27,9 +27,9 @@ pub(super) enum Half {
 
 /// Messages of which only one half is known.
 #[derive(Clone, Debug)]
-pub(super) struct InFlight(Vec<(Room, u64, Half)>);
+pub(super) struct MessagesInFlight(Vec<(Room, u64, Half)>);
 
-impl InFlight {
+impl MessagesInFlight {
     pub(super) fn new() -> Self {
         Self(vec![(Room(0), 0, Half::Empty); PLACES])
     }

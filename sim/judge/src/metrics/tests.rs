@@ -7,13 +7,13 @@ const ANN: Agent = Agent(0);
 const BOB: Agent = Agent(1);
 const LOBBY: Room = Room(1);
 
-/// A second of the test's story.
+/// A second of the test's history.
 fn second(n: u64) -> Time {
     Time(n * 1_000_000)
 }
 
 /// Client 0 is user 10, and so on.
-fn tell(metrics: &mut Metrics, at: u64, agent: Agent, what: What<'_>) {
+fn tell(metrics: &mut Metrics, at: u64, agent: Agent, what: ClientEvent<'_>) {
     metrics.observe(&Record {
         at: second(at),
         agent,
@@ -23,7 +23,7 @@ fn tell(metrics: &mut Metrics, at: u64, agent: Agent, what: What<'_>) {
 }
 
 fn call(metrics: &mut Metrics, at: u64, agent: Agent, op: &Op) {
-    let what = What::Called {
+    let what = ClientEvent::Called {
         call: CallId(0),
         op,
         intended: second(at),
@@ -33,7 +33,7 @@ fn call(metrics: &mut Metrics, at: u64, agent: Agent, op: &Op) {
 }
 
 fn answer(metrics: &mut Metrics, at: u64, agent: Agent, op: &Op, outcome: &Outcome) {
-    let what = What::Answered {
+    let what = ClientEvent::Answered {
         call: CallId(0),
         op,
         called_at: second(at),
@@ -43,12 +43,12 @@ fn answer(metrics: &mut Metrics, at: u64, agent: Agent, op: &Op, outcome: &Outco
     tell(metrics, at, agent, what);
 }
 
-fn see(metrics: &mut Metrics, at: u64, agent: Agent, saw: &Saw<'_>) {
-    let what = What::Received {
+fn see(metrics: &mut Metrics, at: u64, agent: Agent, saw: &InboxEvent<'_>) {
+    let what = ClientEvent::Received {
         seq: at,
         sent_at: second(at),
         saw,
-        path: Path::Stream,
+        path: DeliveryPath::Stream,
         first: true,
     };
     tell(metrics, at, agent, what);
@@ -74,12 +74,12 @@ fn claim() -> Op {
 }
 
 #[test]
-fn a_wait_that_never_ends_counts_with_the_length_it_has_reached() {
+fn an_open_wait_counts_with_its_length_so_far() {
     let mut metrics = Metrics::new();
     for agent in 0..4 {
         call(&mut metrics, 1, Agent(agent), &enter());
     }
-    let found = Saw::Found {
+    let found = InboxEvent::Found {
         shown: sim_model::protocol::Shown::default(),
         room: LOBBY,
         room_seq: 1,
@@ -104,10 +104,10 @@ fn a_wait_that_never_ends_counts_with_the_length_it_has_reached() {
 
 /// Ann claims the stick; then her claim ends in another way, or stays open.
 #[test]
-fn a_claim_that_ended_otherwise_is_no_wait() {
+fn a_withdrawn_claim_is_not_counted_as_a_wait() {
     type Then = fn(&mut Metrics);
     let back = |metrics: &mut Metrics| {
-        let saw = Saw::Member {
+        let saw = InboxEvent::Member {
             shown: sim_model::protocol::Shown::default(),
             room: LOBBY,
             room_seq: 9,
@@ -118,8 +118,8 @@ fn a_claim_that_ended_otherwise_is_no_wait() {
     };
     let cases: [(&str, Then, u64); 6] = [
         ("nothing", |_| {}, 1),
-        ("vanished", |m| tell(m, 3, ANN, What::Vanished), 0),
-        ("forgot", |m| tell(m, 3, ANN, What::Forgot), 0),
+        ("vanished", |m| tell(m, 3, ANN, ClientEvent::Vanished), 0),
+        ("forgot", |m| tell(m, 3, ANN, ClientEvent::Forgot), 0),
         (
             "reset",
             |m| {
@@ -143,7 +143,7 @@ fn a_claim_that_ended_otherwise_is_no_wait() {
         (
             "closed",
             |m| {
-                let saw = Saw::Moderation {
+                let saw = InboxEvent::Moderation {
                     reason: "",
                     shown: sim_model::protocol::Shown::default(),
                     room: LOBBY,
@@ -193,7 +193,7 @@ fn a_refusal_after_an_attempt_without_an_answer_is_no_refusal() {
         let mut metrics = Metrics::new();
         call(&mut metrics, 1, ANN, &send);
         let call = CallId(0);
-        tell(&mut metrics, 2, ANN, What::Retried { call, why });
+        tell(&mut metrics, 2, ANN, ClientEvent::Retried { call, why });
         let retry_after = None;
         answer(
             &mut metrics,
@@ -212,7 +212,7 @@ fn a_refusal_after_an_attempt_without_an_answer_is_no_refusal() {
 
 #[test]
 fn only_a_user_with_nobody_else_in_the_queue_is_the_odd_one_out() {
-    let stuck = What::Stuck {
+    let stuck = ClientEvent::Stuck {
         waiting_for: "chatroom.found",
     };
     // Bob enters at the first instant, or waits no longer than a match takes.

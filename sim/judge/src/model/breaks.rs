@@ -18,7 +18,7 @@ const HELD: Span = Span::secs(20);
 
 /// A participant's stress and the boss's alertness, each with its instant. // 10.1
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Feelings {
+pub(super) struct StressState {
     stress: u8,
     stress_at: Time,
     alert: u8,
@@ -30,7 +30,7 @@ fn whole(span: Span, unit: Span) -> u8 {
     u8::try_from(span.0 / unit.0).unwrap_or(u8::MAX)
 }
 
-impl Feelings {
+impl StressState {
     pub(super) const fn calm(now: Time) -> Self {
         Self {
             stress: 0,
@@ -65,8 +65,8 @@ impl Feelings {
 
 /// One possible course of a break.
 #[derive(Clone, Copy)]
-struct Course {
-    feelings: Feelings,
+struct BreakOutcome {
+    stress_state: StressState,
     answer_at: Time,
     /// The levels in the answer.
     shown: (u8, u8),
@@ -76,8 +76,8 @@ impl Model {
     /// Stress and alert level at an instant; reading changes nothing. // 10.2
     #[must_use]
     pub fn mood(&self, user: User, at: Time) -> Option<(u8, u8)> {
-        let person = self.people.get(user.0)?;
-        Some(person.feelings.at(at, self.cooldown()))
+        let participant = self.participants.get(user.0)?;
+        Some(participant.stress_state.at(at, self.cooldown()))
     }
 
     /// Whether the excuse is allowed. // 10.5
@@ -113,7 +113,10 @@ impl Model {
             }) => Some((stress, boss_alert, flavour)),
             Ok(_) | Err(_) => None,
         };
-        let (stress, _) = self.person(user).feelings.at(self.now, self.cooldown());
+        let (stress, _) = self
+            .participant(user)
+            .stress_state
+            .at(self.now, self.cooldown());
         // Any relief from 1 to 100 is allowed. A delayed answer leaves within a minute, so it shows
         // the stress right after the break. // 10.3 (1), 15
         let least = stress.saturating_sub(1);
@@ -126,13 +129,13 @@ impl Model {
         // once, one after the delay. The time at which the answer may leave distinguishes them. //
         // 15
         let possible = || courses.into_iter().flatten();
-        let shows = |course: &Course| Some(course.shown.1) == wish.map(|wish| wish.1);
+        let shows = |course: &BreakOutcome| Some(course.shown.1) == wish.map(|wish| wish.1);
         let course = possible()
             .find(|course| shows(course) && course.answer_at == said.answer_at)
             .or_else(|| possible().find(shows))
             .or_else(|| possible().next())
             .expect("the boss notices or does not: one of the two is possible");
-        self.person_mut(user).feelings = course.feelings;
+        self.participant_mut(user).stress_state = course.stress_state;
         self.renew_held(user);
         let (stress, boss_alert) = course.shown;
         let answer = Answer::OnBreak {
@@ -145,22 +148,22 @@ impl Model {
     }
 
     /// The course of a break if the boss's alertness rises by `noticed` levels. // 10.3
-    fn course(&self, user: User, stress: u8, noticed: u8) -> Course {
+    fn course(&self, user: User, stress: u8, noticed: u8) -> BreakOutcome {
         let (now, cooldown) = (self.now, self.cooldown());
-        let mut feelings = self.person(user).feelings;
-        let (_, alert) = feelings.at(now, cooldown);
-        feelings.stress = stress;
-        feelings.stress_at = now;
+        let mut stress_state = self.participant(user).stress_state;
+        let (_, alert) = stress_state.at(now, cooldown);
+        stress_state.stress = stress;
+        stress_state.stress_at = now;
         if noticed > 0 && alert < FULL {
-            feelings.alert = alert + noticed;
-            feelings.alert_at = now; // 10.3 (2)
+            stress_state.alert = alert + noticed;
+            stress_state.alert_at = now; // 10.3 (2)
         }
-        let (_, level) = feelings.at(now, cooldown);
+        let (_, level) = stress_state.at(now, cooldown);
         let answer_at = if level == FULL { now + HELD } else { now }; // 10.3 (3)
-        Course {
-            feelings,
+        BreakOutcome {
+            stress_state,
             answer_at,
-            shown: feelings.at(answer_at, cooldown),
+            shown: stress_state.at(answer_at, cooldown),
         }
     }
 
@@ -168,17 +171,17 @@ impl Model {
     /// their instants, as known now. // 10.5
     fn renew_held(&mut self, user: User) {
         let (now, cooldown) = (self.now, self.cooldown());
-        let person = self.person_mut(user);
-        person.held.retain(|(_, answer_at)| *answer_at > now);
-        for (key, answer_at) in &person.held {
-            let remembered = person.keys.get_mut(*key);
+        let participant = self.participant_mut(user);
+        participant.held.retain(|(_, answer_at)| *answer_at > now);
+        for (key, answer_at) in &participant.held {
+            let remembered = participant.keys.get_mut(*key);
             if let Some(remembered) = remembered
                 && remembered.answer_at == *answer_at
                 && let Ok(Answer::OnBreak {
                     stress, boss_alert, ..
                 }) = &mut remembered.outcome
             {
-                (*stress, *boss_alert) = person.feelings.at(*answer_at, cooldown);
+                (*stress, *boss_alert) = participant.stress_state.at(*answer_at, cooldown);
             }
         }
     }

@@ -74,16 +74,16 @@ impl Model {
     pub(super) fn resume(&mut self, at: Time, config: &Config) {
         let down = at.since(self.now);
         self.now = self.now.max(at); // 2.6 (1)
-        let users: Vec<User> = self.people.numbers().into_iter().map(User).collect();
+        let users: Vec<User> = self.participants.numbers().into_iter().map(User).collect();
         let was = self.cooldown();
         self.config = config.clone();
         let (now, is) = (self.now, self.cooldown());
         for &user in &users {
-            self.person_mut(user).feelings.settle(now, was, is); // 2.6 (2), 10.4
+            self.participant_mut(user).stress_state.settle(now, was, is); // 2.6 (2), 10.4
         }
         for &user in &users {
             // 2.6 (3)
-            if self.person(user).presence.streams > 0 {
+            if self.participant(user).presence.streams > 0 {
                 self.lose_last_stream(user);
             } else {
                 self.change_presence(user, |presence: &mut Presence| presence.until += down);

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use chat_types::Time;
-use sim_model::protocol::{EndReason, Moderated, Presence, Room, Saw, Shown, StickChange, User};
+use sim_model::protocol::{
+    EndReason, InboxEvent, Moderated, Presence, Room, Shown, StickChange, User,
+};
 
 /// An event of a room, shared by all inboxes that contain it.
 #[derive(Clone, Debug)]
@@ -15,7 +17,7 @@ pub struct Event {
     /// The timestamp.
     pub at: Time,
     /// What happened.
-    pub what: What,
+    pub what: EventKind,
     /// The participants that it names, and how each was shown when it was posted. // 5.3
     pub named: Named,
 }
@@ -26,7 +28,7 @@ pub(super) type Named = [Option<(User, Shown<Arc<str>>)>; 2];
 /// What happened in a room. // 4.4
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
-pub enum What {
+pub enum EventKind {
     /// `chatroom.found`. Each of the two sees the other.
     Found { pair: [User; 2] },
     /// `message.received`.
@@ -53,7 +55,7 @@ pub enum What {
     },
 }
 
-impl What {
+impl EventKind {
     /// The sender and the text of a message.
     #[must_use]
     pub const fn message(&self) -> Option<(User, &Arc<str>)> {
@@ -73,24 +75,24 @@ impl Event {
 
     /// The event as a reader sees it.
     #[must_use]
-    pub fn seen_by(&self, reader: User) -> Saw<'_> {
+    pub fn seen_by(&self, reader: User) -> InboxEvent<'_> {
         let (room, room_seq) = (self.room, self.room_seq);
         let (about, shown) = self.name(0);
         match self.what {
-            What::Found { pair: [one, _] } => {
+            EventKind::Found { pair: [one, _] } => {
                 let (partner, shown) = self.name(usize::from(reader == one));
-                Saw::Found {
+                InboxEvent::Found {
                     room,
                     room_seq,
                     partner,
                     shown,
                 }
             }
-            What::Message {
+            EventKind::Message {
                 sender,
                 ref text,
                 epoch,
-            } => Saw::Message {
+            } => InboxEvent::Message {
                 room,
                 room_seq,
                 sender,
@@ -98,42 +100,42 @@ impl Event {
                 text,
                 epoch,
             },
-            What::Ended { reason } => Saw::Ended {
+            EventKind::Ended { reason } => InboxEvent::Ended {
                 room,
                 room_seq,
                 reason,
             },
-            What::PartnerAway => Saw::PartnerAway {
+            EventKind::PartnerAway => InboxEvent::PartnerAway {
                 room,
                 room_seq,
                 partner: about,
                 shown,
             },
-            What::PartnerBack => Saw::PartnerBack {
+            EventKind::PartnerBack => InboxEvent::PartnerBack {
                 room,
                 room_seq,
                 partner: about,
                 shown,
             },
-            What::Member { user, change } => Saw::Member {
+            EventKind::Member { user, change } => InboxEvent::Member {
                 room,
                 room_seq,
                 user,
                 shown,
                 change,
             },
-            What::Stick { user, change } => Saw::Stick {
+            EventKind::Stick { user, change } => InboxEvent::Stick {
                 room,
                 room_seq,
                 user,
                 shown,
                 change,
             },
-            What::Moderation {
+            EventKind::Moderation {
                 user,
                 act,
                 ref reason,
-            } => Saw::Moderation {
+            } => InboxEvent::Moderation {
                 room,
                 room_seq,
                 user,
@@ -154,40 +156,40 @@ impl Event {
 
     /// The owned form of an event that a reader saw. `None` for a gap, which is no event.
     #[must_use]
-    pub fn of(saw: &Saw<'_>, at: Time) -> Option<Self> {
+    pub fn of(saw: &InboxEvent<'_>, at: Time) -> Option<Self> {
         let (room, room_seq) = saw.place()?;
         let named = saw.about().map(|(user, shown)| (user, shown.to_owned()));
         let mut names = [named, None];
         let what = match *saw {
-            Saw::Found { partner, .. } => {
+            InboxEvent::Found { partner, .. } => {
                 names[1] = names[0].clone();
-                What::Found {
+                EventKind::Found {
                     pair: [partner, partner],
                 }
             }
-            Saw::Message {
+            InboxEvent::Message {
                 sender,
                 text,
                 epoch,
                 ..
-            } => What::Message {
+            } => EventKind::Message {
                 sender,
                 text: text.into(),
                 epoch,
             },
-            Saw::Ended { reason, .. } => What::Ended { reason },
-            Saw::PartnerAway { .. } => What::PartnerAway,
-            Saw::PartnerBack { .. } => What::PartnerBack,
-            Saw::Member { user, change, .. } => What::Member { user, change },
-            Saw::Stick { user, change, .. } => What::Stick { user, change },
-            Saw::Moderation {
+            InboxEvent::Ended { reason, .. } => EventKind::Ended { reason },
+            InboxEvent::PartnerAway { .. } => EventKind::PartnerAway,
+            InboxEvent::PartnerBack { .. } => EventKind::PartnerBack,
+            InboxEvent::Member { user, change, .. } => EventKind::Member { user, change },
+            InboxEvent::Stick { user, change, .. } => EventKind::Stick { user, change },
+            InboxEvent::Moderation {
                 user, act, reason, ..
-            } => What::Moderation {
+            } => EventKind::Moderation {
                 user,
                 act,
                 reason: reason.into(),
             },
-            Saw::Gap { .. } => return None,
+            InboxEvent::Gap { .. } => return None,
         };
         Some(Self {
             room,

@@ -8,7 +8,7 @@ use sim_model::protocol::{
 };
 use sim_model::server::Gap;
 
-use super::{Event, What};
+use super::{Event, EventKind};
 
 /// The most rooms that a gap names. // 1
 const MAX_ROOMS: usize = 256;
@@ -88,7 +88,7 @@ fn range(
         to: newest(events.last()),
         ..LostRange::default()
     };
-    let is_message = |what: &What| what.message().map(drop);
+    let is_message = |what: &EventKind| what.message().map(drop);
     let mut is_named = gap.contains(&last(events));
     if told(events, gap, is_message).is_some() {
         range.messages = events
@@ -117,7 +117,7 @@ fn range(
 fn told<T>(
     events: &[Lost],
     gap: &RangeInclusive<u64>,
-    kind: impl Fn(&What) -> Option<T>,
+    kind: impl Fn(&EventKind) -> Option<T>,
 ) -> Option<T> {
     let mut of_kind = events
         .iter()
@@ -128,50 +128,50 @@ fn told<T>(
 }
 
 /// The reader's own change of membership or presence.
-fn membership(what: &What, reader: User) -> Option<Membership> {
+fn membership(what: &EventKind, reader: User) -> Option<Membership> {
     match what {
-        What::Found { .. } => Some(Membership::Matched),
-        What::Member { user, change } if *user == reader => match change {
+        EventKind::Found { .. } => Some(Membership::Matched),
+        EventKind::Member { user, change } if *user == reader => match change {
             Presence::Joined => Some(Membership::Joined),
             Presence::Left => Some(Membership::Left),
             Presence::Away | Presence::Back => None,
         },
-        What::Moderation {
+        EventKind::Moderation {
             user: Some(user),
             act: Moderated::Kicked,
             ..
         } if *user == reader => Some(Membership::Kicked),
-        What::Member { .. }
-        | What::Moderation { .. }
-        | What::Message { .. }
-        | What::Ended { .. }
-        | What::PartnerAway
-        | What::PartnerBack
-        | What::Stick { .. } => None,
+        EventKind::Member { .. }
+        | EventKind::Moderation { .. }
+        | EventKind::Message { .. }
+        | EventKind::Ended { .. }
+        | EventKind::PartnerAway
+        | EventKind::PartnerBack
+        | EventKind::Stick { .. } => None,
     }
 }
 
 /// Whether another member's membership or presence changed.
-fn changes_others(what: &What, reader: User) -> bool {
+fn changes_others(what: &EventKind, reader: User) -> bool {
     match what {
-        What::Member { user, .. }
-        | What::Moderation {
+        EventKind::Member { user, .. }
+        | EventKind::Moderation {
             user: Some(user),
             act: Moderated::Kicked,
             ..
         } => *user != reader,
-        What::PartnerAway | What::PartnerBack => true,
-        What::Found { .. }
-        | What::Moderation { .. }
-        | What::Message { .. }
-        | What::Ended { .. }
-        | What::Stick { .. } => false,
+        EventKind::PartnerAway | EventKind::PartnerBack => true,
+        EventKind::Found { .. }
+        | EventKind::Moderation { .. }
+        | EventKind::Message { .. }
+        | EventKind::Ended { .. }
+        | EventKind::Stick { .. } => false,
     }
 }
 
 /// How the stick changed hands; with an owner, only that owner's stick.
-fn stick(what: &What, owner: Option<User>) -> Option<StickLoss> {
-    let What::Stick { user, change } = what else {
+fn stick(what: &EventKind, owner: Option<User>) -> Option<StickLoss> {
+    let EventKind::Stick { user, change } = what else {
         return None;
     };
     if owner.is_some_and(|owner| owner != *user) {
@@ -185,19 +185,19 @@ fn stick(what: &What, owner: Option<User>) -> Option<StickLoss> {
     }
 }
 
-fn end(what: &What) -> Option<EndReason> {
+fn end(what: &EventKind) -> Option<EndReason> {
     match what {
-        What::Ended { reason } => Some(*reason),
-        What::Moderation {
+        EventKind::Ended { reason } => Some(*reason),
+        EventKind::Moderation {
             act: Moderated::Closed,
             ..
         } => Some(EndReason::Closed),
-        What::Moderation { .. }
-        | What::Found { .. }
-        | What::Member { .. }
-        | What::Message { .. }
-        | What::PartnerAway
-        | What::PartnerBack
-        | What::Stick { .. } => None,
+        EventKind::Moderation { .. }
+        | EventKind::Found { .. }
+        | EventKind::Member { .. }
+        | EventKind::Message { .. }
+        | EventKind::PartnerAway
+        | EventKind::PartnerBack
+        | EventKind::Stick { .. } => None,
     }
 }

@@ -23,7 +23,7 @@ pub struct Inbox {
 
 /// The limits of a page. // 12.4
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Most {
+pub struct PageLimits {
     /// The number of events, at most `max_answer`; the caller ensures this.
     pub events: usize,
     /// The bytes of texts; a first event of any length is allowed.
@@ -62,7 +62,7 @@ impl Inbox {
     }
 
     /// The number of these events that fit into a page. // 12.4
-    fn count(events: Iter<'_, (u64, Arc<Event>)>, most: Most) -> usize {
+    fn count(events: Iter<'_, (u64, Arc<Event>)>, most: PageLimits) -> usize {
         let (mut count, mut bytes) = (0, 0);
         for (_, event) in events.take(most.events) {
             bytes += event.text_bytes();
@@ -76,7 +76,7 @@ impl Inbox {
 
     /// The page after `after`. // 12.4
     #[must_use]
-    pub fn page(&self, reader: User, after: u64, most: Most) -> Page<'_> {
+    pub fn page(&self, reader: User, after: u64, most: PageLimits) -> Page<'_> {
         let mut page = Page {
             gaps: Vec::new(),
             events: Vec::new(),
@@ -118,7 +118,7 @@ impl Inbox {
 
     /// Whether a page without a gap is the one after `after`.
     #[must_use]
-    pub fn is_page(&self, reader: User, after: u64, most: Most, page: &Page<'_>) -> bool {
+    pub fn is_page(&self, reader: User, after: u64, most: PageLimits, page: &Page<'_>) -> bool {
         let behind = self.behind(after);
         let count = Self::count(behind.clone(), most);
         let is_cut = count == most.events || count < behind.len();

@@ -11,7 +11,7 @@ use super::deadline::Deadline;
 use super::names::{MAX_NAME, is_line};
 use super::presence::State;
 use super::room::{Kind, RoomState};
-use super::{Model, What, refuse};
+use super::{EventKind, Model, refuse};
 
 /// The number of waits in the estimate of the wait. // 1
 const MEASURED: usize = 32;
@@ -170,14 +170,14 @@ impl Model {
         interests: &[Arc<str>],
         said: &Outcome,
     ) -> Outcome {
-        let person = self.person(user);
-        if person.ticket.is_some() {
+        let participant = self.participant(user);
+        if participant.ticket.is_some() {
             return Err(refuse("already_waiting")); // 6.3 (1)
         }
-        if person.pair.is_some() {
+        if participant.pair.is_some() {
             return Err(refuse("already_chatting")); // 6.3 (2)
         }
-        if person.live.len() >= self.config.max_rooms_each as usize {
+        if participant.live.len() >= self.config.max_rooms_each as usize {
             return Err(refuse("room_full")); // 6.3 (3)
         }
         let naming = match name {
@@ -203,7 +203,7 @@ impl Model {
                 user,
                 room,
                 partner,
-                shown: self.person(partner).shown(),
+                shown: self.participant(partner).shown(),
             });
         }
         self.stand_in_line(user, interests, insists);
@@ -230,14 +230,14 @@ impl Model {
             overtaken: 0,
         };
         self.line.waiters.insert(ticket, waiter);
-        self.person_mut(user).ticket = Some(ticket);
+        self.participant_mut(user).ticket = Some(ticket);
         self.deadlines
             .replace(Deadline::Patience(user), None, patience);
     }
 
     /// Removes the participant from the queue, if it is there; returns since when it waited. // 6.1
     pub(super) fn leave_line(&mut self, user: User) -> Option<Time> {
-        let ticket = self.person_mut(user).ticket.take()?;
+        let ticket = self.participant_mut(user).ticket.take()?;
         let waiter = self.line.waiters.remove(&ticket)?;
         self.deadlines
             .replace(Deadline::Patience(user), waiter.patience, None);
@@ -258,7 +258,7 @@ impl Model {
         if seeker == waiter || self.blocks(seeker, waiter) {
             return None;
         }
-        let met = |one: User, other: User| self.person(one).last_partner == Some(other);
+        let met = |one: User, other: User| self.participant(one).last_partner == Some(other);
         if met(seeker, waiter) || met(waiter, seeker) {
             Some(Standing::LastPartner)
         } else {
@@ -310,8 +310,8 @@ impl Model {
         // Under `random` the server may choose any good candidate. // 6.5, 15
         if self.config.matching == Matching::Random
             && let Ok(Answer::Matched { partner, .. }) = said
-            && let Some(person) = self.people.get(partner.0)
-            && let Some(ticket) = person.ticket
+            && let Some(participant) = self.participants.get(partner.0)
+            && let Some(ticket) = participant.ticket
             && candidates.of(Standing::Good).any(|good| good == ticket)
         {
             chosen = ticket;
@@ -342,16 +342,16 @@ impl Model {
         state.admit(partner, self.now);
         let room = Room(self.rooms.add(state)); // 6.6 (2)
         for (each, other) in [(user, partner), (partner, user)] {
-            let person = self.person_mut(each);
-            person.live.push(room);
-            person.pair = Some(room);
-            person.last_partner = Some(other); // 6.6 (3)
+            let participant = self.participant_mut(each);
+            participant.live.push(room);
+            participant.pair = Some(room);
+            participant.last_partner = Some(other); // 6.6 (3)
         }
         let pair = [user, partner];
-        self.post(room, What::Found { pair }, None); // 6.6 (4)
+        self.post(room, EventKind::Found { pair }, None); // 6.6 (4)
         for each in [user.min(partner), user.max(partner)] {
             if self.presence(each) == Some(State::Grace) {
-                self.post(room, What::PartnerAway, Some(each)); // 6.6 (5)
+                self.post(room, EventKind::PartnerAway, Some(each)); // 6.6 (5)
             }
         }
         (room, partner)
@@ -359,7 +359,7 @@ impl Model {
 
     /// The waiter no longer insists; then the queue is examined for it. // 6.4
     pub(super) fn patience_is_over(&mut self, user: User) {
-        let Some(ticket) = self.person(user).ticket else {
+        let Some(ticket) = self.participant(user).ticket else {
             return;
         };
         let Some(waiter) = self.line.waiters.get_mut(&ticket) else {

@@ -8,7 +8,7 @@ use sim_model::server::{Act, Handle};
 
 use super::names::{fold, is_line, keys};
 use super::room::Kind;
-use super::{Model, What, refuse};
+use super::{EventKind, Model, refuse};
 
 /// The most characters of a reason. // 1
 const MAX_REASON: usize = 500;
@@ -26,7 +26,7 @@ pub(super) struct Report {
 
 /// Muted and banned names, handles and addresses, which apply to later registrations. // 11.4
 #[derive(Clone, Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct StoredMeasures {
     /// By folded name, with the name's keys.
     names: BTreeMap<String, (BTreeSet<String>, Measure)>,
     /// By handle, with the folded name of its participant, and then its folded public id.
@@ -50,7 +50,7 @@ enum WithId {
     No,
 }
 
-impl Kept {
+impl StoredMeasures {
     /// The measure that applies to a look-alike of the name with these keys: a ban before a mute.
     pub(super) fn of_name(&self, keys: &BTreeSet<String>) -> Option<Measure> {
         let alike = self.names.values().filter(|(of, _)| !of.is_disjoint(keys));
@@ -72,7 +72,7 @@ impl Model {
     /// Whether calls from this address are refused at admission. // 13.1 (2)
     #[must_use]
     pub fn is_banned(&self, address: u64) -> bool {
-        self.kept.addresses.get(&address) == Some(&Measure::Banned)
+        self.measures.addresses.get(&address) == Some(&Measure::Banned)
     }
 
     /// `block_user`. // 11.1
@@ -82,15 +82,15 @@ impl Model {
         }
         self.check_user(user)?;
         let limit = self.config.max_blocks as usize;
-        let person = self.person_mut(caller);
-        if person.blocked.contains(&user) {
+        let participant = self.participant_mut(caller);
+        if participant.blocked.contains(&user) {
             return Ok(Answer::Done);
         }
-        if person.blocked.len() >= limit {
+        if participant.blocked.len() >= limit {
             return Err(refuse("invalid_arguments"));
         }
-        person.blocked.insert(user);
-        if let Some(room) = person.pair
+        participant.blocked.insert(user);
+        if let Some(room) = participant.pair
             && self.is_member(user, room)
         {
             self.end_pair(room, EndReason::Blocked, Some(caller));
@@ -103,7 +103,7 @@ impl Model {
         if user == caller {
             return Err(refuse("invalid_arguments"));
         }
-        self.person_mut(caller).blocked.remove(&user);
+        self.participant_mut(caller).blocked.remove(&user);
         Ok(Answer::Done)
     }
 
@@ -116,7 +116,7 @@ impl Model {
         if !is_line(reason, MAX_REASON) {
             return Err(refuse("invalid_arguments"));
         }
-        let from = self.person(caller).address;
+        let from = self.participant(caller).address;
         let mut kept = self.reports.iter();
         if kept.any(|kept| kept.by == caller && kept.about == user) {
             return Ok(Answer::Done);
@@ -150,17 +150,17 @@ impl Model {
             Act::Mute { user, reason } => self.mute(*user, reason)?,
             Act::Unmute { user } => {
                 self.check_user(*user)?;
-                let person = self.person_mut(*user);
-                person.muted = false;
-                let (handle, mut names) = (person.handle, vec![fold(&person.name)]);
-                names.extend(person.public_id.as_deref().map(fold));
-                if self.kept.of_handle(handle) == Some(Measure::Muted)
-                    && let Some((name, id, _)) = self.kept.handles.remove(&handle)
+                let participant = self.participant_mut(*user);
+                participant.muted = false;
+                let (handle, mut names) = (participant.handle, vec![fold(&participant.name)]);
+                names.extend(participant.public_id.as_deref().map(fold));
+                if self.measures.of_handle(handle) == Some(Measure::Muted)
+                    && let Some((name, id, _)) = self.measures.handles.remove(&handle)
                 {
                     names.push(name);
                     names.extend(id);
                 }
-                self.kept
+                self.measures
                     .names
                     .retain(|of, (_, what)| !names.contains(of) || *what != Measure::Muted);
             }
@@ -173,28 +173,28 @@ impl Model {
             }
             Act::Unban { name } => {
                 let folded = fold(name);
-                self.kept.names.remove(&folded);
-                self.kept.handles.retain(|_, (of, ..)| *of != folded);
+                self.measures.names.remove(&folded);
+                self.measures.handles.retain(|_, (of, ..)| *of != folded);
             }
             Act::MuteAddress { address, reason } => {
                 self.keep_address(*address, Measure::Muted)?;
-                for user in self.people.numbers().into_iter().map(User) {
-                    if self.person(user).address == *address {
+                for user in self.participants.numbers().into_iter().map(User) {
+                    if self.participant(user).address == *address {
                         self.silence(user, reason);
                     }
                 }
             }
             Act::BanAddress { address } => self.keep_address(*address, Measure::Banned)?,
             Act::UnbanAddress { address } => {
-                self.kept.addresses.remove(address);
+                self.measures.addresses.remove(address);
             }
         }
         Ok(Answer::Done)
     }
 
-    /// Whether so many further names, handles and addresses have space; they count together. // 1
+    /// Whether `more` names, handles and addresses have space; they count together. // 1
     fn check_space_for(&self, more: usize) -> Result<(), Refusal> {
-        if more == 0 || self.kept.len() + more <= self.config.max_bans as usize {
+        if more == 0 || self.measures.len() + more <= self.config.max_bans as usize {
             Ok(())
         } else {
             Err(refuse("invalid_arguments"))
@@ -204,43 +204,43 @@ impl Model {
     /// Stores the participant's handle and its chosen name, and if `with_id` says so its public id.
     /// // 11.4
     fn keep(&mut self, user: User, measure: Measure, with_id: WithId) -> Result<(), Refusal> {
-        let person = self.person(user);
-        let (handle, folded) = (person.handle, fold(&person.name));
-        let id = person.public_id.as_deref();
-        let name = person.chosen.then_some(&*person.name);
+        let participant = self.participant(user);
+        let (handle, folded) = (participant.handle, fold(&participant.name));
+        let id = participant.public_id.as_deref();
+        let name = participant.chosen.then_some(&*participant.name);
         // Names with the same folded form are one entry, with the keys of both.
         let mut chosen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let id_too = id.filter(|_| with_id == WithId::Yes);
         for called in name.into_iter().chain(id_too) {
             chosen.entry(fold(called)).or_default().extend(keys(called));
         }
-        let new_handle = !self.kept.handles.contains_key(&handle);
+        let new_handle = !self.measures.handles.contains_key(&handle);
         let new_names = chosen
             .keys()
-            .filter(|name| !self.kept.names.contains_key(*name));
+            .filter(|name| !self.measures.names.contains_key(*name));
         let more = usize::from(new_handle) + new_names.count();
         let id = id.map(fold);
         self.check_space_for(more)?;
-        self.kept.handles.insert(handle, (folded, id, measure));
+        self.measures.handles.insert(handle, (folded, id, measure));
         for (name, keys) in chosen {
-            self.kept.names.insert(name, (keys, measure));
+            self.measures.names.insert(name, (keys, measure));
         }
         Ok(())
     }
 
     /// Applies mutes to a participant that took a name. // 11.4
     pub(super) fn took_name(&mut self, user: User) {
-        let person = self.person(user);
-        if person.muted {
-            let kept = self.kept.handles.get(&person.handle);
-            let is_nameless = |with| !self.kept.names.contains_key(with);
+        let participant = self.participant(user);
+        if participant.muted {
+            let kept = self.measures.handles.get(&participant.handle);
+            let is_nameless = |with| !self.measures.names.contains_key(with);
             if kept.is_some_and(|(with, _, what)| *what == Measure::Muted && is_nameless(with)) {
                 // Without space the mute is not stored.
                 let _ = self.keep(user, Measure::Muted, WithId::No);
             }
-        } else if self.kept.of_name(&keys(&person.name)) == Some(Measure::Muted) {
-            self.person_mut(user).muted = true;
-            for room in self.person(user).live.clone() {
+        } else if self.measures.of_name(&keys(&participant.name)) == Some(Measure::Muted) {
+            self.participant_mut(user).muted = true;
+            for room in self.participant(user).live.clone() {
                 self.give_up_stick(room, user);
             }
         }
@@ -249,32 +249,32 @@ impl Model {
     fn mute(&mut self, user: User, reason: &Arc<str>) -> Result<(), Refusal> {
         self.check_user(user)?;
         self.keep(user, Measure::Muted, WithId::Yes)?;
-        self.person_mut(user).muted = true;
+        self.participant_mut(user).muted = true;
         self.silence(user, reason);
         Ok(())
     }
 
     fn keep_address(&mut self, address: u64, measure: Measure) -> Result<(), Refusal> {
-        let is_new = !self.kept.addresses.contains_key(&address);
+        let is_new = !self.measures.addresses.contains_key(&address);
         self.check_space_for(usize::from(is_new))?;
-        self.kept.addresses.insert(address, measure);
+        self.measures.addresses.insert(address, measure);
         Ok(())
     }
 
     /// Whether the participant may not speak. // 11.3
     #[must_use]
     pub fn is_muted(&self, user: User) -> bool {
-        let person = self.people.get(user.0);
-        person.is_some_and(|person| {
-            let address = self.kept.addresses.get(&person.address);
-            person.muted || address == Some(&Measure::Muted)
+        let participant = self.participants.get(user.0);
+        participant.is_some_and(|participant| {
+            let address = self.measures.addresses.get(&participant.address);
+            participant.muted || address == Some(&Measure::Muted)
         })
     }
 
     /// Informs the rooms of a muted participant. // 11.3
     fn silence(&mut self, user: User, reason: &Arc<str>) {
-        for room in self.person(user).live.clone() {
-            let muted = What::Moderation {
+        for room in self.participant(user).live.clone() {
+            let muted = EventKind::Moderation {
                 user: Some(user),
                 act: Moderated::Muted,
                 reason: Arc::clone(reason),
@@ -289,7 +289,7 @@ impl Model {
         let Some(place) = self.rooms.get(room.0) else {
             return Err(refuse("room_not_found"));
         };
-        let moderation = What::Moderation {
+        let moderation = EventKind::Moderation {
             user: Some(user),
             act: Moderated::Kicked,
             reason: Arc::clone(reason),
@@ -324,7 +324,7 @@ impl Model {
             Kind::Pair { .. } => self.end_pair(room, EndReason::Closed, None),
             Kind::Named { .. } => {
                 let members: Vec<User> = place.members.keys().copied().collect();
-                let closed = What::Moderation {
+                let closed = EventKind::Moderation {
                     user: None,
                     act: Moderated::Closed,
                     reason: Arc::clone(reason),

@@ -216,16 +216,16 @@ impl Model {
             return Err(refuse("name_not_allowed")); // 5.3 (1)
         }
         if let Some(user) = who {
-            let person = self.person(user);
-            if *person.name == *name {
+            let participant = self.participant(user);
+            if *participant.name == *name {
                 return Ok(Naming::Keep); // 5.3 (2)
             }
-            if person.chosen {
+            if participant.chosen {
                 return Err(refuse("name_not_allowed")); // 5.3 (3)
             }
         }
         let keys = keys(name);
-        if self.kept.of_name(&keys) == Some(Measure::Banned) {
+        if self.measures.of_name(&keys) == Some(Measure::Banned) {
             return Err(refuse("name_not_allowed")); // 5.3 (4)
         }
         if !self.are_free(&keys, who) {
@@ -250,7 +250,7 @@ impl Model {
             return Err(refuse("invalid_arguments"));
         }
         let keys = keys(id);
-        let is_banned = self.kept.of_name(&keys) == Some(Measure::Banned);
+        let is_banned = self.measures.of_name(&keys) == Some(Measure::Banned);
         if is_reserved(id) || is_banned || !self.are_free(&keys, None) {
             return Err(refuse("user_id_taken"));
         }
@@ -265,9 +265,9 @@ impl Model {
     /// Gives the participant a name that passed its check. // 5.3
     pub(super) fn name(&mut self, user: User, name: &Arc<str>, naming: Naming) {
         let Naming::Take(taken) = naming else { return };
-        let person = self.person_mut(user);
-        person.chosen = true;
-        let before = std::mem::replace(&mut person.name, Arc::clone(name));
+        let participant = self.participant_mut(user);
+        participant.chosen = true;
+        let before = std::mem::replace(&mut participant.name, Arc::clone(name));
         self.drop_keys(&before);
         self.add_keys(user, taken);
         self.took_name(user);

@@ -5,7 +5,7 @@ use sim_model::protocol::{Answer, EndReason, Outcome, Presence as Change, Refusa
 
 use super::deadline::Deadline;
 use super::room::Kind;
-use super::{Model, What, refuse};
+use super::{EventKind, Model, refuse};
 
 /// The state of a participant's presence. // 2.4
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Model {
     /// The state of the participant's presence.
     #[must_use]
     pub fn presence(&self, user: User) -> Option<State> {
-        Some(self.people.get(user.0)?.presence.state)
+        Some(self.participants.get(user.0)?.presence.state)
     }
 
     /// Whether the participant is registered, and its handle was never used.
@@ -63,21 +63,21 @@ impl Model {
     /// The number of the participant's open streams, as far as the journal knows.
     #[cfg(test)]
     pub(super) fn streams(&self, user: User) -> u32 {
-        let person = self.people.get(user.0);
-        person.map_or(0, |person| person.presence.streams)
+        let participant = self.participants.get(user.0);
+        participant.map_or(0, |participant| participant.presence.streams)
     }
 
     /// Whether a read at `at` implies a *seen* entry. // 9.5
     #[must_use]
     pub fn wants_seen(&self, user: User, at: Time) -> bool {
-        let Some(person) = self.people.get(user.0) else {
+        let Some(participant) = self.participants.get(user.0) else {
             return false;
         };
         let Presence {
             state,
             until,
             streams,
-        } = person.presence;
+        } = participant.presence;
         match state {
             State::Unused | State::Grace | State::Away => true,
             State::Present if streams > 0 => false,
@@ -86,7 +86,7 @@ impl Model {
     }
 
     pub(super) fn change_presence(&mut self, user: User, change: impl FnOnce(&mut Presence)) {
-        let presence = &mut self.person_mut(user).presence;
+        let presence = &mut self.participant_mut(user).presence;
         let before = presence.deadline();
         change(presence);
         let after = presence.deadline();
@@ -96,7 +96,7 @@ impl Model {
 
     /// Renews presence. // 2.5
     pub(super) fn seen(&mut self, user: User) {
-        let before = self.person(user).presence.state;
+        let before = self.participant(user).presence.state;
         let until = self.now + self.config.idle_timeout;
         self.change_presence(user, |presence| {
             presence.state = State::Present;
@@ -105,14 +105,14 @@ impl Model {
         match before {
             State::Unused | State::Present => {}
             State::Grace => {
-                if let Some(room) = self.person(user).pair {
-                    self.post(room, What::PartnerBack, Some(user));
+                if let Some(room) = self.participant(user).pair {
+                    self.post(room, EventKind::PartnerBack, Some(user));
                 }
             }
             State::Away => {
                 for room in self.named_rooms_of(user) {
                     let change = Change::Back;
-                    self.post(room, What::Member { user, change }, None);
+                    self.post(room, EventKind::Member { user, change }, None);
                 }
             }
         }
@@ -120,7 +120,7 @@ impl Model {
 
     /// An open-stream call, after the steps of the envelope. // 9.1
     pub(super) fn open_stream(&mut self, user: User) -> Outcome {
-        if self.person(user).presence.streams >= self.config.max_streams {
+        if self.participant(user).presence.streams >= self.config.max_streams {
             return Err(Refusal {
                 retry_after: Some(Span::secs(1)),
                 ..refuse("rate_limited")
@@ -132,7 +132,7 @@ impl Model {
 
     /// The implied *close stream*. // 9.2
     pub(super) fn close_stream(&mut self, user: User) {
-        match self.person(user).presence.streams {
+        match self.participant(user).presence.streams {
             0 => {}
             1 => self.lose_last_stream(user),
             _ => self.change_presence(user, |presence| presence.streams -= 1),
@@ -149,14 +149,14 @@ impl Model {
                 streams: 0,
             };
         });
-        if let Some(room) = self.person(user).pair {
-            self.post(room, What::PartnerAway, Some(user));
+        if let Some(room) = self.participant(user).pair {
+            self.post(room, EventKind::PartnerAway, Some(user));
         }
     }
 
     /// The presence deadline fires. // 2.4
     pub(super) fn presence_is_over(&mut self, user: User) {
-        match self.person(user).presence.state {
+        match self.participant(user).presence.state {
             State::Unused => {
                 self.go_away(user);
                 self.forget(user);
@@ -174,13 +174,13 @@ impl Model {
             presence.until = until;
         });
         self.leave_line(user);
-        for room in self.person(user).live.clone() {
+        for room in self.participant(user).live.clone() {
             if self.is_pair(room) {
                 self.end_pair(room, EndReason::Timeout, None);
             } else {
                 self.give_up_stick(room, user);
                 let change = Change::Away;
-                self.post(room, What::Member { user, change }, None);
+                self.post(room, EventKind::Member { user, change }, None);
             }
         }
     }
@@ -188,32 +188,35 @@ impl Model {
     /// The participant among these that has been away longest; `None` if none is away. // 5.1
     pub(super) fn longest_away(&self, users: impl Iterator<Item = User>) -> Option<User> {
         let away = users.filter(|user| self.presence(*user) == Some(State::Away));
-        away.min_by_key(|user| (self.person(*user).presence.until, *user))
+        away.min_by_key(|user| (self.participant(*user).presence.until, *user))
     }
 
     /// The participant is forgotten. // 9.4
     pub(super) fn forget(&mut self, user: User) {
         self.leave_line(user);
-        for room in self.person(user).live.clone() {
+        for room in self.participant(user).live.clone() {
             if self.is_pair(room) {
                 self.end_pair(room, EndReason::Left, Some(user));
             } else {
                 self.leave_named(room, user);
             }
         }
-        for room in std::mem::take(&mut self.person_mut(user).ended) {
+        for room in std::mem::take(&mut self.participant_mut(user).ended) {
             self.forget_ended(room, user);
         }
-        let person = self.people.remove(user.0).expect("it was registered above");
-        let before = person.presence.deadline();
+        let participant = self
+            .participants
+            .remove(user.0)
+            .expect("it was registered above");
+        let before = participant.presence.deadline();
         self.deadlines
             .replace(Deadline::Presence(user), before, None);
-        self.handles.remove(&person.handle);
-        self.drop_keys(&person.name);
-        if let Some(registered) = self.by_address.get_mut(&person.address) {
+        self.handles.remove(&participant.handle);
+        self.drop_keys(&participant.name);
+        if let Some(registered) = self.by_address.get_mut(&participant.address) {
             *registered -= 1;
         }
-        if let Some(id) = &person.public_id {
+        if let Some(id) = &participant.public_id {
             self.drop_keys(id);
         }
         self.forgotten.push(user);
@@ -221,7 +224,7 @@ impl Model {
 
     /// The named rooms of a participant, in the order of joining.
     fn named_rooms_of(&self, user: User) -> Vec<sim_model::protocol::Room> {
-        let live = self.person(user).live.iter().copied();
+        let live = self.participant(user).live.iter().copied();
         live.filter(|room| matches!(self.place(*room).kind, Kind::Named { .. }))
             .collect()
     }

@@ -3,7 +3,7 @@
 use chat_types::Time;
 use sim_model::protocol::{Answer, Attendance, Member, Notice, Outcome, PastMessage, Room, User};
 
-use super::{Event, Model, State, What};
+use super::{Event, EventKind, Model, State};
 
 impl Model {
     /// `list_users`. // 8.5
@@ -11,9 +11,9 @@ impl Model {
         let room = self.resolve(reader, room)?;
         let members = self.members(room).map(|(user, since)| Member {
             user,
-            shown: self.person(user).shown(),
+            shown: self.participant(user).shown(),
             since,
-            attendance: match self.person(user).presence.state {
+            attendance: match self.participant(user).presence.state {
                 State::Unused | State::Present => Attendance::Present,
                 State::Grace => Attendance::Reconnecting,
                 State::Away => Attendance::Away,
@@ -57,7 +57,7 @@ impl Model {
 
 /// A message for `history`; `None` for another event.
 fn past(event: &Event) -> Option<PastMessage> {
-    let What::Message {
+    let EventKind::Message {
         sender,
         text,
         epoch,

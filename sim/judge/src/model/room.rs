@@ -8,9 +8,9 @@ use sim_model::protocol::{Answer, EndReason, Notice, Outcome, Presence, Refusal,
 
 use super::draft::Draft;
 use super::names::{MAX_NAME, fold, is_line};
-use super::person::either_blocked;
+use super::participant::either_blocked;
 use super::stick::Stick;
-use super::{Event, Model, What, refuse};
+use super::{Event, EventKind, Model, refuse};
 
 /// The state of a room. // 4.2
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct RoomState {
     pub(super) members: BTreeMap<User, Member>,
     pub(super) last_seq: u64,
     /// The last event.
-    pub(super) last: Option<What>,
+    pub(super) last: Option<EventKind>,
     /// The last messages, oldest first.
     pub(super) history: VecDeque<Arc<Event>>,
     /// The latest notice of each sender.
@@ -109,18 +109,25 @@ impl Model {
     }
 
     /// Posts an event to the members of a room. // 4.3
-    pub(super) fn post(&mut self, room: Room, what: What, skipping: Option<User>) -> Arc<Event> {
+    pub(super) fn post(
+        &mut self,
+        room: Room,
+        what: EventKind,
+        skipping: Option<User>,
+    ) -> Arc<Event> {
         let (author, about) = match what {
-            What::Message { sender, .. } => (Some(sender), [Some(sender), None]),
-            What::Found { pair: [one, other] } => (None, [Some(one), Some(other)]),
-            What::PartnerAway | What::PartnerBack => (None, [skipping, None]),
-            What::Member { user, .. } | What::Stick { user, .. } => (None, [Some(user), None]),
-            What::Moderation { user, .. } => (None, [user, None]),
-            What::Ended { .. } => (None, [None, None]),
+            EventKind::Message { sender, .. } => (Some(sender), [Some(sender), None]),
+            EventKind::Found { pair: [one, other] } => (None, [Some(one), Some(other)]),
+            EventKind::PartnerAway | EventKind::PartnerBack => (None, [skipping, None]),
+            EventKind::Member { user, .. } | EventKind::Stick { user, .. } => {
+                (None, [Some(user), None])
+            }
+            EventKind::Moderation { user, .. } => (None, [user, None]),
+            EventKind::Ended { .. } => (None, [None, None]),
         };
-        let named = about.map(|user| user.map(|user| (user, self.person(user).shown())));
+        let named = about.map(|user| user.map(|user| (user, self.participant(user).shown())));
         let (at, limit) = (self.now, self.config.inbox_limit);
-        let (rooms, people) = (&mut self.rooms, &mut self.people);
+        let (rooms, participants) = (&mut self.rooms, &mut self.participants);
         let place = rooms.get_mut(room.0).expect("events are of live rooms");
         place.last_seq += 1; // 4.3 (1)
         place.last = Some(what.clone());
@@ -135,14 +142,14 @@ impl Model {
             if Some(member) == skipping {
                 continue; // 4.3 (2)
             }
-            if author.is_some_and(|author| either_blocked(people, member, author)) {
+            if author.is_some_and(|author| either_blocked(participants, member, author)) {
                 continue; // 4.3 (3)
             }
-            let person = people.get_mut(member.0);
-            let person = person.expect("a member is registered");
-            person.inbox.append(Arc::clone(&event), limit);
-            if !person.grown {
-                person.grown = true;
+            let participant = participants.get_mut(member.0);
+            let participant = participant.expect("a member is registered");
+            participant.inbox.append(Arc::clone(&event), limit);
+            if !participant.grown {
+                participant.grown = true;
                 self.grown.push(member);
             }
         }
@@ -151,11 +158,11 @@ impl Model {
 
     /// The room that a call means. // 4.5
     pub(super) fn resolve(&self, caller: User, room: Option<Room>) -> Result<Room, Refusal> {
-        let person = self.person(caller);
+        let participant = self.participant(caller);
         let Some(room) = room else {
-            return match person.live.as_slice() {
+            return match participant.live.as_slice() {
                 [only] => Ok(*only),
-                [] if !person.ended.is_empty() => Err(refuse("chat_ended")),
+                [] if !participant.ended.is_empty() => Err(refuse("chat_ended")),
                 live => Err(ambiguous(live)),
             };
         };
@@ -201,8 +208,8 @@ impl Model {
             }
         }
         let Some(user) = who else { return Ok(()) };
-        let person = self.person(user);
-        let taken = person.live.len() + usize::from(person.ticket.is_some());
+        let participant = self.participant(user);
+        let taken = participant.live.len() + usize::from(participant.ticket.is_some());
         if taken >= self.config.max_rooms_each as usize {
             return Err(refuse("room_full")); // 8.1 (5)
         }
@@ -235,9 +242,9 @@ impl Model {
             }
             let now = self.now;
             self.place_mut(room).admit(user, now);
-            self.person_mut(user).live.push(room);
+            self.participant_mut(user).live.push(room);
             let change = Presence::Joined;
-            self.post(room, What::Member { user, change }, None);
+            self.post(room, EventKind::Member { user, change }, None);
         }
         room
     }
@@ -245,7 +252,7 @@ impl Model {
     /// `leave_chat`. // 8.2
     pub(super) fn leave_chat(&mut self, caller: User, room: Option<Room>) -> Outcome {
         let room = match room {
-            None => match self.person(caller).live.as_slice() {
+            None => match self.participant(caller).live.as_slice() {
                 [] => return Ok(Answer::LeftChat),
                 [only] => *only,
                 live => return Err(ambiguous(live)),
@@ -266,13 +273,15 @@ impl Model {
     pub(super) fn leave_named(&mut self, room: Room, user: User) {
         self.give_up_stick(room, user);
         let change = Presence::Left;
-        self.post(room, What::Member { user, change }, None);
+        self.post(room, EventKind::Member { user, change }, None);
         self.remove_member(room, user);
     }
 
     /// Removes a member; an empty room disappears. // 8.1
     pub(super) fn remove_member(&mut self, room: Room, user: User) {
-        self.person_mut(user).live.retain(|other| *other != room);
+        self.participant_mut(user)
+            .live
+            .retain(|other| *other != room);
         let place = self.place_mut(room);
         place.members.remove(&user);
         place.notices.remove(&user);
@@ -293,7 +302,7 @@ impl Model {
 
     /// Ends a pair room. // 8.3
     pub(super) fn end_pair(&mut self, room: Room, reason: EndReason, actor: Option<User>) {
-        self.post(room, What::Ended { reason }, actor);
+        self.post(room, EventKind::Ended { reason }, actor);
         let place = self.place_mut(room);
         let members = std::mem::take(&mut place.members);
         place.history.clear();
@@ -302,13 +311,13 @@ impl Model {
         place.kind = Kind::Ended { remembered_by };
         for &user in members.keys() {
             let limit = self.config.max_ended_rooms as usize;
-            let person = self.person_mut(user);
-            person.pair = None;
-            person.live.retain(|other| *other != room);
-            person.ended.push_back(room);
+            let participant = self.participant_mut(user);
+            participant.pair = None;
+            participant.live.retain(|other| *other != room);
+            participant.ended.push_back(room);
             // 4.6
-            let excess = person.ended.len().saturating_sub(limit);
-            let oldest: Vec<Room> = person.ended.drain(..excess).collect();
+            let excess = participant.ended.len().saturating_sub(limit);
+            let oldest: Vec<Room> = participant.ended.drain(..excess).collect();
             for forgotten in oldest {
                 self.forget_ended(forgotten, user);
             }

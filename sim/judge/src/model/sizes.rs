@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sim_model::protocol::User;
 
 use super::Model;
-use super::person::Person;
+use super::participant::Participant;
 use super::room::{Kind, RoomState};
 
 impl Model {
@@ -13,9 +13,9 @@ impl Model {
     /// for a collection that the model does not have.
     #[must_use]
     pub fn size_of(&self, what: &str) -> Option<u64> {
-        let each_person = |size: fn(&Person) -> usize| {
-            let people = self.people.numbers().into_iter();
-            let sizes = people.map(|number| size(self.person(User(number))));
+        let each_person = |size: fn(&Participant) -> usize| {
+            let participants = self.participants.numbers().into_iter();
+            let sizes = participants.map(|number| size(self.participant(User(number))));
             sizes.max().unwrap_or_default()
         };
         let each_room = |size: fn(&RoomState) -> usize| {
@@ -24,19 +24,19 @@ impl Model {
             sizes.max().unwrap_or_default()
         };
         let size = match what {
-            "participants" => self.people.len(),
+            "participants" => self.participants.len(),
             "per_address" => {
                 let most = self.by_address.values().max();
                 return Some(most.copied().unwrap_or_default().into());
             }
             "rooms" => self.rooms.len(),
             "queue" => self.line.len(),
-            "inbox" => each_person(|person| person.inbox.len()),
-            "remembered_keys" => each_person(|person| person.keys.len()),
-            "blocks" => each_person(|person| person.blocked.len()),
-            "streams" => each_person(|person| person.presence.streams as usize),
-            "rooms_each" => each_person(|person| person.live.len()),
-            "ended_rooms" => each_person(|person| person.ended.len()),
+            "inbox" => each_person(|participant| participant.inbox.len()),
+            "remembered_keys" => each_person(|participant| participant.keys.len()),
+            "blocks" => each_person(|participant| participant.blocked.len()),
+            "streams" => each_person(|participant| participant.presence.streams as usize),
+            "rooms_each" => each_person(|participant| participant.live.len()),
+            "ended_rooms" => each_person(|participant| participant.ended.len()),
             "members" => each_room(|room| match &room.kind {
                 Kind::Ended { remembered_by } => remembered_by.len(),
                 Kind::Pair { .. } | Kind::Named { .. } => room.members.len(),
@@ -58,7 +58,7 @@ impl Model {
                 }
                 from.into_values().max().unwrap_or_default()
             }
-            "bans" => self.kept.len(),
+            "bans" => self.measures.len(),
             _ => return None,
         };
         Some(size as u64)

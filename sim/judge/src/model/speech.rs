@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use chat_types::config::{Limit, StickRule};
 use chat_types::{Span, Time};
-use sim_model::protocol::{Answer, EndReason, Notice, Outcome, Passing, Refusal, Room, User};
+use sim_model::protocol::{Answer, EndReason, Notice, NoticeKind, Outcome, Refusal, Room, User};
 
 use super::names::says_something;
 use super::room::Kind;
-use super::{Event, Model, What, refuse};
+use super::{Event, EventKind, Model, refuse};
 
 /// `turns_left` is shown from this number on. // 1
 const FEW_TURNS: u32 = 10;
@@ -82,7 +82,7 @@ impl Model {
             };
         }
         let epoch = self.grant_of(room, sender);
-        let what = What::Message {
+        let what = EventKind::Message {
             sender,
             text,
             epoch,
@@ -107,22 +107,22 @@ impl Model {
     /// `typing`. // 8.6
     pub(super) fn typing(&mut self, user: User, room: Option<Room>) -> Outcome {
         let room = self.resolve(user, room)?;
-        self.leave_notice(room, user, Passing::Typing);
+        self.leave_notice(room, user, NoticeKind::Typing);
         Ok(Answer::Done)
     }
 
     /// The notices of a participant that waits in a `check`. // 8.6
     pub(super) fn waiting(&mut self, user: User, waited: Span) {
-        for room in self.person(user).live.clone() {
-            self.leave_notice(room, user, Passing::Waiting(waited));
+        for room in self.participant(user).live.clone() {
+            self.leave_notice(room, user, NoticeKind::Waiting(waited));
         }
     }
 
-    fn leave_notice(&mut self, room: Room, user: User, kind: Passing) {
+    fn leave_notice(&mut self, room: Room, user: User, kind: NoticeKind) {
         let notice = Notice {
             room,
             user,
-            shown: self.person(user).shown(),
+            shown: self.participant(user).shown(),
             kind,
             at: self.now,
         };

@@ -7,7 +7,7 @@ use sim_model::protocol::{Answer, Outcome, Refusal, Room, StickChange, User};
 
 use super::deadline::Deadline;
 use super::room::Kind;
-use super::{Model, What, refuse};
+use super::{EventKind, Model, refuse};
 
 /// The stick of one room. // 7.1
 #[derive(Clone, Debug, Default)]
@@ -125,11 +125,11 @@ impl Model {
         let place = u32::try_from(length).expect("a room has at most 65536 members");
         let is_known = matches!(
             self.place(room).last,
-            Some(What::Stick { user: claimant, change: StickChange::Claimed { .. } }) if claimant == user
+            Some(EventKind::Stick { user: claimant, change: StickChange::Claimed { .. } }) if claimant == user
         );
         if !is_known {
             let change = StickChange::Claimed { place };
-            self.post(room, What::Stick { user, change }, None);
+            self.post(room, EventKind::Stick { user, change }, None);
         }
         length
     }
@@ -147,7 +147,7 @@ impl Model {
         self.deadlines
             .replace(Deadline::Lease(room), None, Some(ends));
         let change = StickChange::Granted { epoch, lease };
-        self.post(room, What::Stick { user, change }, None);
+        self.post(room, EventKind::Stick { user, change }, None);
     }
 
     /// Removes the holder; returns it with its epoch.
@@ -181,7 +181,7 @@ impl Model {
         }
         if let Some((user, epoch)) = self.take_from_holder(room) {
             let change = StickChange::Released { epoch };
-            self.post(room, What::Stick { user, change }, None);
+            self.post(room, EventKind::Stick { user, change }, None);
             self.grant_next(room);
         }
     }
@@ -190,7 +190,7 @@ impl Model {
     pub(super) fn expire_stick(&mut self, room: Room) {
         if let Some((user, epoch)) = self.take_from_holder(room) {
             let change = StickChange::Expired { epoch };
-            self.post(room, What::Stick { user, change }, None);
+            self.post(room, EventKind::Stick { user, change }, None);
             self.grant_next(room);
         }
     }

@@ -21,9 +21,9 @@ impl<T> Table<T> {
     }
 
     /// Adds a value with the next number.
-    pub(super) fn add(&mut self, thing: T) -> u32 {
+    pub(super) fn add(&mut self, value: T) -> u32 {
         let number = self.next_number();
-        self.slots.push(Some(Box::new(thing)));
+        self.slots.push(Some(Box::new(value)));
         self.live += 1;
         number
     }
@@ -45,9 +45,9 @@ impl<T> Table<T> {
 
     pub(super) fn remove(&mut self, number: u32) -> Option<Box<T>> {
         let index = (number as usize).checked_sub(1)?;
-        let thing = self.slots.get_mut(index)?.take()?;
+        let value = self.slots.get_mut(index)?.take()?;
         self.live -= 1;
-        Some(thing)
+        Some(value)
     }
 
     /// The number of remaining values.

@@ -13,7 +13,7 @@ use chat_types::{BreakKind, Config, Span, Time};
 use sim_model::protocol::{Answer, LostRange, Membership, Op, Outcome, Room, Shown, User};
 use sim_model::server::{Act, Caller, Decided, Entry, Handle};
 
-use super::{Deadline, Model, Most, Owed, State};
+use super::{Deadline, Model, Owed, PageLimits, State};
 
 const DONE: Outcome = Ok(Answer::Done);
 
@@ -135,9 +135,9 @@ impl Script {
     }
 }
 
-/// Limits of so many events, with texts of any length.
-fn most(events: usize) -> Most {
-    Most {
+/// Limits to this number of events, with texts of any length.
+fn most(events: usize) -> PageLimits {
+    PageLimits {
         events,
         bytes: usize::MAX,
     }
@@ -160,11 +160,11 @@ fn texts(config: impl FnOnce(&mut Config)) -> Script {
 }
 
 #[test]
-fn an_answer_holds_texts_of_so_many_bytes_and_one_of_any_length() {
+fn an_answer_is_limited_in_bytes_but_holds_one_text_of_any_length() {
     let s = texts(|config| config.max_answer_bytes = 6);
     let inbox = s.model.inbox(User(1)).unwrap();
     let page = |after| {
-        let most = Most {
+        let most = PageLimits {
             events: 9,
             bytes: 6,
         };

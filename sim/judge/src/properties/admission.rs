@@ -3,13 +3,13 @@
 //! long. No other call is refused there, and the refusal has the time until a retry.
 
 use super::{Rule, refuses};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::Admission,
-    counts: &[Compared::Admitted],
+    counts: &[Comparison::Admitted],
     breaks: |difference, _| {
         matches!(difference, Difference::Taken { .. })
             || RETRYABLE.iter().any(|code| refuses(difference, code))

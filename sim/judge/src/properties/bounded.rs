@@ -4,13 +4,13 @@
 use sim_model::protocol::Answer;
 
 use super::{Rule, decided_otherwise, refuses};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::Bounded,
-    counts: &[Compared::Size, Compared::Gap, Compared::Page],
+    counts: &[Comparison::Size, Comparison::Gap, Comparison::Page],
     breaks: |difference, _| {
         matches!(
             difference,

@@ -4,13 +4,13 @@
 use sim_model::protocol::Op;
 
 use super::{Rule, op};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::{Difference, Due};
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::BreaksRules,
-    counts: &[Compared::Break, Compared::Mood],
+    counts: &[Comparison::Break, Comparison::Mood],
     breaks: |difference, _| {
         matches!(op(difference), Some(Op::Break { .. } | Op::Mood))
             || matches!(

@@ -3,19 +3,19 @@
 //! committed in time.
 
 use super::Rule;
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::DeliveryProgress,
-    counts: &[Compared::InTime, Compared::Answer],
+    counts: &[Comparison::InTime, Comparison::Answer],
     breaks: |difference, _| {
         matches!(
             difference,
             Difference::Late { .. }
                 | Difference::Early { .. }
-                | Difference::Unasked(_)
+                | Difference::Unsolicited(_)
                 | Difference::Batch { .. }
         )
     },

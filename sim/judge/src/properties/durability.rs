@@ -2,13 +2,17 @@
 //! crash. A damaged journal costs the start, and no committed entry.
 
 use super::Rule;
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::Durability,
-    counts: &[Compared::Recovered, Compared::Damaged, Compared::Journaled],
+    counts: &[
+        Comparison::Recovered,
+        Comparison::Damaged,
+        Comparison::Journaled,
+    ],
     breaks: |difference, _| {
         matches!(
             difference,

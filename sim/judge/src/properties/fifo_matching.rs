@@ -5,14 +5,14 @@ use chat_types::config::Matching;
 use sim_model::protocol::Answer;
 
 use super::{Rule, decided_otherwise, events};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
-use crate::model::What;
+use crate::model::EventKind;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::FifoMatching,
-    counts: &[Compared::Queue, Compared::Found],
+    counts: &[Comparison::Queue, Comparison::Found],
     breaks: |difference, model| {
         model.config().matching == Matching::Fifo
             && (partners_differ(difference) || decided_otherwise(difference, place))
@@ -28,7 +28,7 @@ fn partners_differ(difference: &Difference) -> bool {
     decided_otherwise(difference, partner)
         || matches!(
             events(difference),
-            (Some(What::Found { pair: owed }), Some(What::Found { pair: seen })) if owed != seen
+            (Some(EventKind::Found { pair: owed }), Some(EventKind::Found { pair: seen })) if owed != seen
         )
 }
 

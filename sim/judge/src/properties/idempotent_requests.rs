@@ -2,13 +2,13 @@
 //! what is known of earlier attempts.
 
 use super::{Rule, decision, refuses};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::IdempotentRequests,
-    counts: &[Compared::Repeat],
+    counts: &[Comparison::Repeat],
     breaks: |difference, _| {
         decision(difference).is_some_and(|decision| decision.repeated)
             || refuses(difference, "request_key_reused")

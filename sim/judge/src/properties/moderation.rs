@@ -5,7 +5,7 @@ use sim_model::protocol::Op;
 use sim_model::server::Entry;
 
 use super::{Rule, concerns, decision, op, refuses};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
 
@@ -26,11 +26,11 @@ pub(super) const KEPT: Rule = Rule {
 
 pub(super) const RULE: Rule = Rule {
     property: Property::Moderation,
-    counts: &[Compared::Moderation, Compared::Moderated],
+    counts: &[Comparison::Moderation, Comparison::Moderated],
     breaks: |difference, _| {
         refuses(difference, "muted")
             || refuses(difference, "blocked")
-            || concerns(difference, Compared::Moderated)
+            || concerns(difference, Comparison::Moderated)
             || matches!(
                 op(difference),
                 Some(Op::Block { .. } | Op::Unblock { .. } | Op::Report { .. })

@@ -1,20 +1,20 @@
 //! `no_duplicates`: a message is in an inbox once, however often it was sent or delivered.
 
 use super::{Rule, concerns};
-use crate::compared::Compared;
-use crate::difference::{Channel, Difference, InboxPlace};
+use crate::comparison::Comparison;
+use crate::difference::{Channel, Difference, InboxPosition};
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::NoDuplicates,
-    counts: &[Compared::Message],
+    counts: &[Comparison::Message],
     breaks: |difference, _| match difference {
         // The inbox already has the message, and the expected one comes later.
-        Difference::Event(InboxPlace {
+        Difference::Event(InboxPosition {
             repeated: true,
             skipped: false,
             ..
-        }) => concerns(difference, Compared::Message),
+        }) => concerns(difference, Comparison::Message),
         // A check without a cursor that begins before the end of the last answer.
         Difference::Reach {
             channel: Channel::Check,

@@ -5,18 +5,19 @@ use sim_model::protocol::Answer;
 use sim_model::server::Entry;
 
 use super::{Rule, batched, events, refuses};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::{Channel, Decision, Difference};
 use crate::findings::Property;
-use crate::model::What;
+use crate::model::EventKind;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::NoLostMessages,
-    counts: &[Compared::Message, Compared::Page],
+    counts: &[Comparison::Message, Comparison::Page],
     breaks: |difference, _| match difference {
         Difference::Event(place) => {
             let (owed, _) = events(difference);
-            matches!(owed, Some(What::Message { .. })) && (place.skipped || place.seen.is_none())
+            matches!(owed, Some(EventKind::Message { .. }))
+                && (place.skipped || place.seen.is_none())
         }
         Difference::Reach {
             channel: Channel::Check,

@@ -4,17 +4,17 @@
 use sim_model::protocol::Op;
 
 use super::{Rule, events, op, refuses};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::findings::Property;
-use crate::model::What;
+use crate::model::EventKind;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::NoPhantoms,
-    counts: &[Compared::Message, Compared::Speech],
+    counts: &[Comparison::Message, Comparison::Speech],
     breaks: |difference, _| {
         let (owed, seen) = events(difference);
-        let seen = seen.and_then(What::message);
-        seen.is_some() && seen != owed.and_then(What::message)
+        let seen = seen.and_then(EventKind::message);
+        seen.is_some() && seen != owed.and_then(EventKind::message)
             || refuses(difference, "not_in_room")
             || refuses(difference, "message_empty")
             || refuses(difference, "draft_empty")

@@ -4,18 +4,18 @@
 use sim_model::protocol::{Answer, Outcome};
 
 use super::{Rule, decision, refuses};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::Outcomes,
     counts: &[
-        Compared::Refusal,
-        Compared::Answer,
-        Compared::Login,
-        Compared::Typing,
-        Compared::Leave,
+        Comparison::Refusal,
+        Comparison::Answer,
+        Comparison::Login,
+        Comparison::Typing,
+        Comparison::Leave,
     ],
     breaks: |_, _| true,
 };

@@ -4,20 +4,20 @@
 use sim_model::server::Entry;
 
 use super::{Rule, batched, concerns, decision, refuses};
-use crate::compared::Compared;
-use crate::difference::{Difference, Due, Unasked};
+use crate::comparison::Comparison;
+use crate::difference::{Difference, Due, Unsolicited};
 use crate::findings::Property;
 use crate::model::Deadline;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::Presence,
     counts: &[
-        Compared::There,
-        Compared::Presence,
-        Compared::PresenceDeadline,
+        Comparison::There,
+        Comparison::Presence,
+        Comparison::PresenceDeadline,
     ],
     breaks: |difference, _| {
-        concerns(difference, Compared::There)
+        concerns(difference, Comparison::There)
             || refuses(difference, "unknown_handle")
             || tells_of_presence(difference)
             || matches!(
@@ -30,7 +30,7 @@ pub(super) const RULE: Rule = Rule {
                     ..
                 }
             )
-            || matches!(difference, Difference::Unasked(Unasked::End(_)))
+            || matches!(difference, Difference::Unsolicited(Unsolicited::End(_)))
             || decision(difference).is_some_and(|decision| {
                 matches!(
                     decision.entry,

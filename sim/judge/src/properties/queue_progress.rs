@@ -4,17 +4,17 @@
 use sim_model::protocol::Op;
 
 use super::{Rule, events, op};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::{Difference, Due};
 use crate::findings::Property;
-use crate::model::{Deadline, What};
+use crate::model::{Deadline, EventKind};
 
 pub(super) const RULE: Rule = Rule {
     property: Property::QueueProgress,
-    counts: &[Compared::Queue, Compared::Patience],
+    counts: &[Comparison::Queue, Comparison::Patience],
     breaks: |difference, _| {
         let (owed, _) = events(difference);
-        matches!(owed, Some(What::Found { .. }))
+        matches!(owed, Some(EventKind::Found { .. }))
             || matches!(op(difference), Some(Op::EnterQueue { .. } | Op::LeaveQueue))
             || matches!(
                 difference,

@@ -4,20 +4,20 @@
 use sim_model::protocol::{Answer, Op};
 
 use super::{Rule, concerns, decided_otherwise, op, refuses};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::RoomLifecycle,
     counts: &[
-        Compared::Ended,
-        Compared::Member,
-        Compared::Login,
-        Compared::Leave,
+        Comparison::Ended,
+        Comparison::Member,
+        Comparison::Login,
+        Comparison::Leave,
     ],
     breaks: |difference, _| {
-        concerns(difference, Compared::Ended)
-            || concerns(difference, Compared::Member)
+        concerns(difference, Comparison::Ended)
+            || concerns(difference, Comparison::Member)
             || refuses(difference, "no_stick")
             || decided_otherwise(difference, turns_left)
             || matches!(

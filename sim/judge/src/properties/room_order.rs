@@ -5,17 +5,17 @@ use chat_types::Time;
 use sim_model::protocol::{Answer, Room};
 
 use super::{Rule, concerns, decided_otherwise};
-use crate::compared::Compared;
-use crate::difference::{Difference, InboxPlace};
+use crate::comparison::Comparison;
+use crate::difference::{Difference, InboxPosition};
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::RoomOrder,
-    counts: &[Compared::Message, Compared::Member, Compared::Speech],
+    counts: &[Comparison::Message, Comparison::Member, Comparison::Speech],
     breaks: |difference, _| {
         numbers_differ(difference)
             || decided_otherwise(difference, place)
-            || concerns(difference, Compared::Message)
+            || concerns(difference, Comparison::Message)
     },
 };
 
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 fn numbers_differ(difference: &Difference) -> bool {
     matches!(
         difference,
-        Difference::Event(InboxPlace { owed: Some(owed), seen: Some(seen), .. })
+        Difference::Event(InboxPosition { owed: Some(owed), seen: Some(seen), .. })
             if owed.what == seen.what
                 && (owed.room, owed.room_seq, owed.at) != (seen.room, seen.room_seq, seen.at)
     )

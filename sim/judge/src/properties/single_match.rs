@@ -1,20 +1,20 @@
-//! `single_match`: a match joins two who wait, neither with itself, nor with one it blocks, nor twice
-//! at once, nor after it left the line.
+//! `single_match`: a match joins two who wait, neither with itself, nor with one it blocks, nor
+//! twice at once, nor after it left the line.
 
 use sim_model::protocol::{Answer, Outcome};
 
 use super::{Rule, decision, events, refuses};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::Decision;
 use crate::findings::Property;
-use crate::model::What;
+use crate::model::EventKind;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::SingleMatch,
-    counts: &[Compared::Queue, Compared::Found],
+    counts: &[Comparison::Queue, Comparison::Found],
     breaks: |difference, _| {
         let (owed, seen) = events(difference);
-        let found = |what: Option<&What>| matches!(what, Some(What::Found { .. }));
+        let found = |what: Option<&EventKind>| matches!(what, Some(EventKind::Found { .. }));
         let matched = |outcome: &Outcome| matches!(outcome, Ok(Answer::Matched { .. }));
         (found(seen) && !(found(owed) && owed == seen))
             || decision(difference).is_some_and(|Decision { owed, said, .. }| {

@@ -5,18 +5,22 @@
 use sim_model::protocol::{Answer, Outcome, StickChange};
 
 use super::{Rule, concerns, decision, events, refuses};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
-use crate::model::What;
+use crate::model::EventKind;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::StickExclusion,
-    counts: &[Compared::Granted, Compared::StickEnded, Compared::Speech],
+    counts: &[
+        Comparison::Granted,
+        Comparison::StickEnded,
+        Comparison::Speech,
+    ],
     breaks: |difference, _| {
         refuses(difference, "stick_required")
             || holds_wrongly(difference)
-            || concerns(difference, Compared::StickEnded)
+            || concerns(difference, Comparison::StickEnded)
             || grants_differ(difference)
             || epochs_differ(difference)
     },
@@ -39,8 +43,8 @@ fn holds_wrongly(difference: &Difference) -> bool {
 /// Whether an unexpected grant was observed: with another epoch or lease, or at another time. The
 /// right grant to another member is a violation of the order.
 fn grants_differ(difference: &Difference) -> bool {
-    let grant = |what: Option<&What>| match what {
-        Some(What::Stick {
+    let grant = |what: Option<&EventKind>| match what {
+        Some(EventKind::Stick {
             change: StickChange::Granted { epoch, lease },
             ..
         }) => Some((*epoch, *lease)),
@@ -51,8 +55,8 @@ fn grants_differ(difference: &Difference) -> bool {
 }
 
 fn epochs_differ(difference: &Difference) -> bool {
-    let epoch = |what: Option<&What>| match what {
-        Some(What::Message { epoch, .. }) => Some(*epoch),
+    let epoch = |what: Option<&EventKind>| match what {
+        Some(EventKind::Message { epoch, .. }) => Some(*epoch),
         _ => None,
     };
     let (owed, seen) = events(difference);

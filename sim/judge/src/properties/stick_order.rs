@@ -3,18 +3,18 @@
 use sim_model::protocol::Op;
 
 use super::{Rule, concerns, events, grants, op};
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::StickOrder,
-    counts: &[Compared::Claim, Compared::Claimed],
+    counts: &[Comparison::Claim, Comparison::Claimed],
     breaks: |difference, _| {
         matches!(
             op(difference),
             Some(Op::TalkingStick { .. } | Op::Reset { .. })
-        ) || concerns(difference, Compared::Claimed)
+        ) || concerns(difference, Comparison::Claimed)
             || both_grant(difference)
     },
 };

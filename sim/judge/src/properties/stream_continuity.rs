@@ -1,14 +1,14 @@
-//! `stream_continuity`: a stream carries every event behind the cursor it opened with, in order, and
-//! each notice of its participant's rooms at once.
+//! `stream_continuity`: a stream carries every event behind the cursor it opened with, in order,
+//! and each notice of its participant's rooms at once.
 
 use super::Rule;
-use crate::compared::Compared;
+use crate::comparison::Comparison;
 use crate::difference::{Channel, Difference, Due};
 use crate::findings::Property;
 
 pub(super) const RULE: Rule = Rule {
     property: Property::StreamContinuity,
-    counts: &[Compared::Push, Compared::Noticed],
+    counts: &[Comparison::Push, Comparison::Noticed],
     breaks: |difference, _| {
         matches!(
             difference,

@@ -2,40 +2,42 @@
 
 use sim_model::protocol::{Answer, Attendance, Earlier, Outcome, Refusal};
 
-use super::{Sentence, Tell, With, tell};
+use super::{Describe, Sentence, With, describe};
 
-impl Tell for Outcome {
-    fn tell(&self, to: &mut Sentence) {
+impl Describe for Outcome {
+    fn describe(&self, to: &mut Sentence) {
         match self {
-            Ok(answer) => answer.tell(to),
-            Err(refusal) => refusal.tell(to),
+            Ok(answer) => answer.describe(to),
+            Err(refusal) => refusal.describe(to),
         }
     }
 }
 
-impl Tell for Refusal {
-    fn tell(&self, to: &mut Sentence) {
-        tell!(to; "refused with ", self.code);
-        With(", to be tried again after ", self.retry_after).tell(to);
-        With(", rooms of the caller: ", self.rooms).tell(to);
+impl Describe for Refusal {
+    fn describe(&self, to: &mut Sentence) {
+        describe!(to; "refused with ", self.code);
+        With(", to be tried again after ", self.retry_after).describe(to);
+        With(", rooms of the caller: ", self.rooms).describe(to);
         match self.earlier {
             Earlier::Unsaid => {}
-            Earlier::None => tell!(to; ", without an earlier attempt"),
-            Earlier::Unknown => tell!(to; ", with an earlier attempt that may have taken effect"),
+            Earlier::None => describe!(to; ", without an earlier attempt"),
+            Earlier::Unknown => {
+                describe!(to; ", with an earlier attempt that may have taken effect")
+            }
         }
     }
 }
 
-impl Tell for Answer {
-    fn tell(&self, to: &mut Sentence) {
+impl Describe for Answer {
+    fn describe(&self, to: &mut Sentence) {
         match self {
             Self::Waiting {
                 user,
                 position,
                 estimated_wait,
             } => {
-                tell!(to; "put in the line as ", user, " at place ", position);
-                With(", with an estimated wait of ", *estimated_wait).tell(to);
+                describe!(to; "put in the line as ", user, " at place ", position);
+                With(", with an estimated wait of ", *estimated_wait).describe(to);
             }
             Self::Matched {
                 user,
@@ -43,21 +45,21 @@ impl Tell for Answer {
                 partner,
                 shown,
             } => {
-                tell!(to; "matched as ", user, " with ", partner, " (", shown, ") in ", room);
+                describe!(to; "matched as ", user, " with ", partner, " (", shown, ") in ", room);
             }
-            Self::LeftQueue { left: true } => tell!(to; "answered: out of the line"),
-            Self::LeftQueue { left: false } => tell!(to; "answered: was not in the line"),
-            Self::LoggedIn { user, room } => tell!(to; "let into ", room, " as ", user),
+            Self::LeftQueue { left: true } => describe!(to; "answered: out of the line"),
+            Self::LeftQueue { left: false } => describe!(to; "answered: was not in the line"),
+            Self::LoggedIn { user, room } => describe!(to; "let into ", room, " as ", user),
             Self::Sent {
                 room,
                 room_seq,
                 at,
                 turns_left,
             } => {
-                tell!(to; "accepted as event ", (*room, *room_seq), " (at ", at);
-                tell!(to; With(", turns left: ", *turns_left), ")");
+                describe!(to; "accepted as event ", (*room, *room_seq), " (at ", at);
+                describe!(to; With(", turns left: ", *turns_left), ")");
             }
-            Self::LeftChat => tell!(to; "answered: out of the room"),
+            Self::LeftChat => describe!(to; "answered: out of the room"),
             Self::Stick {
                 room,
                 place,
@@ -66,20 +68,20 @@ impl Tell for Answer {
                 lease_until,
             } => {
                 if *place == 0 {
-                    tell!(to; "given the stick of ", room, " as ", holder);
+                    describe!(to; "given the stick of ", room, " as ", holder);
                 } else {
-                    tell!(to; "put at place ", place, " in line for the stick of ", room);
-                    tell!(to; ", which ", holder, " holds");
+                    describe!(to; "put at place ", place, " in line for the stick of ", room);
+                    describe!(to; ", which ", holder, " holds");
                 }
-                tell!(to; " under epoch ", epoch, " until ", lease_until);
+                describe!(to; " under epoch ", epoch, " until ", lease_until);
             }
             Self::Draft {
                 length,
                 truncated,
                 suffix,
             } => {
-                tell!(to; "given a draft of ", length, " characters, with ", truncated, " cut");
-                With(", that ends in ", suffix.as_ref()).tell(to);
+                describe!(to; "given a draft of ", length, " characters, with ", truncated, " cut");
+                With(", that ends in ", suffix.as_ref()).describe(to);
             }
             Self::OnBreak {
                 user,
@@ -87,14 +89,14 @@ impl Tell for Answer {
                 boss_alert,
                 flavour,
             } => {
-                tell!(to; "given a break as ", user, ": stress ", stress);
-                tell!(to; ", boss alert ", boss_alert, ", text ", flavour);
+                describe!(to; "given a break as ", user, ": stress ", stress);
+                describe!(to; ", boss alert ", boss_alert, ", text ", flavour);
             }
             Self::Mood { stress, boss_alert } => {
-                tell!(to; "answered: stress ", stress, ", boss alert ", boss_alert);
+                describe!(to; "answered: stress ", stress, ", boss alert ", boss_alert);
             }
-            Self::Arrived { user } => tell!(to; "registered as ", user),
-            Self::Done => tell!(to; "accepted"),
+            Self::Arrived { user } => describe!(to; "registered as ", user),
+            Self::Done => describe!(to; "accepted"),
             Self::Read { .. } | Self::History { .. } | Self::Members { .. } => tell_read(self, to),
         }
     }
@@ -109,9 +111,9 @@ fn tell_read(answer: &Answer, to: &mut Sentence) {
         ..
     } = answer
     {
-        tell!(to; "answered up to place ", cursor, ", with ", unread, " unread");
+        describe!(to; "answered up to place ", cursor, ", with ", unread, " unread");
         for notice in notices {
-            tell!(to; ", ", notice);
+            describe!(to; ", ", notice);
         }
     } else if let Answer::History {
         room,
@@ -119,18 +121,18 @@ fn tell_read(answer: &Answer, to: &mut Sentence) {
         more,
     } = answer
     {
-        tell!(to; "answered with ");
+        describe!(to; "answered with ");
         for message in messages.iter() {
-            tell!(to; "message ", (*room, message.room_seq), " from ", message.sender);
-            tell!(to; " (shown as ", message.shown, ", at ", message.at);
-            tell!(to; With(", under epoch ", message.epoch), "), ", message.text, ", ");
+            describe!(to; "message ", (*room, message.room_seq), " from ", message.sender);
+            describe!(to; " (shown as ", message.shown, ", at ", message.at);
+            describe!(to; With(", under epoch ", message.epoch), "), ", message.text, ", ");
         }
-        tell!(to; if *more { "and older ones" } else { "and no older ones" });
+        describe!(to; if *more { "and older ones" } else { "and no older ones" });
     } else if let Answer::Members { room, members } = answer {
-        tell!(to; "answered with the members of ", room);
+        describe!(to; "answered with the members of ", room);
         for member in members.iter() {
-            tell!(to; ", ", member.user, " (", member.shown, ", since ", member.since);
-            tell!(to; match member.attendance {
+            describe!(to; ", ", member.user, " (", member.shown, ", since ", member.since);
+            describe!(to; match member.attendance {
                 Attendance::Present => ", present)",
                 Attendance::Reconnecting => ", reconnecting)",
                 Attendance::Away => ", away)",

@@ -7,16 +7,18 @@ use std::sync::Arc;
 
 use chat_types::{BreakKind, Span, Time};
 use sim_model::protocol::{
-    Answer, Attendance, Earlier, EndReason, LostRange, Member, Membership, Moderated, Notice, Op,
-    Outcome, Passing, PastMessage, Presence, ReadBy, Refusal, Room, Shown, StickChange, StickLoss,
-    User,
+    Answer, Attendance, Earlier, EndReason, LostRange, Member, Membership, Moderated, Notice,
+    NoticeKind, Op, Outcome, PastMessage, Presence, ReadBy, Refusal, Room, Shown, StickChange,
+    StickLoss, User,
 };
-use sim_model::server::{Act, Ask, Caller, Entry, Gap, Handle};
+use sim_model::server::{Act, Caller, Entry, Gap, Handle, ServerCall};
 
 use super::Sentence;
-use crate::difference::{Asked, Channel, Decision, Difference, Due, InboxPlace, Turn, Unasked};
+use crate::difference::{
+    BatchItem, CallSummary, Channel, Decision, Difference, Due, InboxPosition, Unsolicited,
+};
 use crate::fact::Fact;
-use crate::model::{Deadline, Event, What};
+use crate::model::{Deadline, Event, EventKind};
 
 const ANN: User = User(1);
 const BEN: User = User(2);
@@ -42,14 +44,14 @@ fn refused(code: &'static str) -> Outcome {
     })
 }
 
-fn call(op: Op) -> Asked {
+fn call(op: Op) -> CallSummary {
     let caller = Caller::Known(Handle(1));
-    let ask = Arc::new(Ask::Call {
+    let ask = Arc::new(ServerCall::Call {
         caller,
         key: None,
         op,
     });
-    Asked {
+    CallSummary {
         ask,
         caller: Some(ANN),
     }
@@ -62,7 +64,7 @@ fn push() -> Op {
     }
 }
 
-fn event(room_seq: u64, what: What) -> Event {
+fn event(room_seq: u64, what: EventKind) -> Event {
     Event {
         room: LOBBY,
         room_seq,
@@ -75,7 +77,7 @@ fn event(room_seq: u64, what: What) -> Event {
 fn message(text: &str) -> Event {
     event(
         5,
-        What::Message {
+        EventKind::Message {
             sender: BEN,
             text: text.into(),
             epoch: None,
@@ -83,7 +85,7 @@ fn message(text: &str) -> Event {
     )
 }
 
-fn notice(kind: Passing) -> Notice {
+fn notice(kind: NoticeKind) -> Notice {
     Notice {
         room: LOBBY,
         user: BEN,
@@ -94,7 +96,7 @@ fn notice(kind: Passing) -> Notice {
 }
 
 fn place(owed: Option<Event>, seen: Option<Event>) -> Difference {
-    Difference::Event(InboxPlace {
+    Difference::Event(InboxPosition {
         reader: ANN,
         seq: 9,
         owed: owed.map(Arc::new),
@@ -119,21 +121,21 @@ fn told(differences: &[Difference]) -> String {
 }
 
 #[test]
-fn events_and_what_was_received_in_their_place() {
-    let stick = |change| What::Stick { user: BEN, change };
-    let member = |change| What::Member { user: BEN, change };
+fn a_sentence_shows_the_expected_and_the_received_event() {
+    let stick = |change| EventKind::Stick { user: BEN, change };
+    let member = |change| EventKind::Member { user: BEN, change };
     let whats = [
-        What::Found { pair: [ANN, BEN] },
-        What::Message {
+        EventKind::Found { pair: [ANN, BEN] },
+        EventKind::Message {
             sender: BEN,
             text: "hello".into(),
             epoch: Some(2),
         },
-        What::Ended {
+        EventKind::Ended {
             reason: EndReason::Timeout,
         },
-        What::PartnerAway,
-        What::PartnerBack,
+        EventKind::PartnerAway,
+        EventKind::PartnerBack,
         member(Presence::Joined),
         member(Presence::Left),
         member(Presence::Away),
@@ -145,12 +147,12 @@ fn events_and_what_was_received_in_their_place() {
         }),
         stick(StickChange::Released { epoch: 2 }),
         stick(StickChange::Expired { epoch: 2 }),
-        What::Moderation {
+        EventKind::Moderation {
             user: Some(BEN),
             act: Moderated::Kicked,
             reason: "spam".into(),
         },
-        What::Moderation {
+        EventKind::Moderation {
             user: None,
             act: Moderated::Closed,
             reason: "late".into(),
@@ -174,7 +176,7 @@ fn events_and_what_was_received_in_their_place() {
 }
 
 #[test]
-fn pages_gaps_and_notices() {
+fn a_sentence_shows_pages_gaps_and_notices() {
     let range = LostRange {
         room: LOBBY,
         from: 3,
@@ -210,14 +212,14 @@ fn pages_gaps_and_notices() {
         reach(Channel::Stream),
         Difference::Notice {
             reader: ANN,
-            owed: Some(notice(Passing::Typing)),
-            seen: Some(notice(Passing::Waiting(Span::secs(30)))),
+            owed: Some(notice(NoticeKind::Typing)),
+            seen: Some(notice(NoticeKind::Waiting(Span::secs(30)))),
         },
     ]));
 }
 
 #[test]
-fn what_is_late_and_what_does_not_fit() {
+fn a_sentence_shows_late_and_mismatched_facts() {
     let dues = [
         Due::Answer(call(push())),
         Due::Check {
@@ -276,7 +278,7 @@ fn what_is_late_and_what_does_not_fit() {
 }
 
 #[test]
-fn facts_of_clients() {
+fn a_sentence_shows_facts_of_clients() {
     let rule = || Fact::Rule("stress is at most 100, the boss's alert at most 5");
     let facts = [
         [rule(), Fact::Answered(ANN, "send", refused("muted"))],
@@ -291,7 +293,7 @@ fn facts_of_clients() {
 }
 
 #[test]
-fn a_sentence_knows_whom_and_what_it_names() {
+fn a_sentence_returns_its_subjects() {
     let subject = Sentence::of(&place(Some(message("hello")), None)).subject(&[ANN]);
     assert_eq!(
         subject.cause,

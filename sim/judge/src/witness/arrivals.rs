@@ -6,13 +6,13 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use chat_types::Time;
-use sim_model::protocol::{Room, Saw, User};
+use sim_model::protocol::{InboxEvent, Room, User};
 
-use super::blame;
-use super::book::{Book, Seen};
+use super::observations::{Observations, ObservedEvent};
+use super::report_contradiction;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
-use crate::model::{Event, What};
+use crate::model::{Event, EventKind};
 
 /// An event, or a gap, as it arrived.
 #[derive(Clone, Copy, Debug)]
@@ -21,51 +21,51 @@ pub(super) struct Arrival<'a> {
     pub(super) reader: User,
     pub(super) seq: u64,
     pub(super) sent_at: Time,
-    pub(super) saw: &'a Saw<'a>,
+    pub(super) saw: &'a InboxEvent<'a>,
 }
 
 impl Arrival<'_> {
     /// The positions of the inbox that it covers.
     const fn places(&self) -> (u64, u64) {
-        if let Saw::Gap { from, to, .. } = *self.saw {
+        if let InboxEvent::Gap { from, to, .. } = *self.saw {
             return (from, to);
         }
         (self.seq, self.seq)
     }
 
     /// Compares it with earlier arrivals, and adds it.
-    pub(super) fn compare(&self, book: &mut Book, findings: &mut Findings) {
+    pub(super) fn compare(&self, observations: &mut Observations, findings: &mut Findings) {
         let (at, reader, seq) = (self.at, self.reader, self.seq);
-        let person = book.people.entry(reader).or_default();
-        let (place, known) = (self.saw.place(), person.inbox.get(&seq).copied());
+        let participant = observations.participants.entry(reader).or_default();
+        let (place, known) = (self.saw.place(), participant.inbox.get(&seq).copied());
         if known.is_none() || place.is_none() {
-            person.receive(self.places(), place);
+            participant.receive(self.places(), place);
         }
         let (Some(place), Some(mut event)) = (place, Event::of(self.saw, self.sent_at)) else {
             return;
         };
-        if let What::Found { pair } = &mut event.what {
+        if let EventKind::Found { pair } = &mut event.what {
             pair[0] = reader;
         }
         findings.exercise(Property::NoDuplicates, u64::from(known.is_some()));
         if let Some(first) = known
             .filter(|known| *known != place)
-            .and_then(|known| book.seen(known))
+            .and_then(|known| observations.seen(known))
         {
             let first = Fact::Received(reader, seq, first.event.clone());
             let now = Fact::Received(reader, seq, event);
-            blame(findings, Property::NoDuplicates, at, [first, now]);
-        } else if let Some(first) = book.seen(place) {
+            report_contradiction(findings, Property::NoDuplicates, at, [first, now]);
+        } else if let Some(first) = observations.seen(place) {
             findings.exercise(Property::RoomOrder, 1);
             if !is_same(first, reader, self.saw) {
                 let now = Fact::Received(reader, seq, event);
-                blame(findings, Property::RoomOrder, at, [first.fact(), now]);
+                report_contradiction(findings, Property::RoomOrder, at, [first.fact(), now]);
             }
         } else {
-            let of_room = book.rooms.entry(place.0).or_default();
+            let of_room = observations.rooms.entry(place.0).or_default();
             of_room.insert(
                 place.1,
-                Seen {
+                ObservedEvent {
                     event,
                     reader,
                     seq,
@@ -77,8 +77,8 @@ impl Arrival<'_> {
 }
 
 /// Whether two readers received the same event. Each partner of a match sees only the other.
-fn is_same(first: &Seen, reader: User, saw: &Saw<'_>) -> bool {
-    if let (What::Found { pair: [one, other] }, Saw::Found { partner, .. }) =
+fn is_same(first: &ObservedEvent, reader: User, saw: &InboxEvent<'_>) -> bool {
+    if let (EventKind::Found { pair: [one, other] }, InboxEvent::Found { partner, .. }) =
         (&first.event.what, saw)
     {
         return partner == if *one == reader { other } else { one };
@@ -87,17 +87,17 @@ fn is_same(first: &Seen, reader: User, saw: &Saw<'_>) -> bool {
 }
 
 /// Judges the order of the rooms' positions in every inbox, and of each room's timestamps.
-pub(super) fn judge(book: &Book, findings: &mut Findings) {
-    for reader in book.people.keys() {
-        ascend(book, *reader, findings);
+pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
+    for reader in observations.participants.keys() {
+        ascend(observations, *reader, findings);
     }
-    for of_room in book.rooms.values() {
+    for of_room in observations.rooms.values() {
         // Without a timestamp, the instant of the arrival is used.
         let stamped = of_room.values().filter(|seen| seen.event.at != seen.at);
         for (before, seen) in stamped.clone().zip(stamped.skip(1)) {
             findings.exercise(Property::RoomOrder, 1);
             if seen.event.at < before.event.at {
-                blame(
+                report_contradiction(
                     findings,
                     Property::RoomOrder,
                     seen.at,
@@ -108,9 +108,9 @@ pub(super) fn judge(book: &Book, findings: &mut Findings) {
     }
 }
 
-fn ascend(book: &Book, reader: User, findings: &mut Findings) {
+fn ascend(observations: &Observations, reader: User, findings: &mut Findings) {
     let mut last: BTreeMap<Room, (u64, u64)> = BTreeMap::new();
-    for (seq, place) in &book.people[&reader].inbox {
+    for (seq, place) in &observations.participants[&reader].inbox {
         let Some((before, before_seq)) = last.insert(place.0, (place.1, *seq)) else {
             continue;
         };
@@ -121,11 +121,11 @@ fn ascend(book: &Book, reader: User, findings: &mut Findings) {
             Ordering::Equal => Property::NoDuplicates,
             Ordering::Less => Property::RoomOrder,
         };
-        let facts = book
+        let facts = observations
             .received(reader, before_seq)
-            .zip(book.received(reader, *seq));
-        if let (Some((one, other)), Some(seen)) = (facts, book.seen(*place)) {
-            blame(findings, property, seen.at, [one, other]);
+            .zip(observations.received(reader, *seq));
+        if let (Some((one, other)), Some(seen)) = (facts, observations.seen(*place)) {
+            report_contradiction(findings, property, seen.at, [one, other]);
         }
     }
 }

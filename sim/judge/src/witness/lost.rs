@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use chat_types::Time;
 use sim_model::protocol::{Moderated, Presence, Room, User};
 
-use super::blame;
-use super::book::Book;
+use super::observations::Observations;
+use super::report_contradiction;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
-use crate::model::What;
+use crate::model::EventKind;
 
 const LOST: Property = Property::NoLostMessages;
 
@@ -23,17 +23,21 @@ const LOST: Property = Property::NoLostMessages;
 type Messages = BTreeMap<(Room, u64), (User, Time, Fact)>;
 
 /// Compares every known message with the inboxes of all members.
-pub(super) fn judge(book: &Book, findings: &mut Findings) {
-    let messages = messages(book);
+pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
+    let messages = messages(observations);
     let mut compared = BTreeSet::new();
-    for (reader, person) in &book.people {
-        let mut views: BTreeMap<Room, View> = BTreeMap::new();
-        for (seq, (room, room_seq)) in &person.inbox {
+    for (reader, participant) in &observations.participants {
+        let mut views: BTreeMap<Room, ReaderView> = BTreeMap::new();
+        for (seq, (room, room_seq)) in &participant.inbox {
             let view = views.entry(*room).or_default();
-            let what = book.seen((*room, *room_seq)).map(|seen| &seen.event.what);
-            view.events
-                .insert(*room_seq, what.and_then(|what| stay(what, *reader)));
-            if *seq <= person.complete {
+            let what = observations
+                .seen((*room, *room_seq))
+                .map(|seen| &seen.event.what);
+            view.events.insert(
+                *room_seq,
+                what.and_then(|what| membership_change(what, *reader)),
+            );
+            if *seq <= participant.complete {
                 view.reached = view.reached.max(*room_seq);
             }
         }
@@ -44,38 +48,42 @@ pub(super) fn judge(book: &Book, findings: &mut Findings) {
                     continue;
                 }
                 compared.insert(*place);
-                let is_read = person.drained.is_some_and(|at| at > *known_at);
+                let is_read = participant.drained.is_some_and(|at| at > *known_at);
                 if view.events.contains_key(&place.1) {
                     findings.exercise(LOST, 1);
-                } else if person.has_gaps()
+                } else if participant.has_gaps()
                     || !(view.reached > place.1 || is_read)
-                    || !book.people.contains_key(sender)
-                    || book.blocks.contains(&(*sender, *reader))
-                    || book.blocks.contains(&(*reader, *sender))
+                    || !observations.participants.contains_key(sender)
+                    || observations.blocks.contains(&(*sender, *reader))
+                    || observations.blocks.contains(&(*reader, *sender))
                 {
                     findings.leave_unjudged(LOST, 1);
                 } else {
                     let absent = Fact::Absent(*reader, room, place.1);
-                    blame(findings, LOST, *known_at, [fact.clone(), absent]);
+                    report_contradiction(findings, LOST, *known_at, [fact.clone(), absent]);
                 }
             }
         }
     }
-    let open = book.texts.values().flatten().filter(|call| call.is_open());
+    let open = observations
+        .texts
+        .values()
+        .flatten()
+        .filter(|call| call.is_open());
     let unknown = messages.len() - compared.len() + open.count();
     findings.leave_unjudged(LOST, unknown as u64);
 }
 
-fn messages(book: &Book) -> Messages {
+fn messages(observations: &Observations) -> Messages {
     let mut messages = Messages::new();
-    for (room, of_room) in &book.rooms {
+    for (room, of_room) in &observations.rooms {
         for (room_seq, seen) in of_room {
             if let Some((sender, _)) = seen.message() {
                 messages.insert((*room, *room_seq), (sender, seen.at, seen.fact()));
             }
         }
     }
-    for (room, of_room) in &book.accepted {
+    for (room, of_room) in &observations.accepted {
         for (room_seq, accepted) in of_room {
             let fact = accepted.fact(*room, *room_seq);
             let message = (accepted.sender, accepted.at, fact);
@@ -87,55 +95,57 @@ fn messages(book: &Book) -> Messages {
 
 /// One room, as seen in one reader's inbox.
 #[derive(Default)]
-struct View {
+struct ReaderView {
     /// By position of the room: how the event changes the reader's membership.
-    events: BTreeMap<u64, Option<Stay>>,
+    events: BTreeMap<u64, Option<MembershipChange>>,
     /// The last position within the complete part of the inbox.
     reached: u64,
 }
 
 /// A change of the reader's membership in the room.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stay {
+enum MembershipChange {
     Begins,
     Ends,
 }
 
-impl View {
+impl ReaderView {
     /// Whether the reader was a member at this position, as far as known, or received its event.
     fn is_owed(&self, room_seq: u64) -> bool {
         let before = self.events.range(..room_seq).rev();
-        let stay = before.filter_map(|(_, stay)| *stay).next();
-        stay == Some(Stay::Begins) || self.events.contains_key(&room_seq)
+        let membership_change = before
+            .filter_map(|(_, membership_change)| *membership_change)
+            .next();
+        membership_change == Some(MembershipChange::Begins) || self.events.contains_key(&room_seq)
     }
 }
 
-fn stay(what: &What, reader: User) -> Option<Stay> {
+fn membership_change(what: &EventKind, reader: User) -> Option<MembershipChange> {
     match *what {
-        What::Found { .. } => Some(Stay::Begins),
-        What::Member {
+        EventKind::Found { .. } => Some(MembershipChange::Begins),
+        EventKind::Member {
             user,
             change: Presence::Joined,
-        } if user == reader => Some(Stay::Begins),
-        What::Member {
+        } if user == reader => Some(MembershipChange::Begins),
+        EventKind::Member {
             user,
             change: Presence::Left,
-        } if user == reader => Some(Stay::Ends),
-        What::Moderation {
+        } if user == reader => Some(MembershipChange::Ends),
+        EventKind::Moderation {
             user: Some(user),
             act: Moderated::Kicked,
             ..
-        } if user == reader => Some(Stay::Ends),
-        What::Moderation {
+        } if user == reader => Some(MembershipChange::Ends),
+        EventKind::Moderation {
             act: Moderated::Closed,
             ..
         }
-        | What::Ended { .. } => Some(Stay::Ends),
-        What::Message { .. }
-        | What::PartnerAway
-        | What::PartnerBack
-        | What::Member { .. }
-        | What::Stick { .. }
-        | What::Moderation { .. } => None,
+        | EventKind::Ended { .. } => Some(MembershipChange::Ends),
+        EventKind::Message { .. }
+        | EventKind::PartnerAway
+        | EventKind::PartnerBack
+        | EventKind::Member { .. }
+        | EventKind::Stick { .. }
+        | EventKind::Moderation { .. } => None,
     }
 }

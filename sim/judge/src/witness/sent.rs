@@ -7,34 +7,34 @@ use std::sync::Arc;
 
 use sim_model::protocol::User;
 
-use super::blame;
-use super::book::{Book, Seen, Spoken};
+use super::observations::{Observations, ObservedEvent, TextCall};
+use super::report_contradiction;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
 
 /// Compares every received message with the calls that have texts.
-pub(super) fn judge(book: &Book, findings: &mut Findings) {
-    let mut places: BTreeMap<&Arc<str>, Vec<&Seen>> = BTreeMap::new();
-    for seen in book.rooms.values().flat_map(BTreeMap::values) {
+pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
+    let mut places: BTreeMap<&Arc<str>, Vec<&ObservedEvent>> = BTreeMap::new();
+    for seen in observations.rooms.values().flat_map(BTreeMap::values) {
         if let Some((sender, text)) = seen.message() {
             places.entry(text).or_default().push(seen);
-            if !is_phantom(book, seen, (sender, text), findings) {
-                compare_with_answer(book, seen, (sender, text), findings);
+            if !is_phantom(observations, seen, (sender, text), findings) {
+                compare_with_answer(observations, seen, (sender, text), findings);
             }
         }
     }
     for (text, seen) in places {
-        let calls = book.texts.get(text).map_or(&[][..], Vec::as_slice);
+        let calls = observations.texts.get(text).map_or(&[][..], Vec::as_slice);
         let call = calls
             .first()
-            .filter(|call| calls.len() == 1 && is_once(book, call, &seen));
+            .filter(|call| calls.len() == 1 && is_once(observations, call, &seen));
         if call.is_none() {
             findings.leave_unjudged(Property::NoDuplicates, 1);
             continue;
         }
         findings.exercise(Property::NoDuplicates, 1);
         if let [one, other, ..] = seen[..] {
-            blame(
+            report_contradiction(
                 findings,
                 Property::NoDuplicates,
                 other.at,
@@ -42,14 +42,14 @@ pub(super) fn judge(book: &Book, findings: &mut Findings) {
             );
         }
     }
-    for (reader, person) in &book.people {
-        for (seq, place) in &person.inbox {
-            let seen = book.seen(*place);
+    for (reader, participant) in &observations.participants {
+        for (seq, place) in &participant.inbox {
+            let seen = observations.seen(*place);
             let own =
                 seen.filter(|seen| seen.message().is_some_and(|(sender, _)| sender == *reader));
-            if let (Some(seen), Some(received)) = (own, book.received(*reader, *seq)) {
+            if let (Some(seen), Some(received)) = (own, observations.received(*reader, *seq)) {
                 let rule = Fact::Rule("a message is in no inbox of its sender");
-                blame(findings, Property::NoPhantoms, seen.at, [received, rule]);
+                report_contradiction(findings, Property::NoPhantoms, seen.at, [received, rule]);
             }
         }
     }
@@ -57,62 +57,74 @@ pub(super) fn judge(book: &Book, findings: &mut Findings) {
 
 /// Whether all messages with the text must be one effect of this call: the call has a key, and
 /// neither a stranger nor a push can have sent the text.
-fn is_once(book: &Book, call: &Spoken, seen: &[&Seen]) -> bool {
-    let is_own = |seen: &&Seen| {
-        let person = call.user.and_then(|user| book.people.get(&user));
-        let pushes = person.is_none_or(|one| one.may_have_called("push", seen.event.room));
+fn is_once(observations: &Observations, call: &TextCall, seen: &[&ObservedEvent]) -> bool {
+    let is_own = |seen: &&ObservedEvent| {
+        let participant = call
+            .user
+            .and_then(|user| observations.participants.get(&user));
+        let pushes = participant.is_none_or(|one| one.may_have_called("push", seen.event.room));
         seen.message().map(|(sender, _)| sender) == call.user && !pushes
     };
-    let keyed = call.verb == "send" && call.is_keyed && book.remembers_keys(call.agent);
+    let keyed = call.verb == "send" && call.is_keyed && observations.remembers_keys(call.agent);
     keyed && seen.iter().all(is_own)
 }
 
 fn is_phantom(
-    book: &Book,
-    seen: &Seen,
+    observations: &Observations,
+    seen: &ObservedEvent,
     (sender, text): (User, &Arc<str>),
     findings: &mut Findings,
 ) -> bool {
     let room = seen.event.room;
-    let is_here = |call: &&Spoken| {
+    let is_here = |call: &&TextCall| {
         let room = call.room.is_none_or(|named| named == room);
         call.verb == "send" && call.user == Some(sender) && room
     };
-    let is_refused =
-        |call: &&Spoken| call.is_keyed && call.is_refused() && book.remembers_keys(call.agent);
-    let mut calls = book.texts.get(text).into_iter().flatten().filter(is_here);
+    let is_refused = |call: &&TextCall| {
+        call.is_keyed && call.is_refused() && observations.remembers_keys(call.agent)
+    };
+    let mut calls = observations
+        .texts
+        .get(text)
+        .into_iter()
+        .flatten()
+        .filter(is_here);
     let refused = calls.clone().find(is_refused);
     if calls.any(|call| !is_refused(&call)) {
         findings.exercise(Property::NoPhantoms, 1);
         return false;
     }
     // The text of a push is uncertain, and that of a stranger is unknown.
-    let sender_book = book.people.get(&sender);
-    if sender_book.is_none_or(|person| person.may_have_called("push", room)) {
+    let sender_book = observations.participants.get(&sender);
+    if sender_book.is_none_or(|participant| participant.may_have_called("push", room)) {
         findings.leave_unjudged(Property::NoPhantoms, 1);
         return false;
     }
     let outcome = refused.and_then(|call| call.outcome.clone());
     let unsaid = Fact::Rule("no call of the sender says that");
     let said = outcome.map_or(unsaid, |outcome| Fact::Answered(sender, "send", outcome));
-    blame(findings, Property::NoPhantoms, seen.at, [seen.fact(), said]);
+    report_contradiction(findings, Property::NoPhantoms, seen.at, [seen.fact(), said]);
     true
 }
 
 fn compare_with_answer(
-    book: &Book,
-    seen: &Seen,
+    observations: &Observations,
+    seen: &ObservedEvent,
     (sender, text): (User, &Arc<str>),
     findings: &mut Findings,
 ) {
     let (room, room_seq) = (seen.event.room, seen.event.room_seq);
-    let Some(accepted) = book.accepted.get(&room).and_then(|all| all.get(&room_seq)) else {
+    let Some(accepted) = observations
+        .accepted
+        .get(&room)
+        .and_then(|all| all.get(&room_seq))
+    else {
         return;
     };
     findings.exercise(Property::RoomOrder, 1);
     let is_same = accepted.text.as_ref().is_none_or(|said| said == text);
     if accepted.sender != sender || !is_same {
         let facts = [accepted.fact(room, room_seq), seen.fact()];
-        blame(findings, Property::RoomOrder, seen.at, facts);
+        report_contradiction(findings, Property::RoomOrder, seen.at, facts);
     }
 }

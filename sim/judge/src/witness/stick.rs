@@ -10,26 +10,30 @@ use std::collections::BTreeMap;
 
 use sim_model::protocol::{Moderated, Presence, Room, StickChange, User};
 
-use super::blame;
-use super::book::{Book, Seen};
+use super::observations::{Observations, ObservedEvent};
+use super::report_contradiction;
 use crate::fact::Fact;
 use crate::findings::{Findings, Property};
-use crate::model::What;
+use crate::model::EventKind;
 
 const HELD: Property = Property::StickExclusion;
 const ORDER: Property = Property::StickOrder;
 
 /// Walks through the events of every room with a stick.
-pub(super) fn judge(book: &Book, findings: &mut Findings) {
-    for (room, of_room) in &book.rooms {
-        let uses_stick = |seen: &Seen| matches!(seen.event.what, What::Stick { .. });
+pub(super) fn judge(observations: &Observations, findings: &mut Findings) {
+    for (room, of_room) in &observations.rooms {
+        let uses_stick = |seen: &ObservedEvent| matches!(seen.event.what, EventKind::Stick { .. });
         if of_room.values().any(uses_stick) {
             let seen = of_room.keys().copied();
-            let accepted = book.accepted.get(room).into_iter().flat_map(BTreeMap::keys);
+            let accepted = observations
+                .accepted
+                .get(room)
+                .into_iter()
+                .flat_map(BTreeMap::keys);
             let mut places: Vec<u64> = seen.chain(accepted.copied()).collect();
             places.sort_unstable();
             places.dedup();
-            let mut walk = Walk::new(book, *room);
+            let mut walk = StickReplay::new(observations, *room);
             for room_seq in places {
                 walk.step(room_seq, findings);
             }
@@ -40,28 +44,28 @@ pub(super) fn judge(book: &Book, findings: &mut Findings) {
 /// The holder and the epoch of the grant; `None` while there is no holder.
 type Holder = Option<(User, u64)>;
 
-struct Walk<'a> {
-    book: &'a Book,
+struct StickReplay<'a> {
+    observations: &'a Observations,
     room: Room,
     /// The previous position.
     last: u64,
     /// Unknown after a position that no client knows.
     holder: Option<Holder>,
     /// The latest grant, its epoch, and the number of unknown positions since then.
-    grant: Option<&'a Seen>,
+    grant: Option<&'a ObservedEvent>,
     epoch: u64,
     holes: u64,
     /// The waiting claims in their order, and whether no earlier one is unknown.
-    claims: Vec<(User, &'a Seen)>,
+    claims: Vec<(User, &'a ObservedEvent)>,
     is_whole: bool,
     /// The holder's push, if it is at the previous position.
-    push: Option<(Fact, What)>,
+    push: Option<(Fact, EventKind)>,
 }
 
-impl<'a> Walk<'a> {
-    const fn new(book: &'a Book, room: Room) -> Self {
+impl<'a> StickReplay<'a> {
+    const fn new(observations: &'a Observations, room: Room) -> Self {
         Self {
-            book,
+            observations,
             room,
             last: 0,
             holder: Some(None),
@@ -85,16 +89,16 @@ impl<'a> Walk<'a> {
         }
         self.last = room_seq;
         let push = self.push.take();
-        if let Some(seen) = self.book.seen((self.room, room_seq)) {
+        if let Some(seen) = self.observations.seen((self.room, room_seq)) {
             if let Some((push, release)) = push {
                 findings.exercise(HELD, 1);
                 if seen.event.what != release {
-                    blame(findings, HELD, seen.at, [push, seen.fact()]);
+                    report_contradiction(findings, HELD, seen.at, [push, seen.fact()]);
                 }
             }
             self.see(seen, findings);
         }
-        let of_room = self.book.accepted.get(&self.room);
+        let of_room = self.observations.accepted.get(&self.room);
         if let Some(push) = of_room
             .and_then(|all| all.get(&room_seq))
             .filter(|one| one.text.is_none())
@@ -102,13 +106,16 @@ impl<'a> Walk<'a> {
             && push.sender == user
         {
             let change = StickChange::Released { epoch };
-            self.push = Some((push.fact(self.room, room_seq), What::Stick { user, change }));
+            self.push = Some((
+                push.fact(self.room, room_seq),
+                EventKind::Stick { user, change },
+            ));
         }
     }
 
-    fn see(&mut self, seen: &'a Seen, findings: &mut Findings) {
+    fn see(&mut self, seen: &'a ObservedEvent, findings: &mut Findings) {
         match seen.event.what {
-            What::Stick { user, change } => match change {
+            EventKind::Stick { user, change } => match change {
                 StickChange::Claimed { .. } => {
                     self.withdraw(user);
                     self.claims.push((user, seen));
@@ -120,42 +127,42 @@ impl<'a> Walk<'a> {
                     self.holder = Some(None);
                 }
             },
-            What::Message { sender, epoch, .. } => {
+            EventKind::Message { sender, epoch, .. } => {
                 let own = |holder: Holder| holder.filter(|(user, _)| *user == sender);
                 let owed = self
                     .holder
                     .map(|holder| epoch == own(holder).map(|(_, epoch)| epoch));
                 self.compare(owed, seen, findings);
             }
-            What::Member {
+            EventKind::Member {
                 user,
                 change: Presence::Left | Presence::Away,
             }
-            | What::Moderation {
+            | EventKind::Moderation {
                 user: Some(user),
                 act: Moderated::Muted | Moderated::Kicked,
                 ..
             } => {
                 self.withdraw(user);
             }
-            What::Member { .. }
-            | What::Moderation { .. }
-            | What::Found { .. }
-            | What::Ended { .. }
-            | What::PartnerAway
-            | What::PartnerBack => {}
+            EventKind::Member { .. }
+            | EventKind::Moderation { .. }
+            | EventKind::Found { .. }
+            | EventKind::Ended { .. }
+            | EventKind::PartnerAway
+            | EventKind::PartnerBack => {}
         }
     }
 
     /// Whether an event is consistent with the latest grant; not judged where the state is unknown.
-    fn compare(&self, fits: Option<bool>, seen: &Seen, findings: &mut Findings) {
+    fn compare(&self, fits: Option<bool>, seen: &ObservedEvent, findings: &mut Findings) {
         match fits {
             None => findings.leave_unjudged(HELD, 1),
             Some(true) => findings.exercise(HELD, 1),
             Some(false) => {
                 let none = Fact::Rule("no grant came before");
-                let before = self.grant.map_or(none, Seen::fact);
-                blame(findings, HELD, seen.at, [before, seen.fact()]);
+                let before = self.grant.map_or(none, ObservedEvent::fact);
+                report_contradiction(findings, HELD, seen.at, [before, seen.fact()]);
             }
         }
     }
@@ -164,7 +171,12 @@ impl<'a> Walk<'a> {
         self.claims.retain(|(claimant, _)| *claimant != user);
     }
 
-    fn grant(&mut self, seen: &'a Seen, (user, epoch): (User, u64), findings: &mut Findings) {
+    fn grant(
+        &mut self,
+        seen: &'a ObservedEvent,
+        (user, epoch): (User, u64),
+        findings: &mut Findings,
+    ) {
         let least = self.epoch.saturating_add(1);
         let is_free = !matches!(self.holder, Some(Some(_)));
         let fits = is_free && (least..=least.saturating_add(self.holes)).contains(&epoch);
@@ -175,12 +187,13 @@ impl<'a> Walk<'a> {
             .position(|(claimant, _)| *claimant == user);
         let earlier = &self.claims[..own.unwrap_or(self.claims.len())];
         for (claimant, claim) in earlier {
-            let person = self.book.people.get(claimant);
-            let withdrew = person.is_none_or(|person| person.may_have_called("reset", self.room));
+            let participant = self.observations.participants.get(claimant);
+            let withdrew = participant
+                .is_none_or(|participant| participant.may_have_called("reset", self.room));
             if withdrew || (own.is_none() && !self.is_whole) {
                 findings.leave_unjudged(ORDER, 1);
             } else {
-                blame(findings, ORDER, seen.at, [claim.fact(), seen.fact()]);
+                report_contradiction(findings, ORDER, seen.at, [claim.fact(), seen.fact()]);
             }
         }
         findings.exercise(ORDER, 1);

@@ -1,172 +1,172 @@
 //! What a witness may and may not conclude, on hand-written histories.
 
-pub(crate) mod story;
+pub(crate) mod history_builder;
 
 use chat_types::{Span, Time};
 use sim_model::protocol::{
-    Answer, EndReason, LostRange, Op, Presence, Refusal, Saw, StickChange, User,
+    Answer, EndReason, InboxEvent, LostRange, Op, Presence, Refusal, StickChange, User,
 };
 
-use story::*;
+use history_builder::*;
 
 #[test]
-fn a_message_that_arrives_is_judged_and_one_that_may_come_is_not() {
-    let mut story = Story::of_a_pair();
-    story.sends(ANN, "one", (PAIR, 2));
-    story.sees(BEN, message(PAIR, 2, ANN, "one"));
-    story.sends(ANN, "two", (PAIR, 3));
-    story.calls(ANN, &send(PAIR, "three"));
-    story.keeps("no_lost_messages", (1, 2));
+fn only_messages_that_arrived_are_judged() {
+    let mut history = HistoryBuilder::of_a_pair();
+    history.sends(ANN, "one", (PAIR, 2));
+    history.sees(BEN, message(PAIR, 2, ANN, "one"));
+    history.sends(ANN, "two", (PAIR, 3));
+    history.calls(ANN, &send(PAIR, "three"));
+    history.keeps("no_lost_messages", (1, 2));
 }
 
 #[test]
 fn a_message_is_lost_when_its_reader_read_to_the_end() {
-    let mut story = Story::of_a_pair();
-    story.sends(ANN, "one", (PAIR, 2));
-    story.reads(BEN, 1, 1);
-    story.breaks("no_lost_messages");
+    let mut history = HistoryBuilder::of_a_pair();
+    history.sends(ANN, "one", (PAIR, 2));
+    history.reads(BEN, 1, 1);
+    history.breaks("no_lost_messages");
 }
 
 #[test]
 fn a_message_is_lost_when_its_reader_received_a_later_event() {
-    let mut story = Story::of_a_pair();
-    story.sends(ANN, "one", (PAIR, 2));
-    story.sends(ANN, "two", (PAIR, 3));
-    story.sees(BEN, message(PAIR, 3, ANN, "two"));
-    story.breaks("no_lost_messages");
+    let mut history = HistoryBuilder::of_a_pair();
+    history.sends(ANN, "one", (PAIR, 2));
+    history.sends(ANN, "two", (PAIR, 3));
+    history.sees(BEN, message(PAIR, 3, ANN, "two"));
+    history.breaks("no_lost_messages");
 }
 
 #[test]
-fn what_a_gap_or_a_block_may_hide_is_not_judged() {
-    let mut story = Story::of_a_pair();
-    story.sends(ANN, "one", (PAIR, 2));
+fn a_message_hidden_by_a_gap_or_a_block_is_not_judged() {
+    let mut history = HistoryBuilder::of_a_pair();
+    history.sends(ANN, "one", (PAIR, 2));
     let rooms = &[LostRange {
         room: PAIR,
         from: 2,
         to: 2,
         ..LostRange::default()
     }];
-    story.sees(
+    history.sees(
         BEN,
-        Saw::Gap {
+        InboxEvent::Gap {
             from: 2,
             to: 2,
             lost: 1,
             rooms,
         },
     );
-    story.reads(BEN, 2, 2);
-    story.keeps("no_lost_messages", (1, 1));
+    history.reads(BEN, 2, 2);
+    history.keeps("no_lost_messages", (1, 1));
 
-    let mut story = Story::in_the_lobby();
-    story.calls(BEN, &Op::Block { user: ANN });
-    story.sends(ANN, "one", (LOBBY, 4));
-    story.sees(CAT, message(LOBBY, 4, ANN, "one"));
-    story.reads(BEN, 2, 2);
-    story.keeps("no_lost_messages", (2, 1));
+    let mut history = HistoryBuilder::in_the_lobby();
+    history.calls(BEN, &Op::Block { user: ANN });
+    history.sends(ANN, "one", (LOBBY, 4));
+    history.sees(CAT, message(LOBBY, 4, ANN, "one"));
+    history.reads(BEN, 2, 2);
+    history.keeps("no_lost_messages", (2, 1));
 }
 
 #[test]
-fn who_left_is_owed_nothing() {
-    let mut story = Story::in_the_lobby();
-    story.all_see(&ALL, member(4, CAT, Presence::Left));
-    story.sends(ANN, "one", (LOBBY, 5));
-    story.sees(BEN, message(LOBBY, 5, ANN, "one"));
-    story.reads(CAT, 2, 2);
-    story.keeps("no_lost_messages", (2, 0));
+fn a_former_member_is_owed_no_message() {
+    let mut history = HistoryBuilder::in_the_lobby();
+    history.all_see(&ALL, member(4, CAT, Presence::Left));
+    history.sends(ANN, "one", (LOBBY, 5));
+    history.sees(BEN, message(LOBBY, 5, ANN, "one"));
+    history.reads(CAT, 2, 2);
+    history.keeps("no_lost_messages", (2, 0));
 }
 
 #[test]
-fn a_page_that_skips_a_place_lost_it() {
-    let mut story = Story::of_a_pair();
-    story.reads(BEN, 1, 2);
-    story.breaks("no_lost_messages");
+fn a_page_that_skips_a_position_lost_its_event() {
+    let mut history = HistoryBuilder::of_a_pair();
+    history.reads(BEN, 1, 2);
+    history.breaks("no_lost_messages");
 }
 
 #[test]
-fn one_event_at_two_places_is_a_duplicate() {
-    let mut story = Story::of_a_pair();
-    story.sends(ANN, "one", (PAIR, 2));
-    story.sees(BEN, message(PAIR, 2, ANN, "one"));
-    story.sees(BEN, message(PAIR, 2, ANN, "one"));
-    story.breaks("no_duplicates");
+fn one_event_at_two_positions_is_a_duplicate() {
+    let mut history = HistoryBuilder::of_a_pair();
+    history.sends(ANN, "one", (PAIR, 2));
+    history.sees(BEN, message(PAIR, 2, ANN, "one"));
+    history.sees(BEN, message(PAIR, 2, ANN, "one"));
+    history.breaks("no_duplicates");
 }
 
 #[test]
-fn one_keyed_call_at_two_places_is_a_duplicate() {
-    let mut story = Story::of_a_pair();
-    story.sends(ANN, "one", (PAIR, 2));
-    story.sees(BEN, message(PAIR, 2, ANN, "one"));
-    story.sees(BEN, message(PAIR, 3, ANN, "one"));
-    story.breaks("no_duplicates");
+fn one_keyed_call_at_two_positions_is_a_duplicate() {
+    let mut history = HistoryBuilder::of_a_pair();
+    history.sends(ANN, "one", (PAIR, 2));
+    history.sees(BEN, message(PAIR, 2, ANN, "one"));
+    history.sees(BEN, message(PAIR, 3, ANN, "one"));
+    history.breaks("no_duplicates");
 }
 
 #[test]
-fn a_redelivery_is_none_unless_it_shows_something_else() {
-    let mut story = Story::of_a_pair();
-    story.sees_at(
+fn a_redelivery_of_the_same_event_is_no_duplicate() {
+    let mut history = HistoryBuilder::of_a_pair();
+    history.sees_at(
         BEN,
         1,
-        Saw::Found {
+        InboxEvent::Found {
             shown: sim_model::protocol::Shown::NAMELESS,
             room: PAIR,
             room_seq: 1,
             partner: ANN,
         },
     );
-    story.keeps("no_duplicates", (1, 0));
+    history.keeps("no_duplicates", (1, 0));
 
-    let mut story = Story::in_the_lobby();
-    story.sees_at(CAT, 1, member(2, BEN, Presence::Joined));
-    story.breaks("no_duplicates");
+    let mut history = HistoryBuilder::in_the_lobby();
+    history.sees_at(CAT, 1, member(2, BEN, Presence::Joined));
+    history.breaks("no_duplicates");
 }
 
 #[test]
-fn two_calls_with_one_text_may_stand_at_two_places() {
-    let mut story = Story::of_a_pair();
+fn two_calls_with_one_text_may_have_two_positions() {
+    let mut history = HistoryBuilder::of_a_pair();
     for place in [2, 3] {
-        story.sends(ANN, "hi", (PAIR, place));
-        story.sees(BEN, message(PAIR, place, ANN, "hi"));
+        history.sends(ANN, "hi", (PAIR, place));
+        history.sees(BEN, message(PAIR, place, ANN, "hi"));
     }
     // Ascending positions of the inbox are no duplicates either.
-    story.keeps("no_duplicates", (2, 1));
+    history.keeps("no_duplicates", (2, 1));
 }
 
 #[test]
-fn places_of_a_room_ascend_and_are_the_same_for_all() {
-    let mut story = Story::of_a_pair();
-    story.sends(ANN, "one", (PAIR, 2));
-    story.sends(ANN, "two", (PAIR, 3));
-    story.sees(BEN, message(PAIR, 3, ANN, "two"));
-    story.sees(BEN, message(PAIR, 2, ANN, "one"));
-    story.breaks("room_order");
+fn positions_of_a_room_ascend_and_are_equal_for_all_readers() {
+    let mut history = HistoryBuilder::of_a_pair();
+    history.sends(ANN, "one", (PAIR, 2));
+    history.sends(ANN, "two", (PAIR, 3));
+    history.sees(BEN, message(PAIR, 3, ANN, "two"));
+    history.sees(BEN, message(PAIR, 2, ANN, "one"));
+    history.breaks("room_order");
 
-    let mut story = Story::in_the_lobby();
-    story.sees(ANN, member(4, BEN, Presence::Away));
-    story.sees(CAT, member(4, BEN, Presence::Left));
-    story.breaks("room_order");
+    let mut history = HistoryBuilder::in_the_lobby();
+    history.sees(ANN, member(4, BEN, Presence::Away));
+    history.sees(CAT, member(4, BEN, Presence::Left));
+    history.breaks("room_order");
 
-    let mut story = Story::of_a_pair();
-    story.sends(ANN, "one", (PAIR, 2));
-    story.sends(ANN, "two", (PAIR, 3));
-    story.sees(BEN, message(PAIR, 2, ANN, "two"));
-    story.breaks("room_order");
+    let mut history = HistoryBuilder::of_a_pair();
+    history.sends(ANN, "one", (PAIR, 2));
+    history.sends(ANN, "two", (PAIR, 3));
+    history.sees(BEN, message(PAIR, 2, ANN, "two"));
+    history.breaks("room_order");
 }
 
 #[test]
 fn timestamps_go_back_only_where_the_server_gives_none() {
     let told = |given: bool| {
-        let mut story = Story::in_the_lobby();
+        let mut history = HistoryBuilder::in_the_lobby();
         for (place, sent_at) in [(4, Time(700)), (5, Time(600))] {
             let sent_at = if given {
                 sent_at
             } else {
-                story.now + Span::millis(1)
+                history.now + Span::millis(1)
             };
             let saw = member(place, BEN, Presence::Away);
-            story.sees_of(ANN, place, sent_at, saw);
+            history.sees_of(ANN, place, sent_at, saw);
         }
-        story
+        history
     };
     told(true).breaks("room_order");
     assert_eq!(told(false).ends().violations, []);
@@ -174,92 +174,92 @@ fn timestamps_go_back_only_where_the_server_gives_none() {
 
 #[test]
 fn a_message_that_no_call_says_is_a_phantom() {
-    let mut story = Story::of_a_pair();
-    story.sends(ANN, "one", (PAIR, 2));
-    story.sees(BEN, message(PAIR, 2, ANN, "won"));
-    story.breaks("no_phantoms");
+    let mut history = HistoryBuilder::of_a_pair();
+    history.sends(ANN, "one", (PAIR, 2));
+    history.sees(BEN, message(PAIR, 2, ANN, "won"));
+    history.breaks("no_phantoms");
 
-    let mut story = Story::of_a_pair();
-    story.sends(ANN, "one", (PAIR, 2));
-    story.sees(ANN, message(PAIR, 2, ANN, "one"));
-    story.breaks("no_phantoms");
+    let mut history = HistoryBuilder::of_a_pair();
+    history.sends(ANN, "one", (PAIR, 2));
+    history.sees(ANN, message(PAIR, 2, ANN, "one"));
+    history.breaks("no_phantoms");
 }
 
 #[test]
 fn a_message_that_was_refused_is_a_phantom_unless_an_attempt_may_have_passed() {
     let told = |code| {
-        let mut story = Story::of_a_pair();
+        let mut history = HistoryBuilder::of_a_pair();
         let refusal = Refusal::of(code);
-        story.asks(ANN, &send(PAIR, "one"), Err(refusal));
-        story.sees(BEN, message(PAIR, 2, ANN, "one"));
-        story
+        history.asks(ANN, &send(PAIR, "one"), Err(refusal));
+        history.sees(BEN, message(PAIR, 2, ANN, "one"));
+        history
     };
     told("muted").breaks("no_phantoms");
     told("overloaded").keeps("no_phantoms", (1, 0));
 }
 
 #[test]
-fn nobody_knows_what_strangers_and_drafts_say() {
-    let mut story = Story::of_a_pair();
-    story.calls(
+fn texts_of_strangers_and_drafts_are_not_judged() {
+    let mut history = HistoryBuilder::of_a_pair();
+    history.calls(
         ANN,
         &Op::Push {
             room: None,
             epoch: None,
         },
     );
-    story.sees(BEN, message(PAIR, 2, ANN, "one"));
-    story.sees(ANN, message(NEXT, 2, STRANGER, "two"));
-    story.keeps("no_phantoms", (0, 2));
+    history.sees(BEN, message(PAIR, 2, ANN, "one"));
+    history.sees(ANN, message(NEXT, 2, STRANGER, "two"));
+    history.keeps("no_phantoms", (0, 2));
 }
 
 #[test]
 fn the_stick_passes_from_holder_to_holder() {
-    let mut story = Story::in_the_lobby();
-    story.all_see(&ALL, stick(4, ANN, granted(1)));
-    story.all_see(&ALL, stick(5, BEN, StickChange::Claimed { place: 1 }));
-    story.all_see(&ALL, stick(6, CAT, StickChange::Claimed { place: 2 }));
-    story.sends(ANN, "one", (LOBBY, 7));
-    story.all_see(&[BEN, CAT], speech(7, ANN, "one", 1));
-    story.all_see(&ALL, stick(8, ANN, StickChange::Released { epoch: 1 }));
-    story.all_see(&ALL, stick(9, BEN, granted(2)));
-    story.keeps("stick_exclusion", (4, 0));
+    let mut history = HistoryBuilder::in_the_lobby();
+    history.all_see(&ALL, stick(4, ANN, granted(1)));
+    history.all_see(&ALL, stick(5, BEN, StickChange::Claimed { place: 1 }));
+    history.all_see(&ALL, stick(6, CAT, StickChange::Claimed { place: 2 }));
+    history.sends(ANN, "one", (LOBBY, 7));
+    history.all_see(&[BEN, CAT], speech(7, ANN, "one", 1));
+    history.all_see(&ALL, stick(8, ANN, StickChange::Released { epoch: 1 }));
+    history.all_see(&ALL, stick(9, BEN, granted(2)));
+    history.keeps("stick_exclusion", (4, 0));
 }
 
 #[test]
-fn a_grant_is_the_next_and_its_holder_the_only_one() {
-    let mut story = Story::in_the_lobby();
-    story.all_see(&ALL, stick(4, ANN, granted(2)));
-    story.breaks("stick_exclusion");
+fn a_grant_has_the_next_epoch_and_one_holder() {
+    let mut history = HistoryBuilder::in_the_lobby();
+    history.all_see(&ALL, stick(4, ANN, granted(2)));
+    history.breaks("stick_exclusion");
 
-    let mut story = Story::in_the_lobby();
-    story.all_see(&ALL, stick(4, ANN, granted(1)));
-    story.all_see(&ALL, stick(5, BEN, granted(2)));
-    story.breaks("stick_exclusion");
+    let mut history = HistoryBuilder::in_the_lobby();
+    history.all_see(&ALL, stick(4, ANN, granted(1)));
+    history.all_see(&ALL, stick(5, BEN, granted(2)));
+    history.breaks("stick_exclusion");
 
     // One position is unknown: it may have been the grant.
-    let mut story = Story::in_the_lobby();
-    story.all_see(&ALL, stick(5, ANN, granted(2)));
-    story.keeps("stick_exclusion", (1, 0));
+    let mut history = HistoryBuilder::in_the_lobby();
+    history.all_see(&ALL, stick(5, ANN, granted(2)));
+    history.keeps("stick_exclusion", (1, 0));
 }
 
 #[test]
-fn speech_shows_the_grant_of_its_speaker() {
+fn a_message_carries_its_sender_s_epoch() {
     for epoch in [1, 3] {
-        let mut story = Story::in_the_lobby();
-        story.all_see(&ALL, stick(4, ANN, granted(1)));
+        let mut history = HistoryBuilder::in_the_lobby();
+        history.all_see(&ALL, stick(4, ANN, granted(1)));
         let speaker = if epoch == 1 { CAT } else { ANN };
-        story.sends(speaker, "one", (LOBBY, 5));
-        story.sees(BEN, speech(5, speaker, "one", epoch));
-        story.breaks("stick_exclusion");
+        history.sends(speaker, "one", (LOBBY, 5));
+        history.sees(BEN, speech(5, speaker, "one", epoch));
+        history.breaks("stick_exclusion");
     }
 }
 
 #[test]
-fn a_push_releases() {
-    let mut story = Story::in_the_lobby();
-    story.all_see(&ALL, stick(4, ANN, granted(1)));
-    story.asks(
+fn a_push_releases_the_stick() {
+    let mut history = HistoryBuilder::in_the_lobby();
+    history.all_see(&ALL, stick(4, ANN, granted(1)));
+    history.asks(
         ANN,
         &Op::Push {
             room: None,
@@ -267,20 +267,20 @@ fn a_push_releases() {
         },
         sent(LOBBY, 5),
     );
-    story.all_see(&[BEN, CAT], speech(5, ANN, "one", 1));
-    story.all_see(&ALL, member(6, BEN, Presence::Away));
-    story.breaks("stick_exclusion");
+    history.all_see(&[BEN, CAT], speech(5, ANN, "one", 1));
+    history.all_see(&ALL, member(6, BEN, Presence::Away));
+    history.breaks("stick_exclusion");
 }
 
 #[test]
-fn no_claim_is_passed_over_unless_it_may_be_withdrawn() {
+fn a_claim_is_bypassed_only_if_it_may_be_withdrawn() {
     let told = |resets: &[User]| {
-        let mut story = Story::in_the_lobby();
-        story.all_see(&ALL, stick(4, ANN, granted(1)));
-        story.all_see(&ALL, stick(5, BEN, StickChange::Claimed { place: 1 }));
-        story.all_see(&ALL, stick(6, CAT, StickChange::Claimed { place: 2 }));
+        let mut history = HistoryBuilder::in_the_lobby();
+        history.all_see(&ALL, stick(4, ANN, granted(1)));
+        history.all_see(&ALL, stick(5, BEN, StickChange::Claimed { place: 1 }));
+        history.all_see(&ALL, stick(6, CAT, StickChange::Claimed { place: 2 }));
         for user in resets {
-            story.calls(
+            history.calls(
                 *user,
                 &Op::Reset {
                     room: None,
@@ -288,59 +288,59 @@ fn no_claim_is_passed_over_unless_it_may_be_withdrawn() {
                 },
             );
         }
-        story.all_see(&ALL, stick(7, ANN, StickChange::Expired { epoch: 1 }));
-        story.all_see(&ALL, stick(8, CAT, granted(2)));
-        story
+        history.all_see(&ALL, stick(7, ANN, StickChange::Expired { epoch: 1 }));
+        history.all_see(&ALL, stick(8, CAT, granted(2)));
+        history
     };
     told(&[]).breaks("stick_order");
     told(&[BEN]).keeps("stick_order", (2, 1));
 }
 
 #[test]
-fn a_pair_is_two_who_are_in_no_other() {
-    let mut story = Story::new();
-    story.finds(PAIR, ANN, ANN);
-    story.breaks("single_match");
+fn a_pair_has_two_participants_without_another_pair() {
+    let mut history = HistoryBuilder::new();
+    history.finds(PAIR, ANN, ANN);
+    history.breaks("single_match");
 
-    let mut story = Story::of_a_pair();
-    story.finds(PAIR, CAT, ANN);
-    story.breaks("single_match");
+    let mut history = HistoryBuilder::of_a_pair();
+    history.finds(PAIR, CAT, ANN);
+    history.breaks("single_match");
 
-    let mut story = Story::of_a_pair();
-    story.finds(NEXT, ANN, CAT);
-    story.breaks("single_match");
+    let mut history = HistoryBuilder::of_a_pair();
+    history.finds(NEXT, ANN, CAT);
+    history.breaks("single_match");
 
-    let mut story = Story::of_a_pair();
-    story.calls(ANN, &Op::LeaveChat { room: Some(PAIR) });
-    story.finds(NEXT, ANN, CAT);
-    story.keeps("single_match", (3, 1));
+    let mut history = HistoryBuilder::of_a_pair();
+    history.calls(ANN, &Op::LeaveChat { room: Some(PAIR) });
+    history.finds(NEXT, ANN, CAT);
+    history.keeps("single_match", (3, 1));
 }
 
 #[test]
-fn nothing_comes_after_the_end() {
-    let mut story = Story::of_a_pair();
+fn an_event_after_the_end_is_a_violation() {
+    let mut history = HistoryBuilder::of_a_pair();
     let (room, reason) = (PAIR, EndReason::Left);
-    story.sees(
+    history.sees(
         BEN,
-        Saw::Ended {
+        InboxEvent::Ended {
             room,
             room_seq: 2,
             reason,
         },
     );
-    story.sends(ANN, "one", (PAIR, 3));
-    story.breaks("room_lifecycle");
+    history.sends(ANN, "one", (PAIR, 3));
+    history.breaks("room_lifecycle");
 }
 
 #[test]
-fn figures_have_bounds() {
+fn stress_and_alert_levels_are_bounded() {
     for (stress, boss_alert) in [(101, 0), (0, 6)] {
-        let mut story = Story::new();
-        story.asks(ANN, &Op::Mood, Ok(Answer::Mood { stress, boss_alert }));
-        story.breaks("breaks_rules");
+        let mut history = HistoryBuilder::new();
+        history.asks(ANN, &Op::Mood, Ok(Answer::Mood { stress, boss_alert }));
+        history.breaks("breaks_rules");
     }
-    let mut story = Story::new();
-    story.asks(
+    let mut history = HistoryBuilder::new();
+    history.asks(
         ANN,
         &Op::Mood,
         Ok(Answer::Mood {
@@ -348,14 +348,14 @@ fn figures_have_bounds() {
             boss_alert: 5,
         }),
     );
-    story.keeps("breaks_rules", (1, 0));
+    history.keeps("breaks_rules", (1, 0));
 }
 
 #[test]
-fn what_only_the_server_knows_is_counted_and_not_judged() {
-    let mut story = Story::of_a_pair();
-    story.sends(ANN, "one", (PAIR, 2));
-    let judged = story.ends();
+fn facts_known_only_to_the_server_are_counted_as_unjudged() {
+    let mut history = HistoryBuilder::of_a_pair();
+    history.sends(ANN, "one", (PAIR, 2));
+    let judged = history.ends();
     for (property, unjudged) in [("fifo_matching", 1), ("outcomes", 1), ("durability", 0)] {
         let result = judged.properties[property];
         assert_eq!(
@@ -367,21 +367,21 @@ fn what_only_the_server_knows_is_counted_and_not_judged() {
 }
 
 #[test]
-fn numbers_without_sense_do_no_harm() {
-    let mut story = Story::of_a_pair();
+fn senseless_numbers_cause_no_panic() {
+    let mut history = HistoryBuilder::of_a_pair();
     let rooms = &[];
-    story.sees_at(
+    history.sees_at(
         BEN,
         u64::MAX,
-        Saw::Gap {
+        InboxEvent::Gap {
             from: 2,
             to: u64::MAX,
             lost: 0,
             rooms,
         },
     );
-    story.sees_at(ANN, u64::MAX, stick(u64::MAX, ANN, granted(u64::MAX)));
-    story.sees_at(ANN, 0, stick(0, ANN, granted(0)));
-    story.reads(BEN, u64::MAX, u64::MAX);
-    assert!(!story.ends().violations.is_empty());
+    history.sees_at(ANN, u64::MAX, stick(u64::MAX, ANN, granted(u64::MAX)));
+    history.sees_at(ANN, 0, stick(0, ANN, granted(0)));
+    history.reads(BEN, u64::MAX, u64::MAX);
+    assert!(!history.ends().violations.is_empty());
 }

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_found_again_in_its_sum() {
+    fn a_fit_recovers_a_part_of_a_sum() {
         for (one, other, times) in [
             (spread(40, 120), spread(60, 200), 2),
             (spread(40, 120), spread(300, 2_000), 1),
@@ -123,13 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_than_the_rest_takes_as_little_as_there_is() {
+    fn a_fit_is_at_least_the_shortest_span() {
         let known = spread(100, 300).quantiles();
         assert_eq!(fit(&[&known], 1, spread(80, 200)), spread(1, 1));
     }
 
     #[test]
-    fn the_points_are_even() {
+    fn the_points_are_evenly_spaced() {
         let part = spread(100, 1_000).quantiles();
         assert!(near(sum(&[&part]).p50, Span(100)));
         assert!(near(sum(&[&part]).p99, Span(1_000)));

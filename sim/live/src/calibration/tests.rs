@@ -1,6 +1,6 @@
 use super::*;
 use sim_model::draw::{Actor, Draw, Quantiles};
-use sim_model::outcome::{Calibration, Trips};
+use sim_model::outcome::{Calibration, RoundTrips};
 use sim_report::calibration_yaml;
 
 /// A number of draws of the sum of these parts.
@@ -49,7 +49,7 @@ fn near(got: Span, wanted: Span) -> bool {
 }
 
 #[test]
-fn a_server_is_found_again_by_what_it_shows() {
+fn inference_recovers_a_server_s_times() {
     let (latency, service, commit) = (spread(200, 500), spread(40, 60), spread(1_500, 6_000));
     let block = server(latency, service, commit, 1e6 / 40.0).infer();
     for (got, wanted) in [
@@ -69,7 +69,7 @@ fn a_server_is_found_again_by_what_it_shows() {
 }
 
 #[test]
-fn the_sums_are_those_that_were_measured() {
+fn inferred_times_add_up_to_the_measured_ones() {
     let samples = server(spread(30, 90), spread(50, 400), spread(70, 900), 20_000.0);
     let block = samples.infer();
     let (away, takes) = (block.network.latency, block.capacity);
@@ -89,18 +89,18 @@ fn the_sums_are_those_that_were_measured() {
 }
 
 #[test]
-fn the_virtual_server_answers_as_many_as_the_best_stage() {
+fn the_virtual_server_has_the_throughput_of_the_best_stage() {
     for (service, most) in [(spread(50, 100), 20_000.0), (spread(200, 2_000), 3_000.0)] {
         let samples = server(spread(30, 90), service, spread(70, 90), most);
         let found = samples.infer().capacity.service;
         let mean = trips(&[found], 100_000).mean();
-        let told = format!("{found:?} takes {mean}us on average");
-        assert!((mean * most / 1e6 - 1.0).abs() < 0.05, "{told}");
+        let context = format!("{found:?} takes {mean}us on average");
+        assert!((mean * most / 1e6 - 1.0).abs() < 0.05, "{context}");
     }
 }
 
 #[test]
-fn service_never_takes_more_than_a_read() {
+fn the_service_time_is_at_most_that_of_a_read() {
     let mut samples = server(spread(30, 30), spread(50, 50), spread(70, 70), 20_000.0);
     samples.stages = vec![stage(1, 10.0)];
     assert_eq!(samples.infer().capacity.service.p50, Span(108));
@@ -109,7 +109,7 @@ fn service_never_takes_more_than_a_read() {
 }
 
 #[test]
-fn a_commit_that_does_not_show_is_as_short_as_it_can_be() {
+fn a_commit_without_a_measurable_time_gets_the_shortest() {
     let mut samples = server(spread(30, 90), spread(50, 100), spread(1, 1), 20_000.0);
     samples.committed = samples.floor.clone();
     let block = samples.infer();
@@ -123,7 +123,7 @@ fn a_commit_that_does_not_show_is_as_short_as_it_can_be() {
 }
 
 #[test]
-fn nothing_is_shorter_than_a_microsecond() {
+fn times_are_at_least_a_microsecond() {
     let block = server(spread(1, 1), spread(1, 1), spread(1, 1), 5e6).infer();
     for one in [
         block.network.latency,
@@ -135,7 +135,7 @@ fn nothing_is_shorter_than_a_microsecond() {
 }
 
 #[test]
-fn what_makes_the_figures_doubtful_is_told() {
+fn doubtful_figures_have_remarks() {
     let mut samples = server(spread(30, 90), spread(50, 100), spread(70, 90), 20_000.0);
     let block = samples.infer();
     assert!(samples.remarks(&block).is_empty());
@@ -158,7 +158,7 @@ fn calibration() -> Calibration {
         20_000.0,
     );
     let block = samples.infer();
-    let trips = |request, took: &Distribution| Trips {
+    let trips = |request, took: &Distribution| RoundTrips {
         request,
         took: took.result(1_000.0),
     };
@@ -175,7 +175,7 @@ fn calibration() -> Calibration {
 }
 
 #[test]
-fn a_scenario_takes_the_block_as_it_is() {
+fn a_scenario_accepts_the_calibration_block() {
     let measured = calibration();
     let block = calibration_yaml(&measured, "0.1.0");
     let text = format!(
@@ -217,6 +217,6 @@ fn a_scenario_takes_the_block_as_it_is() {
 }
 
 #[test]
-fn the_block_says_where_it_comes_from() {
+fn the_calibration_block_names_its_origin() {
     insta::assert_snapshot!(calibration_yaml(&calibration(), "0.1.0"));
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{Reader, ReplyJson};
 use crate::event::said;
 use crate::names::WhoJson;
-use sim_model::protocol::{Attendance, Member, Notice, Passing, PastMessage};
+use sim_model::protocol::{Attendance, Member, Notice, NoticeKind, PastMessage};
 
 /// A message of a room's history in JSON.
 #[derive(Debug, Default, Deserialize)]
@@ -96,8 +96,8 @@ impl Reader<'_> {
                 user: self.names.user(&notice.user.user_id),
                 shown: self.names.shown(&notice.user),
                 kind: match &*notice.kind {
-                    "user.typing" => Passing::Typing,
-                    "user.waiting" => Passing::Waiting(Span::secs(notice.waited_seconds?)),
+                    "user.typing" => NoticeKind::Typing,
+                    "user.waiting" => NoticeKind::Waiting(Span::secs(notice.waited_seconds?)),
                     _ => return None,
                 },
                 at: self.time(notice.timestamp.as_deref()),

@@ -21,7 +21,7 @@ pub struct Spread {
 
 /// The server's processing times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Takes {
+pub struct CapacityTimes {
     /// For each command, one at a time.
     pub service: Spread,
     /// For each batch.
@@ -30,7 +30,7 @@ pub struct Takes {
 
 /// The network's distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Away {
+pub struct NetworkTimes {
     /// Each way, for each packet.
     pub latency: Spread,
 }
@@ -38,9 +38,9 @@ pub struct Away {
 /// The measured part of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "these are the scenario's keys")]
-pub struct Block {
-    pub capacity: Takes,
-    pub network: Away,
+pub struct CalibrationBlock {
+    pub capacity: CapacityTimes,
+    pub network: NetworkTimes,
 }
 
 /// The throughput of reads with a number of connections.
@@ -56,7 +56,7 @@ pub struct Stage {
 
 /// Round trips of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Trips {
+pub struct RoundTrips {
     /// The request.
     pub request: &'static str,
     /// Its times in milliseconds.
@@ -72,13 +72,13 @@ pub struct Calibration {
     pub protocol: &'static str,
     /// The part for a scenario.
     #[serde(flatten)]
-    pub block: Block,
+    pub block: CalibrationBlock,
     /// The cheapest request, one at a time on one connection.
-    pub floor: Trips,
+    pub floor: RoundTrips,
     /// A read, one at a time on one connection.
-    pub read: Trips,
+    pub read: RoundTrips,
     /// A journalled command, one at a time on one connection.
-    pub committed: Trips,
+    pub committed: RoundTrips,
     /// Reads from more and more connections.
     pub stages: Vec<Stage>,
     /// Remarks for readers of the figures.
@@ -96,7 +96,7 @@ impl Spread {
     }
 }
 
-impl Block {
+impl CalibrationBlock {
     /// Sets the plan's server and network to the measured times.
     pub fn apply(&self, plan: &mut Plan) {
         plan.capacity.service = Arc::new(self.capacity.service.quantiles());

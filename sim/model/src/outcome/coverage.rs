@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_reached_is_counted_and_what_is_not_shows_as_none() {
+    fn coverage_counts_reached_codes_and_lists_the_others() {
         let mut one = Coverage::default();
         one.refused("chat_ended");
         one.received("gap", 1);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_out_of_reach_are_codes() {
+    fn unreachable_codes_exist() {
         for (code, _) in OUT_OF_REACH {
             assert!(REJECTS.contains(&code), "{code}");
             assert!(!Coverage::default().rejects.contains_key(code));

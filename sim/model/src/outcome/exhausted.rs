@@ -106,7 +106,7 @@ pub struct Exhausted {
 pub struct Counterexample {
     /// Its steps.
     pub steps: Vec<PathStep>,
-    /// The violations, the first first; empty if the server panicked.
+    /// The violations, in the order of their discovery; empty if the server panicked.
     pub violations: Vec<Violation>,
     /// The participant of each user, in the order of their letters: `user_1`, or none.
     pub users: Vec<Option<String>>,

@@ -132,7 +132,7 @@ pub enum StickLoss {
 /// sender or that its sender blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
-pub enum Saw<'a> {
+pub enum InboxEvent<'a> {
     /// `chatroom.found`: the first event of a pair room, to both.
     Found {
         room: Room,
@@ -203,7 +203,7 @@ pub enum Saw<'a> {
     },
 }
 
-impl Saw<'_> {
+impl InboxEvent<'_> {
     /// The event's type in the protocol, such as `message.received`.
     #[must_use]
     pub const fn kind(&self) -> &'static str {

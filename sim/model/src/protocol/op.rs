@@ -66,7 +66,7 @@ macro_rules! types {
             }
 
             /// The operation with the caller's values; none for a verb that takes more.
-            fn filled(self, at_hand: &mut impl AtHand) -> Option<Op> {
+            fn filled(self, at_hand: &mut impl ArgumentSource) -> Option<Op> {
                 match self {
                     $(Self::$variant => of_plain!([$($plain)?] Op::$variant {
                         $($($field: at_hand.$field()?),*)?
@@ -121,7 +121,7 @@ macro_rules! of_plain {
 crate::verbs!(types);
 
 /// A user's values for the fields of a plain verb. Rows use these names of fields.
-pub trait AtHand {
+pub trait ArgumentSource {
     /// The room to name, or none; requested before the epoch.
     fn room(&mut self) -> Option<Option<Room>>;
 
@@ -140,7 +140,7 @@ impl Plain {
     }
 
     /// The operation with its user's values; none if one is missing.
-    pub fn op(self, at_hand: &mut impl AtHand) -> Option<Op> {
+    pub fn op(self, at_hand: &mut impl ArgumentSource) -> Option<Op> {
         self.kind().filled(at_hand)
     }
 }
@@ -216,7 +216,7 @@ mod tests {
     /// A user in room 3 with an old grant, which knows no other participant.
     struct Alone;
 
-    impl AtHand for Alone {
+    impl ArgumentSource for Alone {
         fn room(&mut self) -> Option<Option<Room>> {
             Some(Some(Room(3)))
         }
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_verb_takes_what_its_user_has_at_hand() {
+    fn a_plain_verb_takes_its_arguments_from_the_user() {
         let push = Plain::Push.op(&mut Alone).unwrap();
         let expected = Op::Push {
             room: Some(Room(3)),
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_says_where_it_is_made_and_whom_it_is_about() {
+    fn a_call_returns_its_room_and_its_user() {
         let report = Op::Report {
             user: User(4),
             reason: "spam".into(),

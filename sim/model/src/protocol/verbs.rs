@@ -5,7 +5,7 @@
 ///
 /// A row is a variant of `Op` with its fields, followed in this order by:
 /// - `verb "…"`: its name in scenarios and traces; or `plain "…"`, if a scenario writes it as a
-///   single word, and the user has values for all fields (`AtHand`).
+///   single word, and the user has values for all fields (`ArgumentSource`).
 /// - `tool "…"`: the name of the server's tool, if it differs.
 /// - `in`, `under` and `about`: the fields that name the room, the grant of the stick and another
 ///   participant.

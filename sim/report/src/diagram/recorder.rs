@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 use chat_types::{Span, Time};
 use rustc_hash::FxHashMap;
 
-use super::asked::{Asked, several};
-use super::cast::Cast;
+use super::call_description::{CallDescription, several};
+use super::lane_selection::LaneSelection;
 use super::window::{self, Window};
 use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, Shown};
-use sim_model::history::{Path, Record};
+use sim_model::history::{DeliveryPath, Record};
 use sim_model::plan::{Delivery, Plan};
-use sim_model::protocol::{Agent, CallId, Op, Outcome, Room, Saw};
+use sim_model::protocol::{Agent, CallId, InboxEvent, Op, Outcome, Room};
 use sim_model::words;
 
 /// The most recorded events of a run.
@@ -21,7 +21,7 @@ const KEPT: usize = 200_000;
 
 /// A push in transit; its content is known when it arrives.
 #[derive(Debug)]
-struct OnItsWay {
+struct PushInTransit {
     first_seq: u64,
     events: u32,
     index: usize,
@@ -42,11 +42,11 @@ pub(super) struct LaneRecorder<'a> {
     events: Vec<Event>,
     pub(super) bands: Vec<Band>,
     rules: Vec<Rule>,
-    asked: FxHashMap<(Agent, CallId), Asked>,
+    descriptions: FxHashMap<(Agent, CallId), CallDescription>,
     requests: FxHashMap<(Agent, CallId, u32), usize>,
     /// Answers that have not reached their clients.
     replies: FxHashMap<(Agent, CallId), Vec<usize>>,
-    pushes: FxHashMap<Agent, VecDeque<OnItsWay>>,
+    pushes: FxHashMap<Agent, VecDeque<PushInTransit>>,
     /// The latest opening of each client's stream, until it is open.
     openings: FxHashMap<Agent, usize>,
     /// The page of a check, until its answer arrives.
@@ -64,23 +64,23 @@ struct Page {
 }
 
 impl<'a> LaneRecorder<'a> {
-    pub(super) fn new(plan: &'a Plan, start: Time, cast: &Cast) -> Self {
+    pub(super) fn new(plan: &'a Plan, start: Time, selection: &LaneSelection) -> Self {
         // The server's lane is in the middle, and the most affected participants are beside it, so
         // that arrows are short: the first to the left, the second to the right, and so on outward.
-        let server = cast.lanes.len().div_ceil(2);
+        let server = selection.lanes.len().div_ceil(2);
         let lane = |index: usize| match index % 2 {
             0 => server - 1 - index / 2,
             _ => server + 1 + index / 2,
         };
-        let all = cast.lanes.iter().enumerate();
+        let all = selection.lanes.iter().enumerate();
         let concerned = all
             .clone()
             .filter(|(_, (_, who))| who.role == Role::Concerned);
         Self {
             plan,
             start,
-            violation: cast.violation,
-            place: cast.place,
+            violation: selection.violation,
+            place: selection.place,
             server,
             concerned: concerned.map(|(index, _)| lane(index)).collect(),
             lanes: all
@@ -89,7 +89,7 @@ impl<'a> LaneRecorder<'a> {
             events: Vec::new(),
             bands: Vec::new(),
             rules: Vec::new(),
-            asked: FxHashMap::default(),
+            descriptions: FxHashMap::default(),
             requests: FxHashMap::default(),
             replies: FxHashMap::default(),
             pushes: FxHashMap::default(),
@@ -102,7 +102,7 @@ impl<'a> LaneRecorder<'a> {
     }
 
     /// The diagram of the finished run.
-    pub(super) fn into_diagram(mut self, cast: &Cast) -> Diagram {
+    pub(super) fn into_diagram(mut self, selection: &LaneSelection) -> Diagram {
         if let Some(since) = self.down_since.take() {
             self.band(self.server, since, self.last, "crash", "server down");
         }
@@ -111,8 +111,8 @@ impl<'a> LaneRecorder<'a> {
             persona: String::new(),
             role: Role::Server,
         };
-        let mut lanes = vec![server; cast.lanes.len() + 1];
-        for (agent, lane) in &cast.lanes {
+        let mut lanes = vec![server; selection.lanes.len() + 1];
+        for (agent, lane) in &selection.lanes {
             lanes[self.lanes[agent]].clone_from(lane);
         }
         let seen_there = self.events.iter().any(|event| event.blamed);
@@ -122,7 +122,7 @@ impl<'a> LaneRecorder<'a> {
         });
         let window = Window {
             // A violation found at the end of the run may be about a much earlier event.
-            about: cast
+            about: selection
                 .subject
                 .filter(|_| !seen_there)
                 .unwrap_or(self.violation),
@@ -144,8 +144,11 @@ impl<'a> LaneRecorder<'a> {
             left_out: Vec::new(),
         };
         window::cut(&mut diagram, &window);
-        if cast.left_out > 0 {
-            let words = format!("{} others of the same rooms have no lane.", cast.left_out);
+        if selection.left_out > 0 {
+            let words = format!(
+                "{} others of the same rooms have no lane.",
+                selection.left_out
+            );
             diagram.left_out.push(words);
         }
         diagram
@@ -181,9 +184,11 @@ impl<'a> LaneRecorder<'a> {
         let Some(&lane) = self.lanes.get(&agent) else {
             return;
         };
-        let asked = self.asked.get(&(agent, call));
-        let mut label =
-            asked.map_or_else(|| format!("call {}", call.0), |asked| asked.words.clone());
+        let description = self.descriptions.get(&(agent, call));
+        let mut label = description.map_or_else(
+            || format!("call {}", call.0),
+            |description| description.words.clone(),
+        );
         if attempt > 0 {
             label.push_str(&format!(" (attempt {})", attempt + 1));
         }
@@ -192,15 +197,15 @@ impl<'a> LaneRecorder<'a> {
             ("attempt", (attempt + 1).to_string()),
         ];
         facts.extend(
-            asked
+            description
                 .into_iter()
-                .flat_map(|asked| asked.facts.iter().cloned()),
+                .flat_map(|description| description.facts.iter().cloned()),
         );
         let (to, how) = arrival(at, fate, Fate::Unheard);
         let event = Event {
             facts,
             copy: is_copy,
-            idle: asked.is_some_and(|asked| asked.verb == "check"),
+            idle: description.is_some_and(|description| description.verb == "check"),
             ..event(Kind::Request, lane, at, to, label, how)
         };
         if let Some(index) = self.push(event)
@@ -221,9 +226,9 @@ impl<'a> LaneRecorder<'a> {
             return;
         };
         let verb = self
-            .asked
+            .descriptions
             .get(&(agent, call))
-            .map_or("call", |asked| asked.verb);
+            .map_or("call", |description| description.verb);
         let label = match refused {
             Some(code) => format!("{verb} refused: {code}"),
             None => format!("{verb} answered"),
@@ -351,25 +356,35 @@ impl<'a> LaneRecorder<'a> {
         if let Some(index) = self.push(event)
             && to.is_some()
         {
-            self.pushes.entry(agent).or_default().push_back(OnItsWay {
-                first_seq,
-                events,
-                index,
-                brought: Vec::new(),
-            });
+            self.pushes
+                .entry(agent)
+                .or_default()
+                .push_back(PushInTransit {
+                    first_seq,
+                    events,
+                    index,
+                    brought: Vec::new(),
+                });
         }
     }
 
-    fn received(&mut self, record: &Record<'_>, lane: usize, seq: u64, saw: &Saw<'_>, path: Path) {
+    fn received(
+        &mut self,
+        record: &Record<'_>,
+        lane: usize,
+        seq: u64,
+        saw: &InboxEvent<'_>,
+        path: DeliveryPath,
+    ) {
         let at = self.since_start(record.at);
-        let text = words::saw_words(saw, record.user);
+        let text = words::event_words(saw, record.user);
         let place = saw.place();
         let mut fact = format!("{text} · {} · inbox {seq}", saw.kind());
         if let Some((room, room_seq)) = place {
             fact.push_str(&format!(" · room_{} #{room_seq}", room.0));
         }
         let named = place.is_some() && place == self.place;
-        if path == Path::Check {
+        if path == DeliveryPath::Check {
             let page = self.pages.entry(record.agent).or_default();
             page.words.push(text);
             page.facts.push(("brought", fact));

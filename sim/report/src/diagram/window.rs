@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_run_the_stretch_before_the_violation_is_shown() {
+    fn a_long_run_is_shown_for_a_period_before_the_violation() {
         let events: Vec<Event> = (0..5_000).map(|n| event(n % 5, n as u64 * 10)).collect();
         let diagram = cut_at(events, 40_000);
         let first = diagram.events.first().unwrap().from_us;
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn polls_that_brought_nothing_take_no_room_from_others() {
+    fn empty_polls_do_not_shorten_the_period() {
         let poll = |n: u64| Event {
             idle: true,
             ..event(1, 1_000 + n)

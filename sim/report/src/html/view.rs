@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::meaning::meaning;
+use super::property_meanings::meaning;
 use crate::checks::{Standing, in_order, standing};
 use crate::claim::rest;
 use crate::diagram::Diagram;
@@ -170,7 +170,7 @@ fn run(run: &FinishedRun) -> Run<'_> {
         },
         trace_hash: &result.trace_hash,
         live: result.live.as_ref().map(live::facts),
-        rerun: run.story.as_ref().map(|story| match story.rerun {
+        rerun: run.excerpt.as_ref().map(|excerpt| match excerpt.rerun {
             Rerun::Same => "run again: same hash".to_owned(),
             Rerun::Different { trace_hash } => {
                 format!("run again: another hash, {trace_hash:016x}: not deterministic")

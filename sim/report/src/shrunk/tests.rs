@@ -58,7 +58,7 @@ fn shrunk_run() -> ShrunkRun {
 }
 
 #[test]
-fn what_was_shrunk_is_shown_step_by_step() {
+fn a_shrunk_run_is_shown_step_by_step() {
     let run = shrunk_run();
     let view = View {
         detail: Detail::Normal,

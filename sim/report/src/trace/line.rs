@@ -6,9 +6,9 @@ use chat_types::{Span, Time};
 use serde::Serialize;
 
 use super::Calls;
-use sim_model::history::{Path, Record, What, WorldRecord};
+use sim_model::history::{ClientEvent, DeliveryPath, Record, WorldRecord};
 use sim_model::plan::Outage;
-use sim_model::protocol::{Answer, CallId, Op, Outcome, Room, Saw, StickChange, User};
+use sim_model::protocol::{Answer, CallId, InboxEvent, Op, Outcome, Room, StickChange, User};
 
 /// The most characters of a text in a trace.
 const TEXT_LIMIT: usize = 80;
@@ -98,24 +98,26 @@ impl<'a> TraceLine<'a> {
             ..Self::default()
         };
         match record.what {
-            What::Called { call, op, .. } | What::Abandoned { call, op } => line.add_op(call, op),
-            What::Retried { call, .. } => {
+            ClientEvent::Called { call, op, .. } | ClientEvent::Abandoned { call, op } => {
+                line.add_op(call, op)
+            }
+            ClientEvent::Retried { call, .. } => {
                 line.call = Some(call.0);
                 if let Some((verb, room)) = calls.verb(record.agent, call) {
                     line.verb = Some(verb);
                     line.room = room.map(show_room);
                 }
             }
-            What::Answered {
+            ClientEvent::Answered {
                 call, op, outcome, ..
             }
-            | What::AnsweredAgain { call, op, outcome } => {
+            | ClientEvent::AnsweredAgain { call, op, outcome } => {
                 line.call = Some(call.0);
                 line.verb = Some(op.verb());
                 line.room = op.room().flatten().map(show_room);
                 line.add_outcome(outcome);
             }
-            What::Received {
+            ClientEvent::Received {
                 seq,
                 saw,
                 path,
@@ -124,19 +126,19 @@ impl<'a> TraceLine<'a> {
             } => {
                 line.seq = Some(seq);
                 line.path = Some(match path {
-                    Path::Stream => "stream",
-                    Path::Check => "check",
+                    DeliveryPath::Stream => "stream",
+                    DeliveryPath::Check => "check",
                 });
                 line.first = (!first).then_some(false);
                 line.add_saw(saw);
             }
-            What::Stuck { waiting_for } => line.reason = Some(waiting_for),
-            What::StreamOpened
-            | What::StreamClosed
-            | What::Forgot
-            | What::Vanished
-            | What::Finished
-            | What::Drained => {}
+            ClientEvent::Stuck { waiting_for } => line.reason = Some(waiting_for),
+            ClientEvent::StreamOpened
+            | ClientEvent::StreamClosed
+            | ClientEvent::Forgot
+            | ClientEvent::Vanished
+            | ClientEvent::Finished
+            | ClientEvent::Drained => {}
         }
         line
     }
@@ -263,15 +265,15 @@ impl<'a> TraceLine<'a> {
         }
     }
 
-    fn add_saw(&mut self, saw: &Saw<'a>) {
+    fn add_saw(&mut self, saw: &InboxEvent<'a>) {
         self.event = Some(saw.kind());
         if let Some((room, room_seq)) = saw.place() {
             self.room = Some(show_room(room));
             self.room_seq = Some(room_seq);
         }
         match *saw {
-            Saw::Found { partner, .. } => self.who = Some(show_user(partner)),
-            Saw::Message {
+            InboxEvent::Found { partner, .. } => self.who = Some(show_user(partner)),
+            InboxEvent::Message {
                 sender,
                 text,
                 epoch,
@@ -281,9 +283,9 @@ impl<'a> TraceLine<'a> {
                 self.text = Some(cut(text));
                 self.epoch = epoch;
             }
-            Saw::Ended { reason, .. } => self.reason = Some(reason.name()),
-            Saw::Member { user, .. } => self.who = Some(show_user(user)),
-            Saw::Stick { user, change, .. } => {
+            InboxEvent::Ended { reason, .. } => self.reason = Some(reason.name()),
+            InboxEvent::Member { user, .. } => self.who = Some(show_user(user)),
+            InboxEvent::Stick { user, change, .. } => {
                 self.who = Some(show_user(user));
                 match change {
                     StickChange::Claimed { place } => self.place = Some(place),
@@ -292,30 +294,30 @@ impl<'a> TraceLine<'a> {
                     | StickChange::Expired { epoch } => self.epoch = Some(epoch),
                 }
             }
-            Saw::Moderation { user, .. } => self.who = user.map(show_user),
-            Saw::Gap { lost, rooms, .. } => {
+            InboxEvent::Moderation { user, .. } => self.who = user.map(show_user),
+            InboxEvent::Gap { lost, rooms, .. } => {
                 self.lost = Some(lost);
                 self.rooms = rooms.iter().map(|range| show_room(range.room)).collect();
             }
-            Saw::PartnerAway { .. } | Saw::PartnerBack { .. } => {}
+            InboxEvent::PartnerAway { .. } | InboxEvent::PartnerBack { .. } => {}
         }
     }
 }
 
-fn kind_of(what: &What<'_>) -> &'static str {
+fn kind_of(what: &ClientEvent<'_>) -> &'static str {
     match what {
-        What::Called { .. } => "called",
-        What::Retried { .. } => "retried",
-        What::Answered { .. } => "answered",
-        What::AnsweredAgain { .. } => "answered_again",
-        What::Abandoned { .. } => "abandoned",
-        What::Received { .. } => "received",
-        What::StreamOpened => "stream_opened",
-        What::StreamClosed => "stream_closed",
-        What::Forgot => "forgot",
-        What::Vanished => "vanished",
-        What::Finished => "finished",
-        What::Drained => "drained",
-        What::Stuck { .. } => "stuck",
+        ClientEvent::Called { .. } => "called",
+        ClientEvent::Retried { .. } => "retried",
+        ClientEvent::Answered { .. } => "answered",
+        ClientEvent::AnsweredAgain { .. } => "answered_again",
+        ClientEvent::Abandoned { .. } => "abandoned",
+        ClientEvent::Received { .. } => "received",
+        ClientEvent::StreamOpened => "stream_opened",
+        ClientEvent::StreamClosed => "stream_closed",
+        ClientEvent::Forgot => "forgot",
+        ClientEvent::Vanished => "vanished",
+        ClientEvent::Finished => "finished",
+        ClientEvent::Drained => "drained",
+        ClientEvent::Stuck { .. } => "stuck",
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use chat_types::{Span, Time};
 
 use super::Calls;
-use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::protocol::User;
 use sim_model::words;
 
@@ -122,7 +122,7 @@ impl Observer for Recorder {
         self.count += 1;
         let (order, keep) = (self.count, self.keep);
         let at = self.since_start(record.at);
-        let verb = if let What::Retried { call, .. } = record.what {
+        let verb = if let ClientEvent::Retried { call, .. } = record.what {
             self.calls.verb(record.agent, call)
         } else {
             None

@@ -3,10 +3,10 @@ use std::sync::Arc;
 use chat_types::Span;
 
 use super::*;
-use sim_model::history::{Path, Retry};
+use sim_model::history::{DeliveryPath, Retry};
 use sim_model::plan::Outage;
 use sim_model::protocol::Op;
-use sim_model::protocol::{Answer, LostRange, Outcome, Refusal, Saw, Shown, StickChange};
+use sim_model::protocol::{Answer, InboxEvent, LostRange, Outcome, Refusal, Shown, StickChange};
 
 const START: Time = Time(1_000_000_000);
 
@@ -39,7 +39,7 @@ fn play(observer: &mut dyn Observer) {
     ann(24, called(1, &push));
     ann(
         25,
-        What::Retried {
+        ClientEvent::Retried {
             call: CallId(1),
             why: Retry::Silence,
         },
@@ -48,11 +48,11 @@ fn play(observer: &mut dyn Observer) {
     let mut ann = |ms, what| tell(observer, ms, 0, Some(7), what);
     ann(27, answered(1, &push, &refused));
     hear(observer);
-    tell(observer, 30, 0, Some(7), What::StreamClosed);
+    tell(observer, 30, 0, Some(7), ClientEvent::StreamClosed);
     observer.observe_world(&WorldRecord::Ended { at: at(31) });
 }
 
-const GRANTED: Saw<'static> = Saw::Stick {
+const GRANTED: InboxEvent<'static> = InboxEvent::Stick {
     shown: Shown::NAMELESS,
     room: Room(3),
     room_seq: 17,
@@ -76,7 +76,7 @@ fn crash(observer: &mut dyn Observer) {
 
 /// The other user receives a long message, and a gap.
 fn hear(observer: &mut dyn Observer) {
-    let message = Saw::Message {
+    let message = InboxEvent::Message {
         shown: Shown::NAMELESS,
         room: Room(3),
         room_seq: 18,
@@ -84,7 +84,7 @@ fn hear(observer: &mut dyn Observer) {
         text: &"x".repeat(100),
         epoch: Some(3),
     };
-    let gap = Saw::Gap {
+    let gap = InboxEvent::Gap {
         from: 1,
         to: 2,
         lost: 2,
@@ -99,7 +99,13 @@ fn hear(observer: &mut dyn Observer) {
     tell(observer, 29, 1, Some(9), received(7, &gap));
 }
 
-fn tell(observer: &mut dyn Observer, ms: u64, agent: u32, user: Option<u32>, what: What<'_>) {
+fn tell(
+    observer: &mut dyn Observer,
+    ms: u64,
+    agent: u32,
+    user: Option<u32>,
+    what: ClientEvent<'_>,
+) {
     observer.observe(&Record {
         at: at(ms),
         agent: Agent(agent),
@@ -108,8 +114,8 @@ fn tell(observer: &mut dyn Observer, ms: u64, agent: u32, user: Option<u32>, wha
     });
 }
 
-fn called(call: u32, op: &Op) -> What<'_> {
-    What::Called {
+fn called(call: u32, op: &Op) -> ClientEvent<'_> {
+    ClientEvent::Called {
         call: CallId(call),
         op,
         intended: START,
@@ -117,8 +123,8 @@ fn called(call: u32, op: &Op) -> What<'_> {
     }
 }
 
-fn answered<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> What<'a> {
-    What::Answered {
+fn answered<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> ClientEvent<'a> {
+    ClientEvent::Answered {
         call: CallId(call),
         op,
         called_at: START,
@@ -127,12 +133,12 @@ fn answered<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> What<'a> {
     }
 }
 
-fn received<'a>(seq: u64, saw: &'a Saw<'a>) -> What<'a> {
-    What::Received {
+fn received<'a>(seq: u64, saw: &'a InboxEvent<'a>) -> ClientEvent<'a> {
+    ClientEvent::Received {
         seq,
         sent_at: START,
         saw,
-        path: Path::Stream,
+        path: DeliveryPath::Stream,
         first: true,
     }
 }
@@ -184,7 +190,7 @@ fn every_line_is_an_object_that_begins_with_its_time() {
 }
 
 #[test]
-fn a_full_disk_is_told_at_the_end() {
+fn a_full_disk_is_reported_at_the_end() {
     struct Full;
     impl Write for Full {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
@@ -214,12 +220,12 @@ fn recorded(until_ms: u64, users: &[User], keep: usize) -> String {
 }
 
 #[test]
-fn a_story_is_told_up_to_the_violation() {
+fn an_excerpt_ends_at_the_violation() {
     insta::assert_snapshot!(recorded(28, &[User(7), User(9)], 12));
 }
 
 #[test]
-fn a_busy_user_does_not_push_the_others_off_the_page() {
+fn a_busy_user_does_not_displace_the_others() {
     let text = recorded(100, &[User(7), User(9)], 4);
     let of = |user: &str| {
         text.lines()

@@ -225,7 +225,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_plan_of_steps_reads_back_as_it_was(plan in plan()) {
+    fn a_plan_of_steps_reads_back_as_written(plan in plan()) {
         let written = to_yaml(&plan);
         let read = parse("drawn.yaml", &written);
         let read = read.map_err(|error| TestCaseError::fail(format!("{error:?}\n{written}")))?;
@@ -233,7 +233,7 @@ proptest! {
     }
 
     #[test]
-    fn a_flow_reads_back_as_it_was(steps in flow()) {
+    fn a_flow_reads_back_as_written(steps in flow()) {
         let base = "phases: [{ pause: 9s }]\nscenarios: [{ name: a, flow: [login] }]\n";
         let mut plan = parse("drawn.yaml", base).expect("a scenario");
         let Workload::Phases { personas, .. } = &mut plan.workload else {

@@ -1,11 +1,11 @@
 //! Every bad scenario gives an error with the place and the accepted values.
 
-use sim_scenario::{Look, ScenarioError, load, parse, parse_bytes};
+use sim_scenario::{ErrorStyle, ScenarioError, load, parse, parse_bytes};
 
 use crate::yaml_files;
 
 #[test]
-fn bad_scenarios_say_where_and_what_is_accepted() {
+fn errors_of_bad_scenarios_name_the_place_and_the_accepted_values() {
     let files = yaml_files("tests/bad_scenarios");
     assert!(files.len() > 150, "{} files", files.len());
     for file in files {
@@ -16,7 +16,7 @@ fn bad_scenarios_say_where_and_what_is_accepted() {
             .unwrap_or_else(|| panic!("{name} is accepted"));
         assert!(error.line_and_column().is_some(), "{error}");
         assert!(!error.accepted().is_empty(), "{error}");
-        insta::assert_snapshot!(stem, error.render(Look::Plain, 80));
+        insta::assert_snapshot!(stem, error.render(ErrorStyle::Plain, 80));
     }
 }
 
@@ -28,7 +28,7 @@ fn refused(text: &str) -> ScenarioError {
 fn ten_megabytes_are_refused_at_once() {
     let error = refused(&"# a comment\n".repeat(900_000));
     assert_eq!(error.line_and_column(), None);
-    insta::assert_snapshot!(error.render(Look::Plain, 80), @r"
+    insta::assert_snapshot!(error.render(ErrorStyle::Plain, 80), @r"
     error: the file is larger than a scenario may be
      ╭▸ large.yaml
      ╰ help: at most 1048576 bytes (1 MiB)
@@ -36,7 +36,7 @@ fn ten_megabytes_are_refused_at_once() {
 }
 
 #[test]
-fn a_mebibyte_of_anything_ends() {
+fn parsing_a_mebibyte_of_any_character_terminates() {
     let most = 1 << 20;
     for unit in [
         "[",
@@ -79,7 +79,7 @@ fn a_mebibyte_of_anything_ends() {
     ] {
         let text = unit.repeat(most / unit.len());
         let error = refused(&text);
-        assert!(!error.render(Look::Colour, 80).is_empty());
+        assert!(!error.render(ErrorStyle::Colour, 80).is_empty());
     }
 }
 
@@ -94,22 +94,22 @@ fn a_file_that_cannot_be_read_is_named() {
 #[test]
 fn colours_are_for_terminals_only() {
     let error = parse("x.yaml", "stage: 1\n").unwrap_err();
-    assert!(!error.render(Look::Plain, 80).contains('\u{1b}'));
-    assert!(error.render(Look::Colour, 80).contains('\u{1b}'));
+    assert!(!error.render(ErrorStyle::Plain, 80).contains('\u{1b}'));
+    assert!(error.render(ErrorStyle::Colour, 80).contains('\u{1b}'));
 }
 
 #[test]
-fn lines_of_other_systems_do_not_move_the_cursor() {
+fn foreign_line_breaks_do_not_move_the_cursor() {
     for text in ["# only a comment\r\n", "name: [\r\n", "durations: 5s\r\n"] {
-        let drawn = refused(text).render(Look::Plain, 80);
+        let drawn = refused(text).render(ErrorStyle::Plain, 80);
         assert!(!drawn.contains('\r'), "{drawn:?}");
     }
 }
 
 #[test]
-fn an_error_keeps_to_the_columns_of_the_terminal() {
+fn an_error_fits_the_columns_of_the_terminal() {
     let text = format!("name: a\nusers: [{}]\nstages: 1\n", "a, ".repeat(60));
-    let drawn = refused(&text).render(Look::Plain, 40);
+    let drawn = refused(&text).render(ErrorStyle::Plain, 40);
     insta::assert_snapshot!(drawn, @r"
     error: unknown key `stages` in a
            scenario
@@ -128,11 +128,11 @@ fn an_error_keeps_to_the_columns_of_the_terminal() {
               properties, expect_sometimes,
               thresholds, allow_stuck
     ");
-    assert_eq!(refused(&text).render(Look::Plain, 0), drawn);
+    assert_eq!(refused(&text).render(ErrorStyle::Plain, 0), drawn);
     assert!(
         drawn.lines().all(|line| line.chars().count() <= 40),
         "{drawn}"
     );
-    let wide = refused(&text).render(Look::Plain, usize::MAX);
-    assert_eq!(wide, refused(&text).render(Look::Plain, 80));
+    let wide = refused(&text).render(ErrorStyle::Plain, usize::MAX);
+    assert_eq!(wide, refused(&text).render(ErrorStyle::Plain, 80));
 }

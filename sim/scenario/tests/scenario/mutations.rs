@@ -1,7 +1,7 @@
 //! No file, however damaged, makes the reader panic or hang.
 
 use proptest::prelude::*;
-use sim_scenario::{Look, parse_bytes};
+use sim_scenario::{ErrorStyle, parse_bytes};
 
 use crate::{shipped, yaml_files};
 
@@ -139,7 +139,7 @@ proptest! {
         if let Err(error) = parse_bytes("damaged.yaml", &bytes) {
             prop_assert!(!error.message().is_empty());
             prop_assert!(error.line_and_column().is_some());
-            let drawn = error.render(Look::Plain, 80);
+            let drawn = error.render(ErrorStyle::Plain, 80);
             prop_assert!(!drawn.chars().any(|c| c.is_control() && c != '\n'), "{drawn:?}");
         }
     }
@@ -152,7 +152,7 @@ proptest! {
     #[test]
     fn any_text_of_yaml_signs_is_read_or_refused(text in r"[-:{}\[\],&*!|>'\x22%@`#? \nab01~/.]{0,200}") {
         if let Err(error) = parse_bytes("noise.yaml", text.as_bytes()) {
-            prop_assert!(!error.render(Look::Plain, 80).is_empty());
+            prop_assert!(!error.render(ErrorStyle::Plain, 80).is_empty());
         }
     }
 }

@@ -16,7 +16,7 @@ fn good(name: &str) -> Plan {
 }
 
 #[test]
-fn the_least_scenario_takes_every_default() {
+fn the_smallest_scenario_has_all_defaults() {
     let plan = good("least.yaml");
     assert_eq!(plan.name, "least");
     assert_eq!((plan.about.as_str(), plan.seed), ("", 1));
@@ -40,7 +40,7 @@ fn the_least_scenario_takes_every_default() {
 }
 
 #[test]
-fn phases_and_personas_are_as_written() {
+fn phases_and_personas_are_parsed() {
     assert_eq!(good("every_key.yaml").capacity.snapshot_every, 50);
     let Workload::Phases { phases, personas } = good("every_key.yaml").workload else {
         panic!("phases");
@@ -151,7 +151,7 @@ fn text_in_words(text: &Text) -> String {
 }
 
 #[test]
-fn steps_are_in_order_and_say_what_the_network_does() {
+fn steps_are_sorted_and_carry_network_decisions() {
     let plan = good("every_step.yaml");
     assert_eq!(plan.duration, Span::secs(35));
     let Workload::Steps { users, steps } = plan.workload else {
@@ -208,7 +208,7 @@ fn steps_are_in_order_and_say_what_the_network_does() {
 }
 
 #[test]
-fn what_is_looked_up_and_by_which_secret_is_as_written() {
+fn lookups_and_their_secrets_are_parsed() {
     use sim_model::plan::Verb;
     use sim_model::protocol::ReadBy;
     let Workload::Steps { users, steps } = good("every_step.yaml").workload else {
@@ -247,7 +247,7 @@ fn what_is_looked_up_and_by_which_secret_is_as_written() {
 }
 
 #[test]
-fn a_break_is_any_or_a_named_one_or_just_a_look() {
+fn breaks_are_parsed_in_all_forms() {
     use sim_model::plan::Verb;
     let Workload::Steps { steps, .. } = good("every_step.yaml").workload else {
         panic!("steps");
@@ -271,7 +271,7 @@ fn a_break_is_any_or_a_named_one_or_just_a_look() {
 }
 
 #[test]
-fn faults_are_in_order() {
+fn faults_are_sorted_by_time() {
     let plan = good("every_step.yaml");
     let at: Vec<u64> = plan.faults.iter().map(|fault| fault.at.as_secs()).collect();
     assert_eq!(at, [3, 4, 5, 6, 7]);
@@ -309,7 +309,7 @@ fn faults_are_in_order() {
 }
 
 #[test]
-fn what_must_hold_is_as_written() {
+fn properties_and_thresholds_are_parsed() {
     let plan = good("every_key.yaml");
     assert_eq!(plan.properties, ["no_lost_messages", "latency"]);
     let found: Vec<(&str, Figure, Compare, f64)> = plan

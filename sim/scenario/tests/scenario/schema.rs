@@ -32,7 +32,7 @@ fn the_committed_schema_is_up_to_date() {
 }
 
 #[test]
-fn the_schema_is_a_schema() {
+fn the_schema_is_a_valid_json_schema() {
     assert!(jsonschema::meta::is_valid(&schema()));
 }
 
@@ -56,7 +56,7 @@ fn shipped_scenarios_and_good_fixtures_are_valid() {
 }
 
 #[test]
-fn shipped_scenarios_say_what_they_are_after() {
+fn shipped_scenarios_declare_their_purpose() {
     for file in shipped() {
         let plan = load(&file).unwrap();
         let stem = file.file_stem().unwrap().to_str().unwrap();
@@ -126,7 +126,7 @@ const BEYOND_A_SCHEMA: [&str; 43] = [
 ];
 
 #[test]
-fn bad_scenarios_are_invalid_as_far_as_a_schema_can_say() {
+fn the_schema_rejects_bad_scenarios() {
     let validator = validator();
     let mut passed = Vec::new();
     for file in yaml_files("tests/bad_scenarios") {

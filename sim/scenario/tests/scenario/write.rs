@@ -8,7 +8,7 @@ use sim_scenario::{load, parse, to_yaml};
 use crate::{shipped, yaml_files};
 
 #[test]
-fn every_plan_reads_back_as_it_was() {
+fn every_plan_reads_back_as_written() {
     let mut files = shipped();
     files.extend(yaml_files("tests/good_scenarios"));
     assert!(files.len() > 15, "{files:?}");
@@ -25,7 +25,7 @@ fn every_plan_reads_back_as_it_was() {
 }
 
 #[test]
-fn what_is_usual_is_left_out_and_notes_stand_beside() {
+fn defaults_are_omitted_and_notes_are_written() {
     let plan = parse(
         "two.yaml",
         "users: [a, { name: b, stream: none }, { name: c, opens: [{ request: lost }, { reply: 90ms }] }]\n\
@@ -61,7 +61,7 @@ fn what_is_usual_is_left_out_and_notes_stand_beside() {
 }
 
 #[test]
-fn any_character_survives_the_way_to_a_file_and_back() {
+fn any_character_reads_back_as_written() {
     let mut plan = parse(
         "odd.yaml",
         "users: [a]\nsteps: [{ at: 0s, user: a, do: { send: { text: x } } }]\n",

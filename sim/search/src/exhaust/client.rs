@@ -5,9 +5,11 @@ use std::sync::Arc;
 use chat_core::Ticket;
 use chat_types::Time;
 
-use super::print::{Base, Reader, print_shown};
+use super::fingerprint::{Base, Reader, fingerprint_shown};
 use sim_model::outcome::TinyCall;
-use sim_model::protocol::{Answer, CallId, Op, Outcome, ReadBy, Room, Saw, StickChange, User};
+use sim_model::protocol::{
+    Answer, CallId, InboxEvent, Op, Outcome, ReadBy, Room, StickChange, User,
+};
 
 /// A call whose answer was lost.
 #[derive(Clone, Debug)]
@@ -139,11 +141,11 @@ impl Client {
     }
 
     /// Updates its knowledge from a new event.
-    pub(super) fn see(&mut self, saw: &Saw<'_>) {
+    pub(super) fn see(&mut self, saw: &InboxEvent<'_>) {
         match *saw {
-            Saw::Found { room, partner, .. } => self.meet(room, partner),
-            Saw::Ended { room, .. } if self.room == Some(room) => self.in_room = false,
-            Saw::Stick { user, change, .. } if self.user == Some(user) => match change {
+            InboxEvent::Found { room, partner, .. } => self.meet(room, partner),
+            InboxEvent::Ended { room, .. } if self.room == Some(room) => self.in_room = false,
+            InboxEvent::Stick { user, change, .. } if self.user == Some(user) => match change {
                 StickChange::Granted { epoch, .. } => {
                     self.epoch = Some(epoch);
                     self.waits = false;
@@ -151,14 +153,14 @@ impl Client {
                 StickChange::Claimed { .. } => self.waits = true,
                 StickChange::Released { .. } | StickChange::Expired { .. } => {}
             },
-            Saw::Stick { .. }
-            | Saw::Ended { .. }
-            | Saw::Message { .. }
-            | Saw::PartnerAway { .. }
-            | Saw::PartnerBack { .. }
-            | Saw::Member { .. }
-            | Saw::Moderation { .. }
-            | Saw::Gap { .. } => {}
+            InboxEvent::Stick { .. }
+            | InboxEvent::Ended { .. }
+            | InboxEvent::Message { .. }
+            | InboxEvent::PartnerAway { .. }
+            | InboxEvent::PartnerBack { .. }
+            | InboxEvent::Member { .. }
+            | InboxEvent::Moderation { .. }
+            | InboxEvent::Gap { .. } => {}
         }
     }
 
@@ -184,7 +186,7 @@ impl Client {
     }
 
     /// The fingerprint of its knowledge, as far as it affects its requests.
-    pub(super) fn print(&self, state: u64, base: &Base) -> u64 {
+    pub(super) fn fingerprint(&self, state: u64, base: &Base) -> u64 {
         let room = self.room.map(|room| base.room_behind(room.0));
         // A past grant stays past. Differences of two and more are equivalent.
         let epoch = self
@@ -200,7 +202,7 @@ impl Client {
             self.waits,
             self.partners,
         );
-        print_shown(state, format_args!("{known:?} {has_stream} {unanswered:?}"))
+        fingerprint_shown(state, format_args!("{known:?} {has_stream} {unanswered:?}"))
     }
 
     /// The part of the client that the fingerprint of the server's state needs.

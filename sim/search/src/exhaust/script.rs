@@ -16,7 +16,7 @@ use chat_types::Span;
 
 use super::tiny::Tiny;
 use super::worlds::{begin, plan};
-use crate::caught::caught;
+use crate::panics::catch_panic;
 use sim_model::outcome::{Action, TinyCall, TinyWorld, user_letter};
 use sim_model::plan::{
     Argument, Client, Delivery, Fault, FaultKind, Grant, Need, Net, Outage, Plan, ScriptStep,
@@ -52,7 +52,7 @@ pub(super) fn script(world: TinyWorld, users: u8, path: &[Action], called: &str)
         let before = tiny.now();
         // At its last step the server may panic.
         let passed =
-            caught(|| apply(&mut tiny, *action)).map_or(Span::ZERO, |now| now.since(before));
+            catch_panic(|| apply(&mut tiny, *action)).map_or(Span::ZERO, |now| now.since(before));
         writer.act(*action, passed);
     }
     writer.into_plan(base, called)

@@ -126,7 +126,7 @@ impl Search<'_> {
                 states: self.known.len() as u64,
             });
             for (state, expansion) in batch.iter().zip(self.expand_all(depth, batch)) {
-                self.take_in(*state, expansion);
+                self.merge(*state, expansion);
                 if self.found.counterexample.is_some() {
                     return first_new..first_new;
                 }
@@ -214,7 +214,7 @@ impl Search<'_> {
     }
 
     /// Merges the result of one state, in the order of states.
-    fn take_in(&mut self, state: Option<usize>, expansion: Expansion) {
+    fn merge(&mut self, state: Option<usize>, expansion: Expansion) {
         let found = &mut self.found;
         found.transitions += expansion.unchanged + expansion.children.len() as u64;
         found.unchanged += expansion.unchanged;

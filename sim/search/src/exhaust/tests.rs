@@ -6,7 +6,7 @@ use super::search::search_from;
 use super::worlds::{actions, begin, plan};
 use super::*;
 use crate::seed::run_seed;
-use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{Action, Progress, TinyCall};
 use sim_scenario::{parse, to_yaml};
 
@@ -28,10 +28,10 @@ fn after(world: TinyWorld, path: &[Action]) -> Tiny {
 }
 
 #[test]
-fn a_message_that_the_server_never_had_is_found_at_once() {
+fn an_accepted_message_without_an_entry_is_found_at_once() {
     // The judge receives an answer that accepts a message, and the journal has no entry for it.
     let mut tampered = begin(TinyWorld::Room, &plan(), 3);
-    tampered.pretend_accepted(0);
+    tampered.forge_accepted(0);
     let found = search_from(TinyWorld::Room, tampered, &options(2), &mut |_| {});
     let path = found.counterexample.unwrap();
     assert_eq!(path.steps.len(), 0);
@@ -50,17 +50,17 @@ fn a_message_that_the_server_never_had_is_found_at_once() {
 }
 
 #[test]
-fn a_message_that_is_told_twice_is_found_at_the_step_that_tells_it() {
+fn a_message_delivered_twice_is_found_at_its_step() {
     let mut tampered = begin(TinyWorld::Room, &plan(), 3);
     for ask in [TinyCall::Claim, TinyCall::Send] {
         tampered.apply(Action::Call(0, ask));
     }
-    tampered.pretend_received_again(1);
+    tampered.forge_received_again(1);
     assert!(tampered.violated());
 }
 
 #[test]
-fn what_is_over_and_known_to_all_makes_no_difference() {
+fn a_finished_chat_known_to_all_leads_back_to_its_state() {
     let fresh = after(TinyWorld::Room, &[]);
     let spoken = [
         Action::Call(1, TinyCall::Claim),
@@ -77,7 +77,7 @@ fn what_is_over_and_known_to_all_makes_no_difference() {
 }
 
 #[test]
-fn what_commutes_leads_to_one_state_and_what_does_not_to_two() {
+fn commuting_steps_lead_to_one_state() {
     let one = [Action::Disconnect(0), Action::Call(1, TinyCall::Claim)];
     let other = [Action::Call(1, TinyCall::Claim), Action::Disconnect(0)];
     let (one, other) = (after(TinyWorld::Room, &one), after(TinyWorld::Room, &other));
@@ -112,7 +112,7 @@ fn what_commutes_leads_to_one_state_and_what_does_not_to_two() {
 
 /// Paths on which a judge once reported a false violation, each found by the search.
 #[test]
-fn what_is_right_is_not_blamed() {
+fn correct_paths_have_no_violations() {
     let call = Action::Call;
     let left_and_back_before_reading_of_it = [
         Action::Disconnect(0),
@@ -154,7 +154,7 @@ fn what_is_right_is_not_blamed() {
 }
 
 #[test]
-fn time_passes_by_a_step_of_its_own() {
+fn time_advances_only_by_its_own_step() {
     let claimed = after(TinyWorld::Room, &[Action::Call(0, TinyCall::Claim)]);
     let expired = after(
         TinyWorld::Room,
@@ -165,7 +165,7 @@ fn time_passes_by_a_step_of_its_own() {
 }
 
 #[test]
-fn steps_are_written_as_they_are_read() {
+fn a_path_s_steps_read_back_as_written() {
     let lines: Vec<String> = [
         Action::Call(0, TinyCall::Claim),
         Action::Lost(1, TinyCall::Push),
@@ -192,7 +192,7 @@ struct Answers(Vec<(u8, String)>);
 
 impl Observer for Answers {
     fn observe(&mut self, record: &Record<'_>) {
-        if let What::Answered { outcome, .. } = record.what {
+        if let ClientEvent::Answered { outcome, .. } = record.what {
             let user = u8::try_from(record.agent.0).unwrap();
             self.0.push((user, words(outcome)));
         }
@@ -247,7 +247,7 @@ fn can_be_said(here: &Tiny, action: Action) -> bool {
 }
 
 #[test]
-fn clients_of_a_path_s_scenario_are_answered_as_those_of_the_path() {
+fn a_path_s_scenario_gives_the_path_s_answers() {
     for world in TinyWorld::ALL {
         let mut paths: Vec<Vec<Action>> = vec![Vec::new()];
         for depth in 1..=3_usize {
@@ -272,7 +272,7 @@ fn clients_of_a_path_s_scenario_are_answered_as_those_of_the_path() {
 }
 
 #[test]
-fn a_path_s_scenario_waits_for_deadlines_and_asks_again_as_the_path_does() {
+fn a_path_s_scenario_repeats_its_waits_and_retries() {
     let path = [
         Action::Call(0, TinyCall::Claim),
         Action::Call(1, TinyCall::Claim),

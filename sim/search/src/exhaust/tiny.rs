@@ -3,18 +3,18 @@
 //! Actions are atomic: a call is submitted, committed, applied and answered within one step. All
 //! that can happen in between is a step of its own.
 
-mod border;
+mod boundary;
 #[cfg(test)]
-mod pretend;
+mod forged_records;
 mod received;
 
 use chat_core::{Address, Hub, Node, Response, Seq, Ticket, TimerKind, UserId};
 use chat_types::{Span, Time};
 
 use super::client::{Client, Unanswered};
-use super::print::{Base, Reader, print, print_shown};
+use super::fingerprint::{Base, Reader, fingerprint, fingerprint_shown};
 use sim_judge::{Judge, Judgement};
-use sim_model::history::{Observer as _, Path, Retry, What, WorldRecord};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Retry, WorldRecord};
 use sim_model::outcome::{Action, TinyCall};
 use sim_model::plan::{Outage, Plan};
 use sim_model::protocol::{Answer, CallId, Op, Outcome, ReadBy, User};
@@ -31,7 +31,7 @@ const SOON: Span = Span::millis(300);
 /// A node that proposes more batches than this does not terminate.
 const MOST_BATCHES: u32 = 32;
 
-/// The resolution of deadlines; see `print.rs`.
+/// The resolution of deadlines; see `fingerprint.rs`.
 const GRAIN: u64 = 1_000_000;
 
 /// The ticket of a call with its outcome.
@@ -100,7 +100,7 @@ impl Tiny {
         let base = &end.base;
         let readers: Vec<Reader> = self.clients.iter().filter_map(Client::reader).collect();
         let hub = self.node.hub();
-        let mut state = print(hub, base, &readers);
+        let mut state = fingerprint(hub, base, &readers);
         let now = hub.now().0 / GRAIN;
         for (at, kind, whose) in hub.deadlines() {
             let left = (at.0 / GRAIN).saturating_sub(now);
@@ -108,21 +108,21 @@ impl Tiny {
                 TimerKind::Lease => base.room_behind(whose),
                 TimerKind::Presence | TimerKind::Patience => whose,
             };
-            state = print_shown(state, format_args!("{left} {kind:?} {whose}"));
+            state = fingerprint_shown(state, format_args!("{left} {kind:?} {whose}"));
         }
         for client in &self.clients {
-            state = client.print(state, base);
+            state = client.fingerprint(state, base);
             let user = client.user.unwrap_or_default();
             let unread = hub.unread(UserId(user.0), Seq(client.cursor));
-            state = print_shown(
+            state = fingerprint_shown(
                 state,
                 format_args!("{:?}", unread.map(|unread| unread.min(2))),
             );
         }
         for client in &end.clients {
-            state = client.print(state, base);
+            state = client.fingerprint(state, base);
         }
-        print_shown(state, format_args!("{:?}", self.order))
+        fingerprint_shown(state, format_args!("{:?}", self.order))
     }
 
     /// The number of faults on the path to this state.
@@ -202,7 +202,7 @@ impl Tiny {
         } = self.clients[usize::from(user)].unanswered.take()?;
         self.record(
             user,
-            What::Retried {
+            ClientEvent::Retried {
                 call,
                 why: Retry::Silence,
             },
@@ -220,7 +220,7 @@ impl Tiny {
         let intended = self.now;
         self.record(
             user,
-            What::Called {
+            ClientEvent::Called {
                 call,
                 op: &op,
                 intended,
@@ -259,14 +259,14 @@ impl Tiny {
         response: Result<Response, chat_core::Reject>,
     ) -> Outcome {
         if let Ok(Response::Read(chat_core::Answer::Page { page, .. })) = &response {
-            self.deliver(user, page, Path::Check);
+            self.deliver(user, page, DeliveryPath::Check);
         }
         let outcome = translate::response(&response);
         let client = &mut self.clients[usize::from(user)];
         client.learn(&outcome);
         self.record(
             user,
-            What::Answered {
+            ClientEvent::Answered {
                 call,
                 op,
                 called_at,
@@ -285,7 +285,7 @@ impl Tiny {
 
     /// Handles the end of a client's registration. The client does not register again.
     fn forget(&mut self, user: u8) {
-        self.record(user, What::Forgot);
+        self.record(user, ClientEvent::Forgot);
         let client = &mut self.clients[usize::from(user)];
         client.user = None;
         client.unanswered = None;
@@ -294,7 +294,7 @@ impl Tiny {
 
     fn disconnect(&mut self, user: u8) {
         if let Some(stream) = self.clients[usize::from(user)].stream.take() {
-            self.record(user, What::StreamClosed);
+            self.record(user, ClientEvent::StreamClosed);
             let (at, ticket) = (self.now, judged(stream));
             self.show(&ServerRecord::Gone { at, ticket });
             self.node.close_stream(stream);
@@ -351,7 +351,7 @@ impl Tiny {
         for user in 0..self.clients.len() {
             let number = self.clients[user].number;
             if self.clients[user].stream.take().is_some() {
-                self.record(number, What::StreamClosed);
+                self.record(number, ClientEvent::StreamClosed);
             }
         }
         self.settle();
@@ -406,7 +406,7 @@ impl Tiny {
             match outcome.flatten() {
                 Some(Ok(Answer::Read { cursor, more, .. })) if more || cursor > before => {}
                 Some(Ok(_)) => {
-                    self.record(user, What::Drained);
+                    self.record(user, ClientEvent::Drained);
                     return;
                 }
                 Some(Err(_)) | None => return,

@@ -11,8 +11,8 @@
 //! nothing new is entered for [`FLAT`](sim_model::outcome::FLAT) families.
 
 mod corpus;
+mod coverage_map;
 mod family;
-mod known;
 
 use std::ops::ControlFlow;
 
@@ -24,10 +24,10 @@ use sim_model::recipe::Recipe;
 use crate::runner::{Ended, in_order};
 
 pub use corpus::{Corpus, Entry};
-use family::{Enough, Family, News, Root};
-use known::Known;
+use coverage_map::CoverageMap;
+use family::{Enough, Family, FamilyRoot, NewFacets};
 
-use super::{Exploration, Explored, Listener, Patience};
+use super::{Exploration, ExploreOptions, Listener, OnFailure};
 
 /// The number of families in a round.
 const ROUND: u64 = 32;
@@ -44,7 +44,7 @@ struct Member {
 
 /// Explores by families, starting from the corpus.
 pub(super) fn explore(
-    what: &Explored<'_>,
+    what: &ExploreOptions<'_>,
     corpus: Corpus,
     listener: &mut dyn Listener,
 ) -> Exploration {
@@ -59,10 +59,10 @@ pub(super) fn explore(
             break;
         }
         let round = corpus.round(what, ROUND.min(what.count - all.tried));
-        let known = corpus.known.clone();
+        let coverage = corpus.coverage.clone();
         let trial_of = |index: u64| &round[usize::try_from(index).unwrap_or(0)];
         let attempt = |index: u64, progress: &Progress| {
-            let family = what.family(trial_of(index), &known);
+            let family = what.family(trial_of(index), &coverage);
             progress.advance(chat_types::Span::ZERO, 0, family.steps);
             family
         };
@@ -70,7 +70,7 @@ pub(super) fn explore(
             let trial = trial_of(index);
             let failed = all.take_family(trial, ended, what);
             listener.tried(trial);
-            let enough = failed && what.patience == Patience::FirstFailure;
+            let enough = failed && what.on_failure == OnFailure::Stop;
             flow = if enough {
                 ControlFlow::Break(())
             } else {
@@ -84,16 +84,18 @@ pub(super) fn explore(
     all
 }
 
-impl Explored<'_> {
-    fn family(&self, trial: &Trial, known: &Known) -> Family<Member> {
+impl ExploreOptions<'_> {
+    fn family(&self, trial: &Trial, coverage: &CoverageMap) -> Family<Member> {
         let plan: Plan = self.varied(trial).plan;
         let number = u32::try_from(trial.index % u64::from(u32::MAX / BRANCHES)).unwrap_or(0);
-        let root = Root {
+        let root = FamilyRoot {
             plan: &plan,
             seed: trial.seed,
             first_branch: 1 + number * BRANCHES,
         };
-        family::explore(root, known, &|recipe, outcome| self.keep(recipe, outcome))
+        family::explore(root, coverage, &|recipe, outcome| {
+            self.keep(recipe, outcome)
+        })
     }
 
     fn keep(&self, recipe: &Recipe, mut outcome: SeedOutcome) -> (Member, Enough) {
@@ -101,9 +103,9 @@ impl Explored<'_> {
             also_judge(recipe, &mut outcome);
         }
         let violations = self.violations(&outcome);
-        let enough = match (violations.is_empty(), self.patience) {
-            (false, Patience::FirstFailure) => Enough::Yes,
-            (true, _) | (false, Patience::KeepGoing) => Enough::No,
+        let enough = match (violations.is_empty(), self.on_failure) {
+            (false, OnFailure::Stop) => Enough::Yes,
+            (true, _) | (false, OnFailure::Continue) => Enough::No,
         };
         let member = Member {
             trace_hash: outcome.trace_hash,
@@ -120,7 +122,7 @@ impl Exploration {
         &mut self,
         trial: &Trial,
         ended: Ended<Family<Member>>,
-        what: &Explored<'_>,
+        what: &ExploreOptions<'_>,
     ) -> bool {
         self.tried += 1;
         let family = match ended {
@@ -151,12 +153,17 @@ impl Exploration {
             self.first_failure = Some(self.effort());
         }
         if let Some(corpus) = &mut self.guided {
-            corpus.take(trial, what, family.news, &family.facets);
+            corpus.take(trial, what, family.new_facets, &family.facets);
         }
         failed
     }
 
-    fn take_member(&mut self, trial: &Trial, ended: Ended<Member>, what: &Explored<'_>) -> bool {
+    fn take_member(
+        &mut self,
+        trial: &Trial,
+        ended: Ended<Member>,
+        what: &ExploreOptions<'_>,
+    ) -> bool {
         let member = match ended {
             Ok(member) => member,
             Err(words) => return self.take_panic(trial, &words, what),

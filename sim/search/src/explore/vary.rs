@@ -6,14 +6,14 @@
 //! durations so short that races occur. One seed in sixteen runs the scenario in its own form.
 
 mod dice;
+mod environment;
 mod everyday;
 mod faults;
 mod flows;
 mod limits;
-mod people;
 mod rambler;
-mod said;
-mod surroundings;
+mod texts;
+mod users;
 mod visits;
 
 use chat_types::Span;
@@ -60,10 +60,10 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
     schedule(&mut plan, mix, &mut dice);
     if matches!(plan.workload, Workload::Steps { .. }) {
         dice.say("own steps");
-        surroundings::network(&mut plan, &mut dice);
+        environment::network(&mut plan, &mut dice);
     } else if everyday::is_blank(&plan) {
         everyday::draw(&mut plan, &mut dice);
-        let arrivals = people::arrivals_end(&plan);
+        let arrivals = users::arrivals_end(&plan);
         plan.duration = arrivals + Span::secs(u64::from(dice.pick(&[4_u32, 10, 30])));
         // A theme with its own faults mostly keeps to those.
         if dice.one_in(if plan.faults.is_empty() { 2 } else { 8 }) {
@@ -74,17 +74,17 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
         }
     } else if dice.one_in(16) {
         dice.say("own form");
-        people::cap_arrivals(&mut plan, OWN_USERS);
+        users::cap_arrivals(&mut plan, OWN_USERS);
     } else {
-        people::draw(&mut plan, &mut dice);
+        users::draw(&mut plan, &mut dice);
         limits::draw(&mut plan.server, &mut dice);
         if flows::has_breaks(&plan) {
             limits::bosses(&mut plan.server, &mut dice);
         }
         flows::draw(&mut plan, &mut dice);
-        surroundings::network(&mut plan, &mut dice);
-        surroundings::draw(&mut plan, &mut dice);
-        let arrivals = people::arrivals_end(&plan);
+        environment::network(&mut plan, &mut dice);
+        environment::draw(&mut plan, &mut dice);
+        let arrivals = users::arrivals_end(&plan);
         plan.duration = arrivals + Span::secs(u64::from(dice.pick(&[2_u32, 4, 8])));
         if dice.one_in(3) {
             plan.faults.clear();

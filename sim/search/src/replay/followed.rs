@@ -15,14 +15,14 @@ const PAGE: usize = 100;
 
 /// A participant to follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Whom {
+pub enum FollowTarget {
     /// `user_7`.
     Number(u32),
     /// A display name, or a public id that was chosen. Several participants may have had it.
     Name(String),
 }
 
-impl FromStr for Whom {
+impl FromStr for FollowTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -36,15 +36,15 @@ impl FromStr for Whom {
 }
 
 /// The followed participants, with the end of each inbox.
-pub(super) struct Followed {
-    whom: Whom,
+pub(super) struct FollowedParticipant {
+    whom: FollowTarget,
     inboxes: BTreeMap<UserId, Seq>,
     /// Their handles, also after they unregister.
     handles: BTreeMap<SecretHash, UserId>,
 }
 
-impl Followed {
-    pub(super) fn new(whom: &Whom) -> Self {
+impl FollowedParticipant {
+    pub(super) fn new(whom: &FollowTarget) -> Self {
         Self {
             whom: whom.clone(),
             inboxes: BTreeMap::new(),
@@ -72,7 +72,7 @@ impl Followed {
                 for (_, event) in &page.events {
                     let saw = translate::event(event, *user);
                     let me = Some(User(user.0));
-                    let words = format!("  · {}", words::saw_words(&saw, me));
+                    let words = format!("  · {}", words::event_words(&saw, me));
                     show(&line(position, after, *user, &words));
                 }
                 *end = page.cursor;
@@ -103,8 +103,8 @@ impl Followed {
 
     fn is_meant(&self, hub: &Hub, user: UserId) -> bool {
         match &self.whom {
-            Whom::Number(number) => user.0 == *number,
-            Whom::Name(name) => hub.who_is(user).is_some_and(|who| {
+            FollowTarget::Number(number) => user.0 == *number,
+            FollowTarget::Name(name) => hub.who_is(user).is_some_and(|who| {
                 *who.name == **name || who.chosen_id.as_deref() == Some(name.as_str())
             }),
         }

@@ -11,14 +11,14 @@ use std::sync::Arc;
 use chat_core::{Hub, RoomId, UserId};
 use chat_types::{Config, Span, Time};
 use sim_model::draw::{Quantiles, Shape};
-use sim_model::history::{Observer as _, Record, What, Wire};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer as _, Record};
 use sim_model::plan::{
     Capacity, Fault, FaultKind, Need, Network, OperatorAct, OperatorVerb, Outage, Plan,
 };
 use sim_model::protocol::{Agent, CallId, Op, User};
 use sim_model::server::{Act, Caller, Decided, Entry, Handle};
 
-use crate::shrink::record::{Scribe, TrueTo};
+use crate::shrink::record::{Fidelity, StepRecorder};
 
 /// The time between the last entry before a restart and the crash.
 const BEFORE_CRASH: Span = Span::millis(1);
@@ -32,7 +32,7 @@ const AFTER: Span = Span::secs(1);
 
 /// Writes the scenario.
 pub(super) struct Steps {
-    scribe: Scribe,
+    recorder: StepRecorder,
     /// The server's configuration at the beginning.
     config: Config,
     start: Time,
@@ -65,7 +65,7 @@ impl Steps {
         let before = Span(ENTERING.0 * (entered.len() as u64 + 1));
         let start = Time(at.0.saturating_sub(before.0));
         let mut steps = Self {
-            scribe: Scribe::new(start),
+            recorder: StepRecorder::new(start),
             config: hub.config().clone(),
             start,
             last_at: start,
@@ -156,7 +156,7 @@ impl Steps {
             .filter(|(times, _)| *times > 0)
             .map(|(times, what)| format!("Left out: {times} {what}."));
         let notes = left_out.collect();
-        let mut plan = self.scribe.into_plan(&plan, TrueTo::Packets);
+        let mut plan = self.recorder.into_plan(&plan, Fidelity::Packets);
         plan.faults = self.faults;
         (plan, notes)
     }
@@ -180,11 +180,11 @@ impl Steps {
     fn call(&mut self, at: Time, agent: Agent, op: &Op, keyed: bool) {
         let (call, op) = (CallId(self.calls), plain(op, self.calls));
         self.calls += 1;
-        self.scribe.observe(&Record {
+        self.recorder.observe(&Record {
             at,
             agent,
             user: None,
-            what: What::Called {
+            what: ClientEvent::Called {
                 call,
                 op: &op,
                 intended: at,
@@ -198,11 +198,11 @@ impl Steps {
         if let Some(since) = self.closed.remove(&agent) {
             self.disconnected(agent, since, at);
         }
-        self.scribe.has_stream(agent);
+        self.recorder.has_stream(agent);
     }
 
     fn disconnected(&mut self, agent: Agent, since: Time, until: Time) {
-        self.scribe.observe_wire(&Wire::Disconnected {
+        self.recorder.observe_network(&NetworkRecord::Disconnected {
             at: since,
             agent,
             length: Some(until.since(since)),

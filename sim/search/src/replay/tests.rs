@@ -248,7 +248,7 @@ fn a_decision_that_the_protocol_forbids_is_a_violation() {
 }
 
 #[test]
-fn another_state_than_the_servers_is_noticed() {
+fn a_state_that_differs_from_the_server_s_is_reported() {
     let mut journal = conversation();
     journal.checkpoints[0].digest ^= 1;
     let position = journal.checkpoints[0].position.0;
@@ -285,7 +285,7 @@ fn the_last_call_of_a_followed_participant_unregisters_it() {
 }
 
 #[test]
-fn a_replay_ends_where_it_is_told_and_follows_one_participant() {
+fn a_replay_stops_at_its_last_position_and_follows_one_participant() {
     let journal = conversation();
     let options = ReplayOptions {
         until: Some(8),
@@ -301,7 +301,7 @@ fn a_replay_ends_where_it_is_told_and_follows_one_participant() {
     assert!(text.contains("· stick granted to user_1"), "{text}");
     assert!(!text.contains("append"), "{text}");
     let by_number = ReplayOptions {
-        follow: Some(Whom::Number(2)),
+        follow: Some(FollowTarget::Number(2)),
         ..options
     };
     assert_eq!(replayed(&journal, &by_number).1, lines);
@@ -377,7 +377,7 @@ fn a_journal_as_a_scenario_has_the_same_decisions() {
 }
 
 #[test]
-fn the_last_calls_of_a_journal_come_out_as_they_did() {
+fn the_last_calls_of_a_journal_get_the_same_answers() {
     let [first, again] = twice(&conversation(), 4);
     let last = first.0.len() - 4;
     assert_eq!(first.0[last..], again.0[again.0.len() - 4..]);

@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Progress;
-use crate::caught::caught;
+use crate::panics::catch_panic;
 
 /// The time between two reports of progress.
 const TICK: Duration = Duration::from_millis(100);
@@ -27,12 +27,12 @@ struct Shared<T> {
     ready: BTreeMap<u64, Ended<T>>,
 }
 
-struct Board<T> {
+struct Monitor<T> {
     shared: Mutex<Shared<T>>,
     changed: Condvar,
 }
 
-impl<T> Board<T> {
+impl<T> Monitor<T> {
     /// A panicking worker does not hold the lock, so the guarded state is consistent.
     fn lock(&self) -> MutexGuard<'_, Shared<T>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
@@ -53,7 +53,7 @@ pub(crate) fn in_order<T: Send>(
     tick: &mut dyn FnMut(&Progress),
 ) {
     let progress = Progress::default();
-    let board = Board {
+    let monitor = Monitor {
         shared: Mutex::new(Shared {
             next_to_start: 0,
             next_to_take: 0,
@@ -65,15 +65,15 @@ pub(crate) fn in_order<T: Send>(
     let jobs = count.min(jobs.get() as u64);
     std::thread::scope(|scope| {
         for _ in 0..jobs {
-            scope.spawn(|| work(jobs * 2, &board, run, &progress));
+            scope.spawn(|| work(jobs * 2, &monitor, run, &progress));
         }
         for index in 0..count {
-            let ended = wait_for(index, &board, &progress, tick);
+            let ended = wait_for(index, &monitor, &progress, tick);
             let taken = take(index, ended);
             progress.finish_seed();
             if taken.is_break() {
-                board.lock().count = 0;
-                board.changed.notify_all();
+                monitor.lock().count = 0;
+                monitor.changed.notify_all();
                 break;
             }
         }
@@ -83,13 +83,13 @@ pub(crate) fn in_order<T: Send>(
 /// Runs one piece after another until none is left.
 fn work<T: Send>(
     window: u64,
-    board: &Board<T>,
+    monitor: &Monitor<T>,
     run: &(dyn Fn(u64, &Progress) -> T + Sync),
     progress: &Progress,
 ) {
     loop {
         let index = {
-            let mut shared = board.lock();
+            let mut shared = monitor.lock();
             loop {
                 if shared.next_to_start >= shared.count {
                     return;
@@ -97,7 +97,7 @@ fn work<T: Send>(
                 if shared.next_to_start < shared.next_to_take + window {
                     break;
                 }
-                shared = board
+                shared = monitor
                     .changed
                     .wait(shared)
                     .unwrap_or_else(PoisonError::into_inner);
@@ -105,28 +105,28 @@ fn work<T: Send>(
             shared.next_to_start += 1;
             shared.next_to_start - 1
         };
-        let ended = caught(|| run(index, progress));
-        board.lock().ready.insert(index, ended);
-        board.changed.notify_all();
+        let ended = catch_panic(|| run(index, progress));
+        monitor.lock().ready.insert(index, ended);
+        monitor.changed.notify_all();
     }
 }
 
 /// Waits for the result of one piece, and tells the workers that it is taken.
 fn wait_for<T>(
     index: u64,
-    board: &Board<T>,
+    monitor: &Monitor<T>,
     progress: &Progress,
     tick: &mut dyn FnMut(&Progress),
 ) -> Ended<T> {
-    let mut shared = board.lock();
+    let mut shared = monitor.lock();
     loop {
         if let Some(ended) = shared.ready.remove(&index) {
             shared.next_to_take = index + 1;
             drop(shared);
-            board.changed.notify_all();
+            monitor.changed.notify_all();
             return ended;
         }
-        let (guard, timeout) = board
+        let (guard, timeout) = monitor
             .changed
             .wait_timeout(shared, TICK)
             .unwrap_or_else(PoisonError::into_inner);
@@ -134,7 +134,7 @@ fn wait_for<T>(
         if timeout.timed_out() {
             drop(shared);
             tick(progress);
-            shared = board.lock();
+            shared = monitor.lock();
         }
     }
 }

@@ -14,7 +14,7 @@ use sim_model::plan::Plan;
 
 use super::Seeds;
 use super::in_order::Ended;
-use super::rest::Rest;
+use super::stuck_users::StuckUsers;
 
 /// The largest number of violations and stuck users that a result lists. It counts the others.
 const LIST_LIMIT: usize = 1_000;
@@ -37,7 +37,7 @@ pub struct Merged {
     thresholds: Vec<ThresholdResult>,
     tally: Tally,
     stuck: Listed<Stuck>,
-    rest: Rest,
+    rest: StuckUsers,
     timeline: Timeline,
 }
 
@@ -88,7 +88,7 @@ impl Merged {
             thresholds: Vec::new(),
             tally: Tally::default(),
             stuck: Listed::default(),
-            rest: Rest::default(),
+            rest: StuckUsers::default(),
             timeline: Timeline::default(),
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chat_types::Span;
 use sim_judge::metrics::Metrics;
-use sim_model::history::{Observer as _, Record, What};
+use sim_model::history::{ClientEvent, Observer as _, Record};
 use sim_model::outcome::{
     Class, Counts, Point, PropertyResult, START, Summary, Tally, ThresholdResult, Timeline,
     Verdict, Violation,
@@ -28,7 +28,7 @@ fn metrics(seed: u64) -> Metrics {
         at: START,
         agent: Agent(0),
         user: None,
-        what: What::Called {
+        what: ClientEvent::Called {
             call: CallId(0),
             op: &op,
             intended: START,
@@ -106,7 +106,7 @@ fn summary(merged: Merged) -> Summary {
 }
 
 #[test]
-fn nothing_depends_on_the_number_of_threads() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let run = |seed: u64, _: &Progress| {
         // Later seeds end first, as far as the threads allow.
         for _ in 0..(40 - seed.min(40)) * 50 {
@@ -158,7 +158,7 @@ fn metrics_merge_in_the_order_of_the_seeds() {
 }
 
 #[test]
-fn one_seeds_hash_is_its_own_and_several_fold() {
+fn hashes_of_several_seeds_are_folded_in_order() {
     let run = |seed: u64, _: &Progress| outcome(seed);
     let hash = |first, count| {
         summary(run_seeds(seeds(first, count, 2), &run, &mut |_| {}))
@@ -172,7 +172,7 @@ fn one_seeds_hash_is_its_own_and_several_fold() {
 }
 
 #[test]
-fn few_outcomes_are_held_at_once() {
+fn few_outcomes_are_stored_at_once() {
     static STARTED: AtomicU64 = AtomicU64::new(0);
     let run = |seed: u64, _: &Progress| {
         STARTED.fetch_add(1, Ordering::SeqCst);
@@ -193,7 +193,7 @@ fn few_outcomes_are_held_at_once() {
 }
 
 #[test]
-fn a_panic_is_a_violation_and_the_other_seeds_go_on() {
+fn a_panic_of_one_seed_is_a_violation_and_the_others_run() {
     let run = |seed: u64, _: &Progress| {
         assert!(seed != 4, "the line is broken");
         outcome(seed)
@@ -207,7 +207,7 @@ fn a_panic_is_a_violation_and_the_other_seeds_go_on() {
 }
 
 #[test]
-fn the_last_seed_of_all_is_followed_by_the_first() {
+fn the_largest_seed_is_followed_by_seed_0() {
     let run = |seed: u64, _: &Progress| outcome(seed);
     let merged = run_seeds(seeds(u64::MAX, 2, 1), &run, &mut |_| {});
     assert_eq!(merged_seeds(&merged), [u64::MAX, 0]);

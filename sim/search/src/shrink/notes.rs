@@ -2,9 +2,9 @@
 
 use chat_types::Span;
 
-use crate::caught::caught;
+use crate::panics::catch_panic;
 use crate::runner::RunSeed;
-use sim_model::history::{Observer, Record, What, WorldRecord};
+use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{Notes, Progress, START, Violation};
 use sim_model::plan::{Plan, ScriptStep, Workload};
 use sim_model::protocol::{Agent, CallId};
@@ -18,13 +18,13 @@ pub(super) fn of(plan: &Plan, violation: &Violation, run: RunSeed<'_>) -> Notes 
     let Workload::Steps { steps, .. } = &plan.workload else {
         return Notes::default();
     };
-    let mut reader = Reader {
+    let mut recorder = AnswerRecorder {
         steps,
         calls: Vec::new(),
         answers: vec![None; steps.len()],
     };
-    let _ = caught(|| run(plan, plan.seed, &Progress::default(), Some(&mut reader)));
-    let mut notes: Vec<String> = reader
+    let _ = catch_panic(|| run(plan, plan.seed, &Progress::default(), Some(&mut recorder)));
+    let mut notes: Vec<String> = recorder
         .answers
         .into_iter()
         .zip(steps)
@@ -60,17 +60,17 @@ fn unanswered(step: &ScriptStep) -> String {
 }
 
 /// Records the answer of each step.
-struct Reader<'a> {
+struct AnswerRecorder<'a> {
     steps: &'a [ScriptStep],
     /// The step of each call.
     calls: Vec<(Agent, CallId, usize)>,
     answers: Vec<Option<String>>,
 }
 
-impl Observer for Reader<'_> {
+impl Observer for AnswerRecorder<'_> {
     fn observe(&mut self, record: &Record<'_>) {
         match record.what {
-            What::Called { call, op, .. } => {
+            ClientEvent::Called { call, op, .. } => {
                 let taken = |index: &usize| self.calls.iter().any(|(_, _, of)| of == index);
                 let step = (0..self.steps.len()).find(|index| {
                     let step = &self.steps[*index];
@@ -86,7 +86,7 @@ impl Observer for Reader<'_> {
                     }
                 }
             }
-            What::Answered {
+            ClientEvent::Answered {
                 call, op, outcome, ..
             } => {
                 let of = |(agent, id, _): &&(Agent, CallId, usize)| {
@@ -96,17 +96,17 @@ impl Observer for Reader<'_> {
                     self.answers[*step] = Some(answered(op, outcome).unwrap_or_default());
                 }
             }
-            What::Retried { .. }
-            | What::AnsweredAgain { .. }
-            | What::Abandoned { .. }
-            | What::Received { .. }
-            | What::StreamOpened
-            | What::StreamClosed
-            | What::Forgot
-            | What::Vanished
-            | What::Finished
-            | What::Drained
-            | What::Stuck { .. } => {}
+            ClientEvent::Retried { .. }
+            | ClientEvent::AnsweredAgain { .. }
+            | ClientEvent::Abandoned { .. }
+            | ClientEvent::Received { .. }
+            | ClientEvent::StreamOpened
+            | ClientEvent::StreamClosed
+            | ClientEvent::Forgot
+            | ClientEvent::Vanished
+            | ClientEvent::Finished
+            | ClientEvent::Drained
+            | ClientEvent::Stuck { .. } => {}
         }
     }
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time};
 
+pub(crate) use super::attempts::Fidelity;
+use super::attempts::{Attempt, at_once};
 use super::faults::{named, until_healed};
-pub(crate) use super::ways::TrueTo;
-use super::ways::{Way, at_once};
 use sim_model::draw::{Quantiles, Ratio, Shape};
-use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::plan::{
     Argument, Delivery, Fault, Grant, Net, Network, Plan, Schedule, ScriptStep, ScriptUser, Step,
     Text, Verb, Workload,
@@ -29,13 +29,13 @@ fn usual_latency(latency: &Quantiles) -> u64 {
 
 /// An observer that records a run as steps.
 #[derive(Clone, Debug)]
-pub(crate) struct Scribe {
+pub(crate) struct StepRecorder {
     start: Time,
     users: Vec<ScriptUser>,
     clients: Vec<Client>,
     steps: Vec<ScriptStep>,
     /// The network's treatment of each attempt of each step.
-    ways: BTreeMap<(usize, u32), Way>,
+    attempts: BTreeMap<(usize, u32), Attempt>,
     /// The step of a call.
     calls: BTreeMap<(Agent, CallId), usize>,
     /// The step whose request the server handled last.
@@ -58,14 +58,14 @@ struct Client {
     opening: Option<Time>,
 }
 
-impl Scribe {
+impl StepRecorder {
     pub(crate) fn new(start: Time) -> Self {
         Self {
             start,
             users: Vec::new(),
             clients: Vec::new(),
             steps: Vec::new(),
-            ways: BTreeMap::new(),
+            attempts: BTreeMap::new(),
             calls: BTreeMap::new(),
             mishaps: Vec::new(),
             served: None,
@@ -75,8 +75,8 @@ impl Scribe {
     }
 
     /// The run as a plan in the steps form, as close to the original plan as possible.
-    pub(crate) fn into_plan(mut self, plan: &Plan, to: TrueTo) -> Plan {
-        self.write_ways(to);
+    pub(crate) fn into_plan(mut self, plan: &Plan, to: Fidelity) -> Plan {
+        self.write_attempts(to);
         self.steps.sort_by_key(|step| step.at);
         let mut faults: Vec<Fault> = Vec::new();
         let mishaps = std::mem::take(&mut self.mishaps);
@@ -110,8 +110,8 @@ impl Scribe {
             // The steps contain what the branches of the recipe decided.
             recipe: Recipe::default(),
             capacity: match to {
-                TrueTo::Packets => plan.capacity.clone(),
-                TrueTo::Service => at_once(&plan.capacity),
+                Fidelity::Packets => plan.capacity.clone(),
+                Fidelity::Service => at_once(&plan.capacity),
             },
             faults,
             expect_sometimes: Vec::new(),
@@ -221,23 +221,23 @@ impl Scribe {
     }
 
     /// The attempt of a call, if it belongs to a step.
-    fn way(&mut self, agent: Agent, call: CallId, attempt: u32) -> Option<&mut Way> {
+    fn attempt_mut(&mut self, agent: Agent, call: CallId, attempt: u32) -> Option<&mut Attempt> {
         let step = *self.calls.get(&(agent, call))?;
-        self.ways.get_mut(&(step, attempt))
+        self.attempts.get_mut(&(step, attempt))
     }
 
     /// Writes the network's treatment into the steps.
-    fn write_ways(&mut self, to: TrueTo) {
+    fn write_attempts(&mut self, to: Fidelity) {
         // A step's attempts are in order, and pushes belong to the first.
-        for ((step, attempt), way) in std::mem::take(&mut self.ways) {
+        for ((step, attempt), call_attempt) in std::mem::take(&mut self.attempts) {
             let step = &mut self.steps[step];
             let waits = matches!(step.what, Step::Call(Verb::Check { .. }));
-            let net = way.net(to, waits);
+            let net = call_attempt.net(to, waits);
             if attempt == 0 {
                 let push = match to {
-                    TrueTo::Packets => std::mem::take(&mut step.net.push),
+                    Fidelity::Packets => std::mem::take(&mut step.net.push),
                     // An earlier push changes nothing, because all users' steps are fixed.
-                    TrueTo::Service => {
+                    Fidelity::Service => {
                         step.net.push.retain(|(_, fate)| *fate == Delivery::Lost);
                         std::mem::take(&mut step.net.push)
                     }
@@ -331,46 +331,46 @@ fn left_out(op: &Op) -> Vec<Argument> {
     those.map(|(_, argument)| argument).collect()
 }
 
-impl Observer for Scribe {
+impl Observer for StepRecorder {
     fn observe(&mut self, record: &Record<'_>) {
         let (at, agent) = (record.at, record.agent);
         match record.what {
-            What::Called {
+            ClientEvent::Called {
                 call, op, keyed, ..
             } => self.called(at, agent, call, op, keyed),
-            What::Abandoned { call, .. } => {
+            ClientEvent::Abandoned { call, .. } => {
                 if let Some(index) = self.calls.get(&(agent, call)) {
                     let step = &mut self.steps[*index];
-                    if !self.ways.contains_key(&(*index, 1)) {
+                    if !self.attempts.contains_key(&(*index, 1)) {
                         step.leave_out.push(Argument::Retries);
                     }
                 }
             }
-            What::Forgot => {
+            ClientEvent::Forgot => {
                 self.step(at, agent, Step::Disconnect(None));
                 let user = self.add_user();
                 self.client(agent).user = user;
             }
-            What::Vanished => {
+            ClientEvent::Vanished => {
                 self.step(at, agent, Step::Disconnect(None));
             }
-            What::Finished => self.client(agent).finished = true,
-            What::StreamOpened => self.opened(at, agent, Span::ZERO),
-            What::Retried { .. }
-            | What::Answered { .. }
-            | What::AnsweredAgain { .. }
-            | What::Received { .. }
-            | What::StreamClosed
-            | What::Drained
-            | What::Stuck { .. } => {}
+            ClientEvent::Finished => self.client(agent).finished = true,
+            ClientEvent::StreamOpened => self.opened(at, agent, Span::ZERO),
+            ClientEvent::Retried { .. }
+            | ClientEvent::Answered { .. }
+            | ClientEvent::AnsweredAgain { .. }
+            | ClientEvent::Received { .. }
+            | ClientEvent::StreamClosed
+            | ClientEvent::Drained
+            | ClientEvent::Stuck { .. } => {}
         }
     }
 
     fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 
-    fn observe_wire(&mut self, wire: &Wire<'_>) {
-        match *wire {
-            Wire::Sent {
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        match *record {
+            NetworkRecord::Sent {
                 at,
                 agent,
                 call,
@@ -379,11 +379,11 @@ impl Observer for Scribe {
                 copy,
             } => {
                 if let Some(step) = self.calls.get(&(agent, call)) {
-                    let way = Way::new(at, fate, copy);
-                    self.ways.insert((*step, attempt), way);
+                    let call_attempt = Attempt::new(at, fate, copy);
+                    self.attempts.insert((*step, attempt), call_attempt);
                 }
             }
-            Wire::Served {
+            NetworkRecord::Served {
                 at,
                 agent,
                 call,
@@ -392,11 +392,11 @@ impl Observer for Scribe {
                 if attempt == 0 {
                     self.served = self.calls.get(&(agent, call)).copied();
                 }
-                if let Some(way) = self.way(agent, call, attempt) {
-                    way.served.push(at);
+                if let Some(call_attempt) = self.attempt_mut(agent, call, attempt) {
+                    call_attempt.served.push(at);
                 }
             }
-            Wire::Replied {
+            NetworkRecord::Replied {
                 at,
                 agent,
                 call,
@@ -404,12 +404,12 @@ impl Observer for Scribe {
                 fate,
                 ..
             } => {
-                if let Some(way) = self.way(agent, call, attempt) {
-                    way.reply(at, fate);
+                if let Some(call_attempt) = self.attempt_mut(agent, call, attempt) {
+                    call_attempt.reply(at, fate);
                 }
             }
-            Wire::Opening { at, agent, fate } => self.opening(at, agent, fate),
-            Wire::Pushed { agent, fate, .. } => {
+            NetworkRecord::Opening { at, agent, fate } => self.opening(at, agent, fate),
+            NetworkRecord::Pushed { agent, fate, .. } => {
                 let user = self.client(agent).user;
                 if let Some(step) = self.served {
                     let push = &mut self.steps[step].net.push;
@@ -418,22 +418,23 @@ impl Observer for Scribe {
                     }
                 }
             }
-            Wire::Disconnected {
+            NetworkRecord::Disconnected {
                 at,
                 agent,
                 length: Some(length),
             } => {
                 self.step(at, agent, Step::Disconnect(Some(length)));
             }
-            Wire::Mishap { fault, .. } => self.mishaps.push(fault.clone()),
-            Wire::Struck { fault, victims, .. } => {
+            NetworkRecord::Mishap { fault, .. } => self.mishaps.push(fault.clone()),
+            NetworkRecord::Struck { fault, victims, .. } => {
                 let users: Vec<u32> = victims
                     .iter()
                     .map(|agent| self.client(Agent(*agent)).user)
                     .collect();
                 self.struck.insert(fault, users);
             }
-            Wire::StreamBroke { .. } | Wire::Disconnected { length: None, .. } => {}
+            NetworkRecord::StreamBroke { .. }
+            | NetworkRecord::Disconnected { length: None, .. } => {}
         }
     }
 }

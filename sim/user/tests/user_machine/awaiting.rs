@@ -3,9 +3,9 @@
 use chat_types::Time;
 use sim_model::outcome::Waiting;
 use sim_model::plan::{Grant, Step, Verb};
-use sim_model::protocol::{Answer, Presence, Room, Saw, User};
+use sim_model::protocol::{Answer, InboxEvent, Presence, Room, User};
 
-use crate::desk::*;
+use crate::harness::*;
 
 fn stick() -> Step {
     Step::Call(Verb::TalkingStick(Grant::Unnamed))
@@ -16,13 +16,13 @@ fn granted_by(ms: u64) -> Step {
 }
 
 #[test]
-fn the_stream_brings_it() {
+fn an_event_on_the_stream_ends_an_await() {
     let steps = vec![enter(), wait_for("chatroom.found", 10_000), send("hi")];
-    let mut desk = Desk::registered(flow(steps), waiting());
-    desk.until(3_000);
-    desk.streamed(1, &found(1));
+    let mut harness = Harness::registered(flow(steps), waiting());
+    harness.until(3_000);
+    harness.streamed(1, &found(1));
     assert_eq!(
-        desk.take(),
+        harness.take(),
         [
             "3000 received 1 chatroom.found",
             "3000 called 1 send",
@@ -41,13 +41,13 @@ fn each_event_serves_one_await_even_an_earlier_one() {
         message_by(50),
         message_by(50),
     ];
-    let mut desk = Desk::registered(flow(steps), matched(1));
-    desk.streamed(1, &message());
-    desk.streamed(2, &message());
-    desk.streamed(2, &message());
-    desk.until(200);
+    let mut harness = Harness::registered(flow(steps), matched(1));
+    harness.streamed(1, &message());
+    harness.streamed(2, &message());
+    harness.streamed(2, &message());
+    harness.until(200);
     assert_eq!(
-        desk.take_with("st"),
+        harness.take_with("st"),
         ["150 stuck message.received"],
         "two came, and one of them twice"
     );
@@ -56,70 +56,75 @@ fn each_event_serves_one_await_even_an_earlier_one() {
         waiting_for: "message.received".to_owned(),
         since: Time(100_000),
     };
-    assert_eq!(desk.user.stuck(), Some(stuck));
+    assert_eq!(harness.user.stuck(), Some(stuck));
 }
 
 #[test]
-fn without_a_stream_checks_bring_it() {
+fn checks_end_an_await_without_a_stream() {
     let mut persona = flow(vec![
         enter(),
         wait_for("chatroom.found", 30_000),
         send("hi"),
     ]);
     persona.stream = false;
-    let mut desk = Desk::registered(persona, waiting());
-    desk.until(20_000);
-    desk.answer(1, 0, &read(0));
-    desk.until(20_100);
-    desk.checked(1, &found(1));
+    let mut harness = Harness::registered(persona, waiting());
+    harness.until(20_000);
+    harness.answer(1, 0, &read(0));
+    harness.until(20_100);
+    harness.checked(1, &found(1));
     assert!(
-        desk.take_with("called 3").is_empty(),
+        harness.take_with("called 3").is_empty(),
         "the answer is not complete"
     );
-    desk.answer(2, 0, &read(1));
+    harness.answer(2, 0, &read(1));
     assert_eq!(
-        desk.take(),
+        harness.take(),
         [
             "20100 answered 2 check ok",
             "20100 called 3 send",
             "20100 > request 3.0 send as 0 key 1",
         ]
     );
-    let checks: Vec<String> = desk.log.actions.iter().map(|a| format!("{a:?}")).collect();
+    let checks: Vec<String> = harness
+        .log
+        .actions
+        .iter()
+        .map(|a| format!("{a:?}"))
+        .collect();
     assert!(checks[1].contains("wait: Span(20000000)"), "{}", checks[1]);
     assert!(checks[2].contains("wait: Span(10000000)"), "{}", checks[2]);
 }
 
 #[test]
-fn a_check_that_comes_back_at_once_with_nothing_is_not_repeated_at_once() {
+fn an_empty_check_is_not_repeated_at_once() {
     let mut persona = flow(vec![enter(), wait_for("chatroom.found", 30_000)]);
     persona.stream = false;
-    let mut desk = Desk::registered(persona, waiting());
-    desk.until(10);
-    desk.answer(1, 0, &read(0));
-    desk.until(510);
-    desk.answer(2, 0, &refused("invalid_cursor"));
-    desk.until(1_510);
+    let mut harness = Harness::registered(persona, waiting());
+    harness.until(10);
+    harness.answer(1, 0, &read(0));
+    harness.until(510);
+    harness.answer(2, 0, &refused("invalid_cursor"));
+    harness.until(1_510);
     assert_eq!(
-        desk.take_with("called"),
+        harness.take_with("called"),
         ["510 called 2 check", "1510 called 3 check"]
     );
 }
 
 #[test]
-fn while_the_stream_is_down_checks_take_its_place() {
+fn checks_replace_a_broken_stream() {
     let steps = vec![enter(), wait_for("chatroom.found", 60_000)];
-    let mut desk = Desk::registered(flow(steps), waiting());
-    desk.until(1_000);
-    assert!(desk.take().is_empty(), "the stream is up");
-    desk.closed(1, None);
-    desk.until(1_500);
-    desk.opened(2);
-    desk.until(21_000);
-    desk.answer(1, 0, &read(0));
-    desk.until(30_000);
+    let mut harness = Harness::registered(flow(steps), waiting());
+    harness.until(1_000);
+    assert!(harness.take().is_empty(), "the stream is up");
+    harness.closed(1, None);
+    harness.until(1_500);
+    harness.opened(2);
+    harness.until(21_000);
+    harness.answer(1, 0, &read(0));
+    harness.until(30_000);
     assert_eq!(
-        desk.take(),
+        harness.take(),
         [
             "1000 stream closed",
             "1000 called 1 check",
@@ -133,25 +138,25 @@ fn while_the_stream_is_down_checks_take_its_place() {
 }
 
 #[test]
-fn running_out_of_time_ends_the_flow() {
+fn an_await_that_times_out_ends_the_flow() {
     let steps = vec![enter(), wait_for("chatroom.found", 10_000), send("hi")];
-    let mut desk = Desk::registered(flow(steps), waiting());
-    desk.until(60_000);
+    let mut harness = Harness::registered(flow(steps), waiting());
+    harness.until(60_000);
     assert_eq!(
-        desk.take(),
+        harness.take(),
         ["10000 stuck chatroom.found", "10000 finished"]
     );
-    assert!(!desk.user.is_done(), "it has not drained its inbox");
+    assert!(!harness.user.is_done(), "it has not drained its inbox");
 }
 
 #[test]
-fn a_match_told_by_the_answer_is_not_awaited_again() {
+fn a_match_in_an_answer_ends_the_await() {
     let found_by = |ms| wait_for("chatroom.found", ms);
     let steps = vec![enter(), found_by(1_000), found_by(1_000)];
-    let mut desk = Desk::registered(flow(steps), matched(4));
-    desk.streamed(1, &found(4));
-    desk.until(2_000);
-    assert_eq!(desk.take_with("stuck"), ["1000 stuck chatroom.found"]);
+    let mut harness = Harness::registered(flow(steps), matched(4));
+    harness.streamed(1, &found(4));
+    harness.until(2_000);
+    assert_eq!(harness.take_with("stuck"), ["1000 stuck chatroom.found"]);
 }
 
 #[test]
@@ -163,7 +168,7 @@ fn only_a_grant_to_oneself_is_awaited() {
         stick(),
         granted_by(1_000),
     ];
-    let mut desk = Desk::registered(flow(steps), logged_in(1));
+    let mut harness = Harness::registered(flow(steps), logged_in(1));
     let place = |place, epoch| {
         let room = Room(1);
         Ok(Answer::Stick {
@@ -174,22 +179,22 @@ fn only_a_grant_to_oneself_is_awaited() {
             epoch,
         })
     };
-    desk.answer(1, 0, &place(1, 4));
-    desk.streamed(1, &granted(User(8), 5));
-    assert!(desk.take_with("called").is_empty());
-    desk.streamed(2, &granted(ME, 6));
-    assert_eq!(desk.take_with("called"), ["0 called 2 talking_stick"]);
-    desk.answer(2, 0, &place(3, 6));
-    desk.until(2_000);
+    harness.answer(1, 0, &place(1, 4));
+    harness.streamed(1, &granted(User(8), 5));
+    assert!(harness.take_with("called").is_empty());
+    harness.streamed(2, &granted(ME, 6));
+    assert_eq!(harness.take_with("called"), ["0 called 2 talking_stick"]);
+    harness.answer(2, 0, &place(3, 6));
+    harness.until(2_000);
     assert_eq!(
-        desk.take_with("stuck"),
+        harness.take_with("stuck"),
         ["1000 stuck stick.granted"],
         "the same grant does not count twice"
     );
 }
 
 #[test]
-fn who_claims_the_stick_that_it_holds_waits_for_nothing() {
+fn a_holder_that_claims_again_does_not_wait() {
     let steps = vec![
         login("lobby"),
         stick(),
@@ -198,7 +203,7 @@ fn who_claims_the_stick_that_it_holds_waits_for_nothing() {
         granted_by(1_000),
         granted_by(1_000),
     ];
-    let mut desk = Desk::registered(flow(steps), logged_in(1));
+    let mut harness = Harness::registered(flow(steps), logged_in(1));
     let holding = Ok(Answer::Stick {
         holder: None,
         lease_until: chat_types::Time(0),
@@ -206,19 +211,19 @@ fn who_claims_the_stick_that_it_holds_waits_for_nothing() {
         place: 0,
         epoch: 6,
     });
-    desk.answer(1, 0, &holding);
-    desk.streamed(1, &granted(ME, 6));
-    assert_eq!(desk.take_with("called"), ["0 called 2 talking_stick"]);
-    desk.answer(2, 0, &holding);
-    desk.until(2_000);
-    let stuck = desk.user.stuck().expect("it was told once");
+    harness.answer(1, 0, &holding);
+    harness.streamed(1, &granted(ME, 6));
+    assert_eq!(harness.take_with("called"), ["0 called 2 talking_stick"]);
+    harness.answer(2, 0, &holding);
+    harness.until(2_000);
+    let stuck = harness.user.stuck().expect("it was told once");
     assert_eq!(stuck.at, "flow[5] await");
 }
 
 #[test]
-fn who_hears_that_it_was_away_claims_again() {
+fn a_user_that_was_away_claims_again() {
     let steps = vec![login("lobby"), stick(), granted_by(60_000)];
-    let mut desk = Desk::registered(flow(steps), logged_in(1));
+    let mut harness = Harness::registered(flow(steps), logged_in(1));
     let waits = Ok(Answer::Stick {
         holder: None,
         lease_until: chat_types::Time(0),
@@ -226,22 +231,22 @@ fn who_hears_that_it_was_away_claims_again() {
         place: 2,
         epoch: 4,
     });
-    desk.answer(1, 0, &waits);
-    let back = |user| Saw::Member {
+    harness.answer(1, 0, &waits);
+    let back = |user| InboxEvent::Member {
         shown: sim_model::protocol::Shown::default(),
         room: Room(1),
         room_seq: 7,
         user,
         change: Presence::Back,
     };
-    desk.streamed(1, &back(User(8)));
-    assert!(desk.take_with("called").is_empty(), "it is another user");
-    desk.streamed(2, &back(ME));
-    assert_eq!(desk.take_with("called"), ["0 called 2 talking_stick"]);
+    harness.streamed(1, &back(User(8)));
+    assert!(harness.take_with("called").is_empty(), "it is another user");
+    harness.streamed(2, &back(ME));
+    assert_eq!(harness.take_with("called"), ["0 called 2 talking_stick"]);
 }
 
 #[test]
-fn nobody_waits_for_a_partner_who_is_gone() {
+fn a_user_does_not_wait_for_a_former_partner() {
     let message_by = |ms| wait_for("message.received", ms);
     let steps = vec![
         enter(),
@@ -249,17 +254,17 @@ fn nobody_waits_for_a_partner_who_is_gone() {
         message_by(60_000),
         send("anyone?"),
     ];
-    let mut desk = Desk::registered(flow(steps), matched(1));
-    desk.streamed(1, &found(1));
-    assert!(desk.take_with("called").is_empty());
-    desk.streamed(2, &ended(1));
+    let mut harness = Harness::registered(flow(steps), matched(1));
+    harness.streamed(1, &found(1));
+    assert!(harness.take_with("called").is_empty());
+    harness.streamed(2, &ended(1));
     assert_eq!(
-        desk.take_with("called"),
+        harness.take_with("called"),
         ["0 called 1 send"],
         "into the ended room"
     );
-    desk.answer(1, 0, &refused("chat_ended"));
-    assert_eq!(desk.user.stuck(), None);
+    harness.answer(1, 0, &refused("chat_ended"));
+    assert_eq!(harness.user.stuck(), None);
 }
 
 #[test]
@@ -270,9 +275,9 @@ fn a_new_member_may_be_awaited_after_the_last_one_left() {
         enter(),
         wait_for("message.received", 1_000),
     ];
-    let mut desk = Desk::registered(flow(steps), matched(1));
-    desk.streamed(1, &ended(1));
-    desk.answer(1, 0, &waiting());
-    desk.until(5_000);
-    assert_eq!(desk.take_with("stuck"), ["1000 stuck message.received"]);
+    let mut harness = Harness::registered(flow(steps), matched(1));
+    harness.streamed(1, &ended(1));
+    harness.answer(1, 0, &waiting());
+    harness.until(5_000);
+    assert_eq!(harness.take_with("stuck"), ["1000 stuck message.received"]);
 }

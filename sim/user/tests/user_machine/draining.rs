@@ -3,10 +3,10 @@
 use chat_types::Span;
 use sim_model::plan::Step;
 
-use crate::desk::*;
+use crate::harness::*;
 
 #[test]
-fn thinking_pausing_and_further_rounds_are_left_out() {
+fn draining_skips_pauses_and_further_rounds() {
     let away = Step::Disconnect(Some(Span::secs(60)));
     let round = vec![think(60_000), send("hi"), check(5_000)];
     let steps = vec![
@@ -16,14 +16,14 @@ fn thinking_pausing_and_further_rounds_are_left_out() {
         wait_for("message.received", 60_000),
         send("bye"),
     ];
-    let mut desk = Desk::registered(flow(steps), matched(1));
-    desk.drain();
-    desk.answer(1, 0, &sent());
-    desk.answer(2, 0, &read(0));
-    desk.answer(3, 0, &sent());
-    desk.answer(4, 0, &read(0));
+    let mut harness = Harness::registered(flow(steps), matched(1));
+    harness.drain();
+    harness.answer(1, 0, &sent());
+    harness.answer(2, 0, &read(0));
+    harness.answer(3, 0, &sent());
+    harness.answer(4, 0, &read(0));
     assert_eq!(
-        desk.take(),
+        harness.take(),
         [
             "0 called 1 send",
             "0 > request 1.0 send as 0 key 1",
@@ -41,28 +41,28 @@ fn thinking_pausing_and_further_rounds_are_left_out() {
             "0 drained",
         ]
     );
-    assert!(desk.user.is_done());
+    assert!(harness.user.is_done());
 }
 
 #[test]
-fn it_ends_when_nothing_is_new_left_or_missing() {
-    let mut desk = Desk::registered(flow(vec![enter()]), matched(1));
-    desk.streamed(1, &found(1));
-    desk.streamed(4, &message());
-    desk.drain();
-    desk.checked(2, &message());
-    desk.answer(1, 0, &read(2));
+fn draining_ends_when_the_inbox_is_complete() {
+    let mut harness = Harness::registered(flow(vec![enter()]), matched(1));
+    harness.streamed(1, &found(1));
+    harness.streamed(4, &message());
+    harness.drain();
+    harness.checked(2, &message());
+    harness.answer(1, 0, &read(2));
     // Nothing new, but place 3 is missing.
-    desk.answer(2, 0, &read(4));
-    assert!(!desk.user.is_done());
-    desk.until(500);
-    desk.checked(3, &message());
-    desk.answer(3, 0, &read(4));
+    harness.answer(2, 0, &read(4));
+    assert!(!harness.user.is_done());
+    harness.until(500);
+    harness.checked(3, &message());
+    harness.answer(3, 0, &read(4));
     // Nothing new except by the stream.
-    desk.streamed(5, &message());
-    desk.answer(4, 0, &read(4));
+    harness.streamed(5, &message());
+    harness.answer(4, 0, &read(4));
     // Nothing new, but more events follow.
-    desk.answer(
+    harness.answer(
         5,
         0,
         &Ok(sim_model::protocol::Answer::Read {
@@ -72,11 +72,11 @@ fn it_ends_when_nothing_is_new_left_or_missing() {
             more: true,
         }),
     );
-    desk.until(1_000);
-    desk.answer(6, 0, &read(5));
-    assert!(desk.user.is_done());
+    harness.until(1_000);
+    harness.answer(6, 0, &read(5));
+    assert!(harness.user.is_done());
     assert_eq!(
-        desk.take_with("after"),
+        harness.take_with("after"),
         [
             "0 > request 1.0 check after 1 wait 0s as 0",
             "0 > request 2.0 check after 2 wait 0s as 0",
@@ -89,12 +89,13 @@ fn it_ends_when_nothing_is_new_left_or_missing() {
 }
 
 #[test]
-fn it_goes_on_after_silence() {
-    let mut desk = Desk::registered(flow(vec![enter()]), matched(1));
-    desk.drain();
-    desk.until(7_000);
+fn draining_continues_after_an_unanswered_check() {
+    let mut harness = Harness::registered(flow(vec![enter()]), matched(1));
+    harness.drain();
+    harness.until(7_000);
     assert_eq!(
-        desk.take_with("check")
+        harness
+            .take_with("check")
             .iter()
             .filter(|line| line.contains("called"))
             .count(),
@@ -105,39 +106,39 @@ fn it_goes_on_after_silence() {
 
 #[test]
 fn a_drained_user_can_be_drained_again() {
-    let mut desk = Desk::registered(flow(vec![enter()]), matched(1));
-    desk.drain();
-    desk.answer(1, 0, &read(0));
-    assert!(desk.user.is_done());
-    desk.drain();
-    assert!(!desk.user.is_done());
-    desk.checked(1, &message());
-    desk.answer(2, 0, &read(1));
-    desk.answer(3, 0, &read(1));
-    assert!(desk.user.is_done());
-    assert_eq!(desk.take_with("drained").len(), 2);
+    let mut harness = Harness::registered(flow(vec![enter()]), matched(1));
+    harness.drain();
+    harness.answer(1, 0, &read(0));
+    assert!(harness.user.is_done());
+    harness.drain();
+    assert!(!harness.user.is_done());
+    harness.checked(1, &message());
+    harness.answer(2, 0, &read(1));
+    harness.answer(3, 0, &read(1));
+    assert!(harness.user.is_done());
+    assert_eq!(harness.take_with("drained").len(), 2);
 }
 
 #[test]
-fn an_odd_one_out_does_not_wait_for_a_match_for_ever() {
+fn draining_ends_a_wait_for_a_match() {
     let steps = vec![enter(), wait_for("chatroom.found", 3_600_000)];
-    let mut desk = Desk::registered(flow(steps), waiting());
-    desk.until(1_000);
-    desk.drain();
-    desk.until(11_000);
-    assert_eq!(desk.take_with("finished"), ["11000 finished"]);
-    let stuck = desk.user.stuck().expect("for others to judge");
+    let mut harness = Harness::registered(flow(steps), waiting());
+    harness.until(1_000);
+    harness.drain();
+    harness.until(11_000);
+    assert_eq!(harness.take_with("finished"), ["11000 finished"]);
+    let stuck = harness.user.stuck().expect("for others to judge");
     assert_eq!(stuck.waiting_for, "chatroom.found");
 }
 
 #[test]
-fn an_absent_user_comes_back_at_once() {
+fn draining_reconnects_an_absent_user_at_once() {
     let away = Step::Disconnect(Some(Span::secs(3_600)));
-    let mut desk = Desk::registered(flow(vec![enter(), away, send("hi")]), matched(1));
-    desk.until(1_000);
-    desk.drain();
+    let mut harness = Harness::registered(flow(vec![enter(), away, send("hi")]), matched(1));
+    harness.until(1_000);
+    harness.drain();
     assert_eq!(
-        desk.take_with(">"),
+        harness.take_with(">"),
         [
             "1000 > open 2 after 0 as 0",
             "1000 > request 1.0 send as 0 key 1",
@@ -146,15 +147,15 @@ fn an_absent_user_comes_back_at_once() {
 }
 
 #[test]
-fn a_script_by_hand_is_drained_when_its_calls_are_over() {
-    let mut desk = Desk::with_seed(sim_user::Script::Manual { stream: true }, 1);
-    desk.manual(&enter());
-    desk.drain();
-    assert!(desk.take_with("finished").is_empty());
-    desk.answer(0, 0, &waiting());
-    desk.answer(1, 0, &read(0));
+fn a_manual_user_drains_after_its_calls() {
+    let mut harness = Harness::with_seed(sim_user::Script::Manual { stream: true }, 1);
+    harness.manual(&enter());
+    harness.drain();
+    assert!(harness.take_with("finished").is_empty());
+    harness.answer(0, 0, &waiting());
+    harness.answer(1, 0, &read(0));
     assert_eq!(
-        desk.take_with("ed")[1..],
+        harness.take_with("ed")[1..],
         [
             "0 finished",
             "0 called 1 check",
@@ -162,13 +163,13 @@ fn a_script_by_hand_is_drained_when_its_calls_are_over() {
             "0 drained"
         ]
     );
-    assert!(desk.user.is_done());
+    assert!(harness.user.is_done());
 }
 
 #[test]
 fn a_user_that_never_came_has_nothing_to_drain() {
-    let mut desk = Desk::with_seed(sim_user::Script::Manual { stream: true }, 1);
-    desk.drain();
-    assert_eq!(desk.take(), ["0 finished"]);
-    assert!(desk.user.is_done());
+    let mut harness = Harness::with_seed(sim_user::Script::Manual { stream: true }, 1);
+    harness.drain();
+    assert_eq!(harness.take(), ["0 finished"]);
+    assert!(harness.user.is_done());
 }

@@ -3,17 +3,17 @@
 use chat_types::{Span, Time};
 use sim_model::plan::Step;
 
-use crate::desk::*;
+use crate::harness::*;
 
 #[test]
-fn gone_for_good_is_done() {
+fn a_user_that_disconnects_for_good_is_done() {
     let mut persona = flow(vec![enter(), send("hi"), Step::Disconnect(None)]);
     persona.habits.parallel = always();
-    let mut desk = Desk::new(persona);
-    desk.start();
-    desk.answer(0, 0, &matched(1));
+    let mut harness = Harness::new(persona);
+    harness.start();
+    harness.answer(0, 0, &matched(1));
     assert_eq!(
-        desk.take()[3..],
+        harness.take()[3..],
         [
             "0 called 1 send",
             "0 stream closed",
@@ -24,27 +24,27 @@ fn gone_for_good_is_done() {
             "0 > drop all",
         ]
     );
-    assert!(desk.user.is_done());
-    desk.opened(1);
-    desk.streamed(1, &message());
-    desk.answer(1, 0, &sent());
-    desk.drain();
-    desk.until(9_000);
-    assert!(desk.take().is_empty(), "nothing is heard of it any more");
-    assert_eq!(desk.user.poll_timeout(), None);
+    assert!(harness.user.is_done());
+    harness.opened(1);
+    harness.streamed(1, &message());
+    harness.answer(1, 0, &sent());
+    harness.drain();
+    harness.until(9_000);
+    assert!(harness.take().is_empty(), "nothing is heard of it any more");
+    assert_eq!(harness.user.poll_timeout(), None);
 }
 
 #[test]
-fn away_for_a_while_nothing_is_sent() {
+fn a_disconnected_user_sends_nothing() {
     let away = Step::Disconnect(Some(Span::secs(3)));
     let mut persona = flow(vec![enter(), send("hi"), away, check(0)]);
     persona.habits.parallel = always();
-    let mut desk = Desk::registered(persona, matched(1));
-    desk.until(2_999);
-    assert!(desk.take().is_empty());
-    desk.until(3_000);
+    let mut harness = Harness::registered(persona, matched(1));
+    harness.until(2_999);
+    assert!(harness.take().is_empty());
+    harness.until(3_000);
     assert_eq!(
-        desk.take(),
+        harness.take(),
         [
             "3000 retried 1",
             "3000 called 2 check",
@@ -56,16 +56,16 @@ fn away_for_a_while_nothing_is_sent() {
 }
 
 #[test]
-fn a_stream_that_was_still_being_opened_counts_as_closed() {
+fn an_opening_stream_counts_as_closed_on_a_disconnect() {
     let away = Step::Disconnect(Some(Span::secs(3)));
-    let mut desk = Desk::new(flow(vec![enter(), away]));
-    desk.start();
-    desk.answer(0, 0, &matched(1));
-    assert!(desk.take().contains(&"0 stream closed".into()));
+    let mut harness = Harness::new(flow(vec![enter(), away]));
+    harness.start();
+    harness.answer(0, 0, &matched(1));
+    assert!(harness.take().contains(&"0 stream closed".into()));
     // The next opening has no answer: it is cancelled and repeated.
-    desk.until(3_500);
+    harness.until(3_500);
     assert_eq!(
-        desk.take(),
+        harness.take(),
         [
             "3000 finished",
             "3000 > open 2 after 0 as 0",
@@ -75,47 +75,48 @@ fn a_stream_that_was_still_being_opened_counts_as_closed() {
         ]
     );
     // A refused stream was never open.
-    desk.closed(3, Some("overloaded"));
-    assert!(desk.take().is_empty());
-    desk.until(4_500);
-    assert_eq!(desk.take(), ["4500 > open 4 after 0 as 0"]);
-    desk.closed(4, None);
-    assert_eq!(desk.take(), ["4500 stream closed"]);
+    harness.closed(3, Some("overloaded"));
+    assert!(harness.take().is_empty());
+    harness.until(4_500);
+    assert_eq!(harness.take(), ["4500 > open 4 after 0 as 0"]);
+    harness.closed(4, None);
+    assert_eq!(harness.take(), ["4500 stream closed"]);
 }
 
 #[test]
-fn a_stopped_user_is_late() {
-    let mut desk = Desk::registered(flow(vec![enter(), think(1_000), send("hi")]), matched(1));
-    let stop = |desk: &mut Desk, until_ms: u64| {
-        desk.input(|user, now, _| user.suspend(now, Time(until_ms * 1_000)));
+fn a_suspended_user_acts_late() {
+    let mut harness =
+        Harness::registered(flow(vec![enter(), think(1_000), send("hi")]), matched(1));
+    let stop = |harness: &mut Harness, until_ms: u64| {
+        harness.input(|user, now, _| user.suspend(now, Time(until_ms * 1_000)));
     };
-    stop(&mut desk, 4_000);
-    desk.until(3_999);
-    assert!(desk.take().is_empty());
-    desk.until(4_000);
+    stop(&mut harness, 4_000);
+    harness.until(3_999);
+    assert!(harness.take().is_empty());
+    harness.until(4_000);
     assert_eq!(
-        desk.take_with("called"),
+        harness.take_with("called"),
         ["4000 called 1 send late by 3s"],
         "the plan meant it earlier"
     );
     // Suspended again while the answer is missing: its timeout passes meanwhile.
-    stop(&mut desk, 60_000);
-    desk.until(60_000);
-    assert_eq!(desk.take_with("retried"), ["60000 retried 1"]);
+    stop(&mut harness, 60_000);
+    harness.until(60_000);
+    assert_eq!(harness.take_with("retried"), ["60000 retried 1"]);
 }
 
 #[test]
-fn a_script_by_hand_goes_away_and_comes_back() {
-    let mut desk = Desk::with_seed(sim_user::Script::Manual { stream: true }, 1);
-    desk.manual(&enter());
-    desk.answer(0, 0, &waiting());
-    desk.opened(1);
-    desk.take();
-    desk.manual(&Step::Disconnect(Some(Span::millis(100))));
-    desk.until(100);
-    desk.manual(&Step::Disconnect(None));
+fn a_manual_user_disconnects_and_reconnects() {
+    let mut harness = Harness::with_seed(sim_user::Script::Manual { stream: true }, 1);
+    harness.manual(&enter());
+    harness.answer(0, 0, &waiting());
+    harness.opened(1);
+    harness.take();
+    harness.manual(&Step::Disconnect(Some(Span::millis(100))));
+    harness.until(100);
+    harness.manual(&Step::Disconnect(None));
     assert_eq!(
-        desk.take(),
+        harness.take(),
         [
             "0 stream closed",
             "0 > drop all",
@@ -125,5 +126,5 @@ fn a_script_by_hand_goes_away_and_comes_back() {
             "100 > drop all",
         ]
     );
-    assert_eq!(desk.manual(&send("hi")), None);
+    assert_eq!(harness.manual(&send("hi")), None);
 }

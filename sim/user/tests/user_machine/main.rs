@@ -7,11 +7,11 @@
 
 mod awaiting;
 mod calls;
-mod desk;
 mod draining;
+mod harness;
 mod leaving;
 mod manners;
+mod random_inputs;
 mod reading;
 mod registering;
 mod speaking;
-mod whatever;

@@ -1,20 +1,20 @@
 //! Tests which events a client has received: by stream, by check, twice, not at all, or as a gap.
 
-use crate::desk::*;
+use crate::harness::*;
 
-fn in_a_room() -> Desk {
-    Desk::registered(flow(vec![enter(), think(3_600_000), check(0)]), matched(1))
+fn in_a_room() -> Harness {
+    Harness::registered(flow(vec![enter(), think(3_600_000), check(0)]), matched(1))
 }
 
 #[test]
-fn an_event_is_new_once_whatever_brings_it() {
-    let mut desk = in_a_room();
-    desk.streamed(1, &found(1));
-    desk.checked(1, &found(1));
-    desk.checked(2, &message());
-    desk.streamed(2, &message());
+fn an_event_is_new_once_by_stream_or_check() {
+    let mut harness = in_a_room();
+    harness.streamed(1, &found(1));
+    harness.checked(1, &found(1));
+    harness.checked(2, &message());
+    harness.streamed(2, &message());
     assert_eq!(
-        desk.take(),
+        harness.take(),
         [
             "0 received 1 chatroom.found",
             "0 received 1 chatroom.found again",
@@ -25,20 +25,20 @@ fn an_event_is_new_once_whatever_brings_it() {
 }
 
 #[test]
-fn a_broken_stream_opens_anew_from_behind_what_came_without_holes() {
-    let mut desk = in_a_room();
+fn a_broken_stream_reopens_after_the_last_event_without_holes() {
+    let mut harness = in_a_room();
     for seq in [1, 2, 5] {
-        desk.streamed(seq, &message());
+        harness.streamed(seq, &message());
     }
-    desk.take();
-    desk.closed(1, None);
-    desk.until(500);
-    desk.closed(2, Some("rate_limited"));
-    desk.until(1_500);
-    desk.opened(2);
-    desk.opened(3);
+    harness.take();
+    harness.closed(1, None);
+    harness.until(500);
+    harness.closed(2, Some("rate_limited"));
+    harness.until(1_500);
+    harness.opened(2);
+    harness.opened(3);
     assert_eq!(
-        desk.take(),
+        harness.take(),
         [
             "0 stream closed",
             "500 > open 2 after 2 as 0",
@@ -49,13 +49,13 @@ fn a_broken_stream_opens_anew_from_behind_what_came_without_holes() {
 }
 
 #[test]
-fn an_opening_that_nothing_is_heard_of_is_tried_anew() {
-    let mut desk = in_a_room();
-    desk.closed(1, None);
-    desk.take();
-    desk.until(3_600);
+fn an_unanswered_opening_is_repeated() {
+    let mut harness = in_a_room();
+    harness.closed(1, None);
+    harness.take();
+    harness.until(3_600);
     assert_eq!(
-        desk.take(),
+        harness.take(),
         [
             "500 > open 2 after 0 as 0",
             "1500 stream closed",
@@ -69,16 +69,16 @@ fn an_opening_that_nothing_is_heard_of_is_tried_anew() {
 }
 
 #[test]
-fn a_gap_counts_as_what_it_covers() {
-    let mut desk = in_a_room();
-    desk.streamed(1, &found(1));
-    desk.streamed(6, &message());
-    desk.streamed(5, &gap(2, 5));
-    desk.streamed(5, &gap(3, 5));
-    desk.streamed(4, &message());
-    desk.until(3_600_000);
+fn a_gap_counts_as_the_positions_it_covers() {
+    let mut harness = in_a_room();
+    harness.streamed(1, &found(1));
+    harness.streamed(6, &message());
+    harness.streamed(5, &gap(2, 5));
+    harness.streamed(5, &gap(3, 5));
+    harness.streamed(4, &message());
+    harness.until(3_600_000);
     assert_eq!(
-        desk.take_with("received"),
+        harness.take_with("received"),
         [
             "0 received 1 chatroom.found",
             "0 received 6 message.received",
@@ -87,7 +87,7 @@ fn a_gap_counts_as_what_it_covers() {
             "0 received 4 message.received again",
         ]
     );
-    let asks = desk.log.actions.last().unwrap();
+    let asks = harness.log.actions.last().unwrap();
     assert!(
         matches!(asks, sim_user::Action::Request { op, .. }
             if matches!(op, sim_model::protocol::Op::Check { after: Some(6), .. })),
@@ -96,20 +96,20 @@ fn a_gap_counts_as_what_it_covers() {
 }
 
 #[test]
-fn some_never_say_what_they_have_read() {
+fn a_user_with_bare_checks_sends_no_cursor() {
     let mut persona = flow(vec![enter(), check(1_000), check(0)]);
     persona.habits.bare_check = always();
-    let mut desk = Desk::registered(persona, waiting());
-    desk.checked(1, &found(1));
-    desk.answer(1, 0, &read(1));
+    let mut harness = Harness::registered(persona, waiting());
+    harness.checked(1, &found(1));
+    harness.answer(1, 0, &read(1));
     assert_eq!(
-        desk.take_with("request"),
+        harness.take_with("request"),
         ["0 > request 2.0 check bare wait 0s as 0"]
     );
-    desk.answer(2, 0, &read(1));
-    desk.drain();
+    harness.answer(2, 0, &read(1));
+    harness.drain();
     assert_eq!(
-        desk.take_with("request"),
+        harness.take_with("request"),
         ["0 > request 3.0 check after 1 wait 0s as 0"],
         "a drain is exact"
     );

@@ -2,17 +2,17 @@
 
 use sim_model::protocol::{Answer, User};
 
-use crate::desk::*;
+use crate::harness::*;
 
 #[test]
 fn a_registered_user_has_a_handle_and_a_stream() {
-    let mut desk = Desk::new(flow(vec![enter(), send("hi")]));
-    desk.start();
-    assert_eq!(desk.user.identity(), None);
-    desk.answer(0, 0, &matched(1));
-    assert_eq!(desk.user.identity(), Some(ME));
+    let mut harness = Harness::new(flow(vec![enter(), send("hi")]));
+    harness.start();
+    assert_eq!(harness.user.identity(), None);
+    harness.answer(0, 0, &matched(1));
+    assert_eq!(harness.user.identity(), Some(ME));
     assert_eq!(
-        desk.take_with(">"),
+        harness.take_with(">"),
         [
             "0 > request 0.0 enter_queue Ann as new 0 key 0",
             "0 > open 1 after 0 as 0",
@@ -22,24 +22,24 @@ fn a_registered_user_has_a_handle_and_a_stream() {
 }
 
 #[test]
-fn some_have_no_stream() {
+fn a_user_may_have_no_stream() {
     let mut persona = flow(vec![enter()]);
     persona.stream = false;
-    let mut desk = Desk::new(persona);
-    desk.start();
-    desk.answer(0, 0, &waiting());
-    assert!(desk.take_with("open").is_empty());
+    let mut harness = Harness::new(persona);
+    harness.start();
+    harness.answer(0, 0, &waiting());
+    assert!(harness.take_with("open").is_empty());
 }
 
 #[test]
 fn a_taken_name_is_changed() {
-    let mut desk = Desk::new(flow(vec![login("lobby"), login("kitchen")]));
-    desk.start();
-    desk.answer(0, 0, &refused("name_taken"));
-    desk.answer(1, 0, &refused("name_taken"));
-    desk.answer(2, 0, &logged_in(1));
+    let mut harness = Harness::new(flow(vec![login("lobby"), login("kitchen")]));
+    harness.start();
+    harness.answer(0, 0, &refused("name_taken"));
+    harness.answer(1, 0, &refused("name_taken"));
+    harness.answer(2, 0, &logged_in(1));
     assert_eq!(
-        desk.take_with("request"),
+        harness.take_with("request"),
         [
             "0 > request 0.0 login Ann lobby as new 0 key 0",
             "0 > request 1.0 login Ann-2 lobby as new 0 key 1",
@@ -50,37 +50,37 @@ fn a_taken_name_is_changed() {
 }
 
 #[test]
-fn a_user_whose_names_are_refused_gives_up_in_the_end() {
-    let mut desk = Desk::new(flow(vec![login("lobby"), send("hi")]));
-    desk.start();
+fn a_user_gives_up_after_several_refused_names() {
+    let mut harness = Harness::new(flow(vec![login("lobby"), send("hi")]));
+    harness.start();
     for call in 0..17 {
-        desk.answer(call, 0, &refused("name_taken"));
+        harness.answer(call, 0, &refused("name_taken"));
     }
-    assert_eq!(desk.take_with("finished"), ["0 finished"]);
+    assert_eq!(harness.take_with("finished"), ["0 finished"]);
 }
 
 #[test]
-fn a_registration_of_unknown_fate_is_not_tried_again_under_its_handle() {
-    let mut desk = Desk::new(flow(vec![enter(), enter()]));
-    desk.start();
-    desk.until(5_500);
+fn an_unanswered_registration_is_not_repeated_under_its_handle() {
+    let mut harness = Harness::new(flow(vec![enter(), enter()]));
+    harness.start();
+    harness.until(5_500);
     assert_eq!(
-        desk.take_with("request").last().unwrap(),
+        harness.take_with("request").last().unwrap(),
         "5500 > request 1.0 enter_queue Ann as new 1 key 1"
     );
 }
 
 #[test]
-fn a_handle_that_is_unknown_is_given_up() {
+fn an_unknown_handle_is_dropped() {
     let steps = vec![enter(), send("hi"), think(100), enter(), think(9_000)];
-    let mut desk = Desk::registered(flow(steps), matched(1));
-    desk.streamed(1, &message());
-    desk.take();
-    desk.answer(1, 0, &refused("unknown_handle"));
-    assert_eq!(desk.user.identity(), None);
-    desk.until(100);
+    let mut harness = Harness::registered(flow(steps), matched(1));
+    harness.streamed(1, &message());
+    harness.take();
+    harness.answer(1, 0, &refused("unknown_handle"));
+    assert_eq!(harness.user.identity(), None);
+    harness.until(100);
     let user = User(9);
-    desk.answer(
+    harness.answer(
         2,
         0,
         &Ok(Answer::Waiting {
@@ -90,7 +90,7 @@ fn a_handle_that_is_unknown_is_given_up() {
         }),
     );
     assert_eq!(
-        desk.take(),
+        harness.take(),
         [
             "0 answered 1 send unknown_handle",
             "0 stream closed",
@@ -105,13 +105,13 @@ fn a_handle_that_is_unknown_is_given_up() {
 }
 
 #[test]
-fn without_a_handle_a_flow_that_needs_one_is_over() {
+fn a_flow_ends_without_a_handle() {
     let steps = vec![enter(), wait_for("chatroom.found", 60_000), send("hi")];
-    let mut desk = Desk::registered(flow(steps), waiting());
-    desk.until(50);
-    desk.closed(1, Some("unknown_handle"));
+    let mut harness = Harness::registered(flow(steps), waiting());
+    harness.until(50);
+    harness.closed(1, Some("unknown_handle"));
     assert_eq!(
-        desk.take(),
+        harness.take(),
         [
             "50 stream closed",
             "50 forgot 7",
@@ -119,38 +119,38 @@ fn without_a_handle_a_flow_that_needs_one_is_over() {
             "50 > drop all"
         ]
     );
-    desk.drain();
-    assert!(desk.user.is_done(), "nothing is left to drain");
-    assert!(desk.take().is_empty());
+    harness.drain();
+    assert!(harness.user.is_done(), "nothing is left to drain");
+    assert!(harness.take().is_empty());
 }
 
 #[test]
-fn some_forget_their_handle_and_begin_anew_up_to_three_times() {
+fn a_user_forgets_its_handle_at_most_three_times() {
     let mut persona = flow(vec![enter(), send("hi")]);
     persona.habits.forget_handle = always();
-    let mut desk = Desk::new(persona);
-    desk.start();
+    let mut harness = Harness::new(persona);
+    harness.start();
     for call in 0..4 {
-        desk.answer(call, 0, &waiting());
+        harness.answer(call, 0, &waiting());
     }
     assert_eq!(
-        desk.take_with(" for").len(),
+        harness.take_with(" for").len(),
         3,
         "three times forgotten, then never again"
     );
-    desk.answer(4, 0, &sent());
-    assert_eq!(desk.take_with("finished"), ["0 finished"]);
+    harness.answer(4, 0, &sent());
+    assert_eq!(harness.take_with("finished"), ["0 finished"]);
 }
 
 #[test]
-fn what_was_in_flight_is_abandoned_with_the_handle() {
+fn calls_in_flight_are_abandoned_with_the_handle() {
     let mut persona = flow(vec![enter(), send("hi"), send("ho")]);
     persona.habits.parallel = always();
-    let mut desk = Desk::registered(persona, matched(1));
-    desk.answer(2, 0, &refused("unknown_handle"));
-    desk.answer(1, 0, &sent());
+    let mut harness = Harness::registered(persona, matched(1));
+    harness.answer(2, 0, &refused("unknown_handle"));
+    harness.answer(1, 0, &sent());
     assert_eq!(
-        desk.take(),
+        harness.take(),
         [
             "0 answered 2 send unknown_handle",
             "0 stream closed",

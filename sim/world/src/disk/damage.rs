@@ -32,7 +32,7 @@ impl Damaged {
         files.suffer(&first);
         let mut what = first.to_string();
         let second = damage(&files, &mut draw);
-        // A mark may be stale after a loss of power. Nothing tells it from one whose record is lost.
+        // A mark may be stale after a loss of power, which looks like a mark whose record is lost.
         let is_stale = |damage: &Damage| matches!(damage, Damage::StaleMark { .. });
         if draw.below(2) == 0 && !is_stale(&first) && !is_stale(&second) {
             files.suffer(&second);

@@ -7,12 +7,12 @@ use sim_model::history::Observer as _;
 use sim_model::outcome::Point;
 use sim_model::server::ServerRecord;
 
-use super::Show;
+use super::EntryReporter;
 use crate::World;
-use crate::agenda::Event;
+use crate::core_coverage::count_core_work;
 use crate::disk::Unsynced;
+use crate::event_queue::Event;
 use crate::translate;
-use crate::worked::worked;
 
 impl World<'_, '_> {
     pub(super) fn append(&mut self) {
@@ -27,11 +27,11 @@ impl World<'_, '_> {
             return;
         };
         if batch.iter().any(|entry| matches!(entry, Entry::Tick)) {
-            self.watch.reach(Point::TimerFired);
+            self.observers.reach(Point::TimerFired);
         }
         self.server.disk.begin(batch);
         let batch = &translate::batch(node);
-        self.watch.observe_server(&ServerRecord::Appending {
+        self.observers.observe_server(&ServerRecord::Appending {
             at: server_now,
             batch,
         });
@@ -40,15 +40,16 @@ impl World<'_, '_> {
         self.server.appends += 1;
         let (life, append) = (self.server.life, self.server.appends);
         let took = self.plan.capacity.commit.draw(&mut self.server.draw);
-        let took = Span(took).times(u64::from(self.weather.disk_factor(now)));
-        self.agenda
-            .at(now + took, Event::Committed { life, append });
+        let took = Span(took).times(u64::from(self.active_faults.disk_factor(now)));
+        self.events
+            .schedule(now + took, Event::Committed { life, append });
     }
 
     pub(crate) fn node_due(&mut self) {
         let now = self.server_now();
         if let Some(node) = self.server.node.as_mut() {
-            self.watch.observe_server(&ServerRecord::Woken { at: now });
+            self.observers
+                .observe_server(&ServerRecord::Woken { at: now });
             node.handle_timeout(now);
         }
         self.pump();
@@ -64,40 +65,40 @@ impl World<'_, '_> {
         let Some(node) = self.server.node.as_mut() else {
             return;
         };
-        match self.weather.disk_fails(now) {
+        match self.active_faults.disk_fails(now) {
             Some(Unsynced::Written) => {
                 // The outcome is unknown until the fault ends.
                 node.append_unknown();
-                self.watch
+                self.observers
                     .observe_server(&ServerRecord::AppendUnknown { at: server_now });
                 return;
             }
             Some(Unsynced::Lost) => {
                 self.server.disk.abandon();
-                self.watch
+                self.observers
                     .observe_server(&ServerRecord::AppendFailed { at: server_now });
                 node.append_failed(server_now);
             }
             None => {
                 let first = node.hub().position().next();
-                let (watch, disk) = (&mut self.watch, &mut self.server.disk);
-                let (mut show, mut position) = (Show { watch }, first);
+                let (observers, disk) = (&mut self.observers, &mut self.server.disk);
+                let (mut reporter, mut position) = (EntryReporter { observers }, first);
                 node.committed_and(first, server_now, |entry, ticket, outcome| {
                     disk.commit(server_now, outcome);
-                    show.entry((position, server_now), entry, ticket, outcome);
+                    reporter.entry((position, server_now), entry, ticket, outcome);
                     position = position.next();
                 });
-                self.server.shown = node.hub().position();
-                let figures = node.hub().counters();
-                if self.server.figures != *figures {
-                    for _ in self.server.figures.recalled()..figures.recalled() {
-                        self.watch.reach(Point::RetryDeduplicated);
+                self.server.reported = node.hub().position();
+                let counters = node.hub().counters();
+                if self.server.counters != *counters {
+                    for _ in self.server.counters.recalled()..counters.recalled() {
+                        self.observers.reach(Point::RetryDeduplicated);
                     }
-                    worked(self.watch.coverage(), &self.server.figures, figures);
-                    self.server.figures.clone_from(figures);
+                    count_core_work(self.observers.coverage(), &self.server.counters, counters);
+                    self.server.counters.clone_from(counters);
                 }
                 self.server.disk.compact(node.hub());
-                self.watch
+                self.observers
                     .observe_commit(now.since(self.server.append_began));
             }
         }
@@ -108,7 +109,7 @@ impl World<'_, '_> {
     }
 
     /// Settles an append whose outcome was unknown.
-    pub(crate) fn fate_known(&mut self) {
+    pub(crate) fn resolve_unknown_append(&mut self) {
         if self.server.appending && self.server.node.is_some() {
             self.committed(self.server.appends);
         }

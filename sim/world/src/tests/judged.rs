@@ -3,43 +3,43 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use sim_judge::{Jury, SeedOutcome};
+use sim_judge::{RunJudge, SeedOutcome};
 
 use super::super::*;
 
 /// A world that is judged.
 pub(crate) struct Judged<'p> {
     pub(crate) world: World<'p, 'static>,
-    jury: Rc<RefCell<Jury<'static>>>,
+    judge: Rc<RefCell<RunJudge<'static>>>,
 }
 
 impl<'p> Judged<'p> {
     /// A world that has started.
     pub(crate) fn begin(plan: &'p Plan, seed: u64, swaps: Actor) -> Self {
-        let jury = Rc::new(RefCell::new(Jury::new(plan, None)));
-        let onlooker: Onlooker<'static> = Rc::<RefCell<Jury<'static>>>::clone(&jury);
-        let mut world = World::new(plan, seed, Watch::new(Some(onlooker)), swaps);
+        let judge = Rc::new(RefCell::new(RunJudge::new(plan, None)));
+        let observer: SharedObserver<'static> = Rc::<RefCell<RunJudge<'static>>>::clone(&judge);
+        let mut world = World::new(plan, seed, Observers::new(Some(observer)), swaps);
         world.begin();
-        Self { world, jury }
+        Self { world, judge }
     }
 
     pub(crate) fn branch(&self, branch: u32) -> Self {
-        let jury = Rc::new(RefCell::new(self.jury.borrow().alone()));
-        let onlooker: Onlooker<'static> = Rc::<RefCell<Jury<'static>>>::clone(&jury);
-        let world = self.world.branch(branch, Some(onlooker));
-        Self { world, jury }
+        let judge = Rc::new(RefCell::new(self.judge.borrow().alone()));
+        let observer: SharedObserver<'static> = Rc::<RefCell<RunJudge<'static>>>::clone(&judge);
+        let world = self.world.branch(branch, Some(observer));
+        Self { world, judge }
     }
 
     /// The result of the run, which is over.
     pub(crate) fn finish(self) -> SeedOutcome {
         let plan = self.world.plan;
-        finish(self.jury, plan, self.world.ran())
+        finish(self.judge, plan, self.world.ran())
     }
 }
 
-fn finish(jury: Rc<RefCell<Jury<'_>>>, plan: &Plan, ran: Ran) -> SeedOutcome {
-    let jury = Rc::into_inner(jury).expect("the world has let it go");
-    jury.into_inner().finish(plan, ran)
+fn finish(judge: Rc<RefCell<RunJudge<'_>>>, plan: &Plan, ran: WorldOutcome) -> SeedOutcome {
+    let judge = Rc::into_inner(judge).expect("the world has let it go");
+    judge.into_inner().finish(plan, ran)
 }
 
 /// Runs one seed to its end, judged.
@@ -49,8 +49,8 @@ pub(crate) fn run(
     progress: &Progress,
     also: Option<&mut (dyn Observer + '_)>,
 ) -> SeedOutcome {
-    let jury = Rc::new(RefCell::new(Jury::new(plan, also)));
-    let onlooker: Onlooker<'_> = Rc::<RefCell<Jury<'_>>>::clone(&jury);
-    let ran = super::super::run(plan, seed, progress, Some(onlooker));
-    finish(jury, plan, ran)
+    let judge = Rc::new(RefCell::new(RunJudge::new(plan, also)));
+    let observer: SharedObserver<'_> = Rc::<RefCell<RunJudge<'_>>>::clone(&judge);
+    let ran = super::super::run(plan, seed, progress, Some(observer));
+    finish(judge, plan, ran)
 }

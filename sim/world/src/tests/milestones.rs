@@ -2,9 +2,9 @@
 
 use super::super::*;
 use super::judged::run;
-use sim_model::history::{Record, What};
+use sim_model::history::{ClientEvent, Record};
 use sim_model::plan::Delivery;
-use sim_model::protocol::{CallId, Op, Saw, StickChange};
+use sim_model::protocol::{CallId, InboxEvent, Op, StickChange};
 use sim_scenario::parse;
 
 const STEPS: &str = "
@@ -35,7 +35,7 @@ struct Seen {
 
 impl Observer for Seen {
     fn observe(&mut self, record: &Record<'_>) {
-        if let What::Called {
+        if let ClientEvent::Called {
             call,
             op: Op::Push { .. },
             ..
@@ -43,9 +43,9 @@ impl Observer for Seen {
         {
             self.pushes.push((record.agent.0, call));
         }
-        if let What::Received {
+        if let ClientEvent::Received {
             saw:
-                Saw::Stick {
+                InboxEvent::Stick {
                     change: StickChange::Granted { .. },
                     ..
                 },
@@ -63,10 +63,10 @@ impl Observer for Seen {
         }
     }
 
-    fn observe_wire(&mut self, wire: &sim_model::history::Wire<'_>) {
-        if let sim_model::history::Wire::Replied {
+    fn observe_network(&mut self, record: &sim_model::history::NetworkRecord<'_>) {
+        if let sim_model::history::NetworkRecord::Replied {
             agent, call, fate, ..
-        } = wire
+        } = record
             && *fate == Delivery::Lost
         {
             self.lost.push((agent.0, *call));
@@ -99,7 +99,7 @@ fn the_answer_of_the_push_that_ends_a_lease_gets_lost() {
 }
 
 #[test]
-fn a_crash_at_a_grant_comes_when_it_is_committed() {
+fn a_crash_at_a_grant_happens_when_the_grant_is_committed() {
     let crash = "crash: server, down_for: 300ms, lose_unsynced: true";
     let milestone = "{ stick: granted_from_line }";
     let crashed = seen(&format!("  - {{ at_milestone: {milestone}, {crash} }}\n"));
@@ -115,7 +115,7 @@ fn a_crash_at_a_grant_comes_when_it_is_committed() {
 }
 
 #[test]
-fn a_milestone_counts_from_its_moment_on_and_only_before_the_heal() {
+fn a_milestone_counts_between_its_start_and_the_heal() {
     let crash = "crash: server, down_for: 300ms";
     let from = |at: &str| {
         let milestone = "{ stick: released_by_push }";

@@ -2,7 +2,7 @@
 //! in the order of sending.
 
 use super::*;
-use sim_model::history::{Path, What};
+use sim_model::history::{ClientEvent, DeliveryPath};
 
 /// The inbox places of the first events of one user's streams, in the order of reading.
 #[derive(Default)]
@@ -13,9 +13,9 @@ struct Pages {
 
 impl Observer for Pages {
     fn observe(&mut self, record: &Record<'_>) {
-        if let What::Received {
+        if let ClientEvent::Received {
             seq,
-            path: Path::Stream,
+            path: DeliveryPath::Stream,
             first: true,
             ..
         } = record.what
@@ -54,7 +54,7 @@ faults:
 ";
 
 #[test]
-fn one_that_is_stopped_again_reads_what_came_before_first() {
+fn a_client_suspended_again_first_reads_earlier_deliveries() {
     let plan = parse("talk.yaml", TALK).unwrap();
     for seed in 0..4 {
         let places = read_by_bob(&plan, seed);
@@ -79,7 +79,7 @@ faults: [{ at: 1s, suspend: { users: [bob], for: 1s } }]
 ";
 
 #[test]
-fn what_arrives_at_the_instant_of_waking_is_read_last() {
+fn a_delivery_at_the_instant_of_resuming_is_read_last() {
     let plan = parse("awake.yaml", AWAKE).unwrap();
     assert_eq!(read_by_bob(&plan, 1), [1, 2, 3]);
 }

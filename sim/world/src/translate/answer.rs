@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Body, Event, MemberView, NoticeKind, PresenceView, Reject, Reply, Response, RoomId, UserId,
-    WasWaiting, Who,
+    Body, Event, MemberView, PresenceView, Reject, Reply, Response, RoomId, UserId, WasWaiting, Who,
 };
 
 use super::shown_for_good;
 use sim_model::protocol::{
-    Answer, Attendance, Earlier, Member, Notice, Outcome, Passing, PastMessage, Refusal, Room, User,
+    Answer, Attendance, Earlier, Member, Notice, NoticeKind, Outcome, PastMessage, Refusal, Room,
+    User,
 };
 
 /// The answer to an accepted command.
@@ -154,8 +154,8 @@ pub fn notice(room: RoomId, notice: &chat_core::Notice) -> Notice {
         user: User(notice.user.id.0),
         shown: shown_for_good(&notice.user),
         kind: match notice.kind {
-            NoticeKind::Typing => Passing::Typing,
-            NoticeKind::Waiting(waiting) => Passing::Waiting(waiting),
+            chat_core::NoticeKind::Typing => NoticeKind::Typing,
+            chat_core::NoticeKind::Waiting(waiting) => NoticeKind::Waiting(waiting),
         },
         at: notice.at,
     }

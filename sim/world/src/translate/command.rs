@@ -6,22 +6,22 @@ use chat_core::{BreakKind, Command, EnterQueue, Epoch, RoomId, UserId};
 use sim_model::protocol::{Op, Room, User};
 
 /// An argument of a command, whose types may differ in the simulator and the core.
-pub(super) trait Crosses {
+pub(super) trait Counterpart {
     /// The argument's type on the other side.
     type There;
 
     /// Converts the argument to that type.
-    fn crossed(&self) -> Self::There;
+    fn counterpart(&self) -> Self::There;
 }
 
 /// The pairs of corresponding types.
 macro_rules! crosses {
-    ($($here:ty => $there:ty, $crossed:expr;)*) => {
-        $(impl Crosses for $here {
+    ($($here:ty => $there:ty, $counterpart:expr;)*) => {
+        $(impl Counterpart for $here {
             type There = $there;
 
-            fn crossed(&self) -> $there {
-                $crossed(self)
+            fn counterpart(&self) -> $there {
+                $counterpart(self)
             }
         })*
     };
@@ -56,7 +56,7 @@ macro_rules! translations {
         pub(super) fn command(op: &Op) -> Command {
             match op {
                 $(Op::$variant $({ $($field),* })? => there!($command $(($inner))? {
-                    $($($field: $field.crossed()),*)?
+                    $($($field: $field.counterpart()),*)?
                 }),)*
                 Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } => {
                     unreachable!("reads are no commands, and are translated as such")
@@ -68,7 +68,7 @@ macro_rules! translations {
         pub(super) fn op(command: &Command) -> Op {
             match command {
                 $(there!($command $(($inner))? { $($($field),*)? }) => Op::$variant {
-                    $($($field: $field.crossed()),*)?
+                    $($($field: $field.counterpart()),*)?
                 },)*
             }
         }

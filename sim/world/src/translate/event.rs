@@ -4,17 +4,18 @@ use chat_core::{Body, EndReason as CoreReason, Event, Gap, UserId, Who};
 
 use super::shown;
 use sim_model::protocol::{
-    EndReason, LostRange, Membership, Moderated, Presence, Room, Saw, StickChange, StickLoss, User,
+    EndReason, InboxEvent, LostRange, Membership, Moderated, Presence, Room, StickChange,
+    StickLoss, User,
 };
 
 /// An event as the inbox's reader sees it.
 #[must_use]
-pub fn event(event: &Event, reader: UserId) -> Saw<'_> {
+pub fn event(event: &Event, reader: UserId) -> InboxEvent<'_> {
     let (room, room_seq) = (Room(event.room.0), event.room_seq.0);
     match &event.body {
         Body::Found([a, b]) => {
             let partner = if a.id == reader { b } else { a };
-            Saw::Found {
+            InboxEvent::Found {
                 room,
                 room_seq,
                 partner: User(partner.id.0),
@@ -25,7 +26,7 @@ pub fn event(event: &Event, reader: UserId) -> Saw<'_> {
             sender,
             text,
             epoch,
-        } => Saw::Message {
+        } => InboxEvent::Message {
             room,
             room_seq,
             sender: User(sender.id.0),
@@ -33,18 +34,18 @@ pub fn event(event: &Event, reader: UserId) -> Saw<'_> {
             text,
             epoch: epoch.map(|epoch| epoch.0),
         },
-        Body::PartnerDisconnected(why) => Saw::Ended {
+        Body::PartnerDisconnected(why) => InboxEvent::Ended {
             room,
             room_seq,
             reason: reason(*why),
         },
-        Body::PartnerAway(who) => Saw::PartnerAway {
+        Body::PartnerAway(who) => InboxEvent::PartnerAway {
             room,
             room_seq,
             partner: User(who.id.0),
             shown: shown(who),
         },
-        Body::PartnerReconnected(who) => Saw::PartnerBack {
+        Body::PartnerReconnected(who) => InboxEvent::PartnerBack {
             room,
             room_seq,
             partner: User(who.id.0),
@@ -77,8 +78,8 @@ pub fn event(event: &Event, reader: UserId) -> Saw<'_> {
     }
 }
 
-fn member<'a>(event: &Event, who: &'a Who, change: Presence) -> Saw<'a> {
-    Saw::Member {
+fn member<'a>(event: &Event, who: &'a Who, change: Presence) -> InboxEvent<'a> {
+    InboxEvent::Member {
         room: Room(event.room.0),
         room_seq: event.room_seq.0,
         user: User(who.id.0),
@@ -87,8 +88,8 @@ fn member<'a>(event: &Event, who: &'a Who, change: Presence) -> Saw<'a> {
     }
 }
 
-fn stick<'a>(event: &Event, who: &'a Who, change: StickChange) -> Saw<'a> {
-    Saw::Stick {
+fn stick<'a>(event: &Event, who: &'a Who, change: StickChange) -> InboxEvent<'a> {
+    InboxEvent::Stick {
         room: Room(event.room.0),
         room_seq: event.room_seq.0,
         user: User(who.id.0),
@@ -101,8 +102,8 @@ fn moderation<'a>(
     event: &Event,
     who: Option<&'a std::sync::Arc<Who>>,
     (act, reason): (Moderated, &'a str),
-) -> Saw<'a> {
-    Saw::Moderation {
+) -> InboxEvent<'a> {
+    InboxEvent::Moderation {
         room: Room(event.room.0),
         room_seq: event.room_seq.0,
         user: who.map(|who| User(who.id.0)),
@@ -124,9 +125,9 @@ fn reason(reason: CoreReason) -> EndReason {
 
 /// A gap as the reader sees it; `rooms` are its rooms.
 #[must_use]
-pub fn gap<'a>(gap: &Gap, rooms: &'a [LostRange]) -> Saw<'a> {
+pub fn gap<'a>(gap: &Gap, rooms: &'a [LostRange]) -> InboxEvent<'a> {
     let (from, to) = (gap.from.0, gap.to.0);
-    Saw::Gap {
+    InboxEvent::Gap {
         from,
         to,
         lost: to + 1 - from,

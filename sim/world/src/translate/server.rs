@@ -6,7 +6,7 @@ use chat_core::{
     Caller, Entry, Hub, Implied, Operate, Reader, Reject, Reply, RoomId, SecretHash, Ticket, Time,
     UserId,
 };
-use sim_model::server::{self, Act, Ask, Handle};
+use sim_model::server::{self, Act, Handle, ServerCall};
 
 use super::answer::{answer, refusal};
 use super::command::op;
@@ -39,17 +39,17 @@ pub fn user_of(hub: &Hub, reader: Reader) -> Option<UserId> {
 
 /// A call to the node, in the judges' type.
 #[must_use]
-pub fn operate(done: &Operate) -> Arc<Ask> {
-    Arc::new(Ask::Operate(act(done)))
+pub fn operate(done: &Operate) -> Arc<ServerCall> {
+    Arc::new(ServerCall::Operate(act(done)))
 }
 
 /// The batch in flight, in the judges' type.
 #[must_use]
-pub fn batch(node: &chat_core::Node) -> Vec<server::Batched> {
+pub fn batch(node: &chat_core::Node) -> Vec<server::BatchEntry> {
     node.batch()
         .map(|(written, ticket)| match ticket {
-            Some(ticket) => server::Batched::Call(judged(ticket)),
-            None => server::Batched::Own(entry(written)),
+            Some(ticket) => server::BatchEntry::Call(judged(ticket)),
+            None => server::BatchEntry::Own(entry(written)),
         })
         .collect()
 }

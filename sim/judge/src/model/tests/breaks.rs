@@ -51,7 +51,7 @@ fn breaks_relieve_alarm_and_are_held() {
 }
 
 #[test]
-fn when_the_answer_leaves_tells_whether_the_boss_noticed() {
+fn a_delayed_answer_shows_that_the_boss_noticed() {
     let mut s = Script::new(|c| {
         c.boss_alertness = 50;
         c.boss_alertness_cooldown = Span::secs(15);

@@ -38,7 +38,7 @@ fn a_random_choice_is_adopted_if_it_is_permitted() {
 }
 
 #[test]
-fn who_shares_most_interests_is_first_and_patience_ends_in_place() {
+fn interests_and_patience_decide_the_choice_of_a_partner() {
     let mut s = Script::new(|c| c.matching = Matching::Interests);
     s.call(0, 'a', line(&["Art", "go"])).unwrap();
     s.call(1, 'b', line(&["tea"])).unwrap();

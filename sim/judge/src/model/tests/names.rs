@@ -4,7 +4,7 @@ use super::super::names::{Case, fold, fold_ascii, fold_other};
 use super::*;
 
 #[test]
-fn names_are_well_made_and_none_of_the_server_s() {
+fn names_are_well_formed_and_not_reserved() {
     let mut s = Script::new(|_| {});
     for name in [
         "Вob",
@@ -49,7 +49,7 @@ fn names_are_well_made_and_none_of_the_server_s() {
 }
 
 #[test]
-fn names_that_look_alike_are_one() {
+fn look_alike_names_have_a_key_in_common() {
     let every: String = (' '..='~').collect();
     for case in [Case::Lower, Case::Given, Case::Upper] {
         assert_eq!(fold_ascii(&every, case), fold_other(&every, case));

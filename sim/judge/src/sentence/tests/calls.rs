@@ -11,7 +11,7 @@ fn entry(op: Op) -> Entry {
 }
 
 #[test]
-fn calls_that_are_decided_otherwise() {
+fn a_sentence_shows_both_decisions_of_a_call() {
     let done = || Ok(Answer::Done);
     let sent = Ok(Answer::Sent {
         room: LOBBY,
@@ -76,14 +76,14 @@ fn calls_that_are_decided_otherwise() {
 }
 
 #[test]
-fn calls_at_the_border() {
+fn a_sentence_shows_calls_at_the_border() {
     let done = || Ok(Answer::Done);
     let act = Act::Close {
         room: LOBBY,
         reason: "late".into(),
     };
-    let opening = Asked {
-        ask: Arc::new(Ask::OpenStream {
+    let opening = CallSummary {
+        ask: Arc::new(ServerCall::OpenStream {
             handle: Handle(1),
             after: Some(4),
             by: ReadBy::Handle,
@@ -108,21 +108,21 @@ fn calls_at_the_border() {
             entry: entry(push()),
         },
         Difference::Batch {
-            owed: Some(Turn::Call(Some(call(push())))),
-            seen: Some(Turn::Own(Entry::Read {
+            owed: Some(BatchItem::Call(Some(call(push())))),
+            seen: Some(BatchItem::Own(Entry::Read {
                 user: BEN,
                 acknowledged: 3,
                 delivered: 4,
             })),
         },
         Difference::Batch {
-            owed: Some(Turn::Own(Entry::Operate(act))),
+            owed: Some(BatchItem::Own(Entry::Operate(act))),
             seen: None,
         },
-        Difference::Unasked(Unasked::Answer(done())),
-        Difference::Unasked(Unasked::Opening),
-        Difference::Unasked(Unasked::Page),
-        Difference::Unasked(Unasked::End(ANN)),
+        Difference::Unsolicited(Unsolicited::Answer(done())),
+        Difference::Unsolicited(Unsolicited::Opening),
+        Difference::Unsolicited(Unsolicited::Page),
+        Difference::Unsolicited(Unsolicited::End(ANN)),
         Difference::Late {
             due: Due::Commit(Some(opening)),
             since: secs(3),
@@ -191,7 +191,7 @@ fn answers_to_reads_show_all_that_they_say() {
             cursor: 4,
             more: true,
             unread: 2,
-            notices: Box::new([notice(Passing::Typing)]),
+            notices: Box::new([notice(NoticeKind::Typing)]),
         },
         Answer::History {
             room: LOBBY,

@@ -22,7 +22,7 @@ fn threshold(met: Option<bool>) -> ThresholdResult {
 }
 
 #[test]
-fn two_comes_before_one_before_three_before_four_before_ninety_nine() {
+fn exit_codes_have_their_precedence() {
     let order = [2, 1, 3, 4, 99, 0];
     for (i, graver) in order.into_iter().enumerate() {
         for lighter in &order[i..] {
@@ -43,7 +43,7 @@ fn rest(held: bool) -> RestResult {
 
 /// Tries every combination of facts with its exit code.
 #[test]
-fn the_gravest_thing_decides_the_exit_code() {
+fn the_gravest_verdict_decides_the_exit_code() {
     for bits in 0..256u32 {
         let is = |bit: u32| bits >> bit & 1 == 1;
         let held = |broken: bool| Some(!broken);

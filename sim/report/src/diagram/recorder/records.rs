@@ -1,9 +1,9 @@
 //! Draws each record of a run on the lanes.
 
 use super::LaneRecorder;
-use crate::diagram::asked::asked;
+use crate::diagram::call_description::describe_call;
 use crate::diagram::{Fate, Rule};
-use sim_model::history::{Observer, Record, What, Wire, WorldRecord};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::words;
 
 impl Observer for LaneRecorder<'_> {
@@ -15,32 +15,39 @@ impl Observer for LaneRecorder<'_> {
             return;
         };
         match record.what {
-            What::Called {
+            ClientEvent::Called {
                 call, op, keyed, ..
             } => {
-                self.asked.insert((agent, call), asked(op, keyed));
+                self.descriptions
+                    .insert((agent, call), describe_call(op, keyed));
             }
-            What::Answered {
+            ClientEvent::Answered {
                 call, op, outcome, ..
             }
-            | What::AnsweredAgain { call, op, outcome } => {
+            | ClientEvent::AnsweredAgain { call, op, outcome } => {
                 self.heard(at, lane, (agent, call), op, outcome);
             }
-            What::Received { seq, saw, path, .. } => self.received(record, lane, seq, saw, path),
-            What::Abandoned { op, .. } => {
+            ClientEvent::Received { seq, saw, path, .. } => {
+                self.received(record, lane, seq, saw, path)
+            }
+            ClientEvent::Abandoned { op, .. } => {
                 self.point(lane, at, format!("gave up {}", op.verb()), Fate::Broken);
             }
-            What::StreamOpened => self.opened(at, agent, lane),
-            What::StreamClosed => self.point(lane, at, "stream closed".to_owned(), Fate::Broken),
-            What::Forgot => self.point(lane, at, "forgot its handle".to_owned(), Fate::Broken),
-            What::Vanished => self.point(lane, at, "gone for good".to_owned(), Fate::Broken),
-            What::Finished => self.point(lane, at, "flow finished".to_owned(), Fate::Fine),
-            What::Drained => self.point(lane, at, "inbox drained".to_owned(), Fate::Fine),
-            What::Stuck { waiting_for } => {
+            ClientEvent::StreamOpened => self.opened(at, agent, lane),
+            ClientEvent::StreamClosed => {
+                self.point(lane, at, "stream closed".to_owned(), Fate::Broken)
+            }
+            ClientEvent::Forgot => {
+                self.point(lane, at, "forgot its handle".to_owned(), Fate::Broken)
+            }
+            ClientEvent::Vanished => self.point(lane, at, "gone for good".to_owned(), Fate::Broken),
+            ClientEvent::Finished => self.point(lane, at, "flow finished".to_owned(), Fate::Fine),
+            ClientEvent::Drained => self.point(lane, at, "inbox drained".to_owned(), Fate::Fine),
+            ClientEvent::Stuck { waiting_for } => {
                 self.point(lane, at, format!("stuck, no {waiting_for}"), Fate::Broken);
             }
             // The attempt itself is recorded at the network.
-            What::Retried { .. } => {}
+            ClientEvent::Retried { .. } => {}
         }
     }
 
@@ -91,9 +98,9 @@ impl Observer for LaneRecorder<'_> {
         }
     }
 
-    fn observe_wire(&mut self, wire: &Wire<'_>) {
-        match *wire {
-            Wire::Sent {
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        match *record {
+            NetworkRecord::Sent {
                 at,
                 agent,
                 call,
@@ -107,7 +114,7 @@ impl Observer for LaneRecorder<'_> {
                     self.sent(at, (agent, call, attempt), copy, true);
                 }
             }
-            Wire::Served {
+            NetworkRecord::Served {
                 at,
                 agent,
                 call,
@@ -116,7 +123,7 @@ impl Observer for LaneRecorder<'_> {
                 let at = self.since_start(at);
                 self.served(at, (agent, call, attempt));
             }
-            Wire::Replied {
+            NetworkRecord::Replied {
                 at,
                 agent,
                 call,
@@ -127,11 +134,11 @@ impl Observer for LaneRecorder<'_> {
                 let at = self.since_start(at);
                 self.replied(at, (agent, call, attempt), refused, fate);
             }
-            Wire::Opening { at, agent, fate } => {
+            NetworkRecord::Opening { at, agent, fate } => {
                 let at = self.since_start(at);
                 self.opening(at, agent, fate);
             }
-            Wire::Pushed {
+            NetworkRecord::Pushed {
                 at,
                 agent,
                 first_seq,
@@ -141,21 +148,21 @@ impl Observer for LaneRecorder<'_> {
                 let at = self.since_start(at);
                 self.pushed(at, agent, (first_seq, events), fate);
             }
-            Wire::StreamBroke { at, agent } => {
+            NetworkRecord::StreamBroke { at, agent } => {
                 let at = self.since_start(at);
                 if let Some(&lane) = self.lanes.get(&agent) {
                     self.point(lane, at, "stream breaks".to_owned(), Fate::Broken);
                 }
             }
-            Wire::Disconnected { at, agent, length } => {
+            NetworkRecord::Disconnected { at, agent, length } => {
                 let at = self.since_start(at);
                 self.disconnected(at, agent, length);
             }
             // Its effect is recorded at the affected users.
-            Wire::Mishap { .. } => {}
-            Wire::Struck { at, fault, victims } => {
+            NetworkRecord::Mishap { .. } => {}
+            NetworkRecord::Struck { at, fault, victims } => {
                 let at = self.since_start(at);
-                self.struck(at, fault, victims);
+                self.fault_started(at, fault, victims);
             }
         }
     }

@@ -2,16 +2,16 @@
 
 use chat_core::{Item, UserId};
 use chat_types::Time;
-use sim_model::history::{Observer as _, Path, Record, What};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record};
 use sim_model::outcome::{Action, TinyCall};
-use sim_model::protocol::{Agent, Saw, StickChange};
+use sim_model::protocol::{Agent, InboxEvent, StickChange};
 use sim_world::translate;
 
 use super::Tiny;
 
 impl Tiny {
     /// Passes the events of a page to a client, one by one.
-    pub(super) fn deliver(&mut self, user: u8, page: &chat_core::Page, path: Path) {
+    pub(super) fn deliver(&mut self, user: u8, page: &chat_core::Page, path: DeliveryPath) {
         let place = usize::from(user);
         let reader = UserId(self.clients[place].user.unwrap_or_default().0);
         for item in page.items() {
@@ -29,7 +29,13 @@ impl Tiny {
         }
     }
 
-    fn received(&mut self, user: u8, (seq, sent_at): (u64, Time), saw: &Saw<'_>, path: Path) {
+    fn received(
+        &mut self,
+        user: u8,
+        (seq, sent_at): (u64, Time),
+        saw: &InboxEvent<'_>,
+        path: DeliveryPath,
+    ) {
         let client = &mut self.clients[usize::from(user)];
         let first = seq > client.cursor;
         if first {
@@ -38,7 +44,7 @@ impl Tiny {
         }
         self.record(
             user,
-            What::Received {
+            ClientEvent::Received {
                 seq,
                 sent_at,
                 saw,
@@ -48,7 +54,7 @@ impl Tiny {
         );
     }
 
-    pub(super) fn record(&mut self, user: u8, what: What<'_>) {
+    pub(super) fn record(&mut self, user: u8, what: ClientEvent<'_>) {
         self.look_up(&what);
         let client = &self.clients[usize::from(user)];
         let record = Record {
@@ -61,9 +67,9 @@ impl Tiny {
     }
 
     /// Updates the values of growing numbers.
-    fn look_up(&mut self, what: &What<'_>) {
-        let place = if let What::Received { saw, .. } = what {
-            if let Saw::Stick {
+    fn look_up(&mut self, what: &ClientEvent<'_>) {
+        let place = if let ClientEvent::Received { saw, .. } = what {
+            if let InboxEvent::Stick {
                 change: StickChange::Granted { epoch, .. },
                 ..
             } = saw
@@ -71,7 +77,7 @@ impl Tiny {
                 self.highest.epoch = self.highest.epoch.max(*epoch);
             }
             saw.place()
-        } else if let What::Answered {
+        } else if let ClientEvent::Answered {
             outcome: Ok(answer),
             ..
         } = what

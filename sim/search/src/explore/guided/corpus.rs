@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use sim_model::outcome::{Covered, FLAT, Mix, Trial};
 
-use super::{Explored, Known, News};
+use super::{CoverageMap, ExploreOptions, NewFacets};
 use sim_model::recipe::Recipe;
 
 /// The largest number of recipes. The least productive are dropped first.
@@ -53,7 +53,7 @@ impl Entry {
     }
 
     /// The expected yield of another family from it.
-    fn promise(&self) -> u64 {
+    fn expected_worth(&self) -> u64 {
         u64::from(self.found) * 64 / (u64::from(self.begun) + 1)
     }
 }
@@ -61,7 +61,7 @@ impl Entry {
 /// The interesting runs so far, and the coverage.
 #[derive(Clone, Debug)]
 pub struct Corpus {
-    pub(super) known: Known,
+    pub(super) coverage: CoverageMap,
     entries: BTreeMap<u64, Entry>,
     /// The number of consecutive families without anything new in this session.
     idle: u64,
@@ -70,7 +70,7 @@ pub struct Corpus {
 impl Default for Corpus {
     fn default() -> Self {
         Self {
-            known: Known::new(),
+            coverage: CoverageMap::new(),
             entries: BTreeMap::new(),
             idle: 0,
         }
@@ -87,13 +87,13 @@ impl Corpus {
     /// The number of facets entered.
     #[must_use]
     pub fn facets(&self) -> usize {
-        self.known.facets()
+        self.coverage.facets()
     }
 
     /// The number of families in all sessions.
     #[must_use]
     pub const fn families(&self) -> u64 {
-        self.known.all_families as u64
+        self.coverage.all_families as u64
     }
 
     /// Runs that entered something new.
@@ -115,7 +115,7 @@ impl Corpus {
 
     /// The next families: those with even numbers start from fresh seeds, the others from the
     /// corpus.
-    pub(super) fn round(&mut self, what: &Explored<'_>, count: u64) -> Vec<Trial> {
+    pub(super) fn round(&mut self, what: &ExploreOptions<'_>, count: u64) -> Vec<Trial> {
         let first = self.families();
         let numbers = first..first + count;
         numbers
@@ -127,16 +127,16 @@ impl Corpus {
     }
 
     /// A family from the entry with the highest expected yield.
-    fn again(&mut self, what: &Explored<'_>, index: u64) -> Option<Trial> {
+    fn again(&mut self, what: &ExploreOptions<'_>, index: u64) -> Option<Trial> {
         let of = |entry: &Entry| {
             let same = entry.schedule == what.mix;
             what.scenario(&entry.scenario).filter(|_| same)
         };
-        let promises = self.entries.iter().filter_map(|(id, entry)| {
+        let expected_worths = self.entries.iter().filter_map(|(id, entry)| {
             let scenario = of(entry)?;
-            Some((entry.promise(), std::cmp::Reverse(*id), scenario))
+            Some((entry.expected_worth(), std::cmp::Reverse(*id), scenario))
         });
-        let (_, std::cmp::Reverse(id), scenario) = promises.max()?;
+        let (_, std::cmp::Reverse(id), scenario) = expected_worths.max()?;
         let entry = self.entries.get_mut(&id)?;
         entry.begun += 1;
         Some(Trial {
@@ -152,11 +152,11 @@ impl Corpus {
     pub(super) fn take(
         &mut self,
         trial: &Trial,
-        what: &Explored<'_>,
-        news: Vec<News>,
+        what: &ExploreOptions<'_>,
+        new_facets: Vec<NewFacets>,
         facets: &[sim_world::abstraction::Facet],
     ) {
-        self.known.add_family(facets);
+        self.coverage.add_family(facets);
         self.idle += 1;
         let entry_of = |recipe: &Recipe, found| Entry {
             scenario: what.plans[trial.scenario].name.clone(),
@@ -168,9 +168,9 @@ impl Corpus {
             begun: 0,
         };
         let mut all = 0;
-        for one in news {
+        for one in new_facets {
             // Families of one round do not see one another's findings, so some are not new.
-            let new = one.entered.into_iter().filter(|e| self.known.add(*e));
+            let new = one.entered.into_iter().filter(|e| self.coverage.add(*e));
             let found = u32::try_from(new.count()).unwrap_or(u32::MAX);
             if found == 0 {
                 continue;
@@ -186,7 +186,10 @@ impl Corpus {
 
     fn keep(&mut self, entry: Entry) {
         if self.entries.len() >= HELD {
-            let least = self.entries.iter().min_by_key(|(_, entry)| entry.promise());
+            let least = self
+                .entries
+                .iter()
+                .min_by_key(|(_, entry)| entry.expected_worth());
             if let Some(least) = least.map(|(id, _)| *id) {
                 self.entries.remove(&least);
             }
@@ -219,7 +222,7 @@ impl Corpus {
             if name == COVERAGE {
                 let text = fs::read_to_string(&path)?;
                 let read = Self::read_coverage(&text);
-                corpus.known =
+                corpus.coverage =
                     read.ok_or_else(|| wrong(&path, format!("not a bitmap of {VERSION}")))?;
             } else if path.extension().is_some_and(|end| end == "json") {
                 let text = fs::read_to_string(&path)?;
@@ -231,9 +234,11 @@ impl Corpus {
         Ok(corpus)
     }
 
-    fn read_coverage(text: &str) -> Option<Known> {
+    fn read_coverage(text: &str) -> Option<CoverageMap> {
         let (head, rest) = text.split_once('\n')?;
-        (head == VERSION).then(|| Known::from_text(rest)).flatten()
+        (head == VERSION)
+            .then(|| CoverageMap::from_text(rest))
+            .flatten()
     }
 
     /// Writes new entries and the bitmap.
@@ -246,7 +251,7 @@ impl Corpus {
             let text = serde_json::to_string_pretty(entry)?;
             fs::write(folder.join(format!("{id:016x}.json")), text + "\n")?;
         }
-        let text = format!("{VERSION}\n{}", self.known.to_text());
+        let text = format!("{VERSION}\n{}", self.coverage.to_text());
         // Renamed, so that the bitmap is complete whenever writing is interrupted.
         let whole = folder.join("coverage.new");
         fs::write(&whole, text)?;

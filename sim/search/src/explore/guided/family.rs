@@ -3,10 +3,10 @@
 //! A copy of a run is kept where it enters a facet more often than any run before, a facet that few
 //! families enter, or a `sometimes` point that is new to its family. Then, while the family has
 //! energy, the most promising copy continues with new randomness, and its branch is observed in the
-//! same way. At most [`COPIES`] copies are kept, which bounds the memory.
+//! same way. At most [`MAX_SAVED`] copies are kept, which bounds the memory.
 
-use super::known::{Counts, Entered, Known};
-use crate::caught::caught;
+use super::coverage_map::{Counts, CoverageMap, Entered};
+use crate::panics::catch_panic;
 use crate::runner::Ended;
 use crate::seed::JudgedSplit;
 use sim_judge::SeedOutcome;
@@ -16,7 +16,7 @@ use sim_model::recipe::Recipe;
 use sim_world::abstraction::Facet;
 
 /// The largest number of copies.
-const COPIES: usize = 6;
+const MAX_SAVED: usize = 6;
 /// The smallest number of steps between two copies of one run.
 const APART: u64 = 32;
 /// The number of branches of every family, and of a very productive one.
@@ -26,15 +26,15 @@ const MOST_BRANCHES: u32 = 24;
 const NEW: u32 = 16;
 /// The worth of a `sometimes` point that is new to the family.
 const POINT: u32 = 4;
-/// The worth that a place needs for the first copy of a run. Each further copy needs this much
-/// more.
+/// The worth of new facets after which a run is copied for the first time. Each further copy needs
+/// this much more.
 const WORTH: u32 = 4;
 /// The worth that must be found for an additional branch.
 const FOR_A_BRANCH: u32 = 32;
 
 /// The start of a family.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Root<'a> {
+pub(super) struct FamilyRoot<'a> {
     pub(super) plan: &'a Plan,
     pub(super) seed: u64,
     /// The number of its first branch. Families of one seed use different numbers.
@@ -43,7 +43,7 @@ pub(super) struct Root<'a> {
 
 /// The new facets that a member entered.
 #[derive(Clone, Debug)]
-pub(super) struct News {
+pub(super) struct NewFacets {
     pub(super) recipe: Recipe,
     pub(super) entered: Vec<Entered>,
 }
@@ -55,13 +55,13 @@ pub(super) struct Family<T> {
     pub(super) members: Vec<(Recipe, Ended<T>)>,
     /// The number of steps; common steps of copies count once.
     pub(super) steps: u64,
-    pub(super) news: Vec<News>,
+    pub(super) new_facets: Vec<NewFacets>,
     /// Every facet entered, sorted.
     pub(super) facets: Vec<Facet>,
 }
 
 /// A kept copy.
-struct Copy<'p> {
+struct SavedRun<'p> {
     run: JudgedSplit<'p>,
     counts: Counts,
     worth: u32,
@@ -69,45 +69,45 @@ struct Copy<'p> {
     next_branch: u32,
 }
 
-impl Copy<'_> {
+impl SavedRun<'_> {
     /// The expected worth of another branch.
-    fn promise(&self) -> u32 {
+    fn expected_worth(&self) -> u32 {
         self.worth / (self.branches + 1)
     }
 }
 
 /// Explores one family.
 struct Explorer<'p, 'k> {
-    root: Root<'p>,
-    known: &'k Known,
+    root: FamilyRoot<'p>,
+    coverage: &'k CoverageMap,
     /// The facets that the family itself entered.
-    own: Known,
+    own: CoverageMap,
     points: Vec<Facet>,
-    copies: Vec<Copy<'p>>,
+    saved: Vec<SavedRun<'p>>,
     steps: u64,
     /// The total worth found.
     found: u32,
-    news: Vec<News>,
+    new_facets: Vec<NewFacets>,
 }
 
 /// Runs a family. `keep` returns the part of each outcome to keep, and whether that is enough.
 pub(super) fn explore<T>(
-    root: Root<'_>,
-    known: &Known,
+    root: FamilyRoot<'_>,
+    coverage: &CoverageMap,
     keep: &dyn Fn(&Recipe, SeedOutcome) -> (T, Enough),
 ) -> Family<T> {
     let mut explorer = Explorer {
         root,
-        known,
-        own: Known::new(),
+        coverage,
+        own: CoverageMap::new(),
         points: Point::ALL
             .iter()
             .map(|point| Facet::point(*point))
             .collect(),
-        copies: Vec::new(),
+        saved: Vec::new(),
         steps: 0,
         found: 0,
-        news: Vec::new(),
+        new_facets: Vec::new(),
     };
     let mut members = Vec::new();
     let first = explorer.member(root.plan.recipe.clone(), |_| {
@@ -123,7 +123,7 @@ pub(super) fn explore<T>(
     Family {
         members,
         steps: explorer.steps,
-        news: explorer.news,
+        new_facets: explorer.new_facets,
         facets: explorer.own.entered(),
     }
 }
@@ -157,12 +157,12 @@ impl<'p> Explorer<'p, '_> {
 
     /// Continues the most promising copy as another branch.
     fn branch(&mut self) -> Option<(Recipe, Ended<SeedOutcome>)> {
-        let promises = self.copies.iter().map(Copy::promise);
+        let expected_worths = self.saved.iter().map(SavedRun::expected_worth);
         // The first of the best: an early state leaves more room for what follows.
-        let (place, _) = promises
+        let (place, _) = expected_worths
             .enumerate()
-            .max_by_key(|(place, promise)| (*promise, std::cmp::Reverse(*place)))?;
-        let copy = &mut self.copies[place];
+            .max_by_key(|(place, expected_worth)| (*expected_worth, std::cmp::Reverse(*place)))?;
+        let copy = &mut self.saved[place];
         let (branch, counts) = (copy.next_branch, copy.counts.clone());
         copy.branches += 1;
         copy.next_branch += 1;
@@ -173,7 +173,7 @@ impl<'p> Explorer<'p, '_> {
         let ended = self.member(recipe, |_| (run, counts));
         // A better copy may have replaced it meanwhile.
         let gave = self.found - before;
-        if let Some(copy) = self.copies.iter_mut().find(|copy| copy.run.steps() == step) {
+        if let Some(copy) = self.saved.iter_mut().find(|copy| copy.run.steps() == step) {
             copy.worth = copy.worth.saturating_add(gave / 2);
         }
         Some(ended)
@@ -185,8 +185,8 @@ impl<'p> Explorer<'p, '_> {
         recipe: Recipe,
         run: impl FnOnce(&Self) -> (JudgedSplit<'p>, Counts),
     ) -> (Recipe, Ended<SeedOutcome>) {
-        let mut news = Vec::new();
-        let ended = caught(|| {
+        let mut new_facets = Vec::new();
+        let ended = catch_panic(|| {
             let (mut run, mut counts) = run(self);
             let mut entered = Vec::new();
             let begins = recipe.turns().last().map_or(0, |turn| turn.step);
@@ -199,7 +199,7 @@ impl<'p> Explorer<'p, '_> {
                 steps = run.steps();
                 run.look(&mut entered);
                 for facet in entered.drain(..) {
-                    pending += self.enter(facet, &mut counts, &mut news);
+                    pending += self.enter(facet, &mut counts, &mut new_facets);
                 }
                 if !more {
                     break;
@@ -212,16 +212,16 @@ impl<'p> Explorer<'p, '_> {
             }
             run.finish()
         });
-        if !news.is_empty() {
+        if !new_facets.is_empty() {
             let recipe = recipe.clone();
-            let entered = news;
-            self.news.push(News { recipe, entered });
+            let entered = new_facets;
+            self.new_facets.push(NewFacets { recipe, entered });
         }
         (recipe, ended)
     }
 
     /// Records a facet that a run entered, and returns its worth.
-    fn enter(&mut self, facet: Facet, counts: &mut Counts, news: &mut Vec<Entered>) -> u32 {
+    fn enter(&mut self, facet: Facet, counts: &mut Counts, new_facets: &mut Vec<Entered>) -> u32 {
         let Some(entered) = counts.enter(facet) else {
             return 0;
         };
@@ -230,11 +230,11 @@ impl<'p> Explorer<'p, '_> {
             return 0;
         }
         let mut worth = 0;
-        if !self.known.has(entered) {
-            news.push(entered);
+        if !self.coverage.has(entered) {
+            new_facets.push(entered);
             worth = NEW;
         } else if first {
-            worth = match self.known.rarity(facet) {
+            worth = match self.coverage.rarity(facet) {
                 0..4 => 0,
                 rarity => rarity,
             };
@@ -248,17 +248,19 @@ impl<'p> Explorer<'p, '_> {
 
     /// Keeps a copy of the run if there is space, or if it is worth more than another.
     fn offer(&mut self, run: &JudgedSplit<'p>, counts: &Counts, worth: u32) {
-        if self.copies.len() == COPIES {
-            let promises = self.copies.iter().map(Copy::promise);
-            let least = promises.enumerate().min_by_key(|(_, promise)| *promise);
+        if self.saved.len() == MAX_SAVED {
+            let expected_worths = self.saved.iter().map(SavedRun::expected_worth);
+            let least = expected_worths
+                .enumerate()
+                .min_by_key(|(_, expected_worth)| *expected_worth);
             match least {
-                Some((place, promise)) if promise < worth => {
-                    self.copies.remove(place);
+                Some((place, expected_worth)) if expected_worth < worth => {
+                    self.saved.remove(place);
                 }
                 Some(_) | None => return,
             }
         }
-        self.copies.push(Copy {
+        self.saved.push(SavedRun {
             run: run.branch(0),
             counts: counts.clone(),
             worth,

@@ -1,7 +1,7 @@
 //! Everyday flows, drawn as a whole: plausible sequences of actions.
 //!
 //! A persona makes a few visits, one after another: to a named room, to the line and a partner, or
-//! for a break (`visits`), with its own names and texts (`said`). Personas differ: in having one
+//! for a break (`visits`), with its own names and texts (`texts`). Personas differ: in having one
 //! stream, two or none, in reading with every step or rarely, in leaving a room and returning at
 //! once.
 
@@ -12,7 +12,7 @@ use chat_types::{Config, Span};
 use super::dice::{Dice, ratio};
 use super::rambler::rambler;
 use super::visits::{self, Theme};
-use super::{faults, flows, limits, people, surroundings};
+use super::{environment, faults, flows, limits, users};
 use sim_model::draw::Ratio;
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{
@@ -53,7 +53,7 @@ pub fn blank() -> Plan {
     }
 }
 
-/// Whether flows are to be drawn into this plan. Every scenario file has personas.
+/// Whether the plan has no personas, so that its flows are drawn. Every scenario file has some.
 pub(in crate::explore) fn is_blank(plan: &Plan) -> bool {
     matches!(&plan.workload, Workload::Phases { personas, .. } if personas.is_empty())
 }
@@ -109,15 +109,15 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
     if dice.coin() {
         dice.say("clean network");
-        surroundings::snapshots(&mut plan.capacity, dice);
+        environment::snapshots(&mut plan.capacity, dice);
     } else {
-        surroundings::network(plan, dice);
-        surroundings::draw(plan, dice);
+        environment::network(plan, dice);
+        environment::draw(plan, dice);
     }
     // Delayed answers of breaks meet the journal 20 s later.
     let rarely = if theme == Theme::Rest { 3 } else { 10 };
     if dice.one_in(rarely) {
-        surroundings::narrow_journal(plan, dice);
+        environment::narrow_journal(plan, dice);
         plan.faults.extend(faults::of_journal());
     }
 }
@@ -156,7 +156,7 @@ fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona
         flow: visits::some(theme, server, dice).into(),
     };
     if dice.one_in(3) {
-        people::habits(&mut persona, dice);
+        users::habits(&mut persona, dice);
     }
     // After a ban, a client with stray calls also continues with its old handle.
     let strays = if matches!(theme, Theme::Barred(_)) {

@@ -4,7 +4,7 @@
 use chat_types::{Config, Span};
 
 use super::dice::{Dice, table};
-use super::said;
+use super::texts;
 use sim_model::draw::Shape;
 use sim_model::plan::{
     Alphabet, Choice, Grant, Habits, Manner, Naming, Persona, Reads, Step, Text, Verb,
@@ -69,18 +69,18 @@ pub(super) fn rambler(server: &Config, dice: &mut Dice) -> Persona {
 
 fn queue(server: &Config, dice: &mut Dice) -> Step {
     Step::Call(Verb::EnterQueue {
-        name: said::name(4, dice),
-        user_id: said::public_id(4, dice),
-        interests: said::interests(&said::INTERESTS, 4, server.max_interests, dice),
+        name: texts::name(4, dice),
+        user_id: texts::public_id(4, dice),
+        interests: texts::interests(&texts::INTERESTS, 4, server.max_interests, dice),
     })
 }
 
 /// A login to a room under one of its spellings, with the user's own, a taken, or an invalid name.
 fn room(dice: &mut Dice) -> Step {
     Step::Call(Verb::Login {
-        room: said::room(dice),
+        room: texts::room(dice),
         rooms: 1,
-        name: said::name(2, dice),
+        name: texts::name(2, dice),
     })
 }
 
@@ -102,8 +102,8 @@ fn talking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
     vec![
         one(Verb::Send(say())),
         one(Verb::Send(words)),
-        one(Verb::Send(said::text(server.max_message, dice))),
-        one(Verb::Append(said::text(server.max_append, dice))),
+        one(Verb::Send(texts::text(server.max_message, dice))),
+        one(Verb::Append(texts::text(server.max_append, dice))),
         vec![Step::Call(Verb::Send(say())), Step::Call(Verb::Send(say()))],
         one(Verb::TalkingStick(Grant::Unnamed)),
         one(Verb::TalkingStick(Grant::Latest)),
@@ -162,7 +162,7 @@ fn looking(server: &Config, dice: &mut Dice) -> Vec<Vec<Step>> {
         })],
         vec![Step::Call(Verb::Break {
             kind: None,
-            excuse: said::excuse(server.max_excuse, dice),
+            excuse: texts::excuse(server.max_excuse, dice),
         })],
         vec![Step::Call(Verb::Mood)],
         vec![Step::Think(table(Shape::Uniform(0, Span::secs(1).0)))],

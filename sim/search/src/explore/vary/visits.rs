@@ -9,7 +9,7 @@ use chat_types::config::StickRule;
 use chat_types::{BreakKind, Config, Span};
 
 use super::dice::{Dice, table};
-use super::said;
+use super::texts;
 use sim_model::draw::Shape;
 use sim_model::plan::{Choice, Grant, Step, Verb};
 use sim_model::protocol::{Plain, ReadBy};
@@ -45,11 +45,11 @@ impl Theme {
         match dice.between(0, 12) {
             0 => {
                 dice.say("all at the line");
-                Self::Line(dice.pick(&said::CIRCLES))
+                Self::Line(dice.pick(&texts::CIRCLES))
             }
             1 => {
                 dice.say("all at the line, without a stream");
-                Self::Absent(dice.pick(&said::CIRCLES))
+                Self::Absent(dice.pick(&texts::CIRCLES))
             }
             2 | 12 => {
                 dice.say("all on breaks");
@@ -57,11 +57,11 @@ impl Theme {
             }
             3 => {
                 dice.say("all at the line, with grudges");
-                Self::Grudges(dice.pick(&said::CIRCLES))
+                Self::Grudges(dice.pick(&texts::CIRCLES))
             }
             4 | 5 => {
                 dice.say("all alike, and barred");
-                Self::Barred(dice.pick(&said::LOOK_ALIKES))
+                Self::Barred(dice.pick(&texts::LOOK_ALIKES))
             }
             6 | 7 => {
                 dice.say("all in one room");
@@ -120,8 +120,8 @@ fn chooses(nth: u32) -> u64 {
 /// A chosen name, or none.
 fn name(theme: Theme, nth: u32, dice: &mut Dice) -> Option<Arc<str>> {
     match theme {
-        Theme::Anything | Theme::Rest | Theme::Crowd => said::name(chooses(nth), dice),
-        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => said::name(8, dice),
+        Theme::Anything | Theme::Rest | Theme::Crowd => texts::name(chooses(nth), dice),
+        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => texts::name(8, dice),
         Theme::Barred(names) => (!dice.one_in(4)).then(|| dice.pick(names).into()),
     }
 }
@@ -130,7 +130,7 @@ fn name(theme: Theme, nth: u32, dice: &mut Dice) -> Option<Arc<str>> {
 /// that the room also receives a notice of it.
 pub(super) fn typing_while_waiting(server: &Config, dice: &mut Dice) -> Vec<Step> {
     let login = Verb::Login {
-        room: said::room(dice),
+        room: texts::room(dice),
         rooms: 1,
         name: None,
     };
@@ -156,7 +156,7 @@ fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
     let room = if is_crowd {
         "lobby".into()
     } else {
-        said::room(dice)
+        texts::room(dice)
     };
     let rooms = if is_crowd {
         1
@@ -171,7 +171,7 @@ fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
         }));
         if dice.one_in(8) {
             steps.push(Step::Call(Verb::Login {
-                room: said::room(dice),
+                room: texts::room(dice),
                 rooms: 1,
                 name: None,
             }));
@@ -298,7 +298,7 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
     if dice.one_in(10) {
         // In two rooms at once, a call without a room is ambiguous.
         steps.push(Step::Call(Verb::Login {
-            room: said::room(dice),
+            room: texts::room(dice),
             rooms: 1,
             name: None,
         }));
@@ -387,7 +387,7 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
     }
     for _ in 0..dice.pick(&[1, 1, 2, 3]) {
         let kind = dice.coin().then(|| dice.pick(BreakKind::ALL));
-        let excuse = said::excuse(server.max_excuse, dice);
+        let excuse = texts::excuse(server.max_excuse, dice);
         let rest = Step::Call(Verb::Break { kind, excuse });
         if dice.one_in(4) {
             let steps_of_round = [rest, Step::Call(Verb::Mood)];
@@ -414,24 +414,24 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
 fn enter(theme: Theme, server: &Config, nth: u32, dice: &mut Dice) -> Step {
     let (one_in, circle, none) = match theme {
         Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd => {
-            (chooses(nth), said::INTERESTS.as_slice(), 4)
+            (chooses(nth), texts::INTERESTS.as_slice(), 4)
         }
         Theme::Line(circle) | Theme::Absent(circle) | Theme::Grudges(circle) => (8, circle, 2),
     };
     Step::Call(Verb::EnterQueue {
         name: name(theme, nth, dice),
-        user_id: said::public_id(one_in, dice),
-        interests: said::interests(circle, none, server.max_interests, dice),
+        user_id: texts::public_id(one_in, dice),
+        interests: texts::interests(circle, none, server.max_interests, dice),
     })
 }
 
 fn say(server: &Config, dice: &mut Dice) -> Step {
-    Step::Call(Verb::Send(said::text(server.max_message, dice)))
+    Step::Call(Verb::Send(texts::text(server.max_message, dice)))
 }
 
 fn append(server: &Config, dice: &mut Dice) -> Step {
     let most = dice.pick(&[server.max_append, server.max_append, server.max_draft]);
-    Step::Call(Verb::Append(said::text(most, dice)))
+    Step::Call(Verb::Append(texts::text(most, dice)))
 }
 
 fn report(dice: &mut Dice) -> Step {

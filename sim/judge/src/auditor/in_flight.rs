@@ -1,0 +1,451 @@
+//! The calls and streams between the server and its clients, and what is due on each.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use chat_types::Time;
+use rustc_hash::FxHashMap;
+use sim_model::protocol::{Notice, Op, Outcome, ReadBy, User};
+use sim_model::server::{Handle, ServerCall, Ticket};
+
+use super::dense_map::DenseMap;
+use crate::difference::{CallSummary, Due};
+
+/// One unanswered call.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) ask: Arc<ServerCall>,
+    /// The participant, if the handle is registered.
+    pub(super) user: Option<User>,
+    pub(super) stage: Stage,
+    /// Whether its client has disconnected.
+    pub(super) is_gone: bool,
+    /// The end of the inbox when the opening of the stream was applied.
+    pub(super) end: u64,
+}
+
+/// The stage of a call.
+#[derive(Clone, Debug)]
+pub(super) enum Stage {
+    /// The call waits for the journal.
+    Proposed,
+    /// The call waits for the outcome of an earlier attempt.
+    Joined(Ticket),
+    /// The answer is due at this instant.
+    Owed(Outcome, Time),
+    /// The answer is delayed until this instant, and then shows the current figures.
+    Held(Outcome, Time),
+    /// The call reads the inbox after `start`. The answer is due at `due_at`; `None` while it
+    /// waits.
+    Reading { start: u64, due_at: Option<Time> },
+}
+
+impl Call {
+    pub(super) fn op(&self) -> Option<&Op> {
+        match self.ask.as_ref() {
+            ServerCall::Call { op, .. } => Some(op),
+            ServerCall::OpenStream { .. } | ServerCall::Operate(_) => None,
+        }
+    }
+
+    /// Whether the caller knows only the participant's reader id.
+    pub(super) fn is_by_reader(&self) -> bool {
+        let (ServerCall::OpenStream { by, .. }
+        | ServerCall::Call {
+            op: Op::Check { by, .. },
+            ..
+        }) = self.ask.as_ref()
+        else {
+            return false;
+        };
+        *by == ReadBy::ReaderId
+    }
+
+    /// The call, for differences.
+    pub(super) fn asked(&self) -> CallSummary {
+        CallSummary {
+            ask: Arc::clone(&self.ask),
+            caller: self.user,
+        }
+    }
+}
+
+/// The key that identifies all attempts of one call.
+pub(super) fn name_of(ask: &ServerCall) -> Option<(Handle, u128)> {
+    match ask {
+        ServerCall::Call { caller, key, .. } => Some((caller.handle(), (*key)?)),
+        ServerCall::OpenStream { .. } | ServerCall::Operate(_) => None,
+    }
+}
+
+/// One open stream.
+#[derive(Clone, Debug)]
+pub(super) struct Stream {
+    pub(super) user: User,
+    pub(super) cursor: u64,
+    /// The secret that opened it.
+    pub(super) by: ReadBy,
+    is_writable: bool,
+    is_behind: bool,
+    /// Whether its participant is forgotten, so that the stream must end.
+    is_over: bool,
+}
+
+/// A notice for a stream, and the instant since when it is due.
+type Noticed = (Time, User, Notice);
+
+/// All calls and streams since the server's start.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InFlight {
+    calls: BTreeMap<Ticket, Box<Call>>,
+    streams: FxHashMap<Ticket, Stream>,
+    streams_of: DenseMap<Vec<Ticket>>,
+    /// What must be served before time advances; some of it may be served already.
+    due: VecDeque<(Time, Ticket)>,
+    /// Delayed answers, by the instant at which they leave.
+    held: BTreeSet<(Time, Ticket)>,
+    /// Notices for open streams, in their order.
+    noticed: BTreeMap<Ticket, VecDeque<Noticed>>,
+    /// The number of calls that joined others.
+    joined: usize,
+    /// Whether the server has finished its accepted calls, and stops.
+    pub(super) is_finished: bool,
+}
+
+impl InFlight {
+    pub(super) fn call(&self, ticket: Ticket) -> Option<&Call> {
+        self.calls.get(&ticket).map(Box::as_ref)
+    }
+
+    /// The number of calls that joined others.
+    pub(super) const fn joined(&self) -> usize {
+        self.joined
+    }
+
+    /// The number of answers to breaks that are delayed, or may be.
+    pub(super) fn held(&self) -> usize {
+        let may_be_held = |call: &&Call| {
+            matches!(call.op(), Some(Op::Break { .. })) && !matches!(call.stage, Stage::Owed(..))
+        };
+        let calls = self.calls.values().map(Box::as_ref);
+        calls.filter(may_be_held).count()
+    }
+
+    pub(super) fn ask(&mut self, ticket: Ticket, call: Call) {
+        match call.stage {
+            Stage::Proposed | Stage::Reading { due_at: None, .. } => {}
+            Stage::Joined(_) => self.joined += 1,
+            Stage::Owed(_, at)
+            | Stage::Reading {
+                due_at: Some(at), ..
+            } => self.due.push_back((at, ticket)),
+            Stage::Held(_, until) => {
+                self.held.insert((until, ticket));
+            }
+        }
+        self.calls.insert(ticket, Box::new(call));
+    }
+
+    /// The waiting check must be answered now.
+    pub(super) fn end_wait(&mut self, at: Time, ticket: Ticket) {
+        if let Some(call) = self.calls.get_mut(&ticket)
+            && let Stage::Reading { due_at, .. } = &mut call.stage
+        {
+            *due_at = Some(at);
+            self.due.push_back((at, ticket));
+        }
+    }
+
+    /// The participant's streams have new events to carry.
+    pub(super) fn grew(&mut self, at: Time, user: User) {
+        for ticket in self.streams_of.all(user.0) {
+            if let Some(stream) = self.streams.get_mut(ticket)
+                && !std::mem::replace(&mut stream.is_behind, true)
+            {
+                self.due.push_back((at, *ticket));
+            }
+        }
+    }
+
+    /// The participant's streams have a notice to carry: those that are open, and those whose
+    /// opening is decided.
+    pub(super) fn notice(&mut self, at: Time, user: User, notice: &Notice) {
+        let opens = |ticket: &Ticket| {
+            self.calls.get(ticket).is_some_and(|call| {
+                call.user == Some(user)
+                    && matches!(*call.ask, ServerCall::OpenStream { .. })
+                    && matches!(call.stage, Stage::Owed(Ok(_), _))
+            })
+        };
+        let opening = self.due.iter().map(|(_, ticket)| *ticket).filter(opens);
+        let open = self.streams_of.all(user.0).iter().copied();
+        for ticket in open.chain(opening) {
+            let noticed = self.noticed.entry(ticket).or_default();
+            noticed.push_back((at, user, notice.clone()));
+        }
+    }
+
+    /// The next notice of a stream, and the stream's participant.
+    pub(super) fn take_notice(&mut self, ticket: Ticket) -> (User, Option<Notice>) {
+        let reader = self.streams.get(&ticket).map(|stream| stream.user);
+        let next = self.noticed.get_mut(&ticket).and_then(VecDeque::pop_front);
+        (
+            reader.unwrap_or_default(),
+            next.map(|(_, _, notice)| notice),
+        )
+    }
+
+    /// The opening of a stream was applied while the inbox ended at `end`.
+    pub(super) fn begins_behind(&mut self, ticket: Ticket, end: u64) {
+        if let Some(call) = self.calls.get_mut(&ticket) {
+            call.end = end;
+        }
+    }
+
+    /// The call that waited for the journal is decided, together with the calls that joined it.
+    /// Returns the participant whose stream must be closed again because its client has
+    /// disconnected.
+    pub(super) fn decided(
+        &mut self,
+        ticket: Ticket,
+        caller: Option<User>,
+        outcome: Outcome,
+        (at, answer_at): (Time, Time),
+    ) -> Option<User> {
+        if self.joined > 0 {
+            let joins = |call: &Call| matches!(call.stage, Stage::Joined(first) if first == ticket);
+            let joined = self.calls.iter().filter(|(_, call)| joins(call));
+            let joined: Vec<Ticket> = joined.map(|(ticket, _)| *ticket).collect();
+            self.joined -= joined.len();
+            for ticket in joined {
+                self.settle(ticket, caller, outcome.clone(), (at, answer_at));
+            }
+        }
+        self.settle(ticket, caller, outcome, (at, answer_at))
+    }
+
+    fn settle(
+        &mut self,
+        ticket: Ticket,
+        caller: Option<User>,
+        outcome: Outcome,
+        (at, answer_at): (Time, Time),
+    ) -> Option<User> {
+        let call = self.calls.get_mut(&ticket)?;
+        call.user = caller.or(call.user);
+        let is_held = answer_at > at;
+        let opens = matches!(*call.ask, ServerCall::OpenStream { .. }) && outcome.is_ok();
+        if call.is_gone && (opens || is_held) {
+            let user = call.user.filter(|_| opens);
+            self.calls.remove(&ticket);
+            return user;
+        }
+        if is_held {
+            call.stage = Stage::Held(outcome, answer_at);
+            self.held.insert((answer_at, ticket));
+        } else {
+            call.stage = Stage::Owed(outcome, at);
+            self.due.push_back((at, ticket));
+        }
+        None
+    }
+
+    /// An answer leaves.
+    pub(super) fn take(&mut self, ticket: Ticket) -> Option<Box<Call>> {
+        let call = self.calls.remove(&ticket)?;
+        match call.stage {
+            Stage::Held(_, until) => {
+                self.held.remove(&(until, ticket));
+            }
+            Stage::Joined(_) => self.joined -= 1,
+            Stage::Owed(..) | Stage::Reading { .. } => self.served(ticket),
+            Stage::Proposed => {}
+        }
+        Some(call)
+    }
+
+    /// Removes what was due on a call or a stream. Most is served in the order in which it became
+    /// due.
+    fn served(&mut self, ticket: Ticket) {
+        self.due.pop_front_if(|(_, first)| *first == ticket);
+    }
+
+    /// The server looked at its timers: delayed answers up to now leave.
+    pub(super) fn release(&mut self, at: Time) {
+        while let Some(&(until, ticket)) = self.held.first()
+            && until <= at
+        {
+            self.held.pop_first();
+            self.due.push_back((until, ticket));
+        }
+    }
+
+    /// The server stops: delayed answers leave now, and streams end.
+    pub(super) fn finish(&mut self, at: Time) {
+        self.is_finished = true;
+        for (until, ticket) in std::mem::take(&mut self.held) {
+            if let Some(call) = self.calls.get_mut(&ticket)
+                && let Stage::Held(_, leaves_at) = &mut call.stage
+            {
+                *leaves_at = until.min(at);
+                self.due.push_back((at, ticket));
+            }
+        }
+    }
+
+    /// What a server that stops must not leave undone.
+    pub(super) fn unfinished(&self) -> Option<Due> {
+        if !self.is_finished {
+            return None;
+        }
+        let first = self.streams.iter().min_by_key(|(ticket, _)| **ticket);
+        let stream = first.map(|(_, stream)| Due::StreamEnd(stream.user));
+        let mut calls = self.calls.keys();
+        stream.or_else(|| calls.find_map(|ticket| self.still_owed(*ticket)))
+    }
+
+    /// The number of the participant's streams that are open by reader id, or are being opened.
+    pub(super) fn peeking(&self, user: User) -> usize {
+        let is_its = |call: &&Call| {
+            call.user == Some(user)
+                && call.is_by_reader()
+                && matches!(*call.ask, ServerCall::OpenStream { .. })
+                && matches!(call.stage, Stage::Owed(Ok(_), _))
+        };
+        let open = self.streams_of.all(user.0).iter();
+        let open = open.filter_map(|ticket| self.streams.get(ticket));
+        open.filter(|stream| stream.by == ReadBy::ReaderId).count()
+            + self.calls.values().map(Box::as_ref).filter(is_its).count()
+    }
+
+    pub(super) fn open(
+        &mut self,
+        at: Time,
+        ticket: Ticket,
+        (user, by): (User, ReadBy),
+        (cursor, end): (u64, u64),
+    ) {
+        let stream = Stream {
+            user,
+            cursor,
+            by,
+            is_writable: true,
+            is_behind: cursor < end,
+            is_over: false,
+        };
+        self.due.push_back((at, ticket));
+        self.streams_of.get_mut(user.0).push(ticket);
+        self.streams.insert(ticket, stream);
+    }
+
+    pub(super) fn stream(&self, ticket: Ticket) -> Option<&Stream> {
+        self.streams.get(&ticket)
+    }
+
+    /// A page left on a stream.
+    pub(super) fn moved(&mut self, ticket: Ticket, cursor: u64, end: u64) {
+        if let Some(stream) = self.streams.get_mut(&ticket) {
+            stream.cursor = cursor;
+            stream.is_behind = cursor < end;
+            if !stream.is_behind {
+                self.served(ticket);
+            }
+        }
+    }
+
+    pub(super) fn writable(&mut self, at: Time, ticket: Ticket, writable: bool) {
+        if let Some(stream) = self.streams.get_mut(&ticket) {
+            stream.is_writable = writable;
+            self.due.push_back((at, ticket));
+        }
+    }
+
+    /// Ends a stream; returns its participant and the secret that opened it.
+    pub(super) fn end(&mut self, ticket: Ticket) -> Option<(User, ReadBy)> {
+        let Stream { user, by, .. } = self.streams.remove(&ticket)?;
+        self.noticed.remove(&ticket);
+        let streams = self.streams_of.get_mut(user.0);
+        streams.retain(|stream| *stream != ticket);
+        Some((user, by))
+    }
+
+    /// The client of a call has disconnected. A waiting check and a delayed answer are dropped; a
+    /// call that waits for the journal is still decided.
+    pub(super) fn gone(&mut self, ticket: Ticket) {
+        if let Some(call) = self.calls.get_mut(&ticket) {
+            call.is_gone = true;
+            if matches!(call.stage, Stage::Reading { .. } | Stage::Held(..)) {
+                self.take(ticket);
+            }
+        }
+    }
+
+    /// The participant is forgotten: its waiting check and its delayed answers are refused now, and
+    /// its streams end.
+    pub(super) fn forgotten(&mut self, at: Time, user: User, refusal: &Outcome) {
+        for ticket in self.streams_of.all(user.0) {
+            if let Some(stream) = self.streams.get_mut(ticket) {
+                stream.is_over = true;
+                self.due.push_back((at, *ticket));
+            }
+        }
+        for (ticket, call) in &mut self.calls {
+            let is_waiting = matches!(
+                call.stage,
+                Stage::Reading { due_at: None, .. } | Stage::Held(..)
+            );
+            if call.user == Some(user) && is_waiting {
+                if let Stage::Held(_, until) = call.stage {
+                    self.held.remove(&(until, *ticket));
+                }
+                call.stage = Stage::Owed(refusal.clone(), at);
+                self.due.push_back((at, *ticket));
+            }
+        }
+    }
+
+    /// What was due before `at` and has not happened, and since when it was due.
+    pub(super) fn overdue(&mut self, at: Time, jumped_at: Time) -> Option<(Time, Due)> {
+        let is_past = |since: Time| since.max(jumped_at) < at;
+        if let Some(&(until, ticket)) = self.held.first()
+            && is_past(until)
+        {
+            return Some((until, self.still_owed(ticket)?));
+        }
+        if !self.noticed.is_empty() {
+            let notices = self.noticed.values().filter_map(VecDeque::front);
+            if let Some((since, user, _)) = notices.min_by_key(|(since, ..)| *since)
+                && is_past(*since)
+            {
+                return Some((*since, Due::Notice(*user)));
+            }
+            self.noticed.retain(|_, notices| !notices.is_empty());
+        }
+        if self.due.is_empty() {
+            return None;
+        }
+        let mut past = self.due.iter().filter(|(since, _)| is_past(*since));
+        let late = past.find_map(|(since, ticket)| Some((*since, self.still_owed(*ticket)?)));
+        self.due.retain(|(since, _)| !is_past(*since));
+        late
+    }
+
+    fn still_owed(&self, ticket: Ticket) -> Option<Due> {
+        if let Some(stream) = self.streams.get(&ticket) {
+            let (user, after) = (stream.user, stream.cursor);
+            if stream.is_over {
+                return Some(Due::StreamEnd(user));
+            }
+            return (stream.is_behind && stream.is_writable).then_some(Due::Push { user, after });
+        }
+        let call = self.calls.get(&ticket)?;
+        match call.stage {
+            Stage::Reading { start: after, .. } => {
+                let user = call.user.unwrap_or_default();
+                Some(Due::Check { user, after })
+            }
+            Stage::Owed(..) | Stage::Held(..) => Some(Due::Answer(call.asked())),
+            Stage::Proposed | Stage::Joined(_) => None,
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The kinds of comparisons of the auditor, with a count for each. The checks of the properties
+//! follow from the counts.
+
+use sim_model::protocol::{InboxEvent, Op, Presence, StickChange};
+
+/// One kind of comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Comparison {
+    /// A decision on entering or leaving the queue.
+    Queue,
+    /// A decision on joining a room or registering under a name.
+    Login,
+    /// A decision on a message or a push.
+    Speech,
+    /// A decision on a draft.
+    Draft,
+    /// A decision on claiming or releasing the stick.
+    Claim,
+    /// A decision on leaving a room.
+    Leave,
+    /// A decision on typing.
+    Typing,
+    /// A decision on a block, a report, or an operator's action.
+    Moderation,
+    /// A decision on a break, or its answer.
+    Break,
+    /// An answer with the stress and alert levels.
+    Mood,
+    /// A decision by a remembered request key.
+    Repeat,
+    /// A decision on opening a stream, or an implied entry about presence.
+    Presence,
+    /// Any decision that is a refusal.
+    Refusal,
+    /// An answer that left the server.
+    Answer,
+    /// An answer or event after a restart, based on entries committed before it.
+    Recovered,
+    /// A recovery from a damaged journal.
+    Damaged,
+    /// A client's answer, for which an entry of the journal was found.
+    Journaled,
+    /// `chatroom.found`.
+    Found,
+    /// `message.received`.
+    Message,
+    /// `partner.disconnected`.
+    Ended,
+    /// `partner.away`, `partner.reconnected`, `user.away`, `user.back`.
+    There,
+    /// `user.joined`, `user.left`.
+    Member,
+    /// `stick.claimed`.
+    Claimed,
+    /// `stick.granted`.
+    Granted,
+    /// `stick.released`, `stick.expired`.
+    StickEnded,
+    /// `moderation.…`.
+    Moderated,
+    /// A page in the answer of a check.
+    Page,
+    /// A page on a stream.
+    Push,
+    /// A notice on a stream.
+    Noticed,
+    /// A gap.
+    Gap,
+    /// A match, or its absence, when patience ends.
+    Patience,
+    /// The end of a lease.
+    Lease,
+    /// A presence deadline.
+    PresenceDeadline,
+    /// A waiting check, or a stream, that had to be served at once.
+    InTime,
+    /// The size of a collection.
+    Size,
+    /// The admission of a call.
+    Admitted,
+}
+
+/// The number of kinds.
+const KINDS: usize = Comparison::Admitted as usize + 1;
+
+/// The counts of all kinds.
+#[derive(Clone, Debug)]
+pub(crate) struct ComparisonCounts([u64; KINDS]);
+
+impl Default for ComparisonCounts {
+    fn default() -> Self {
+        Self([0; KINDS])
+    }
+}
+
+impl ComparisonCounts {
+    pub(crate) const fn add(&mut self, kind: Comparison) {
+        self.0[kind as usize] += 1;
+    }
+
+    pub(crate) fn of(&self, kinds: &[Comparison]) -> u64 {
+        kinds.iter().map(|kind| self.0[*kind as usize]).sum()
+    }
+}
+
+impl Comparison {
+    /// The kind of a decision on a call.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a call without a kind of its own counts as an answer"
+    )]
+    pub(crate) const fn decision(op: &Op) -> Self {
+        match op {
+            Op::EnterQueue { .. } | Op::LeaveQueue => Self::Queue,
+            Op::Login { .. } => Self::Login,
+            Op::Send { .. } | Op::Push { .. } => Self::Speech,
+            Op::Append { .. } | Op::Undo { .. } => Self::Draft,
+            Op::TalkingStick { .. } | Op::Reset { .. } => Self::Claim,
+            Op::LeaveChat { .. } | Op::Unregister => Self::Leave,
+            Op::Typing { .. } => Self::Typing,
+            Op::Block { .. } | Op::Unblock { .. } | Op::Report { .. } => Self::Moderation,
+            Op::Break { .. } => Self::Break,
+            Op::Mood => Self::Mood,
+            Op::Check { .. } => Self::Page,
+            _ => Self::Answer,
+        }
+    }
+
+    /// The kind of an event of an inbox; `None` for a gap, which is counted with its page.
+    pub(crate) const fn saw(saw: &InboxEvent<'_>) -> Option<Self> {
+        Some(match saw {
+            InboxEvent::Found { .. } => Self::Found,
+            InboxEvent::Message { .. } => Self::Message,
+            InboxEvent::Ended { .. } => Self::Ended,
+            InboxEvent::PartnerAway { .. } | InboxEvent::PartnerBack { .. } => Self::There,
+            InboxEvent::Member { change, .. } => match change {
+                Presence::Joined | Presence::Left => Self::Member,
+                Presence::Away | Presence::Back => Self::There,
+            },
+            InboxEvent::Stick { change, .. } => match change {
+                StickChange::Claimed { .. } => Self::Claimed,
+                StickChange::Granted { .. } => Self::Granted,
+                StickChange::Released { .. } | StickChange::Expired { .. } => Self::StickEnded,
+            },
+            InboxEvent::Moderation { .. } => Self::Moderated,
+            InboxEvent::Gap { .. } => return None,
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! The state of a participant. // 4.2
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use chat_types::{Span, Time};
+use sim_model::protocol::{Room, Shown, User};
+use sim_model::server::Handle;
+
+use super::breaks::StressState;
+use super::keys::Keys;
+use super::presence::Presence;
+use super::table::Table;
+use super::{Inbox, Model};
+
+/// One registered participant.
+#[derive(Clone, Debug)]
+pub(super) struct Participant {
+    pub(super) handle: Handle,
+    /// The address that it registered from. // 5.1
+    pub(super) address: u64,
+    pub(super) name: Arc<str>,
+    /// The public id, if the participant chose one. // 5.4
+    pub(super) public_id: Option<Arc<str>>,
+    /// Whether the name was chosen by the participant, not given by the server.
+    pub(super) chosen: bool,
+    pub(super) presence: Presence,
+    /// Live rooms in the order of joining.
+    pub(super) live: Vec<Room>,
+    /// The live pair room.
+    pub(super) pair: Option<Room>,
+    /// Ended rooms in the order of ending.
+    pub(super) ended: VecDeque<Room>,
+    pub(super) last_partner: Option<User>,
+    pub(super) blocked: BTreeSet<User>,
+    pub(super) muted: bool,
+    pub(super) inbox: Inbox,
+    pub(super) keys: Keys,
+    pub(super) stress_state: StressState,
+    /// Breaks with a key whose answers may not have left yet: the key, and when each may leave.
+    pub(super) held: Vec<(u128, Time)>,
+    /// The place in the order of entering the line, while in it.
+    pub(super) ticket: Option<u64>,
+    /// Whether the inbox grew since `take_grown` was last called.
+    pub(super) grown: bool,
+}
+
+impl Participant {
+    /// A new participant. // 5.1, 2.4
+    pub(super) fn new(
+        (handle, address): (Handle, u64),
+        number: User,
+        now: Time,
+        unused: Span,
+    ) -> Self {
+        let name: Arc<str> = format!("user_{}", number.0).into();
+        Self {
+            handle,
+            address,
+            name,
+            public_id: None,
+            chosen: false,
+            presence: Presence::registered(now + unused),
+            live: Vec::new(),
+            pair: None,
+            ended: VecDeque::new(),
+            last_partner: None,
+            blocked: BTreeSet::new(),
+            muted: false,
+            inbox: Inbox::default(),
+            keys: Keys::default(),
+            stress_state: StressState::calm(now),
+            held: Vec::new(),
+            ticket: None,
+            grown: false,
+        }
+    }
+
+    /// How new events show the participant.
+    pub(super) fn shown(&self) -> Shown<Arc<str>> {
+        Shown {
+            chosen_id: self.public_id.clone(),
+            name: Arc::clone(&self.name),
+        }
+    }
+}
+
+/// Whether either of the two blocked the other. // 11.1
+pub(super) fn either_blocked(participants: &Table<Participant>, one: User, other: User) -> bool {
+    let blocked = |who: User, whom: User| {
+        let participant = participants.get(who.0);
+        participant.is_some_and(|participant| participant.blocked.contains(&whom))
+    };
+    blocked(one, other) || blocked(other, one)
+}
+
+impl Model {
+    pub(super) fn participant(&self, user: User) -> &Participant {
+        let participant = self.participants.get(user.0);
+        participant.expect("the participant is registered: it calls, waits, or is a member")
+    }
+
+    pub(super) fn participant_mut(&mut self, user: User) -> &mut Participant {
+        let participant = self.participants.get_mut(user.0);
+        participant.expect("the participant is registered: it calls, waits, or is a member")
+    }
+
+    /// Whether the participant is registered.
+    #[must_use]
+    pub fn is_registered(&self, user: User) -> bool {
+        self.participants.get(user.0).is_some()
+    }
+
+    /// The participant's inbox.
+    #[must_use]
+    pub fn inbox(&self, user: User) -> Option<&Inbox> {
+        Some(&self.participants.get(user.0)?.inbox)
+    }
+
+    /// The `seq` of the last event of the participant's inbox; 0 if it is not registered.
+    #[must_use]
+    pub fn inbox_end(&self, user: User) -> u64 {
+        self.inbox(user).map_or(0, Inbox::end)
+    }
+
+    /// The display name, and whether the participant chose it.
+    #[cfg(test)]
+    pub(super) fn display_name(&self, user: User) -> Option<(&str, bool)> {
+        let participant = self.participants.get(user.0)?;
+        Some((&participant.name, participant.chosen))
+    }
+
+    /// Whether either of the two blocked the other. // 11.1
+    #[must_use]
+    pub fn blocks(&self, one: User, other: User) -> bool {
+        either_blocked(&self.participants, one, other)
+    }
+
+    /// The participant's live rooms in the order of joining.
+    #[must_use]
+    pub fn rooms_of(&self, user: User) -> &[Room] {
+        self.participants
+            .get(user.0)
+            .map_or(&[], |participant| &participant.live)
+    }
+}

@@ -1,0 +1,151 @@
+//! The judge and the metrics of one run, and the outcome of the run.
+
+use std::collections::BTreeMap;
+
+use chat_types::{Span, Time};
+use sim_model::history::{NetworkRecord, Observer, Record, WorldRecord};
+use sim_model::outcome::{
+    Counts, PropertyResult, Stuck, Tally, ThresholdResult, Timeline, Violation, WorldOutcome,
+};
+use sim_model::plan::Plan;
+use sim_model::server::ServerRecord;
+
+use crate::judge::Judge;
+use crate::metrics::Metrics;
+use crate::stuck::stuck;
+
+/// The judge of a run, its metrics, and one further observer. None of them changes the run.
+pub struct RunJudge<'o> {
+    judge: Judge,
+    metrics: Metrics,
+    also: Option<&'o mut dyn Observer>,
+}
+
+/// The outcome of one seed's run.
+#[derive(Clone, Debug)]
+pub struct SeedOutcome {
+    /// The seed.
+    pub seed: u64,
+    /// The hash of every step.
+    pub trace_hash: u64,
+    /// Virtual time from first to last.
+    pub virtual_span: Span,
+    /// The number of virtual users that arrived.
+    pub users: u64,
+    /// The number of them for each persona, in the order of the scenario; empty for the steps form,
+    /// which has no personas.
+    pub by_persona: Vec<u64>,
+    /// The number of processed events of the virtual world.
+    pub steps: u64,
+    /// The result of each judged property, by name.
+    pub properties: BTreeMap<&'static str, PropertyResult>,
+    /// The violations, in the order of time. The code that merges seeds sets the seed.
+    pub violations: Vec<Violation>,
+    /// The counts of messages.
+    pub counts: Counts,
+    /// The metrics, which can be merged with those of other seeds.
+    pub metrics: Metrics,
+    /// The thresholds, with the values of this seed.
+    pub thresholds: Vec<ThresholdResult>,
+    /// The `sometimes` points.
+    pub tally: Tally,
+    /// The stuck users.
+    pub stuck: Vec<Stuck>,
+    /// The times of arrivals, faults and other events.
+    pub timeline: Timeline,
+}
+
+impl<'o> RunJudge<'o> {
+    /// The judge of a run with the server's records; `also` is a further observer.
+    pub fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+        Self::by(Judge::new(plan), also)
+    }
+
+    /// The judge of a run on a live server, whose journal is unknown.
+    pub fn live(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+        Self::by(Judge::live(plan), also)
+    }
+
+    /// The judge of a run on a live server, which began at this instant of the server's clock. The
+    /// server's journal follows after the run.
+    pub fn with_journal(
+        plan: &Plan,
+        began: Time,
+        also: Option<&'o mut (dyn Observer + '_)>,
+    ) -> Self {
+        Self::by(Judge::with_journal(plan, began), also)
+    }
+
+    fn by(judge: Judge, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+        Self {
+            judge,
+            metrics: Metrics::new(),
+            also: also.map(|observer| observer as &mut dyn Observer),
+        }
+    }
+
+    /// A copy that continues from here, without the other observer.
+    #[must_use]
+    pub fn alone(&self) -> RunJudge<'static> {
+        RunJudge {
+            judge: self.judge.clone(),
+            metrics: self.metrics.clone(),
+            also: None,
+        }
+    }
+
+    /// Ends the run of this plan, and returns its outcome.
+    #[must_use]
+    pub fn finish(self, plan: &Plan, ran: WorldOutcome) -> SeedOutcome {
+        let mut metrics = self.metrics;
+        let mut judgement = self.judge.finish(ran.ended_at);
+        judgement.counts.left_out = ran.left_out;
+        let stuck = stuck(&ran, &metrics);
+        let name = |index: usize| ran.users[index].name.to_string();
+        metrics.keep_waits(ran.seed, ran.ended_at, &judgement.overtaken, &name);
+        SeedOutcome {
+            thresholds: metrics.thresholds(plan, &judgement.counts, stuck.len() as u64),
+            seed: ran.seed,
+            trace_hash: ran.trace_hash,
+            virtual_span: ran.span(),
+            users: ran.users.len() as u64,
+            by_persona: ran.by_persona,
+            steps: ran.steps,
+            properties: judgement.properties,
+            violations: judgement.violations,
+            counts: judgement.counts,
+            metrics,
+            tally: ran.tally,
+            stuck,
+            timeline: ran.timeline,
+        }
+    }
+}
+
+impl Observer for RunJudge<'_> {
+    fn observe(&mut self, record: &Record<'_>) {
+        self.judge.observe(record);
+        self.metrics.observe(record);
+        self.also.observe(record);
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        self.judge.observe_world(record);
+        self.metrics.observe_world(record);
+        self.also.observe_world(record);
+    }
+
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        self.also.observe_network(record);
+    }
+
+    fn observe_server(&mut self, record: &ServerRecord<'_>) {
+        self.judge.observe_server(record);
+        self.also.observe_server(record);
+    }
+
+    fn observe_commit(&mut self, took: Span) {
+        self.metrics.observe_commit(took);
+        self.also.observe_commit(took);
+    }
+}

@@ -1,0 +1,238 @@
+//! What the clients of one run did and observed, by participant, room and text.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use chat_types::Time;
+use sim_model::draw::Ratio;
+use sim_model::plan::{Argument, Persona, Plan, ScriptStep, Workload};
+use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Room, User};
+
+use crate::fact::Fact;
+use crate::model::Event;
+
+/// The facts that rules compare at the end of a run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Observations {
+    /// The participants whose clients are observed. All others are strangers.
+    pub(super) participants: BTreeMap<User, Client>,
+    /// Each room's events by position, as far as a client received them.
+    pub(super) rooms: BTreeMap<Room, BTreeMap<u64, ObservedEvent>>,
+    /// Each room's positions from the answers to sends and pushes.
+    pub(super) accepted: BTreeMap<Room, BTreeMap<u64, Accepted>>,
+    /// All calls with a text, by that text.
+    pub(super) texts: BTreeMap<Arc<str>, Vec<TextCall>>,
+    /// Attempted blocks, whatever their answers.
+    pub(super) blocks: BTreeSet<(User, User)>,
+    /// The index of an unanswered call in `texts`.
+    open: BTreeMap<(Agent, CallId), (Arc<str>, usize)>,
+    /// The number of calls with a request key, by client.
+    keyed: BTreeMap<Agent, u64>,
+    remembered_keys: u64,
+    /// Whether no call of the plan reuses the key of another call.
+    has_own_keys: bool,
+}
+
+/// A participant, as known to its own client.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Client {
+    /// The events of its inbox: the room, and the position there.
+    pub(super) inbox: BTreeMap<u64, (Room, u64)>,
+    /// The first and the last position of each gap.
+    gaps: BTreeSet<(u64, u64)>,
+    /// All positions up to this one arrived, as events or in gaps.
+    pub(super) complete: u64,
+    /// When the latest check that found nothing after `complete` was sent.
+    pub(super) drained: Option<Time>,
+    /// Its calls that may release the stick or end a membership, with their room if they name one.
+    given_up: BTreeSet<(&'static str, Option<Room>)>,
+}
+
+/// An event of a room, as its first reader received it.
+#[derive(Clone, Debug)]
+pub(super) struct ObservedEvent {
+    pub(super) event: Event,
+    pub(super) reader: User,
+    pub(super) seq: u64,
+    pub(super) at: Time,
+}
+
+/// A position of a room from the answer to a send; or to a push, if there is no text.
+#[derive(Clone, Debug)]
+pub(super) struct Accepted {
+    pub(super) sender: User,
+    pub(super) text: Option<Arc<str>>,
+    pub(super) at: Time,
+}
+
+/// A call with a text.
+#[derive(Clone, Debug)]
+pub(super) struct TextCall {
+    pub(super) agent: Agent,
+    pub(super) user: Option<User>,
+    pub(super) room: Option<Room>,
+    pub(super) verb: &'static str,
+    pub(super) is_keyed: bool,
+    pub(super) outcome: Option<Outcome>,
+}
+
+impl ObservedEvent {
+    pub(super) fn fact(&self) -> Fact {
+        Fact::Received(self.reader, self.seq, self.event.clone())
+    }
+
+    /// The sender and the text of a message.
+    pub(super) const fn message(&self) -> Option<(User, &Arc<str>)> {
+        self.event.what.message()
+    }
+}
+
+impl Accepted {
+    pub(super) const fn fact(&self, room: Room, room_seq: u64) -> Fact {
+        Fact::Accepted(self.sender, room, room_seq)
+    }
+}
+
+impl Client {
+    pub(super) fn has_gaps(&self) -> bool {
+        !self.gaps.is_empty()
+    }
+
+    /// An event or a gap arrived.
+    pub(super) fn receive(&mut self, (from, to): (u64, u64), place: Option<(Room, u64)>) {
+        match place {
+            Some(place) => drop(self.inbox.insert(from, place)),
+            None => drop(self.gaps.insert((from, to))),
+        }
+        while let Some(end) = self.end_of(self.complete.saturating_add(1))
+            && end > self.complete
+        {
+            self.complete = end;
+        }
+    }
+
+    /// The last position of the gap that covers this position, or the position itself if it has an
+    /// event.
+    fn end_of(&self, seq: u64) -> Option<u64> {
+        let gap = self
+            .gaps
+            .iter()
+            .find(|(from, to)| (*from..=*to).contains(&seq));
+        let event = self.inbox.contains_key(&seq).then_some(seq);
+        gap.map(|(_, to)| *to).or(event)
+    }
+
+    /// Whether it ever made a call of this kind that may affect the room.
+    pub(super) fn may_have_called(&self, verb: &'static str, room: Room) -> bool {
+        let calls = [None, Some(room)];
+        calls
+            .into_iter()
+            .any(|room| self.given_up.contains(&(verb, room)))
+    }
+}
+
+impl TextCall {
+    /// Whether the first attempt was refused, and with it all others.
+    pub(super) fn is_refused(&self) -> bool {
+        matches!(self.outcome, Some(Err(refusal)) if is_remembered(refusal.code))
+    }
+
+    /// Whether it is a send whose effect is uncertain.
+    pub(super) fn is_open(&self) -> bool {
+        self.verb == "send" && !matches!(self.outcome, Some(Ok(_))) && !self.is_refused()
+    }
+}
+
+impl Observations {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let reuses = |step: &ScriptStep| step.leave_out.contains(&Argument::FreshKey);
+        // A stray call sometimes has the key of the call before.
+        let strays = |persona: &Arc<Persona>| persona.habits.stray != Ratio::NEVER;
+        let reused = match &plan.workload {
+            Workload::Steps { steps, .. } => steps.iter().any(reuses),
+            Workload::Phases { personas, .. } => personas.iter().any(strays),
+        };
+        Self {
+            remembered_keys: plan.server.remembered_keys as u64,
+            has_own_keys: !reused,
+            ..Self::default()
+        }
+    }
+
+    /// Processes a call. `is_keyed`: it has a request key.
+    pub(super) fn call(
+        &mut self,
+        id: (Agent, CallId),
+        user: Option<User>,
+        op: &Op,
+        is_keyed: bool,
+    ) {
+        *self.keyed.entry(id.0).or_default() += u64::from(is_keyed);
+        if let Op::Send { room, text, .. } | Op::Append { room, text, .. } = op {
+            let of_text = self.texts.entry(Arc::clone(text)).or_default();
+            self.open.insert(id, (Arc::clone(text), of_text.len()));
+            let (agent, room, verb, outcome) = (id.0, *room, op.verb(), None);
+            of_text.push(TextCall {
+                agent,
+                user,
+                room,
+                verb,
+                is_keyed,
+                outcome,
+            });
+        }
+        let Some(user) = user else { return };
+        if let Op::Block { user: other } = op {
+            self.blocks.insert((user, *other));
+        }
+        if let Op::LeaveChat { room } | Op::Reset { room, .. } | Op::Push { room, .. } = op {
+            let participant = self.participants.entry(user).or_default();
+            participant.given_up.insert((op.verb(), *room));
+        }
+    }
+
+    /// Processes the answer to a call.
+    pub(super) fn answer(&mut self, id: (Agent, CallId), user: User, outcome: &Outcome, at: Time) {
+        let open = self.open.remove(&id);
+        if let Some((text, index)) = &open
+            && let Some(spoken) = self.texts.get_mut(text).and_then(|all| all.get_mut(*index))
+        {
+            spoken.outcome = Some(outcome.clone());
+        }
+        if let Ok(Answer::Sent { room, room_seq, .. }) = *outcome {
+            let (sender, text) = (user, open.map(|(text, _)| text));
+            let of_room = self.accepted.entry(room).or_default();
+            of_room
+                .entry(room_seq)
+                .or_insert(Accepted { sender, text, at });
+        }
+    }
+
+    /// The event at this position, if a client received it.
+    pub(super) fn seen(&self, (room, room_seq): (Room, u64)) -> Option<&ObservedEvent> {
+        self.rooms.get(&room)?.get(&room_seq)
+    }
+
+    /// The event that this reader received at this position of its inbox.
+    pub(super) fn received(&self, reader: User, seq: u64) -> Option<Fact> {
+        let place = self.participants.get(&reader)?.inbox.get(&seq)?;
+        Some(Fact::Received(
+            reader,
+            seq,
+            self.seen(*place)?.event.clone(),
+        ))
+    }
+
+    /// Whether every key of the client belongs to one call only, and the server still remembers it.
+    pub(super) fn remembers_keys(&self, agent: Agent) -> bool {
+        let keys = self.keyed.get(&agent).copied().unwrap_or(0);
+        self.has_own_keys && keys <= self.remembered_keys
+    }
+}
+
+/// Whether the refusal is the outcome of the first attempt. // 13.3
+pub(super) fn is_remembered(code: &str) -> bool {
+    let of_an_attempt = ["blocked", "handle_required", "overloaded", "rate_limited"];
+    let of_a_retry = ["request_key_reused", "shutting_down", "storage_unavailable"];
+    code != "unknown_handle" && !of_an_attempt.contains(&code) && !of_a_retry.contains(&code)
+}

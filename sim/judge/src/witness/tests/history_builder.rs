@@ -1,0 +1,308 @@
+//! Hand-written histories, in short form: calls, answers and received events.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chat_types::{Config, Span, Time};
+use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record};
+use sim_model::names::PROPERTIES;
+use sim_model::plan::{Capacity, Client, Network, Plan, Schedule, Workload};
+use sim_model::protocol::{
+    Agent, Answer, CallId, InboxEvent, Op, Outcome, Presence, Room, StickChange, User,
+};
+use sim_model::recipe::Recipe;
+
+use crate::{Judge, Judgement};
+
+pub(super) const ANN: User = User(1);
+pub(super) const BEN: User = User(2);
+pub(super) const CAT: User = User(3);
+/// A participant whose client is not observed.
+pub(super) const STRANGER: User = User(9);
+pub(super) const PAIR: Room = Room(1);
+pub(super) const NEXT: Room = Room(2);
+pub(super) const LOBBY: Room = Room(7);
+
+pub(crate) fn plan() -> Plan {
+    let none = Arc::new(Quantiles::new(Shape::Fixed(0)));
+    Plan {
+        name: "story".into(),
+        about: String::new(),
+        seed: 1,
+        duration: Span::secs(60),
+        liveness: Span::secs(60),
+        server: Config::default(),
+        capacity: Capacity {
+            service: none.clone(),
+            commit: none.clone(),
+            queue: 4_096,
+            snapshot_every: 20_000,
+        },
+        client: Client {
+            timeout: Span::millis(500),
+            backoff: 2,
+            max: Span::secs(8),
+            attempts: 8,
+        },
+        workload: Workload::Steps {
+            users: Vec::new(),
+            steps: Vec::new(),
+        },
+        network: Network {
+            latency: none,
+            loss: Ratio::NEVER,
+            duplicate: Ratio::NEVER,
+            stream_break: Ratio::NEVER,
+            addresses: None,
+        },
+        schedule: Schedule::Plain,
+        recipe: Recipe::default(),
+        allow_stuck: Ratio::NEVER,
+        faults: Vec::new(),
+        properties: PROPERTIES.to_vec(),
+        expect_sometimes: Vec::new(),
+        thresholds: Vec::new(),
+    }
+}
+
+/// One history. Each record is a millisecond after the previous one.
+pub(super) struct HistoryBuilder {
+    judge: Judge,
+    pub(super) now: Time,
+    calls: u32,
+    inboxes: BTreeMap<User, u64>,
+}
+
+impl HistoryBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            judge: Judge::live(&plan()),
+            now: Time(1_000_000),
+            calls: 0,
+            inboxes: BTreeMap::new(),
+        }
+    }
+
+    /// Ann and Ben are matched.
+    pub(super) fn of_a_pair() -> Self {
+        let mut history = Self::new();
+        history.finds(PAIR, ANN, BEN);
+        history.finds(PAIR, BEN, ANN);
+        history
+    }
+
+    /// Ann, Ben and Cat join the lobby: its events 1 to 3.
+    pub(super) fn in_the_lobby() -> Self {
+        let mut history = Self::new();
+        for (place, user) in [(1, ANN), (2, BEN), (3, CAT)] {
+            for there in [ANN, BEN, CAT].into_iter().take(place) {
+                let change = Presence::Joined;
+                history.sees(there, member(place as u64, user, change));
+            }
+        }
+        history
+    }
+
+    pub(super) fn record(&mut self, user: User, what: ClientEvent<'_>) {
+        self.now += Span::millis(1);
+        self.judge.observe(&Record {
+            at: self.now,
+            agent: Agent(user.0),
+            user: Some(user),
+            what,
+        });
+    }
+
+    /// The next event of the inbox arrives, on the stream.
+    pub(super) fn sees(&mut self, user: User, saw: InboxEvent<'_>) {
+        let seq = self.inboxes.get(&user).copied().unwrap_or(0) + 1;
+        self.sees_at(user, seq, saw);
+    }
+
+    pub(super) fn sees_at(&mut self, user: User, seq: u64, saw: InboxEvent<'_>) {
+        self.sees_of(user, seq, Time(500), saw);
+    }
+
+    pub(super) fn sees_of(&mut self, user: User, seq: u64, sent_at: Time, saw: InboxEvent<'_>) {
+        self.inboxes.insert(user, seq);
+        let (saw, path, first) = (&saw, DeliveryPath::Stream, true);
+        self.record(
+            user,
+            ClientEvent::Received {
+                seq,
+                sent_at,
+                saw,
+                path,
+                first,
+            },
+        );
+    }
+
+    pub(super) fn all_see(&mut self, users: &[User], saw: InboxEvent<'_>) {
+        for user in users {
+            self.sees(*user, saw);
+        }
+    }
+
+    pub(super) fn finds(&mut self, room: Room, user: User, partner: User) {
+        self.sees(
+            user,
+            InboxEvent::Found {
+                shown: sim_model::protocol::Shown::NAMELESS,
+                room,
+                room_seq: 1,
+                partner,
+            },
+        );
+    }
+
+    pub(super) fn calls(&mut self, user: User, op: &Op) -> (CallId, Time) {
+        let (call, intended) = (CallId(self.calls), self.now);
+        self.calls += 1;
+        self.record(
+            user,
+            ClientEvent::Called {
+                call,
+                op,
+                intended,
+                keyed: true,
+            },
+        );
+        (call, self.now)
+    }
+
+    pub(super) fn asks(&mut self, user: User, op: &Op, outcome: Outcome) {
+        let (call, called_at) = self.calls(user, op);
+        let (intended, outcome) = (called_at, &outcome);
+        self.record(
+            user,
+            ClientEvent::Answered {
+                call,
+                op,
+                called_at,
+                intended,
+                outcome,
+            },
+        );
+    }
+
+    pub(super) fn sends(&mut self, user: User, text: &str, (room, room_seq): (Room, u64)) {
+        self.asks(user, &send(room, text), sent(room, room_seq));
+    }
+
+    /// An exact check after `after` ends at `cursor`, with no further events.
+    pub(super) fn reads(&mut self, user: User, after: u64, cursor: u64) {
+        let op = Op::Check {
+            by: sim_model::protocol::ReadBy::Handle,
+            after: Some(after),
+            wait: Span::ZERO,
+        };
+        self.asks(
+            user,
+            &op,
+            Ok(Answer::Read {
+                unread: 0,
+                notices: [].into(),
+                cursor,
+                more: false,
+            }),
+        );
+    }
+
+    pub(super) fn ends(self) -> Judgement {
+        let now = self.now;
+        self.judge.finish(now)
+    }
+
+    /// The run violates this property, and no other.
+    #[track_caller]
+    pub(super) fn breaks(self, property: &str) {
+        let judged = self.ends();
+        let broken = judged.violations.iter().map(|one| one.property.as_str());
+        assert_eq!(
+            broken.collect::<Vec<_>>(),
+            [property],
+            "{:?}",
+            judged.violations
+        );
+    }
+
+    /// The run violates nothing. The property has this many checks and unjudged comparisons.
+    #[track_caller]
+    pub(super) fn keeps(self, property: &str, (checks, unjudged): (u64, u64)) {
+        let judged = self.ends();
+        assert_eq!(judged.violations, []);
+        let result = judged.properties[property];
+        assert_eq!((result.checks, result.unjudged), (checks, unjudged));
+        assert_eq!(result.held, (checks > 0).then_some(true));
+    }
+}
+
+pub(super) fn send(room: Room, text: &str) -> Op {
+    Op::Send {
+        room: Some(room),
+        text: text.into(),
+        epoch: None,
+    }
+}
+
+pub(super) fn sent(room: Room, room_seq: u64) -> Outcome {
+    Ok(Answer::Sent {
+        room,
+        room_seq,
+        at: Time(0),
+        turns_left: None,
+    })
+}
+
+pub(super) fn message(room: Room, room_seq: u64, sender: User, text: &str) -> InboxEvent<'_> {
+    InboxEvent::Message {
+        shown: sim_model::protocol::Shown::NAMELESS,
+        room,
+        room_seq,
+        sender,
+        text,
+        epoch: None,
+    }
+}
+
+pub(super) fn speech(room_seq: u64, sender: User, text: &str, epoch: u64) -> InboxEvent<'_> {
+    InboxEvent::Message {
+        shown: sim_model::protocol::Shown::NAMELESS,
+        room: LOBBY,
+        room_seq,
+        sender,
+        text,
+        epoch: Some(epoch),
+    }
+}
+
+pub(super) fn member(room_seq: u64, user: User, change: Presence) -> InboxEvent<'static> {
+    InboxEvent::Member {
+        shown: sim_model::protocol::Shown::NAMELESS,
+        room: LOBBY,
+        room_seq,
+        user,
+        change,
+    }
+}
+
+pub(super) fn stick(room_seq: u64, user: User, change: StickChange) -> InboxEvent<'static> {
+    InboxEvent::Stick {
+        shown: sim_model::protocol::Shown::NAMELESS,
+        room: LOBBY,
+        room_seq,
+        user,
+        change,
+    }
+}
+
+pub(super) const fn granted(epoch: u64) -> StickChange {
+    StickChange::Granted {
+        epoch,
+        lease: Span::secs(4),
+    }
+}
+
+pub(super) const ALL: [User; 3] = [ANN, BEN, CAT];

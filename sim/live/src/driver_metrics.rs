@@ -1,0 +1,164 @@
+//! The driver's metrics of a live run: its own delay, latencies without the correction for it, and
+//! the calls sent.
+
+use chat_types::{Span, Time};
+use sim_model::outcome::Tally;
+use sim_model::point_counter::PointCounter;
+
+use sim_judge::RunJudge;
+use sim_judge::metrics::Metrics;
+use sim_judge::metrics::distribution::Distribution;
+use sim_judge::metrics::throughput::{CallCounts, Throughput};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
+use sim_model::outcome::{LiveNow, MetricResult, Requests, Starts};
+use sim_model::protocol::Op;
+use sim_model::server::ServerRecord;
+
+/// An arrival that starts this much later than planned, in microseconds, counts as late.
+const LATE: u64 = 10_000;
+
+/// Receives every record, and every deadline of the driver.
+pub(super) struct DriverMetrics<'o> {
+    judge: RunJudge<'o>,
+    /// The points that clients can observe.
+    points: PointCounter,
+    /// Metrics with calls measured from when they left.
+    uncorrected: Metrics,
+    /// The delays of the driver's actions.
+    delay: Distribution,
+    pub(super) starts: Starts,
+    pub(super) requests: Requests,
+    /// The number of calls that were intended, and that were answered.
+    pub(super) throughput: Throughput,
+    /// Latencies from the intended start to the answer, of calls that do not wait.
+    latency: Distribution,
+    /// The last update of the progress, and the calls until then.
+    last_progress: (Time, CallCounts),
+}
+
+/// The time between two updates of the progress.
+const TELL_EVERY: Span = Span::millis(200);
+
+impl<'o> DriverMetrics<'o> {
+    pub(super) fn new(judge: RunJudge<'o>) -> Self {
+        Self {
+            judge,
+            points: PointCounter::new(),
+            uncorrected: Metrics::new(),
+            delay: Distribution::new(),
+            starts: Starts::default(),
+            requests: Requests::default(),
+            throughput: Throughput::default(),
+            latency: Distribution::new(),
+            last_progress: (Time(0), CallCounts::default()),
+        }
+    }
+
+    /// The content of the live line, if an update is due.
+    pub(super) fn progress(&mut self, now: Time) -> Option<LiveNow> {
+        let (before, calls) = self.last_progress;
+        let passed = now.since(before);
+        if passed < TELL_EVERY {
+            return None;
+        }
+        let all = self.throughput.calls();
+        self.last_progress = (now, all);
+        let each_second = |n: u64| n * 1_000_000 / passed.0.max(1);
+        Some(LiveNow {
+            offered: each_second(all.offered - calls.offered),
+            answered: each_second(all.answered - calls.answered),
+            p99_us: self.latency.percentile(99.0),
+            failed: self.requests.failed,
+        })
+    }
+
+    /// Records that an action due at `due` happens now.
+    pub(super) fn delayed(&mut self, due: Time, now: Time) {
+        self.delay.record(now.since(due).0);
+    }
+
+    /// Records that an arrival planned at `due` starts now.
+    pub(super) fn started(&mut self, due: Time, now: Time) {
+        self.starts.started += 1;
+        self.starts.late += u64::from(now.since(due).0 > LATE);
+    }
+
+    /// The driver's delay, in milliseconds.
+    pub(super) fn delay(&self) -> MetricResult {
+        self.delay.result(1_000.0)
+    }
+
+    /// The judge of the run, and the points reached.
+    pub(super) fn finish(self) -> (RunJudge<'o>, Tally) {
+        (self.judge, self.points.into_tally())
+    }
+
+    /// A metric with calls measured from when they left.
+    pub(super) fn uncorrected(&self, name: &str) -> MetricResult {
+        let (mut all, _) = self.uncorrected.results();
+        all.remove(name).unwrap_or_default()
+    }
+}
+
+impl Observer for DriverMetrics<'_> {
+    fn observe(&mut self, record: &Record<'_>) {
+        self.points.observe(record);
+        self.judge.observe(record);
+        self.throughput.observe(record);
+        let what = match record.what {
+            ClientEvent::Called {
+                call, op, keyed, ..
+            } => ClientEvent::Called {
+                call,
+                op,
+                intended: record.at,
+                keyed,
+            },
+            ClientEvent::Answered {
+                call,
+                op,
+                called_at,
+                intended,
+                outcome,
+            } => {
+                if !matches!(op, Op::Check { .. } | Op::Break { .. }) {
+                    self.latency.record(record.at.since(intended).0);
+                }
+                ClientEvent::Answered {
+                    call,
+                    op,
+                    called_at,
+                    intended: called_at,
+                    outcome,
+                }
+            }
+            ClientEvent::Received { .. } => record.what,
+            // No latency depends on these.
+            ClientEvent::Retried { .. }
+            | ClientEvent::AnsweredAgain { .. }
+            | ClientEvent::Abandoned { .. }
+            | ClientEvent::StreamOpened
+            | ClientEvent::StreamClosed
+            | ClientEvent::Forgot
+            | ClientEvent::Vanished
+            | ClientEvent::Finished
+            | ClientEvent::Drained
+            | ClientEvent::Stuck { .. } => return,
+        };
+        self.uncorrected.observe(&Record { what, ..*record });
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        self.points.observe_world(record);
+        self.judge.observe_world(record);
+        self.throughput.observe_world(record);
+    }
+
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        self.judge.observe_network(record);
+    }
+
+    fn observe_server(&mut self, record: &ServerRecord<'_>) {
+        self.judge.observe_server(record);
+    }
+}

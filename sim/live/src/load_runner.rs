@@ -1,0 +1,366 @@
+//! The load runner, which owns all users of a live run: it wakes them at their times, sends their
+//! requests, and passes them the answers.
+//!
+//! The load is an open loop: users start at planned times, whatever the server does. The runner has
+//! one thread. The tasks that talk to the server send it what they read over one channel, in order
+//! of arrival.
+//!
+//! This file has the event queue and the phases of a run. `outgoing.rs` performs users' requests,
+//! and `incoming.rs` passes them the answers.
+
+mod incoming;
+mod outgoing;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use chat_types::{Span, Time, mix};
+use rustc_hash::FxHashMap;
+
+use super::client::Client;
+use super::clock::Clock;
+use super::driver_metrics::DriverMetrics;
+use super::pool::Pool;
+use sim_model::draw::{Actor, Draw};
+use sim_model::history::{Observer as _, WorldRecord};
+use sim_model::outcome::{Progress, START, Timeline};
+use sim_model::plan::{Plan, Workload};
+use sim_model::protocol::{Agent, CallId};
+use sim_user::arrivals::{Arrival, arrivals};
+use sim_user::{Script, VirtualUser};
+
+/// The number of messages from the network that are handled before the event queue is checked
+/// again.
+const BATCH: usize = 128;
+
+/// The longest time for which the owner sleeps.
+const REST: Duration = Duration::from_millis(100);
+
+/// The time between two users that are asked to drain, and the largest time between the first and
+/// the last.
+const APART: Span = Span::micros(500);
+const ALL_APART: Span = Span::secs(3);
+
+/// The number of columns of the timeline.
+const BUCKETS: u64 = 64;
+
+/// An entry of the event queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wakeup {
+    /// The next user arrives.
+    Arrival,
+    /// A step of a script.
+    Script(u32),
+    /// A user's timer.
+    Timer(u32),
+    /// The safety phase ends.
+    Heal,
+    /// This user is asked to drain.
+    Drain(u32),
+    /// The run ends.
+    End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Safety,
+    Liveness,
+    Over,
+}
+
+/// The purpose of a request.
+#[derive(Clone, Copy, Debug)]
+enum RequestPurpose {
+    Call {
+        agent: u32,
+        call: CallId,
+        attempt: u32,
+        secret: u64,
+    },
+    Stream {
+        agent: u32,
+        stream: u32,
+    },
+}
+
+/// All users of a run, and their requests.
+pub(super) struct LoadRunner<'a, 'o> {
+    plan: &'a Plan,
+    seed: u64,
+    clock: Clock,
+    pub(super) pool: Pool,
+    pub(super) metrics: DriverMetrics<'o>,
+    progress: &'a Progress,
+    wakeups: BinaryHeap<Reverse<(Time, Wakeup)>>,
+    arrivals: std::vec::IntoIter<Arrival>,
+    next_arrival: Option<Arrival>,
+    pub(super) clients: Vec<Client>,
+    most_clients: usize,
+    pub(super) by_persona: Vec<u64>,
+    /// The requests in flight.
+    requests: FxHashMap<u64, RequestPurpose>,
+    pub(super) timeline: Timeline,
+    phase: Phase,
+    /// The number of clients that are not done, and of those not yet asked to drain in this round.
+    busy: usize,
+    not_asked: usize,
+    rounds: u32,
+    pub(super) steps: u64,
+    pub(super) hash: u64,
+    /// The last failure of a connection.
+    pub(super) last_failure: Option<String>,
+}
+
+impl<'a, 'o> LoadRunner<'a, 'o> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        seed: u64,
+        (pool, clock): (Pool, Clock),
+        metrics: DriverMetrics<'o>,
+        progress: &'a Progress,
+    ) -> Self {
+        let arrivals = arrivals(plan, &mut Draw::new(seed, Actor::Arrivals));
+        let mut hash = mix(0, seed);
+        for arrival in &arrivals {
+            hash = mix(hash, arrival.at.0 ^ ((arrival.persona as u64) << 48));
+        }
+        let personas = match &plan.workload {
+            Workload::Phases { personas, .. } => personas.len(),
+            Workload::Steps { .. } => 0,
+        };
+        Self {
+            plan,
+            seed,
+            clock,
+            pool,
+            metrics,
+            progress,
+            wakeups: BinaryHeap::new(),
+            arrivals: arrivals.into_iter(),
+            next_arrival: None,
+            clients: Vec::new(),
+            most_clients: usize::MAX,
+            by_persona: vec![0; personas],
+            requests: FxHashMap::default(),
+            timeline: Timeline::new(Span((plan.duration.0 / BUCKETS).max(1))),
+            phase: Phase::Safety,
+            busy: 0,
+            not_asked: 0,
+            rounds: 0,
+            steps: 0,
+            hash,
+            last_failure: None,
+        }
+    }
+
+    /// Sets the largest number of users. Each may have a stream and a request at once, and needs a
+    /// connection for each.
+    pub(super) fn limit_clients(&mut self, most: usize) {
+        self.most_clients = most;
+    }
+
+    /// Runs to the end.
+    pub(super) fn run(&mut self) {
+        self.begin();
+        while self.phase != Phase::Over {
+            self.wake_all();
+            self.receive_all();
+            self.tell_progress();
+        }
+    }
+
+    fn begin(&mut self) {
+        let (end, liveness) = (self.plan.duration, self.plan.liveness);
+        self.at(START + end, Wakeup::Heal);
+        self.at(START + end + liveness, Wakeup::End);
+        if let Workload::Steps { users, steps } = &self.plan.workload {
+            for user in users {
+                let script = Script::Manual {
+                    stream: user.stream,
+                };
+                self.add(script, user.name.as_str(), START);
+            }
+            for (index, step) in (0..).zip(steps) {
+                self.at(START + step.at, Wakeup::Script(index));
+            }
+        }
+        self.metrics.starts.planned += self.arrivals.len() as u64;
+        self.schedule_arrival();
+    }
+
+    fn at(&mut self, at: Time, wake: Wakeup) {
+        self.wakeups.push(Reverse((at, wake)));
+    }
+
+    /// Handles what is due.
+    fn wake_all(&mut self) {
+        for _ in 0..BATCH {
+            let now = self.clock.now();
+            match self.wakeups.peek() {
+                Some(Reverse((due, _))) if *due <= now => {}
+                Some(_) | None => return,
+            }
+            if let Some(Reverse((due, wake))) = self.wakeups.pop() {
+                self.wake(due, wake);
+            }
+            if self.phase == Phase::Over {
+                return;
+            }
+        }
+    }
+
+    fn wake(&mut self, due: Time, wake: Wakeup) {
+        let now = self.clock.now();
+        match wake {
+            Wakeup::Timer(agent) => {
+                if self.timer_is_stale(agent, due) {
+                    return;
+                }
+                self.metrics.delayed(due, now);
+                let user = &mut self.clients[agent as usize].user;
+                user.handle_timeout(now, &mut self.metrics);
+                self.settle(agent);
+            }
+            Wakeup::Arrival => self.arrive(due, now),
+            Wakeup::Script(index) => {
+                self.metrics.delayed(due, now);
+                self.perform(index, now);
+            }
+            Wakeup::Heal => self.heal(now),
+            Wakeup::Drain(agent) => self.drain(agent, now),
+            Wakeup::End => self.end(now),
+        }
+        self.steps += 1;
+    }
+
+    /// Handles messages from the network, or sleeps until something is due.
+    fn receive_all(&mut self) {
+        let rest = match self.wakeups.peek() {
+            Some(Reverse((due, _))) => self.clock.until(*due).min(REST),
+            None => REST,
+        };
+        match self.pool.messages().recv_timeout(rest) {
+            Ok(received) => self.receive(received),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+        }
+        for _ in 0..BATCH {
+            match self.pool.messages().try_recv() {
+                Ok(received) => self.receive(received),
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn tell_progress(&mut self) {
+        let now = self.clock.now();
+        if let Some(live) = self.metrics.progress(now) {
+            self.progress
+                .tell_live(now.since(START), self.busy as u64, live);
+        }
+    }
+
+    fn schedule_arrival(&mut self) {
+        self.next_arrival = self.arrivals.next();
+        if let Some(arrival) = &self.next_arrival {
+            self.at(START + arrival.at, Wakeup::Arrival);
+        }
+    }
+
+    fn arrive(&mut self, due: Time, now: Time) {
+        let Some(arrival) = self.next_arrival.take() else {
+            return;
+        };
+        self.schedule_arrival();
+        if self.phase != Phase::Safety || self.clients.len() >= self.most_clients {
+            self.metrics.starts.dropped += 1;
+            return;
+        }
+        self.metrics.delayed(due, now);
+        self.metrics.started(due, now);
+        if let Workload::Phases { personas, .. } = &self.plan.workload {
+            let persona = Arc::clone(&personas[arrival.persona]);
+            self.by_persona[arrival.persona] += 1;
+            let name = format!("{}#{}", persona.name, self.clients.len());
+            self.add(Script::Flow(persona), &name, due);
+        }
+    }
+
+    fn add(&mut self, script: Script, name: &str, meant: Time) {
+        let now = self.clock.now();
+        let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
+        self.timeline.arrive(meant.since(START));
+        let suffix = self.pool.net.writer.names.suffix();
+        let name: Arc<str> = format!("{name}{suffix}").into();
+        let user = VirtualUser::new(Agent(agent), script, self.plan.client, self.seed, name);
+        self.clients.push(Client::new(user));
+        self.busy += 1;
+        let user = &mut self.clients[agent as usize].user;
+        user.start_meant(now, meant, &mut self.metrics);
+        self.settle(agent);
+    }
+
+    fn perform(&mut self, index: u32, now: Time) {
+        if let Workload::Steps { steps, .. } = &self.plan.workload
+            && let Some(step) = steps.get(index as usize)
+        {
+            let user = &mut self.clients[step.user as usize].user;
+            user.manual(now, &step.what, &step.leave_out, &mut self.metrics);
+            self.settle(step.user);
+        }
+    }
+
+    /// Ends the safety phase: arrivals stop, and all users drain.
+    fn heal(&mut self, now: Time) {
+        self.phase = Phase::Liveness;
+        self.timeline.healed_at = Some(now.since(START));
+        self.metrics.observe_world(&WorldRecord::Healed { at: now });
+        self.drain_all(now);
+    }
+
+    /// Lets every user finish and drain its inbox, one after another: many departures at once would
+    /// be unplanned load.
+    fn drain_all(&mut self, now: Time) {
+        self.rounds += 1;
+        self.not_asked = self.clients.len();
+        let users = self.not_asked.max(1) as u64;
+        let apart = Span(APART.0.min(ALL_APART.0 / users));
+        for agent in 0..u32::try_from(self.not_asked).unwrap_or(u32::MAX) {
+            self.at(now + apart.times(u64::from(agent)), Wakeup::Drain(agent));
+        }
+        self.end_if_quiet(now);
+    }
+
+    fn drain(&mut self, agent: u32, now: Time) {
+        self.not_asked -= 1;
+        let client = &mut self.clients[agent as usize];
+        client.user.begin_drain(now, &mut self.metrics);
+        let was = std::mem::replace(&mut client.done, client.user.is_done());
+        self.busy = self.busy + usize::from(was) - usize::from(client.done);
+        self.settle(agent);
+        self.end_if_quiet(now);
+    }
+
+    fn end_if_quiet(&mut self, now: Time) {
+        if self.phase != Phase::Liveness || self.busy > 0 || self.not_asked > 0 {
+            return;
+        }
+        // Users that drained early have not received what others sent while they finished.
+        if self.rounds < 2 {
+            self.drain_all(now);
+        } else {
+            self.timeline.quiet_at.get_or_insert(now.since(START));
+            self.end(now);
+        }
+    }
+
+    fn end(&mut self, now: Time) {
+        if self.phase != Phase::Over {
+            self.phase = Phase::Over;
+            self.timeline.ended_at = now.since(START);
+            self.metrics.observe_world(&WorldRecord::Ended { at: now });
+        }
+    }
+}

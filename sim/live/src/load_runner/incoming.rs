@@ -1,0 +1,183 @@
+//! Handles what returns: answers, events, and the ends of streams.
+
+use chat_types::Time;
+
+use super::{LoadRunner, RequestPurpose};
+use crate::caller::{CallerRequest, Message, TimedMessage};
+use crate::client::Reading;
+use crate::event::Event;
+use crate::reply::Page;
+use crate::target::Protocol;
+use sim_model::history::DeliveryPath;
+use sim_model::protocol::{Answer, CallId, Refusal};
+
+impl LoadRunner<'_, '_> {
+    pub(super) fn receive(&mut self, received: TimedMessage) {
+        let now = self.clock.now();
+        self.metrics.delayed(received.at, now);
+        self.steps += 1;
+        match received.message {
+            Message::Answered { ticket, mut reply } => {
+                if let Some((agent, call, attempt, secret)) = self.settled(ticket) {
+                    self.metrics.requests.answered += 1;
+                    let client = &mut self.clients[agent as usize];
+                    if let Some(credentials) = reply.credentials.take() {
+                        client.identity(secret).credentials = Some(credentials);
+                    }
+                    // The answer to a break of a registered participant does not contain its id.
+                    if let Ok(Answer::OnBreak { user, .. }) = &mut reply.outcome
+                        && let Some(me) = client.user.identity()
+                    {
+                        *user = me;
+                    }
+                    self.deliver(agent, &reply.events, DeliveryPath::Check, now);
+                    let user = &mut self.clients[agent as usize].user;
+                    user.handle_answer(now, call, attempt, &reply.outcome, &mut self.metrics);
+                    self.settle(agent);
+                }
+            }
+            Message::Read { ticket, page } => self.read(ticket, page, now),
+            Message::Failed { ticket, why } => {
+                self.metrics.requests.failed += 1;
+                self.last_failure = Some(why.0);
+                if let Some(RequestPurpose::Stream { agent, stream }) =
+                    self.requests.get(&ticket).copied()
+                {
+                    self.requests.remove(&ticket);
+                    self.pool.settled(ticket);
+                    self.closed(agent, stream, None, now);
+                } else {
+                    // To the client, a failed attempt looks like a slow one: it waits for its
+                    // timeout.
+                    self.settled(ticket);
+                }
+            }
+            Message::Opened { agent, stream } => {
+                if self.has_stream(agent, stream) {
+                    let user = &mut self.clients[agent as usize].user;
+                    user.handle_stream_opened(now, stream, &mut self.metrics);
+                    self.grew(agent, stream);
+                    self.settle(agent);
+                }
+            }
+            Message::Pushed {
+                agent,
+                stream,
+                event,
+            } => {
+                if self.has_stream(agent, stream) {
+                    self.deliver(agent, &[event], DeliveryPath::Stream, now);
+                    self.settle(agent);
+                }
+            }
+            Message::Grew { agent, stream } => self.grew(agent, stream),
+            Message::Closed {
+                agent,
+                stream,
+                refusal,
+            } => self.closed(agent, stream, refusal, now),
+        }
+    }
+
+    /// Removes a finished request for a call. Returns its call; none if it is not awaited any more.
+    fn settled(&mut self, ticket: u64) -> Option<(u32, CallId, u32, u64)> {
+        self.pool.settled(ticket);
+        let Some(RequestPurpose::Call {
+            agent,
+            call,
+            attempt,
+            secret,
+        }) = self.requests.remove(&ticket)
+        else {
+            return None;
+        };
+        self.clients[agent as usize].take(call, attempt);
+        Some((agent, call, attempt, secret))
+    }
+
+    fn has_stream(&self, agent: u32, number: u32) -> bool {
+        let stream = &self.clients[agent as usize].stream;
+        stream.as_ref().is_some_and(|s| s.number == number)
+    }
+
+    fn closed(&mut self, agent: u32, number: u32, refusal: Option<Refusal>, now: Time) {
+        if self.has_stream(agent, number) {
+            self.close(agent);
+            let user = &mut self.clients[agent as usize].user;
+            user.handle_stream_closed(now, number, refusal, &mut self.metrics);
+            self.settle(agent);
+        }
+    }
+
+    /// Reads an inbox whose stream reported that it grew.
+    fn grew(&mut self, agent: u32, number: u32) {
+        if self.pool.net.writer.protocol == Protocol::Http || !self.has_stream(agent, number) {
+            return;
+        }
+        let Some(stream) = &mut self.clients[agent as usize].stream else {
+            return;
+        };
+        let Some(inbox) = stream.inbox.clone() else {
+            return;
+        };
+        stream.reading = match stream.reading {
+            Reading::Idle => {
+                let after = stream.cursor;
+                let ticket = self
+                    .pool
+                    .send(&stream.session, CallerRequest::Inbox { inbox, after });
+                self.metrics.requests.sent += 1;
+                let stream = number;
+                self.requests
+                    .insert(ticket, RequestPurpose::Stream { agent, stream });
+                Reading::Page { ticket }
+            }
+            Reading::Page { ticket } | Reading::PageAndMore { ticket } => {
+                Reading::PageAndMore { ticket }
+            }
+        };
+    }
+
+    /// Handles a page of an inbox that was read for a stream.
+    fn read(&mut self, ticket: u64, page: Option<Page>, now: Time) {
+        self.pool.settled(ticket);
+        let Some(RequestPurpose::Stream { agent, stream }) = self.requests.remove(&ticket) else {
+            return;
+        };
+        self.metrics.requests.answered += 1;
+        if !self.has_stream(agent, stream) {
+            return;
+        }
+        let Some(page) = page else {
+            self.closed(agent, stream, None, now);
+            return;
+        };
+        let mut goes_on = page.more;
+        if let Some(open) = &mut self.clients[agent as usize].stream {
+            goes_on |= matches!(open.reading, Reading::PageAndMore { .. });
+            open.reading = Reading::Idle;
+            open.cursor = open.cursor.max(page.cursor);
+        }
+        self.deliver(agent, &page.events, DeliveryPath::Stream, now);
+        if goes_on {
+            self.grew(agent, stream);
+        }
+        self.settle(agent);
+    }
+
+    /// Passes events to the user, one by one.
+    fn deliver(&mut self, agent: u32, events: &[Event], path: DeliveryPath, now: Time) {
+        let user = &mut self.clients[agent as usize].user;
+        for event in events {
+            let sent_at = event.sent_at.unwrap_or(now);
+            user.handle_event(
+                now,
+                event.seq,
+                sent_at,
+                &event.saw(),
+                path,
+                &mut self.metrics,
+            );
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Probes the capabilities of a server before users arrive.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::LiveError;
+use super::caller::{CallerContext, Session};
+use super::target::Protocol;
+use super::wire::{Wire, WireError, reach};
+
+/// The time limit for each request.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The largest number of pages of a list that are read.
+const MOST_PAGES: usize = 100;
+
+/// The capabilities of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Capabilities {
+    /// None if the server does not list its tools.
+    names: Option<BTreeSet<String>>,
+    streams: Streams,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Streams {
+    There,
+    Lacking,
+}
+
+impl Capabilities {
+    /// Unknown capabilities: every tool is assumed to exist.
+    pub(super) const fn unknown() -> Self {
+        Self {
+            names: None,
+            streams: Streams::There,
+        }
+    }
+
+    /// These tools, and streams.
+    #[cfg(test)]
+    pub(super) fn these<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self {
+            names: Some(names.into_iter().map(str::to_owned).collect()),
+            streams: Streams::There,
+        }
+    }
+
+    pub(super) fn has(&self, tool: &str) -> bool {
+        self.names.as_ref().is_none_or(|names| names.contains(tool))
+    }
+
+    pub(super) fn has_streams(&self) -> bool {
+        self.streams == Streams::There
+    }
+
+    /// Whether the server listed its tools.
+    pub(super) const fn are_known(&self) -> bool {
+        self.names.is_some()
+    }
+}
+
+/// Why a live run against a server is impossible.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ProbeError {
+    #[error("nothing answers there: {0}")]
+    NoAnswer(String),
+    #[error("{0}")]
+    ProtocolMismatch(String),
+    #[error("{0}")]
+    Unauthorized(&'static str),
+}
+
+impl ProbeError {
+    /// The error for the server at this address.
+    pub(super) fn at(self, target: String) -> LiveError {
+        match self {
+            Self::NoAnswer(why) => LiveError::Unreachable { target, why },
+            Self::ProtocolMismatch(why) => LiveError::ProtocolMismatch { target, why },
+            Self::Unauthorized(why) => LiveError::Unauthorized { target, why },
+        }
+    }
+}
+
+impl From<WireError> for ProbeError {
+    fn from(broken: WireError) -> Self {
+        Self::NoAnswer(broken.0)
+    }
+}
+
+/// Probes the server's capabilities.
+pub(super) async fn probe(net: &CallerContext) -> Result<Capabilities, ProbeError> {
+    let asked = async {
+        reach(&net.writer.target).await?;
+        let probe_request = net.writer.probe_request();
+        let reply = Wire::new()
+            .exchange(&net.writer.target, probe_request)
+            .await?;
+        if reply.status() == StatusCode::UNAUTHORIZED {
+            return Err(locked(net));
+        }
+        match net.writer.protocol {
+            Protocol::Http => of_http(net).await,
+            Protocol::Mcp20260728 => of_mcp(net, None).await,
+            Protocol::Mcp20251125 => {
+                let (session, mut wire) = (Session::default(), Wire::new());
+                let id = session.id(net, &mut wire).await;
+                let id = id.map_err(|why| strange(net, &why.0))?;
+                let tools = of_mcp(net, Some(&id)).await;
+                let request = net.writer.end_session(&id);
+                // A session that stays open on the server does no harm.
+                let _ = wire.exchange(&net.writer.target, request).await;
+                tools
+            }
+        }
+    };
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(tools) => tools,
+        Err(_) => Err(ProbeError::NoAnswer(format!(
+            "no answer within {}s",
+            PATIENCE.as_secs()
+        ))),
+    }
+}
+
+fn strange(net: &CallerContext, why: &str) -> ProbeError {
+    let protocol = net.writer.protocol.name();
+    ProbeError::ProtocolMismatch(format!("it does not speak {protocol} as it should: {why}"))
+}
+
+/// The error of a server that requires authentication and does not accept the given token, if any.
+fn locked(net: &CallerContext) -> ProbeError {
+    ProbeError::Unauthorized(match net.writer.target.authorization() {
+        None => "asks for a token: put it in SIM_TOKEN",
+        Some(_) => "does not know the token in SIM_TOKEN",
+    })
+}
+
+/// Reads the tools from the description of HTTP routes, if there is one.
+async fn of_http(net: &CallerContext) -> Result<Capabilities, ProbeError> {
+    let mut wire = Wire::new();
+    let request = net.writer.get("/openapi.json");
+    let reply = wire.exchange(&net.writer.target, request).await?;
+    if reply.status() != StatusCode::OK {
+        return Ok(Capabilities::unknown());
+    }
+    let Ok(document) = serde_json::from_slice::<Value>(&reply.body) else {
+        return Ok(Capabilities::unknown());
+    };
+    let Some(paths) = document["paths"].as_object() else {
+        return Ok(Capabilities::unknown());
+    };
+    let mut names = BTreeSet::new();
+    for path in paths.keys() {
+        let name = match path.as_str() {
+            "/register" => "login",
+            "/send" => "send_message",
+            "/check_event" => "check",
+            "/talking_stick" => "talking_stick",
+            path => match path.strip_prefix("/tools/") {
+                Some(name) => name,
+                None => continue,
+            },
+        };
+        names.insert(name.to_owned());
+    }
+    Ok(Capabilities {
+        names: Some(names),
+        streams: match paths.contains_key("/events") {
+            true => Streams::There,
+            false => Streams::Lacking,
+        },
+    })
+}
+
+/// Reads the tools from `tools/list`, page by page.
+async fn of_mcp(net: &CallerContext, session: Option<&str>) -> Result<Capabilities, ProbeError> {
+    let (mut wire, mut names, mut cursor) = (Wire::new(), BTreeSet::new(), None);
+    for _ in 0..MOST_PAGES {
+        let params = match &cursor {
+            None => json!({}),
+            Some(cursor) => json!({ "cursor": cursor }),
+        };
+        let request = net.writer.ask((1, "tools/list"), None, session, params);
+        let reply = wire.exchange(&net.writer.target, request).await?;
+        let answer: Option<Value> = reply.json().and_then(|j| serde_json::from_slice(j).ok());
+        let answer = answer.unwrap_or_default();
+        let Some(tools) = answer["result"]["tools"].as_array() else {
+            let why = match answer["error"]["message"].as_str() {
+                Some(why) => why.to_owned(),
+                None => format!("tools/list is answered {}", reply.status()),
+            };
+            return Err(strange(net, &why));
+        };
+        let named = tools.iter().filter_map(|tool| tool["name"].as_str());
+        names.extend(named.map(str::to_owned));
+        cursor = answer["result"]["nextCursor"].as_str().map(str::to_owned);
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(Capabilities {
+        names: Some(names),
+        streams: Streams::There,
+    })
+}

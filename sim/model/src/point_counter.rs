@@ -1,0 +1,430 @@
+//! The `sometimes` points that clients can observe.
+
+use chat_types::{Span, Time};
+
+use crate::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
+use crate::names::EVENTS;
+use crate::outcome::{Point, Tally};
+use crate::protocol::{
+    Agent, Answer, CallId, EndReason, InboxEvent, Moderated, Op, Outcome, Presence, ReadBy,
+    Refusal, Room, StickChange, User,
+};
+
+/// Counts the points that show in client records.
+///
+/// The world adds those that only it can observe: `stream_broken`, `slow_reader_cut`,
+/// `unsynced_lost`, `from_snapshot`, `timer_fired`, `swapped`.
+#[derive(Clone, Debug, Default)]
+pub struct PointCounter {
+    tally: Tally,
+    clients: Vec<Client>,
+    /// The last events counted, one in each place: an event that several members receive counts
+    /// once.
+    counted: Vec<(Room, u64)>,
+    jumped: Span,
+    /// Events that clients received, by the index of their type in `EVENTS`.
+    received: [u64; EVENTS.len()],
+}
+
+/// The number of unusual calls that are remembered for each client.
+const REMEMBERED: usize = 16;
+
+/// The delay of an answer to a break at the highest alert level.
+const HELD: Span = Span::secs(20);
+
+/// The number of places for counted events: a power of two.
+const PLACES: usize = 4_096;
+
+/// The part of one client's history that points depend on.
+#[derive(Clone, Debug, Default)]
+struct Client {
+    in_flight: u32,
+    retried: Vec<CallId>,
+    was_told_to_wait: bool,
+    waits_for_stick: bool,
+    last_partner: Option<User>,
+    last_match: Option<Room>,
+    forgot: bool,
+    /// The epoch under which the draft began, and the latest granted epoch.
+    draft_epoch: Option<u64>,
+    epoch: u64,
+    last_check: Option<CallId>,
+    /// The boss's alert level in the last answer.
+    boss_alert: u8,
+    /// The timestamp of the newest event of the check that is being answered.
+    checked: Option<Time>,
+}
+
+impl Observer for PointCounter {
+    fn observe(&mut self, record: &Record<'_>) {
+        match record.what {
+            ClientEvent::Received {
+                sent_at,
+                saw,
+                path,
+                first,
+                ..
+            } => {
+                self.received[saw.number()] += 1;
+                self.received(record, sent_at, (saw, path, first));
+            }
+            ClientEvent::Called { call, op, .. } => self.called(record.agent, call, op),
+            ClientEvent::Answered {
+                call,
+                op,
+                called_at,
+                outcome,
+                ..
+            } => self.answered(record, (call, called_at), op, outcome),
+            ClientEvent::AnsweredAgain { .. } => self.tally.reach(Point::AnsweredTwice),
+            ClientEvent::Retried { call, .. } => {
+                remember(&mut self.client(record.agent).retried, call)
+            }
+            ClientEvent::Abandoned { .. } => {
+                self.tally.reach(Point::Abandoned);
+                let client = self.client(record.agent);
+                client.in_flight = client.in_flight.saturating_sub(1);
+            }
+            ClientEvent::Forgot => {
+                let client = self.client(record.agent);
+                *client = Client {
+                    forgot: true,
+                    ..Client::default()
+                };
+            }
+            ClientEvent::StreamOpened
+            | ClientEvent::StreamClosed
+            | ClientEvent::Vanished
+            | ClientEvent::Finished
+            | ClientEvent::Drained
+            | ClientEvent::Stuck { .. } => {}
+        }
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        match *record {
+            WorldRecord::Down { .. } => self.tally.reach(Point::Crash),
+            WorldRecord::ClockJumped { by, .. } => self.jumped = self.jumped + by,
+            WorldRecord::Operated { verb, .. } => match verb {
+                "ban" => self.tally.reach(Point::Banned),
+                "unban" => self.tally.reach(Point::Unbanned),
+                _ => {}
+            },
+            WorldRecord::Restarted { .. }
+            | WorldRecord::Healed { .. }
+            | WorldRecord::Sizes { .. }
+            | WorldRecord::Ended { .. } => {}
+        }
+    }
+}
+
+impl PointCounter {
+    /// Without counts.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The counts so far, for additions by the world.
+    pub fn tally_mut(&mut self) -> &mut Tally {
+        &mut self.tally
+    }
+
+    /// The counts so far.
+    #[must_use]
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// The final counts.
+    #[must_use]
+    pub fn into_tally(mut self) -> Tally {
+        for (event, times) in EVENTS.iter().zip(self.received) {
+            self.tally.coverage_mut().received(event, times);
+        }
+        self.tally
+    }
+
+    fn client(&mut self, agent: Agent) -> &mut Client {
+        let index = agent.0 as usize;
+        if index >= self.clients.len() {
+            self.clients.resize_with(index + 1, Client::default);
+        }
+        &mut self.clients[index]
+    }
+
+    /// Counts an event that all members of a room receive, once.
+    fn once(&mut self, (room, seq): (Room, u64), point: Point) {
+        if self.counted.is_empty() {
+            self.counted = vec![(Room(0), 0); PLACES];
+        }
+        let mixed = (u64::from(room.0) ^ seq.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // The highest bits give an index below `PLACES`.
+        #[expect(clippy::cast_possible_truncation, reason = "twelve bits")]
+        let place = &mut self.counted[(mixed >> (64 - PLACES.trailing_zeros())) as usize];
+        if *place != (room, seq) {
+            *place = (room, seq);
+            self.tally.reach(point);
+        }
+    }
+
+    fn called(&mut self, agent: Agent, call: CallId, op: &Op) {
+        let client = self.client(agent);
+        client.in_flight += 1;
+        let parallel = client.in_flight > 1;
+        if matches!(op, Op::Check { .. }) {
+            client.last_check = Some(call);
+        }
+        if parallel {
+            self.tally.reach(Point::Parallel);
+        }
+    }
+
+    fn answered(
+        &mut self,
+        record: &Record<'_>,
+        (call, called_at): (CallId, Time),
+        op: &Op,
+        outcome: &Outcome,
+    ) {
+        let client = self.client(record.agent);
+        client.in_flight = client.in_flight.saturating_sub(1);
+        let retried = client.retried.contains(&call);
+        if retried && outcome.is_ok() {
+            self.tally.reach(Point::RetrySucceeded);
+        }
+        match outcome {
+            Ok(answer) => {
+                if let Op::Check { wait, by, .. } = op {
+                    if *by == ReadBy::ReaderId {
+                        self.tally.reach(Point::ReadByReader);
+                    }
+                    if matches!(answer, Answer::Read { notices, .. } if !notices.is_empty()) {
+                        self.tally.reach(Point::Noticed);
+                    }
+                    self.checked(record, (call, called_at), *wait);
+                } else {
+                    if matches!(op, Op::Break { .. }) && record.at.since(called_at) >= HELD {
+                        self.tally.reach(Point::BreakHeld);
+                    }
+                    self.accepted(record.agent, op, answer);
+                }
+            }
+            Err(refusal) => {
+                self.client(record.agent).checked = None;
+                self.refused(refusal);
+            }
+        }
+    }
+
+    /// Counts the levels in an answer.
+    fn rested(&mut self, agent: Agent, stress: u8, boss_alert: u8) {
+        let client = self.client(agent);
+        let before = std::mem::replace(&mut client.boss_alert, boss_alert);
+        if stress == 100 {
+            self.tally.reach(Point::StressFull);
+        }
+        if boss_alert == 5 && before < 5 {
+            self.tally.reach(Point::BossAlarmed);
+        }
+        if boss_alert < before {
+            self.tally.reach(Point::BossCalmed);
+        }
+    }
+
+    fn checked(&mut self, record: &Record<'_>, (call, called_at): (CallId, Time), wait: Span) {
+        let jumped = self.jumped;
+        let client = self.client(record.agent);
+        let newest = client.checked.take();
+        let superseded = client.last_check.is_some_and(|last| last > call);
+        if wait == Span::ZERO {
+            return;
+        }
+        match newest {
+            // An event that is newer than the check has ended its wait.
+            Some(newest) if newest > called_at + jumped => self.tally.reach(Point::CheckWoken),
+            Some(_) => {}
+            None if superseded && record.at < called_at + wait => {
+                self.tally.reach(Point::CheckSuperseded);
+            }
+            None => {}
+        }
+    }
+
+    fn accepted(&mut self, agent: Agent, op: &Op, answer: &Answer) {
+        let client = self.client(agent);
+        if std::mem::take(&mut client.forgot) {
+            self.tally.reach(Point::HandleForgotten);
+        }
+        let client = self.client(agent);
+        match *answer {
+            Answer::Waiting { .. } => client.was_told_to_wait = true,
+            Answer::Matched { room, partner, .. } => self.matched(agent, room, partner),
+            Answer::LeftQueue { left: true } => {
+                client.was_told_to_wait = false;
+                self.tally.reach(Point::QueueLeft);
+            }
+            Answer::Stick { place, epoch, .. } => {
+                if place == 0 {
+                    client.epoch = client.epoch.max(epoch);
+                    client.waits_for_stick = false;
+                } else {
+                    client.waits_for_stick = true;
+                }
+            }
+            Answer::Draft {
+                length, truncated, ..
+            } => {
+                if length == 0 {
+                    client.draft_epoch = None;
+                } else if matches!(op, Op::Append { .. }) {
+                    client.draft_epoch.get_or_insert(client.epoch);
+                }
+                if truncated > 0 {
+                    self.tally.reach(Point::AppendCut);
+                }
+            }
+            Answer::Sent { .. } if matches!(op, Op::Push { .. }) => {
+                let began = client.draft_epoch.take();
+                if began.is_some_and(|began| began != client.epoch) {
+                    self.tally.reach(Point::DraftOutlivedStick);
+                }
+            }
+            Answer::OnBreak {
+                stress, boss_alert, ..
+            }
+            | Answer::Mood { stress, boss_alert } => self.rested(agent, stress, boss_alert),
+            Answer::History { ref messages, .. } => {
+                if !messages.is_empty() {
+                    self.tally.reach(Point::HistoryRead);
+                }
+            }
+            Answer::Members { .. } => self.tally.reach(Point::UsersListed),
+            Answer::Done if *op == Op::Unregister => self.tally.reach(Point::Unregistered),
+            Answer::Done if matches!(op, Op::Report { .. }) => self.tally.reach(Point::Reported),
+            Answer::Arrived { .. } => self.tally.reach(Point::Arrived),
+            Answer::LeftQueue { left: false }
+            | Answer::LoggedIn { .. }
+            | Answer::Sent { .. }
+            | Answer::LeftChat
+            | Answer::Done
+            | Answer::Read { .. } => {}
+        }
+    }
+
+    /// Counts a refusal in a history. The world counts those that clients retry without a record,
+    /// and answers from memory.
+    fn refused(&mut self, refusal: &Refusal) {
+        let point = match refusal.code {
+            "stick_required" => Point::StickRefused,
+            "chat_ended" => Point::ChatEnded,
+            "unknown_handle" => Point::UnknownHandle,
+            "name_taken" => Point::NameTaken,
+            "room_full" => Point::RoomFull,
+            "name_not_allowed" => Point::NameRefused,
+            "user_id_taken" => Point::IdTaken,
+            "message_too_long" => Point::MessageTooLong,
+            _ => return,
+        };
+        self.tally.reach(point);
+    }
+
+    fn matched(&mut self, agent: Agent, room: Room, partner: User) {
+        let client = self.client(agent);
+        if client.last_match == Some(room) {
+            return;
+        }
+        client.last_match = Some(room);
+        let again = client.last_partner.replace(partner) == Some(partner);
+        let waited = std::mem::take(&mut client.was_told_to_wait);
+        // No event of a room has the position 0, which identifies the match itself.
+        self.once((room, 0), Point::Match);
+        if again {
+            self.once((room, u64::MAX), Point::Rematch);
+        }
+        if waited {
+            self.tally.reach(Point::MatchAfterWait);
+        }
+    }
+
+    fn received(
+        &mut self,
+        record: &Record<'_>,
+        sent_at: Time,
+        (saw, path, first): (&InboxEvent<'_>, DeliveryPath, bool),
+    ) {
+        if path == DeliveryPath::Check {
+            let client = self.client(record.agent);
+            client.checked = client.checked.max(Some(sent_at));
+        }
+        if !first {
+            self.tally.reach(Point::Redelivered);
+            return;
+        }
+        if matches!(saw, InboxEvent::Message { text, .. } if !text.is_ascii()) {
+            self.tally.reach(Point::BeyondAscii);
+        }
+        if path == DeliveryPath::Check {
+            self.tally.reach(Point::ByCheck);
+        }
+        let place = saw.place().unwrap_or_default();
+        match *saw {
+            InboxEvent::Message { .. } => {}
+            InboxEvent::Found { room, partner, .. } => self.matched(record.agent, room, partner),
+            InboxEvent::Ended { reason, .. } => match reason {
+                EndReason::Timeout => self.once(place, Point::PartnerTimeout),
+                EndReason::TurnLimit => self.once(place, Point::TurnLimit),
+                EndReason::Blocked => self.once(place, Point::Blocked),
+                EndReason::Left | EndReason::Closed => {}
+            },
+            InboxEvent::PartnerAway { .. } => self.once(place, Point::PartnerAway),
+            InboxEvent::PartnerBack { .. } => self.once(place, Point::ReconnectInGrace),
+            InboxEvent::Member { change, .. } => match change {
+                Presence::Away => self.once(place, Point::Away),
+                Presence::Back => self.once(place, Point::Back),
+                Presence::Joined | Presence::Left => {}
+            },
+            InboxEvent::Stick { user, change, .. } => {
+                let mine = record.user == Some(user);
+                self.stick_changed(record.agent, place, mine.then_some(change), change);
+            }
+            InboxEvent::Moderation { act, .. } => match act {
+                Moderated::Muted => self.once(place, Point::Muted),
+                Moderated::Kicked => self.once(place, Point::Kicked),
+                Moderated::Closed => self.once(place, Point::RoomClosed),
+            },
+            InboxEvent::Gap { .. } => self.tally.reach(Point::Gap),
+        }
+    }
+
+    /// Counts a transition; `mine` is the transition if its subject is the reader.
+    fn stick_changed(
+        &mut self,
+        agent: Agent,
+        place: (Room, u64),
+        mine: Option<StickChange>,
+        change: StickChange,
+    ) {
+        if let Some(StickChange::Granted { epoch, .. }) = mine {
+            let client = self.client(agent);
+            client.epoch = client.epoch.max(epoch);
+            if std::mem::take(&mut client.waits_for_stick) {
+                self.tally.reach(Point::StickWaited);
+            }
+        }
+        if let StickChange::Expired { .. } = change {
+            self.once(place, Point::StickExpired);
+        }
+    }
+}
+
+/// Remembers a call, in place of the oldest one.
+fn remember(calls: &mut Vec<CallId>, call: CallId) {
+    if calls.contains(&call) {
+        return;
+    }
+    if calls.len() == REMEMBERED {
+        calls.remove(0);
+    }
+    calls.push(call);
+}

@@ -1,0 +1,244 @@
+//! The choice of a diagram's participants: those the violation is about, those its sentence names,
+//! and others of their rooms, as far as lanes allow.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chat_types::{Span, Time};
+
+use super::{Lane, Role};
+use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
+use sim_model::outcome::{PANIC, Violation};
+use sim_model::plan::{Plan, Workload};
+use sim_model::protocol::{Agent, Op, Room, User};
+
+/// The most lanes of participants: more do not fit side by side.
+const LANES: usize = 7;
+
+/// The lanes of participants that are neither affected nor named, unless there are none of those.
+const OTHERS: usize = 3;
+
+/// A participant that was inactive in a room for this long is not shown as a roommate.
+const ROOMMATE_WITHIN: Span = Span::secs(60);
+
+/// The participants of the diagram, and its subject.
+#[derive(Debug)]
+pub(super) struct LaneSelection {
+    /// From left to right, without the server.
+    pub(super) lanes: Vec<(Agent, Lane)>,
+    /// The number of others of the same rooms without a lane.
+    pub(super) left_out: u64,
+    /// When the violation was found.
+    pub(super) violation: Span,
+    /// When the subject of the violation was observed, if that was earlier.
+    pub(super) subject: Option<Span>,
+    /// The event that the violation is about.
+    pub(super) place: Option<(Room, u64)>,
+}
+
+/// Observes a run to choose the participants.
+#[derive(Debug)]
+pub(super) struct LaneSelector {
+    start: Time,
+    /// `None` for a panic, which ends the run.
+    until: Option<Span>,
+    last: Span,
+    concerned: Vec<User>,
+    others: Vec<User>,
+    rooms: Vec<Room>,
+    place: Option<(Room, u64)>,
+    /// When the named event was first observed or accepted.
+    subject: Option<Span>,
+    agents: BTreeMap<User, Agent>,
+    names: BTreeMap<Agent, String>,
+    active: BTreeMap<Agent, Span>,
+    roommates: BTreeMap<Room, BTreeMap<Agent, Span>>,
+}
+
+impl LaneSelector {
+    pub(super) fn new(start: Time, violation: &Violation) -> Self {
+        let subject = &violation.subject;
+        Self {
+            start,
+            until: (violation.property != PANIC).then_some(violation.at),
+            last: Span::ZERO,
+            others: subject.others.clone(),
+            place: subject.place,
+            concerned: violation.users.clone(),
+            rooms: subject.rooms.clone(),
+            subject: None,
+            agents: BTreeMap::new(),
+            names: BTreeMap::new(),
+            active: BTreeMap::new(),
+            roommates: BTreeMap::new(),
+        }
+    }
+
+    /// The participants to show; `None` if there was no activity.
+    pub(super) fn choose(self, plan: &Plan) -> Option<LaneSelection> {
+        let of = |users: &[User]| -> Vec<(Agent, Option<User>)> {
+            let known = |user: &User| Some((*self.agents.get(user)?, Some(*user)));
+            users.iter().filter_map(known).collect()
+        };
+        let mut chosen: Vec<(Agent, Option<User>, Role)> = Vec::new();
+        let mut add = |those: Vec<(Agent, Option<User>)>, role: Role, most: usize| {
+            for (agent, user) in those {
+                if chosen.len() < most && !chosen.iter().any(|one| one.0 == agent) {
+                    chosen.push((agent, user, role));
+                }
+            }
+            chosen.len()
+        };
+        add(of(&self.concerned), Role::Concerned, LANES);
+        let main = add(of(&self.others), Role::Named, LANES);
+        let roommates = self.roommates();
+        let seats = if main == 0 {
+            LANES
+        } else {
+            LANES.min(main + OTHERS)
+        };
+        let (others, role) = if roommates.is_empty() && main == 0 {
+            (self.latest(), Role::Bystander)
+        } else {
+            (roommates, Role::Roommate)
+        };
+        let all = others.iter().copied().collect::<BTreeSet<Agent>>();
+        add(
+            others.into_iter().map(|agent| (agent, None)).collect(),
+            role,
+            seats,
+        );
+        let shown = chosen.iter().filter(|one| all.contains(&one.0)).count();
+        let lane = |(agent, user, role): (Agent, Option<User>, Role)| {
+            (agent, self.lane(plan, agent, user, role))
+        };
+        (!chosen.is_empty()).then(|| LaneSelection {
+            left_out: (all.len() - shown) as u64,
+            violation: self.until.unwrap_or(self.last),
+            subject: self.subject,
+            place: self.place,
+            lanes: chosen.iter().map(|one| lane(*one)).collect(),
+        })
+    }
+
+    /// Recently active participants of the affected rooms, latest first.
+    fn roommates(&self) -> Vec<Agent> {
+        let until = self.until.unwrap_or(self.last);
+        let mut rooms = self.rooms.clone();
+        if rooms.is_empty() {
+            let concerned = self
+                .concerned
+                .iter()
+                .filter_map(|user| self.agents.get(user));
+            rooms.extend(concerned.filter_map(|agent| self.room_of(*agent)));
+        }
+        let mut latest: BTreeMap<Agent, Span> = BTreeMap::new();
+        for room in &rooms {
+            for (agent, at) in self.roommates.get(room).into_iter().flatten() {
+                if *at + ROOMMATE_WITHIN >= until {
+                    let known = latest.entry(*agent).or_default();
+                    *known = (*known).max(*at);
+                }
+            }
+        }
+        by_time(latest)
+    }
+
+    /// The room in which the participant was last active.
+    fn room_of(&self, agent: Agent) -> Option<Room> {
+        let seen =
+            |(room, members): (&Room, &BTreeMap<Agent, Span>)| Some((*members.get(&agent)?, *room));
+        self.roommates
+            .iter()
+            .filter_map(seen)
+            .max()
+            .map(|(_, room)| room)
+    }
+
+    fn latest(&self) -> Vec<Agent> {
+        let mut latest = by_time(self.active.clone());
+        latest.truncate(LANES);
+        latest
+    }
+
+    fn lane(&self, plan: &Plan, agent: Agent, user: Option<User>, role: Role) -> Lane {
+        let known = || {
+            self.agents
+                .iter()
+                .rev()
+                .find(|(_, of)| **of == agent)
+                .map(|(user, _)| *user)
+        };
+        let scripted = match &plan.workload {
+            Workload::Steps { users, .. } => {
+                let user = users.get(agent.0 as usize);
+                user.map(|user| user.name.clone())
+            }
+            Workload::Phases { .. } => None,
+        };
+        let persona = scripted.or_else(|| self.names.get(&agent).cloned());
+        Lane {
+            name: user.or_else(known).map_or_else(
+                || format!("agent {}", agent.0),
+                |user| format!("user_{}", user.0),
+            ),
+            persona: persona.unwrap_or_default(),
+            role,
+        }
+    }
+
+    fn heard_of(&mut self, agent: Agent, at: Span, (room, seq): (Room, Option<u64>)) {
+        self.roommates.entry(room).or_default().insert(agent, at);
+        if self.subject.is_none() && seq.is_some_and(|seq| self.place == Some((room, seq))) {
+            self.subject = Some(at);
+        }
+    }
+}
+
+impl Observer for LaneSelector {
+    fn observe(&mut self, record: &Record<'_>) {
+        let at = record.at.since(self.start);
+        if self.until.is_some_and(|until| at > until) {
+            return;
+        }
+        self.last = at;
+        let agent = record.agent;
+        self.active.insert(agent, at);
+        if let Some(user) = record.user {
+            self.agents.entry(user).or_insert(agent);
+        }
+        if let ClientEvent::Called {
+            op:
+                Op::EnterQueue {
+                    display_name: Some(name),
+                    ..
+                }
+                | Op::Login { username: name, .. },
+            ..
+        } = record.what
+        {
+            self.names.entry(agent).or_insert_with(|| name.to_string());
+        } else if let ClientEvent::Answered {
+            outcome: Ok(answer),
+            ..
+        } = record.what
+        {
+            if let Some(room) = answer.room() {
+                let seq = answer.place().map(|(_, seq)| seq);
+                self.heard_of(agent, at, (room, seq));
+            }
+        } else if let ClientEvent::Received { saw, .. } = record.what
+            && let Some((room, seq)) = saw.place()
+        {
+            self.heard_of(agent, at, (room, Some(seq)));
+        }
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+}
+
+/// Latest first.
+fn by_time(latest: BTreeMap<Agent, Span>) -> Vec<Agent> {
+    let mut agents: Vec<(Agent, Span)> = latest.into_iter().collect();
+    agents.sort_by_key(|(agent, at)| (std::cmp::Reverse(*at), *agent));
+    agents.into_iter().map(|(agent, _)| agent).collect()
+}

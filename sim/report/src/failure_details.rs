@@ -1,0 +1,158 @@
+//! Further lines about a run that did not pass.
+
+use std::collections::BTreeMap;
+
+use super::checks::{Standing, in_order, standing};
+use super::claim::rest;
+use super::failure::{STUCK, crossing, what_failed};
+use super::hints::hint;
+use super::line::{INDENT, Line, Style, paragraph};
+use super::numbers::{count, plural};
+use super::shell::{command_lines, more_seeds_command};
+use super::{FinishedRun, Rerun};
+use sim_model::outcome::{Class, FailingSeed, Point, RunResult, ThresholdResult, is_judged};
+
+/// The most failing seeds that are listed.
+const SEEDS: usize = 8;
+
+/// A run is repeated to record its clients' observations; this line says whether the repetition was
+/// identical.
+pub(super) fn rerun(run: &FinishedRun) -> Vec<Line> {
+    if run.shrunk.is_some() {
+        return Vec::new();
+    }
+    match run.excerpt.as_ref().map(|excerpt| excerpt.rerun) {
+        None => Vec::new(),
+        Some(Rerun::Same) => vec![Line::plain("run again: same hash")],
+        Some(Rerun::Different { trace_hash }) => {
+            let words = format!("run again: another hash, {trace_hash:016x}: not deterministic");
+            vec![Line::new().with(Style::Bad, &words)]
+        }
+    }
+}
+
+/// Failures besides the one that the page is about.
+pub(super) fn also(run: &FinishedRun) -> Vec<Line> {
+    let result = run.result();
+    let mut sentences = Vec::new();
+    for (name, n) in violations_by_property(run) {
+        let is_headline = run.headline().is_some_and(|first| first.property == name);
+        sentences.push(if is_headline {
+            format!(
+                "{} of {name}",
+                plural(n, "more violation", "more violations")
+            )
+        } else {
+            format!("{} of {name}", plural(n, "violation", "violations"))
+        });
+    }
+    if result.violations_left_out > 0 {
+        sentences.push(format!(
+            "{} not listed",
+            plural(result.violations_left_out, "violation", "violations")
+        ));
+    }
+    if result.seeds > 1 && !run.summary.failing.is_empty() {
+        sentences.push(failing_seeds(&run.summary.failing, result));
+    }
+    let crossed = |threshold: &&ThresholdResult| threshold.met == Some(false);
+    sentences.extend(result.thresholds.iter().filter(crossed).map(crossing));
+    if !result.rest.held && what_failed(run) != STUCK {
+        sentences.push(rest(result));
+    }
+    let never = run.unreached();
+    if !never.is_empty() {
+        sentences.push(format!("never reached: {}", never.join(", ")));
+    }
+    let mut lines = Vec::new();
+    for (i, sentence) in sentences.iter().enumerate() {
+        lines.extend(paragraph(
+            if i == 0 { "also" } else { "" },
+            sentence,
+            INDENT,
+        ));
+    }
+    lines
+}
+
+/// The number of violations of each property, without the one that the page is about.
+fn violations_by_property(run: &FinishedRun) -> BTreeMap<&str, u64> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for violation in &run.result().violations {
+        *counts.entry(violation.property.as_str()).or_default() += 1;
+    }
+    if let Some(headline) = run.headline()
+        && let Some(n) = counts.get_mut(headline.property.as_str())
+    {
+        *n -= 1;
+    }
+    counts.retain(|_, n| *n > 0);
+    counts
+}
+
+fn failing_seeds(failing: &[FailingSeed], result: &RunResult) -> String {
+    let named: Vec<String> = failing
+        .iter()
+        .take(SEEDS)
+        .map(|failing| failing.seed.to_string())
+        .collect();
+    let dots = if failing.len() > SEEDS { ", …" } else { "" };
+    format!(
+        "violations in {} of {} seeds: {}{dots}",
+        count(failing.len() as u64),
+        count(result.seeds),
+        named.join(", ")
+    )
+}
+
+/// `held      10 · not exercised 5: durability, breaks_rules, …`
+pub(super) fn held(result: &RunResult) -> Vec<Line> {
+    let all = in_order(result);
+    let of = |wanted: Standing| -> Vec<&str> {
+        let is_wanted = all
+            .iter()
+            .filter(|(_, property)| property.class != Class::Threshold)
+            .filter(|(_, property)| standing(*property) == wanted);
+        is_wanted.map(|(name, _)| *name).collect()
+    };
+    let mut words = count(of(Standing::Held).len() as u64);
+    for (standing, title) in [
+        (Standing::NotExercised, "not exercised"),
+        (Standing::Unjudged, "not judged"),
+    ] {
+        let names = of(standing);
+        if !names.is_empty() {
+            words.push_str(&format!(" · {title} {}: {}", names.len(), names.join(", ")));
+        }
+    }
+    paragraph("held", &words, INDENT)
+}
+
+/// Suggestions to reach the points that were not reached.
+pub(super) fn to_try(run: &FinishedRun) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if !is_judged(&run.result().properties) {
+        let words = "a flow whose users reach a room: by `login`, or by `enter_queue` and a match";
+        lines.extend(paragraph("try", words, INDENT));
+    }
+    for name in run.unreached() {
+        if let Some(point) = Point::from_name(name) {
+            let label = if lines.is_empty() { "try" } else { "" };
+            lines.extend(paragraph(
+                label,
+                &format!("{name}: {}", hint(point)),
+                INDENT,
+            ));
+        }
+    }
+    let label = if lines.is_empty() { "try" } else { "" };
+    let command = more_seeds_command(&run.file, run.result());
+    lines.push(
+        Line::new()
+            .with(Style::Faint, label)
+            .pad(INDENT)
+            .text("or more seeds:"),
+    );
+    lines.extend(command_lines("", &command, INDENT));
+    lines
+}

@@ -1,0 +1,153 @@
+//! Sections about reached points, counts of messages, and stuck users.
+
+use std::collections::BTreeMap;
+
+use super::claim::waits;
+use super::line::{INDENT, Line, fit, flow, paragraph};
+use super::numbers::{count, plural};
+use super::{Detail, FinishedRun};
+use sim_model::outcome::{Point, RunResult, Stuck};
+
+/// The most stuck users that are listed, and the most with `--verbose`.
+const STUCK: usize = 5;
+const STUCK_VERBOSE: usize = 50;
+
+/// The sections about reached points, messages and stuck users.
+pub(super) fn run_counts(run: &FinishedRun, detail: Detail) -> Vec<Line> {
+    let mut lines = reached(run, detail);
+    if detail == Detail::Verbose {
+        lines.extend(covered(run.result()));
+    }
+    lines.extend(messages(run.result()));
+    lines.extend(stuck(run.result(), detail));
+    lines
+}
+
+fn reached(run: &FinishedRun, detail: Detail) -> Vec<Line> {
+    let tally = &run.result().sometimes;
+    let names: Vec<&str> = match detail {
+        Detail::Verbose => Point::ALL.iter().map(|point| point.name()).collect(),
+        Detail::Quiet | Detail::Normal => run.plan.expect_sometimes.clone(),
+    };
+    let times = |name: &str| tally.get(name).copied().unwrap_or(0);
+    let (some, none): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| times(name) > 0);
+    let some: Vec<String> = some
+        .iter()
+        .map(|name| format!("{name} {}", count(times(name))))
+        .collect();
+    let none: Vec<String> = none.iter().map(|name| (*name).to_owned()).collect();
+    let mut lines = Vec::new();
+    if !some.is_empty() {
+        lines.extend(flow("reached", &some, " · ", INDENT));
+    }
+    if !none.is_empty() {
+        lines.extend(flow("never", &none, " · ", INDENT));
+    }
+    lines
+}
+
+/// The reached parts of the core's behaviour, group by group.
+fn covered(result: &RunResult) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (group, reached) in result.coverage.groups() {
+        let some = reached.iter().filter(|(_, n)| **n > 0);
+        let some: Vec<String> = some
+            .map(|(name, n)| format!("{name} {}", count(*n)))
+            .collect();
+        if !some.is_empty() {
+            lines.extend(flow(group, &some, " · ", INDENT));
+        }
+    }
+    lines
+}
+
+/// `1,131 tried = 1,092 accepted + 39 refused (chat_ended) · 0 lost`
+fn messages(result: &RunResult) -> Vec<Line> {
+    let counts = result.counts;
+    let refusals: u64 = result.refusals.values().sum();
+    // Refusals count all calls. The codes belong to messages only if no other call was refused.
+    let are_of_messages = refusals == counts.refused && refusals > 0;
+    let codes = |refusals: &BTreeMap<String, u64>| -> String {
+        let codes: Vec<&str> = refusals.keys().map(String::as_str).collect();
+        if are_of_messages {
+            format!(" ({})", codes.join(", "))
+        } else {
+            String::new()
+        }
+    };
+    let mut sum = vec![
+        format!("{} tried =", count(counts.attempted)),
+        format!("{} accepted", count(counts.accepted)),
+        format!(
+            "+ {} refused{}",
+            count(counts.refused),
+            codes(&result.refusals)
+        ),
+    ];
+    if counts.unanswered > 0 {
+        sum.push(format!("+ {} unanswered", count(counts.unanswered)));
+    }
+    sum.push(format!("· {} lost", count(counts.lost)));
+    for (n, name) in [
+        (counts.gapped, "told by a gap"),
+        (counts.duplicated, "duplicated"),
+        (counts.reordered, "reordered"),
+        (counts.phantom, "phantom"),
+    ] {
+        if n > 0 {
+            sum.push(format!("· {} {name}", count(n)));
+        }
+    }
+    let mut lines = flow("messages", &sum, " ", INDENT);
+    if refusals > 0 && !are_of_messages {
+        let all = result.refusals.iter();
+        let all: Vec<String> = all
+            .map(|(code, n)| format!("{code} {}", count(*n)))
+            .collect();
+        lines.extend(flow("refused", &all, " · ", INDENT));
+    }
+    if counts.left_out > 0 {
+        let calls = format!(
+            "{} calls, of users without a handle",
+            count(counts.left_out)
+        );
+        lines.extend(flow("left out", &[calls], "", INDENT));
+    }
+    lines
+}
+
+pub(super) fn stuck(result: &RunResult, detail: Detail) -> Vec<Line> {
+    let all = result.stuck.len() as u64 + result.stuck_left_out;
+    if all == 0 {
+        return Vec::new();
+    }
+    let shown = match detail {
+        Detail::Verbose => STUCK_VERBOSE,
+        Detail::Quiet | Detail::Normal => STUCK,
+    };
+    let mut lines = paragraph("stuck", &plural(all, "user", "users"), INDENT);
+    for stuck in result.stuck.iter().take(shown) {
+        lines.push(Line::new().pad(INDENT).text(&stuck_words(stuck, result)));
+    }
+    let left = all - result.stuck.len().min(shown) as u64;
+    if left > 0 {
+        lines.push(
+            Line::new()
+                .pad(INDENT)
+                .text(&format!("… and {} more", count(left))),
+        );
+    }
+    lines
+}
+
+/// `penpal#12 waits for a partner in the queue since 12.0s (seed 3)`
+fn stuck_words(stuck: &Stuck, result: &RunResult) -> String {
+    let seed = if result.seeds > 1 {
+        format!(" (seed {})", stuck.seed)
+    } else {
+        String::new()
+    };
+    let end = format!(" {}{seed}", waits(stuck));
+    let room = 70_usize.saturating_sub(end.chars().count()).max(10);
+    fit(&format!("{}{end}", fit(&stuck.user, room)), 70)
+}

@@ -1,0 +1,219 @@
+//! Finds impossible steps of a flow, which cannot work on any path to them: `send` before anything
+//! that could put the user into a room, `leave_queue` before `enter_queue`, and so on.
+//!
+//! A possibility never ends: only a run shows whether a match happened, or a chat ended. A step
+//! after a `choose` may rely on any of its branches, and a step of a loop with several rounds on
+//! all other steps of the loop. The steps form is not checked, because it is also for calls that
+//! the server must refuse.
+
+use super::error::{Problem, Read};
+use super::node::{Node, Value};
+use sim_model::plan::{Step, Verb};
+use sim_model::protocol::OpKind;
+
+/// What a user may have at a step of its flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Possibilities {
+    handle: Possibility,
+    place_in_queue: Possibility,
+    /// The upper bound of its rooms.
+    rooms: u32,
+    claim: Possibility,
+}
+
+/// Whether a user may have something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Possibility {
+    #[default]
+    Never,
+    Perhaps,
+}
+
+/// The requirement of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    Nothing,
+    Handle,
+    PlaceInQueue,
+    Room,
+    Claim,
+}
+
+impl Possibilities {
+    /// The union of the possibilities of two paths.
+    fn or(self, other: Self) -> Self {
+        Self {
+            handle: self.handle.max(other.handle),
+            place_in_queue: self.place_in_queue.max(other.place_in_queue),
+            rooms: self.rooms.max(other.rooms),
+            claim: self.claim.max(other.claim),
+        }
+    }
+
+    fn has(self, need: Need) -> bool {
+        Possibility::Perhaps
+            == match need {
+                Need::Nothing => Possibility::Perhaps,
+                Need::Handle => self.handle,
+                Need::PlaceInQueue => self.place_in_queue,
+                Need::Room if self.rooms > 0 => Possibility::Perhaps,
+                Need::Room => Possibility::Never,
+                Need::Claim => self.claim,
+            }
+    }
+
+    /// The possibilities after this step.
+    fn after(self, steps: &[Step]) -> Self {
+        steps.iter().fold(self, |before, step| match step {
+            Step::Call(verb) => before.after_call(verb),
+            Step::Loop { count: 0, .. }
+            | Step::Await { .. }
+            | Step::Think(_)
+            | Step::Disconnect(_) => before,
+            Step::Loop { steps, .. } => before.after(steps),
+            Step::Choose(choices) => choices
+                .iter()
+                .fold(before, |sum, choice| sum.or(before.after(&choice.steps))),
+        })
+    }
+
+    fn after_call(mut self, verb: &Verb) -> Self {
+        let kind = verb.kind();
+        if kind.registers() {
+            self.handle = Possibility::Perhaps;
+        }
+        if kind == OpKind::EnterQueue {
+            self.place_in_queue = Possibility::Perhaps;
+        }
+        if matches!(kind, OpKind::EnterQueue | OpKind::Login) {
+            self.rooms = self.rooms.saturating_add(1);
+        } else if kind == OpKind::LeaveChat {
+            self.rooms = self.rooms.saturating_sub(1);
+        } else if kind == OpKind::TalkingStick {
+            self.claim = Possibility::Perhaps;
+        } else if kind == OpKind::Unregister {
+            return Self::default();
+        }
+        self
+    }
+}
+
+/// The requirement of a call: most need a room, or a participant met in one.
+fn needs(verb: &Verb) -> Need {
+    let kind = verb.kind();
+    if kind.registers() {
+        Need::Nothing
+    } else if matches!(kind, OpKind::Check | OpKind::Unregister) {
+        Need::Handle
+    } else if kind == OpKind::LeaveQueue {
+        Need::PlaceInQueue
+    } else {
+        Need::Room
+    }
+}
+
+/// The requirement for receiving this event.
+fn comes_after(event: &str) -> Need {
+    match event {
+        "chatroom.found" => Need::PlaceInQueue,
+        "stick.granted" => Need::Claim,
+        _ => Need::Room,
+    }
+}
+
+/// Refuses the first impossible step of a flow. `node` is the list of the steps.
+pub(super) fn refuse_impossible(node: &Node, steps: &[Step]) -> Read<()> {
+    look(node, steps, Possibilities::default()).map(drop)
+}
+
+fn look(node: &Node, steps: &[Step], mut before: Possibilities) -> Read<Possibilities> {
+    let Value::List(items) = &node.value else {
+        return Ok(before);
+    };
+    for (item, step) in items.iter().zip(steps) {
+        let need = match step {
+            Step::Call(verb) => needs(verb),
+            Step::Await { event, .. } => comes_after(event),
+            Step::Loop { count, steps } => {
+                // A later round may rely on the effects of earlier rounds.
+                let rounds_before = if *count > 1 {
+                    before.after(steps)
+                } else {
+                    before
+                };
+                if let Some(inside) = child(item, "steps") {
+                    look(inside, steps, rounds_before)?;
+                }
+                Need::Nothing
+            }
+            Step::Choose(choices) => {
+                if let Some(Value::List(written)) = value(item).map(|node| &node.value) {
+                    for (branch, choice) in written.iter().zip(choices.iter()) {
+                        if let Some(inside) = entry(branch, "steps") {
+                            look(inside, &choice.steps, before)?;
+                        }
+                    }
+                }
+                Need::Nothing
+            }
+            Step::Think(_) | Step::Disconnect(_) => Need::Nothing,
+        };
+        if !before.has(need) {
+            return Err(impossible(item, need));
+        }
+        before = before.after(std::slice::from_ref(step));
+    }
+    Ok(before)
+}
+
+/// The value of a step that is written as a map of one key.
+fn value(item: &Node) -> Option<&Node> {
+    let Value::Map(entries) = &item.value else {
+        return None;
+    };
+    entries.first().map(|entry| &entry.node)
+}
+
+/// The value of a key within such a step's value.
+fn child<'n>(item: &'n Node, key: &str) -> Option<&'n Node> {
+    value(item).and_then(|node| entry(node, key))
+}
+
+/// The value of a key.
+fn entry<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
+    let Value::Map(entries) = &node.value else {
+        return None;
+    };
+    let found = entries.iter().find(|entry| entry.key == key);
+    found.map(|entry| &entry.node)
+}
+
+fn impossible(item: &Node, need: Need) -> Box<Problem> {
+    const REFUSED: &str =
+        "what is meant to be refused belongs into the steps form (`users` and `steps`)";
+    let (place, verb) = item.word();
+    let (lacks, before) = match need {
+        Need::Nothing | Need::Handle => (
+            "no step before it registers the user",
+            "`enter_queue`, `login` or `break` before it",
+        ),
+        Need::PlaceInQueue => (
+            "no step before it puts the user into the queue",
+            "`enter_queue` before it",
+        ),
+        Need::Room => (
+            "the steps before it leave the user in no room",
+            "`login`, or `enter_queue` and `await: chatroom.found`, before it",
+        ),
+        Need::Claim => (
+            "no step before it claims the stick",
+            "`talking_stick` before it",
+        ),
+    };
+    Problem::new(
+        place,
+        format!("`{verb}` cannot work here: {lacks}"),
+        format!("{before}; {REFUSED}"),
+    )
+    .labelled(lacks)
+}

@@ -1,0 +1,382 @@
+//! Fingerprints by which the search recognises known states.
+//!
+//! The server's fingerprint is computed from its serialised form, as far as it affects the future.
+//! It leaves out counters of entries, data that no client of these worlds can read (estimates, a
+//! room's past messages), the contents of inboxes (`exhaust.rs` describes their replacement), and
+//! remembered requests that will not be repeated. It leaves out times: they only decide when and in
+//! which order deadlines fire, which `Hub::deadlines` returns. Growing numbers (of rooms, of places
+//! in a room's order, of grants) are taken relative to a `Base`: a room with two past messages has
+//! the same future as one without.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Write};
+
+use chat_types::{mix, mix_bytes};
+use serde::ser::{self, Serialize};
+
+/// Fields of the server's state that are left out at any depth.
+const LEFT_OUT: [&str; 8] = [
+    "position",
+    "config",
+    "seed",
+    "recent",
+    "history",
+    "end",
+    "kept",
+    "delivered",
+];
+
+/// Types of numbers that grow with every step. They only express an order, which their containers
+/// express, too.
+const UNNUMBERED: [&str; 3] = ["Time", "Ticket", "Seq"];
+
+/// The reference for growing numbers: their values when all clients had learned all that had
+/// happened.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Base {
+    /// The newest room.
+    pub(super) room: u32,
+    /// The end of each room's order.
+    pub(super) ends: BTreeMap<u32, u64>,
+    /// The newest grant of the stick.
+    pub(super) epoch: u64,
+}
+
+impl Base {
+    /// The distance of a room from the newest.
+    pub(super) const fn room_behind(&self, room: u32) -> u32 {
+        self.room.wrapping_sub(room)
+    }
+
+    /// The distance of a place in a room's order from the end.
+    pub(super) fn beyond(&self, room: u32, room_seq: u64) -> u64 {
+        room_seq.wrapping_sub(self.ends.get(&room).copied().unwrap_or_default())
+    }
+
+    /// The distance of a grant from the newest.
+    pub(super) const fn later(&self, epoch: u64) -> u64 {
+        epoch.wrapping_sub(self.epoch)
+    }
+}
+
+/// A client, for the fingerprint of the server's state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader {
+    /// Its participant.
+    pub(super) user: u32,
+    /// Whether it may repeat a request.
+    pub(super) may_retry: bool,
+}
+
+/// The fingerprint of the server's state, as described above.
+///
+/// # Panics
+/// If the state cannot be serialised, which is a bug.
+pub(super) fn fingerprint(state: &impl Serialize, base: &Base, readers: &[Reader]) -> u64 {
+    let mut fold = Fold {
+        state: 0,
+        base,
+        readers,
+        last: 0,
+        room: 0,
+        user: 0,
+        reader: None,
+    };
+    state
+        .serialize(&mut fold)
+        .expect("the core's state serialises");
+    fold.state
+}
+
+/// The fingerprint of a formatted value.
+pub(super) fn fingerprint_shown(state: u64, value: fmt::Arguments<'_>) -> u64 {
+    let mut text = Text(state);
+    // Folding cannot fail.
+    let _ = text.write_fmt(value);
+    mix(text.0, 0xff)
+}
+
+struct Text(u64);
+
+impl Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = mix_bytes(self.0, text.as_bytes());
+        Ok(())
+    }
+}
+
+/// Folds all serialised data into one word.
+struct Fold<'a> {
+    state: u64,
+    base: &'a Base,
+    readers: &'a [Reader],
+    /// The last number, and the last room and participant.
+    last: u64,
+    room: u32,
+    user: u32,
+    /// The reader whose participant is being folded.
+    reader: Option<Reader>,
+}
+
+/// Serialising into a word fails only if a type reports an error itself.
+#[derive(Debug)]
+struct Failure(String);
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl ser::Error for Failure {
+    fn custom<T: Display>(message: T) -> Self {
+        Self(message.to_string())
+    }
+}
+
+impl Fold<'_> {
+    fn word(&mut self, word: u64) -> Result<(), Failure> {
+        self.last = word;
+        self.state = mix(self.state, word);
+        Ok(())
+    }
+
+    fn length(&mut self, length: usize) -> Result<(), Failure> {
+        self.word(length as u64 ^ (1 << 62))
+    }
+}
+
+/// Numbers are folded as words.
+macro_rules! words {
+    ($($name:ident: $type:ty),*) => {
+        $(fn $name(self, value: $type) -> Result<(), Failure> { self.word(u64::from(value)) })*
+    };
+}
+
+impl ser::Serializer for &mut Fold<'_> {
+    type Ok = ();
+    type Error = Failure;
+    type SerializeSeq = Self;
+    type SerializeTuple = Self;
+    type SerializeTupleStruct = Self;
+    type SerializeTupleVariant = Self;
+    type SerializeMap = Self;
+    type SerializeStruct = Self;
+    type SerializeStructVariant = Self;
+
+    words!(serialize_bool: bool, serialize_u8: u8, serialize_u16: u16, serialize_u32: u32,
+        serialize_u64: u64, serialize_char: char);
+
+    fn serialize_i8(self, value: i8) -> Result<(), Failure> {
+        self.serialize_i64(value.into())
+    }
+    fn serialize_i16(self, value: i16) -> Result<(), Failure> {
+        self.serialize_i64(value.into())
+    }
+    fn serialize_i32(self, value: i32) -> Result<(), Failure> {
+        self.serialize_i64(value.into())
+    }
+    fn serialize_i64(self, value: i64) -> Result<(), Failure> {
+        self.word(value.cast_unsigned())
+    }
+    fn serialize_u128(self, value: u128) -> Result<(), Failure> {
+        self.serialize_bytes(&value.to_le_bytes())
+    }
+    fn serialize_f32(self, value: f32) -> Result<(), Failure> {
+        self.word(value.to_bits().into())
+    }
+    fn serialize_f64(self, value: f64) -> Result<(), Failure> {
+        self.word(value.to_bits())
+    }
+    fn serialize_str(self, value: &str) -> Result<(), Failure> {
+        self.serialize_bytes(value.as_bytes())
+    }
+    fn serialize_bytes(self, value: &[u8]) -> Result<(), Failure> {
+        self.state = mix_bytes(self.state, value);
+        Ok(())
+    }
+    fn serialize_none(self) -> Result<(), Failure> {
+        self.word(2 << 62)
+    }
+    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<(), Failure> {
+        self.word(3 << 62)?;
+        value.serialize(self)
+    }
+    fn serialize_unit(self) -> Result<(), Failure> {
+        Ok(())
+    }
+    fn serialize_unit_struct(self, _name: &'static str) -> Result<(), Failure> {
+        Ok(())
+    }
+    fn serialize_unit_variant(
+        self,
+        _name: &'static str,
+        index: u32,
+        _variant: &'static str,
+    ) -> Result<(), Failure> {
+        self.word(index.into())
+    }
+    fn serialize_newtype_struct<T: ?Sized + Serialize>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), Failure> {
+        if UNNUMBERED.contains(&name) {
+            return Ok(());
+        }
+        // The meaning of a number is known only after it was folded. Then it is folded again with
+        // its meaning.
+        let before = self.state;
+        value.serialize(&mut *self)?;
+        let Ok(small) = u32::try_from(self.last) else {
+            return Ok(());
+        };
+        let relative = match name {
+            "UserId" => {
+                self.user = small;
+                return Ok(());
+            }
+            "RoomId" => {
+                self.room = small;
+                self.base.room_behind(small).into()
+            }
+            "RoomSeq" => self.base.beyond(self.room, self.last),
+            "Epoch" => self.base.later(self.last),
+            _ => return Ok(()),
+        };
+        self.state = before;
+        self.word(relative)
+    }
+    fn serialize_newtype_variant<T: ?Sized + Serialize>(
+        self,
+        _name: &'static str,
+        index: u32,
+        _variant: &'static str,
+        value: &T,
+    ) -> Result<(), Failure> {
+        self.word(index.into())?;
+        value.serialize(self)
+    }
+    fn serialize_seq(self, length: Option<usize>) -> Result<Self, Failure> {
+        self.length(length.unwrap_or_default())?;
+        Ok(self)
+    }
+    fn serialize_tuple(self, length: usize) -> Result<Self, Failure> {
+        self.length(length)?;
+        Ok(self)
+    }
+    fn serialize_tuple_struct(self, _name: &'static str, length: usize) -> Result<Self, Failure> {
+        self.length(length)?;
+        Ok(self)
+    }
+    fn serialize_tuple_variant(
+        self,
+        _name: &'static str,
+        index: u32,
+        _variant: &'static str,
+        _length: usize,
+    ) -> Result<Self, Failure> {
+        self.word(index.into())?;
+        Ok(self)
+    }
+    fn serialize_map(self, length: Option<usize>) -> Result<Self, Failure> {
+        self.length(length.unwrap_or_default())?;
+        Ok(self)
+    }
+    fn serialize_struct(self, _name: &'static str, _length: usize) -> Result<Self, Failure> {
+        Ok(self)
+    }
+    fn serialize_struct_variant(
+        self,
+        _name: &'static str,
+        index: u32,
+        _variant: &'static str,
+        _length: usize,
+    ) -> Result<Self, Failure> {
+        self.word(index.into())?;
+        Ok(self)
+    }
+}
+
+/// The parts of a composite value are folded one after another.
+macro_rules! parts {
+    ($($kind:ident $method:ident),*) => {
+        $(impl ser::$kind for &mut Fold<'_> {
+            type Ok = ();
+            type Error = Failure;
+            fn $method<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Failure> {
+                value.serialize(&mut **self)
+            }
+            fn end(self) -> Result<(), Failure> {
+                Ok(())
+            }
+        })*
+    };
+}
+
+parts!(SerializeSeq serialize_element, SerializeTuple serialize_element,
+    SerializeTupleStruct serialize_field, SerializeTupleVariant serialize_field);
+
+impl ser::SerializeMap for &mut Fold<'_> {
+    type Ok = ();
+    type Error = Failure;
+    fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), Failure> {
+        key.serialize(&mut **self)
+    }
+    fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), Failure> {
+        value.serialize(&mut **self)
+    }
+    fn end(self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl ser::SerializeStruct for &mut Fold<'_> {
+    type Ok = ();
+    type Error = Failure;
+    fn serialize_field<T: ?Sized + Serialize>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), Failure> {
+        if LEFT_OUT.contains(&name)
+            || name == "memory" && !self.reader.is_some_and(|reader| reader.may_retry)
+        {
+            return Ok(());
+        }
+        value.serialize(&mut **self)?;
+        if name == "who" {
+            let user = self.user;
+            self.reader = self
+                .readers
+                .iter()
+                .find(|reader| reader.user == user)
+                .copied();
+        }
+        Ok(())
+    }
+    fn end(self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+impl ser::SerializeStructVariant for &mut Fold<'_> {
+    type Ok = ();
+    type Error = Failure;
+    fn serialize_field<T: ?Sized + Serialize>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), Failure> {
+        // The number of messages in a pair room, which has no limit in these worlds.
+        if name == "turns" {
+            return Ok(());
+        }
+        value.serialize(&mut **self)
+    }
+    fn end(self) -> Result<(), Failure> {
+        Ok(())
+    }
+}

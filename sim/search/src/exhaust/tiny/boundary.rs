@@ -1,0 +1,135 @@
+//! The border of the tiny world's server: calls in, batches committed, answers and pushes out. All
+//! of it is reported to the judge.
+
+use std::sync::Arc;
+
+use chat_core::{Address, Call, Output, Response, Ticket};
+use sim_model::server::{ServerCall, ServerRecord};
+
+use super::{MOST_BATCHES, SOON, Tiny};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer as _};
+use sim_model::protocol::PUSH_MAX;
+use sim_world::translate::{self, judged};
+
+impl Tiny {
+    /// Commits proposed entries and delivers the outputs until none are left.
+    pub(super) fn settle(&mut self) {
+        for _ in 0..MOST_BATCHES {
+            self.take_outputs();
+            if self.node.poll_batch(self.now + SOON).is_none() {
+                return;
+            }
+            let at = self.now;
+            let batch = &translate::batch(&self.node);
+            self.judge
+                .observe_server(&ServerRecord::Appending { at, batch });
+            let first = self.node.hub().position().next();
+            let (judge, mut position) = (&mut self.judge, first);
+            self.node
+                .committed_and(first, at, |entry, ticket, outcome| {
+                    judge.observe_server(&ServerRecord::Committed {
+                        position: position.0,
+                        at,
+                        entry: &translate::entry(entry),
+                        ticket: ticket.map(judged),
+                        said: &translate::decided(at, outcome),
+                    });
+                    position = position.next();
+                });
+        }
+        panic!("the node proposes without end");
+    }
+
+    fn take_outputs(&mut self) {
+        while let Some(output) = self.node.poll_output() {
+            match output {
+                Output::Reply {
+                    ticket,
+                    outcome: Ok(Response::Streaming),
+                } => {
+                    let (at, stream) = (self.now, judged(ticket));
+                    self.show(&ServerRecord::StreamOpened { at, ticket: stream });
+                    if let Some(user) = self.whose(ticket) {
+                        self.record(user, ClientEvent::StreamOpened);
+                    }
+                }
+                Output::Reply { ticket, outcome } => {
+                    self.show_answer(ticket, &outcome);
+                    self.answers.push((ticket, outcome));
+                }
+                Output::StreamReady(ticket) => self.push(ticket),
+                Output::StreamClosed(ticket) => {
+                    let (at, stream) = (self.now, judged(ticket));
+                    self.show(&ServerRecord::StreamEnded { at, ticket: stream });
+                    if let Some(user) = self.whose(ticket) {
+                        self.clients[usize::from(user)].stream = None;
+                        self.record(user, ClientEvent::StreamClosed);
+                    }
+                }
+                Output::Notice {
+                    stream,
+                    room,
+                    notice,
+                } => self.show(&ServerRecord::Noticed {
+                    at: self.now,
+                    ticket: judged(stream),
+                    notice: &translate::notice(room, &notice),
+                }),
+            }
+        }
+    }
+
+    /// Submits a call to the node, and reports it and its outputs to the judge and the client.
+    pub(super) fn submit(&mut self, user: u8, ticket: Ticket, ask: &Arc<ServerCall>) {
+        let (from, call) = (u64::from(user), translate::call(ask));
+        self.show(&ServerRecord::Asked {
+            at: self.now,
+            ticket: judged(ticket),
+            from,
+            ask,
+        });
+        self.reader = match &call {
+            Call::Read { reader, .. } => translate::user_of(self.node.hub(), *reader),
+            Call::Command { .. } | Call::Operate { .. } | Call::OpenStream { .. } => None,
+        };
+        self.node.submit(self.now, ticket, Address(from), call);
+        self.settle();
+    }
+
+    pub(super) fn show(&mut self, record: &ServerRecord<'_>) {
+        self.judge.observe_server(record);
+    }
+
+    fn show_answer(&mut self, ticket: Ticket, outcome: &Result<Response, chat_core::Reject>) {
+        let page = match outcome {
+            Ok(Response::Read(chat_core::Answer::Page { page, .. })) => {
+                Some(translate::page(page, self.reader.unwrap_or_default()))
+            }
+            _ => None,
+        };
+        self.judge.observe_server(&ServerRecord::Answered {
+            at: self.now,
+            ticket: judged(ticket),
+            outcome: &translate::response(outcome),
+            page: page.as_ref(),
+        });
+    }
+
+    fn push(&mut self, stream: Ticket) {
+        let Some(user) = self.whose(stream) else {
+            return;
+        };
+        while let Some(page) = self.node.read_stream(stream, PUSH_MAX)
+            && !page.is_empty()
+        {
+            let reader = self.node.stream_user(stream).unwrap_or_default();
+            let (at, ticket) = (self.now, judged(stream));
+            self.show(&ServerRecord::Pushed {
+                at,
+                ticket,
+                page: &translate::page(&page, reader),
+            });
+            self.deliver(user, &page, DeliveryPath::Stream);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Forged records for tests: the judge receives what the server never sent.
+
+use chat_core::{Address, Ticket};
+use sim_model::server::{Page, ServerRecord};
+
+use super::Tiny;
+use sim_model::outcome::TinyCall;
+use sim_model::protocol::{Answer, InboxEvent, Shown};
+use sim_user::Credential;
+use sim_world::translate::{self, judged};
+
+impl Tiny {
+    /// Forges an answer that accepts a message without an entry in the journal.
+    pub(in crate::exhaust) fn forge_accepted(&mut self, user: u8) {
+        let (_, op) = self.begin(user, TinyCall::Send, false);
+        let client = &self.clients[usize::from(user)];
+        let (Some(room), at, secret) = (client.room, self.now, client.secret()) else {
+            return;
+        };
+        let room_seq = self.highest.ends.get(&room.0).copied().unwrap_or_default() + 1;
+        let ticket: Ticket = self.ticket();
+        let ask = translate::ask(Credential::Handle { secret }, Address(0), None, op);
+        self.show(&ServerRecord::Asked {
+            at,
+            ticket: judged(ticket),
+            from: u64::from(user),
+            ask: &ask,
+        });
+        let outcome = Ok(Answer::Sent {
+            room,
+            room_seq,
+            at,
+            turns_left: None,
+        });
+        self.show(&ServerRecord::Answered {
+            at,
+            ticket: judged(ticket),
+            outcome: &outcome,
+            page: None,
+        });
+    }
+
+    /// Forges a second delivery of a message that the client has sent.
+    pub(in crate::exhaust) fn forge_received_again(&mut self, user: u8) {
+        let client = &self.clients[usize::from(user)];
+        let (Some(room), Some(stream)) = (client.room, client.stream) else {
+            return;
+        };
+        let (at, cursor) = (self.now, client.cursor + 1);
+        let saw = InboxEvent::Message {
+            shown: Shown::NAMELESS,
+            room,
+            room_seq: self.highest.ends[&room.0],
+            sender: self.clients[0].user.unwrap_or_default(),
+            text: "hi",
+            epoch: self.clients[0].epoch,
+        };
+        self.show(&ServerRecord::Pushed {
+            at,
+            ticket: judged(stream),
+            page: &Page {
+                gaps: Vec::new(),
+                events: vec![(cursor, at, saw)],
+                cursor,
+                more: false,
+            },
+        });
+    }
+}

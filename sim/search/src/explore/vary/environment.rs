@@ -1,0 +1,159 @@
+//! Draws the network, the server's times, and clients' retries.
+
+use chat_types::Span;
+
+use super::dice::{Dice, ratio, table, written};
+use super::users;
+use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::plan::{Capacity, Client, Plan};
+
+/// Latencies, from almost none to very long. Most have a spread, without which there are no races.
+const LATENCIES: [(u64, u64); 5] = [
+    (1_000, 10_000),
+    (5_000, 80_000),
+    (20_000, 250_000),
+    (50_000, 200_000),
+    (80_000, 600_000),
+];
+
+/// Draws the network's random behaviour.
+pub(super) fn network(plan: &mut Plan, dice: &mut Dice) {
+    let network = &mut plan.network;
+    let own = network.latency.shape();
+    let shape = match dice.between(0, 7) {
+        0 => own,
+        1 => Shape::Fixed(Span::millis(1).0),
+        2 => Shape::Uniform(0, Span::millis(100).0),
+        _ => {
+            let (p50, p99) = dice.pick(&LATENCIES);
+            Shape::Lognormal { p50, p99 }
+        }
+    };
+    if shape != own {
+        network.latency = table(shape);
+    }
+    dice.say(format!("latency {}", written(shape)));
+    network.loss = chance("loss", network.loss, &[200, 50, 20, 8], dice);
+    network.duplicate = chance("duplicate", network.duplicate, &[200, 50, 10, 4], dice);
+    network.stream_break = chance(
+        "stream break",
+        network.stream_break,
+        &[200, 50, 20, 8],
+        dice,
+    );
+    if dice.one_in(6) {
+        let addresses = dice.between(1, 4);
+        network.addresses = Some(addresses);
+        dice.say(format!("from {addresses} addresses"));
+    }
+}
+
+/// Off, the scenario's own value, or one time in one of these.
+fn chance(name: &str, own: Ratio, one_in: &[u32], dice: &mut Dice) -> Ratio {
+    let drawn = match dice.between(0, 4) {
+        0 => own,
+        1 | 2 => Ratio::NEVER,
+        _ => ratio(1, dice.pick(one_in)),
+    };
+    if drawn.is_possible() {
+        dice.say(format!("{name} {drawn}"));
+    }
+    drawn
+}
+
+/// Draws the server's times, and clients' retries.
+pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
+    capacity(plan, dice);
+    client(plan, dice);
+}
+
+/// A slow journal with few pending entries, and a network that duplicates calls: a repetition finds
+/// its first attempt waiting, and would otherwise be refused.
+pub(super) fn narrow_journal(plan: &mut Plan, dice: &mut Dice) {
+    let commit = dice.pick(&[
+        Shape::Fixed(Span::millis(30).0),
+        Shape::Uniform(0, Span::millis(200).0),
+    ]);
+    plan.capacity.commit = table(commit);
+    plan.server.max_pending = dice.pick(&[1, 1, 2, 3]);
+    plan.network.duplicate = ratio(1, dice.pick(&[2, 4]));
+    dice.say(format!(
+        "commit {}, max_pending {}, duplicate {}",
+        written(commit),
+        plan.server.max_pending,
+        plan.network.duplicate
+    ));
+}
+
+fn client(plan: &mut Plan, dice: &mut Dice) {
+    let ms = Span::millis;
+    let own = plan.client;
+    if dice.coin() {
+        plan.client = Client {
+            timeout: dice.pick(&[own.timeout, ms(50), ms(150), ms(300), ms(1_000)]),
+            backoff: dice.between(1, 3),
+            max: dice.pick(&[own.max, ms(200), ms(1_000), ms(4_000)]),
+            attempts: dice.pick(&[own.attempts, 1, 2, 4, 20]),
+        };
+        // A client whose timeout is shorter than a usual round trip never receives an answer.
+        let usual = |table: &Quantiles| table.at(u64::MAX / 100 * 99);
+        let capacity = &plan.capacity;
+        let served = usual(&capacity.service) + usual(&capacity.commit);
+        let round_trip = Span(2 * usual(&plan.network.latency) + served);
+        let growth = u64::from(plan.client.backoff).saturating_pow(plan.client.attempts - 1);
+        let longest = plan.client.timeout.times(growth).min(plan.client.max);
+        if longest.max(plan.client.timeout) < round_trip {
+            plan.client.timeout = Span::millis(round_trip.as_millis() + 1);
+        }
+        let Client {
+            timeout,
+            backoff,
+            max,
+            attempts,
+        } = plan.client;
+        dice.say(format!(
+            "timeout {timeout} ×{backoff} to {max}, {attempts} attempts"
+        ));
+    }
+}
+
+/// Draws frequent snapshots, so that a crash recovers from one and shows what it lacks.
+pub(super) fn snapshots(capacity: &mut Capacity, dice: &mut Dice) {
+    if !dice.one_in(5) {
+        capacity.snapshot_every = dice.pick(&[1, 1, 2, 5, 10, 20, 50]);
+        dice.say(format!("snapshot every {}", capacity.snapshot_every));
+    }
+}
+
+fn capacity(plan: &mut Plan, dice: &mut Dice) {
+    let users = users::arriving(plan);
+    let capacity = &mut plan.capacity;
+    if dice.one_in(3) {
+        let service = dice.pick(&[
+            Shape::Fixed(1),
+            Shape::Uniform(0, 2_000),
+            Shape::Lognormal {
+                p50: 500,
+                p99: 3_000,
+            },
+        ]);
+        let commit = dice.pick(&[
+            Shape::Fixed(1),
+            Shape::Uniform(0, 10_000),
+            Shape::Lognormal {
+                p50: 5_000,
+                p99: 40_000,
+            },
+        ]);
+        capacity.service = table(service);
+        capacity.commit = table(commit);
+        let (service, commit) = (written(service), written(commit));
+        dice.say(format!("service {service} · commit {commit}"));
+    }
+    snapshots(capacity, dice);
+    if dice.one_in(6) {
+        // Clients that retry in step must fit into the queue for service.
+        capacity.queue = dice.between(4, 16).max(users.div_ceil(4));
+        dice.say(format!("line for service {}", capacity.queue));
+    }
+}

@@ -1,0 +1,209 @@
+//! Draws messages, names, rooms and interests: in many alphabets, at the limits, and in several
+//! spellings.
+
+use std::sync::Arc;
+
+use super::dice::{Dice, table};
+use sim_model::draw::Shape;
+use sim_model::plan::{Alphabet, Text};
+
+/// Texts that several users send; some have no visible character.
+const WORDS: [&str; 10] = [
+    "hello",
+    "hello",
+    "héllo",
+    "he\u{301}llo",
+    "🦀👩\u{200d}🚀",
+    "a\nb",
+    "\u{200b}x",
+    " ",
+    "\u{200b}",
+    "",
+];
+
+/// Interests. Some are equal in lower case; others only look alike.
+pub(super) const INTERESTS: [&str; 14] = [
+    "chess",
+    "chess",
+    "Chess",
+    "CHESS",
+    "ch\u{435}ss",
+    "café",
+    "CAFÉ",
+    "cafe\u{301}",
+    "Straße",
+    "STRASSE",
+    "İstanbul",
+    "istanbul",
+    "ΣΊΣΥΦΟΣ",
+    "σίσυφος",
+];
+
+const FEW_SHARE: [&str; 14] = [
+    "go", "tea", "rust", "bees", "jazz", "maps", "kites", "ink", "owls", "salt", "tides", "looms",
+    "moss", "bells",
+];
+
+/// Lists of interests, of which all users of a run choose from one.
+pub(super) const CIRCLES: [&[&str]; 7] = [
+    &["go", "tea", "rust"],
+    // Enough different interests for a long queue.
+    &["go", "tea", "rust", "bees", "jazz", "maps"],
+    // So many that few users share one. Users that insist on a shared one gather in the queue.
+    &FEW_SHARE,
+    &FEW_SHARE,
+    &["café", "CAFÉ", "Café", "tea"],
+    &["chess", "Chess", "ch\u{435}ss", "go"],
+    &["ΣΊΣΥΦΟΣ", "σίσυφος", "σίσυφοσ", "Straße", "STRASSE"],
+];
+
+/// Names of rooms. Most are the lobby, also some that look different.
+const ROOMS: [&str; 16] = [
+    "lobby",
+    "lobby",
+    "lobby",
+    "lobby",
+    "lobby",
+    "hall",
+    "hall",
+    "Lobby",
+    "1obby",
+    "lоbby",
+    "Ｌｏｂｂｙ",
+    "l obby",
+    "héll",
+    "he\u{301}ll",
+    "user_1",
+    " lobby",
+];
+
+/// Display names: look-alikes, reserved ones, and invalid ones.
+const NAMES: [&str; 32] = [
+    "Ann",
+    "ANN",
+    "Аnn",
+    "Ann Lee",
+    "Annlee",
+    "Zoë",
+    "Zoe\u{308}",
+    "Tom",
+    "Torn",
+    "Alice",
+    "AIice",
+    "ALlCE",
+    "bob",
+    "ВОВ",
+    "Вob",
+    "Ꭱita",
+    "Ann 🦀",
+    "🦀",
+    "ﬁne",
+    "user_2",
+    "USER_1",
+    "User_2",
+    "ＵＳＥＲ_3",
+    "Ｓｙｓｔｅｍ",
+    "SYSТEМ",
+    "Server:",
+    "my ser-ver",
+    "you there",
+    "ADMlN",
+    "Servant",
+    "Ann ",
+    "",
+];
+
+/// Lists of names that look alike.
+pub(super) const LOOK_ALIKES: [&[&str]; 4] = [
+    &["Alice", "AIice", "ALlCE", "a1ice"],
+    &["bob", "b0b", "ВОВ", "BOB"],
+    &["Bill", "BiII", "BIll", "b1ll"],
+    &["Zoë", "Zoe\u{308}", "ZOË", "zoë"],
+];
+
+/// Public ids, the last of which are invalid.
+const IDS: [&str; 14] = [
+    "ann",
+    "ann",
+    "Ann",
+    "alice",
+    "AIice",
+    "b0b",
+    "ann.1",
+    "ann.l",
+    "a-b_c",
+    "admin",
+    "the-server",
+    "user_1",
+    "USER_l",
+    "é",
+];
+
+/// Longer texts only slow down a run.
+const LONG: u32 = 400;
+
+/// A text of a few characters, a text that other users send as well, or one of `most` characters or
+/// one more.
+pub(super) fn text(most: u32, dice: &mut Dice) -> Text {
+    match dice.between(0, 9) {
+        0 | 1 => Text::Words(dice.pick(&WORDS).into()),
+        2 | 3 if most <= LONG || dice.one_in(8) => {
+            let most = u64::from(most);
+            let (low, high) = dice.pick(&[(most, most), (most, most + 1), (most + 1, most + 1)]);
+            letters(Shape::Uniform(low, high), dice)
+        }
+        _ => letters(Shape::Uniform(1, 20), dice),
+    }
+}
+
+fn letters(length: Shape, dice: &mut Dice) -> Text {
+    let length = table(length);
+    match dice.between(0, 4) {
+        0 => Text::Letters(Alphabet::Words, length),
+        1 => Text::Letters(Alphabet::Unicode, length),
+        _ => Text::Length(length),
+    }
+}
+
+/// In `none` of eight draws no interests; otherwise a few, or one more than allowed.
+pub(super) fn interests(
+    those: &[&'static str],
+    none: u32,
+    most: u32,
+    dice: &mut Dice,
+) -> Arc<[Arc<str>]> {
+    let some = match dice.between(0, 7) {
+        times if times < none => 0,
+        7 => most.min(16) + 1,
+        6 => dice.between(2, 3),
+        _ => 1,
+    };
+    (0..some).map(|_| dice.pick(those).into()).collect()
+}
+
+/// The name of a room.
+pub(super) fn room(dice: &mut Dice) -> Arc<str> {
+    dice.pick(&ROOMS).into()
+}
+
+/// A chosen name, one time in `one_in`.
+pub(super) fn name(one_in: u64, dice: &mut Dice) -> Option<Arc<str>> {
+    dice.one_in(one_in).then(|| dice.pick(&NAMES).into())
+}
+
+/// A chosen public id, one time in `one_in`.
+pub(super) fn public_id(one_in: u64, dice: &mut Dice) -> Option<Arc<str>> {
+    dice.one_in(one_in).then(|| dice.pick(&IDS).into())
+}
+
+/// An excuse for a break, sometimes: of the largest length, too long, or empty.
+pub(super) fn excuse(most: u32, dice: &mut Dice) -> Option<Arc<str>> {
+    let times = |length: u32| "é".repeat(usize::try_from(length).unwrap_or(0)).into();
+    match dice.between(0, 7) {
+        0 => Some("the chicken was getting cold".into()),
+        1 => Some(times(most.min(LONG))),
+        2 => Some(times(most.min(LONG) + 1)),
+        3 => Some(dice.pick(&WORDS).into()),
+        _ => None,
+    }
+}

@@ -1,0 +1,159 @@
+//! A search for the worst: the longest wait, or the largest number of times that one user was
+//! bypassed.
+//!
+//! Half of the trials are drawn at random. The other half lie near the worst ones so far: their
+//! configuration, with another seed of the world and another schedule. Trials run in rounds, and a
+//! round is planned before it starts, so that findings do not depend on the number of threads.
+
+use sim_model::outcome::{Seek, Trial, Worst};
+
+/// The number of trials in a round.
+const ROUND: u64 = 64;
+
+/// The number of configurations that are kept.
+const HELD: usize = 8;
+
+/// How trials are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guide {
+    /// Half of them lie near the worst so far.
+    NearWorst,
+    /// All are random, for comparison.
+    Nowhere,
+}
+
+/// The worst of each configuration, the worst first.
+#[derive(Clone, Debug)]
+pub struct WorstSearch {
+    /// The searched quantity.
+    pub seek: Seek,
+    guide: Guide,
+    worst: Vec<(Trial, Worst)>,
+}
+
+impl WorstSearch {
+    pub(super) const fn new(seek: Seek, guide: Guide) -> Self {
+        let worst = Vec::new();
+        Self { seek, guide, worst }
+    }
+
+    /// The worst of each configuration, the worst first.
+    #[must_use]
+    pub fn worst(&self) -> &[(Trial, Worst)] {
+        &self.worst
+    }
+
+    /// The next trials, at most `left`, with numbers from `base` on.
+    pub(super) fn round(&self, left: u64, base: u64, fresh: &dyn Fn(u64) -> Trial) -> Vec<Trial> {
+        let near = |index: u64| {
+            // The worst ones get more trials than the others.
+            let turn = usize::try_from(index / 2 % ROUND).unwrap_or(0);
+            let held = self.worst.len();
+            let place = (turn % held).min(turn / held % held);
+            let (like, _) = self.worst.get(place)?;
+            Some(Trial {
+                scenario: like.scenario,
+                draw: like.draw,
+                ..fresh(index)
+            })
+        };
+        (base..base + left.min(ROUND))
+            .map(|index| {
+                let guided = self.guide == Guide::NearWorst && !self.worst.is_empty();
+                let near = (guided && index % 2 == 1).then(|| near(index)).flatten();
+                near.unwrap_or_else(|| fresh(index))
+            })
+            .collect()
+    }
+
+    pub(super) fn take(&mut self, trial: &Trial, worst: Worst) {
+        if worst.figure == 0 {
+            return;
+        }
+        let alike =
+            |one: &(Trial, Worst)| (one.0.scenario, one.0.draw) == (trial.scenario, trial.draw);
+        match self.worst.iter().position(alike) {
+            Some(place) if self.worst[place].1.figure >= worst.figure => return,
+            Some(place) => {
+                self.worst.remove(place);
+            }
+            None => {}
+        }
+        let place = self
+            .worst
+            .partition_point(|one| one.1.figure >= worst.figure);
+        self.worst.insert(place, (trial.clone(), worst));
+        self.worst.truncate(HELD);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim_model::recipe::Recipe;
+
+    fn fresh(index: u64) -> Trial {
+        let seed = 100 + index;
+        Trial {
+            index,
+            scenario: 0,
+            draw: seed,
+            seed,
+            recipe: Recipe::default(),
+        }
+    }
+
+    fn worst(figure: u64) -> Worst {
+        Worst { figure, user: None }
+    }
+
+    #[test]
+    fn half_of_the_trials_are_near_the_worst_so_far() {
+        let mut hunted = WorstSearch::new(Seek::QueueWait, Guide::NearWorst);
+        assert!(hunted.round(10, 0, &fresh).iter().all(|t| t.draw == t.seed));
+        for (index, figure) in [(3, 50), (4, 90), (5, 70), (6, 0)] {
+            hunted.take(&fresh(index), worst(figure));
+        }
+        let round = hunted.round(1_000, 64, &fresh);
+        assert_eq!(round.len(), 64);
+        let near: Vec<u64> = round
+            .iter()
+            .filter(|t| t.draw != t.seed)
+            .map(|t| t.draw)
+            .collect();
+        assert_eq!(near.len(), 32);
+        let of = |draw| near.iter().filter(|near| **near == draw).count();
+        assert!(
+            of(104) > of(105) && of(105) > of(103) && of(103) > 0,
+            "{near:?}"
+        );
+        let seeds: std::collections::BTreeSet<u64> = round.iter().map(|t| t.seed).collect();
+        assert_eq!(seeds.len(), 64, "no world is tried twice");
+        hunted.guide = Guide::Nowhere;
+        assert!(hunted.round(9, 64, &fresh).iter().all(|t| t.draw == t.seed));
+    }
+
+    #[test]
+    fn each_configuration_is_held_once_by_its_worst() {
+        let mut hunted = WorstSearch::new(Seek::QueueWait, Guide::NearWorst);
+        hunted.take(&fresh(1), worst(10));
+        for (index, figure) in [(2, 30), (3, 5), (4, 30)] {
+            let like = Trial {
+                draw: 101,
+                ..fresh(index)
+            };
+            hunted.take(&like, worst(figure));
+        }
+        let held: Vec<(u64, u64)> = hunted
+            .worst()
+            .iter()
+            .map(|(t, w)| (t.seed, w.figure))
+            .collect();
+        assert_eq!(held, [(102, 30)]);
+        for index in 10..30 {
+            hunted.take(&fresh(index), worst(index));
+        }
+        let figures: Vec<u64> = hunted.worst().iter().map(|(_, w)| w.figure).collect();
+        assert_eq!(figures, [30, 29, 28, 27, 26, 25, 24, 23]);
+    }
+}

@@ -1,0 +1,108 @@
+//! Checks candidates: whether a plan still violates the property.
+
+use crate::panics::catch_panic;
+use crate::runner::RunSeed;
+use sim_model::outcome::{PANIC, Progress, Violation};
+use sim_model::plan::{Plan, Workload};
+
+/// The result of a candidate's run.
+#[derive(Clone, Debug)]
+pub(super) struct CandidateRun {
+    /// The first violation of the property.
+    pub(super) violation: Violation,
+    /// The trace hash; none if the run panicked.
+    pub(super) trace_hash: Option<u64>,
+    /// The numbers of users and steps.
+    pub(super) users: u64,
+    pub(super) steps: u64,
+}
+
+/// Checks candidates until the time is up.
+pub(super) struct Shrinker<'a> {
+    pub(super) run: RunSeed<'a>,
+    pub(super) seed: u64,
+    /// The property that must be violated.
+    pub(super) property: &'a str,
+    /// For a panic, its message without digits: another message is another bug.
+    panic: Option<String>,
+    /// Whether time is left.
+    pub(super) time_left: &'a dyn Fn() -> bool,
+    /// Receives the progress: the number of runs, and the steps of the smallest plan.
+    pub(super) tell: &'a mut dyn FnMut(u64, usize),
+    pub(super) runs: u64,
+}
+
+impl<'a> Shrinker<'a> {
+    pub(super) fn new(
+        run: RunSeed<'a>,
+        seed: u64,
+        property: &'a str,
+        time_left: &'a dyn Fn() -> bool,
+        tell: &'a mut dyn FnMut(u64, usize),
+    ) -> Self {
+        Self {
+            run,
+            seed,
+            property,
+            panic: None,
+            time_left,
+            tell,
+            runs: 0,
+        }
+    }
+
+    /// Runs a plan once, and returns its violation of the property.
+    pub(super) fn run_candidate(&mut self, plan: &Plan) -> Option<CandidateRun> {
+        self.runs += 1;
+        let (run, seed) = (self.run, self.seed);
+        match catch_panic(|| run(plan, seed, &Progress::default(), None)) {
+            Ok(outcome) => {
+                let is_it = |violation: &Violation| violation.property == self.property;
+                let violation = outcome.violations.into_iter().find(is_it)?;
+                Some(CandidateRun {
+                    violation,
+                    trace_hash: Some(outcome.trace_hash),
+                    users: outcome.users,
+                    steps: outcome.steps,
+                })
+            }
+            Err(words) if self.property == PANIC => {
+                let violation = Violation::of_panic(&words, 0);
+                let cause = &violation.subject.cause;
+                let same = self.panic.get_or_insert_with(|| cause.clone()) == cause;
+                same.then_some(CandidateRun {
+                    violation,
+                    trace_hash: None,
+                    users: 0,
+                    steps: 0,
+                })
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// Whether a candidate still violates the property. Always false once the time is up.
+    pub(super) fn still_fails(&mut self, plan: &Plan) -> bool {
+        (self.time_left)() && plan.server.check().is_ok() && self.run_candidate(plan).is_some()
+    }
+
+    /// Changes the plan, and keeps the change if the property is still violated.
+    pub(super) fn attempt(&mut self, plan: &mut Plan, change: impl FnOnce(&mut Plan)) -> bool {
+        let mut changed = plan.clone();
+        change(&mut changed);
+        let better = self.still_fails(&changed);
+        if better {
+            *plan = changed;
+            (self.tell)(self.runs, steps(plan));
+        }
+        better
+    }
+}
+
+/// The number of steps of a plan in the steps form.
+pub(super) fn steps(plan: &Plan) -> usize {
+    match &plan.workload {
+        Workload::Steps { steps, .. } => steps.len(),
+        Workload::Phases { .. } => 0,
+    }
+}

@@ -1,0 +1,271 @@
+//! A pass that removes users, steps and faults.
+
+use std::collections::BTreeSet;
+
+use chat_types::config::Matching;
+
+use super::attempts::at_once;
+use super::candidates::{Shrinker, steps};
+use super::compress_time::{earlier_from, long_pauses};
+use super::ddmin::{ddmin, ddmin_by, without_pairs};
+use sim_model::plan::{Fault, FaultKind, Plan, ScriptStep, Step, Verb, Victims, Workload};
+
+/// Up to this number of steps, pairs of them are tried, too.
+const PAIRS: usize = 24;
+
+/// A number of users that counts as few.
+const FEW_USERS: usize = 8;
+
+/// The numbers of last steps that are tried with other seeds.
+const LAST: [usize; 4] = [2, 4, 8, 16];
+
+/// The number of other seeds that are tried.
+const OTHER_SEEDS: u64 = 128;
+
+/// The fractions of a run that may be cut at its beginning, the largest first.
+const EARLY: [(usize, usize); 6] = [(15, 16), (7, 8), (3, 4), (1, 2), (1, 4), (1, 8)];
+
+impl Shrinker<'_> {
+    /// Removes all that is not needed.
+    pub(super) fn remove_parts(&mut self, plan: &mut Plan) {
+        self.remove_users(plan);
+        self.remove_faults(plan);
+        self.remove_steps(plan);
+        self.remove_users(plan);
+        self.remove_claims(plan);
+        self.remove_faults(plan);
+    }
+
+    /// Removes a claim that others wait behind. All that follows a long pause then comes a turn
+    /// earlier. Otherwise a line of many holders could not be shortened.
+    fn remove_claims(&mut self, plan: &mut Plan) {
+        let lease = plan.server.stick_lease;
+        for index in (0..steps(plan)).rev() {
+            let Workload::Steps { steps: all, .. } = &plan.workload else {
+                return;
+            };
+            let is_claim =
+                |step: &ScriptStep| matches!(step.what, Step::Call(Verb::TalkingStick(_)));
+            if !all.get(index).is_some_and(is_claim) || all.len() == 1 {
+                continue;
+            }
+            let mut without = all.clone();
+            let claimed_at = without.remove(index).at;
+            let without = with_steps(plan, without);
+            let earlier = long_pauses(&without, claimed_at, lease)
+                .into_iter()
+                .map(|moment| earlier_from(&without, moment, lease))
+                .find(|earlier| self.check_smaller(earlier));
+            *plan = earlier.unwrap_or_else(|| plan.clone());
+        }
+    }
+
+    /// A quick first cut: keeps only a few of many users if the others do not matter, otherwise
+    /// only late steps.
+    pub(super) fn rough_cut(&mut self, plan: &mut Plan) {
+        // Otherwise removing a request changes the service times of all later ones.
+        self.attempt(plan, |plan| plan.capacity = at_once(&plan.capacity));
+        // Otherwise removing an entry changes the random draws of all later ones.
+        if (1..100).contains(&plan.server.boss_alertness) {
+            self.attempt(plan, |plan| plan.server.boss_alertness = 100);
+        }
+        if depends_on_random_draws(plan) && self.try_other_seeds(plan) {
+            return;
+        }
+        let Workload::Steps { users, .. } = &plan.workload else {
+            return;
+        };
+        let mut few = plan.clone();
+        self.remove_users_at_once(&mut few, users.len().div_ceil(8));
+        match &few.workload {
+            Workload::Steps { users, .. } if users.len() <= FEW_USERS => *plan = few,
+            // A long chain of steps is hard to cut once it has holes.
+            Workload::Steps { .. } | Workload::Phases { .. } => {}
+        }
+        self.remove_early_steps(plan);
+    }
+
+    /// Keeps only the last steps and each user's first one, under a seed whose random draws make
+    /// them fail. Under the original seed, an event of one in a hundred needs a hundred steps.
+    fn try_other_seeds(&mut self, plan: &mut Plan) -> bool {
+        let own = self.seed;
+        let Workload::Steps { steps: whole, .. } = &plan.workload else {
+            return false;
+        };
+        for last in LAST.into_iter().filter(|last| *last < whole.len()) {
+            let cut = whole.len() - last;
+            let those = whole[cut..].iter().map(|step| step.user);
+            let those: Vec<u32> = those.collect::<BTreeSet<u32>>().into_iter().collect();
+            let few = only_users(&with_steps(plan, from(whole, cut)), &those);
+            for seed in 0..OTHER_SEEDS {
+                self.seed = own.wrapping_add(seed);
+                if self.check_smaller(&few) {
+                    *plan = few;
+                    return true;
+                }
+            }
+        }
+        self.seed = own;
+        false
+    }
+
+    /// Removes early steps except each user's first, which registers it. In a long run most early
+    /// steps do not affect its end.
+    fn remove_early_steps(&mut self, plan: &mut Plan) {
+        while let Workload::Steps { steps: written, .. } = &plan.workload {
+            let whole = written.clone();
+            let cuts = EARLY.iter().map(|(over, under)| whole.len() * over / under);
+            let later = cuts
+                .map(|cut| with_steps(plan, from(&whole, cut)))
+                .find(|later| steps(later) < whole.len() && self.check_smaller(later));
+            match later {
+                Some(later) => *plan = later,
+                None => return,
+            }
+        }
+    }
+
+    fn remove_users(&mut self, plan: &mut Plan) {
+        self.remove_users_at_once(plan, 1);
+    }
+
+    /// Removes users, at least `least` at once.
+    fn remove_users_at_once(&mut self, plan: &mut Plan, least: usize) {
+        let Workload::Steps { users, .. } = &plan.workload else {
+            return;
+        };
+        let all: Vec<u32> = (0..).take(users.len()).collect();
+        let whole = plan.clone();
+        let kept = ddmin_by(least, &all, &mut |some| {
+            !some.is_empty() && self.check_smaller(&only_users(&whole, some))
+        });
+        if kept.len() < all.len() && !kept.is_empty() {
+            *plan = only_users(&whole, &kept);
+        }
+    }
+
+    fn remove_faults(&mut self, plan: &mut Plan) {
+        let whole = plan.clone();
+        let with = |faults: &[Fault]| Plan {
+            faults: faults.to_vec(),
+            ..whole.clone()
+        };
+        let kept = ddmin(&whole.faults, &mut |some| self.check_smaller(&with(some)));
+        *plan = with(&kept);
+    }
+
+    pub(super) fn remove_steps(&mut self, plan: &mut Plan) {
+        let Workload::Steps { steps, .. } = &plan.workload else {
+            return;
+        };
+        let all = steps.clone();
+        let whole = plan.clone();
+        let mut still_fails = |some: &[ScriptStep]| {
+            !some.is_empty() && self.check_smaller(&with_steps(&whole, some.to_vec()))
+        };
+        let mut kept = ddmin(&all, &mut still_fails);
+        if kept.len() <= PAIRS {
+            kept = without_pairs(&kept, &mut still_fails);
+        }
+        if !kept.is_empty() {
+            *plan = with_steps(&whole, kept);
+        }
+    }
+
+    /// Whether any eighth of the steps can be removed.
+    pub(super) fn can_remove_an_eighth(&mut self, plan: &Plan) -> bool {
+        let Workload::Steps { steps: all, .. } = &plan.workload else {
+            return false;
+        };
+        let part = all.len().div_ceil(8).max(1);
+        (0..all.len()).step_by(part).any(|from| {
+            let (before, rest) = all.split_at(from);
+            let after = rest.iter().skip(part);
+            let without: Vec<ScriptStep> = before.iter().chain(after).cloned().collect();
+            !without.is_empty() && self.still_fails(&with_steps(plan, without))
+        })
+    }
+
+    /// Whether the smaller plan still fails. If so, reports progress.
+    fn check_smaller(&mut self, plan: &Plan) -> bool {
+        let better = self.still_fails(plan);
+        if better {
+            (self.tell)(self.runs, steps(plan));
+        }
+        better
+    }
+}
+
+/// The steps from this one on, and each user's first before it.
+fn from(steps: &[ScriptStep], cut: usize) -> Vec<ScriptStep> {
+    let mut there = BTreeSet::new();
+    let kept = steps.iter().enumerate().filter(|(index, step)| {
+        let first = there.insert(step.user);
+        first || *index >= cut
+    });
+    kept.map(|(_, step)| step.clone()).collect()
+}
+
+pub(super) fn with_steps(plan: &Plan, steps: Vec<ScriptStep>) -> Plan {
+    let mut smaller = plan.clone();
+    if let Workload::Steps { steps: those, .. } = &mut smaller.workload {
+        *those = steps;
+    }
+    smaller
+}
+
+/// Whether the plan depends on the server's random draws.
+fn depends_on_random_draws(plan: &Plan) -> bool {
+    let Workload::Steps { steps, .. } = &plan.workload else {
+        return false;
+    };
+    plan.server.matching == Matching::Random
+        || steps
+            .iter()
+            .any(|step| matches!(step.what, Step::Call(Verb::Break { .. })))
+}
+
+/// The plan with only these users.
+fn only_users(plan: &Plan, kept: &[u32]) -> Plan {
+    let mut smaller = plan.clone();
+    let place = |user: u32| {
+        let at = kept.iter().position(|those| *those == user)?;
+        u32::try_from(at).ok()
+    };
+    let Workload::Steps { users, steps } = &mut smaller.workload else {
+        return smaller;
+    };
+    *users = kept
+        .iter()
+        .filter_map(|user| users.get(*user as usize).cloned())
+        .collect();
+    steps.retain_mut(|step| {
+        let Some(user) = place(step.user) else {
+            return false;
+        };
+        step.user = user;
+        step.net.push.retain_mut(|(to, _)| {
+            let there = place(*to);
+            *to = there.unwrap_or(*to);
+            there.is_some()
+        });
+        true
+    });
+    smaller.faults.retain_mut(|fault| keep_fault(fault, &place));
+    smaller
+}
+
+/// Whether the fault still has a victim.
+fn keep_fault(fault: &mut Fault, place: &dyn Fn(u32) -> Option<u32>) -> bool {
+    if let Some(Victims::Users(those)) = fault.kind.victims_mut() {
+        *those = those.iter().filter_map(|user| place(*user)).collect();
+        return !those.is_empty();
+    }
+    let FaultKind::Operator(act) = &mut fault.kind else {
+        return true;
+    };
+    let user = &mut act.user;
+    let named = user.is_some();
+    *user = user.and_then(place);
+    user.is_some() || !named
+}

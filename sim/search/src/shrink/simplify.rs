@@ -1,0 +1,373 @@
+//! A pass that simplifies steps, the network and the server's configuration.
+
+use std::sync::Arc;
+
+use chat_types::Config;
+use serde_json::{Map, Value as Json};
+
+use super::candidates::{Shrinker, steps};
+use super::compress_time::moments;
+use sim_model::draw::{Quantiles, Shape};
+use sim_model::plan::{
+    Capacity, Grant, Net, Plan, Schedule, ScriptStep, Step, Text, USUAL_CLIENT, Verb, Victims,
+    Workload, usual_capacity, usual_network,
+};
+use sim_model::protocol::ReadBy;
+
+/// The values to which limits are lowered, so that fewer steps reach them.
+const LOWER: [u64; 6] = [1, 2, 3, 4, 6, 8];
+
+/// The largest number of moments, and of counts, for which a milestone is tried.
+const MOST_MOMENTS: usize = 64;
+const MOST_COUNTS: usize = 8;
+
+/// Limits are lowered only for plans with more steps than this.
+const MANY_STEPS: usize = 6;
+
+/// A simplification of a step. Returns whether it changed anything.
+type Simplify = fn(&mut ScriptStep) -> bool;
+
+/// The simplest first. None undoes the effect of an earlier one.
+const SIMPLIFICATIONS: [Simplify; 12] = [
+    |step| replace(&mut step.net, Net::default()),
+    |step| replace(&mut step.net.retries, Vec::new()),
+    |step| replace(&mut step.net.push, Vec::new()),
+    |step| replace(&mut step.net.duplicate, None),
+    |step| replace(&mut step.net.reply, None),
+    |step| replace(&mut step.net.request, None),
+    |step| replace(&mut step.leave_out, Vec::new()),
+    one_left_out_less,
+    |step| reword(step, &Text::Words("x".into())),
+    |step| {
+        reword(
+            step,
+            &Text::Length(Arc::new(Quantiles::new(Shape::Fixed(1)))),
+        )
+    },
+    plain_verb,
+    |step| one_push_less(&mut step.net),
+];
+
+fn replace<T: PartialEq>(place: &mut T, simple: T) -> bool {
+    let changed = *place != simple;
+    *place = simple;
+    changed
+}
+
+fn one_left_out_less(step: &mut ScriptStep) -> bool {
+    step.leave_out.pop().is_some()
+}
+
+fn one_push_less(net: &mut Net) -> bool {
+    net.push.pop().is_some()
+}
+
+/// Replaces the text, unless it is equal.
+fn reword(step: &mut ScriptStep, words: &Text) -> bool {
+    let Step::Call(Verb::Send(text) | Verb::Append(text)) = &mut step.what else {
+        return false;
+    };
+    let length = |text: &Text| match text {
+        Text::Words(words) => words.chars().count() as u64,
+        Text::Length(length) | Text::Letters(_, length) => length.max(),
+    };
+    let longer = length(text) > length(words);
+    if longer {
+        *text = words.clone();
+    }
+    longer
+}
+
+/// Removes interests, chosen names and ids, waits and epochs, and reads by handle.
+fn plain_verb(step: &mut ScriptStep) -> bool {
+    if let Step::Call(Verb::EnterQueue {
+        name,
+        user_id,
+        interests,
+    }) = &mut step.what
+    {
+        let chosen = name.take().is_some() | user_id.take().is_some();
+        return !std::mem::take(interests).is_empty() || chosen;
+    }
+    if let Step::Call(Verb::Check { wait, by }) = &mut step.what {
+        return replace(wait, chat_types::Span::ZERO) | replace(by, ReadBy::Handle);
+    }
+    if let Step::Call(Verb::TalkingStick(grant) | Verb::Undo(grant) | Verb::Reset(grant)) =
+        &mut step.what
+    {
+        return replace(grant, Grant::Unnamed);
+    }
+    false
+}
+
+impl Shrinker<'_> {
+    pub(super) fn simplify(&mut self, plan: &mut Plan) {
+        self.default_environment(plan);
+        for simplify in SIMPLIFICATIONS {
+            // Changing all steps at once often works, and saves trying them one by one.
+            if self.simplify_all(plan, simplify) {
+                continue;
+            }
+            for index in (0..steps(plan)).rev() {
+                self.simplify_step(plan, index, simplify);
+            }
+        }
+        self.merge_rooms(plan);
+        self.default_users(plan);
+        self.remove_victims(plan);
+        self.lower_milestones(plan);
+    }
+
+    /// Simplifies every step at once. Returns whether nothing is left to simplify.
+    fn simplify_all(&mut self, plan: &mut Plan, simplify: Simplify) -> bool {
+        let mut probe = plan.clone();
+        if simplified(&mut probe, simplify) == 0 {
+            return true;
+        }
+        let still_fails = self.still_fails(&probe);
+        if still_fails {
+            *plan = probe;
+        }
+        still_fails
+    }
+
+    fn simplify_step(&mut self, plan: &mut Plan, index: usize, simplify: Simplify) {
+        // Some simplifications remove one part at a time.
+        loop {
+            let mut probe = plan.clone();
+            let changed = step_mut(&mut probe, index).is_some_and(simplify);
+            if !changed || !self.still_fails(&probe) {
+                return;
+            }
+            *plan = probe;
+        }
+    }
+
+    /// Sets the network, the clients, the disk and the server to their defaults.
+    fn default_environment(&mut self, plan: &mut Plan) {
+        self.attempt(plan, |plan| plan.schedule = Schedule::Plain);
+        self.attempt(plan, |plan| plan.network = usual_network());
+        self.attempt(plan, |plan| {
+            let snapshot_every = plan.capacity.snapshot_every;
+            plan.capacity = Capacity {
+                snapshot_every,
+                ..usual_capacity()
+            };
+        });
+        self.attempt(plan, |plan| {
+            plan.capacity.snapshot_every = usual_capacity().snapshot_every;
+        });
+        self.attempt(plan, |plan| plan.client = USUAL_CLIENT);
+        if self.attempt(plan, |plan| plan.server = Config::default()) {
+            return;
+        }
+        let all = entries(&Config::default());
+        for (key, value) in &all {
+            if entries(&plan.server).get(key) != Some(value) {
+                self.attempt(plan, |plan| set(&mut plan.server, key, value.clone()));
+            }
+        }
+    }
+
+    /// Lowers limits, so that fewer steps reach them.
+    pub(super) fn lower_limits(&mut self, plan: &mut Plan) {
+        for (key, usual) in entries(&Config::default()) {
+            if steps(plan) <= MANY_STEPS {
+                return;
+            }
+            for lower in LOWER {
+                let now = entries(&plan.server).remove(&key);
+                let Some(value) = now.and_then(|now| lowered_to(lower, &now, &usual)) else {
+                    break;
+                };
+                let mut lowered = plan.clone();
+                set(&mut lowered.server, &key, value);
+                if lowered.server == plan.server || !self.still_fails(&lowered) {
+                    continue;
+                }
+                // Most limits are irrelevant, which must be cheap to find out.
+                if !self.can_remove_an_eighth(&lowered) {
+                    break;
+                }
+                self.remove_steps(&mut lowered);
+                if steps(&lowered) < steps(plan) {
+                    *plan = lowered;
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Moves all users into one room.
+    fn merge_rooms(&mut self, plan: &mut Plan) {
+        let lobby = |step: &mut ScriptStep| {
+            let Step::Call(Verb::Login { room, .. }) = &mut step.what else {
+                return false;
+            };
+            replace(room, "lobby".into())
+        };
+        self.simplify_all(plan, lobby);
+    }
+
+    /// Gives every user a stream.
+    fn default_users(&mut self, plan: &mut Plan) {
+        let Workload::Steps { users, .. } = &plan.workload else {
+            return;
+        };
+        for index in 0..users.len() {
+            self.attempt(plan, |plan| {
+                if let Workload::Steps { users, .. } = &mut plan.workload {
+                    users[index].stream = true;
+                }
+            });
+            self.remove_openings(plan, index);
+        }
+    }
+
+    /// Removes the recorded openings of a user's stream, or as many as possible.
+    fn remove_openings(&mut self, plan: &mut Plan, user: usize) {
+        if self.attempt_openings(plan, user, Vec::clear) {
+            return;
+        }
+        while self.attempt_openings(plan, user, |opens| {
+            opens.pop();
+        }) {}
+        let written = opens_mut(plan, user).map_or(0, |opens| opens.len());
+        for index in 0..written {
+            self.attempt_openings(plan, user, |opens| opens[index].request = None);
+            self.attempt_openings(plan, user, |opens| opens[index].reply = None);
+        }
+    }
+
+    fn attempt_openings(
+        &mut self,
+        plan: &mut Plan,
+        user: usize,
+        change: impl Fn(&mut Vec<Net>),
+    ) -> bool {
+        let changes = opens_mut(plan, user).is_some_and(|opens| {
+            let mut changed = opens.clone();
+            change(&mut changed);
+            changed != *opens
+        });
+        changes
+            && self.attempt(plan, |plan| {
+                if let Some(opens) = opens_mut(plan, user) {
+                    change(opens);
+                }
+            })
+    }
+
+    /// Lowers the counts of milestones, so that steps which only add to the count can be removed.
+    /// The fifth time from the beginning is the first time from some later step on.
+    fn lower_milestones(&mut self, plan: &mut Plan) {
+        // From the last on: a fault that is moved to a later time is then not tried again.
+        for index in (0..plan.faults.len()).rev() {
+            let Some(count) = plan.faults[index]
+                .milestone
+                .map(|milestone| milestone.count)
+            else {
+                continue;
+            };
+            let from = plan.faults[index].at;
+            let mut moments = moments(plan);
+            moments.retain(|moment| *moment > from);
+            let later = moments.into_iter().rev().take(MOST_MOMENTS);
+            let first_from = later.map(|at| (at, 1)).filter(|_| count > 1);
+            let lower = (1..count).take(MOST_COUNTS).map(|count| (from, count));
+            for (at, count) in lower.clone().take(1).chain(first_from).chain(lower.skip(1)) {
+                let change = |plan: &mut Plan| {
+                    let fault = &mut plan.faults[index];
+                    fault.at = at;
+                    if let Some(milestone) = &mut fault.milestone {
+                        milestone.count = count;
+                    }
+                    plan.faults.sort_by_key(|fault| fault.at);
+                };
+                if self.attempt(plan, change) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Removes victims of faults.
+    fn remove_victims(&mut self, plan: &mut Plan) {
+        for index in 0..plan.faults.len() {
+            let mut victim = 0;
+            while let Some(those) = victims_mut(plan, index)
+                && those.len() > 1
+                && victim < those.len()
+            {
+                let removed = self.attempt(plan, |plan| {
+                    if let Some(those) = victims_mut(plan, index) {
+                        those.remove(victim);
+                    }
+                });
+                victim += usize::from(!removed);
+            }
+        }
+    }
+}
+
+fn opens_mut(plan: &mut Plan, user: usize) -> Option<&mut Vec<Net>> {
+    match &mut plan.workload {
+        Workload::Steps { users, .. } => users.get_mut(user).map(|user| &mut user.opens),
+        Workload::Phases { .. } => None,
+    }
+}
+
+fn victims_mut(plan: &mut Plan, fault: usize) -> Option<&mut Vec<u32>> {
+    match plan.faults.get_mut(fault)?.kind.victims_mut()? {
+        Victims::Users(those) => Some(those),
+        Victims::Share(_) => None,
+    }
+}
+
+/// A lowered value of a limit; none if it is no limit, or not higher. The default may be any number
+/// or "none". A rate is lowered by its burst.
+fn lowered_to(lower: u64, now: &Json, usual: &Json) -> Option<Json> {
+    if let Some(burst) = now.get("burst").and_then(Json::as_u64) {
+        let mut bucket = now.clone();
+        bucket["burst"] = Json::from(lower);
+        return (burst > lower).then_some(bucket);
+    }
+    let number = usual.is_u64() || usual.as_str() == Some("none");
+    let lower_now = now.as_u64().is_some_and(|now| now <= lower);
+    (number && !lower_now).then(|| Json::from(lower))
+}
+
+/// Simplifies every step. Returns the number of those that changed.
+fn simplified(plan: &mut Plan, simplify: Simplify) -> usize {
+    match &mut plan.workload {
+        Workload::Steps { steps, .. } => steps
+            .iter_mut()
+            .filter_map(|s| simplify(s).then_some(()))
+            .count(),
+        Workload::Phases { .. } => 0,
+    }
+}
+
+pub(super) fn step_mut(plan: &mut Plan, index: usize) -> Option<&mut ScriptStep> {
+    match &mut plan.workload {
+        Workload::Steps { steps, .. } => steps.get_mut(index),
+        Workload::Phases { .. } => None,
+    }
+}
+
+/// The configuration, key by key.
+pub(super) fn entries(config: &Config) -> Map<String, Json> {
+    match serde_json::to_value(config) {
+        Ok(Json::Object(entries)) => entries,
+        Ok(_) | Err(_) => Map::new(),
+    }
+}
+
+/// Sets one key, if the configuration accepts it.
+pub(super) fn set(config: &mut Config, key: &str, value: Json) {
+    let mut all = entries(config);
+    all.insert(key.to_owned(), value);
+    if let Ok(changed) = serde_json::from_value(Json::Object(all)) {
+        *config = changed;
+    }
+}

@@ -1,0 +1,260 @@
+//! A client's event stream: opening, breaking, and opening again.
+
+use chat_types::{Span, Time};
+
+use sim_model::plan::Client;
+
+use super::backoff::pause;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// There is no stream, and none is needed now.
+    Closed,
+    /// Requested; cancelled and requested again at `due`.
+    Opening,
+    /// Open.
+    Open,
+    /// Broken or refused; opened again at `due`.
+    Broken,
+}
+
+/// The state of a stream before it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StreamBefore {
+    /// There was none.
+    Closed,
+    /// Opening.
+    Opening,
+    /// Open.
+    Open,
+}
+
+/// The meaning of a message that a stream is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OpenedStream {
+    /// None: it belongs to an earlier opening.
+    No,
+    /// The client has a stream.
+    First,
+    /// The client has a second stream beside the first.
+    Second,
+}
+
+/// One client's stream. Each opening has its own number (its generation), by which messages about
+/// earlier ones are recognised.
+#[derive(Clone, Debug)]
+pub(super) struct EventStream {
+    state: State,
+    generation: u32,
+    /// The number of failures since it was last open.
+    failures: u32,
+    due: Time,
+    /// An earlier stream that is still open, and the instant at which it is closed.
+    first: Option<(u32, Time)>,
+}
+
+impl Default for EventStream {
+    fn default() -> Self {
+        Self {
+            state: State::Closed,
+            generation: 0,
+            failures: 0,
+            due: Time::MAX,
+            first: None,
+        }
+    }
+}
+
+impl EventStream {
+    /// The next instant at which it needs attention.
+    pub(super) fn due(&self) -> Time {
+        let first = self.first.map_or(Time::MAX, |(_, until)| until);
+        self.due.min(first)
+    }
+
+    /// The instant at which an opening is cancelled, or started again.
+    pub(super) fn renewal_due(&self) -> Time {
+        self.due
+    }
+
+    /// Whether events arrive by it, or will in a moment: a first opening counts as up.
+    pub(super) fn is_up(&self) -> bool {
+        match self.state {
+            State::Open => true,
+            State::Opening => self.failures == 0 || self.first.is_some(),
+            State::Closed | State::Broken => false,
+        }
+    }
+
+    /// The number of the latest opening.
+    pub(super) const fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// Starts an opening, and returns its number.
+    pub(super) fn open(&mut self, now: Time, client: &Client) -> u32 {
+        self.state = State::Opening;
+        self.generation += 1;
+        self.due = now + pause(client, self.failures);
+        self.generation
+    }
+
+    /// Keeps the open stream until `until`, while another one opens.
+    pub(super) fn keep_first(&mut self, until: Time) {
+        self.first = Some((self.generation, until));
+    }
+
+    /// An earlier stream that is still open.
+    pub(super) fn first(&self) -> Option<u32> {
+        self.first.map(|(stream, _)| stream)
+    }
+
+    /// Drops the earlier stream, and returns its number.
+    pub(super) fn drop_first(&mut self) -> Option<u32> {
+        self.first.take().map(|(stream, _)| stream)
+    }
+
+    /// The earlier stream, if it is to be closed by now.
+    pub(super) fn close_first(&mut self, now: Time) -> Option<u32> {
+        let (stream, until) = self.first?;
+        if until > now {
+            return None;
+        }
+        if self.state == State::Opening {
+            // The first stays open until the second is open or fails.
+            self.first = Some((stream, now + Span::millis(100)));
+            return None;
+        }
+        self.first = None;
+        Some(stream)
+    }
+
+    /// Handles the message that an opening succeeded.
+    pub(super) fn opened(&mut self, stream: u32) -> OpenedStream {
+        if self.state != State::Opening || stream != self.generation {
+            return OpenedStream::No;
+        }
+        self.state = State::Open;
+        self.failures = 0;
+        self.due = Time::MAX;
+        match self.first {
+            None => OpenedStream::First,
+            Some(_) => OpenedStream::Second,
+        }
+    }
+
+    /// Handles a break or a refusal. The stream is opened again after `retry_after` or a pause.
+    pub(super) fn broke(
+        &mut self,
+        now: Time,
+        stream: u32,
+        client: &Client,
+        retry_after: Option<Span>,
+    ) -> StreamBefore {
+        if self.first() == Some(stream) {
+            self.first = None;
+            return StreamBefore::Closed;
+        }
+        if stream != self.generation {
+            return StreamBefore::Closed;
+        }
+        self.first = None;
+        let was = self.was();
+        if was != StreamBefore::Closed {
+            let after = retry_after.unwrap_or(pause(client, self.failures));
+            // A server that asks for no pause still gets a short one.
+            self.due = now + after.max(Span::millis(1));
+            self.state = State::Broken;
+            self.failures = self.failures.saturating_add(1);
+        }
+        was
+    }
+
+    /// Gives up an opening without an answer. Returns its number, if that happened.
+    pub(super) fn give_up_opening(&mut self, now: Time) -> Option<u32> {
+        let silent = self.state == State::Opening && self.due <= now;
+        silent.then(|| {
+            self.failures = self.failures.saturating_add(1);
+            self.generation
+        })
+    }
+
+    /// Closes the stream, and needs none.
+    pub(super) fn close(&mut self) -> StreamBefore {
+        let was = self.was();
+        let generation = self.generation;
+        *self = Self {
+            generation,
+            ..Self::default()
+        };
+        was
+    }
+
+    /// Moves a later opening to now.
+    pub(super) fn hurry(&mut self, now: Time) {
+        if self.state == State::Broken {
+            self.due = self.due.min(now);
+        }
+    }
+
+    fn was(&self) -> StreamBefore {
+        match self.state {
+            State::Open => StreamBefore::Open,
+            State::Opening => StreamBefore::Opening,
+            State::Closed | State::Broken => StreamBefore::Closed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLIENT: Client = Client {
+        timeout: Span::millis(500),
+        backoff: 2,
+        max: Span::secs(8),
+        attempts: 8,
+    };
+
+    #[test]
+    fn a_stream_backs_off_until_it_opens() {
+        let (mut stream, mut now, mut pauses) = (EventStream::default(), Time(0), Vec::new());
+        for _ in 0..6 {
+            let number = stream.open(now, &CLIENT);
+            assert_eq!(
+                stream.broke(now, number, &CLIENT, None),
+                StreamBefore::Opening
+            );
+            pauses.push(stream.due().since(now).as_millis());
+            now = stream.due();
+        }
+        assert_eq!(pauses, [500, 1_000, 2_000, 4_000, 8_000, 8_000]);
+        let number = stream.open(now, &CLIENT);
+        assert!(!stream.is_up() && stream.opened(number) == OpenedStream::First && stream.is_up());
+        assert_eq!(stream.broke(now, number, &CLIENT, None), StreamBefore::Open);
+        assert_eq!(stream.due(), now + Span::millis(500));
+    }
+
+    #[test]
+    fn a_message_of_an_earlier_opening_is_ignored() {
+        let mut stream = EventStream::default();
+        let first = stream.open(Time(0), &CLIENT);
+        assert_eq!(stream.give_up_opening(Time(1)), None);
+        assert_eq!(stream.give_up_opening(Time(500_000)), Some(first));
+        let second = stream.open(Time(500_000), &CLIENT);
+        assert!(stream.opened(first) == OpenedStream::No);
+        assert_eq!(
+            stream.broke(Time(1), first, &CLIENT, None),
+            StreamBefore::Closed
+        );
+        assert!(
+            stream.opened(second) == OpenedStream::First
+                && stream.opened(second) == OpenedStream::No
+        );
+        assert_eq!(stream.close(), StreamBefore::Open);
+        assert!(stream.opened(second) == OpenedStream::No);
+        assert_eq!(stream.due(), Time::MAX);
+        assert!(stream.open(Time(9), &CLIENT) > second);
+    }
+}

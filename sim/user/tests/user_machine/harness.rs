@@ -1,0 +1,446 @@
+//! A test bench for one user: passes it inputs, and keeps a transcript of its records and requests.
+
+use std::sync::Arc;
+
+use chat_types::{Span, Time};
+use sim_model::draw::{Quantiles, Ratio, Shape};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
+use sim_model::plan::{Argument, Client, Habits, Manner, Persona, Step, Text, Verb};
+use sim_model::protocol::{
+    Agent, Answer, CallId, EndReason, InboxEvent, Op, Outcome, ReadBy, Refusal, Room, Shown,
+    StickChange, User,
+};
+use sim_user::{Action, Credential, Script, VirtualUser};
+
+pub(crate) const CLIENT: Client = Client {
+    timeout: Span::millis(500),
+    backoff: 2,
+    max: Span::secs(2),
+    attempts: 4,
+};
+
+/// The ratio 1/1.
+pub(crate) fn always() -> Ratio {
+    Ratio::new(1, 1).unwrap()
+}
+
+pub(crate) fn flow(steps: Vec<Step>) -> Persona {
+    Persona {
+        manner: Manner::default(),
+        name: "somebody".into(),
+        weight: 1,
+        habits: Habits::default(),
+        stream: true,
+        flow: steps.into(),
+    }
+}
+
+pub(crate) fn enter() -> Step {
+    Step::Call(Verb::EnterQueue {
+        name: None,
+        user_id: None,
+        interests: Vec::new().into(),
+    })
+}
+
+pub(crate) fn login(room: &str) -> Step {
+    Step::Call(Verb::Login {
+        name: None,
+        room: room.into(),
+        rooms: 1,
+    })
+}
+
+pub(crate) fn send(text: &str) -> Step {
+    Step::Call(Verb::Send(Text::Words(text.into())))
+}
+
+pub(crate) fn check(wait_ms: u64) -> Step {
+    Step::Call(Verb::Check {
+        by: ReadBy::Handle,
+        wait: Span::millis(wait_ms),
+    })
+}
+
+pub(crate) fn wait_for(event: &'static str, within_ms: u64) -> Step {
+    Step::Await {
+        event,
+        within: Span::millis(within_ms),
+    }
+}
+
+pub(crate) fn think(ms: u64) -> Step {
+    Step::Think(Arc::new(Quantiles::new(Shape::Fixed(ms * 1_000))))
+}
+
+pub(crate) fn repeat(count: u32, steps: Vec<Step>) -> Step {
+    Step::Loop {
+        count,
+        steps: steps.into(),
+    }
+}
+
+/// The tested user's participant.
+pub(crate) const ME: User = User(7);
+
+pub(crate) fn waiting() -> Outcome {
+    Ok(Answer::Waiting {
+        estimated_wait: None,
+        user: ME,
+        position: 1,
+    })
+}
+
+pub(crate) fn matched(room: u32) -> Outcome {
+    Ok(Answer::Matched {
+        shown: Shown::default(),
+        user: ME,
+        room: Room(room),
+        partner: User(8),
+    })
+}
+
+pub(crate) fn logged_in(room: u32) -> Outcome {
+    Ok(Answer::LoggedIn {
+        user: ME,
+        room: Room(room),
+    })
+}
+
+pub(crate) fn sent() -> Outcome {
+    Ok(Answer::Sent {
+        room: Room(1),
+        room_seq: 1,
+        at: Time(0),
+        turns_left: None,
+    })
+}
+
+pub(crate) fn read(cursor: u64) -> Outcome {
+    Ok(Answer::Read {
+        notices: Box::default(),
+        unread: 0,
+        cursor,
+        more: false,
+    })
+}
+
+pub(crate) fn refused(code: &'static str) -> Outcome {
+    Err(Refusal::of(code))
+}
+
+pub(crate) fn found(room: u32) -> InboxEvent<'static> {
+    InboxEvent::Found {
+        shown: Shown::default(),
+        room: Room(room),
+        room_seq: 1,
+        partner: User(8),
+    }
+}
+
+pub(crate) fn message() -> InboxEvent<'static> {
+    InboxEvent::Message {
+        shown: Shown::default(),
+        room: Room(1),
+        room_seq: 2,
+        sender: User(8),
+        text: "hello",
+        epoch: None,
+    }
+}
+
+pub(crate) fn ended(room: u32) -> InboxEvent<'static> {
+    InboxEvent::Ended {
+        room: Room(room),
+        room_seq: 9,
+        reason: EndReason::Left,
+    }
+}
+
+pub(crate) fn granted(user: User, epoch: u64) -> InboxEvent<'static> {
+    InboxEvent::Stick {
+        shown: Shown::default(),
+        room: Room(1),
+        room_seq: 3,
+        user,
+        change: StickChange::Granted {
+            epoch,
+            lease: Span::secs(4),
+        },
+    }
+}
+
+pub(crate) fn gap(from: u64, to: u64) -> InboxEvent<'static> {
+    InboxEvent::Gap {
+        from,
+        to,
+        lost: to + 1 - from,
+        rooms: &[],
+    }
+}
+
+/// A user, a clock, and a transcript. Lines begin with the milliseconds. Lines with `>` are
+/// requests to the world, the others are records.
+pub(crate) struct Harness {
+    pub(crate) user: VirtualUser,
+    pub(crate) now: Time,
+    pub(crate) log: Log,
+}
+
+impl Harness {
+    pub(crate) fn new(persona: Persona) -> Self {
+        Self::with_seed(Script::Flow(Arc::new(persona)), 1)
+    }
+
+    pub(crate) fn with_seed(script: Script, seed: u64) -> Self {
+        let user = VirtualUser::new(Agent(3), script, CLIENT, seed, "Ann".into());
+        Self {
+            user,
+            now: Time(0),
+            log: Log::default(),
+        }
+    }
+
+    /// A user whose first call was answered.
+    pub(crate) fn registered(persona: Persona, outcome: Outcome) -> Self {
+        let mut harness = Self::new(persona);
+        harness.start();
+        harness.answer(0, 0, &outcome);
+        if harness
+            .log
+            .lines
+            .iter()
+            .any(|line| line.contains("> open 1"))
+        {
+            harness.opened(1);
+        }
+        harness.take();
+        harness
+    }
+
+    /// The lines since the last call.
+    pub(crate) fn take(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.log.lines)
+    }
+
+    /// The lines since the last call that contain `part`.
+    pub(crate) fn take_with(&mut self, part: &str) -> Vec<String> {
+        let mut lines = self.take();
+        lines.retain(|line| line.contains(part));
+        lines
+    }
+
+    /// Advances the clock to this millisecond.
+    pub(crate) fn until(&mut self, ms: u64) {
+        let end = Time(ms * 1_000);
+        while let Some(due) = self.user.poll_timeout().filter(|due| *due <= end) {
+            self.now = self.now.max(due);
+            self.user.handle_timeout(self.now, &mut self.log);
+            self.settle();
+            let next = self.user.poll_timeout();
+            assert!(next.is_none_or(|next| next > self.now), "time stands still");
+        }
+        self.now = end;
+    }
+
+    /// Passes an input to the user, and records its requests.
+    pub(crate) fn input<T>(
+        &mut self,
+        input: impl FnOnce(&mut VirtualUser, Time, &mut Log) -> T,
+    ) -> T {
+        let result = input(&mut self.user, self.now, &mut self.log);
+        self.settle();
+        result
+    }
+
+    pub(crate) fn start(&mut self) {
+        self.input(|user, now, log| user.start(now, log));
+    }
+
+    pub(crate) fn answer(&mut self, call: u32, attempt: u32, outcome: &Outcome) {
+        self.input(|user, now, log| {
+            user.handle_answer(now, CallId(call), attempt, outcome, log);
+        });
+    }
+
+    pub(crate) fn streamed(&mut self, seq: u64, saw: &InboxEvent<'_>) {
+        self.input(|user, now, log| {
+            user.handle_event(now, seq, now, saw, DeliveryPath::Stream, log)
+        });
+    }
+
+    pub(crate) fn checked(&mut self, seq: u64, saw: &InboxEvent<'_>) {
+        self.input(|user, now, log| {
+            user.handle_event(now, seq, now, saw, DeliveryPath::Check, log)
+        });
+    }
+
+    pub(crate) fn opened(&mut self, stream: u32) {
+        self.input(|user, now, log| user.handle_stream_opened(now, stream, log));
+    }
+
+    pub(crate) fn closed(&mut self, stream: u32, code: Option<&'static str>) {
+        let refusal = code.map(Refusal::of);
+        self.input(|user, now, log| user.handle_stream_closed(now, stream, refusal, log));
+    }
+
+    pub(crate) fn drain(&mut self) {
+        self.input(|user, now, log| user.begin_drain(now, log));
+    }
+
+    pub(crate) fn manual(&mut self, step: &Step) -> Option<CallId> {
+        self.manual_without(step, &[])
+    }
+
+    /// Makes a call by hand without these arguments.
+    pub(crate) fn manual_without(&mut self, step: &Step, leave_out: &[Argument]) -> Option<CallId> {
+        self.input(|user, now, log| user.manual(now, step, leave_out, log))
+    }
+
+    fn settle(&mut self) {
+        while let Some(action) = self.user.poll_action() {
+            self.log.act(self.now, action);
+        }
+    }
+}
+
+/// The records and requests, as text and as values.
+#[derive(Default)]
+pub(crate) struct Log {
+    pub(crate) lines: Vec<String>,
+    pub(crate) actions: Vec<Action>,
+    /// The calls that are neither answered nor abandoned.
+    pub(crate) open: Vec<CallId>,
+    keys: Vec<u128>,
+    secrets: Vec<u64>,
+}
+
+impl Log {
+    fn act(&mut self, now: Time, action: Action) {
+        let text = match &action {
+            Action::Request {
+                call,
+                attempt,
+                who,
+                key,
+                op,
+            } => {
+                let key = key.map_or_else(String::new, |key| {
+                    format!(" key {}", number(&mut self.keys, key))
+                });
+                let who = self.name(*who);
+                format!("request {}.{attempt} {}{who}{key}", call.0, show(op))
+            }
+            Action::Cancel { call, attempt } => format!("cancel {}.{attempt}", call.0),
+            Action::OpenStream {
+                stream, who, after, ..
+            } => {
+                format!("open {stream} after {after}{}", self.name(*who))
+            }
+            Action::CloseStream { stream } => format!("close {stream}"),
+            Action::DropAll { .. } => "drop all".into(),
+        };
+        self.lines.push(format!("{} > {text}", now.0 / 1_000));
+        self.actions.push(action);
+    }
+
+    fn name(&mut self, who: Credential) -> String {
+        match who {
+            Credential::New { secret } => format!(" as new {}", number(&mut self.secrets, secret)),
+            Credential::Handle { secret } => format!(" as {}", number(&mut self.secrets, secret)),
+        }
+    }
+}
+
+/// Secrets and keys are shown as numbers in the order of their first appearance.
+fn number<T: PartialEq>(seen: &mut Vec<T>, value: T) -> usize {
+    seen.iter().position(|v| *v == value).unwrap_or_else(|| {
+        seen.push(value);
+        seen.len() - 1
+    })
+}
+
+fn show(op: &Op) -> String {
+    match op {
+        Op::Check {
+            by: ReadBy::ReaderId,
+            ..
+        } => "check by reader".into(),
+        Op::Check {
+            after: Some(after),
+            wait,
+            ..
+        } => format!("check after {after} wait {wait}"),
+        Op::Check {
+            after: None, wait, ..
+        } => format!("check bare wait {wait}"),
+        Op::EnterQueue {
+            display_name: Some(display_name),
+            ..
+        } => format!("enter_queue {display_name}"),
+        Op::Login { username, room } => format!("login {username} {room}"),
+        other => other.verb().to_owned(),
+    }
+}
+
+impl Observer for Log {
+    fn observe(&mut self, record: &Record<'_>) {
+        let text = match record.what {
+            ClientEvent::Called {
+                call, op, intended, ..
+            } => {
+                self.open.push(call);
+                let late = record.at.since(intended);
+                let late = if late == Span::ZERO {
+                    String::new()
+                } else {
+                    format!(" late by {late}")
+                };
+                format!("called {} {}{late}", call.0, op.verb())
+            }
+            ClientEvent::Retried { call, .. } => format!("retried {}", call.0),
+            ClientEvent::Answered {
+                call, op, outcome, ..
+            } => {
+                self.close(call);
+                let result = outcome
+                    .as_ref()
+                    .map_or_else(|refusal| refusal.code, |_| "ok");
+                format!("answered {} {} {result}", call.0, op.verb())
+            }
+            ClientEvent::AnsweredAgain { call, op, .. } => {
+                assert!(!self.open.contains(&call), "answered before it was");
+                format!("answered again {} {}", call.0, op.verb())
+            }
+            ClientEvent::Abandoned { call, op } => {
+                self.close(call);
+                format!("abandoned {} {}", call.0, op.verb())
+            }
+            ClientEvent::Received {
+                seq, saw, first, ..
+            } => {
+                let again = if first { "" } else { " again" };
+                format!("received {seq} {}{again}", saw.kind())
+            }
+            ClientEvent::StreamOpened => "stream opened".into(),
+            ClientEvent::StreamClosed => "stream closed".into(),
+            ClientEvent::Forgot => format!("forgot {}", record.user.unwrap().0),
+            ClientEvent::Vanished => "vanished".into(),
+            ClientEvent::Finished => "finished".into(),
+            ClientEvent::Drained => "drained".into(),
+            ClientEvent::Stuck { waiting_for } => format!("stuck {waiting_for}"),
+        };
+        self.lines.push(format!("{} {text}", record.at.0 / 1_000));
+    }
+
+    fn observe_world(&mut self, _: &WorldRecord<'_>) {}
+}
+
+impl Log {
+    /// Checks that an answered or abandoned call was made and not closed before.
+    fn close(&mut self, call: CallId) {
+        let index = self.open.iter().position(|open| *open == call);
+        self.open
+            .remove(index.expect("answered or abandoned twice, or never made"));
+    }
+}

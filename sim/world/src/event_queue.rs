@@ -1,0 +1,242 @@
+//! The clock and the event queue.
+
+use std::collections::VecDeque;
+
+use chat_types::Time;
+
+use super::in_flight::Slot;
+
+/// An event of the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Event {
+    /// The next user arrives.
+    Arrival,
+    /// A user's timer is due.
+    Timer(u32),
+    /// A request reaches the server.
+    AtServer(Slot),
+    /// The server's service time of a request is over.
+    Served(Slot),
+    /// An answer reaches its client.
+    AtClient(Slot),
+    /// The message that a stream is open reaches its client.
+    StreamUp(Slot),
+    /// Pushed events reach their client.
+    Pushed(Slot),
+    /// The break of a stream becomes known to its client.
+    StreamDown { agent: u32, stream: u32 },
+    /// A dropped connection becomes known to the server.
+    GoneAtServer(Slot),
+    /// The server checks whether a slow reader has read anything.
+    Stalled(Slot),
+    /// An append ends: its number, and the life of the server that began it.
+    Committed { life: u32, append: u32 },
+    /// The node's timer is due.
+    NodeDue,
+    /// A fault of the plan begins.
+    FaultBegins(u32),
+    /// A fault of the plan ends.
+    FaultEnds(u32),
+    /// A suspended client continues.
+    Awake(u32),
+    /// The server restarts.
+    Restart,
+    /// A step of the steps form.
+    Script(u32),
+    /// All faults end.
+    Heal,
+    /// All users drain their inboxes again.
+    DrainAgain,
+    /// The run is over.
+    End,
+}
+
+impl Event {
+    /// The event as a number, for the trace hash.
+    pub(super) fn hash_word(self) -> u64 {
+        let (tag, id) = match self {
+            Self::Arrival => (0, 0),
+            Self::Timer(agent) => (1, agent),
+            Self::AtServer(slot) => (2, slot.index),
+            Self::Served(slot) => (3, slot.index),
+            Self::AtClient(slot) => (4, slot.index),
+            Self::StreamUp(slot) => (5, slot.index),
+            Self::Pushed(slot) => (6, slot.index),
+            Self::StreamDown { agent, .. } => (7, agent),
+            Self::GoneAtServer(slot) => (8, slot.index),
+            Self::Stalled(slot) => (9, slot.index),
+            Self::Committed { life, .. } => (10, life),
+            Self::NodeDue => (11, 0),
+            Self::FaultBegins(index) => (12, index),
+            Self::FaultEnds(index) => (13, index),
+            Self::Restart => (14, 0),
+            Self::Script(index) => (15, index),
+            Self::Heal => (16, 0),
+            Self::End => (17, 0),
+            Self::DrainAgain => (18, 0),
+            Self::Awake(agent) => (19, agent),
+        };
+        (tag << 58) | (u64::from(id) << 24)
+    }
+}
+
+/// The number of bits of a digit of a time.
+const DIGIT: u32 = 4;
+
+/// The number of values of a digit.
+const VALUES: usize = 1 << DIGIT;
+
+/// The number of digits of a time.
+const DIGITS: usize = (u64::BITS / DIGIT) as usize;
+
+/// The event queue, ordered by time and then by the order of scheduling: a hierarchical timing
+/// wheel.
+///
+/// Time never goes back. So events far ahead need not be ordered yet: they are sorted digit by
+/// digit as their time comes near. Events with the same time stay in the order of scheduling.
+#[derive(Clone, Debug)]
+pub(super) struct EventQueue {
+    now: Time,
+    /// The events of now, and those that follow all others of now.
+    due: VecDeque<Event>,
+    due_last: VecDeque<Event>,
+    /// Later events, by the highest digit in which their time differs from now, and by its value.
+    later: [[Vec<Entry>; VALUES]; DIGITS],
+    /// For each digit, a bit for each value with events.
+    filled: [u16; DIGITS],
+}
+
+/// A scheduled event.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    at: Time,
+    rank: Rank,
+    event: Event,
+}
+
+/// The order among events of the same time.
+#[derive(Clone, Copy, Debug)]
+enum Rank {
+    /// In the order of scheduling.
+    Scheduled,
+    /// After all others.
+    Last,
+}
+
+impl EventQueue {
+    pub(super) fn new(now: Time) -> Self {
+        Self {
+            now,
+            due: VecDeque::new(),
+            due_last: VecDeque::new(),
+            later: [const { [const { Vec::new() }; VALUES] }; DIGITS],
+            filled: [0; DIGITS],
+        }
+    }
+
+    pub(super) const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Schedules an event. An event of the past is scheduled for now.
+    pub(super) fn schedule(&mut self, at: Time, event: Event) {
+        self.schedule_as(at, Rank::Scheduled, event);
+    }
+
+    /// Schedules an event after all others of its time.
+    pub(super) fn schedule_last(&mut self, at: Time, event: Event) {
+        self.schedule_as(at, Rank::Last, event);
+    }
+
+    fn schedule_as(&mut self, at: Time, rank: Rank, event: Event) {
+        let at = at.max(self.now);
+        self.insert(Entry { at, rank, event });
+    }
+
+    fn insert(&mut self, entry: Entry) {
+        match ((entry.at.0 ^ self.now.0).checked_ilog2(), entry.rank) {
+            (Some(bit), _) => {
+                let digit = bit / DIGIT;
+                #[expect(clippy::cast_possible_truncation, reason = "one digit of it is used")]
+                let value = (entry.at.0 >> (digit * DIGIT)) as usize % VALUES;
+                self.filled[digit as usize] |= 1 << value;
+                self.later[digit as usize][value].push(entry);
+            }
+            (None, Rank::Scheduled) => self.due.push_back(entry.event),
+            (None, Rank::Last) => self.due_last.push_back(entry.event),
+        }
+    }
+
+    /// Removes the next event, and advances the clock to it.
+    pub(super) fn pop(&mut self) -> Option<(Time, Event)> {
+        if self.due.is_empty() && self.due_last.is_empty() {
+            return self.advance().map(|event| (self.now, event));
+        }
+        let event = self.due.pop_front().or_else(|| self.due_last.pop_front())?;
+        Some((self.now, event))
+    }
+
+    /// Advances the clock to the next events: those that differ from now in the lowest digit, and
+    /// there by the least.
+    fn advance(&mut self) -> Option<Event> {
+        let digit = self.filled.iter().position(|values| *values != 0)?;
+        let value = self.filled[digit].trailing_zeros() as usize;
+        self.filled[digit] ^= 1 << value;
+        if let [only] = self.later[digit][value][..] {
+            self.later[digit][value].clear();
+            self.now = only.at;
+            return Some(only.event);
+        }
+        let mut entries = std::mem::take(&mut self.later[digit][value]);
+        let next = entries.iter().map(|entry| entry.at).min();
+        self.now = next.unwrap_or(self.now);
+        for entry in entries.drain(..) {
+            self.insert(entry);
+        }
+        // The empty vector keeps its memory.
+        self.later[digit][value] = entries;
+        self.due.pop_front().or_else(|| self.due_last.pop_front())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_of_one_instant_come_in_the_order_of_scheduling() {
+        let mut events = EventQueue::new(Time(5));
+        for (at, agent) in [(9, 1), (7, 2), (9, 3), (1, 4)] {
+            events.schedule(Time(at), Event::Timer(agent));
+        }
+        let order: Vec<_> = std::iter::from_fn(|| events.pop()).collect();
+        let timer = |at, agent| (Time(at), Event::Timer(agent));
+        assert_eq!(order, [timer(5, 4), timer(7, 2), timer(9, 1), timer(9, 3)]);
+    }
+
+    #[test]
+    fn last_events_come_after_events_scheduled_later_for_the_same_instant() {
+        let mut events = EventQueue::new(Time(0));
+        events.schedule_last(Time(7), Event::Script(0));
+        events.schedule_last(Time(7), Event::Script(1));
+        events.schedule(Time(8), Event::Heal);
+        events.schedule(Time(7), Event::Timer(2));
+        let order: Vec<_> = std::iter::from_fn(|| events.pop().map(|(_, event)| event)).collect();
+        let script = Event::Script;
+        assert_eq!(order, [Event::Timer(2), script(0), script(1), Event::Heal]);
+    }
+
+    #[test]
+    fn many_events_come_in_the_order_of_time() {
+        let mut events = EventQueue::new(Time(0));
+        let mut seen = Vec::new();
+        for round in 0..2_000_u64 {
+            events.schedule(Time(events.now().0 + (round * 7_919) % 1_009), Event::Heal);
+            events.schedule(Time(events.now().0 + (round * 104_729) % 977), Event::End);
+            seen.extend(events.pop().map(|(at, _)| at));
+        }
+        seen.extend(std::iter::from_fn(|| events.pop()).map(|(at, _)| at));
+        assert_eq!(seen.len(), 4_000);
+        assert!(seen.is_sorted());
+    }
+}

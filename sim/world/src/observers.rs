@@ -1,0 +1,85 @@
+//! The receivers of a world's records: the tally of points, and an observer.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use chat_types::Span;
+use sim_model::history::{NetworkRecord, Observer, Record, WorldRecord};
+use sim_model::outcome::{Coverage, Point, Tally};
+use sim_model::point_counter::PointCounter;
+use sim_model::server::ServerRecord;
+
+/// A shared observer of a run. Its owner can read it after the run, or copy it when the run is
+/// copied.
+pub type SharedObserver<'o> = Rc<RefCell<dyn Observer + 'o>>;
+
+/// Receives every record. It does not change the world.
+pub(crate) struct Observers<'o> {
+    pub(super) points: PointCounter,
+    observer: Option<SharedObserver<'o>>,
+}
+
+impl<'o> Observers<'o> {
+    pub(crate) fn new(observer: Option<SharedObserver<'o>>) -> Self {
+        Self {
+            points: PointCounter::new(),
+            observer,
+        }
+    }
+
+    /// A copy that continues from here with another observer.
+    pub(super) fn with<'n>(&self, observer: Option<SharedObserver<'n>>) -> Observers<'n> {
+        Observers {
+            points: self.points.clone(),
+            observer,
+        }
+    }
+
+    pub(crate) fn reach(&mut self, point: Point) {
+        self.points.tally_mut().reach(point);
+    }
+
+    /// The coverage of the core's behaviour, for counting.
+    pub(crate) fn coverage(&mut self) -> &mut Coverage {
+        self.points.tally_mut().coverage_mut()
+    }
+
+    /// The tally of the whole run.
+    pub(crate) fn finish(self) -> Tally {
+        self.points.into_tally()
+    }
+}
+
+impl Observer for Observers<'_> {
+    fn observe(&mut self, record: &Record<'_>) {
+        self.points.observe(record);
+        if let Some(observer) = &self.observer {
+            observer.borrow_mut().observe(record);
+        }
+    }
+
+    fn observe_world(&mut self, record: &WorldRecord<'_>) {
+        self.points.observe_world(record);
+        if let Some(observer) = &self.observer {
+            observer.borrow_mut().observe_world(record);
+        }
+    }
+
+    fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        if let Some(observer) = &self.observer {
+            observer.borrow_mut().observe_network(record);
+        }
+    }
+
+    fn observe_server(&mut self, record: &ServerRecord<'_>) {
+        if let Some(observer) = &self.observer {
+            observer.borrow_mut().observe_server(record);
+        }
+    }
+
+    fn observe_commit(&mut self, took: Span) {
+        if let Some(observer) = &self.observer {
+            observer.borrow_mut().observe_commit(took);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The race schedule: it perturbs the order of concurrent packets, so that rare orders come early.
+//!
+//! Each client has a priority. Its packets have latencies near the network's shortest if the
+//! priority is high, and near the longest if it is low. At a few moments the next sender falls
+//! behind all others. This is probabilistic concurrency testing (Burckhardt et al., ASPLOS 2010),
+//! where a packet's delay stands for a thread's turn. In addition, some deliveries are placed next
+//! to an event that they may race with: just before, at or just after a deadline of the server or
+//! of their client, or another client's delivery, if the network could do so. Requests that wait
+//! for service at the same time are served in any order.
+//!
+//! The schedule stays within the network model: no packet is faster or slower than the distribution
+//! allows, and a stream keeps its order. It ends with the heal, because progress is promised for a
+//! network that is fair in the long run. It has its own generator, so it does not change the draws
+//! of a plain run.
+
+use std::collections::VecDeque;
+
+use chat_types::{Span, Time};
+
+use super::{Phase, START, World};
+use sim_model::draw::{Actor, Draw, Quantiles};
+use sim_model::plan::{Plan, Race, Schedule};
+
+/// The number of latest deliveries that others may be placed next to.
+const REMEMBERED: usize = 16;
+
+/// The direction of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// From a client to the server.
+    Server,
+    /// From the server to a client.
+    Client,
+}
+
+/// The state of the race schedule.
+#[derive(Clone, Debug)]
+pub(super) struct RaceSchedule {
+    draw: Draw,
+    race: Race,
+    /// For each client, its priority: the position of its packets' latencies among all, from 0
+    /// (shortest) to `u64::MAX`.
+    priorities: Vec<u64>,
+    /// The moments at which a client falls behind, the earliest last.
+    changes: Vec<Time>,
+    /// The latest deliveries: the client and the time.
+    recent_deliveries: VecDeque<(u32, Time)>,
+}
+
+impl RaceSchedule {
+    /// Starts the race schedule of a plan; `None` if the plan has the plain one.
+    pub(super) fn new(plan: &Plan, seed: u64) -> Option<Self> {
+        let Schedule::Race(race) = plan.schedule else {
+            return None;
+        };
+        let mut draw = Draw::new(seed, Actor::Schedule);
+        let mut changes: Vec<Time> = (1..race.depth)
+            .map(|_| {
+                // Half of them lie early, when most users arrive.
+                let within = plan.duration.0 >> (2 * draw.below(2));
+                START + Span(draw.below(within))
+            })
+            .collect();
+        changes.sort_unstable_by(|one, other| other.cmp(one));
+        Some(Self {
+            draw,
+            race,
+            priorities: Vec::new(),
+            changes,
+            recent_deliveries: VecDeque::new(),
+        })
+    }
+
+    /// Draws orders and all priorities from another generator from here on.
+    pub(super) fn rekey(&mut self, draw: Draw) {
+        self.draw = draw;
+        self.priorities.clear();
+    }
+
+    /// The client's priority. Sometimes the next sender falls behind all others.
+    fn priority(&mut self, agent: u32, now: Time) -> u64 {
+        while self.priorities.len() <= agent as usize {
+            // The upper eighth is reserved for clients that have fallen behind.
+            self.priorities.push(self.draw.below(u64::MAX / 8 * 7));
+        }
+        if self.changes.last().is_some_and(|at| *at <= now) {
+            self.changes.pop();
+            self.priorities[agent as usize] = u64::MAX - self.draw.below(u64::MAX / 16);
+        }
+        self.priorities[agent as usize]
+    }
+
+    /// A latency near the client's priority.
+    fn latency_by_priority(&mut self, agent: u32, now: Time, latency: &Quantiles) -> Span {
+        let priority = self.priority(agent, now);
+        let jitter = self.draw.below(u64::MAX / 16);
+        Span(latency.at(priority.saturating_add(jitter)))
+    }
+
+    /// A latency that ends at one of these moments, or close to it, if the network could deliver
+    /// then.
+    fn latency_near(
+        &mut self,
+        now: Time,
+        latency: &Quantiles,
+        moments: &[Time],
+        lead: u64,
+    ) -> Option<Span> {
+        let (least, most) = (now + Span(latency.at(0)), now + Span(latency.max()));
+        let near: Vec<Time> = moments
+            .iter()
+            .copied()
+            .filter(|at| (least..=most).contains(at))
+            .collect();
+        let chosen = self.draw.below(near.len() as u64);
+        let moment = *near.get(usize::try_from(chosen).ok()?)?;
+        let at = match self.draw.below(4) {
+            0 => moment,
+            1 => Time(moment.0 - 1),
+            2 => Time(moment.0 + 1),
+            // An arriving request takes a while to be served and committed.
+            _ => Time(moment.0.saturating_sub(self.draw.below(lead + 1))),
+        };
+        Some(at.clamp(least, most).since(now))
+    }
+
+    /// Draws which of the waiting requests is next.
+    pub(super) fn next_of(&mut self, waiting: usize) -> usize {
+        usize::try_from(self.draw.below(waiting as u64)).unwrap_or(0)
+    }
+}
+
+impl World<'_, '_> {
+    /// The latency of the client's next packet by the race schedule, if there is one.
+    pub(super) fn race_latency(&mut self, agent: u32, direction: Direction) -> Option<Span> {
+        if self.phase != Phase::Safety {
+            return None;
+        }
+        let now = self.events.now();
+        let latency = &self.plan.network.latency;
+        let race = self.race.as_mut()?;
+        let mut delay = None;
+        if race.draw.chance(race.race.hug) {
+            let others = race.recent_deliveries.iter().filter(|(of, _)| *of != agent);
+            let mut moments: Vec<Time> = others.map(|(_, at)| *at).collect();
+            let mut lead = 0;
+            match direction {
+                Direction::Server => {
+                    let capacity = &self.plan.capacity;
+                    lead = (capacity.service.max() + capacity.commit.max()) / 4;
+                    let due = self
+                        .server
+                        .node
+                        .as_mut()
+                        .and_then(|node| node.poll_timeout());
+                    let ahead = self.server.clock_ahead;
+                    // One deadline weighs as much as all deliveries together.
+                    let due = due.map(|due| Time(due.0.saturating_sub(ahead.0)));
+                    let weight = moments.len().max(1);
+                    moments.extend(
+                        due.into_iter()
+                            .flat_map(|due| std::iter::repeat_n(due, weight)),
+                    );
+                }
+                Direction::Client => {
+                    moments.extend(self.clients[agent as usize].user.poll_timeout());
+                }
+            }
+            delay = race.latency_near(now, latency, &moments, lead);
+        }
+        let delay = delay.unwrap_or_else(|| race.latency_by_priority(agent, now, latency));
+        if race.recent_deliveries.len() == REMEMBERED {
+            race.recent_deliveries.pop_front();
+        }
+        race.recent_deliveries.push_back((agent, now + delay));
+        Some(delay)
+    }
+}

@@ -21,7 +21,7 @@ use crate::VERSION;
 use crate::cli::{Invocation, RunArgs, ValidateArgs};
 use crate::output;
 use sim_live::needed_faults;
-use sim_model::outcome::{RunResult, worst};
+use sim_model::outcome::{INTERRUPTED, Interrupt, RunResult, worst};
 use sim_model::plan::Plan;
 use sim_report::{Detail, FinishedRun, Paint, View};
 use sim_scenario::{ErrorStyle, ScenarioError};
@@ -53,6 +53,8 @@ pub struct Console<'a> {
     pub live: &'a mut dyn FnMut(Option<&str>),
     /// Real time since an arbitrary beginning.
     pub clock: &'a dyn Fn() -> Duration,
+    /// Ends any run early, with the result of what was done.
+    pub interrupt: &'a Interrupt,
     /// The default number of parallel seeds.
     pub cores: NonZeroUsize,
     /// The folder of files that are written without being requested, such as the report of a
@@ -132,13 +134,22 @@ fn run(arguments: &RunArgs, console: &mut Console<'_>) -> u8 {
     let mut runs: Vec<FinishedRun> = Vec::new();
     let mut code = 0;
     for (path, plan) in arguments.files.iter().zip(plans) {
+        if console.interrupt.is_requested() {
+            code = worst(code, INTERRUPTED);
+            console.complain(&format!("interrupted before {}\n", path.display()));
+            break;
+        }
         let finished = match arguments.live.options() {
-            None => scenario_run::run(arguments, path, plan, console)
-                .map_err(|problem| (WRONG, problem)),
+            None => scenario_run::run(arguments, path, plan, console),
             Some(options) => live_run::run(arguments, path, &plan, &options, console),
         };
         let finished = match finished {
             Ok(finished) => finished,
+            Err((INTERRUPTED, problem)) => {
+                code = worst(code, INTERRUPTED);
+                console.complain(&format!("{problem}\n"));
+                break;
+            }
             Err((code, problem)) => {
                 console.complain(&format!("error: {problem}\n"));
                 return code;

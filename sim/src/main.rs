@@ -1,16 +1,21 @@
 //! The program `sim`: the command line, the terminal and the clock, which the library does not use.
 
 use std::env;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write as _};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use sim::cli;
 use sim::commands::{Console, execute};
+use sim_model::outcome::{INTERRUPTED, Interrupt};
 use sim_report::Paint;
 use sim_search::seed::run_seed;
 
@@ -27,6 +32,12 @@ fn main() -> ExitCode {
             return ExitCode::from(if told.use_stderr() { 2 } else { 0 });
         }
     };
+    let interrupted = Arc::new(AtomicBool::new(false));
+    if let Err(error) = end_at_interrupt(&interrupted) {
+        let told = format!("warning: Ctrl-C ends the program without a result: {error}\n");
+        // Without a standard error, there is nobody to warn.
+        let _ = io::stderr().write_all(told.as_bytes());
+    }
     sim_search::panics::silence_caught_panics();
     let began = Instant::now();
     let mut bar: Option<ProgressBar> = None;
@@ -50,10 +61,20 @@ fn main() -> ExitCode {
         error_columns: columns(),
         live: &mut live,
         clock: &|| began.elapsed(),
+        interrupt: &Interrupt::of(interrupted),
         cores: available_parallelism().unwrap_or(NonZeroUsize::MIN),
         unasked: Path::new("target/sim"),
     };
     ExitCode::from(execute(&invocation, &mut console))
+}
+
+/// Sets the flag at the first Ctrl-C or termination, and ends the program at the second.
+fn end_at_interrupt(flag: &Arc<AtomicBool>) -> io::Result<()> {
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(flag))?;
+        flag::register(signal, Arc::clone(flag))?;
+    }
+    Ok(())
 }
 
 /// A progress bar, drawn on a terminal only.

@@ -166,6 +166,9 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
     pub(super) fn run(&mut self) {
         self.begin();
         while self.phase != Phase::Over {
+            if self.phase == Phase::Safety && self.progress.is_interrupted() {
+                self.heal(self.clock.now());
+            }
             self.wake_all();
             self.receive_all();
             self.tell_progress();
@@ -229,6 +232,8 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
                 self.metrics.delayed(due, now);
                 self.perform(index, now);
             }
+            // An interrupt has healed it before.
+            Wakeup::Heal if self.phase != Phase::Safety => {}
             Wakeup::Heal => self.heal(now),
             Wakeup::Drain(agent) => self.drain(agent, now),
             Wakeup::End => self.end(now),
@@ -312,7 +317,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         }
     }
 
-    /// Ends the safety phase: arrivals stop, and all users drain.
+    /// Ends the safety phase at its time or by an interrupt: arrivals stop, and all users drain.
     fn heal(&mut self, now: Time) {
         self.phase = Phase::Liveness;
         self.timeline.healed_at = Some(now.since(START));

@@ -37,7 +37,7 @@ pub use exhausted::{
 pub use exploration::{
     Covered, Effort, ExplorationResult, FLAT, FailureResult, HuntResult, Mix, Trial, WorstTrial,
 };
-pub use progress::{LiveNow, Progress, ProgressNow};
+pub use progress::{Interrupt, LiveNow, Progress, ProgressNow};
 pub use replayed::{BrokenInvariant, JournalRestart, JournalViolation, Replayed};
 pub use result::{
     FairnessResult, LiveResult, MetricResult, Repro, Requests, RestResult, RunResult, ShrunkResult,
@@ -47,7 +47,7 @@ pub use shrunk::{Notes, Shrunk, Size};
 pub use sometimes::{Point, Tally};
 pub use summary::{FailingSeed, Summary};
 pub use timeline::{Mark, Timeline};
-pub use verdict::{Evidence, class_of, is_judged, is_silent, judge, unreached, worst};
+pub use verdict::{Evidence, INTERRUPTED, class_of, is_judged, is_silent, judge, unreached, worst};
 pub use world_outcome::{START, UserOutcome, Waiting, WorldOutcome};
 pub use worst::{Seek, Worst};
 

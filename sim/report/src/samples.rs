@@ -105,6 +105,7 @@ fn result(plan: &Plan) -> RunResult {
     RunResult {
         scenario: plan.name.clone(),
         seed: plan.seed,
+        interrupted: false,
         seeds: 1,
         verdict: Verdict::Pass,
         exit_code: 0,

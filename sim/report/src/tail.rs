@@ -18,11 +18,11 @@ use sim_model::outcome::{RunResult, Verdict};
 pub(super) fn passed(run: &FinishedRun) -> Vec<Line> {
     let result = run.result();
     let mut lines = paragraph("checked", &sentences(run).join(" "), INDENT);
-    lines.push(
-        Line::new()
-            .with(Style::Good, "PASS")
-            .text(&format!(" · {} · exit 0", speed(result))),
-    );
+    lines.push(Line::new().with(Style::Good, "PASS").text(&format!(
+        " · {} · exit {}",
+        speed(result),
+        result.exit_code
+    )));
     let next = match (&result.live, &result.repro) {
         (Some(live), Some(repro)) if live.stages.is_empty() => {
             format!("{} --stages", repro.command)
@@ -119,7 +119,12 @@ fn verdict_word(verdict: Verdict) -> &'static str {
 pub(super) fn quiet_line(run: &FinishedRun) -> Line {
     let result = run.result();
     let (style, verdict, what, rest) = if result.verdict == Verdict::Pass {
-        let rest = format!(" · {} · {} · exit 0", seeds(result), pace(result));
+        let rest = format!(
+            " · {} · {} · exit {}",
+            seeds(result),
+            pace(result),
+            result.exit_code
+        );
         (Style::Good, "PASS ", String::new(), rest)
     } else {
         let what = format!("{} · ", fit(&what_failed(run), 30));

@@ -52,6 +52,7 @@ mod tiny;
 mod worlds;
 
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -176,7 +177,11 @@ pub fn to_plan(found: &Counterexample, world: TinyWorld) -> (Plan, Notes) {
 /// Searches one world, and reports progress now and then. The counts do not depend on the number of
 /// threads.
 #[must_use]
-pub fn search(world: TinyWorld, options: &Options, watch: &mut dyn FnMut(Watched)) -> Searched {
+pub fn search(
+    world: TinyWorld,
+    options: &Options,
+    watch: &mut dyn FnMut(Watched) -> ControlFlow<()>,
+) -> Searched {
     search::search(world, options, watch)
 }
 

@@ -14,8 +14,8 @@ use std::ops::ControlFlow;
 
 use sim_judge::SeedOutcome;
 use sim_model::outcome::{
-    Class, Effort, ExplorationResult, FailureResult, HuntResult, Mix, PANIC, Point, Progress, Seek,
-    Tally, Trial, Violation, Worst, WorstTrial,
+    Class, Effort, ExplorationResult, FailureResult, HuntResult, Interrupt, Mix, PANIC, Point,
+    Progress, Seek, Tally, Trial, Violation, Worst, WorstTrial,
 };
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
@@ -49,6 +49,8 @@ pub struct ExploreOptions<'a> {
     pub mix: Mix,
     /// The number of parallel trials.
     pub jobs: NonZeroUsize,
+    /// Ends the exploration before the next trial.
+    pub interrupt: Interrupt,
     /// Whether the first failure ends the exploration.
     pub on_failure: OnFailure,
     /// The properties whose violations count (`panic` is one); all if it is empty.
@@ -227,8 +229,9 @@ pub fn explore(
             };
             flow
         };
-        in_order(count, what.jobs, &attempt, &mut take, &mut |_| {});
-        if flow.is_break() {
+        let jobs = (what.jobs, &what.interrupt);
+        in_order(count, jobs, &attempt, &mut take, &mut |_| {});
+        if flow.is_break() || what.interrupt.is_requested() {
             break;
         }
     }

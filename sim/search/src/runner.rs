@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use sim_judge::SeedOutcome;
 use sim_model::history::Observer;
-use sim_model::outcome::Progress;
+use sim_model::outcome::{Interrupt, Progress};
 use sim_model::plan::Plan;
 
 pub(crate) use in_order::{Ended, in_order};
@@ -35,9 +35,11 @@ pub struct Seeds {
 /// Runs all seeds and merges their outcomes in order.
 ///
 /// A seed whose run panics (the core does on a broken invariant) counts as a safety violation.
-/// `tick` is called regularly on the calling thread.
+/// `tick` is called regularly on the calling thread. After an interrupt, the result is that of the
+/// seeds so far.
 pub fn run_seeds(
     seeds: Seeds,
+    interrupt: &Interrupt,
     run: &(dyn Fn(u64, &Progress) -> SeedOutcome + Sync),
     tick: &mut dyn FnMut(&Progress),
 ) -> Merged {
@@ -47,7 +49,8 @@ pub fn run_seeds(
         merged.add(seeds.first.wrapping_add(index), ended);
         ControlFlow::Continue(())
     };
-    in_order(seeds.count.get(), seeds.jobs, &run_one, &mut take, tick);
+    let jobs = (seeds.jobs, interrupt);
+    in_order(seeds.count.get(), jobs, &run_one, &mut take, tick);
     merged
 }
 

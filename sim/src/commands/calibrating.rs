@@ -15,7 +15,9 @@ use crate::cli::CalibrateArgs;
 use crate::output;
 use sim_judge::metrics::throughput::Throughput;
 use sim_live::{LiveOutcome, Options};
-use sim_model::outcome::{CalibrationBlock, LiveResult, Progress, RunResult, worst};
+use sim_model::outcome::{
+    CalibrationBlock, INTERRUPTED, Interrupt, LiveResult, Progress, RunResult, worst,
+};
 use sim_model::plan::Plan;
 use sim_report::server_comparison::{LoadStage, ServerComparison, ServerRun};
 use sim_report::{CalibrationReport, Detail, View};
@@ -108,6 +110,9 @@ fn both(
     let began = (console.clock)();
     let outcome = watched(&ready, seed, (None, None), began, console);
     let LiveOutcome { outcome, live } = outcome.map_err(|error| unjudged(&error))?;
+    if console.interrupt.is_requested() {
+        return Err((INTERRUPTED, "interrupted: no comparison".to_owned()));
+    }
     let wall = (console.clock)().saturating_sub(began);
     let result = of_one_seed(outcome).finish(ready.plan(), wall).result;
     let pace = (live.offered_per_second, live.achieved_per_second);
@@ -144,7 +149,7 @@ fn simulated(plan: &Plan, seed: u64, run: RunSeed<'_>) -> (RunResult, (f64, f64)
         pace.1 = START + outcome.virtual_span;
         outcome
     };
-    let merged = run_seeds(seeds, &run_one, &mut |_| {});
+    let merged = run_seeds(seeds, &Interrupt::default(), &run_one, &mut |_| {});
     let summary = merged.finish(plan, std::time::Duration::ZERO);
     let (pace, ended) = pace.into_inner().unwrap_or_else(PoisonError::into_inner);
     (summary.result, pace.each_second(ended))

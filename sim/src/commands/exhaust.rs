@@ -9,7 +9,7 @@ use super::{Console, WRONG, is_stdout};
 use crate::VERSION;
 use crate::cli::ExhaustArgs;
 use crate::output;
-use sim_model::outcome::{Counterexample, PANIC, Progress};
+use sim_model::outcome::{Counterexample, INTERRUPTED, PANIC, Progress, worst};
 use sim_report::{Detail, View};
 use sim_search::exhaust::{self, Options};
 use sim_search::panics::catch_panic;
@@ -32,10 +32,15 @@ pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 
     let began = (console.clock)();
     let mut worlds = Vec::new();
     for world in arguments.world.worlds() {
+        if console.interrupt.is_requested() {
+            break;
+        }
         let world_began = (console.clock)();
         let live = &mut *console.live;
+        let interrupt = console.interrupt;
         let mut found = exhaust::search(*world, &options, &mut |now| {
             live(Some(&sim_report::exhausting(&now)));
+            interrupt.flow()
         });
         let took = (console.clock)().saturating_sub(world_began);
         found.wall_ms = took.as_secs_f64() * 1_000.0;
@@ -46,7 +51,11 @@ pub(super) fn exhaust(arguments: &ExhaustArgs, console: &mut Console<'_>) -> u8 
     }
     (console.live)(None);
     let took = (console.clock)().saturating_sub(began);
-    let found = exhaust::together(&options, worlds, took);
+    let mut found = exhaust::together(&options, worlds, took);
+    if console.interrupt.is_requested() {
+        found.exit_code = worst(found.exit_code, INTERRUPTED);
+        console.complain("interrupted: not every interleaving was tried\n");
+    }
     let detail = match (arguments.quiet, arguments.verbose) {
         (true, _) => Detail::Quiet,
         (false, true) => Detail::Verbose,

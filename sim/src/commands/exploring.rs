@@ -13,7 +13,7 @@ use super::{Console, WRONG, is_stdout, load_all, shrinking};
 use crate::VERSION;
 use crate::cli::ExploreArgs;
 use crate::output;
-use sim_model::outcome::{Progress, Trial};
+use sim_model::outcome::{INTERRUPTED, Interrupt, Progress, Trial, worst};
 use sim_model::plan::Plan;
 use sim_report::trace::TraceWriter;
 use sim_report::{
@@ -60,6 +60,7 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
     };
     let mut what = asked(arguments, &plans, console.cores, guided);
     what.also_judge = console.also_judge;
+    what.interrupt = console.interrupt.clone();
     let began = (console.clock)();
     let found = explore(
         &what,
@@ -85,7 +86,11 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
     if arguments.flows {
         files.push(FLOWS.to_owned());
     }
-    let result = found.result(&what);
+    let mut result = found.result(&what);
+    if console.interrupt.is_requested() {
+        result.exit_code = worst(result.exit_code, INTERRUPTED);
+        console.complain("interrupted: the result is that of the seeds so far\n");
+    }
     let run = ExplorationReport {
         files: &files,
         found: &result,
@@ -119,6 +124,7 @@ fn asked<'p>(
         draw: arguments.draw,
         mix: arguments.schedule,
         jobs: arguments.jobs.unwrap_or(cores),
+        interrupt: Interrupt::default(),
         on_failure,
         properties: &arguments.properties,
         seek: arguments.seek.map(|seek| (seek, guide)),

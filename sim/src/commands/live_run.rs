@@ -10,7 +10,9 @@ use super::{Console, UNJUDGED, WRONG, journal};
 use crate::cli::{LiveArgs, RunArgs};
 use sim_live::{Journal, LiveError, LiveOutcome, Options, RateScale, Ready};
 use sim_model::history::Observer;
-use sim_model::outcome::{LiveResult, Progress, Repro, RunResult, StageResult, Verdict};
+use sim_model::outcome::{
+    INTERRUPTED, LiveResult, Progress, Repro, RunResult, StageResult, Verdict, worst,
+};
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
 use sim_report::{FinishedRun, live_line, repeat_command};
@@ -81,6 +83,10 @@ fn once(
     let plan = ready.plan().clone();
     let mut summary = of_one_seed(outcome).finish(&plan, wall);
     summary.result.live = Some(live);
+    if console.interrupt.is_requested() {
+        summary.result.interrupted = true;
+        summary.result.exit_code = worst(summary.result.exit_code, INTERRUPTED);
+    }
     let file = path.display().to_string();
     summary.result.repro = Some(Repro {
         command: repeat_command(&file, seed, 1, &Recipe::default()) + &arguments.live.words(),
@@ -106,7 +112,8 @@ pub(super) fn watched(
     began: Duration,
     console: &mut Console<'_>,
 ) -> Result<LiveOutcome, LiveError> {
-    let (progress, here) = (Progress::default(), thread::current());
+    let progress = Progress::until(console.interrupt.clone());
+    let here = thread::current();
     let run = || {
         let outcome = match trace {
             None => sim_live::run(ready, seed, &progress, journal, None),
@@ -167,7 +174,10 @@ fn staged(
         }
         // A server that violates safety is not measured further.
         let next = search.next(scale, passed);
-        match next.filter(|_| verdict != Verdict::Safety && stages.len() < MOST_STAGES) {
+        let goes_on = verdict != Verdict::Safety
+            && stages.len() < MOST_STAGES
+            && !console.interrupt.is_requested();
+        match next.filter(|_| goes_on) {
             Some(next) => scale = next,
             None => break,
         }

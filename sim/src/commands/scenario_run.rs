@@ -12,11 +12,12 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::{Console, shrinking};
+use super::live_run::Problem;
+use super::{Console, WRONG, shrinking};
 use crate::VERSION;
 use crate::cli::RunArgs;
 use crate::output;
-use sim_model::outcome::{Progress, Repro};
+use sim_model::outcome::{INTERRUPTED, Progress, Repro};
 use sim_model::plan::Plan;
 use sim_report::diagram::{Diagram, Shown, diagram};
 use sim_report::trace::{Recorder, TraceWriter};
@@ -33,24 +34,34 @@ pub(super) type TraceFile = TraceWriter<BufWriter<File>>;
 /// Runs the scenario.
 ///
 /// # Errors
-/// Its trace could not be written.
+/// Its trace could not be written, or it was interrupted before its first seed had ended.
 pub(super) fn run(
     arguments: &RunArgs,
     path: &Path,
     plan: Plan,
     console: &mut Console<'_>,
-) -> Result<FinishedRun, String> {
+) -> Result<FinishedRun, Problem> {
     let seeds = Seeds {
         first: arguments.seed.unwrap_or(plan.seed),
         count: arguments.seeds.unwrap_or(NonZeroU64::MIN),
         jobs: arguments.jobs.unwrap_or(console.cores),
     };
-    let trace = open_trace(arguments)?.map(Mutex::new);
+    let trace = open_trace(arguments).map_err(|problem| (WRONG, problem))?;
+    let trace = trace.map(Mutex::new);
     let began = (console.clock)();
     let merged = run_all(seeds, &plan, trace.as_ref(), began, console);
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
-    close_trace(arguments, trace)?;
+    close_trace(arguments, trace).map_err(|problem| (WRONG, problem))?;
+    let done = merged.seeds();
+    if done < seeds.count.get() {
+        let (file, asked) = (path.display(), seeds.count);
+        let told = format!("interrupted after {done} of {asked} seeds of {file}");
+        if done == 0 {
+            return Err((INTERRUPTED, told));
+        }
+        console.complain(&format!("{told}: the result is that of these\n"));
+    }
     let mut run = FinishedRun {
         file: path.display().to_string(),
         summary: merged.finish(&plan, wall),
@@ -87,7 +98,7 @@ fn run_all(
         }
     };
     let (live, clock) = (&mut *console.live, console.clock);
-    run_seeds(seeds, &run, &mut |progress| {
+    run_seeds(seeds, console.interrupt, &run, &mut |progress| {
         let wall = clock().saturating_sub(began);
         live(Some(&live_line(
             &plan.name,

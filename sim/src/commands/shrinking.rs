@@ -126,7 +126,8 @@ fn shrink_into(
     output::prepare(file).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     let (clock, live) = (console.clock, &mut *console.live);
     let began = clock();
-    let time_left = || clock().saturating_sub(began) < time;
+    let interrupt = console.interrupt;
+    let time_left = || clock().saturating_sub(began) < time && !interrupt.is_requested();
     let mut told = 0;
     let means = ShrinkContext {
         run: console.run,

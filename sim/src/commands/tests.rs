@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use chat_types::Span;
 use tempfile::TempDir;
@@ -116,6 +118,25 @@ impl TestFolder {
 
     /// Runs a command line. Words with a dot are files of the folder.
     fn sim(&self, line: &str) -> Printed {
+        self.sim_with(line, &run_seed, &Interrupt::default())
+    }
+
+    /// Runs a command line, which is interrupted while it runs this seed.
+    fn sim_interrupted_at(&self, line: &str, last: u64) -> Printed {
+        let flag = Arc::new(AtomicBool::new(false));
+        let run = |plan: &Plan,
+                   seed: u64,
+                   progress: &Progress,
+                   observer: Option<&mut (dyn Observer + '_)>| {
+            if seed == last {
+                flag.store(true, Ordering::Relaxed);
+            }
+            run_seed(plan, seed, progress, observer)
+        };
+        self.sim_with(line, &run, &Interrupt::of(Arc::clone(&flag)))
+    }
+
+    fn sim_with(&self, line: &str, run: RunSeed<'_>, interrupt: &Interrupt) -> Printed {
         let word = |word: &str| match word.contains('.') {
             true => self.path(word).into_os_string(),
             false => OsString::from(word),
@@ -130,7 +151,7 @@ impl TestFolder {
         let code = execute(
             &invocation,
             &mut Console {
-                run: &run_seed,
+                run,
                 also_judge: None,
                 out: &mut out,
                 err: &mut err,
@@ -139,6 +160,7 @@ impl TestFolder {
                 error_columns: 80,
                 live: &mut |_| {},
                 clock: &clock,
+                interrupt,
                 cores: NonZeroUsize::MIN,
                 unasked: &self.path("unasked"),
             },
@@ -165,6 +187,55 @@ fn a_run_prints_its_page_and_exits_0() {
         "{}",
         printed.out
     );
+}
+
+#[test]
+fn an_interrupted_run_has_the_result_of_its_seeds_so_far() {
+    let folder = TestFolder::new();
+    let line = "sim burst.yaml --seeds 9 --json out.json --report out.html";
+    let printed = folder.sim_interrupted_at(line, 45);
+    assert_eq!(printed.code, 130);
+    let json: serde_json::Value = serde_json::from_str(&folder.read("out.json")).unwrap();
+    // A worker is at most two seeds ahead of the last result.
+    let done = json["seeds"].as_u64().unwrap();
+    assert!((1..=3).contains(&done), "{done}");
+    assert_eq!(
+        (&json["interrupted"], &json["exit_code"]),
+        (&true.into(), &130.into())
+    );
+    let told = format!("interrupted after {done} of 9 seeds of ");
+    assert!(printed.err.starts_with(&told), "{}", printed.err);
+    let verdict = printed.out.lines().find(|line| line.starts_with("PASS · "));
+    assert!(verdict.unwrap().ends_with("exit 130"), "{}", printed.out);
+    assert!(folder.read("out.html").contains("<html"));
+    // A failure weighs more.
+    let failing = folder.sim_interrupted_at("sim unsafe.yaml --seeds 9 --no-shrink", 46);
+    assert_eq!(failing.code, 1, "{}", failing.out);
+}
+
+#[test]
+fn an_interrupt_before_the_first_result_leaves_none() {
+    let folder = TestFolder::new();
+    let printed = folder.sim_interrupted_at("sim burst.yaml unsafe.yaml --json out.json", 42);
+    assert_eq!((printed.code, printed.out.as_str()), (130, ""));
+    assert!(
+        printed
+            .err
+            .starts_with("interrupted after 0 of 1 seeds of "),
+        "{}",
+        printed.err
+    );
+}
+
+#[test]
+fn an_interrupted_exploration_has_the_result_of_its_seeds_so_far() {
+    let folder = TestFolder::new();
+    let line = "sim explore burst.yaml --seeds 90 --json out.json";
+    let printed = folder.sim_interrupted_at(line, 5);
+    assert_eq!(printed.code, 130, "{}", printed.out);
+    let json: serde_json::Value = serde_json::from_str(&folder.read("out.json")).unwrap();
+    assert!(json["seeds"].as_u64().unwrap() < 5, "{json}");
+    assert_eq!(json["exit_code"], 130);
 }
 
 #[test]

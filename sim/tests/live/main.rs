@@ -3,6 +3,7 @@
 
 mod calibrate;
 mod fake_server;
+mod interrupt;
 
 use std::io::Write as _;
 use std::net::TcpListener;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
-use sim_model::outcome::Progress;
+use sim_model::outcome::{Interrupt, Progress};
 use sim_model::plan::{Arrivals, Plan, Workload};
 use sim_report::{Detail, FinishedRun, Paint, View, html, json, junit, terminal};
 use sim_search::runner::{Seeds, run_seeds};
@@ -55,7 +55,7 @@ fn finished(file: &Path) -> FinishedRun {
         jobs: NonZeroUsize::MIN,
     };
     let run = |seed: u64, progress: &Progress| run_seed(&plan, seed, progress, None);
-    let merged = run_seeds(seeds, &run, &mut |_| {});
+    let merged = run_seeds(seeds, &Interrupt::default(), &run, &mut |_| {});
     let summary = merged.finish(&plan, Duration::ZERO);
     FinishedRun {
         file: file.display().to_string(),

@@ -22,7 +22,7 @@ use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::names::PROPERTIES;
-use sim_model::outcome::{Progress, Violation};
+use sim_model::outcome::{Interrupt, Progress, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Op, User};
 use sim_report::Paint;
@@ -142,6 +142,7 @@ impl TestFolder {
                 live: &mut |_| {},
                 // A stopped clock, which excludes all that depends on the machine.
                 clock: &|| Duration::ZERO,
+                interrupt: &Interrupt::default(),
                 cores: NonZeroUsize::MIN,
                 unasked: &self.folder.join(format!("unasked-{name}")),
             },

@@ -2,6 +2,7 @@
 //! properties hold, and the counts are deterministic.
 
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 
 use sim_model::outcome::{Searched, TinyWorld};
 use sim_search::exhaust::{Options, search};
@@ -13,7 +14,7 @@ fn searched(world: TinyWorld, depth: u32, jobs: usize) -> Searched {
         faults: 1,
         jobs: NonZeroUsize::new(jobs).expect("some job"),
     };
-    search(world, &options, &mut |_| {})
+    search(world, &options, &mut |_| ControlFlow::Continue(()))
 }
 
 /// Each exercised property held, with checks.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use sim_judge::SeedOutcome;
 use sim_model::draw::Shape;
 use sim_model::history::Observer;
-use sim_model::outcome::{Mix, Progress, Seek, Subject, Trial, Violation};
+use sim_model::outcome::{Interrupt, Mix, Progress, Seek, Subject, Trial, Violation};
 use sim_model::plan::{Plan, Schedule, Step, Verb, Workload};
 use sim_model::recipe::Recipe;
 use sim_scenario::load;
@@ -56,6 +56,7 @@ fn explored(plans: &[Plan], count: u64, jobs: usize) -> ExploreOptions<'_> {
         count,
         draw: None,
         mix: Mix::Mixed,
+        interrupt: Interrupt::default(),
         jobs: NonZeroUsize::new(jobs).expect("some"),
         properties: &[],
         on_failure: OnFailure::Continue,

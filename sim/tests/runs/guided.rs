@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
-use sim_model::outcome::{Mix, Progress, Subject, Trial, Violation};
+use sim_model::outcome::{Interrupt, Mix, Progress, Subject, Trial, Violation};
 use sim_model::plan::{FaultKind, Plan, Step, Verb, Workload};
 use sim_model::protocol::OpKind;
 use sim_model::recipe::Recipe;
@@ -36,6 +36,7 @@ fn guided(plans: &[Plan], count: u64, jobs: usize, corpus: Corpus) -> ExploreOpt
         count,
         draw: None,
         mix: Mix::Mixed,
+        interrupt: Interrupt::default(),
         jobs: NonZeroUsize::new(jobs).expect("some"),
         properties: &[],
         on_failure: OnFailure::Continue,
@@ -204,6 +205,7 @@ fn two_failing_branches_of_one_seed_are_kept_in_files_of_their_own() {
         error_columns: 80,
         live: &mut |_| {},
         clock: &|| std::time::Duration::ZERO,
+        interrupt: &Interrupt::default(),
         cores: NonZeroUsize::MIN,
         unasked: folder.path(),
     };

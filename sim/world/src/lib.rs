@@ -134,7 +134,7 @@ enum Phase {
 const TWIN_EVERY: u64 = 16;
 
 /// Runs one seed of a plan to its end, and passes all records to the observer, which does not
-/// change the run.
+/// change the run. An interrupted run ends somewhere, with an outcome of no use.
 ///
 /// # Panics
 /// If an invariant of the core is broken, or if one seed has two histories. Both are bugs, which
@@ -164,6 +164,9 @@ pub fn run(
             let steps = world.steps - told_steps;
             progress.advance(world.events.now().since(START), users - told_users, steps);
             (told_steps, told_users) = (world.steps, users);
+            if progress.is_interrupted() {
+                break;
+            }
         }
     }
     let users = world.clients.len() as u64;

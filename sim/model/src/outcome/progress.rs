@@ -1,13 +1,42 @@
-//! The progress of runs, for the live line. It has no influence on them.
+//! The progress of runs, for the live line, and requests to end them early.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use chat_types::Span;
+
+/// A request to end early, shared by all threads of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// The request that this flag makes when it becomes true.
+    #[must_use]
+    pub const fn of(flag: Arc<AtomicBool>) -> Self {
+        Self(flag)
+    }
+
+    /// Whether to continue.
+    #[must_use]
+    pub fn flow(&self) -> ControlFlow<()> {
+        match self.is_requested() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Whether the run is to end.
+    #[must_use]
+    pub fn is_requested(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// Counters that running worlds update, over all seeds.
 #[derive(Debug, Default)]
 pub struct Progress {
+    interrupt: Interrupt,
     virtual_us: AtomicU64,
     users: AtomicU64,
     steps: AtomicU64,
@@ -44,6 +73,21 @@ pub struct ProgressNow {
 }
 
 impl Progress {
+    /// The progress of runs that end early when that is requested.
+    #[must_use]
+    pub fn until(interrupt: Interrupt) -> Self {
+        Self {
+            interrupt,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the run is to end. Its outcome is not used any more.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupt.is_requested()
+    }
+
     /// Reports that a world has reached `virtual_time` (from its beginning), with the numbers of
     /// new users and steps since its last report. Every thousand steps or so is enough.
     pub fn advance(&self, virtual_time: Span, more_users: u64, more_steps: u64) {

@@ -16,6 +16,9 @@ pub struct RunResult {
     pub seed: u64,
     /// The number of seeds, upward from `seed`.
     pub seeds: u64,
+    /// Whether the run was interrupted before it had run all.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
     /// The verdict.
     pub verdict: Verdict,
     /// Its exit code.

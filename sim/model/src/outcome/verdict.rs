@@ -7,7 +7,10 @@ use crate::plan::{Plan, Step, Verb, Workload};
 use crate::protocol::Plain;
 
 /// Exit codes, the gravest first.
-const GRAVEST_FIRST: [u8; 5] = [2, 1, 3, 4, 99];
+const GRAVEST_FIRST: [u8; 6] = [2, 1, 3, 4, 99, INTERRUPTED];
+
+/// The exit code of a run that was interrupted, as shells have it.
+pub const INTERRUPTED: u8 = 130;
 
 /// The graver of two exit codes.
 #[must_use]

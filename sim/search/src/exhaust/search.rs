@@ -3,6 +3,7 @@
 //! A state is stored as its last action and its predecessor. To continue from it, its path is run
 //! again from the beginning, which needs far less memory than storing worlds.
 
+use std::ops::ControlFlow;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -55,12 +56,11 @@ fn tell(tally: &mut Judged, judgement: &Judgement) {
     }
 }
 
+/// Receives the progress, and decides whether to continue.
+pub(super) type Watch<'w> = &'w mut dyn FnMut(Watched) -> ControlFlow<()>;
+
 /// Searches one world.
-pub(super) fn search(
-    world: TinyWorld,
-    options: &Options,
-    watch: &mut dyn FnMut(Watched),
-) -> Searched {
+pub(super) fn search(world: TinyWorld, options: &Options, watch: Watch<'_>) -> Searched {
     search_from(world, begin(world, &plan(), options.users), options, watch)
 }
 
@@ -69,7 +69,7 @@ pub(super) fn search_from(
     world: TinyWorld,
     root: Tiny,
     options: &Options,
-    watch: &mut dyn FnMut(Watched),
+    watch: Watch<'_>,
 ) -> Searched {
     let mut search = Search {
         world,
@@ -113,18 +113,21 @@ struct Search<'o> {
 
 impl Search<'_> {
     /// Expands all states of a layer; returns the new ones.
-    fn go_on(&mut self, depth: u32, layer: &Layer, watch: &mut dyn FnMut(Watched)) -> Range<usize> {
+    fn go_on(&mut self, depth: u32, layer: &Layer, watch: Watch<'_>) -> Range<usize> {
         let first_new = self.links.len();
         let states: Vec<Option<usize>> = match layer {
             Layer::Root => vec![None],
             Layer::Links(range) => range.clone().map(Some).collect(),
         };
         for batch in states.chunks(BATCH) {
-            watch(Watched {
+            let so_far = Watched {
                 world: self.world,
                 depth,
                 states: self.known.len() as u64,
-            });
+            };
+            if watch(so_far).is_break() {
+                return first_new..first_new;
+            }
             for (state, expansion) in batch.iter().zip(self.expand_all(depth, batch)) {
                 self.merge(*state, expansion);
                 if self.found.counterexample.is_some() {

@@ -32,7 +32,9 @@ fn an_accepted_message_without_an_entry_is_found_at_once() {
     // The judge receives an answer that accepts a message, and the journal has no entry for it.
     let mut tampered = begin(TinyWorld::Room, &plan(), 3);
     tampered.forge_accepted(0);
-    let found = search_from(TinyWorld::Room, tampered, &options(2), &mut |_| {});
+    let found = search_from(TinyWorld::Room, tampered, &options(2), &mut |_| {
+        ControlFlow::Continue(())
+    });
     let path = found.counterexample.unwrap();
     assert_eq!(path.steps.len(), 0);
     assert!(

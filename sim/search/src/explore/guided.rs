@@ -53,7 +53,7 @@ pub(super) fn explore(
         ..Exploration::default()
     };
     let mut flow = ControlFlow::Continue(());
-    while flow.is_continue() && all.tried < what.count {
+    while flow.is_continue() && all.tried < what.count && !what.interrupt.is_requested() {
         let Some(corpus) = &mut all.guided else { break };
         if corpus.is_flat() {
             break;
@@ -79,7 +79,8 @@ pub(super) fn explore(
             flow
         };
         let count = round.len() as u64;
-        in_order(count, what.jobs, &attempt, &mut take, &mut |_| {});
+        let jobs = (what.jobs, &what.interrupt);
+        in_order(count, jobs, &attempt, &mut take, &mut |_| {});
     }
     all
 }

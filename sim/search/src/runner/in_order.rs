@@ -6,6 +6,8 @@ use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use sim_model::outcome::Interrupt;
+
 use super::Progress;
 use crate::panics::catch_panic;
 
@@ -42,17 +44,17 @@ impl<T> Monitor<T> {
 /// Runs pieces 0 to `count` and passes each result to `take` in order, until it returns `Break`.
 /// Each thread stores at most a few results: a thread that is far ahead of the slowest waits.
 /// Pieces in progress at a `Break` are finished and dropped, so that the taken results do not
-/// depend on the number of threads.
+/// depend on the number of threads. An interrupt is a `Break` before the next result.
 ///
 /// `tick` is called regularly on the calling thread.
 pub(crate) fn in_order<T: Send>(
     count: u64,
-    jobs: NonZeroUsize,
+    (jobs, interrupt): (NonZeroUsize, &Interrupt),
     run: &(dyn Fn(u64, &Progress) -> T + Sync),
     take: &mut Take<'_, T>,
     tick: &mut dyn FnMut(&Progress),
 ) {
-    let progress = Progress::default();
+    let progress = Progress::until(interrupt.clone());
     let monitor = Monitor {
         shared: Mutex::new(Shared {
             next_to_start: 0,
@@ -69,7 +71,10 @@ pub(crate) fn in_order<T: Send>(
         }
         for index in 0..count {
             let ended = wait_for(index, &monitor, &progress, tick);
-            let taken = take(index, ended);
+            let taken = match ended {
+                Some(ended) => take(index, ended),
+                None => ControlFlow::Break(()),
+            };
             progress.finish_seed();
             if taken.is_break() {
                 monitor.lock().count = 0;
@@ -111,20 +116,26 @@ fn work<T: Send>(
     }
 }
 
-/// Waits for the result of one piece, and tells the workers that it is taken.
+/// Waits for the result of one piece, and tells the workers that it is taken. None after an
+/// interrupt, which may have cut the piece short.
 fn wait_for<T>(
     index: u64,
     monitor: &Monitor<T>,
     progress: &Progress,
     tick: &mut dyn FnMut(&Progress),
-) -> Ended<T> {
+) -> Option<Ended<T>> {
     let mut shared = monitor.lock();
     loop {
-        if let Some(ended) = shared.ready.remove(&index) {
+        let ready = shared.ready.remove(&index);
+        // The interrupt was set before it could cut this piece short.
+        if progress.is_interrupted() {
+            return None;
+        }
+        if let Some(ended) = ready {
             shared.next_to_take = index + 1;
             drop(shared);
             monitor.changed.notify_all();
-            return ended;
+            return Some(ended);
         }
         let (guard, timeout) = monitor
             .changed

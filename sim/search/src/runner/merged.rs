@@ -7,8 +7,8 @@ use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_judge::metrics::{Metrics, judged_by_thresholds};
 use sim_model::outcome::{
-    Counts, Evidence, FailingSeed, Point, PropertyResult, RunResult, Stuck, Summary, Tally,
-    ThresholdResult, Timeline, Violation, is_silent, judge, unreached,
+    Counts, Evidence, FailingSeed, INTERRUPTED, Point, PropertyResult, RunResult, Stuck, Summary,
+    Tally, ThresholdResult, Timeline, Violation, is_silent, judge, unreached, worst,
 };
 use sim_model::plan::Plan;
 
@@ -23,6 +23,8 @@ const LIST_LIMIT: usize = 1_000;
 #[derive(Clone, Debug)]
 pub struct Merged {
     seeds: Seeds,
+    /// The number of seeds that were added.
+    added: u64,
     hash: u64,
     virtual_span: Span,
     users: u64,
@@ -75,6 +77,7 @@ impl Merged {
     pub(super) fn new(seeds: Seeds) -> Self {
         Self {
             seeds,
+            added: 0,
             hash: HASH_OFFSET,
             virtual_span: Span::ZERO,
             users: 0,
@@ -95,6 +98,7 @@ impl Merged {
 
     /// Adds the next seed.
     pub(super) fn add(&mut self, seed: u64, ended: Ended<SeedOutcome>) {
+        self.added += 1;
         match ended {
             Ok(outcome) => self.add_outcome(seed, outcome),
             Err(words) => {
@@ -195,6 +199,12 @@ impl Merged {
         }
     }
 
+    /// The number of seeds so far.
+    #[must_use]
+    pub const fn seeds(&self) -> u64 {
+        self.added
+    }
+
     /// The metrics of the seeds so far; none if all of them panicked.
     #[must_use]
     pub const fn metrics(&self) -> Option<&Metrics> {
@@ -213,7 +223,7 @@ impl Merged {
         for (name, property) in judged_by_thresholds(plan, &thresholds) {
             properties.insert(name.to_owned(), property);
         }
-        let rest = self.rest.result(plan.allow_stuck, self.seeds.count.get());
+        let rest = self.rest.result(plan.allow_stuck, self.added);
         let verdict = judge(&Evidence {
             rest: &rest,
             properties: &properties,
@@ -230,9 +240,13 @@ impl Merged {
         let result = RunResult {
             scenario: plan.name.clone(),
             seed: self.seeds.first,
-            seeds: self.seeds.count.get(),
+            seeds: self.added,
+            interrupted: self.added < self.seeds.count.get(),
             verdict,
-            exit_code: verdict.exit_code(),
+            exit_code: match self.added < self.seeds.count.get() {
+                true => worst(verdict.exit_code(), INTERRUPTED),
+                false => verdict.exit_code(),
+            },
             trace_hash: format!("{:016x}", self.hash),
             virtual_ms: self.virtual_span.0 as f64 / 1_000.0,
             wall_ms: wall.as_secs_f64() * 1_000.0,

@@ -7,8 +7,8 @@ use chat_types::Span;
 use sim_judge::metrics::Metrics;
 use sim_model::history::{ClientEvent, Observer as _, Record};
 use sim_model::outcome::{
-    Class, Counts, Point, PropertyResult, START, Summary, Tally, ThresholdResult, Timeline,
-    Verdict, Violation,
+    Class, Counts, Interrupt, Point, PropertyResult, START, Summary, Tally, ThresholdResult,
+    Timeline, Verdict, Violation,
 };
 use sim_model::plan::Figure;
 use sim_model::protocol::{Agent, CallId, Op, User};
@@ -114,7 +114,14 @@ fn results_do_not_depend_on_the_number_of_threads() {
         }
         outcome(seed)
     };
-    let with = |jobs| summary(run_seeds(seeds(10, 25, jobs), &run, &mut |_| {}));
+    let with = |jobs| {
+        summary(run_seeds(
+            seeds(10, 25, jobs),
+            &Interrupt::default(),
+            &run,
+            &mut |_| {},
+        ))
+    };
     let one = with(1);
     for jobs in [2, 3, 8, 100] {
         let many = with(jobs);
@@ -153,7 +160,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
 #[test]
 fn metrics_merge_in_the_order_of_the_seeds() {
     let run = |seed: u64, _: &Progress| outcome(seed);
-    let merged = run_seeds(seeds(0, 50, 4), &run, &mut |_| {});
+    let merged = run_seeds(seeds(0, 50, 4), &Interrupt::default(), &run, &mut |_| {});
     assert_eq!(merged_seeds(&merged), (0..50).collect::<Vec<u64>>());
 }
 
@@ -161,9 +168,14 @@ fn metrics_merge_in_the_order_of_the_seeds() {
 fn hashes_of_several_seeds_are_folded_in_order() {
     let run = |seed: u64, _: &Progress| outcome(seed);
     let hash = |first, count| {
-        summary(run_seeds(seeds(first, count, 2), &run, &mut |_| {}))
-            .result
-            .trace_hash
+        summary(run_seeds(
+            seeds(first, count, 2),
+            &Interrupt::default(),
+            &run,
+            &mut |_| {},
+        ))
+        .result
+        .trace_hash
     };
     assert_eq!(hash(3, 1), format!("{:016x}", outcome(3).trace_hash));
     assert_eq!(hash(3, 2), "f5bd4c6182630f91");
@@ -188,7 +200,13 @@ fn few_outcomes_are_stored_at_once() {
         }
         outcome(seed)
     };
-    let done = summary(run_seeds(seeds(0, 30, 2), &run, &mut |_| {})).result;
+    let done = summary(run_seeds(
+        seeds(0, 30, 2),
+        &Interrupt::default(),
+        &run,
+        &mut |_| {},
+    ))
+    .result;
     assert_eq!((done.users, done.violations.len()), (60, 2));
 }
 
@@ -198,7 +216,12 @@ fn a_panic_of_one_seed_is_a_violation_and_the_others_run() {
         assert!(seed != 4, "the line is broken");
         outcome(seed)
     };
-    let done = summary(run_seeds(seeds(3, 3, 2), &run, &mut |_| {}));
+    let done = summary(run_seeds(
+        seeds(3, 3, 2),
+        &Interrupt::default(),
+        &run,
+        &mut |_| {},
+    ));
     assert_eq!(done.result.exit_code, 1);
     assert_eq!(done.result.users, 4);
     let panic = &done.result.violations[0];
@@ -209,7 +232,12 @@ fn a_panic_of_one_seed_is_a_violation_and_the_others_run() {
 #[test]
 fn the_largest_seed_is_followed_by_seed_0() {
     let run = |seed: u64, _: &Progress| outcome(seed);
-    let merged = run_seeds(seeds(u64::MAX, 2, 1), &run, &mut |_| {});
+    let merged = run_seeds(
+        seeds(u64::MAX, 2, 1),
+        &Interrupt::default(),
+        &run,
+        &mut |_| {},
+    );
     assert_eq!(merged_seeds(&merged), [u64::MAX, 0]);
 }
 
@@ -227,9 +255,14 @@ fn a_threshold_that_one_seed_crosses_counts() {
         thresholds: vec![measured(seed != 3)],
         ..outcome(seed)
     };
-    let thresholds = summary(run_seeds(seeds(1, 5, 2), &run, &mut |_| {}))
-        .result
-        .thresholds;
+    let thresholds = summary(run_seeds(
+        seeds(1, 5, 2),
+        &Interrupt::default(),
+        &run,
+        &mut |_| {},
+    ))
+    .result
+    .thresholds;
     assert_eq!(
         thresholds,
         [ThresholdResult {

@@ -18,7 +18,6 @@ impl Interrupt {
     }
 
     /// Whether to continue.
-    #[must_use]
     pub fn flow(&self) -> ControlFlow<()> {
         match self.is_requested() {
             true => ControlFlow::Break(()),

@@ -2,12 +2,12 @@
 //! and its JSON Schema. A form with keys is declared by `form!`, with one row for each key, from
 //! which all three follow.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::context::Context;
 use super::error::Read;
 use super::fields::Fields;
-use super::node::Node;
+use super::node::{Node, Value};
 use super::schemas::{Key, Schemas};
 use super::text::Text;
 
@@ -94,6 +94,11 @@ pub(crate) trait ByKeys: Sized {
 
     /// The keys of a value.
     fn to_keys(&self) -> Self::Keys;
+
+    /// The value that a text alone stands for; `None` if it stands for none.
+    fn from_text(_: &str) -> Option<Self> {
+        None
+    }
 }
 
 impl<T: ByKeys> Form for T {
@@ -103,6 +108,11 @@ impl<T: ByKeys> Form for T {
     const EXAMPLE: &'static str = T::Keys::EXAMPLE;
 
     fn read(node: &Node, context: &mut Context) -> Read<T> {
+        if let Value::Text(text) = &node.value
+            && let Some(value) = T::from_text(text)
+        {
+            return Ok(value);
+        }
         let fields = Fields::read(node, Self::WHAT, T::Keys::KEYS)?;
         let keys = T::Keys::from_fields(&fields, context)?;
         T::from_keys(keys, &fields)
@@ -113,7 +123,11 @@ impl<T: ByKeys> Form for T {
     }
 
     fn schema(schemas: &mut Schemas) -> Json {
-        T::Keys::schema(schemas)
+        let keys = T::Keys::schema(schemas);
+        match T::from_text(T::Keys::EXAMPLE) {
+            Some(_) => json!({ "anyOf": [{ "type": "string" }, keys] }),
+            None => keys,
+        }
     }
 
     fn alone() -> bool {

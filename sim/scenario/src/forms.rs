@@ -408,7 +408,25 @@ narrowed! {
     }
 }
 
-/// A probability: `1/200`, `0` or `1`.
+/// A percentage with at most four decimals, as a numerator and a denominator.
+fn percent(text: &str) -> Option<(u32, u32)> {
+    let number = text.strip_suffix('%')?.trim_end();
+    let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
+    let digits = format!("{whole}{decimals}");
+    let is_number = !whole.is_empty() && number.ends_with(|last: char| last.is_ascii_digit());
+    if !is_number || decimals.len() > 4 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let over: u32 = digits.parse().ok()?;
+    let under = 100 * 10_u32.pow(u32::try_from(decimals.len()).ok()?);
+    let mut divisor = (over, under);
+    while divisor.1 > 0 {
+        divisor = (divisor.1, divisor.0 % divisor.1);
+    }
+    Some((over / divisor.0, under / divisor.0))
+}
+
+/// A probability: `1/200`, `0.5%`, `0` or `1`.
 impl Form for Ratio {
     type Of = Self;
     const WHAT: &'static str = "a probability";
@@ -416,7 +434,8 @@ impl Form for Ratio {
     const EXAMPLE: &'static str = "1/4";
 
     fn read(node: &Node, _: &mut Context) -> Read<Self> {
-        const ACCEPTED: &str = "a ratio of whole numbers from 0 to 1, as in 1/200; also 0 and 1";
+        const ACCEPTED: &str =
+            "a ratio of whole numbers from 0 to 1, as in 1/200, or 0.5%; also 0 and 1";
         let number = |text: &str| -> Option<u32> {
             let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
             digits.then(|| text.parse().ok()).flatten()
@@ -425,7 +444,9 @@ impl Form for Ratio {
             (n <= 1).then_some((u32::from(n == 1), 1))
         } else if let Value::Text(text) = &node.value {
             let parts = text.split_once('/');
-            parts.and_then(|(over, under)| Some((number(over.trim())?, number(under.trim())?)))
+            let ratio =
+                parts.and_then(|(over, under)| Some((number(over.trim())?, number(under.trim())?)));
+            ratio.or_else(|| percent(text.trim()))
         } else {
             None
         };
@@ -448,10 +469,10 @@ impl Form for Ratio {
 
     fn schema(_: &mut Schemas) -> Json {
         json!({
-            "description": "A probability as a ratio of whole numbers, such as 1/200.",
+            "description": "A probability as a ratio of whole numbers, such as 1/200, or as a percentage.",
             "anyOf": [
                 { "type": "integer", "minimum": 0, "maximum": 1 },
-                { "type": "string", "pattern": "^ *[0-9]+ */ *[1-9][0-9]* *$" }
+                { "type": "string", "pattern": "^ *([0-9]+ */ *[1-9][0-9]*|(100([.]0{1,4})?|[0-9]{1,2}([.][0-9]{1,4})?) *%) *$" }
             ]
         })
     }

@@ -62,6 +62,10 @@ form! {
 impl ByKeys for plan::Text {
     type Keys = TextKeys;
 
+    fn from_text(text: &str) -> Option<Self> {
+        Some(Self::Words(text.into()))
+    }
+
     fn from_keys(keys: TextKeys, _: &Fields<'_>) -> Read<Self> {
         Ok(match (keys.text, keys.length, keys.alphabet) {
             (_, Some(length), None) => Self::Length(length),

@@ -365,3 +365,33 @@ fn the_deepest_flow_is_read() {
     let text = format!("phases: [{{ pause: 1s }}]\nscenarios: [{{ name: a, flow: [{flow}] }}]\n");
     assert!(parse("deep.yaml", &text).is_ok());
 }
+
+#[test]
+fn a_text_alone_is_sent_and_a_percentage_is_a_probability() {
+    let with = |send: &str, loss: &str| {
+        let scenario = format!(
+            "name: short\nduration: 10s\nphases: [{{ duration: 1s, arrival_count: 2 }}]\n\
+             scenarios: [{{ name: a, flow: [login, {send}] }}]\nnetwork: {{ loss: {loss} }}\n"
+        );
+        parse("short.yaml", &scenario).unwrap_or_else(|problem| panic!("{problem:?}"))
+    };
+    let long = with("send: { text: hello }", "1/200");
+    for loss in ["0.5%", "0.50 %", "1/200"] {
+        assert_eq!(
+            format!("{:?}", with("send: hello", loss)),
+            format!("{long:?}"),
+            "{loss}"
+        );
+    }
+    assert_eq!(
+        with("send: hello", "100%").network.loss,
+        Ratio::new(1, 1).unwrap()
+    );
+    for wrong in ["101%", "%", ".5%", "1.%", "0.00001%", "-1%", "99999999999%"] {
+        let scenario = format!(
+            "name: wrong\nduration: 10s\nphases: [{{ duration: 1s, arrival_count: 2 }}]\n\
+             scenarios: [{{ name: a, flow: [login] }}]\nnetwork: {{ loss: \"{wrong}\" }}\n"
+        );
+        assert!(parse("short.yaml", &scenario).is_err(), "{wrong}");
+    }
+}

@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_leave_room_for_other_files() {
+    fn the_limit_of_connections_leaves_descriptors_for_files() {
         let limits = Limits::default();
         let connections = |files| limits.within_files(files).connections;
         assert_eq!(
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn little_memory_has_room_for_several_sources() {
+    fn a_small_limit_of_memory_admits_several_sources() {
         let usual = Limits::default().for_core(&Config::default());
         let within = |memory| {
             let limits = Limits { memory, ..usual };

@@ -2,7 +2,7 @@
 //!
 //! It is a library so that tests and benchmarks can run it; the binary is `talking-stick`.
 
-pub mod barred;
+pub mod banned_addresses;
 pub mod capacity;
 pub mod cli;
 pub mod clock;

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_never_no_time() {
+    fn a_retry_delay_is_never_zero() {
         let refusal = Refusal::from(Reject::Overloaded {
             retry_after: Span(3),
             earlier: Earlier::Unasked,

@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::barred::Barred;
+use crate::banned_addresses::BannedAddresses;
 use crate::capacity::{self, Capacity, Memory};
 use crate::clock::Clock;
 use crate::driver::{self, Died, Running};
@@ -103,7 +103,7 @@ impl Core {
             }
         };
         let clock = Clock::start_after(node.hub().now());
-        let barred = Barred::in_state(node.hub());
+        let banned_addresses = BannedAddresses::in_state(node.hub());
         let (client, running) = driver::start(node, journal, clock, Arc::default());
         let files = listener::raise_file_limit();
         let limits = capacity::Limits {
@@ -117,7 +117,7 @@ impl Core {
         Ok(Self {
             service: Service::new(client, secrets)
                 .within(capacity)
-                .barring(barred)
+                .with_banned_addresses(banned_addresses)
                 .remembering(history),
             running,
         })

@@ -15,7 +15,7 @@ use chat_core::{
 };
 use serde_json::{Map, Value};
 
-use crate::barred::Barred;
+use crate::banned_addresses::BannedAddresses;
 use crate::capacity::{Capacity, MAX_WAIT, TEXT};
 use crate::driver::{Answered, NodeClient, Request};
 use crate::history::History;
@@ -39,7 +39,7 @@ pub struct Service {
     node: NodeClient,
     secrets: Arc<Secrets>,
     turned_away: Arc<TurnedAway>,
-    barred: Arc<Barred>,
+    banned_addresses: Arc<BannedAddresses>,
     capacity: Arc<Capacity>,
     history: Option<History>,
 }
@@ -52,7 +52,7 @@ impl Service {
             node,
             secrets: Arc::new(secrets),
             turned_away: Arc::default(),
-            barred: Arc::default(),
+            banned_addresses: Arc::default(),
             capacity: Arc::default(),
             history: None,
         }
@@ -86,9 +86,12 @@ impl Service {
 
     /// Sets the addresses that are banned already.
     #[must_use]
-    pub fn barring(self, barred: Barred) -> Self {
-        let barred = Arc::new(barred);
-        Self { barred, ..self }
+    pub fn with_banned_addresses(self, banned_addresses: BannedAddresses) -> Self {
+        let banned_addresses = Arc::new(banned_addresses);
+        Self {
+            banned_addresses,
+            ..self
+        }
     }
 
     /// The limits on clients' resources.
@@ -123,8 +126,8 @@ impl Service {
 
     /// The banned addresses, whose streams and waiting calls end.
     #[must_use]
-    pub fn barred(&self) -> &Barred {
-        &self.barred
+    pub fn banned_addresses(&self) -> &BannedAddresses {
+        &self.banned_addresses
     }
 
     /// Calls the node, and reports a ban of the address.

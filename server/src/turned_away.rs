@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_that_guesses_tokens_has_to_wait_and_others_have_not() {
+    async fn a_source_that_guesses_tokens_is_delayed() {
         let turned = TurnedAway::default();
         let wrong = |n| turned.note(source(n), Kind::WrongToken);
         for _ in 0..MAX_WRONG_TOKENS {
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_table_is_bounded_and_the_oldest_gives_way() {
+    async fn the_table_is_bounded_and_drops_the_oldest_source() {
         let turned = TurnedAway::default();
         for n in 0..=MAX_SOURCES as u64 {
             turned.note(source(n), Kind::Origin);

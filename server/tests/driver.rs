@@ -279,7 +279,7 @@ async fn a_full_channel_is_told_and_not_buffered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_stops_waiting_is_no_longer_waited_for() {
+async fn a_dropped_call_is_forgotten_by_the_driver() {
     let (client, _running) = start_loose(Config::default()).await;
     logged_in(&client, 1).await;
     // This reads the participant's own arrival, so that the next check waits.
@@ -380,7 +380,7 @@ async fn a_stream_that_is_dropped_is_closed_and_one_that_is_forgotten_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn to_stop_gives_streams_what_they_are_owed_first() {
+async fn a_stop_first_delivers_the_events_of_streams() {
     const SAID: u64 = 200;
     let config = Config {
         rate_limit: RateLimit::None,

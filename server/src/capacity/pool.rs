@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_grows_shrinks_and_goes_back() {
+    fn a_hold_grows_shrinks_and_returns_to_the_pool() {
         let pool = pool();
         let mut held = pool.nothing(Address(1));
         held.grow(4).unwrap();
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_to_another_is_the_other_s() {
+    fn a_hold_passed_to_another_source_counts_for_it() {
         let (pool, ann, ben) = (pool(), Address(1), Address(2));
         let (most, less) = (pool.take(ann, 6).unwrap(), pool.take(ben, 4).unwrap());
         assert_eq!(
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_charge_is_taken_past_the_share_and_then_told() {
+    fn a_charge_beyond_the_share_is_taken_and_reported() {
         let (pool, ann) = (pool(), Address(1));
         let charged = pool.charge(ann, 8);
         assert!(matches!(pool.check(ann), Err(Full::Source { .. })));

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_would_wait_too_long_is_refused_and_spends_nothing() {
+    async fn a_request_that_would_wait_too_long_is_refused() {
         let rate = rate(100, 100);
         let mut patience = Duration::from_secs(1);
         let too_fast = rate.spend(ANN, 500, &mut patience).await.unwrap_err();
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn each_that_books_has_a_turn_of_its_own() {
+    async fn each_booking_has_its_own_turn() {
         let (rate, seconds) = (rate(100, 300), Duration::from_secs);
         assert_eq!((rate.book(ANN, 300), rate.waited()), (None, 0));
         assert_eq!(rate.book(ANN, 200), Some(seconds(2)));
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_table_of_sources_has_an_end() {
+    async fn the_table_of_sources_is_bounded() {
         let rate = rate(1, 100);
         for source in 0..MAX_SOURCES as u64 + 10 {
             let mut patience = MAX_WAIT;
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_a_limit_nobody_waits_and_nobody_is_remembered() {
+    async fn without_a_limit_no_source_is_delayed_or_remembered() {
         let (rate, began) = (Rate::new(Work::Texts, None), Instant::now());
         let mut patience = Duration::ZERO;
         for _ in 0..3 {

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_stands_still_is_given_up() {
+    async fn a_stalled_body_is_refused() {
         let never = stream::pending::<Result<Bytes, std::convert::Infallible>>();
         let read = read(&bodies(100, PLENTY), Body::from_stream(never), 1).await;
         assert_eq!(read.unwrap_err(), Fault::BodyTooSlow { seconds: 30 });
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_parsed_is_paid_for_as_well() {
+    async fn parsed_values_are_charged_to_the_source() {
         let bodies = bodies(1 << 20, PLENTY);
         let list = format!("[{}1]", "1,".repeat(1_000));
         let (_, paid) = read(&bodies, Body::from(list), 1).await.unwrap();
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_large_is_taken_while_memory_is_short() {
+    async fn large_bodies_are_refused_above_the_limit_of_memory() {
         let limits = Limits {
             memory: Some(1),
             ..Limits::default()
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_a_source_sends_too_fast_waits_for_its_turn() {
+    async fn a_source_above_its_rate_is_delayed() {
         let limit = 1 << 20;
         let bodies = bodies(limit, PLENTY);
         let large = &bodies.capacity.large;

@@ -15,7 +15,7 @@ use crate::refusal::Refusal;
 use crate::service::Service;
 
 /// Waits until a caller may no longer receive answers, and returns the reason.
-async fn of(token: Option<CancellationToken>, barred: impl Future<Output = ()>) -> HttpError {
+async fn of(token: Option<CancellationToken>, banned: impl Future<Output = ()>) -> HttpError {
     let revoked = async {
         match token {
             Some(token) => token.cancelled().await,
@@ -24,7 +24,7 @@ async fn of(token: Option<CancellationToken>, barred: impl Future<Output = ()>) 
     };
     tokio::select! {
         () = revoked => Fault::TokenUnknown.into(),
-        () = barred => Refusal::from(Reject::Blocked).into(),
+        () = banned => Refusal::from(Reject::Blocked).into(),
     }
 }
 
@@ -33,7 +33,12 @@ pub(super) async fn unless(
     (token, service, address): (Option<CancellationToken>, &Service, Address),
     answer: impl Future<Output = Response>,
 ) -> Response {
-    let end = || of(token.clone(), service.barred().of(address));
+    let end = || {
+        of(
+            token.clone(),
+            service.banned_addresses().until_banned(address),
+        )
+    };
     let response = tokio::select! {
         biased;
         response = answer => response,

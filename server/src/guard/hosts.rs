@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_cannot_be_allowed() {
+    fn a_malformed_host_cannot_be_allowed() {
         for text in ["", "*", "*.example", "a b", "http://a", "x@y"] {
             let error = AllowedHosts::new(&[text]).unwrap_err();
             assert_eq!(error, HostError::NoHost(text.into()));

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_and_too_deep_are_refused() {
+    fn too_many_values_and_too_deep_nesting_are_refused() {
         let many = format!("[{}1]", "1,".repeat(MAX_VALUES));
         assert_eq!(
             scan(many.as_bytes()),

@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_token_has_so_many_sessions_and_takes_them_along() {
+    async fn a_token_has_a_limit_of_sessions_and_ends_them_with_it() {
         let sessions = PageSessions::default();
         let (ann, ben) = (owner("ann"), owner("ben"));
         let bens = sessions.open(&ben).unwrap().unwrap();

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_gone_or_empty_takes_nobody_s_token() {
+    fn a_missing_or_empty_file_revokes_no_token() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), line("ann", "a")).unwrap();
         let tokens = TokenFile::read(file.path()).unwrap();

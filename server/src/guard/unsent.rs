@@ -120,7 +120,7 @@ mod tests {
     use crate::capacity::{Limits, Speed};
 
     #[tokio::test(start_paused = true)]
-    async fn answers_of_a_source_that_took_too_much_wait_and_those_of_others_do_not() {
+    async fn a_source_above_its_share_waits_for_its_answers() {
         let speed = Speed {
             per_second: 10_000,
             burst: 20_000,
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_large_part_is_charged_until_it_is_gone() {
+    async fn a_large_part_is_charged_until_it_is_written() {
         let capacity = Arc::<Capacity>::default();
         let pool = &capacity.answers;
         let charged = |size: usize| {

@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_query_is_words_and_no_syntax() {
+    fn a_query_is_parsed_as_words_without_syntax() {
         let query = |text: &str| QueryWords::new(text).map(|words| words.within(&[RoomId(7)]));
         assert_eq!(
             query("tea OR \"room : (1)\" NOT*").as_deref(),

@@ -46,7 +46,7 @@ mod tests {
     use super::spaced;
 
     #[test]
-    fn letters_of_scripts_without_blanks_stand_alone() {
+    fn letters_of_scripts_without_spaces_are_separate_words() {
         for text in ["", "tea for two", "Grüße, 3 €", "한국어 문장", "привет"] {
             assert_eq!(spaced(text), text);
         }

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_that_takes_less_than_the_least_rate_is_cut() {
+    async fn a_peer_below_the_least_rate_is_closed() {
         for (bytes, is_cut) in [(0, true), (1, true), (2, false), (50, false)] {
             let (server, peer) = tokio::io::duplex(8);
             let wrote = taken_by(peer, server, bytes).await;
@@ -227,14 +227,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_that_takes_all_that_waits_is_slow_if_there_is_always_more() {
+    async fn a_peer_that_always_has_unread_bytes_counts_as_slow() {
         assert!(words_taken_each(3).await.is_ok());
         let slow = words_taken_each(6).await.unwrap_err();
         assert_eq!(slow.kind(), io::ErrorKind::TimedOut);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_that_rested_has_a_window_of_its_own_again() {
+    async fn an_idle_peer_starts_a_new_window() {
         let (server, mut peer) = tokio::io::duplex(8);
         let (mut server, _) = Paced::new(server, PACE);
         for _ in 0..5 {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_to_whom_nothing_is_sent_has_all_the_time() {
+    async fn a_peer_without_unsent_bytes_has_no_deadline() {
         let (server, mut peer) = tokio::io::duplex(8);
         let (mut server, _) = Paced::new(server, PACE);
         for _ in 0..3 {

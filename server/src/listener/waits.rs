@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn only_a_peer_that_takes_nothing_of_what_waits_is_given_up() {
+    async fn only_a_peer_that_reads_nothing_is_closed() {
         let (server, mut peer) = tokio::io::duplex(4);
         let pace = Pace {
             window: LONG * 1_000,

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_folder_is_that_of_the_service_or_else_of_the_user() {
+    fn the_default_folder_is_the_service_s_or_the_user_s() {
         let of = |given: &[(&str, &str)]| {
             let given: Vec<_> = given.to_vec();
             folder_by(&move |name| {

@@ -100,7 +100,7 @@ async fn with_tokens_everything_but_health_asks_for_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_alone_behind_its_token_need_not_say_its_handle() {
+async fn a_sole_participant_of_a_token_may_omit_its_handle() {
     let mut setup = Setup::default();
     setup.guard.tokens = Some(tokens(&["sesame", "simsim"]));
     let world = World::start(setup).await;
@@ -255,7 +255,7 @@ async fn an_operator_s_token_opens_the_door_and_the_operators_routes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_cookie_is_made_of_a_token_that_nobody_has() {
+async fn an_unknown_token_gets_no_cookie() {
     let mut setup = Setup::default();
     setup.guard.operators = Some(tokens(&["boss"]));
     let world = World::start(setup).await;
@@ -271,7 +271,7 @@ async fn no_cookie_is_made_of_a_token_that_nobody_has() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_connection_too_many_is_told_so() {
+async fn a_connection_beyond_the_limit_is_refused_with_an_answer() {
     let mut setup = Setup::default();
     setup.capacity.connections = Share::whole(2);
     let world = World::start(setup).await;

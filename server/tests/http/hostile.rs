@@ -107,7 +107,7 @@ async fn arguments_of_wrong_types_are_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_too_large_is_413() {
+async fn a_body_that_is_too_large_is_answered_413() {
     let mut setup = Setup::free();
     setup.guard.max_body = 10_000;
     let world = World::start(setup).await;

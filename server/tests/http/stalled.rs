@@ -21,7 +21,7 @@ const COUNT: usize = 2_000;
 const MOST_HELD: usize = 2 * 1_024 * 1_024;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_that_stands_still_is_cut_and_harms_nobody() {
+async fn a_stalled_reader_is_closed_and_delays_no_other() {
     let mut setup = Setup::free();
     setup.config.inbox_limit = 500;
     setup.limits.pace.window = Duration::from_millis(500);

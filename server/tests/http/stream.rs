@@ -169,7 +169,7 @@ async fn a_silent_stream_says_that_it_is_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_whose_client_vanishes_is_missed() {
+async fn a_vanished_client_is_noticed() {
     let world = World::start(Setup::free()).await;
     let ben = world.register("Ben").await;
     let one = world.events(&ben.handle, None).await;
@@ -197,7 +197,7 @@ async fn streams_are_bounded_for_each_participant() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_who_unregisters_is_shown_the_end() {
+async fn an_unregistered_participant_s_stream_ends() {
     let world = World::start(Setup::free()).await;
     let mut ben = world.register("Ben").await;
     let mut events = world.events(&ben.handle, None).await;

@@ -30,7 +30,7 @@ async fn register(client: &mut Client, name: &str, key: Option<&str>) -> Answer 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_knows_another_s_key_and_name_gets_no_account() {
+async fn another_s_key_and_name_give_no_access() {
     let world = World::start(Setup::free()).await;
     let (mut ann, mut eve) = (world.client().await, elsewhere(&world).await);
     let own = register(&mut ann, "Ann", Some(KEY)).await.json();
@@ -81,7 +81,7 @@ async fn refused_registrations_are_no_oracle_without_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn those_who_register_and_are_gone_close_no_room() {
+async fn absent_members_do_not_keep_others_out_of_a_room() {
     let mut setup = Setup::free();
     setup.config.max_members = 4;
     setup.config.idle_timeout = Span::millis(1);
@@ -233,7 +233,7 @@ async fn a_block_can_be_lifted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_banned_address_hears_no_more() {
+async fn a_banned_address_receives_no_more_events() {
     let world = operated().await;
     let mut eve = elsewhere(&world).await;
     let registered = register(&mut eve, "Eve", None).await.json();

@@ -133,7 +133,7 @@ impl Auditor {
                 ticket,
                 from,
                 ask,
-            } => self.asked(at, ticket, from, ask),
+            } => self.handle_call(at, ticket, from, ask),
             ServerRecord::Committed {
                 position,
                 at,
@@ -150,8 +150,8 @@ impl Auditor {
                 page,
             } => self.answered(at, ticket, outcome, page),
             ServerRecord::StreamOpened { at, ticket } => self.stream_opened(at, ticket),
-            ServerRecord::Pushed { at, ticket, page } => self.pushed(at, ticket, page),
-            ServerRecord::Noticed { at, ticket, notice } => self.noticed(at, ticket, notice),
+            ServerRecord::Pushed { at, ticket, page } => self.handle_push(at, ticket, page),
+            ServerRecord::Noticed { at, ticket, notice } => self.handle_notice(at, ticket, notice),
             ServerRecord::StreamWritable {
                 at,
                 ticket,
@@ -159,7 +159,7 @@ impl Auditor {
             } => self.in_flight.writable(at, ticket, writable),
             ServerRecord::StreamEnded { at, ticket } => self.stream_ended(at, ticket),
             ServerRecord::Gone { at, ticket } => self.gone(at, ticket),
-            ServerRecord::Appending { at, batch } => self.appending(at, batch),
+            ServerRecord::Appending { at, batch } => self.handle_append(at, batch),
             ServerRecord::AppendFailed { at } => self.append_failed(at),
             ServerRecord::AppendUnknown { .. } => self.pipeline.halt(),
             ServerRecord::Woken { at } => self.woken(at),
@@ -170,14 +170,14 @@ impl Auditor {
                 }
                 self.in_flight = InFlight::default();
                 self.long_polls = LongPolls::default();
-                self.pipeline.crashed();
+                self.pipeline.handle_crash();
             }
             ServerRecord::Redecided {
                 at,
                 position,
                 before,
                 after,
-            } => self.redecided(at, position, [before, after]),
+            } => self.handle_redecision(at, position, [before, after]),
             ServerRecord::RecoveredDamaged {
                 at,
                 damage,
@@ -185,13 +185,13 @@ impl Auditor {
                 state,
             } => self.recovered_damaged(at, damage, owed, state),
             ServerRecord::Stopping { .. } => self.pipeline.stop(),
-            ServerRecord::Finished { at } => self.finished(at),
-            ServerRecord::Restarted { at, config } => self.restarted(at, config),
+            ServerRecord::Finished { at } => self.handle_finish(at),
+            ServerRecord::Restarted { at, config } => self.handle_restart(at, config),
         }
     }
 
     /// The server has restarted. The journaled entries of a batch in flight are committed by now.
-    fn restarted(&mut self, at: Time, config: &Config) {
+    fn handle_restart(&mut self, at: Time, config: &Config) {
         // The journaled entries of the batch in flight are committed by now.
         self.recovered = true;
         if self.position == 0 {
@@ -202,7 +202,7 @@ impl Auditor {
         self.pipeline = Pipeline::resumed(config, at);
     }
 
-    fn redecided(&mut self, at: Time, position: u64, [before, after]: [&Decided; 2]) {
+    fn handle_redecision(&mut self, at: Time, position: u64, [before, after]: [&Decided; 2]) {
         let (before, after) = (before.outcome.clone(), after.outcome.clone());
         self.differ(
             at,
@@ -238,7 +238,7 @@ impl Auditor {
     }
 
     /// The server stops: waiting answers leave now, and streams end.
-    fn finished(&mut self, at: Time) {
+    fn handle_finish(&mut self, at: Time) {
         if let Some(owed) = self.pipeline.unfinished() {
             let owed = Some(self.batch_item(&owed));
             self.differ(at, Difference::Batch { owed, seen: None });
@@ -250,7 +250,7 @@ impl Auditor {
     }
 
     /// A batch was formed: it holds all waiting entries in their order, up to the limit.
-    fn appending(&mut self, at: Time, batch: &[BatchEntry]) {
+    fn handle_append(&mut self, at: Time, batch: &[BatchEntry]) {
         let max_batch = self.model.config().max_batch as usize;
         let first = self.pipeline.form(at, max_batch);
         for (place, seen) in (first..).zip(batch) {
@@ -285,14 +285,14 @@ impl Auditor {
         let Stage::Owed(Err(owed), _) = &call.stage else {
             return None;
         };
-        let (call, owed) = (call.asked(), *owed);
+        let (call, owed) = (call.summary(), *owed);
         Some(Difference::Taken { call, owed })
     }
 
     /// An entry of a batch, for differences.
     fn batch_item(&self, batched: &BatchEntry) -> BatchItem {
         match batched {
-            BatchEntry::Call(id) => BatchItem::Call(self.in_flight.call(*id).map(Call::asked)),
+            BatchEntry::Call(id) => BatchItem::Call(self.in_flight.call(*id).map(Call::summary)),
             BatchEntry::Own(entry) => BatchItem::Own(entry.clone()),
         }
     }
@@ -356,7 +356,7 @@ impl Auditor {
             if let Some(check) = self.long_polls.end(user) {
                 self.in_flight.end_wait(at, check);
             }
-            self.in_flight.grew(at, user);
+            self.in_flight.handle_growth(at, user);
         }
         if self.pipeline.is_batch_whole() {
             self.notices_leave(at);
@@ -397,7 +397,7 @@ impl Auditor {
         if let Some(call) = ticket.and_then(|ticket| self.in_flight.call(ticket))
             && !asks_for(&call.ask, call.user, entry)
         {
-            let (call, entry) = (call.asked(), entry.clone());
+            let (call, entry) = (call.summary(), entry.clone());
             self.differ(at, Difference::Entry { call, entry });
         }
     }
@@ -434,7 +434,7 @@ impl Auditor {
         }
     }
 
-    fn asked(&mut self, at: Time, ticket: Ticket, from: u64, ask: &Arc<ServerCall>) {
+    fn handle_call(&mut self, at: Time, ticket: Ticket, from: u64, ask: &Arc<ServerCall>) {
         let handle = match ask.as_ref() {
             ServerCall::Call { caller, .. } => Some(caller.handle()),
             ServerCall::OpenStream { handle, .. } => Some(*handle),

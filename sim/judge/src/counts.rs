@@ -31,7 +31,7 @@ impl Messages {
         {
             let is_retried = self.retried.remove(&(record.agent, call));
             if speaks(op) {
-                self.answered(outcome, is_retried);
+                self.record_answer(outcome, is_retried);
             }
         } else if let ClientEvent::Abandoned { call, .. } = record.what {
             self.retried.remove(&(record.agent, call));
@@ -47,7 +47,7 @@ impl Messages {
         }
     }
 
-    fn answered(&mut self, outcome: &Outcome, is_retried: bool) {
+    fn record_answer(&mut self, outcome: &Outcome, is_retried: bool) {
         match outcome {
             Ok(Answer::Sent { .. }) => self.counts.accepted += 1,
             // The last attempt was refused as retryable; an earlier one may have been accepted.

@@ -91,12 +91,14 @@ impl Observer for Metrics {
                 ..
             } => {
                 if first {
-                    self.received(record, saw, sent_at);
+                    self.record_event(record, saw, sent_at);
                 } else if path == DeliveryPath::Check {
                     self.waits(record.agent).bytes += EVENT_LINE;
                 }
             }
-            ClientEvent::Called { op, intended, .. } => self.called(record.agent, op, intended),
+            ClientEvent::Called { op, intended, .. } => {
+                self.record_call(record.agent, op, intended)
+            }
             ClientEvent::Answered {
                 call,
                 op,
@@ -104,8 +106,8 @@ impl Observer for Metrics {
                 outcome,
                 ..
             } => self.answered(record, (call, op), intended, outcome),
-            ClientEvent::Retried { call, why } => self.retried(record.agent, call, why),
-            ClientEvent::Abandoned { call, op } => self.abandoned(record, call, op),
+            ClientEvent::Retried { call, why } => self.record_retry(record.agent, call, why),
+            ClientEvent::Abandoned { call, op } => self.record_abandoned(record, call, op),
             ClientEvent::Stuck { waiting_for } => {
                 self.ran_out(record.agent, record.at, waiting_for)
             }
@@ -222,7 +224,7 @@ impl Metrics {
         &mut self.users[index]
     }
 
-    fn called(&mut self, agent: Agent, op: &Op, intended: Time) {
+    fn record_call(&mut self, agent: Agent, op: &Op, intended: Time) {
         self.calls += 1;
         if let Op::EnterQueue { .. } = op {
             self.waits(agent).in_line_since.get_or_insert(intended);
@@ -269,7 +271,7 @@ impl Metrics {
                 waits.matches.asked += 1;
                 // The answer says that this call led to the match.
                 waits.in_line_since.get_or_insert(intended);
-                if let Some(since) = waits.matched(*room) {
+                if let Some(since) = waits.record_match(*room) {
                     self.waited_in_line(agent, record.user, at.since(since));
                 } else {
                     waits.in_line_since = None;
@@ -295,7 +297,7 @@ impl Metrics {
                     waits.turns.asked += 1;
                 }
                 if *place == 0
-                    && let Some(since) = waits.granted(*room, *epoch)
+                    && let Some(since) = waits.record_grant(*room, *epoch)
                 {
                     self.waited_for_stick(agent, record.user, at.since(since));
                 }
@@ -336,23 +338,23 @@ impl Metrics {
     }
 
     /// Processes the part of a gap about one room. A wait ends when its user learns of its end.
-    fn missed(&mut self, record: &Record<'_>, lost: &LostRange) {
+    fn record_gap(&mut self, record: &Record<'_>, lost: &LostRange) {
         let (at, agent) = (record.at, record.agent);
         if lost.you == Some(Membership::Matched)
-            && let Some(since) = self.waits(agent).matched(lost.room)
+            && let Some(since) = self.waits(agent).record_match(lost.room)
         {
             self.waited_in_line(agent, record.user, at.since(since));
         }
         let Some(stick) = lost.stick else { return };
         let (StickLoss::Granted(epoch) | StickLoss::Released(epoch) | StickLoss::Expired(epoch)) =
             stick;
-        if let Some(since) = self.waits(agent).granted(lost.room, epoch) {
+        if let Some(since) = self.waits(agent).record_grant(lost.room, epoch) {
             self.waited_for_stick(agent, record.user, at.since(since));
         }
         self.waits(agent).holds = matches!(stick, StickLoss::Granted(_));
     }
 
-    fn received(&mut self, record: &Record<'_>, saw: &InboxEvent<'_>, sent_at: Time) {
+    fn record_event(&mut self, record: &Record<'_>, saw: &InboxEvent<'_>, sent_at: Time) {
         let (at, agent) = (record.at, record.agent);
         let waits = self.waits(agent);
         match *saw {
@@ -370,7 +372,7 @@ impl Metrics {
                 return;
             }
             InboxEvent::Found { room, .. } => {
-                if let Some(since) = waits.matched(room) {
+                if let Some(since) = waits.record_match(room) {
                     waits.last_in_line = Some((since, sent_at.min(at)));
                     self.waited_in_line(agent, record.user, at.since(since));
                 }
@@ -383,10 +385,10 @@ impl Metrics {
             } if record.user == Some(user) => waits.came_or_went(room, change),
             InboxEvent::Moderation {
                 room, user, act, ..
-            } => waits.moderated(room, act, user.is_some() && user == record.user),
+            } => waits.record_moderation(room, act, user.is_some() && user == record.user),
             InboxEvent::Gap { rooms, .. } => {
                 for lost in rooms {
-                    self.missed(record, lost);
+                    self.record_gap(record, lost);
                 }
             }
             InboxEvent::Stick { .. }
@@ -408,7 +410,7 @@ impl Metrics {
         let waits = self.waits(agent);
         match change {
             StickChange::Granted { epoch, .. } => {
-                if let Some(since) = waits.granted(room, epoch) {
+                if let Some(since) = waits.record_grant(room, epoch) {
                     self.waited_for_stick(agent, Some(user), at.since(since));
                 }
             }

@@ -101,16 +101,22 @@ impl Reconciler {
             ..
         } = record.what
         {
-            self.answered(record.at, user, (op, called_at), outcome);
+            self.record_answer(record.at, user, (op, called_at), outcome);
         } else if let ClientEvent::Received { seq, saw, .. } = record.what {
             match user.is_numbered() {
-                true => self.received(record.at, user, seq, saw),
+                true => self.record_event(record.at, user, seq, saw),
                 false => self.unjudged += 1,
             }
         }
     }
 
-    fn answered(&mut self, at: Time, user: User, (op, called_at): (&Op, Time), outcome: &Outcome) {
+    fn record_answer(
+        &mut self,
+        at: Time,
+        user: User,
+        (op, called_at): (&Op, Time),
+        outcome: &Outcome,
+    ) {
         let client = self.clients.entry(user).or_default();
         match outcome {
             Ok(Answer::Read {
@@ -131,7 +137,7 @@ impl Reconciler {
         }
     }
 
-    fn received(&mut self, at: Time, user: User, seq: u64, saw: &InboxEvent<'_>) {
+    fn record_event(&mut self, at: Time, user: User, seq: u64, saw: &InboxEvent<'_>) {
         let client = self.clients.entry(user).or_default();
         if let InboxEvent::Gap {
             from, to, rooms, ..

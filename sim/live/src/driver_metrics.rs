@@ -73,12 +73,12 @@ impl<'o> DriverMetrics<'o> {
     }
 
     /// Records that an action due at `due` happens now.
-    pub(super) fn delayed(&mut self, due: Time, now: Time) {
+    pub(super) fn record_delay(&mut self, due: Time, now: Time) {
         self.delay.record(now.since(due).0);
     }
 
     /// Records that an arrival planned at `due` starts now.
-    pub(super) fn started(&mut self, due: Time, now: Time) {
+    pub(super) fn record_start(&mut self, due: Time, now: Time) {
         self.starts.started += 1;
         self.starts.late += u64::from(now.since(due).0 > LATE);
     }

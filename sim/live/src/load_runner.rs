@@ -222,14 +222,14 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
                 if self.timer_is_stale(agent, due) {
                     return;
                 }
-                self.metrics.delayed(due, now);
+                self.metrics.record_delay(due, now);
                 let user = &mut self.clients[agent as usize].user;
                 user.handle_timeout(now, &mut self.metrics);
                 self.settle(agent);
             }
             Wakeup::Arrival => self.arrive(due, now),
             Wakeup::Script(index) => {
-                self.metrics.delayed(due, now);
+                self.metrics.record_delay(due, now);
                 self.perform(index, now);
             }
             // An interrupt has healed it before.
@@ -283,8 +283,8 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             self.metrics.starts.dropped += 1;
             return;
         }
-        self.metrics.delayed(due, now);
-        self.metrics.started(due, now);
+        self.metrics.record_delay(due, now);
+        self.metrics.record_start(due, now);
         if let Workload::Phases { personas, .. } = &self.plan.workload {
             let persona = Arc::clone(&personas[arrival.persona]);
             self.by_persona[arrival.persona] += 1;

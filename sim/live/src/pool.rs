@@ -107,7 +107,7 @@ impl Pool {
 
     /// Handles the end of a request: its caller becomes idle. Returns whether the request was still
     /// awaited.
-    pub(super) fn settled(&mut self, ticket: u64) -> bool {
+    pub(super) fn finish(&mut self, ticket: u64) -> bool {
         let place = self.busy.remove(&ticket);
         self.idle.extend(place);
         place.is_some()

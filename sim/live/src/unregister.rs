@@ -63,7 +63,7 @@ fn send_all(pool: &mut Pool, until: Time, wants: Vec<Wanted>) {
         | Message::Read { ticket, .. }
         | Message::Failed { ticket, .. } = received.message
         {
-            under_way -= usize::from(pool.settled(ticket));
+            under_way -= usize::from(pool.finish(ticket));
         }
     }
 }

@@ -68,7 +68,7 @@ impl Observer for PointCounter {
                 self.received[saw.number()] += 1;
                 self.received(record, sent_at, (saw, path, first));
             }
-            ClientEvent::Called { call, op, .. } => self.called(record.agent, call, op),
+            ClientEvent::Called { call, op, .. } => self.record_call(record.agent, call, op),
             ClientEvent::Answered {
                 call,
                 op,
@@ -140,7 +140,7 @@ impl PointCounter {
     #[must_use]
     pub fn into_tally(mut self) -> Tally {
         for (event, times) in EVENTS.iter().zip(self.received) {
-            self.tally.coverage_mut().received(event, times);
+            self.tally.coverage_mut().record_event(event, times);
         }
         self.tally
     }
@@ -168,7 +168,7 @@ impl PointCounter {
         }
     }
 
-    fn called(&mut self, agent: Agent, call: CallId, op: &Op) {
+    fn record_call(&mut self, agent: Agent, call: CallId, op: &Op) {
         let client = self.client(agent);
         client.in_flight += 1;
         let parallel = client.in_flight > 1;
@@ -202,23 +202,23 @@ impl PointCounter {
                     if matches!(answer, Answer::Read { notices, .. } if !notices.is_empty()) {
                         self.tally.reach(Point::Noticed);
                     }
-                    self.checked(record, (call, called_at), *wait);
+                    self.record_check(record, (call, called_at), *wait);
                 } else {
                     if matches!(op, Op::Break { .. }) && record.at.since(called_at) >= HELD {
                         self.tally.reach(Point::BreakHeld);
                     }
-                    self.accepted(record.agent, op, answer);
+                    self.record_accepted(record.agent, op, answer);
                 }
             }
             Err(refusal) => {
                 self.client(record.agent).checked = None;
-                self.refused(refusal);
+                self.record_refusal(refusal);
             }
         }
     }
 
     /// Counts the levels in an answer.
-    fn rested(&mut self, agent: Agent, stress: u8, boss_alert: u8) {
+    fn record_levels(&mut self, agent: Agent, stress: u8, boss_alert: u8) {
         let client = self.client(agent);
         let before = std::mem::replace(&mut client.boss_alert, boss_alert);
         if stress == 100 {
@@ -232,7 +232,7 @@ impl PointCounter {
         }
     }
 
-    fn checked(&mut self, record: &Record<'_>, (call, called_at): (CallId, Time), wait: Span) {
+    fn record_check(&mut self, record: &Record<'_>, (call, called_at): (CallId, Time), wait: Span) {
         let jumped = self.jumped;
         let client = self.client(record.agent);
         let newest = client.checked.take();
@@ -251,7 +251,7 @@ impl PointCounter {
         }
     }
 
-    fn accepted(&mut self, agent: Agent, op: &Op, answer: &Answer) {
+    fn record_accepted(&mut self, agent: Agent, op: &Op, answer: &Answer) {
         let client = self.client(agent);
         if std::mem::take(&mut client.forgot) {
             self.tally.reach(Point::HandleForgotten);
@@ -259,7 +259,7 @@ impl PointCounter {
         let client = self.client(agent);
         match *answer {
             Answer::Waiting { .. } => client.was_told_to_wait = true,
-            Answer::Matched { room, partner, .. } => self.matched(agent, room, partner),
+            Answer::Matched { room, partner, .. } => self.record_match(agent, room, partner),
             Answer::LeftQueue { left: true } => {
                 client.was_told_to_wait = false;
                 self.tally.reach(Point::QueueLeft);
@@ -293,7 +293,7 @@ impl PointCounter {
             Answer::OnBreak {
                 stress, boss_alert, ..
             }
-            | Answer::Mood { stress, boss_alert } => self.rested(agent, stress, boss_alert),
+            | Answer::Mood { stress, boss_alert } => self.record_levels(agent, stress, boss_alert),
             Answer::History { ref messages, .. } => {
                 if !messages.is_empty() {
                     self.tally.reach(Point::HistoryRead);
@@ -314,7 +314,7 @@ impl PointCounter {
 
     /// Counts a refusal in a history. The world counts those that clients retry without a record,
     /// and answers from memory.
-    fn refused(&mut self, refusal: &Refusal) {
+    fn record_refusal(&mut self, refusal: &Refusal) {
         let point = match refusal.code {
             "stick_required" => Point::StickRefused,
             "chat_ended" => Point::ChatEnded,
@@ -329,7 +329,7 @@ impl PointCounter {
         self.tally.reach(point);
     }
 
-    fn matched(&mut self, agent: Agent, room: Room, partner: User) {
+    fn record_match(&mut self, agent: Agent, room: Room, partner: User) {
         let client = self.client(agent);
         if client.last_match == Some(room) {
             return;
@@ -370,7 +370,9 @@ impl PointCounter {
         let place = saw.place().unwrap_or_default();
         match *saw {
             InboxEvent::Message { .. } => {}
-            InboxEvent::Found { room, partner, .. } => self.matched(record.agent, room, partner),
+            InboxEvent::Found { room, partner, .. } => {
+                self.record_match(record.agent, room, partner)
+            }
             InboxEvent::Ended { reason, .. } => match reason {
                 EndReason::Timeout => self.once(place, Point::PartnerTimeout),
                 EndReason::TurnLimit => self.once(place, Point::TurnLimit),

@@ -107,7 +107,7 @@ struct TrialRun {
 /// Receives progress, and decides whether to continue.
 pub trait Listener {
     /// Called after each trial.
-    fn tried(&mut self, trial: &Trial);
+    fn on_trial(&mut self, trial: &Trial);
     /// Called now and then. `Break` ends the exploration after the trials so far.
     fn tick(&mut self, so_far: &Exploration) -> ControlFlow<()>;
 }
@@ -220,7 +220,7 @@ pub fn explore(
         let mut take = |index: u64, ended: Ended<TrialRun>| {
             let trial = trial_of(index);
             let failed = all.take(&trial, ended, what);
-            listener.tried(&trial);
+            listener.on_trial(&trial);
             let enough = failed && what.on_failure == OnFailure::Stop;
             flow = if enough {
                 ControlFlow::Break(())

@@ -295,7 +295,7 @@ impl<'a, 'c> ProgressListener<'a, 'c> {
 }
 
 impl Listener for ProgressListener<'_, '_> {
-    fn tried(&mut self, trial: &Trial) {
+    fn on_trial(&mut self, trial: &Trial) {
         if self.arguments.verbose {
             let name = &self.what.plans[trial.scenario].name;
             let drew = self.what.varied(trial).drew();

@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     /// The rates that are tried if all up to `limit` pass.
-    fn tried(limit: u32) -> Vec<u32> {
+    fn tried_rates(limit: u32) -> Vec<u32> {
         let (mut search, mut scale, mut tried) = (Search::default(), RateScale::default(), vec![]);
         loop {
             tried.push(scale.as_milli());
@@ -255,10 +255,10 @@ mod tests {
     #[test]
     fn rates_are_doubled_and_then_bisected() {
         assert_eq!(
-            tried(5_200),
+            tried_rates(5_200),
             [1_000, 2_000, 4_000, 8_000, 6_000, 5_000, 5_500]
         );
-        assert_eq!(tried(300), [1_000, 500, 250, 375, 312, 281]);
-        assert_eq!(tried(0).last(), Some(&1));
+        assert_eq!(tried_rates(300), [1_000, 500, 250, 375, 312, 281]);
+        assert_eq!(tried_rates(0).last(), Some(&1));
     }
 }

@@ -38,7 +38,7 @@ fn plan(name: &str) -> Plan {
 struct StopAfter(u64);
 
 impl Listener for StopAfter {
-    fn tried(&mut self, _: &Trial) {}
+    fn on_trial(&mut self, _: &Trial) {}
 
     fn tick(&mut self, so_far: &Exploration) -> ControlFlow<()> {
         if so_far.tried < self.0 {

@@ -22,7 +22,7 @@ use sim_search::shrink::{FailedRun, ShrinkContext, shrink};
 struct NoListener;
 
 impl Listener for NoListener {
-    fn tried(&mut self, _: &Trial) {}
+    fn on_trial(&mut self, _: &Trial) {}
 
     fn tick(&mut self, _: &Exploration) -> ControlFlow<()> {
         ControlFlow::Continue(())

@@ -151,7 +151,7 @@ impl World<'_, '_> {
             return;
         }
         if let Err(refusal) = &outcome {
-            self.observers.coverage().refused(refusal.code);
+            self.observers.coverage().record_refusal(refusal.code);
             self.reach_refusal_point(refusal);
         }
         let (origin, net) = match self.in_flight.remove(slot) {

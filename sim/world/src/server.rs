@@ -351,7 +351,7 @@ impl World<'_, '_> {
     }
 
     /// Closes the stream of a reader that has read nothing for too long.
-    pub(super) fn stalled(&mut self, slot: Slot) {
+    pub(super) fn handle_stall(&mut self, slot: Slot) {
         if let Some(InFlight::Stream {
             state: StreamState::Stalled,
             ..

@@ -116,9 +116,9 @@ async fn about_address(
 /// unban lifts it.
 fn follow(http: &Http, act: &Operate) {
     match act {
-        Operate::BanAddress { address, .. } => http.service.barred().bar(*address),
+        Operate::BanAddress { address, .. } => http.service.banned_addresses().ban(*address),
         Operate::MuteAddress { address, .. } | Operate::UnbanAddress { address } => {
-            http.service.barred().admit(*address);
+            http.service.banned_addresses().lift(*address);
         }
         Operate::Mute { .. }
         | Operate::Unmute { .. }

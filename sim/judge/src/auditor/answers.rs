@@ -28,7 +28,7 @@ impl Auditor {
         }
         match call.stage {
             Stage::Proposed | Stage::Joined(_) => {
-                let (call, said) = (call.asked(), outcome.clone());
+                let (call, said) = (call.summary(), outcome.clone());
                 self.differ(at, Difference::Uncommitted { call, said });
             }
             Stage::Owed(_, from) | Stage::Held(_, from) if from > at => {
@@ -58,7 +58,7 @@ impl Auditor {
     }
 
     fn early(&mut self, at: Time, call: &Call, said: &Outcome) {
-        let (call, said) = (call.asked(), said.clone());
+        let (call, said) = (call.summary(), said.clone());
         self.differ(at, Difference::Early { call, said });
     }
 
@@ -70,7 +70,7 @@ impl Auditor {
             self.differ(
                 at,
                 Difference::Answer {
-                    call: call.asked(),
+                    call: call.summary(),
                     owed: owed.clone(),
                     said: said.clone(),
                 },
@@ -86,7 +86,7 @@ impl Auditor {
         let (ServerCall::OpenStream { after, by, .. }, Some(user), Stage::Owed(owed, _)) =
             (call.ask.as_ref(), call.user, &call.stage)
         else {
-            let (call, said) = (call.asked(), Ok(Answer::Done));
+            let (call, said) = (call.summary(), Ok(Answer::Done));
             self.differ(at, Difference::Uncommitted { call, said });
             return;
         };

@@ -62,7 +62,7 @@ impl Call {
     }
 
     /// The call, for differences.
-    pub(super) fn asked(&self) -> CallSummary {
+    pub(super) fn summary(&self) -> CallSummary {
         CallSummary {
             ask: Arc::clone(&self.ask),
             caller: self.user,
@@ -157,7 +157,7 @@ impl InFlight {
     }
 
     /// The participant's streams have new events to carry.
-    pub(super) fn grew(&mut self, at: Time, user: User) {
+    pub(super) fn handle_growth(&mut self, at: Time, user: User) {
         for ticket in self.streams_of.all(user.0) {
             if let Some(stream) = self.streams.get_mut(ticket)
                 && !std::mem::replace(&mut stream.is_behind, true)
@@ -444,7 +444,7 @@ impl InFlight {
                 let user = call.user.unwrap_or_default();
                 Some(Due::Check { user, after })
             }
-            Stage::Owed(..) | Stage::Held(..) => Some(Due::Answer(call.asked())),
+            Stage::Owed(..) | Stage::Held(..) => Some(Due::Answer(call.summary())),
             Stage::Proposed | Stage::Joined(_) => None,
         }
     }

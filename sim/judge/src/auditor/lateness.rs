@@ -33,7 +33,7 @@ impl Auditor {
         {
             let due = match first {
                 Some(BatchEntry::Call(ticket)) => {
-                    Due::Commit(self.in_flight.call(*ticket).map(Call::asked))
+                    Due::Commit(self.in_flight.call(*ticket).map(Call::summary))
                 }
                 Some(BatchEntry::Own(Entry::CloseStream { user })) => Due::Close(*user),
                 Some(BatchEntry::Own(Entry::Seen { user, .. })) => Due::Seen(*user),

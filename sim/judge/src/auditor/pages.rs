@@ -122,7 +122,7 @@ impl Auditor {
     }
 
     /// Events leave on a stream.
-    pub(super) fn pushed(&mut self, at: Time, ticket: Ticket, page: &Page<'_>) {
+    pub(super) fn handle_push(&mut self, at: Time, ticket: Ticket, page: &Page<'_>) {
         let Some(stream) = self.in_flight.stream(ticket) else {
             self.differ(at, Difference::Unsolicited(Unsolicited::Page));
             return;
@@ -137,7 +137,7 @@ impl Auditor {
     }
 
     /// A notice leaves on a stream.
-    pub(super) fn noticed(&mut self, at: Time, ticket: Ticket, seen: &Notice) {
+    pub(super) fn handle_notice(&mut self, at: Time, ticket: Ticket, seen: &Notice) {
         self.tally.add(Comparison::Noticed);
         let (reader, owed) = self.in_flight.take_notice(ticket);
         if owed.as_ref() != Some(seen) {

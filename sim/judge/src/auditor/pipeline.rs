@@ -69,7 +69,7 @@ impl Pipeline {
     }
 
     /// The server went down.
-    pub(super) fn crashed(&mut self) {
+    pub(super) fn handle_crash(&mut self) {
         self.proposed.clear();
         self.in_flight.clear();
         self.acknowledgements = Acknowledgements::default();

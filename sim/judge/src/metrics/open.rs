@@ -64,7 +64,7 @@ impl Metrics {
     }
 
     /// A later attempt of a call left.
-    pub(super) fn retried(&mut self, agent: Agent, call: CallId, why: Retry) {
+    pub(super) fn record_retry(&mut self, agent: Agent, call: CallId, why: Retry) {
         self.retries += 1;
         match why {
             Retry::Silence | Retry::Dropped => self.waits(agent).unsure_of(call),
@@ -73,7 +73,7 @@ impl Metrics {
     }
 
     /// The client cancelled the call. A user that was never registered does not wait in the queue.
-    pub(super) fn abandoned(&mut self, record: &Record<'_>, call: CallId, op: &Op) {
+    pub(super) fn record_abandoned(&mut self, record: &Record<'_>, call: CallId, op: &Op) {
         let waits = self.waits(record.agent);
         waits.take_unsure(call);
         if record.user.is_none() && matches!(op, Op::EnterQueue { .. }) {

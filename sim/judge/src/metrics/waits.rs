@@ -56,7 +56,7 @@ pub(super) struct Waits {
 impl Waits {
     /// A match was reported: returns when the wait for it began, if the match is new and the user
     /// waited.
-    pub(super) fn matched(&mut self, room: Room) -> Option<Time> {
+    pub(super) fn record_match(&mut self, room: Room) -> Option<Time> {
         if self.matched_in == Some(room) {
             return None;
         }
@@ -67,7 +67,7 @@ impl Waits {
 
     /// A grant was reported: returns when the wait for it began, if the grant is new and the user
     /// waited.
-    pub(super) fn granted(&mut self, room: Room, epoch: u64) -> Option<Time> {
+    pub(super) fn record_grant(&mut self, room: Room, epoch: u64) -> Option<Time> {
         if self.granted == Some((room, epoch)) {
             return None;
         }
@@ -102,7 +102,7 @@ impl Waits {
     }
 
     /// An operator acted in a room; `on_me`: against this user.
-    pub(super) fn moderated(&mut self, room: Room, act: Moderated, on_me: bool) {
+    pub(super) fn record_moderation(&mut self, room: Room, act: Moderated, on_me: bool) {
         let ends_claim = match act {
             Moderated::Closed => true,
             Moderated::Muted | Moderated::Kicked => on_me,

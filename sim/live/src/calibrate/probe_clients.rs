@@ -246,13 +246,13 @@ impl<'p> ProbeClients<'p> {
             };
             match received.message {
                 Message::Failed { ticket: of, why } if of == ticket => {
-                    self.pool.settled(ticket);
+                    self.pool.finish(ticket);
                     return Err(CalibrateError::Failed(why.0));
                 }
                 Message::Answered { ticket: of, .. } | Message::Read { ticket: of, .. }
                     if of == ticket =>
                 {
-                    self.pool.settled(ticket);
+                    self.pool.finish(ticket);
                     return Ok((received.message, now.since(began)));
                 }
                 Message::Answered { .. }

@@ -14,11 +14,11 @@ use sim_model::protocol::{Answer, CallId, Refusal};
 impl LoadRunner<'_, '_> {
     pub(super) fn receive(&mut self, received: TimedMessage) {
         let now = self.clock.now();
-        self.metrics.delayed(received.at, now);
+        self.metrics.record_delay(received.at, now);
         self.steps += 1;
         match received.message {
             Message::Answered { ticket, mut reply } => {
-                if let Some((agent, call, attempt, secret)) = self.settled(ticket) {
+                if let Some((agent, call, attempt, secret)) = self.finish_call(ticket) {
                     self.metrics.requests.answered += 1;
                     let client = &mut self.clients[agent as usize];
                     if let Some(credentials) = reply.credentials.take() {
@@ -44,19 +44,19 @@ impl LoadRunner<'_, '_> {
                     self.requests.get(&ticket).copied()
                 {
                     self.requests.remove(&ticket);
-                    self.pool.settled(ticket);
-                    self.closed(agent, stream, None, now);
+                    self.pool.finish(ticket);
+                    self.handle_stream_end(agent, stream, None, now);
                 } else {
                     // To the client, a failed attempt looks like a slow one: it waits for its
                     // timeout.
-                    self.settled(ticket);
+                    self.finish_call(ticket);
                 }
             }
             Message::Opened { agent, stream } => {
                 if self.has_stream(agent, stream) {
                     let user = &mut self.clients[agent as usize].user;
                     user.handle_stream_opened(now, stream, &mut self.metrics);
-                    self.grew(agent, stream);
+                    self.handle_growth(agent, stream);
                     self.settle(agent);
                 }
             }
@@ -70,18 +70,18 @@ impl LoadRunner<'_, '_> {
                     self.settle(agent);
                 }
             }
-            Message::Grew { agent, stream } => self.grew(agent, stream),
+            Message::Grew { agent, stream } => self.handle_growth(agent, stream),
             Message::Closed {
                 agent,
                 stream,
                 refusal,
-            } => self.closed(agent, stream, refusal, now),
+            } => self.handle_stream_end(agent, stream, refusal, now),
         }
     }
 
     /// Removes a finished request for a call. Returns its call; none if it is not awaited any more.
-    fn settled(&mut self, ticket: u64) -> Option<(u32, CallId, u32, u64)> {
-        self.pool.settled(ticket);
+    fn finish_call(&mut self, ticket: u64) -> Option<(u32, CallId, u32, u64)> {
+        self.pool.finish(ticket);
         let Some(RequestPurpose::Call {
             agent,
             call,
@@ -100,7 +100,7 @@ impl LoadRunner<'_, '_> {
         stream.as_ref().is_some_and(|s| s.number == number)
     }
 
-    fn closed(&mut self, agent: u32, number: u32, refusal: Option<Refusal>, now: Time) {
+    fn handle_stream_end(&mut self, agent: u32, number: u32, refusal: Option<Refusal>, now: Time) {
         if self.has_stream(agent, number) {
             self.close(agent);
             let user = &mut self.clients[agent as usize].user;
@@ -110,7 +110,7 @@ impl LoadRunner<'_, '_> {
     }
 
     /// Reads an inbox whose stream reported that it grew.
-    fn grew(&mut self, agent: u32, number: u32) {
+    fn handle_growth(&mut self, agent: u32, number: u32) {
         if self.pool.net.writer.protocol == Protocol::Http || !self.has_stream(agent, number) {
             return;
         }
@@ -140,7 +140,7 @@ impl LoadRunner<'_, '_> {
 
     /// Handles a page of an inbox that was read for a stream.
     fn read(&mut self, ticket: u64, page: Option<Page>, now: Time) {
-        self.pool.settled(ticket);
+        self.pool.finish(ticket);
         let Some(RequestPurpose::Stream { agent, stream }) = self.requests.remove(&ticket) else {
             return;
         };
@@ -149,7 +149,7 @@ impl LoadRunner<'_, '_> {
             return;
         }
         let Some(page) = page else {
-            self.closed(agent, stream, None, now);
+            self.handle_stream_end(agent, stream, None, now);
             return;
         };
         let mut goes_on = page.more;
@@ -160,7 +160,7 @@ impl LoadRunner<'_, '_> {
         }
         self.deliver(agent, &page.events, DeliveryPath::Stream, now);
         if goes_on {
-            self.grew(agent, stream);
+            self.handle_growth(agent, stream);
         }
         self.settle(agent);
     }

@@ -56,12 +56,12 @@ impl Default for Coverage {
 
 impl Coverage {
     /// Counts a refusal.
-    pub fn refused(&mut self, code: &'static str) {
+    pub fn record_refusal(&mut self, code: &'static str) {
         *self.rejects.entry(code).or_default() += 1;
     }
 
     /// Counts received events of this type.
-    pub fn received(&mut self, event: &'static str, times: u64) {
+    pub fn record_event(&mut self, event: &'static str, times: u64) {
         *self.events.entry(event).or_default() += times;
     }
 
@@ -98,8 +98,8 @@ mod tests {
     #[test]
     fn coverage_counts_reached_codes_and_lists_the_others() {
         let mut one = Coverage::default();
-        one.refused("chat_ended");
-        one.received("gap", 1);
+        one.record_refusal("chat_ended");
+        one.record_event("gap", 1);
         let mut all = Coverage::default();
         all.add(&one);
         all.add(&one);

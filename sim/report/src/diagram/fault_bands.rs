@@ -26,7 +26,7 @@ impl LaneRecorder<'_> {
     }
 
     /// A user closed all connections, for some time or permanently.
-    pub(super) fn disconnected(&mut self, at: Span, agent: Agent, length: Option<Span>) {
+    pub(super) fn record_disconnect(&mut self, at: Span, agent: Agent, length: Option<Span>) {
         if let Some(&lane) = self.lanes.get(&agent) {
             let until = length.map_or(Span(u64::MAX), |length| at + length);
             self.band(lane, at, until, "disconnect", "disconnected");

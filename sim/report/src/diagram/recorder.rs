@@ -310,7 +310,7 @@ impl<'a> LaneRecorder<'a> {
         }
     }
 
-    fn served(&mut self, at: Span, attempt: (Agent, CallId, u32)) {
+    fn record_served(&mut self, at: Span, attempt: (Agent, CallId, u32)) {
         if let Some(&index) = self.requests.get(&attempt) {
             let event = &mut self.events[index];
             if event.fate == Fate::Unheard {
@@ -321,7 +321,7 @@ impl<'a> LaneRecorder<'a> {
     }
 
     /// The answer is known when the stream is open.
-    fn opening(&mut self, at: Span, agent: Agent, fate: Delivery) {
+    fn record_opening(&mut self, at: Span, agent: Agent, fate: Delivery) {
         let Some(&lane) = self.lanes.get(&agent) else {
             return;
         };
@@ -332,14 +332,20 @@ impl<'a> LaneRecorder<'a> {
         }
     }
 
-    fn opened(&mut self, at: Span, agent: Agent, lane: usize) {
+    fn record_opened(&mut self, at: Span, agent: Agent, lane: usize) {
         if let Some(index) = self.openings.remove(&agent) {
             self.events[index].fate = Fate::Fine;
         }
         self.point(lane, at, "stream open".to_owned(), Fate::Fine);
     }
 
-    fn pushed(&mut self, at: Span, agent: Agent, (first_seq, events): (u64, u32), fate: Delivery) {
+    fn record_push(
+        &mut self,
+        at: Span,
+        agent: Agent,
+        (first_seq, events): (u64, u32),
+        fate: Delivery,
+    ) {
         let Some(&lane) = self.lanes.get(&agent) else {
             return;
         };

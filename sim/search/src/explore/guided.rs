@@ -69,7 +69,7 @@ pub(super) fn explore(
         let mut take = |index: u64, ended: Ended<Family<Member>>| {
             let trial = trial_of(index);
             let failed = all.take_family(trial, ended, what);
-            listener.tried(trial);
+            listener.on_trial(trial);
             let enough = failed && what.on_failure == OnFailure::Stop;
             flow = if enough {
                 ControlFlow::Break(())

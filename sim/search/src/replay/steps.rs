@@ -128,7 +128,7 @@ impl Steps {
     pub(super) fn into_plan(mut self, base: &Plan) -> (Plan, Vec<String>) {
         let end = self.last_at + AFTER;
         for (agent, since) in std::mem::take(&mut self.closed) {
-            self.disconnected(agent, since, end);
+            self.record_disconnect(agent, since, end);
         }
         let at_once = Arc::new(Quantiles::new(Shape::Fixed(1)));
         let plan = Plan {
@@ -196,12 +196,12 @@ impl Steps {
     fn opens(&mut self, at: Time, user: UserId) {
         let agent = self.agent_of(user);
         if let Some(since) = self.closed.remove(&agent) {
-            self.disconnected(agent, since, at);
+            self.record_disconnect(agent, since, at);
         }
         self.recorder.has_stream(agent);
     }
 
-    fn disconnected(&mut self, agent: Agent, since: Time, until: Time) {
+    fn record_disconnect(&mut self, agent: Agent, since: Time, until: Time) {
         self.recorder.observe_network(&NetworkRecord::Disconnected {
             at: since,
             agent,

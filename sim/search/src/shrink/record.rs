@@ -161,7 +161,7 @@ impl StepRecorder {
         self.steps.len() - 1
     }
 
-    fn called(&mut self, at: Time, agent: Agent, call: CallId, op: &Op, keyed: bool) {
+    fn record_call(&mut self, at: Time, agent: Agent, call: CallId, op: &Op, keyed: bool) {
         if self.client(agent).finished {
             return;
         }
@@ -193,8 +193,8 @@ impl StepRecorder {
     }
 
     /// Records the request for a stream. An earlier request that has not succeeded was given up.
-    fn opening(&mut self, at: Time, agent: Agent, fate: Delivery) {
-        self.opened(at, agent, Span::millis(1));
+    fn record_opening(&mut self, at: Time, agent: Agent, fate: Delivery) {
+        self.record_opened(at, agent, Span::millis(1));
         let client = self.client(agent);
         client.opening = match fate {
             Delivery::After(length) => Some(at + length),
@@ -209,7 +209,7 @@ impl StepRecorder {
     }
 
     /// Records that the stream requested last opened now, or `later` than now.
-    fn opened(&mut self, at: Time, agent: Agent, later: Span) {
+    fn record_opened(&mut self, at: Time, agent: Agent, later: Span) {
         let client = self.client(agent);
         let Some(asked_at) = client.opening.take() else {
             return;
@@ -337,7 +337,7 @@ impl Observer for StepRecorder {
         match record.what {
             ClientEvent::Called {
                 call, op, keyed, ..
-            } => self.called(at, agent, call, op, keyed),
+            } => self.record_call(at, agent, call, op, keyed),
             ClientEvent::Abandoned { call, .. } => {
                 if let Some(index) = self.calls.get(&(agent, call)) {
                     let step = &mut self.steps[*index];
@@ -355,7 +355,7 @@ impl Observer for StepRecorder {
                 self.step(at, agent, Step::Disconnect(None));
             }
             ClientEvent::Finished => self.client(agent).finished = true,
-            ClientEvent::StreamOpened => self.opened(at, agent, Span::ZERO),
+            ClientEvent::StreamOpened => self.record_opened(at, agent, Span::ZERO),
             ClientEvent::Retried { .. }
             | ClientEvent::Answered { .. }
             | ClientEvent::AnsweredAgain { .. }
@@ -408,7 +408,7 @@ impl Observer for StepRecorder {
                     call_attempt.reply(at, fate);
                 }
             }
-            NetworkRecord::Opening { at, agent, fate } => self.opening(at, agent, fate),
+            NetworkRecord::Opening { at, agent, fate } => self.record_opening(at, agent, fate),
             NetworkRecord::Pushed { agent, fate, .. } => {
                 let user = self.client(agent).user;
                 if let Some(step) = self.served {

@@ -56,7 +56,7 @@ impl World<'_, '_> {
     }
 
     /// Handles the end of the append in progress.
-    pub(crate) fn committed(&mut self, append: u32) {
+    pub(crate) fn handle_commit(&mut self, append: u32) {
         // A crash has ended it, or the end of a fault has settled it.
         if append != self.server.appends || !self.server.appending {
             return;
@@ -111,7 +111,7 @@ impl World<'_, '_> {
     /// Settles an append whose outcome was unknown.
     pub(crate) fn resolve_unknown_append(&mut self) {
         if self.server.appending && self.server.node.is_some() {
-            self.committed(self.server.appends);
+            self.handle_commit(self.server.appends);
         }
     }
 }

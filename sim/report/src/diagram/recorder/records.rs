@@ -33,7 +33,7 @@ impl Observer for LaneRecorder<'_> {
             ClientEvent::Abandoned { op, .. } => {
                 self.point(lane, at, format!("gave up {}", op.verb()), Fate::Broken);
             }
-            ClientEvent::StreamOpened => self.opened(at, agent, lane),
+            ClientEvent::StreamOpened => self.record_opened(at, agent, lane),
             ClientEvent::StreamClosed => {
                 self.point(lane, at, "stream closed".to_owned(), Fate::Broken)
             }
@@ -121,7 +121,7 @@ impl Observer for LaneRecorder<'_> {
                 attempt,
             } => {
                 let at = self.since_start(at);
-                self.served(at, (agent, call, attempt));
+                self.record_served(at, (agent, call, attempt));
             }
             NetworkRecord::Replied {
                 at,
@@ -136,7 +136,7 @@ impl Observer for LaneRecorder<'_> {
             }
             NetworkRecord::Opening { at, agent, fate } => {
                 let at = self.since_start(at);
-                self.opening(at, agent, fate);
+                self.record_opening(at, agent, fate);
             }
             NetworkRecord::Pushed {
                 at,
@@ -146,7 +146,7 @@ impl Observer for LaneRecorder<'_> {
                 fate,
             } => {
                 let at = self.since_start(at);
-                self.pushed(at, agent, (first_seq, events), fate);
+                self.record_push(at, agent, (first_seq, events), fate);
             }
             NetworkRecord::StreamBroke { at, agent } => {
                 let at = self.since_start(at);
@@ -156,7 +156,7 @@ impl Observer for LaneRecorder<'_> {
             }
             NetworkRecord::Disconnected { at, agent, length } => {
                 let at = self.since_start(at);
-                self.disconnected(at, agent, length);
+                self.record_disconnect(at, agent, length);
             }
             // Its effect is recorded at the affected users.
             NetworkRecord::Mishap { .. } => {}

@@ -11,15 +11,15 @@ use tokio::sync::watch;
 /// The banned addresses: those of a recovered state, and each one after the core accepted its ban.
 /// So the core's limit applies.
 #[derive(Debug)]
-pub struct Barred(watch::Sender<BTreeSet<Address>>);
+pub struct BannedAddresses(watch::Sender<BTreeSet<Address>>);
 
-impl Default for Barred {
+impl Default for BannedAddresses {
     fn default() -> Self {
         Self(watch::channel(BTreeSet::new()).0)
     }
 }
 
-impl Barred {
+impl BannedAddresses {
     /// The addresses that are banned in this state.
     #[must_use]
     pub fn in_state(hub: &Hub) -> Self {
@@ -34,22 +34,22 @@ impl Barred {
 
     /// Ends all that is open for this address, and all that will be opened, until it is admitted
     /// again.
-    pub fn bar(&self, address: Address) {
-        self.0.send_modify(|barred| {
-            barred.insert(address);
+    pub fn ban(&self, address: Address) {
+        self.0.send_modify(|banned| {
+            banned.insert(address);
         });
     }
 
     /// Admits an address whose ban was lifted.
-    pub fn admit(&self, address: Address) {
-        self.0.send_if_modified(|barred| barred.remove(&address));
+    pub fn lift(&self, address: Address) {
+        self.0.send_if_modified(|banned| banned.remove(&address));
     }
 
     /// Waits until this address is banned.
-    pub fn of(&self, address: Address) -> impl Future<Output = ()> + Send + 'static {
-        let mut barred = self.0.subscribe();
+    pub fn until_banned(&self, address: Address) -> impl Future<Output = ()> + Send + 'static {
+        let mut banned = self.0.subscribe();
         async move {
-            let waited = barred.wait_for(|all| all.contains(&address)).await;
+            let waited = banned.wait_for(|all| all.contains(&address)).await;
             // Without a service there are no operators.
             if waited.map(drop).is_err() {
                 std::future::pending().await
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn addresses_that_are_banned_at_the_start_are_barred() {
+    async fn addresses_banned_at_the_start_are_known() {
         let mut hub = Hub::new(chat_core::Config::default(), 1);
         let reason = || "spam".into();
         let acts = [
@@ -84,22 +84,25 @@ mod tests {
             let entry = Entry::Operate { operator, act };
             hub.handle(Time(1), &entry).expect("it is accepted");
         }
-        let barred = Barred::in_state(&hub);
-        assert_eq!(barred.of(Address(1)).now_or_never(), Some(()));
-        assert_eq!(barred.of(Address(2)).now_or_never(), None);
+        let banned = BannedAddresses::in_state(&hub);
+        assert_eq!(banned.until_banned(Address(1)).now_or_never(), Some(()));
+        assert_eq!(banned.until_banned(Address(2)).now_or_never(), None);
     }
 
     #[tokio::test]
-    async fn an_address_is_told_once_it_is_banned_and_until_it_is_admitted() {
-        let barred = Barred::default();
-        let (ann, ben) = (barred.of(Address(1)), barred.of(Address(2)));
-        barred.bar(Address(1));
+    async fn a_wait_for_a_ban_ends_when_the_address_is_banned() {
+        let banned = BannedAddresses::default();
+        let (ann, ben) = (
+            banned.until_banned(Address(1)),
+            banned.until_banned(Address(2)),
+        );
+        banned.ban(Address(1));
         assert_eq!(ann.now_or_never(), Some(()));
         assert_eq!(ben.now_or_never(), None);
-        assert_eq!(barred.of(Address(1)).now_or_never(), Some(()));
-        barred.admit(Address(1));
-        let late = barred.of(Address(1));
-        drop(barred);
+        assert_eq!(banned.until_banned(Address(1)).now_or_never(), Some(()));
+        banned.lift(Address(1));
+        let late = banned.until_banned(Address(1));
+        drop(banned);
         assert_eq!(late.now_or_never(), None);
     }
 }

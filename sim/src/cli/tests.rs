@@ -45,6 +45,10 @@ fn the_other_commands() {
         })
     );
     assert_eq!(read("sim schema").unwrap(), Invocation::Schema);
+    assert_eq!(
+        read("sim completions fish").unwrap(),
+        Invocation::Completions(Shell::Fish)
+    );
     let Invocation::Exhaust(exhaust) = read("sim exhaust --world room --jobs 2").unwrap() else {
         panic!("no search");
     };
@@ -303,5 +307,18 @@ fn help_is_no_wider_than_the_page_and_promises_nothing() {
             text.lines().all(|line| line.chars().count() <= 80),
             "{text}"
         );
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_are_of_every_command() {
+    let script = String::from_utf8(completions(Shell::Bash)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    manual(folder.path()).unwrap();
+    for command in Cli::command().get_subcommands() {
+        let name = command.get_name();
+        assert!(script.contains(name), "{name}");
+        let page = folder.path().join(format!("sim-{name}.1"));
+        assert!(page.is_file(), "{}", page.display());
     }
 }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use chat_core::Span;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+use crate::accepted::{address_flag, cooldown_flag, level_flag, percent_flag};
 use crate::capacity::MemoryLimit;
 use crate::history::Keep;
 use crate::journal::Durability;
-use crate::settings::{address_flag, cooldown_flag, level_flag, percent_flag};
 use crate::tools::Toolset;
 
 const EXAMPLES: &str = "\

@@ -2,6 +2,7 @@
 //!
 //! It is a library so that tests and benchmarks can run it; the binary is `talking-stick`.
 
+mod accepted;
 pub mod barred;
 pub mod capacity;
 pub mod cli;

@@ -3,7 +3,6 @@
 mod file;
 mod limits;
 mod unnamed;
-mod words;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -21,7 +20,6 @@ use crate::requests::AccessLog;
 use crate::tools::Toolset;
 
 pub use self::unnamed::{Unnamed, usual_folder};
-pub(crate) use self::words::{address_flag, cooldown_flag, level_flag, percent_flag};
 
 use self::file::File;
 use self::limits::GivenLimit;

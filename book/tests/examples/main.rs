@@ -4,6 +4,7 @@
 mod commands;
 mod complete;
 mod data;
+mod metrics;
 
 use book::page::Fence;
 use book::pages::{self, Named};

@@ -87,7 +87,11 @@ pub(super) struct Changes {
 #[derive(Debug, thiserror::Error)]
 pub enum TokensError {
     /// It cannot be read.
-    #[error("{}: {error}", path.display())]
+    #[error(
+        "cannot read the tokens in {}: {error}; the file may be its owner's alone, if that is the user \
+         as whom the server runs",
+        path.display()
+    )]
     Unread {
         /// The file.
         path: PathBuf,

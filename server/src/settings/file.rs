@@ -13,7 +13,7 @@ use serde_saphyr::Spanned;
 
 use super::SettingsError;
 use super::limits::{self, GivenLimit};
-use super::words::{self, closest};
+use crate::accepted::{self, closest};
 use crate::capacity::MemoryLimit;
 use crate::cli::LogForm;
 use crate::history::Keep;
@@ -99,7 +99,7 @@ impl File {
         let mut keys = Keys(places);
         keys.check_names()?;
         Ok(Self {
-            listen: keys.text("listen", words::ADDRESS, |text| text.parse().ok())?,
+            listen: keys.text("listen", accepted::ADDRESS, |text| text.parse().ok())?,
             allow_hosts: keys.list("allow_hosts", "a list, as in [chat.example.org]", |text| {
                 Some(text.into())
             })?,
@@ -109,19 +109,20 @@ impl File {
                 text.parse().ok()
             })?,
             trust_usernames: keys.switch("trust_usernames")?,
-            grace: keys.text("grace", words::TIME, |text| Span::parse(text).ok())?,
-            memory_limit: keys.text("memory_limit", words::SIZE, |text| text.parse().ok())?,
+            grace: keys.text("grace", accepted::TIME, |text| Span::parse(text).ok())?,
+            memory_limit: keys.text("memory_limit", accepted::SIZE, |text| text.parse().ok())?,
             data: keys.path("data", "the path of a folder")?,
             in_memory: keys.switch("in_memory")?,
             journal_entries: keys
-                .text("journal_entries", words::COUNT, |text| text.parse().ok())?,
+                .text("journal_entries", accepted::COUNT, |text| text.parse().ok())?,
             durability: keys.word("durability")?,
-            history_age: keys.text("history_age", words::AGE, |text| text.parse().ok())?,
-            history_messages: keys
-                .text("history_messages", words::COUNT, |text| text.parse().ok())?,
+            history_age: keys.text("history_age", accepted::AGE, |text| text.parse().ok())?,
+            history_messages: keys.text("history_messages", accepted::COUNT, |text| {
+                text.parse().ok()
+            })?,
             limits: keys.limits(limits)?,
             log: keys.word("log")?,
-            log_level: keys.text("log_level", words::LEVELS, words::level)?,
+            log_level: keys.text("log_level", accepted::LEVELS, accepted::level)?,
             access_log: keys.switch("access_log")?,
         })
     }
@@ -170,7 +171,7 @@ impl Keys {
         let given = self.0.get(name).filter(|given| !given.value.is_null());
         let Some(given) = given else { return Ok(None) };
         read(&given.value).map(Some).ok_or_else(|| {
-            let (line, found) = (given.referenced.line(), words::shown(&given.value));
+            let (line, found) = (given.referenced.line(), accepted::shown(&given.value));
             format!("line {line}: {name} must be {accepted}, not {found}")
         })
     }
@@ -227,7 +228,7 @@ impl Keys {
         };
         let checked = limits.into_iter().map(|(key, given)| {
             let line = given.referenced.line();
-            let found = words::shown(&given.value);
+            let found = accepted::shown(&given.value);
             limits::checked(&key, given.value, &found)
                 .map_err(|why| format!("line {line}: limits: {why}"))
         });

@@ -4,7 +4,7 @@ use chat_core::Config;
 use chat_core::config::{ConfigKey, MOST_RATE, Takes};
 use serde_json::{Map, Value};
 
-use super::words::{closest, either};
+use crate::accepted::{closest, either};
 
 /// A limit that was given, and that its key takes.
 #[derive(Clone, Debug)]

@@ -5,23 +5,23 @@ use std::net::SocketAddr;
 use serde_json::Value;
 
 /// What the address takes.
-pub(super) const ADDRESS: &str = "an address and a port, as in 127.0.0.1:8894";
+pub(crate) const ADDRESS: &str = "an address and a port, as in 127.0.0.1:8894";
 /// What a time takes.
-pub(super) const TIME: &str = "a time, as in 250ms, 10s, 5m or 1d";
+pub(crate) const TIME: &str = "a time, as in 250ms, 10s, 5m or 1d";
 /// What an age takes.
-pub(super) const AGE: &str = "a time, as in 90d, or none";
+pub(crate) const AGE: &str = "a time, as in 90d, or none";
 /// What a size of memory takes.
-pub(super) const SIZE: &str = "a size from 64MiB on, as in 512MiB or 2GiB, or none";
+pub(crate) const SIZE: &str = "a size from 64MiB on, as in 512MiB or 2GiB, or none";
 /// What a number of entries or messages takes.
-pub(super) const COUNT: &str = "a number, or none";
+pub(crate) const COUNT: &str = "a number, or none";
 /// The levels of the log.
-pub(super) const LEVELS: &str = "error, warn, info, debug or trace";
+pub(crate) const LEVELS: &str = "error, warn, info, debug or trace";
 
 /// The largest cool-down of a boss, in seconds: a year, as for all durations.
 const MAX_COOLDOWN: u32 = 365 * 24 * 3_600;
 
 /// A level of the log by its name.
-pub(super) fn level(text: &str) -> Option<tracing::Level> {
+pub(crate) fn level(text: &str) -> Option<tracing::Level> {
     // The library takes numbers, too.
     let is_word = text.bytes().all(|byte| byte.is_ascii_alphabetic());
     text.parse().ok().filter(|_| is_word)
@@ -65,7 +65,7 @@ fn whole(text: &str, most: u32) -> Result<u32, String> {
 }
 
 /// A value as an error shows it.
-pub(super) fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     match value.as_str() {
         Some(text) => format!("`{text}`"),
         None => value.to_string(),
@@ -73,7 +73,7 @@ pub(super) fn shown(value: &Value) -> String {
 }
 
 /// These words, the last after `or`.
-pub(super) fn either(words: &[&str]) -> String {
+pub(crate) fn either(words: &[&str]) -> String {
     match words {
         [] => String::new(),
         [word] => (*word).into(),
@@ -82,7 +82,7 @@ pub(super) fn either(words: &[&str]) -> String {
 }
 
 /// The end of the error for an unknown name: what was probably meant, or all names.
-pub(super) fn closest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn closest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<_> = names.into_iter().collect();
     let alike = |known: &str| strsim::damerau_levenshtein(name, known);
     let nearest = names.iter().min_by_key(|known| alike(known));

@@ -3,7 +3,7 @@
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::{
-    bench, book, browser, clients, deny, deploy, determinism, exhaust, live, mutants,
+    bench, book, browser, clients, deny, deploy, determinism, exhaust, live, mutants, package,
     scenarios, schema, tidy, unit,
 };
 
@@ -18,6 +18,7 @@ pub(crate) enum Step {
     Advisories,
     Unit,
     Deploy,
+    Package,
     Tidy,
     Book,
     Schema,
@@ -34,7 +35,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 20] = [
+    pub(crate) const ALL: [Self; 21] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
@@ -43,6 +44,7 @@ impl Step {
         Self::Advisories,
         Self::Unit,
         Self::Deploy,
+        Self::Package,
         Self::Tidy,
         Self::Book,
         Self::Schema,
@@ -69,6 +71,7 @@ impl Step {
             Self::Advisories => "advisories",
             Self::Unit => "unit",
             Self::Deploy => "deploy",
+            Self::Package => "package",
             Self::Book => "book",
             Self::Schema => "schema",
             Self::Scenarios => "scenarios",
@@ -95,6 +98,7 @@ impl Step {
             Self::Advisories => "no dependency has a known weakness (cargo-deny, RUSTSEC)",
             Self::Unit => "systemd knows all of the unit, which confines the server",
             Self::Deploy => "alerts alert, and streams pass the proxies (promtool, nginx, Caddy)",
+            Self::Package => "the published packages have all that their programs are made of",
             Self::Book => "the book builds, its links lead somewhere, and its examples work",
             Self::Schema => "schema.json is what `sim schema` prints",
             Self::Scenarios => "every shipped scenario passes over fixed seeds",
@@ -155,6 +159,7 @@ impl Step {
             Self::Advisories => deny::advisories(cargo),
             Self::Unit => unit::check(cargo),
             Self::Deploy => deploy::check(cargo),
+            Self::Package => package::check(cargo),
             Self::Book => book::check(cargo),
             Self::Schema => schema::check(cargo),
             Self::Scenarios => scenarios::check(cargo),

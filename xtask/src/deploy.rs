@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
-use crate::programs::{answers_to, install, run};
+use crate::programs::{answers_to, install, node, run};
 
 /// The programs, each with the word that makes it say its version, and its package.
 const NEEDED: [(&str, &str, &str); 5] = [
@@ -18,7 +18,10 @@ const NEEDED: [(&str, &str, &str); 5] = [
     ("openssl", "version", "openssl"),
 ];
 
-/// Checks the alerts, and sends a stream through each proxy.
+/// The program that reads bundles for MCP clients, as npm runs it.
+const BUNDLER: [&str; 2] = ["--yes", "@anthropic-ai/mcpb@2.1.2"];
+
+/// Checks the alerts and the bundle, and sends a stream through each proxy.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     for (program, word, package) in NEEDED {
         if answers_to(program, word) {
@@ -32,7 +35,11 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
             ));
         }
     }
-    if let Err(why) = alerts(cargo.root()) {
+    let bundler = node().and_then(|()| run(Command::new("npx").args(BUNDLER).arg("--version")));
+    if let Err(why) = bundler {
+        return Outcome::Skipped(format!("the bundle cannot be read: {why}"));
+    }
+    if let Err(why) = alerts(cargo.root()).and_then(|()| bundle(cargo.root())) {
         return Outcome::Failed(why);
     }
     let server = match cargo.program("talking-stick") {
@@ -43,6 +50,14 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
         Ok(()) => Outcome::Passed,
         Err(why) => Outcome::Failed(why),
     }
+}
+
+/// What the bundle says of itself.
+fn bundle(root: &Path) -> Result<(), String> {
+    let mut bundler = Command::new("npx");
+    bundler.args(BUNDLER).current_dir(root);
+    run(bundler.args(["validate", "deploy/mcpb/manifest.json"]))
+        .map_err(|why| format!("deploy/mcpb/manifest.json: {why}"))
 }
 
 /// The rules for alerts: their form, and whether they alert when they should.

@@ -97,7 +97,9 @@ impl Step {
             Self::Deny => "licences, duplicates and sources of the dependencies (cargo-deny)",
             Self::Advisories => "no dependency has a known weakness (cargo-deny, RUSTSEC)",
             Self::Unit => "systemd knows all of the unit, which confines the server",
-            Self::Deploy => "alerts alert, and streams pass the proxies (promtool, nginx, Caddy)",
+            Self::Deploy => {
+                "alerts alert, streams pass the proxies (promtool, nginx, Caddy), the bundle is one"
+            }
             Self::Package => "the published packages have all that their programs are made of",
             Self::Book => "the book builds, its links lead somewhere, and its examples work",
             Self::Schema => "schema.json is what `sim schema` prints",

@@ -368,7 +368,11 @@ mod tests {
     #[test]
     fn a_file_says_where_it_is_wrong() {
         let error = Tokens::read(Path::new("/nonexistent/tokens")).unwrap_err();
-        assert!(error.to_string().starts_with("/nonexistent/tokens: "));
+        assert!(
+            error
+                .to_string()
+                .starts_with("cannot read the tokens in /nonexistent/tokens: ")
+        );
     }
 
     #[test]

@@ -152,11 +152,11 @@ pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
 }
 
 /// The echo: parses its request as JSON, and sends it back.
-#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
+#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
 pub(crate) async fn echo() -> Outcome<()> {
     let app = Router::new().route("/", post(|Json(body): Json<Value>| async { Json(body) }));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
-    println!("echoes on http://{}", listener.local_addr()?);
+    eprintln!("listens on http://{}", listener.local_addr()?);
     let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
         // Without this the connection is only slower.
         let _ = stream.set_nodelay(true);

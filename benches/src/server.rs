@@ -72,7 +72,7 @@ impl Server {
         Self::of("load", &["echo"]).await
     }
 
-    /// Starts a program from this one's folder. The program prints its address as its first line.
+    /// Starts a program from this one's folder. The program prints its address to standard error.
     async fn of(name: &str, words: &[&str]) -> Outcome<Self> {
         let mut path = std::env::current_exe()?.with_file_name(name);
         // Cargo puts benches into a folder below that of programs.
@@ -84,20 +84,22 @@ impl Server {
         let child = Command::new(&path)
             .args(words)
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn();
         let mut child = child.map_err(|error| {
             let path = path.display();
             format!("{path} does not start: {error}; `cargo xtask load` builds it first")
         })?;
-        let out = child.stdout.take().ok_or("it has no standard output")?;
-        let mut line = String::new();
-        BufReader::new(out).read_line(&mut line).await?;
-        let address = line.trim().rsplit_once("http://").map(|(_, at)| at.parse());
-        let address =
-            address.ok_or_else(|| format!("{name} does not say where it is: {line}"))??;
-        Ok(Self { address, child })
+        let log = child.stderr.take().ok_or("it has no standard error")?;
+        let mut lines = BufReader::new(log).lines();
+        while let Some(line) = lines.next_line().await? {
+            if let Some((_, address)) = line.split_once("listens on http://") {
+                let address = address.parse()?;
+                return Ok(Self { address, child });
+            }
+        }
+        Err(format!("{name} does not say where it is").into())
     }
 
     /// Stops the program by SIGTERM, and waits for its end.

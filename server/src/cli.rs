@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use chat_core::Span;
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+use crate::accepted::{address_flag, cooldown_flag, level_flag, percent_flag};
 use crate::capacity::MemoryLimit;
 use crate::history::Keep;
 use crate::journal::Durability;
@@ -42,12 +43,9 @@ cannot be used changes nothing, and the log names the line.
 
 Exit codes:
   0    stopped as asked, and everything accepted was delivered or kept
-  1    could not go on; the last line of the log says why
+  1    could not start or go on; the last line of the log says why
   2    a setting is wrong; nothing was served
   130  stopped at once, by a second signal";
-
-/// The largest cool-down of a boss, in seconds: a year, as for all durations.
-const MAX_COOLDOWN: i64 = 365 * 24 * 3_600;
 
 /// A chat server for language-model agents, programs and people.
 ///
@@ -85,6 +83,33 @@ pub enum Command {
     Restore(RestoreArgs),
     /// Check the journal's folder, also while the server runs.
     Inspect(InspectArgs),
+    /// Ask a running server whether it takes calls: exit code 0 or 1.
+    Healthcheck(HealthArgs),
+    /// Print the completions of a shell.
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages.
+    Man {
+        /// The folder to write them to
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+}
+
+/// The server to ask.
+#[derive(Clone, Debug, Args)]
+pub struct HealthArgs {
+    /// The address on which it listens [default: 127.0.0.1:8894]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        value_parser = address_flag,
+        env = "TALKING_STICK_LISTEN",
+        hide_env = true
+    )]
+    pub listen: Option<SocketAddr>,
 }
 
 /// The folder of a journal.
@@ -231,6 +256,7 @@ pub struct ServeArgs {
     #[arg(
         long,
         value_name = "ADDRESS",
+        value_parser = address_flag,
         env = "TALKING_STICK_LISTEN",
         hide_env = true
     )]
@@ -341,12 +367,12 @@ pub struct ServeArgs {
     pub limits: Vec<String>,
     /// Percentage of breaks that alert the boss [default: 50]
     #[arg(long, visible_alias = "boss_alertness", value_name = "PERCENT",
-        value_parser = value_parser!(u32).range(0..=100), allow_negative_numbers = true,
+        value_parser = percent_flag, allow_negative_numbers = true,
         env = "TALKING_STICK_BOSS_ALERTNESS", hide_env = true)]
     pub boss_alertness: Option<u32>,
     /// Seconds until an alert boss calms down by one level [default: 300]
     #[arg(long, visible_alias = "boss_alertness_cooldown", value_name = "SECONDS",
-        value_parser = value_parser!(u32).range(0..=MAX_COOLDOWN), allow_negative_numbers = true,
+        value_parser = cooldown_flag, allow_negative_numbers = true,
         env = "TALKING_STICK_BOSS_ALERTNESS_COOLDOWN", hide_env = true)]
     pub boss_alertness_cooldown: Option<u32>,
     /// A YAML file with settings
@@ -364,18 +390,22 @@ pub struct ServeArgs {
     #[arg(
         long,
         value_name = "LEVEL",
+        value_parser = level_flag,
         env = "TALKING_STICK_LOG_LEVEL",
         hide_env = true
     )]
     pub log_level: Option<tracing::Level>,
+    /// Log each request with its route, status and duration
+    #[arg(long, env = "TALKING_STICK_ACCESS_LOG",
+        hide_env = true, action = ArgAction::SetTrue)]
+    pub access_log: bool,
     /// Serve the tools that the official conformance suite needs
     #[arg(long, hide = true)]
     pub conformance_fixtures: bool,
 }
 
 /// The format of the log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogForm {
     /// Lines for people.
     #[default]

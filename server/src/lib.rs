@@ -2,6 +2,7 @@
 //!
 //! It is a library so that tests and benchmarks can run it; the binary is `talking-stick`.
 
+mod accepted;
 pub mod banned_addresses;
 pub mod capacity;
 pub mod cli;
@@ -9,12 +10,14 @@ pub mod clock;
 pub mod demo;
 pub mod driver;
 pub mod guard;
+mod health_check;
 pub mod history;
 pub mod http;
 pub mod identity;
 pub mod journal;
 pub mod listener;
 pub mod logs;
+mod manual;
 pub mod mcp;
 pub mod metrics;
 mod priority;
@@ -22,6 +25,7 @@ pub mod program;
 pub mod refusal;
 pub mod relay;
 pub mod render_text;
+pub mod requests;
 pub mod scope;
 pub mod serve;
 pub mod service;

@@ -25,6 +25,7 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 use crate::capacity::{CONNECTING, Full, MAX_WAIT};
+use crate::metrics::NoConnection;
 use crate::refusal::Refusal;
 use crate::service::Service;
 
@@ -100,6 +101,7 @@ pub async fn serve(
 ) {
     let places = service.capacity().connections.clone();
     let told = Arc::new(Semaphore::new(TOLD));
+    let node = service.node();
     let open = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
@@ -110,6 +112,7 @@ pub async fn serve(
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
+                node.metrics().not_connected(NoConnection::NotAccepted);
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
@@ -118,6 +121,7 @@ pub async fn serve(
         let place = match places.take(source, 1) {
             Ok(place) => place,
             Err(full) => {
+                node.metrics().not_connected(NoConnection::Full);
                 if let Ok(told) = Arc::clone(&told).try_acquire_owned() {
                     open.spawn(async move {
                         turn_away(stream, full).await;
@@ -133,13 +137,17 @@ pub async fn serve(
         let app = app.clone();
         let stop = stop.clone();
         let capacity = Arc::clone(service.capacity());
+        let node = node.clone();
         open.spawn(async move {
             // A connection that would wait for too long is closed.
             let mut patience = MAX_WAIT;
             let requests = &capacity.requests;
             let turn = requests.spend(source, CONNECTING, &mut patience).await;
             if turn.is_ok() {
+                node.metrics().connected();
                 connection(stream, peer, app, limits, stop).await;
+            } else {
+                node.metrics().not_connected(NoConnection::TooFast);
             }
             drop(place);
         });

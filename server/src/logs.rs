@@ -10,6 +10,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt};
 
 use crate::cli::LogForm;
+use crate::requests;
 
 /// Libraries that log data that passes through them, including handles, at lower levels. Only their
 /// warnings and errors are logged.
@@ -19,12 +20,18 @@ const TALKATIVE: [&str; 3] = ["hyper", "hyper_util", "sse_stream"];
 /// connection that is closed early. The metrics count the relevant part.
 const SILENT: &str = "rmcp";
 
+/// The target of the line that says where the server is. It is written at every level.
+const START: &str = "talking_stick::start";
+
 /// The filter for this level.
 #[must_use]
 pub fn filter(level: Level) -> Targets {
     let all = Targets::new()
         .with_default(level)
-        .with_target(SILENT, LevelFilter::OFF);
+        .with_target(SILENT, LevelFilter::OFF)
+        .with_target(START, LevelFilter::INFO)
+        // Its lines are written only if they are asked for.
+        .with_target(requests::LOG, LevelFilter::INFO);
     let quiet = LevelFilter::from_level(level).min(LevelFilter::WARN);
     TALKATIVE
         .iter()
@@ -50,6 +57,11 @@ pub fn start(form: LogForm, level: Level) {
     }
 }
 
+/// Logs where the server is, and where its data is.
+pub(crate) fn announce(address: &str, data: &str) {
+    tracing::info!(target: START, address, data, "talking-stick listens");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +76,6 @@ mod tests {
         }
         assert!(!super::filter(Level::ERROR).would_enable("hyper", &Level::WARN));
         assert!(!filter.would_enable("rmcp::service", &Level::ERROR));
+        assert!(super::filter(Level::ERROR).would_enable(START, &Level::INFO));
     }
 }

@@ -1,7 +1,9 @@
-//! Metrics in the text format of Prometheus.
+//! Metrics in the text formats of Prometheus.
 //!
 //! Counters and times are updated by calls; sizes are read from the node for each request.
 
+mod exposition;
+mod process;
 mod sizes;
 
 use std::fmt;
@@ -14,14 +16,17 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::capacity::Capacity;
 use crate::tools::Tool;
 use crate::turned_away::Kind;
 
+pub use exposition::Exposition;
 pub use sizes::Seen;
 
+use process::Process;
 use sizes::Sizes;
 
 /// By tool.
@@ -42,12 +47,52 @@ struct ByKind {
     why: &'static str,
 }
 
+/// By route.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByRoute {
+    route: String,
+}
+
+/// By route and status of the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByStatus {
+    route: String,
+    status: u16,
+}
+
+/// Why a connection is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoConnection {
+    /// There are as many connections as there may be, of all or of this source.
+    Full,
+    /// Its source opens too many connections.
+    TooFast,
+    /// The system gave none, as without free file descriptors.
+    NotAccepted,
+}
+
+impl NoConnection {
+    const ALL: [Self; 3] = [Self::Full, Self::TooFast, Self::NotAccepted];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::TooFast => "too_fast",
+            Self::NotAccepted => "not_accepted",
+        }
+    }
+}
+
 /// All metrics. Shared by all parts that update them.
 pub struct Metrics {
     registry: Registry,
     calls: Family<ByTool, Counter>,
     refusals: Family<ByCode, Counter>,
     turned_away: Family<ByKind, Counter>,
+    connections: Counter,
+    connections_refused: Family<ByKind, Counter>,
+    http_responses: Family<ByStatus, Counter>,
+    http_request_seconds: Family<ByRoute, Histogram, fn() -> Histogram>,
     call_seconds: Histogram,
     driver_wait_seconds: Histogram,
     driver_turn_seconds: Histogram,
@@ -55,6 +100,7 @@ pub struct Metrics {
     model_bytes: Counter,
     history_lag: Gauge,
     sizes: Sizes,
+    process: Process,
 }
 
 impl fmt::Debug for Metrics {
@@ -71,10 +117,14 @@ fn times() -> Histogram {
 impl Default for Metrics {
     fn default() -> Self {
         let mut metrics = Self {
-            registry: Registry::with_prefix("talking_stick"),
+            registry: Registry::default(),
             calls: Family::default(),
             refusals: Family::default(),
             turned_away: Family::default(),
+            connections: Counter::default(),
+            connections_refused: Family::default(),
+            http_responses: Family::default(),
+            http_request_seconds: Family::new_with_constructor(times),
             call_seconds: times(),
             driver_wait_seconds: times(),
             driver_turn_seconds: times(),
@@ -82,16 +132,64 @@ impl Default for Metrics {
             model_bytes: Counter::default(),
             history_lag: Gauge::default(),
             sizes: Sizes::default(),
+            process: Process::start(),
         };
+        metrics.process.register(&mut metrics.registry);
         metrics.register_counts();
-        metrics.sizes.register(&mut metrics.registry);
+        metrics.register_http();
+        metrics.sizes.register(own(&mut metrics.registry));
+        // A rate needs a value to begin with.
+        for why in NoConnection::ALL {
+            let _ = metrics
+                .connections_refused
+                .get_or_create(&ByKind { why: why.name() });
+        }
         metrics
     }
 }
 
+/// The part of the registry with the server's own metrics.
+fn own(registry: &mut Registry) -> &mut Registry {
+    registry.sub_registry_with_prefix("talking_stick")
+}
+
 impl Metrics {
+    fn register_http(&mut self) {
+        let registry = own(&mut self.registry);
+        registry.register(
+            "build",
+            "The server's version, and what it was built for",
+            Info::new(vec![
+                ("version", env!("CARGO_PKG_VERSION")),
+                ("commit", option_env!("TALKING_STICK_COMMIT").unwrap_or("")),
+                ("os", std::env::consts::OS),
+                ("arch", std::env::consts::ARCH),
+            ]),
+        );
+        registry.register(
+            "connections",
+            "Connections that were accepted",
+            self.connections.clone(),
+        );
+        registry.register(
+            "connections_refused",
+            "Connections that were refused by why",
+            self.connections_refused.clone(),
+        );
+        registry.register(
+            "http_responses",
+            "Answers by route and status",
+            self.http_responses.clone(),
+        );
+        registry.register(
+            "http_request_seconds",
+            "From a request's head to its answer's by route, waits of checks among it",
+            self.http_request_seconds.clone(),
+        );
+    }
+
     fn register_counts(&mut self) {
-        let registry = &mut self.registry;
+        let registry = own(&mut self.registry);
         registry.register("calls", "Calls by tool", self.calls.clone());
         registry.register("refusals", "Refused calls by code", self.refusals.clone());
         registry.register(
@@ -153,6 +251,32 @@ impl Metrics {
         self.turned_away.get_or_create(&why).inc();
     }
 
+    /// Counts an accepted connection.
+    pub fn connected(&self) {
+        self.connections.inc();
+    }
+
+    /// Counts a refused connection.
+    pub fn not_connected(&self, why: NoConnection) {
+        let why = ByKind { why: why.name() };
+        self.connections_refused.get_or_create(&why).inc();
+    }
+
+    /// Records an answered request with the time until the answer began. There must be a bounded
+    /// number of routes.
+    pub fn requested(&self, route: &str, status: u16, took: Duration) {
+        let route = route.to_owned();
+        let by = ByRoute {
+            route: route.clone(),
+        };
+        let histogram = self.http_request_seconds.get_or_create(&by);
+        histogram.observe(took.as_secs_f64());
+        drop(histogram);
+        self.http_responses
+            .get_or_create(&ByStatus { route, status })
+            .inc();
+    }
+
     /// Records how long a call waited in the driver's channel.
     pub fn waited(&self, span: Duration) {
         self.driver_wait_seconds.observe(span.as_secs_f64());
@@ -190,14 +314,16 @@ impl Metrics {
         now: Time,
         seen: Option<Seen>,
         (queued, capacity): (usize, &Capacity),
+        form: Exposition,
     ) -> Result<String, fmt::Error> {
+        self.process.read();
         self.sizes.read(queued, capacity);
         if let Some(seen) = seen {
             self.sizes.set(now, seen);
         }
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
-        Ok(text)
+        Ok(form.of(text))
     }
 }
 
@@ -208,16 +334,8 @@ mod tests {
     use super::*;
     use crate::capacity::Share;
 
-    #[test]
-    fn what_happened_can_be_read() {
-        let metrics = Metrics::default();
-        metrics.called(Tool::SendMessage, Duration::from_millis(1));
-        metrics.called(Tool::Check, Duration::from_secs(20));
-        metrics.refused("stick_required");
-        metrics.turned_away(Kind::WrongToken);
-        metrics.sent_to_model(120);
-        metrics.history_lags(5);
-        metrics.delivered(Time(0), Time(1_000));
+    /// The readings of a node.
+    fn seen() -> Seen {
         let counts = Counts {
             participants: 3,
             of_one_address: 2,
@@ -233,19 +351,38 @@ mod tests {
             held: 8,
             addresses: 11,
         };
-        let seen = Seen {
+        Seen {
             counts,
             load,
             participants: Share { all: 30, each: 5 },
             alerts: 9,
             held: 10,
-        };
+        }
+    }
+
+    #[test]
+    fn what_happened_can_be_read() {
+        let metrics = Metrics::default();
+        metrics.called(Tool::SendMessage, Duration::from_millis(1));
+        metrics.called(Tool::Check, Duration::from_secs(20));
+        metrics.refused("stick_required");
+        metrics.turned_away(Kind::WrongToken);
+        metrics.sent_to_model(120);
+        metrics.history_lags(5);
+        metrics.delivered(Time(0), Time(1_000));
+        let seen = seen();
         let capacity = Capacity::default();
         let _session = capacity.sessions.take(Address(1), 1);
         capacity.memory.measured(12_000);
-        metrics.render(Time(1), Some(seen), (6, &capacity)).unwrap();
-        let text = metrics.render(Time(2_000_000), Some(seen), (7, &capacity));
-        let text = text.unwrap();
+        metrics.connected();
+        metrics.not_connected(NoConnection::Full);
+        metrics.requested("/send", 200, Duration::from_millis(1));
+        let render = |now, queued| {
+            let form = Exposition::OpenMetrics;
+            metrics.render(now, Some(seen), (queued, &capacity), form)
+        };
+        render(Time(1), 6).unwrap();
+        let text = render(Time(2_000_000), 7).unwrap();
         for line in [
             "talking_stick_calls_total{tool=\"send_message\"} 1",
             "talking_stick_call_seconds_count 1",
@@ -272,6 +409,13 @@ mod tests {
             "talking_stick_held_refused_total{resource=\"sessions\"} 0",
             "talking_stick_resident_bytes 12000",
             "talking_stick_memory_limit_bytes 0",
+            "talking_stick_connections_total 1",
+            "talking_stick_connections_refused_total{why=\"full\"} 1",
+            "talking_stick_connections_refused_total{why=\"too_fast\"} 0",
+            "talking_stick_http_responses_total{route=\"/send\",status=\"200\"} 1",
+            "talking_stick_http_request_seconds_count{route=\"/send\"} 1",
+            "talking_stick_build_info{version=\"",
+            "\nprocess_start_time_seconds 1",
         ] {
             assert!(text.contains(line), "{line}\n{text}");
         }

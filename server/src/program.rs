@@ -7,15 +7,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::cli::{Cli, Command, ServeArgs, StdioArgs};
+use crate::cli::{Cli, Command, LogForm, ServeArgs, StdioArgs};
 use crate::demo::{Demo, DemoError};
+use crate::health_check;
 use crate::logs;
-use crate::serve::Server;
+use crate::manual;
+use crate::serve::{ServeError, Server};
 use crate::service::Service;
-use crate::settings::{Settings, Unnamed, usual_folder};
+use crate::settings::{DEFAULT_LISTEN, Settings, Unnamed, usual_folder};
 use crate::stdio;
 use crate::upkeep::{self, Form, UpkeepError};
 use clap::Parser as _;
+use clap::error::{ContextKind, ContextValue};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -28,7 +31,10 @@ const INTERRUPTED: u8 = 130;
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn run_with_arguments() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(why) => return refuse(&why),
+    };
     match cli.command {
         None => serve(&cli.serve, Unnamed::InUsualFolder, &Play::Nothing),
         Some(Command::Serve(args)) => serve(&args, Unnamed::InUsualFolder, &Play::Nothing),
@@ -61,6 +67,56 @@ pub fn run_with_arguments() -> ExitCode {
                 false => Form::Text,
             };
             keep(args.data.data, |data, out| upkeep::inspect(data, form, out))
+        }
+        Some(Command::Healthcheck(args)) => {
+            done(health_check::check(args.listen.unwrap_or(DEFAULT_LISTEN)))
+        }
+        Some(Command::Completions { shell }) => {
+            done(manual::completions(shell, &mut std::io::stdout().lock()))
+        }
+        Some(Command::Man { folder }) => {
+            done(manual::pages(&folder).map_err(|error| format!("{}: {error}", folder.display())))
+        }
+    }
+}
+
+/// Prints what is wrong with the command line, or the help that it asks for.
+fn refuse(why: &clap::Error) -> ExitCode {
+    // There is no other place to report this error.
+    let _ = why.print();
+    if let Some(variable) = variable_at_fault(why) {
+        let _ = writeln!(
+            std::io::stderr(),
+            "\nThe value is that of the variable {variable}."
+        );
+    }
+    ExitCode::from(u8::try_from(why.exit_code()).unwrap_or(USAGE))
+}
+
+/// The variable that gave a wrong value, which errors call by the name of its flag.
+fn variable_at_fault(why: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(flag)) = why.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let flag = flag.split(' ').next()?;
+    let name = flag.strip_prefix("--")?.replace('-', "_").to_uppercase();
+    // A flag goes before its variable, and some have a second name with underscores.
+    let named = |word: String| {
+        let word = word.split('=').next().unwrap_or_default().replace('_', "-");
+        word == flag
+    };
+    let is_named = std::env::args().any(named);
+    let variable = format!("TALKING_STICK_{name}");
+    (!is_named && std::env::var_os(&variable).is_some()).then_some(variable)
+}
+
+/// The exit code of a command that does one thing.
+fn done(result: Result<(), impl std::fmt::Display>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            complain(&why);
+            ExitCode::FAILURE
         }
     }
 }
@@ -136,6 +192,12 @@ fn serve(args: &ServeArgs, unnamed: Unnamed, play: &Play) -> ExitCode {
 }
 
 fn converse(args: &StdioArgs) -> ExitCode {
+    // A client whose user left its form empty passes an empty token.
+    let token = args.token.clone().filter(|token| !token.is_empty());
+    let args = &StdioArgs {
+        token,
+        ..args.clone()
+    };
     // Several clients on one machine may each have a server of their own.
     with_settings(&args.serve, Unnamed::InMemory, |runtime, settings| {
         runtime.block_on(stdio::run(args, settings))?;
@@ -170,7 +232,11 @@ fn with_settings(
     runtime.shutdown_background();
     worked.unwrap_or_else(|why| {
         complain(&why);
-        ExitCode::FAILURE
+        let cause = why.downcast_ref::<ServeError>();
+        match cause.is_some_and(ServeError::is_of_settings) {
+            true => ExitCode::from(USAGE),
+            false => ExitCode::FAILURE,
+        }
     })
 }
 
@@ -223,21 +289,26 @@ async fn run(settings: &Settings, play: &Play) -> Result<ExitCode, Box<dyn std::
     }
 }
 
-/// Prints the server's address to standard output, so that a program that requested any free port
-/// can read it.
+/// Says where the server is, among the lines of the log and in their form. A program that requested
+/// any free port reads it there.
 fn announce(server: &Server, settings: &Settings) {
     let at = server.address;
     let data = match &settings.journal {
         Some(options) => options.folder.display().to_string(),
         None => "in memory: a stop loses everything".to_owned(),
     };
-    let text = format!(
-        "talking-stick listens on http://{at}\n  agents    http://{at}/mcp\n  programs  \
-         http://{at}/openapi.json\n  people    http://{at}/\n  data      {data}\n"
-    );
-    let mut out = std::io::stdout().lock();
-    // A closed standard output is no reason to stop.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match settings.log {
+        LogForm::Json => logs::announce(&format!("http://{at}"), &data),
+        LogForm::Pretty => {
+            // A closed standard error is no reason to stop.
+            let _ = write!(
+                std::io::stderr(),
+                "talking-stick listens on http://{at}\n  agents    http://{at}/mcp\n  \
+                 programs  http://{at}/openapi.json\n  people    http://{at}/\n  data      \
+                 {data}\n"
+            );
+        }
+    }
 }
 
 /// Signals that request a shutdown, or a reading of the token files.

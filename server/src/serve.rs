@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::IntoResponse;
+use axum::http::header::{CONTENT_TYPE, HeaderMap, VARY};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use chat_core::Node;
 use tokio::net::TcpListener;
@@ -26,7 +27,8 @@ use crate::identity::Secrets;
 use crate::journal::{self, Journal, MemoryJournal};
 use crate::listener;
 use crate::mcp;
-use crate::metrics::Seen;
+use crate::metrics::{Exposition, Seen};
+use crate::requests;
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::web;
@@ -67,6 +69,14 @@ pub struct Core {
     pub service: Service,
     /// The running driver.
     pub running: Running,
+}
+
+impl ServeError {
+    /// Whether a setting is the cause.
+    #[must_use]
+    pub const fn is_of_settings(&self) -> bool {
+        matches!(self, Self::Hosts(_) | Self::Tokens(_))
+    }
 }
 
 impl Core {
@@ -239,7 +249,9 @@ fn app(
         .merge(watched)
         .merge(mcp)
         .merge(web::router());
-    Ok((guard::wrap(app, service.clone(), options), files))
+    let app = guard::wrap(app, service.clone(), options);
+    let app = requests::watch(app, service.clone(), settings.access_log);
+    Ok((app, files))
 }
 
 fn mcp_options(settings: &Settings, closing: &CancellationToken) -> mcp::McpOptions {
@@ -257,19 +269,17 @@ fn mcp_options(settings: &Settings, closing: &CancellationToken) -> mcp::McpOpti
     }
 }
 
-async fn metrics(State(service): State<Service>) -> axum::response::Response {
+async fn metrics(State(service): State<Service>, headers: HeaderMap) -> Response {
     let node = service.node();
     let seen = node.look(Seen::of).await;
-    let kind = [(
-        "content-type",
-        "application/openmetrics-text; version=1.0.0; charset=utf-8",
-    )];
+    let form = Exposition::asked_by(&headers);
+    let kind = [(CONTENT_TYPE, form.content_type()), (VARY, "accept")];
     let capacity = service.capacity();
     let lag = service.history().map_or(0, History::lag);
     node.metrics().history_lags(lag);
     let text = node
         .metrics()
-        .render(node.now(), seen, (node.queued(), capacity));
+        .render(node.now(), seen, (node.queued(), capacity), form);
     match text {
         Ok(text) => (kind, text).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),

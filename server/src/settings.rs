@@ -1,26 +1,29 @@
 //! The settings of a server: flags first, then variables, then the file, then defaults.
 
+mod file;
+mod limits;
 mod unnamed;
 
-use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use chat_core::{Config, Span};
 use chat_journal::Loss;
-use serde::Deserialize;
-use serde_json::{Map, Value};
 
 use crate::capacity::MemoryLimit;
 use crate::cli::{LogForm, ServeArgs};
 use crate::history::{Keep, Retention};
 use crate::http::Usernames;
-use crate::journal::{self, Durability};
+use crate::journal;
 use crate::mcp::OutputSchemas;
 use crate::mcp::{Fixtures, Present};
+use crate::requests::AccessLog;
 use crate::tools::Toolset;
 
 pub use self::unnamed::{Unnamed, usual_folder};
+
+use self::file::File;
+use self::limits::GivenLimit;
 
 /// The default address to listen on.
 pub const DEFAULT_LISTEN: SocketAddr =
@@ -60,6 +63,8 @@ pub struct Settings {
     pub log: LogForm,
     /// The level of the log.
     pub log_level: tracing::Level,
+    /// Whether requests are logged.
+    pub access_log: AccessLog,
     /// Whether the fixtures of the official conformance suite are served.
     pub fixtures: Fixtures,
 }
@@ -104,30 +109,6 @@ pub enum SettingsError {
     Trusting { by: String },
 }
 
-/// The keys of the file, each equal to a flag.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct File {
-    listen: Option<SocketAddr>,
-    allow_hosts: Vec<String>,
-    auth_tokens: Option<PathBuf>,
-    operator_tokens: Option<PathBuf>,
-    toolsets: Vec<String>,
-    no_output_schemas: bool,
-    trust_usernames: bool,
-    grace: Option<Span>,
-    memory_limit: Option<MemoryLimit>,
-    data: Option<PathBuf>,
-    in_memory: bool,
-    journal_entries: Option<Keep<u64>>,
-    durability: Option<Durability>,
-    history_age: Option<Keep<Span>>,
-    history_messages: Option<Keep<u64>>,
-    limits: Map<String, Value>,
-    log: Option<LogForm>,
-    log_level: Option<String>,
-}
-
 impl Settings {
     /// Merges the settings of all sources, and checks them.
     ///
@@ -135,29 +116,16 @@ impl Settings {
     /// What is wrong, where, and what is accepted.
     pub fn gather(args: &ServeArgs, unnamed: Unnamed) -> Result<Self, SettingsError> {
         let file = match &args.config {
-            Some(path) => read(path)?,
+            Some(path) => File::read(path)?,
             None => File::default(),
         };
-        let malformed = |error: String| SettingsError::Malformed {
-            path: args.config.clone().unwrap_or_default(),
-            error,
-        };
-        let named = |name: &String| {
-            name.parse::<Toolset>()
-                .map_err(|why| malformed(format!("toolsets: {why}")))
-        };
-        let of_file: Vec<_> = file.toolsets.iter().map(named).collect::<Result<_, _>>()?;
-        let level_of_file = file.log_level.as_deref().map(str::parse);
-        let level_of_file = level_of_file
-            .transpose()
-            .map_err(|_| malformed("log_level must be error, warn, info, debug or trace".into()))?;
         let journal = journal_options(args, &file, unnamed)?;
         let settings = Self {
             listen: args.listen.or(file.listen).unwrap_or(DEFAULT_LISTEN),
             allow_hosts: first(&args.allow_hosts, file.allow_hosts, &[]),
             auth_tokens: args.auth_tokens.clone().or(file.auth_tokens),
             operator_tokens: args.operator_tokens.clone().or(file.operator_tokens),
-            toolsets: first(&args.toolsets, of_file, Toolset::ALL),
+            toolsets: first(&args.toolsets, file.toolsets, Toolset::ALL),
             output_schemas: match args.no_output_schemas || file.no_output_schemas {
                 true => OutputSchemas::LeftOut,
                 false => OutputSchemas::Listed,
@@ -179,12 +147,16 @@ impl Settings {
                     .or(file.history_messages)
                     .unwrap_or(Retention::default().messages),
             },
-            limits: bossed(limits(file.limits, &args.limits, &malformed)?, args),
+            limits: bossed(limits(file.limits, &args.limits)?, args),
             log: args.log.or(file.log).unwrap_or_default(),
             log_level: args
                 .log_level
-                .or(level_of_file)
+                .or(file.log_level)
                 .unwrap_or(tracing::Level::INFO),
+            access_log: match args.access_log || file.access_log {
+                true => AccessLog::Written,
+                false => AccessLog::Absent,
+            },
             fixtures: match args.conformance_fixtures {
                 true => Fixtures::Present(Present::default()),
                 false => Fixtures::Absent,
@@ -256,56 +228,16 @@ fn first<T: Clone>(given: &[T], of_file: Vec<T>, default: &[T]) -> Vec<T> {
     }
 }
 
-fn read(path: &Path) -> Result<File, SettingsError> {
-    let text = fs::read_to_string(path).map_err(|error| SettingsError::Unreadable {
-        path: path.into(),
-        error,
-    })?;
-    if text.trim().is_empty() {
-        return Ok(File::default());
-    }
-    serde_saphyr::from_str(&text).map_err(|error| SettingsError::Malformed {
-        path: path.into(),
-        error: error.to_string(),
-    })
-}
-
 /// The core's limits: flags before the file before defaults.
-fn limits(
-    mut keys: Map<String, Value>,
-    flags: &[String],
-    malformed: &dyn Fn(String) -> SettingsError,
-) -> Result<Config, SettingsError> {
-    let of_file = config(keys.clone()).map_err(|why| malformed(format!("limits: {why}")));
-    of_file?;
-    for text in flags.iter().flat_map(|flag| parts(flag)) {
-        let wrong = |why: String| SettingsError::Limit {
+fn limits(mut given: Vec<GivenLimit>, flags: &[String]) -> Result<Config, SettingsError> {
+    for text in flags.iter().flat_map(|flag| limits::parts(flag)) {
+        let limit = limits::of_flag(text).map_err(|why| SettingsError::Limit {
             text: text.into(),
             why,
-        };
-        let (key, value) = text
-            .split_once('=')
-            .ok_or_else(|| wrong("write a key, `=` and a value, as in stick_lease=60s".into()))?;
-        let value: Value =
-            serde_saphyr::from_str(value).map_err(|error| wrong(error.to_string()))?;
-        keys.insert(key.trim().into(), value);
-        config(keys.clone()).map_err(wrong)?;
+        })?;
+        given.push(limit);
     }
-    config(keys).map_err(malformed)
-}
-
-/// The parts of a flag, as in `a=1,b=2`. A comma within brackets belongs to the value, as in
-/// `rate_limit={per_second: 1, burst: 2}`.
-fn parts(flag: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0_usize;
-    flag.split(move |c: char| {
-        match c {
-            '{' | '[' => depth += 1,
-            '}' | ']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == ',' && depth == 0
-    })
+    Ok(limits::together(given).expect("each was checked by itself"))
 }
 
 /// The limits with the flags of the boss, whose ranges the command line has checked.
@@ -318,13 +250,6 @@ fn bossed(limits: Config, args: &ServeArgs) -> Config {
         }),
         ..limits
     }
-}
-
-fn config(keys: Map<String, Value>) -> Result<Config, String> {
-    let config: Config =
-        serde_json::from_value(Value::Object(keys)).map_err(|error| error.to_string())?;
-    config.check().map_err(|error| error.to_string())?;
-    Ok(config)
 }
 
 #[cfg(test)]

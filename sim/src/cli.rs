@@ -16,6 +16,7 @@ use std::time::Duration;
 use chat_types::Span;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 
 use sim_model::recipe::Recipe;
 use sim_report::trace::Follow;
@@ -48,6 +49,10 @@ pub enum Invocation {
     Calibrate(CalibrateArgs),
     /// Replay the journal of a real server.
     Replay(ReplayArgs),
+    /// Print the completions of a shell.
+    Completions(Shell),
+    /// Write manual pages into this folder.
+    Man(PathBuf),
 }
 
 const EXAMPLES: &str = "\
@@ -182,6 +187,17 @@ enum Command {
     /// Replay the journal of a real server, and judge its decisions
     #[command(after_help = replay::EXAMPLES)]
     Replay(ReplayArgs),
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write manual pages
+    Man {
+        /// The folder to write them to
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
 }
 
 /// The scenarios to run, and the outputs.
@@ -267,6 +283,22 @@ pub struct ValidateArgs {
     pub files: Vec<PathBuf>,
 }
 
+/// The completions of a shell.
+pub(crate) fn completions(shell: Shell) -> Vec<u8> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "sim", &mut text);
+    text
+}
+
+/// Writes a manual page for the program and for each of its commands into this folder.
+///
+/// # Errors
+/// The folder cannot be made, or a page not be written.
+pub(crate) fn manual(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    clap_mangen::generate_to(Cli::command(), folder)
+}
+
 /// Parses a command line, the program's name first.
 ///
 /// # Errors
@@ -289,6 +321,8 @@ where
         Some(Command::Compare(compare)) => Invocation::Compare(compare),
         Some(Command::Calibrate(calibrate)) => Invocation::Calibrate(calibrate),
         Some(Command::Replay(replay)) => Invocation::Replay(replay),
+        Some(Command::Completions { shell }) => Invocation::Completions(shell),
+        Some(Command::Man { folder }) => Invocation::Man(folder),
     };
     if let Invocation::Run(run) = &invocation {
         check_run(run)?;

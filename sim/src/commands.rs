@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::VERSION;
-use crate::cli::{Invocation, RunArgs, ValidateArgs};
+use crate::cli::{self, Invocation, RunArgs, ValidateArgs};
 use crate::output;
 use sim_live::needed_faults;
 use sim_model::outcome::{INTERRUPTED, Interrupt, RunResult, worst};
@@ -93,6 +93,21 @@ pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
         Invocation::Compare(arguments) => compare::compare(arguments, console),
         Invocation::Calibrate(arguments) => calibrating::run(arguments, console),
         Invocation::Replay(arguments) => replaying::run(arguments, console),
+        Invocation::Completions(shell) => {
+            console.say(&String::from_utf8_lossy(&cli::completions(*shell)));
+            0
+        }
+        Invocation::Man(folder) => manual(folder, console),
+    }
+}
+
+fn manual(folder: &Path, console: &mut Console<'_>) -> u8 {
+    match cli::manual(folder) {
+        Ok(()) => 0,
+        Err(error) => {
+            console.complain(&format!("error: {}: {error}\n", folder.display()));
+            WRONG
+        }
     }
 }
 

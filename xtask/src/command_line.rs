@@ -23,6 +23,8 @@ pub(crate) enum Request {
     Load(Vec<String>),
     /// Build the book.
     Book,
+    /// Make the published packages.
+    Package,
 }
 
 /// What to do with mutants.
@@ -36,6 +38,9 @@ pub(crate) enum MutantsRequest {
     Generated(mutants::HuntRequest),
 }
 
+/// The first words.
+const WORDS: &str = "`test`, `mutants`, `bench`, `load`, `book`, `package` or `help`";
+
 /// Parses the arguments after `cargo xtask`.
 ///
 /// # Errors
@@ -48,20 +53,25 @@ pub(crate) fn read(words: &[String]) -> Result<Request, String> {
         Some("mutants") => read_mutants(words),
         Some("bench") => read_bench(words),
         Some("load") => Ok(Request::Load(words.map(str::to_owned).collect())),
-        Some("book") => match words.next() {
-            None => Ok(Request::Book),
-            Some("-h" | "--help") => Ok(Request::Help),
-            Some(other) => Err(format!(
-                "unknown word `{other}` after `book`: expected none"
-            )),
-        },
+        Some("book") => alone("book", words, Request::Book),
+        Some("package") => alone("package", words, Request::Package),
+        Some(other) => Err(format!("unknown word `{other}`: expected {WORDS}")),
+        None => Err(format!("a word is missing: expected {WORDS}")),
+    }
+}
+
+/// Parses the arguments after a word that takes none.
+fn alone<'a>(
+    word: &str,
+    mut words: impl Iterator<Item = &'a str>,
+    request: Request,
+) -> Result<Request, String> {
+    match words.next() {
+        None => Ok(request),
+        Some("-h" | "--help") => Ok(Request::Help),
         Some(other) => Err(format!(
-            "unknown word `{other}`: expected `test`, `mutants`, `bench`, `load`, `book` or `help`"
+            "unknown word `{other}` after `{word}`: expected none"
         )),
-        None => Err(
-            "a word is missing: expected `test`, `mutants`, `bench`, `load`, `book` or `help`"
-                .into(),
-        ),
     }
 }
 
@@ -202,6 +212,7 @@ Usage:
   cargo xtask load WHAT [--help]    WHAT: requests, relay, hostile, durable, start, streams,
                                     driver or turmoil
   cargo xtask book
+  cargo xtask package
   cargo xtask help
 
 Steps, in order:
@@ -234,9 +245,12 @@ need an idle machine.
 
 `book` builds the documentation as web pages in target/book, and prints the path of the first.
 
+`package` makes the packages that are published, under their published names, and prints the folder
+in which `cargo publish --workspace` publishes them.
+
 Missing programs are installed: cargo-deny by `cargo install`, and those of `bench`, `browser`,
-`page` and `clients`, namely valgrind, chromium, Node and Python's venv by apt-get, gungraun-runner
-by `cargo install`, the rest by npm and pip into target/xtask. cargo-nextest is used if it is
+`page`, `clients` and `deploy`, namely valgrind, chromium, Node, Python's venv, promtool, nginx and
+Caddy by apt-get, gungraun-runner by `cargo install`, the rest by npm and pip into target/xtask. cargo-nextest is used if it is
 installed.
 
 Examples:
@@ -328,11 +342,12 @@ mod tests {
         for (line, told) in [
             (
                 "",
-                "expected `test`, `mutants`, `bench`, `load`, `book` or `help`",
+                "expected `test`, `mutants`, `bench`, `load`, `book`, `package` or `help`",
             ),
             ("build", "unknown word `build`: expected `test`"),
             ("bench --all", "unknown word `--all` after `bench`"),
             ("book docs", "unknown word `docs` after `book`"),
+            ("package all", "unknown word `all` after `package`"),
             ("mutants all", "unknown word `all` after `mutants`"),
             ("mutants --only", "`--only` needs names"),
             (

@@ -11,11 +11,13 @@ mod cargo;
 mod clients;
 mod command_line;
 mod deny;
+mod deploy;
 mod determinism;
 mod exhaust;
 mod live;
 mod mutants;
 mod outcome;
+mod package;
 mod programs;
 mod run;
 mod scenarios;
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Ok(Request::Bench(request)) => return count(request),
         Ok(Request::Load(words)) => return load(&words),
         Ok(Request::Book) => return write_book(),
+        Ok(Request::Package) => return make_packages(),
         Ok(Request::Test(steps)) => steps,
         Err(error) => {
             eprintln!("error: {error}");
@@ -155,6 +158,25 @@ fn write_book() -> ExitCode {
             ExitCode::FAILURE
         }
         Err(Outcome::Passed) => ExitCode::FAILURE,
+    }
+}
+
+/// Makes the published packages, and prints the folder from which they are published.
+#[expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is where the program speaks"
+)]
+fn make_packages() -> ExitCode {
+    match package::make(&Cargo::new(root())) {
+        Ok(folder) => {
+            println!("{}", folder.display());
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
     }
 }
 

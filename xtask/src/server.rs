@@ -1,9 +1,10 @@
 //! The real server as a child process.
 
 use std::ffi::OsStr;
-use std::io::{BufRead as _, BufReader};
+use std::io::{self, BufRead, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread;
 
 /// The real server on a free port. It is killed on drop.
 pub(crate) struct Server {
@@ -40,31 +41,42 @@ impl Server {
             .args(["--listen", "127.0.0.1:0", "--log-level", "warn"])
             .args(words)
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| format!("the server did not start: {error}"))?;
-        let out = child.stdout.take();
+        let log = child.stderr.take().map(BufReader::new);
         let mut server = Self {
             child,
             url: String::new(),
         };
-        let mut line = String::new();
-        if let Some(out) = out {
-            BufReader::new(out)
-                .read_line(&mut line)
-                .map_err(|error| format!("the server said nothing: {error}"))?;
+        let mut lines = log
+            .into_iter()
+            .flat_map(BufRead::lines)
+            .map_while(Result::ok);
+        let mut before = String::new();
+        for line in lines.by_ref() {
+            if let Some((_, at)) = line.split_once("listens on ") {
+                server.url = at.to_owned();
+                // What it logs later is shown, as if it were not read here.
+                thread::spawn(move || show(lines));
+                return Ok(server);
+            }
+            before.push_str(&line);
         }
-        let at = line
-            .split_whitespace()
-            .find(|word| word.starts_with("http://"));
-        let at = at.ok_or_else(|| format!("the server did not say where it is: {line:?}"))?;
-        server.url = at.to_owned();
-        Ok(server)
+        Err(format!("the server did not say where it is: {before:?}"))
     }
 
     /// Its address: `http://127.0.0.1:PORT`.
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+}
+
+/// Shows what the server logs, until it ends.
+fn show(lines: impl Iterator<Item = String>) {
+    for line in lines {
+        // Without a place to show it, it is only read.
+        let _ = writeln!(io::stderr(), "{line}");
     }
 }
 

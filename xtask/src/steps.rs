@@ -3,8 +3,8 @@
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::{
-    bench, book, browser, clients, deny, determinism, exhaust, live, mutants, scenarios, schema,
-    tidy, unit,
+    bench, book, browser, clients, deny, deploy, determinism, exhaust, live, mutants, package,
+    scenarios, schema, tidy, unit,
 };
 
 /// One step.
@@ -17,6 +17,8 @@ pub(crate) enum Step {
     Deny,
     Advisories,
     Unit,
+    Deploy,
+    Package,
     Tidy,
     Book,
     Schema,
@@ -33,7 +35,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 21] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
@@ -41,6 +43,8 @@ impl Step {
         Self::Deny,
         Self::Advisories,
         Self::Unit,
+        Self::Deploy,
+        Self::Package,
         Self::Tidy,
         Self::Book,
         Self::Schema,
@@ -66,6 +70,8 @@ impl Step {
             Self::Deny => "deny",
             Self::Advisories => "advisories",
             Self::Unit => "unit",
+            Self::Deploy => "deploy",
+            Self::Package => "package",
             Self::Book => "book",
             Self::Schema => "schema",
             Self::Scenarios => "scenarios",
@@ -91,6 +97,10 @@ impl Step {
             Self::Deny => "licences, duplicates and sources of the dependencies (cargo-deny)",
             Self::Advisories => "no dependency has a known weakness (cargo-deny, RUSTSEC)",
             Self::Unit => "systemd knows all of the unit, which confines the server",
+            Self::Deploy => {
+                "alerts alert, streams pass the proxies (promtool, nginx, Caddy), the bundle is one"
+            }
+            Self::Package => "the published packages have all that their programs are made of",
             Self::Book => "the book builds, its links lead somewhere, and its examples work",
             Self::Schema => "schema.json is what `sim schema` prints",
             Self::Scenarios => "every shipped scenario passes over fixed seeds",
@@ -150,6 +160,8 @@ impl Step {
             Self::Deny => deny::check(cargo),
             Self::Advisories => deny::advisories(cargo),
             Self::Unit => unit::check(cargo),
+            Self::Deploy => deploy::check(cargo),
+            Self::Package => package::check(cargo),
             Self::Book => book::check(cargo),
             Self::Schema => schema::check(cargo),
             Self::Scenarios => scenarios::check(cargo),

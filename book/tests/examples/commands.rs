@@ -12,7 +12,7 @@ use server::settings::{Settings, Unnamed};
 use crate::{fences, none_of};
 
 /// Programs of other projects, or ones that the check runs itself: their arguments are not checked.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 15] = [
     "base64",
     "claude",
     "cut",
@@ -22,6 +22,7 @@ const OTHERS: [&str; 14] = [
     "git",
     "grep",
     "head",
+    "install",
     "jq",
     "printf",
     "sed",
@@ -142,7 +143,10 @@ fn of_server(words: &[&str]) -> Result<(), String> {
             | server::cli::Command::Records(_)
             | server::cli::Command::Backup(_)
             | server::cli::Command::Restore(_)
-            | server::cli::Command::Inspect(_),
+            | server::cli::Command::Inspect(_)
+            | server::cli::Command::Healthcheck(_)
+            | server::cli::Command::Completions { .. }
+            | server::cli::Command::Man { .. },
         ) => return Ok(()),
     };
     served(serve)

@@ -6,12 +6,8 @@ use std::fs;
 
 use book::page::Page;
 use book::pages::root;
-use chat_core::Time;
 use serde_json::Value;
-use server::capacity::Capacity;
-use server::metrics::Metrics;
 use server::tools::Tool;
-use server::turned_away::Kind;
 
 use crate::{none_of, pages};
 
@@ -28,7 +24,7 @@ fn words_in_code(path: &str) -> BTreeSet<String> {
 }
 
 /// Those of `names` that a page does not show in code.
-fn missing<'a>(path: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+pub(crate) fn missing<'a>(path: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let shown = words_in_code(path);
     let left_out = names.into_iter().filter(|name| !shown.contains(*name));
     left_out
@@ -149,27 +145,4 @@ fn every_tool_is_named() {
     let names = Tool::ALL.iter().map(|tool| tool.name());
     none_of(&missing("docs/agents.md", names.clone()));
     none_of(&missing("docs/protocol.md", names));
-}
-
-#[test]
-fn every_metric_is_named() {
-    let metrics = Metrics::default();
-    // A metric is shown only after it was counted.
-    metrics.called(Tool::ALL[0], std::time::Duration::ZERO);
-    metrics.refused("muted");
-    metrics.turned_away(Kind::ALL[0]);
-    let capacity = Capacity::default();
-    let text = metrics
-        .render(Time(0), None, (0, &capacity))
-        .expect("text is written to memory");
-    let names: Vec<&str> = text
-        .lines()
-        .filter_map(|line| {
-            line.strip_prefix("# TYPE talking_stick_")?
-                .split(' ')
-                .next()
-        })
-        .collect();
-    assert!(names.len() > 25, "only {names:?} were found");
-    none_of(&missing("docs/operators.md", names));
 }

@@ -4,6 +4,8 @@
 mod commands;
 mod complete;
 mod data;
+mod metrics;
+mod release;
 
 use book::page::Fence;
 use book::pages::{self, Named};

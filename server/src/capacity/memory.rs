@@ -158,8 +158,7 @@ fn kibibytes(text: &str, name: &str) -> Option<u64> {
 }
 
 /// The memory limit of the process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryLimit {
     /// Three quarters of the memory of the machine or of the process's cgroup.
     #[default]
@@ -205,14 +204,6 @@ impl std::str::FromStr for MemoryLimit {
                 Err("write a size from 64MiB on, as in 512MiB or 2GiB, or none".into())
             }
         }
-    }
-}
-
-impl TryFrom<String> for MemoryLimit {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
     }
 }
 

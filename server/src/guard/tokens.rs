@@ -87,7 +87,11 @@ pub(super) struct Changes {
 #[derive(Debug, thiserror::Error)]
 pub enum TokensError {
     /// It cannot be read.
-    #[error("{}: {error}", path.display())]
+    #[error(
+        "cannot read the tokens in {}: {error}; the file may be its owner's alone, if that is the user \
+         as whom the server runs",
+        path.display()
+    )]
     Unread {
         /// The file.
         path: PathBuf,
@@ -364,7 +368,11 @@ mod tests {
     #[test]
     fn a_file_says_where_it_is_wrong() {
         let error = Tokens::read(Path::new("/nonexistent/tokens")).unwrap_err();
-        assert!(error.to_string().starts_with("/nonexistent/tokens: "));
+        assert!(
+            error
+                .to_string()
+                .starts_with("cannot read the tokens in /nonexistent/tokens: ")
+        );
     }
 
     #[test]

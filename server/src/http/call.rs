@@ -80,8 +80,18 @@ fn arguments(headers: &HeaderMap, body: &Bytes) -> Result<Map<String, Value>, Ht
     match serde_json::from_str(text) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(_) => Err(unread("the body must be a JSON object".into())),
-        Err(error) => Err(unread(format!("the body is not JSON: {error}"))),
+        Err(error) => Err(unread(not_json(&error))),
     }
+}
+
+/// Where a body ceases to be JSON. The library's own words are for programmers.
+fn not_json(error: &serde_json::Error) -> String {
+    let (line, column) = (error.line(), error.column());
+    let how = match error.is_eof() {
+        true => "ends too early",
+        false => "is not JSON",
+    };
+    format!("the body {how}: see line {line}, column {column}")
 }
 
 fn check_type(value: Option<&HeaderValue>) -> Result<(), HttpError> {
@@ -129,6 +139,13 @@ mod tests {
             wrong(JSON, b"{\"a\":\"\xff\"}"),
             "the body is not UTF-8 from byte 6 on"
         );
-        assert!(wrong(JSON, b"{\"a\":").starts_with("the body is not JSON: EOF"));
+        assert_eq!(
+            wrong(JSON, b"{\"a\":"),
+            "the body ends too early: see line 1, column 5"
+        );
+        assert_eq!(
+            wrong(JSON, b"{\"a\":1e999}"),
+            "the body is not JSON: see line 1, column 10"
+        );
     }
 }

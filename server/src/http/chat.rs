@@ -1,5 +1,6 @@
 //! Calls: registration, the short routes, and every tool by its name.
 
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -171,10 +172,12 @@ pub(super) fn waits(outcome: &CallOutcome) -> bool {
 /// `POST /tools/{name}`: any tool.
 pub(super) async fn tool(
     State(http): State<Http>,
-    Path(name): Path<String>,
+    name: Result<Path<String>, PathRejection>,
     posted: Posted,
 ) -> Response {
-    let Ok(tool) = name.parse::<Tool>() else {
+    // A name that is no text is that of no tool.
+    let tool = name.ok().and_then(|Path(name)| name.parse::<Tool>().ok());
+    let Some(tool) = tool else {
         return HttpError::from(Fault::NotFound).into_response();
     };
     let Posted { origin, arguments } = posted;

@@ -36,8 +36,7 @@ const SCHEMA: &str = "
 const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// The durability of a commit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Durability {
     /// Data is on the disk, and survives a loss of power.
     #[default]

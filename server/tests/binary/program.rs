@@ -43,26 +43,27 @@ pub(crate) fn ran(words: &[&str]) -> (Option<i32>, String, String) {
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
-    pub(crate) log: Option<ChildStderr>,
+    pub(crate) log: Option<BufReader<ChildStderr>>,
 }
 
 impl Server {
     pub(crate) fn start(words: &[&str]) -> Self {
         let mut child = binary(&["--listen", "127.0.0.1:0"])
             .args(words)
-            .stdout(Stdio::piped())
+            .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
             .expect("the binary starts");
-        let log = child.stderr.take();
-        let mut line = String::new();
-        let stdout = child.stdout.take().expect("a pipe");
-        BufReader::new(stdout).read_line(&mut line).expect("text");
-        let (_, address) = line.trim().split_once("http://").expect("where it is");
+        let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut lines = log.by_ref().lines().map_while(Result::ok);
+        let address = lines.find_map(|line| {
+            let (_, rest) = line.split_once("http://")?;
+            rest.split('"').next()?.parse().ok()
+        });
         Self {
             child,
-            address: address.parse().expect("an address"),
-            log,
+            address: address.expect("it says where it is"),
+            log: Some(log),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The shutdown of the binary.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader};
+use std::io::BufRead as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -168,7 +168,7 @@ fn a_second_signal_does_not_wait() {
         Content-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n"
     ));
     assert!(half.head().expect("it is asked to go on")[0].contains("100"));
-    let log = BufReader::new(server.log.take().expect("a pipe"));
+    let log = server.log.take().expect("a pipe");
     server.signal("TERM");
     let mut lines = log.lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains("stopping")));

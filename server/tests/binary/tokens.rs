@@ -57,7 +57,7 @@ impl Guarded {
         Self {
             server,
             guests,
-            log: BufReader::new(log).lines(),
+            log: log.lines(),
             _operators: operators,
         }
     }

@@ -24,7 +24,9 @@ pub(crate) fn rounds(usual: usize) -> usize {
 pub(crate) struct Server {
     child: Mutex<Child>,
     address: SocketAddr,
-    log: ChildStderr,
+    /// What it logged before it said where it is, and the rest.
+    before: String,
+    log: BufReader<ChildStderr>,
 }
 
 /// A server that did not start.
@@ -78,7 +80,7 @@ fn command(folder: &Path, words: &[&str]) -> Command {
         .arg(folder)
         .args(words)
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
+        .stdout(Stdio::null())
         .stderr(Stdio::piped());
     command
 }
@@ -104,25 +106,27 @@ impl Server {
             .env("XDG_DATA_HOME", home)
             .env("HOME", home)
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
+            .stdout(Stdio::null())
             .stderr(Stdio::piped());
         Self::run(&mut command)
     }
 
     fn run(command: &mut Command) -> Self {
         let mut child = command.spawn().expect("the binary starts");
-        let mut log = child.stderr.take().expect("a pipe");
-        let mut line = String::new();
-        let stdout = child.stdout.take().expect("a pipe");
-        BufReader::new(stdout).read_line(&mut line).expect("text");
-        let Some((_, address)) = line.trim().split_once("http://") else {
-            let mut why = String::new();
-            log.read_to_string(&mut why).expect("text");
-            panic!("it did not start: {why}");
+        let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut before = String::new();
+        let address = loop {
+            let from = before.len();
+            let read = log.read_line(&mut before).expect("text");
+            assert!(read > 0, "it did not start: {before}");
+            if let Some((_, address)) = before[from..].split_once("listens on http://") {
+                break address.trim().parse().expect("an address");
+            }
         };
         Self {
             child: Mutex::new(child),
-            address: address.parse().expect("an address"),
+            address,
+            before,
             log,
         }
     }
@@ -155,7 +159,7 @@ impl Server {
     /// Shuts it down; returns its whole log.
     pub(crate) fn log(mut self) -> String {
         assert_eq!(self.stop(), Some(0));
-        let mut log = String::new();
+        let mut log = std::mem::take(&mut self.before);
         self.log.read_to_string(&mut log).expect("text");
         log
     }

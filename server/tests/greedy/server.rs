@@ -33,15 +33,17 @@ impl Server {
             "--in-memory",
         ];
         let child = command.args(usual).args(words);
-        let child = child.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+        let child = child.stdin(Stdio::null()).stderr(Stdio::piped()).spawn();
         let mut child = child.expect("the binary starts");
-        let stdout = child.stdout.take().expect("a pipe");
-        let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line).expect("text");
-        let (_, address) = line.trim().split_once("http://").expect("where it is");
+        let log = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut lines = log.lines().map_while(Result::ok);
+        let address = lines.find_map(|line| {
+            let (_, address) = line.split_once("listens on http://")?;
+            address.parse().ok()
+        });
         Self {
             child,
-            address: address.parse().expect("an address"),
+            address: address.expect("it says where it is"),
         }
     }
 

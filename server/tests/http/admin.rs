@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use server::http::Admin;
 use server::identity::Secrets;
+use server::metrics::Exposition;
 
 use crate::client::Answer;
 use crate::tokens::tokens;
@@ -442,7 +443,9 @@ async fn who_has_another_token_is_no_operator_and_leaves_a_trace() {
 fn figures(world: &World) -> String {
     let node = world.service.node();
     let capacity = world.service.capacity();
-    let text = node.metrics().render(node.now(), None, (0, capacity));
+    let text = node
+        .metrics()
+        .render(node.now(), None, (0, capacity), Exposition::Text);
     text.expect("text can be written")
 }
 

@@ -40,12 +40,12 @@ export async function serve({ guests = false, port = 0, limits = [], data = null
   if (data) words.push('--data', join(folder, data));
   else words.push('--in-memory');
   for (const limit of limits) words.push('--limit', limit);
-  const process_ = spawn(process.env.SERVER_PROGRAM, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const process_ = spawn(process.env.SERVER_PROGRAM, words, { stdio: ['ignore', 'inherit', 'pipe'] });
   running.add(process_);
   process_.once('close', () => running.delete(process_));
   const url = await new Promise((found, failed) => {
     let printed = '';
-    process_.stdout.on('data', (data) => {
+    process_.stderr.on('data', (data) => {
       printed += data;
       const address = printed.match(/http:\/\/[\d.]+:\d+/);
       if (address) found(address[0]);

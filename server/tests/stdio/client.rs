@@ -176,19 +176,19 @@ impl Server {
         let mut child = binary()
             .arg("--in-memory")
             .args(words)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .expect("the binary starts");
-        let stdout = child.stdout.take().expect("a pipe");
-        let mut line = String::new();
-        BufReader::new(stdout)
-            .read_line(&mut line)
-            .expect("it says where it listens");
-        let (_, address) = line.trim().split_once("http://").expect("an address");
+        let log = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut lines = log.lines().map_while(Result::ok);
+        let address = lines.find_map(|line| {
+            let (_, address) = line.split_once("listens on http://")?;
+            Some(address.to_owned())
+        });
         Self {
             child,
-            address: address.into(),
+            address: address.expect("it says where it listens"),
         }
     }
 

@@ -45,6 +45,10 @@ fn commands_parse_their_arguments() {
         })
     );
     assert_eq!(read("sim schema").unwrap(), Invocation::Schema);
+    assert_eq!(
+        read("sim completions fish").unwrap(),
+        Invocation::Completions(Shell::Fish)
+    );
     let Invocation::Exhaust(exhaust) = read("sim exhaust --world room --jobs 2").unwrap() else {
         panic!("no search");
     };
@@ -306,5 +310,18 @@ fn help_fits_the_page_and_names_only_existing_commands() {
             text.lines().all(|line| line.chars().count() <= 80),
             "{text}"
         );
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_are_of_every_command() {
+    let script = String::from_utf8(completions(Shell::Bash)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    manual(folder.path()).unwrap();
+    for command in Cli::command().get_subcommands() {
+        let name = command.get_name();
+        assert!(script.contains(name), "{name}");
+        let page = folder.path().join(format!("sim-{name}.1"));
+        assert!(page.is_file(), "{}", page.display());
     }
 }

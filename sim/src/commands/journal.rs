@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -15,7 +16,7 @@ const SERVER: &str = "talking-stick";
 /// The bytes of the file, or of the journal in the folder, which `program` reads.
 pub(super) fn read(path: &Path, program: Option<&Path>) -> Result<Vec<u8>, String> {
     if !path.is_dir() {
-        return fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
+        return fs::read(path).map_err(|error| absent(path, &error));
     }
     let program = program.map_or_else(beside, Path::to_path_buf);
     let output = Command::new(&program)
@@ -35,7 +36,22 @@ pub(super) fn read(path: &Path, program: Option<&Path>) -> Result<Vec<u8>, Strin
     })?;
     match output.status.success() {
         true => Ok(output.stdout),
-        false => Err(format!("{} could not be read", path.display())),
+        false => Err(format!(
+            "{} could not read the journal in {}: what it says is above",
+            program.display(),
+            path.display()
+        )),
+    }
+}
+
+/// Why there is nothing to read at this path, and what to name instead.
+fn absent(path: &Path, error: &std::io::Error) -> String {
+    let what = "name the folder that the server prints as `data` when it starts, or a file that \
+                `talking-stick records` wrote";
+    let path = path.display();
+    match error.kind() == ErrorKind::NotFound {
+        true => format!("there is no journal at {path}: {what}"),
+        false => format!("the journal at {path} cannot be read ({error}): {what}"),
     }
 }
 
@@ -62,4 +78,20 @@ pub(super) fn observe(
     entries.ok_or_else(|| {
         said("its first records are gone, and the reference model needs all of them".to_owned())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_that_is_not_there_is_told_with_what_to_name_instead() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("data");
+        let why = read(&missing, None).unwrap_err();
+        let place = format!("there is no journal at {}: ", missing.display());
+        assert!(why.starts_with(&place), "{why}");
+        assert!(why.contains("prints as `data`") && why.contains("talking-stick records"));
+        assert!(!why.contains("os error"), "{why}");
+    }
 }

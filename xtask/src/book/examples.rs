@@ -42,7 +42,7 @@ const WRITTEN: [&str; 2] = ["127.0.0.1:8894", "0.0.0.0:8894"];
 /// Folders in examples, and those of the check in their place.
 const FOLDERS: [(&str, &str); 2] = [("/var/lib/talking-stick", "data"), ("/backups", "backups")];
 
-/// The beginning of a script. The server prints its address as its first line once it listens.
+/// The beginning of a script. The server logs its address once it listens.
 const PRELUDE: &str = r#"set -Eeuo pipefail
 trap 'echo "the example failed: $BASH_COMMAND" >&2' ERR
 server=
@@ -50,11 +50,14 @@ server=
 stop() { if [ -n "$server" ]; then kill "$server"; wait "$server" || true; server=; fi; }
 trap stop EXIT
 talking-stick() {
-  case "${1-}" in backup | export | inspect | records | restore) "$SERVER_PROGRAM" "$@"; return ;; esac
+  case "${1-}" in
+    backup | completions | export | healthcheck | inspect | man | records | restore)
+      "$SERVER_PROGRAM" "$@"; return ;;
+  esac
   stop
-  exec 3< <(exec "$SERVER_PROGRAM" "$@")
+  exec 3< <(exec "$SERVER_PROGRAM" "$@" 2>&1)
   server=$!
-  read -r _ <&3
+  until read -r line <&3 && [[ $line == *"listens on "* ]]; do [ -n "$line" ]; done
 }
 curl() {
   case " $* " in

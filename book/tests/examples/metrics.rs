@@ -1,0 +1,143 @@
+//! Checks that the documentation, the alerts and the dashboard name the metrics that the server has.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Duration;
+
+use book::pages::root;
+use chat_core::Time;
+use serde_json::Value;
+use server::capacity::Capacity;
+use server::metrics::{Exposition, Metrics, NoConnection};
+use server::tools::Tool;
+use server::turned_away::Kind;
+
+use crate::complete::missing;
+use crate::none_of;
+
+/// The metrics of a server, after one of each was counted.
+fn figures() -> String {
+    let metrics = Metrics::default();
+    metrics.called(Tool::ALL[0], Duration::ZERO);
+    metrics.refused("muted");
+    metrics.turned_away(Kind::ALL[0]);
+    metrics.not_connected(NoConnection::Full);
+    metrics.requested("/send", 200, Duration::ZERO);
+    let capacity = Capacity::default();
+    let text = metrics.render(Time(0), None, (0, &capacity), Exposition::Text);
+    text.expect("text is written to memory")
+}
+
+/// The names of metrics in the queries of the page, as the server writes them.
+#[derive(Default)]
+struct Known {
+    samples: BTreeSet<String>,
+    labels: BTreeSet<String>,
+}
+
+impl Known {
+    fn read() -> Self {
+        let mut known = Self::default();
+        // Prometheus adds these.
+        known.samples.insert("up".into());
+        known.labels.extend(["job", "instance"].map(str::to_owned));
+        for line in figures().lines().filter(|line| !line.starts_with('#')) {
+            let (sample, _) = line.rsplit_once(' ').expect("a sample has a value");
+            let (name, labels) = sample.split_once('{').unwrap_or((sample, ""));
+            known.samples.insert(name.into());
+            let labels = labels.split("\",").filter_map(|one| one.split_once('='));
+            known
+                .labels
+                .extend(labels.map(|(label, _)| label.to_owned()));
+        }
+        known
+    }
+
+    /// What a query names that the server does not write.
+    fn unknown_in(&self, query: &str) -> Vec<String> {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let words = query.split(|c| !is_word(c));
+        let own = |word: &&str| word.starts_with("talking_stick_") || word.starts_with("process_");
+        let names = words
+            .filter(own)
+            .filter(|word| !self.samples.contains(*word));
+        let mut unknown: Vec<_> = names.map(str::to_owned).collect();
+        for (at, _) in query.match_indices(['=', '!']) {
+            let before = query[..at].trim_end();
+            let label = before.rsplit(|c| !is_word(c)).next().unwrap_or_default();
+            let is_matcher = query[at..]
+                .trim_start_matches(['=', '!', '~', ' '])
+                .starts_with('"');
+            if is_matcher && !label.is_empty() && !self.labels.contains(label) {
+                unknown.push(label.into());
+            }
+        }
+        for list in query.split("by (").skip(1) {
+            let list = list.split(')').next().unwrap_or_default();
+            let labels = list.split(',').map(str::trim);
+            unknown.extend(
+                labels
+                    .filter(|one| !self.labels.contains(*one))
+                    .map(str::to_owned),
+            );
+        }
+        unknown
+    }
+}
+
+#[test]
+fn every_metric_is_named() {
+    let text = figures();
+    let names: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
+        .map(|name| name.strip_prefix("talking_stick_").unwrap_or(name))
+        .map(|name| name.strip_suffix("_total").unwrap_or(name))
+        .collect();
+    assert!(names.len() > 35, "only {names:?} were found");
+    none_of(&missing("docs/operators.md", names));
+}
+
+#[test]
+fn the_dashboard_shows_what_the_server_has() {
+    let known = Known::read();
+    let path = root().join("deploy/grafana/talking-stick.json");
+    let text = fs::read_to_string(path).expect("the dashboard is there");
+    let dashboard: Value = serde_json::from_str(&text).expect("it is JSON");
+    let panels = dashboard["panels"].as_array().expect("a list");
+    let targets = panels
+        .iter()
+        .filter_map(|panel| panel["targets"].as_array())
+        .flatten();
+    let queries: Vec<_> = targets
+        .filter_map(|target| target["expr"].as_str())
+        .collect();
+    assert!(queries.len() > 20, "only {queries:?} were found");
+    for query in queries {
+        let unknown = known.unknown_in(query);
+        assert!(unknown.is_empty(), "{query} names {unknown:?}");
+    }
+    let ids: BTreeSet<_> = panels.iter().map(|panel| panel["id"].as_u64()).collect();
+    assert_eq!(ids.len(), panels.len(), "each panel has an id of its own");
+}
+
+#[test]
+fn alerts_ask_for_what_the_server_has() {
+    let known = Known::read();
+    let path = root().join("deploy/prometheus/alerts.yml");
+    let text = fs::read_to_string(path).expect("the alerts are there");
+    let alerts: Value = serde_saphyr::from_str(&text).expect("they are YAML");
+    let rules = alerts["groups"][0]["rules"].as_array().expect("a list");
+    assert!(rules.len() > 10, "only {} rules were found", rules.len());
+    for rule in rules {
+        let query = rule["expr"].as_str().expect("a query");
+        let unknown = known.unknown_in(query);
+        assert!(unknown.is_empty(), "{query} names {unknown:?}");
+    }
+    assert_eq!(
+        known.unknown_in("talking_stick_rooms{job=\"a\"} > 1"),
+        [""; 0]
+    );
+    let wrong = known.unknown_in("sum by (tol) (talking_stick_cals{color=~\"a\"})");
+    assert_eq!(wrong, ["talking_stick_cals", "color", "tol"]);
+}

@@ -1,0 +1,80 @@
+//! Every request as operators see it: counted and timed by its route, and logged on demand.
+//!
+//! Neither names a path, a query or a header: they may hold secrets, and have no bound. The time is
+//! that until the answer begins, so a waiting check counts with its wait.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::http::Method;
+use axum::middleware::{self, Next};
+use axum::response::Response;
+
+use crate::service::Service;
+use crate::web;
+
+/// The log target of requests.
+pub const LOG: &str = "talking_stick::access";
+
+/// Whether each request is logged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AccessLog {
+    /// It is.
+    Written,
+    /// It is not.
+    #[default]
+    Absent,
+}
+
+/// Wraps the whole app: all its current routes, and its fallback.
+pub fn watch(app: Router, service: Service, log: AccessLog) -> Router {
+    app.layer(middleware::from_fn_with_state((service, log), pass))
+}
+
+async fn pass(
+    State((service, log)): State<(Service, AccessLog)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let began = Instant::now();
+    let route = route(&request);
+    let method = method(request.method());
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    let peer = peer.map(|ConnectInfo(peer)| peer.ip().to_canonical());
+    let response = next.run(request).await;
+    let (status, took) = (response.status().as_u16(), began.elapsed());
+    service.node().metrics().requested(&route, status, took);
+    if log == AccessLog::Written {
+        let source = peer.map(tracing::field::display);
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        tracing::info!(target: LOG, method, route, status, micros, source, "request");
+    }
+    response
+}
+
+/// The route that a request reached, of which there are few.
+fn route(request: &Request) -> String {
+    match request.extensions().get::<MatchedPath>() {
+        // The page has many files.
+        Some(path) if web::is_file(path.as_str()) => "page".into(),
+        Some(path) => path.as_str().into(),
+        None => "none".into(),
+    }
+}
+
+/// The method, of which clients may invent more.
+fn method(method: &Method) -> &'static str {
+    const KNOWN: [(&Method, &str); 7] = [
+        (&Method::GET, "GET"),
+        (&Method::POST, "POST"),
+        (&Method::DELETE, "DELETE"),
+        (&Method::HEAD, "HEAD"),
+        (&Method::OPTIONS, "OPTIONS"),
+        (&Method::PUT, "PUT"),
+        (&Method::PATCH, "PATCH"),
+    ];
+    let known = KNOWN.iter().find(|(known, _)| *known == method);
+    known.map_or("other", |(_, name)| name)
+}

@@ -1,0 +1,198 @@
+//! Manifests with published names.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A package of the workspace that is published.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    /// Its name in the workspace.
+    pub(super) name: &'static str,
+    /// Its folder.
+    pub(super) folder: &'static str,
+}
+
+const fn part(name: &'static str, folder: &'static str) -> Part {
+    Part { name, folder }
+}
+
+/// The published packages.
+pub(super) const PARTS: [Part; 13] = [
+    part("chat-types", "core/types"),
+    part("chat-core", "core"),
+    part("chat-journal", "core/journal"),
+    part("server", "server"),
+    part("sim-model", "sim/model"),
+    part("sim-user", "sim/user"),
+    part("sim-judge", "sim/judge"),
+    part("sim-scenario", "sim/scenario"),
+    part("sim-report", "sim/report"),
+    part("sim-world", "sim/world"),
+    part("sim-live", "sim/live"),
+    part("sim-search", "sim/search"),
+    part("sim", "sim"),
+];
+
+/// The published name of a package.
+pub(super) fn published(name: &str) -> String {
+    match name.strip_prefix("chat-") {
+        _ if name == "server" => "talking-stick".into(),
+        Some(part) => format!("talking-stick-{part}"),
+        None => format!("talking-stick-{name}"),
+    }
+}
+
+/// The manifest in this place, with published names.
+///
+/// # Errors
+/// It has not the form that is expected.
+pub(super) fn renamed(path: &Path, text: &str) -> Result<String, String> {
+    let folder = path.parent().unwrap_or(path);
+    match PARTS.iter().find(|part| Path::new(part.folder) == folder) {
+        Some(part) => of_part(part, text),
+        None => of_root(text),
+    }
+}
+
+fn replaced(text: &str, from: &str, to: &str) -> Result<String, String> {
+    match text.matches(from).count() {
+        1 => Ok(text.replace(from, to)),
+        found => Err(format!(
+            "a manifest has `{from}` {found} times and not once"
+        )),
+    }
+}
+
+fn of_part(part: &Part, text: &str) -> Result<String, String> {
+    let name = format!("name = \"{}\"\n", part.name);
+    // The second such line of a program's manifest is that of its binary.
+    let (head, rest) = text
+        .split_once(&name)
+        .ok_or_else(|| format!("{}/Cargo.toml has no line `{}`", part.folder, name.trim()))?;
+    let text = format!("{head}name = \"{}\"\n{rest}", published(part.name));
+    // Code names the library as before.
+    let library = part.name.replace('-', "_");
+    replaced(&text, "[lib]\n", &format!("[lib]\nname = \"{library}\"\n"))
+}
+
+fn of_root(text: &str) -> Result<String, String> {
+    let members = PARTS.map(|part| format!("{:?}", part.folder)).join(", ");
+    let version = version(text)?;
+    let mut out = String::new();
+    let mut in_profiles = false;
+    for line in text.lines() {
+        if line.starts_with('[') {
+            in_profiles = line.starts_with("[profile.");
+        }
+        let key = line.split(['.', ' ']).next().unwrap_or_default();
+        let part = PARTS.iter().find(|part| part.name == key);
+        let line = match part {
+            _ if line.starts_with("members = ") => format!("members = [{members}]"),
+            _ if line.starts_with("exclude = ") || line == "publish = false" => continue,
+            Some(part) if in_profiles => line.replacen(key, &published(part.name), 1),
+            Some(part) => format!(
+                "{key} = {{ path = {:?}, version = \"={version}\", package = {:?} }}",
+                part.folder,
+                published(part.name)
+            ),
+            None if ["book", "xtask"].contains(&key) => continue,
+            None => line.into(),
+        };
+        let _ = writeln!(out, "{line}");
+    }
+    replaced(
+        &out,
+        "[workspace.package]\n",
+        "[workspace.package]\npublish = true\n",
+    )
+}
+
+/// The version of the workspace.
+///
+/// # Errors
+/// There is none.
+pub(super) fn version(root: &str) -> Result<String, String> {
+    let line = root
+        .lines()
+        .find_map(|line| line.strip_prefix("version = "));
+    let version = line.map(|text| text.trim_matches('"').to_owned());
+    version.ok_or_else(|| "the workspace's manifest has no version".into())
+}
+
+/// The manifest of a workspace of unpacked packages, each with its published name and its folder:
+/// the profiles are those of the staged one, so that compiled dependencies are of use.
+pub(super) fn of_unpacked(staged: &str, members: &[(String, String)]) -> String {
+    let folders: Vec<_> = members.iter().map(|(_, folder)| folder).collect();
+    let mut out = format!("[workspace]\nresolver = \"3\"\nmembers = {folders:?}\n\n");
+    out.push_str("[patch.crates-io]\n");
+    for (name, folder) in members {
+        let _ = writeln!(out, "{name} = {{ path = {folder:?} }}");
+    }
+    let mut kept = false;
+    for line in staged.lines() {
+        if line.starts_with('[') {
+            kept = line.starts_with("[profile.dev");
+        }
+        if kept {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_names_begin_with_that_of_the_project() {
+        for (name, wanted) in [
+            ("server", "talking-stick"),
+            ("sim", "talking-stick-sim"),
+            ("sim-judge", "talking-stick-sim-judge"),
+            ("chat-core", "talking-stick-core"),
+        ] {
+            assert_eq!(published(name), wanted);
+        }
+    }
+
+    #[test]
+    fn manifests_keep_all_but_the_names() {
+        let part = "[package]\nname = \"sim\"\n\n[lib]\nbench = false\n\n[[bin]]\nname = \"sim\"\n";
+        let text = renamed(Path::new("sim/Cargo.toml"), part);
+        assert_eq!(
+            text.as_deref(),
+            Ok(
+                "[package]\nname = \"talking-stick-sim\"\n\n[lib]\nname = \"sim\"\nbench = false\n\n\
+                 [[bin]]\nname = \"sim\"\n"
+            )
+        );
+        let root = "[workspace]\nmembers = [\"core\", \"book\"]\nexclude = [\"benches/turmoil\"]\n\
+                    [workspace.package]\nversion = \"1.2.3\"\npublish = false\n\
+                    [workspace.dependencies]\nbook = { path = \"book\" }\n\
+                    chat-core = { path = \"core\" }\nclap = \"4\"\n\
+                    [profile.dev.package]\nserver.opt-level = 0\nxtask.opt-level = 0\n";
+        let text = renamed(Path::new("Cargo.toml"), root).expect("it is a workspace");
+        assert!(text.contains(
+            "chat-core = { path = \"core\", version = \"=1.2.3\", package = \"talking-stick-core\" }"
+        ));
+        assert!(text.contains("talking-stick.opt-level = 0\n") && text.contains("clap = \"4\"\n"));
+        assert!(text.contains("publish = true\n") && !text.contains("publish = false"));
+        assert!(!text.contains("book") && !text.contains("xtask") && !text.contains("turmoil"));
+        let unpacked = of_unpacked(&text, &[("a-b".into(), "a-b-1.2.3".into())]);
+        assert!(
+            unpacked.contains("a-b = { path = \"a-b-1.2.3\" }"),
+            "{unpacked}"
+        );
+        assert!(unpacked.contains("[profile.dev.package]\ntalking-stick.opt-level = 0\n"));
+        assert!(!unpacked.contains("clap"));
+    }
+
+    #[test]
+    fn a_manifest_of_another_form_is_told() {
+        let why = renamed(Path::new("sim/Cargo.toml"), "[package]\nname = \"other\"\n");
+        assert!(why.is_err_and(|why| why.contains("sim/Cargo.toml")));
+        let why = renamed(Path::new("sim/Cargo.toml"), "[package]\nname = \"sim\"\n");
+        assert!(why.is_err_and(|why| why.contains("[lib]")));
+    }
+}

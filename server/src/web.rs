@@ -56,6 +56,11 @@ const FILES: &[File] = &[
     ),
     ("/page/home.js", SCRIPT, include_bytes!("web/page/home.js")),
     (
+        "/page/members.js",
+        SCRIPT,
+        include_bytes!("web/page/members.js"),
+    ),
+    (
         "/page/operator.js",
         SCRIPT,
         include_bytes!("web/page/operator.js"),

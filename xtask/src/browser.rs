@@ -21,7 +21,7 @@ const GUARD_S: &str = "420";
 struct Tests {
     /// Their folder, from the root.
     folder: &'static str,
-    /// Their files. Node runs the first.
+    /// Their files. Node runs those that end in `.test.mjs`.
     files: &'static [&'static str],
     /// The working directory below `target/xtask`.
     desk: &'static str,
@@ -42,7 +42,7 @@ struct Stage {
     browser: &'static Path,
     desk: PathBuf,
     left: PathBuf,
-    program: &'static str,
+    files: &'static [&'static str],
 }
 
 impl Tests {
@@ -65,7 +65,7 @@ impl Tests {
             browser,
             left: desk.join(self.left),
             desk,
-            program: self.files[0],
+            files: self.files,
         })
     }
 
@@ -96,7 +96,9 @@ impl Stage {
     /// Runs the tests with these variables, under the time limit.
     fn play(&self, variables: &[(&str, &Path)]) -> Outcome {
         let mut node = Command::new("timeout");
-        node.args([GUARD_S, "node", "--test", self.program])
+        let tests = self.files.iter().filter(|file| file.ends_with(".test.mjs"));
+        node.args([GUARD_S, "node", "--test"])
+            .args(tests)
             .current_dir(&self.desk)
             .env("BROWSER_PROGRAM", self.browser)
             .envs(variables.iter().copied());

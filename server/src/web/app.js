@@ -6,7 +6,7 @@ import { Gate } from '/page/door.js';
 import { Home } from '/page/home.js';
 import { look as lookAsOperator, operator } from '/page/operator.js';
 import { Operator } from '/page/operator_view.js';
-import { Words } from '/page/parts.js';
+import { Name } from '/page/parts.js';
 import { expire, seen } from '/page/room.js';
 import { RoomView } from '/page/room_view.js';
 import { listenAgain, look, resume, show, signOut } from '/page/seat.js';
@@ -44,12 +44,12 @@ function Top() {
   });
   return h('header', { class: 'top' },
     h('a', { class: 'skip', href: '#main', onClick: (event) => { event.preventDefault(); heading()?.focus(); } }, 'To the main part'),
-    h(Link, { view: 'home', class: 'brand' }, h('img', { src: '/icon.svg', alt: '', width: 28, height: 28 }), 'Talking Stick'),
+    h(Link, { view: 'home', class: 'brand' }, h('img', { src: '/icon.svg', alt: '', width: 28, height: 28 }), h('span', null, 'Talking Stick')),
     h('nav', { 'aria-label': 'Views' },
       h(Link, { view: 'home', here: state.view === 'home' }, 'Who is here'),
       h(Link, { view: 'operator', here: state.view === 'operator' }, 'Operator')),
     state.me && h('div', { class: 'me' },
-      h('span', { class: 'muted' }, 'You are ', h('strong', null, h(Words, null, state.me.name))),
+      h('span', { class: 'muted' }, 'You are ', h('strong', null, h(Name, null, state.me.name))),
       h('button', { class: 'small quiet', onClick: leave }, 'Sign out')));
 }
 
@@ -58,7 +58,7 @@ function YourRooms() {
   return h('nav', { class: 'rooms', 'aria-label': 'Your rooms' },
     h('ul', null, h('li', { class: 'home-tab' }, h(Link, { view: 'home', here: false }, 'Who is here')), [...state.rooms.values()].map((room) => h('li', { key: room.id },
       h(Link, { view: 'room', room: room.id, here: state.roomId === room.id, class: room.ended ? 'over' : '' },
-        h('span', { class: 'name' }, room.kind === 'pair' && h('span', { class: 'muted' }, 'with '), h(Words, null, room.name)),
+        h('span', { class: 'label' }, room.kind === 'pair' && h('span', { class: 'muted' }, 'with '), h(Name, null, room.name)),
         room.unread > 0 && h('span', { class: 'unread' }, room.unread, h('span', { class: 'hidden' }, ' new')))))));
 }
 
@@ -151,7 +151,19 @@ async function begin() {
   wake();
 }
 
+// A keyboard may cover a part of the page instead of making it smaller, as on an iPhone. What is left
+// of it is the visual viewport, unless the user zooms.
+function fit() {
+  const { height, offsetTop, scale } = visualViewport;
+  const root = document.documentElement.style;
+  const covered = scale === 1 && height < innerHeight - 1;
+  root.setProperty('--seen', covered ? `${height}px` : '100dvh');
+  root.setProperty('--seen-top', covered ? `${offsetTop}px` : '0');
+}
+
 drawBy(draw);
+visualViewport.addEventListener('resize', fit);
+visualViewport.addEventListener('scroll', fit);
 addEventListener('popstate', look);
 addEventListener('hashchange', look);
 document.addEventListener('visibilitychange', () => {

@@ -31,8 +31,12 @@ describe('a room with a stick', () => {
     await ben.join('Ben');
     const bot = await agent(server.url, 'Bot');
     for (const { page } of [ann, ben]) {
+      // A phone shows the members on request.
+      const here = page.getByRole('button', { name: 'Here 3' });
+      if (page === ben.page) await here.click();
       const members = page.getByRole('complementary').getByRole('listitem');
       for (const name of ['Ann', 'Ben', 'Bot']) await members.filter({ hasText: name }).waitFor();
+      if (page === ben.page) await here.click();
     }
 
     await button(ann.page, 'Take the stick').click();

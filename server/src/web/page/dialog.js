@@ -3,7 +3,7 @@
 import { Component, createRef, h } from '/preact/preact.mjs';
 import { changed, doing, state } from '/page/state.js';
 
-// Opens a dialog. `fields` are { name, label, kind?, options?, required?, value? }; `act` receives
+// Opens a dialog. `title` is a text, or a text with names in it; `fields` are { name, label, kind?, options?, required?, value? }; `act` receives
 // their values.
 export function ask({ title, text = null, fields = [], does, danger = false, act }) {
   state.dialog = { title, text, fields, does, danger, act };

@@ -10,6 +10,7 @@ const PAGE = 20;
 
 // Opens the search of a room.
 export function opened(room) {
+  room.showsMembers = false;
   room.search = { query: '', asked: null, found: [], more: false, before: null };
   changed();
 }

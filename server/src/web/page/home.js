@@ -1,7 +1,7 @@
 // The first view: participants, waiters, rooms, and the ways to join.
 
 import { h } from '/preact/preact.mjs';
-import { Badge, Mood, Presence, Words, count, span } from '/page/parts.js';
+import { Badge, Mood, Name, Presence, count, span } from '/page/parts.js';
 import { join, pair, show, stopWaiting } from '/page/seat.js';
 import { changed, doing, state } from '/page/state.js';
 
@@ -9,7 +9,7 @@ export function Home() {
   const { overview } = state;
   return h('main', { id: 'main', class: 'home' },
     h('div', { class: 'intro' },
-      h('h1', { tabindex: -1 }, state.me ? ['Welcome, ', h(Words, null, state.me.name)] : 'A place where agents and people talk'),
+      h('h1', { tabindex: -1 }, state.me ? ['Welcome, ', h(Name, null, state.me.name)] : 'A place where agents and people talk'),
       h('p', { class: 'lead' }, 'Meet one partner, or join a room where the holder of the talking stick speaks.'),
       state.lost && h(Lost)),
     h('div', { class: 'ways' }, h(JoinCard), h(PairCard)),
@@ -28,11 +28,11 @@ function Lost() {
   return h('div', { class: 'banner', role: 'alert' },
     h('p', null, why),
     h('div', { class: 'actions' },
-      name && h('button', { class: 'primary', onClick: again, disabled: state.busy.has('join') }, 'Join again as ', h(Words, null, name)),
+      name && h('button', { class: 'primary', onClick: again, disabled: state.busy.has('join') }, 'Join again as ', h(Name, null, name)),
       h('button', { class: 'quiet', onClick: () => { state.lost = null; changed(); } }, 'Not now')));
 }
 
-function Name({ id, required }) {
+function NameField({ id, required }) {
   if (state.me) return null;
   return h('div', { class: 'field' },
     h('label', { for: id }, 'Your name'),
@@ -55,7 +55,7 @@ function JoinCard() {
   return h('form', { class: 'card', onSubmit: submitted('join', ({ name, room }) => join(name, room.trim() || 'lobby')) },
     h('h2', null, 'Join a room'),
     h('p', { class: 'muted' }, 'A room of any name: it is made if nobody is there yet.'),
-    h(Name, { id: 'join-name', required: true }),
+    h(NameField, { id: 'join-name', required: true }),
     h('div', { class: 'field' },
       h('label', { for: 'room' }, 'Room'),
       h('input', { id: 'room', name: 'room', defaultValue: 'lobby', maxlength: 64, list: 'rooms', autocomplete: 'off', dir: 'auto' }),
@@ -69,14 +69,14 @@ function PairCard() {
   if (paired) {
     return h('section', { class: 'card', 'aria-labelledby': 'paired' },
       h('h2', { id: 'paired' }, 'Your partner'),
-      h('p', null, 'You are talking with ', h(Words, null, paired.name), '.'),
+      h('p', null, 'You are talking with ', h(Name, null, paired.name), '.'),
       h('button', { class: 'primary', onClick: () => show('room', paired.id) }, 'Go on talking'));
   }
   const start = ({ name, interests }) => pair(name?.trim(), interests.split(',').map((one) => one.trim()).filter(Boolean));
   return h('form', { class: 'card', onSubmit: submitted('pair', start) },
     h('h2', null, 'Talk with one partner'),
     h('p', { class: 'muted' }, 'You wait in line, and are paired with another who waits.'),
-    h(Name, { id: 'pair-name', required: false }),
+    h(NameField, { id: 'pair-name', required: false }),
     h('div', { class: 'field' },
       h('label', { for: 'interests' }, 'Interests ', h('span', { class: 'muted' }, '(optional, with commas between)')),
       h('input', { id: 'interests', name: 'interests', maxlength: 300, autocomplete: 'off', dir: 'auto' })),
@@ -117,12 +117,12 @@ function Row({ room }) {
   };
   return h('li', null,
     h('div', { class: 'what' },
-      h('strong', null, h(Words, null, room.name)),
+      h('strong', null, h(Name, null, room.name)),
       h('span', { class: 'muted' }, count(room.members, 'member'),
-        room.holder ? [' · ', h(Words, null, room.holder.display_name), ' has the stick'] : ' · the stick is free',
+        room.holder ? [' · ', h(Name, null, room.holder.display_name), ' has the stick'] : ' · the stick is free',
         room.stick_line > 0 && `, ${room.stick_line} in line`)),
     h('button', { class: 'small', onClick: go },
-      mine && !mine.ended ? 'Open' : 'Join', h('span', { class: 'hidden' }, ' the room ', h(Words, null, room.name))));
+      mine && !mine.ended ? 'Open' : 'Join', h('span', { class: 'hidden' }, ' the room ', h(Name, null, room.name))));
 }
 
 function People() {
@@ -135,7 +135,7 @@ function People() {
       ? h('p', { class: 'empty' }, 'Nobody is here yet.')
       : h('ul', { class: 'people' }, here.map((user) => h('li', { key: user.user_id },
         h(Badge, { user }),
-        h('span', { class: 'who' }, h(Words, null, user.display_name), user.user_id === state.me?.userId && h('span', { class: 'muted' }, ' (you)')),
+        h('span', { class: 'who' }, h(Name, null, user.display_name), user.user_id === state.me?.userId && h('span', { class: 'muted' }, ' (you)')),
         user.waiting_seconds !== null && h('span', { class: 'chip' }, `waits ${span(user.waiting_seconds)}`),
         h(Mood, { stress: user.stress_level, boss: user.boss_alert_level }),
         h(Presence, { is: user.presence })))),

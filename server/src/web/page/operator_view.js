@@ -3,7 +3,7 @@
 import { h } from '/preact/preact.mjs';
 import { ask as question } from '/page/dialog.js';
 import { LISTS, act, choose, operator, signIn, signOut, turn } from '/page/operator.js';
-import { Clock, Presence, Words, isolated, span } from '/page/parts.js';
+import { Clock, Name, Presence, Words, isolated, span } from '/page/parts.js';
 import { state } from '/page/state.js';
 
 export function Operator() {
@@ -108,13 +108,13 @@ function Pages({ list, data, it }) {
 
 const REASON = { name: 'reason', label: 'Reason, which those concerned may see' };
 
-const button = (label, user, onClick, more = '') => h('button', { class: `small ${more}`, onClick }, label, h('span', { class: 'hidden' }, ' ', h(Words, null, user)));
+const button = (label, user, onClick, more = '') => h('button', { class: `small ${more}`, onClick }, label, h('span', { class: 'hidden' }, ' ', h(Name, null, user)));
 
 function People({ data, it }) {
   const rows = data.participants.map((one) => ({
     key: one.user_id,
     cells: [
-      h(Words, null, one.display_name),
+      h(Name, null, one.display_name),
       h('span', { class: 'id' }, one.user_id),
       h('span', null, h(Presence, { is: one.presence }), one.presence === 'present' && 'here', one.muted && h('span', { class: 'chip' }, 'muted')),
       one.rooms.join(', ') || '–',
@@ -158,10 +158,10 @@ function Rooms({ data, it }) {
   const rows = data.rooms.map((room) => ({
     key: room.room_id,
     cells: [
-      h(Words, null, room.name),
+      h(Name, null, room.name),
       h('span', { class: 'id' }, room.room_id),
       room.members.toLocaleString(),
-      room.holder ? h('span', null, h(Words, null, room.holder.display_name), ` for another ${span(room.lease_expires_in_seconds)}`) : '–',
+      room.holder ? h('span', null, h(Name, null, room.holder.display_name), ` for another ${span(room.lease_expires_in_seconds)}`) : '–',
       room.stick_line.toLocaleString(),
       button('Close', room.name, () => close(room), 'danger'),
     ],
@@ -173,7 +173,7 @@ function Rooms({ data, it }) {
 }
 
 function Reports({ data }) {
-  const who = (user) => h('span', null, h(Words, null, user.display_name ?? user.user_id), h('span', { class: 'muted' }, ` ${user.user_id}`));
+  const who = (user) => h('span', null, h(Name, null, user.display_name ?? user.user_id), h('span', { class: 'muted' }, ` ${user.user_id}`));
   const rows = data.reports.map((one, index) => ({
     key: `${one.at} ${index}`,
     cells: [who(one.about), h(Words, null, one.reason), who(one.by), h(Clock, { at: one.at })],
@@ -194,7 +194,7 @@ function Bans({ data, it }) {
   const by = (ban) => (ban.name ? 'name' : ban.address ? 'address' : 'handle');
   const rows = shown.map((ban) => ({
     key: `${by(ban)} ${ban.handle_of?.user_id ?? called(ban)}`,
-    cells: [h(Words, null, called(ban)), by(ban), h(Words, null, ban.reason), ban.by, h(Clock, { at: ban.at }), button('Lift', called(ban), () => lift(ban))],
+    cells: [h(Name, null, called(ban)), by(ban), h(Words, null, ban.reason), ban.by, h(Clock, { at: ban.at }), button('Lift', called(ban), () => lift(ban))],
   }));
   const address = () => question({
     title: 'Ban an address', text: 'All calls from there are refused from now on.', does: 'Ban', danger: true,

@@ -6,6 +6,10 @@ import { h } from '/preact/preact.mjs';
 // of its surroundings.
 export const Words = ({ children }) => h('bdi', { class: 'words' }, children);
 
+// The name of a participant or a room: words that stay whole. One that is too long for its place is
+// cut, and its title shows it.
+export const Name = ({ children }) => h('bdi', { class: 'words name', title: children }, children);
+
 const PRESENCE = { present: 'here', reconnecting: 'reconnecting', away: 'away' };
 
 // A participant's presence: a mark and a word, because colour alone is not accessible.
@@ -37,11 +41,11 @@ export function Clock({ at }) {
 
 // An entry of a log: a message, or an event in words. `goesOn`: its sender also sent the one before.
 export function Entry({ entry, goesOn: again }) {
-  if (entry.kind !== 'message') return h('p', { class: 'told', dir: 'auto' }, entry.who && h(Words, null, entry.who), entry.text, ' ', h(Clock, { at: entry.at }));
+  if (entry.kind !== 'message') return h('p', { class: 'told', dir: 'auto' }, entry.who && h(Name, null, entry.who), entry.text, ' ', h(Clock, { at: entry.at }));
   return h('div', { class: `entry ${entry.mine ? 'mine' : ''} ${again ? 'again' : ''}` },
     h('p', { class: again ? 'hidden' : 'by' },
       !entry.mine && h(Badge, { user: entry.sender }),
-      entry.mine ? 'You' : h(Words, null, entry.sender.display_name), h(Clock, { at: entry.at })),
+      entry.mine ? 'You' : h(Name, null, entry.sender.display_name), h(Clock, { at: entry.at })),
     h('div', { class: 'bubble' }, h('p', { class: 'text', dir: 'auto' }, entry.text)));
 }
 
@@ -58,7 +62,7 @@ export function span(seconds) {
 // Names in a sentence of the page: `Ann, Ben and Cat`.
 export const named = (names) => names.flatMap((name, index) => {
   const between = index === 0 ? [] : [index === names.length - 1 ? ' and ' : ', '];
-  return [...between, h(Words, { key: index }, name)];
+  return [...between, h(Name, { key: index }, name)];
 });
 
 // A name in a text without elements, such as a title: between FIRST STRONG ISOLATE and POP

@@ -28,6 +28,8 @@ export function newRoom({ id, kind, name, partner = null, text = '', draft = [] 
     text,
     draft,
     unread: 0,
+    // Whether a phone shows the members in place of the log.
+    showsMembers: false,
     turnsLeft: null,
     // The open search: { query, asked, found, more, before }; null without one.
     search: null,

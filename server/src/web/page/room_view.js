@@ -3,21 +3,23 @@
 import { Component, createRef, h } from '/preact/preact.mjs';
 import { ask as question } from '/page/dialog.js';
 import { Search, opened } from '/page/finder.js';
-import { Badge, Entry, Presence, Words, isolated, named, span } from '/page/parts.js';
+import { Members, MembersButton } from '/page/members.js';
+import { Entry, Name, named, span } from '/page/parts.js';
 import { holds, placeOf } from '/page/room.js';
 import { leaveRoom, show } from '/page/seat.js';
 import { append, asksForStick, claim, handBack, say, serverNow, typing, undo } from '/page/speech.js';
-import { call } from '/page/server.js';
-import { changed, doing, keep, note, state } from '/page/state.js';
+import { changed, doing, keep, state } from '/page/state.js';
 
 export function RoomView({ room }) {
-  return h('main', { id: 'main', class: 'room', 'aria-labelledby': 'room-title' },
+  return h('main', { id: 'main', class: `room ${room.showsMembers ? 'shows-members' : ''}`, 'aria-labelledby': 'room-title' },
     h('header', { class: 'room-head' },
       h('div', null,
-        h('h1', { id: 'room-title', tabindex: -1 }, h(Words, null, room.name)),
+        h('h1', { id: 'room-title', tabindex: -1 }, h(Name, null, room.name)),
         h('p', { class: 'muted' }, about(room))),
+      !room.ended && h(MembersButton, { room }),
       !room.search && h('button', { class: 'quiet', onClick: () => opened(room) }, 'Search'),
-      h('button', { class: 'quiet', onClick: () => leave(room), disabled: state.busy.has('leave') }, room.ended ? 'Close' : room.kind === 'pair' ? 'End it' : 'Leave room')),
+      h('button', { class: 'quiet', onClick: () => leave(room), disabled: state.busy.has('leave') },
+        room.ended ? 'Close' : room.kind === 'pair' ? 'End it' : ['Leave', h('span', { class: 'wide' }, ' room')])),
     asksForStick(room) && !room.ended && h(Stick, { room }),
     room.search ? h(Search, { key: `search ${room.id}`, room }) : h(Log, { key: room.id, room }),
     h(Passing, { room }),
@@ -55,7 +57,7 @@ function Stick({ room }) {
     h('span', { class: 'stick-mark', 'aria-hidden': 'true' }),
     h('div', { class: 'what' },
       h('p', { class: 'holder', role: 'status' },
-        mine ? 'You have the stick' : holder ? [h(Words, null, holder.display_name), ' has the stick'] : 'The stick is free',
+        mine ? 'You have the stick' : holder ? [h(Name, null, holder.display_name), ' has the stick'] : 'The stick is free',
         place > 0 && `; you are number ${place} in line`),
       line.length > 0 && h('p', { class: 'muted' }, 'Next: ', named(line.map((one) => one.display_name)))),
     left !== null && h('span', { class: `lease ${left < 15 ? 'short' : ''}` }, h('span', { class: 'hidden' }, 'for another '), span(left)));
@@ -114,7 +116,7 @@ function Passing({ room }) {
   const [waits] = room.waiting.values();
   let text = null;
   if (typists.length > 0) text = [named(typists), ` ${typists.length === 1 ? 'is' : 'are'} typing…`];
-  else if (waits) text = [h(Words, null, waits.name), ` has been waiting for ${span(waits.seconds)}.`];
+  else if (waits) text = [h(Name, null, waits.name), ` has been waiting for ${span(waits.seconds)}.`];
   return h('p', { class: 'passing', 'aria-live': 'polite' }, text);
 }
 
@@ -178,40 +180,4 @@ class Composer extends Component {
           h('button', { type: 'submit', class: 'primary', disabled: asked || busy || (ready && nothing) }, asked ? `Number ${place} in line` : first))),
       h('p', { id: 'keys', class: 'keys muted' }, 'Enter sends, Shift+Enter begins a line.'));
   }
-}
-
-function Members({ room }) {
-  const all = [...room.members.values()];
-  return h('aside', { class: 'members', 'aria-labelledby': 'members-title' },
-    h('h2', { id: 'members-title' }, 'Here ', h('span', { class: 'tally' }, all.length)),
-    h('ul', { class: 'people' }, all.map((user) => h(MemberRow, { key: user.user_id, room, user }))));
-}
-
-function MemberRow({ room, user }) {
-  const me = user.user_id === state.me.userId;
-  return h('li', null,
-    h(Badge, { user }),
-    h('span', { class: 'who' }, h(Words, null, user.display_name), me && h('span', { class: 'muted' }, ' (you)'),
-      room.stick.holder?.user_id === user.user_id && [' ', h('span', { class: 'chip' }, 'stick')]),
-    h(Presence, { is: user.presence ?? 'present' }),
-    !me && h('button', { class: 'small quiet', onClick: () => complain(user) }, 'Report', h('span', { class: 'hidden' }, ' ', h(Words, null, user.display_name))));
-}
-
-function complain(user) {
-  question({
-    title: `About ${isolated(user.display_name)}`,
-    text: 'A report goes to the operators of this server. Blocking hides your messages from each other, and ends a conversation of two.',
-    fields: [
-      { name: 'what', label: 'What to do', options: [{ value: 'report', label: 'Report' }, { value: 'block', label: 'Block' }, { value: 'both', label: 'Report and block' }, { value: 'unblock', label: 'Lift your block' }] },
-      { name: 'reason', label: 'Reason (for a report)', required: false },
-    ],
-    does: 'Do it',
-    danger: true,
-    act: async ({ what, reason }) => {
-      if (what === 'report' || what === 'both') await call('report_user', { user_id: user.user_id, reason: reason.trim() || 'no reason given' });
-      if (what === 'block' || what === 'both') await call('block_user', { user_id: user.user_id });
-      if (what === 'unblock') await call('unblock_user', { user_id: user.user_id });
-      note(`Done: ${isolated(user.display_name)}.`);
-    },
-  });
 }

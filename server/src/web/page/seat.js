@@ -31,8 +31,8 @@ export async function pair(name, interests) {
   if (!state.me && name) words.display_name = name;
   const answer = await call('enter_queue', words);
   state.pairing = { since: Date.now(), interests };
-  waiting(answer);
   seated(answer);
+  waiting(answer);
   keep();
 }
 

@@ -50,6 +50,11 @@ const FILES: &[File] = &[
     ),
     ("/page/door.js", SCRIPT, include_bytes!("web/page/door.js")),
     (
+        "/page/field.js",
+        SCRIPT,
+        include_bytes!("web/page/field.js"),
+    ),
+    (
         "/page/finder.js",
         SCRIPT,
         include_bytes!("web/page/finder.js"),

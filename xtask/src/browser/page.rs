@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 
 const TESTS: Tests = Tests {
     folder: "server/tests/page",
-    files: &["page.test.mjs", "phone.test.mjs", "stage.mjs"],
+    files: &["forms.test.mjs", "page.test.mjs", "phone.test.mjs", "stage.mjs"],
     desk: "page",
     left: "screenshots",
 };

@@ -1,6 +1,7 @@
 // The first view: participants, waiters, rooms, and the ways to join.
 
 import { h } from '/preact/preact.mjs';
+import { Fault, Field, placedBy } from '/page/field.js';
 import { Badge, Mood, Name, Presence, count, span } from '/page/parts.js';
 import { join, pair, show, stopWaiting } from '/page/seat.js';
 import { changed, doing, state } from '/page/state.js';
@@ -24,42 +25,43 @@ function Lost() {
   const again = () => doing('join', async () => {
     const before = state.lost;
     for (const room of before.rooms.length ? before.rooms : ['lobby']) await join(before.name, room);
-  });
+  }, () => 'again');
   return h('div', { class: 'banner', role: 'alert' },
     h('p', null, why),
     h('div', { class: 'actions' },
       name && h('button', { class: 'primary', onClick: again, disabled: state.busy.has('join') }, 'Join again as ', h(Name, null, name)),
-      h('button', { class: 'quiet', onClick: () => { state.lost = null; changed(); } }, 'Not now')));
+      h('button', { class: 'quiet', onClick: () => { state.lost = null; changed(); } }, 'Not now')),
+    h(Fault, { at: 'again' }));
 }
 
 function NameField({ id, required }) {
   if (state.me) return null;
-  return h('div', { class: 'field' },
-    h('label', { for: id }, 'Your name'),
-    h('input', {
-      id, name: 'name', required, maxlength: 64, autocomplete: 'nickname', dir: 'auto',
-      placeholder: required ? '' : 'or leave it to the server',
-      value: state.typedName ?? '',
-      onInput: (event) => { state.typedName = event.currentTarget.value; changed(); },
-    }));
+  return h(Field, {
+    id, name: 'name', label: 'Your name', required, maxlength: 64, autocomplete: 'nickname', dir: 'auto',
+    placeholder: required ? '' : 'or leave it to the server',
+    value: state.typedName ?? '',
+    onInput: (event) => { state.typedName = event.currentTarget.value; changed(); },
+  });
 }
 
-const submitted = (what, action) => (event) => {
+const submitted = (what, at, action) => (event) => {
   event.preventDefault();
   const values = Object.fromEntries(new FormData(event.currentTarget));
-  doing(what, () => action(values));
+  doing(what, () => action(values), at);
 };
+
+const JOIN_FIELDS = placedBy('join', { name: 'join-name', username: 'join-name', room: 'room' });
+const PAIR_FIELDS = placedBy('pair', { name: 'pair-name', interests: 'interests' });
 
 function JoinCard() {
   const rooms = state.overview?.named_rooms ?? [];
-  return h('form', { class: 'card', onSubmit: submitted('join', ({ name, room }) => join(name, room.trim() || 'lobby')) },
+  return h('form', { class: 'card', onSubmit: submitted('join', JOIN_FIELDS, ({ name, room }) => join(name, room.trim() || 'lobby')) },
     h('h2', null, 'Join a room'),
     h('p', { class: 'muted' }, 'A room of any name: it is made if nobody is there yet.'),
     h(NameField, { id: 'join-name', required: true }),
-    h('div', { class: 'field' },
-      h('label', { for: 'room' }, 'Room'),
-      h('input', { id: 'room', name: 'room', defaultValue: 'lobby', maxlength: 64, list: 'rooms', autocomplete: 'off', dir: 'auto' }),
+    h(Field, { id: 'room', name: 'room', label: 'Room', defaultValue: 'lobby', maxlength: 64, list: 'rooms', autocomplete: 'off', dir: 'auto' },
       h('datalist', { id: 'rooms' }, rooms.map((room) => h('option', { key: room.room_id, value: room.name })))),
+    h(Fault, { at: 'join' }),
     h('button', { class: 'primary', disabled: state.busy.has('join') }, state.busy.has('join') ? 'Joining…' : 'Join'));
 }
 
@@ -73,13 +75,15 @@ function PairCard() {
       h('button', { class: 'primary', onClick: () => show('room', paired.id) }, 'Go on talking'));
   }
   const start = ({ name, interests }) => pair(name?.trim(), interests.split(',').map((one) => one.trim()).filter(Boolean));
-  return h('form', { class: 'card', onSubmit: submitted('pair', start) },
+  return h('form', { class: 'card', onSubmit: submitted('pair', PAIR_FIELDS, start) },
     h('h2', null, 'Talk with one partner'),
     h('p', { class: 'muted' }, 'You wait in line, and are paired with another who waits.'),
     h(NameField, { id: 'pair-name', required: false }),
-    h('div', { class: 'field' },
-      h('label', { for: 'interests' }, 'Interests ', h('span', { class: 'muted' }, '(optional, with commas between)')),
-      h('input', { id: 'interests', name: 'interests', maxlength: 300, autocomplete: 'off', dir: 'auto' })),
+    h(Field, {
+      id: 'interests', name: 'interests', maxlength: 300, autocomplete: 'off', dir: 'auto',
+      label: ['Interests ', h('span', { class: 'muted' }, '(optional, with commas between)')],
+    }),
+    h(Fault, { at: 'pair' }),
     h('button', { class: 'primary', disabled: state.busy.has('pair') }, 'Find a partner'));
 }
 
@@ -108,7 +112,7 @@ function Row({ room }) {
   const mine = state.rooms.get(room.room_id);
   const go = () => {
     if (mine && !mine.ended) return show('room', room.room_id);
-    if (state.me) return doing('join', () => join(state.me.name, room.name));
+    if (state.me) return doing(`join ${room.room_id}`, () => join(state.me.name, room.name), () => `row ${room.room_id}`);
     // A visitor without a name is asked for one.
     const field = document.getElementById('room');
     field.value = room.name;
@@ -122,7 +126,8 @@ function Row({ room }) {
         room.holder ? [' · ', h(Name, null, room.holder.display_name), ' has the stick'] : ' · the stick is free',
         room.stick_line > 0 && `, ${room.stick_line} in line`)),
     h('button', { class: 'small', onClick: go },
-      mine && !mine.ended ? 'Open' : 'Join', h('span', { class: 'hidden' }, ' the room ', h(Name, null, room.name))));
+      mine && !mine.ended ? 'Open' : 'Join', h('span', { class: 'hidden' }, ' the room ', h(Name, null, room.name))),
+    h(Fault, { at: `row ${room.room_id}` }));
 }
 
 function People() {

@@ -1,7 +1,7 @@
 // The operator's data and acts. The server identifies an operator by a token in the cookie.
 
 import { forgetToken, giveToken } from '/page/door.js';
-import { ask } from '/page/server.js';
+import { Refused, UNKNOWN, ask } from '/page/server.js';
 import { changed, doing, note, state } from '/page/state.js';
 
 // The lists, each with its source.
@@ -20,7 +20,6 @@ export function operator() {
   state.operator ??= {
     // 'asking', 'out', 'none' (the server has no operators) or 'in'.
     is: 'asking',
-    why: null,
     list: 'figures',
     data: {},
     // The figures of the last updates: { waiting, participants }.
@@ -63,18 +62,17 @@ export function turn(list, after) {
 
 export function signIn(token) {
   return doing('operator', async () => {
-    const it = operator();
-    it.why = null;
     try {
       await giveToken(token);
-      await look();
-      if (it.is === 'out') it.why = 'That token is no operator’s.';
     } catch (error) {
       // The form shows the error; a gate before the whole page is not needed.
       state.gate = null;
-      it.why = error.code === 'token_unknown' || error.code === 'token_required' ? 'That token is none of this server’s.' : error.message;
+      if (error.code === 'token_unknown' || error.code === 'token_required') error.message = UNKNOWN;
+      throw error;
     }
-  });
+    await look();
+    if (operator().is === 'out') throw new Refused('operator_required', 'That token is no operator’s.');
+  }, () => 'operator-token');
 }
 
 export function signOut() {

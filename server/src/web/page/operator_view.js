@@ -2,6 +2,7 @@
 
 import { h } from '/preact/preact.mjs';
 import { ask as question } from '/page/dialog.js';
+import { Field } from '/page/field.js';
 import { LISTS, act, choose, operator, signIn, signOut, turn } from '/page/operator.js';
 import { Clock, Name, Presence, Words, isolated, span } from '/page/parts.js';
 import { state } from '/page/state.js';
@@ -26,10 +27,7 @@ function Door({ it }) {
   return h('form', { class: 'card gate', onSubmit: submit },
     h('h1', { tabindex: -1 }, 'Operator'),
     h('p', { class: 'muted' }, 'Sign in with an operator’s token. It is kept in a cookie that no program can read, for this browser alone.'),
-    it.why && h('p', { class: 'error', role: 'alert' }, it.why),
-    h('div', { class: 'field' },
-      h('label', { for: 'operator-token' }, 'Operator’s token'),
-      h('input', { id: 'operator-token', name: 'token', type: 'password', required: true, maxlength: 512, autocomplete: 'current-password' })),
+    h(Field, { id: 'operator-token', name: 'token', label: 'Operator’s token', type: 'password', required: true, maxlength: 512, autocomplete: 'current-password' }),
     h('button', { class: 'primary', disabled: state.busy.has('operator') }, 'Sign in'));
 }
 

@@ -2,6 +2,7 @@
 
 import { Component, createRef, h } from '/preact/preact.mjs';
 import { ask as question } from '/page/dialog.js';
+import { Fault, marked, mend } from '/page/field.js';
 import { Search, opened } from '/page/finder.js';
 import { Members, MembersButton } from '/page/members.js';
 import { Entry, Name, named, span } from '/page/parts.js';
@@ -142,12 +143,14 @@ class Composer extends Component {
     const busy = state.busy.has(`say ${room.id}`);
     const place = placeOf(room, state.me.userId);
     const nothing = room.text.trim() === '' && room.draft.length === 0;
+    const acting = (action) => doing(`say ${room.id}`, action, () => 'text');
     const act = () => {
       this.text.current.focus();
-      if (needsStick && !mine) return doing(`say ${room.id}`, () => claim(room));
-      return nothing ? undefined : doing(`say ${room.id}`, () => say(room));
+      if (needsStick && !mine) return acting(() => claim(room));
+      return nothing ? undefined : acting(() => say(room));
     };
     const typed = (event) => {
+      mend('text');
       room.text = event.currentTarget.value;
       if (room.text !== '') typing(room);
       keep();
@@ -165,18 +168,19 @@ class Composer extends Component {
       room.draft.length > 0 && h('div', { class: 'draft' },
         h('p', { class: 'muted' }, 'In your draft'),
         h('p', { class: 'text', dir: 'auto' }, room.draft.join('')),
-        mine && h('button', { type: 'button', class: 'small', disabled: busy, onClick: () => doing(`say ${room.id}`, () => undo(room)) }, 'Take the last piece back')),
+        mine && h('button', { type: 'button', class: 'small', disabled: busy, onClick: () => acting(() => undo(room)) }, 'Take the last piece back')),
       h('div', { class: 'write' },
         h('label', { for: 'text', class: 'hidden' }, 'Your message'),
         h('textarea', {
           id: 'text', ref: this.text, rows: 2, maxlength: 4_000, dir: 'auto', value: room.text, onInput: typed, onKeyDown: pressed,
           placeholder: ready ? 'Your message' : 'Write already; you can say it once you have the stick',
-          'aria-describedby': 'keys',
+          ...marked('text', 'keys'),
         }),
+        h(Fault, { at: 'text' }),
         h('div', { class: 'actions' },
-          needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => doing(`say ${room.id}`, () => handBack(room)) }, 'Pass it on'),
-          needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy || room.text.trim() === '', onClick: () => doing(`say ${room.id}`, () => append(room)) }, 'Add to draft'),
-          asked && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => doing(`say ${room.id}`, () => handBack(room)) }, 'Stop waiting'),
+          needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => acting(() => handBack(room)) }, 'Pass it on'),
+          needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy || room.text.trim() === '', onClick: () => acting(() => append(room)) }, 'Add to draft'),
+          asked && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => acting(() => handBack(room)) }, 'Stop waiting'),
           h('button', { type: 'submit', class: 'primary', disabled: asked || busy || (ready && nothing) }, asked ? `Number ${place} in line` : first))),
       h('p', { id: 'keys', class: 'keys muted' }, 'Enter sends, Shift+Enter begins a line.'));
   }

@@ -117,6 +117,8 @@ export function look() {
     state.view = 'home';
   }
   if (state.view !== 'room') state.roomId = null;
+  // Errors belong to the view that they occurred in.
+  if (before !== `${state.view} ${state.roomId}`) state.faults.clear();
   state.moved ||= before !== `${state.view} ${state.roomId}`;
   changed();
 }

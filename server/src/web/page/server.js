@@ -11,9 +11,11 @@ const PAUSES = [300, 700, 1_500, 3_000, 5_000];
 const PASSING = new Set(['rate_limited', 'overloaded', 'storage_unavailable', 'shutting_down']);
 
 // The codes that require a token, each with the page's message.
+export const UNKNOWN = 'That token is none of this server’s.';
+
 const ASKS = new Map([
   ['token_required', null],
-  ['token_unknown', 'That token is none of this server’s.'],
+  ['token_unknown', UNKNOWN],
   ['token_expired', 'That token has expired.'],
 ]);
 

@@ -25,6 +25,8 @@ export const state = {
   pairing: null,
   // Actions in progress, so that a button is not pressed twice.
   busy: new Set(),
+  // Errors that stand at a field until it changes or the action succeeds, by action: { at, message }.
+  faults: new Map(),
   // Temporary messages: { id, text, kind }.
   notes: [],
   // The open dialog, see dialog.js.
@@ -64,20 +66,30 @@ export function dismiss(id) {
   changed();
 }
 
-// Runs an action once at a time, and shows that it is in progress. Errors are shown.
-export async function doing(what, action) {
+// Runs an action once at a time, and shows that it is in progress. An error is shown at the field
+// whose id `at` gives for it, or for a moment.
+export async function doing(what, action, at = null) {
   if (state.busy.has(what)) return undefined;
   state.busy.add(what);
+  state.faults.delete(what);
   changed();
   try {
     return await action();
   } catch (error) {
-    note(error.message, 'error');
+    if (at) fail(what, at(error), error.message);
+    else note(error.message, 'error');
     return undefined;
   } finally {
     state.busy.delete(what);
     changed();
   }
+}
+
+function fail(what, at, message) {
+  state.faults.set(what, { at, message });
+  changed();
+  // After the drawing, the user is where something is to be changed.
+  queueMicrotask(() => document.getElementById(at)?.focus());
 }
 
 // Stores the registration for this tab, so that a reload resumes it. The handle is a secret: it is

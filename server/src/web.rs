@@ -60,6 +60,7 @@ const FILES: &[File] = &[
         include_bytes!("web/page/finder.js"),
     ),
     ("/page/home.js", SCRIPT, include_bytes!("web/page/home.js")),
+    ("/page/kept.js", SCRIPT, include_bytes!("web/page/kept.js")),
     (
         "/page/members.js",
         SCRIPT,

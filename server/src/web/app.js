@@ -7,9 +7,10 @@ import { Home } from '/page/home.js';
 import { look as lookAsOperator, operator } from '/page/operator.js';
 import { Operator } from '/page/operator_view.js';
 import { Name } from '/page/parts.js';
+import { keepLogs, leave as leaveToNext } from '/page/kept.js';
 import { expire, seen } from '/page/room.js';
 import { RoomView } from '/page/room_view.js';
-import { listenAgain, look, resume, show, signOut } from '/page/seat.js';
+import { listenAgain, look, resume, show, shownAgain, signOut } from '/page/seat.js';
 import { ask } from '/page/server.js';
 import { changed, dismiss, drawBy, state } from '/page/state.js';
 
@@ -37,7 +38,7 @@ function Link({ view, room = null, here, children, ...more }) {
 function Top() {
   const leave = () => question({
     title: 'Sign out?',
-    text: 'You leave every room and the line, and your name is free again. Closing this tab does so by itself after a while.',
+    text: 'You leave every room and the line, and your name is free again. If you close this tab instead, the next one here can go on as you, until you were away for a day.',
     does: 'Sign out',
     danger: true,
     act: signOut,
@@ -164,11 +165,21 @@ function fit() {
 drawBy(draw);
 visualViewport.addEventListener('resize', fit);
 visualViewport.addEventListener('scroll', fit);
+addEventListener('pagehide', () => {
+  keepLogs();
+  leaveToNext();
+});
+addEventListener('pageshow', (event) => {
+  if (event.persisted) shownAgain();
+});
+// Another tab closed, or took a registration that one left.
+addEventListener('storage', look);
 addEventListener('popstate', look);
 addEventListener('hashchange', look);
 document.addEventListener('visibilitychange', () => {
   const room = state.rooms.get(state.roomId);
   if (!document.hidden && room) room.unread = 0;
+  if (document.hidden) keepLogs();
   changed();
   wake();
 });

@@ -275,7 +275,7 @@ describe('a seat', () => {
     await own.stop();
     await ann.page.getByText('The server is stopping.').waitFor();
     const next = await serve({ port: own.port });
-    await ann.page.getByText('The server no longer knows this seat').waitFor();
+    await ann.page.getByText('The server no longer knows you').waitFor();
     await everywhere(ann.page, 'lost');
     await ann.page.getByRole('button', { name: 'Join again as Phoenix' }).click();
     await ann.page.getByRole('heading', { level: 1, name: 'ashes' }).waitFor();

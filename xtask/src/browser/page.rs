@@ -6,7 +6,13 @@ use crate::outcome::Outcome;
 
 const TESTS: Tests = Tests {
     folder: "server/tests/page",
-    files: &["forms.test.mjs", "page.test.mjs", "phone.test.mjs", "stage.mjs"],
+    files: &[
+        "forms.test.mjs",
+        "page.test.mjs",
+        "phone.test.mjs",
+        "returns.test.mjs",
+        "stage.mjs",
+    ],
     desk: "page",
     left: "screenshots",
 };

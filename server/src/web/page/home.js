@@ -2,8 +2,8 @@
 
 import { h } from '/preact/preact.mjs';
 import { Fault, Field, placedBy } from '/page/field.js';
-import { Badge, Mood, Name, Presence, count, span } from '/page/parts.js';
-import { join, pair, show, stopWaiting } from '/page/seat.js';
+import { Badge, Mood, Name, Presence, count, named, span } from '/page/parts.js';
+import { endLeft, join, joinAgain, pair, show, stopWaiting, takeOver } from '/page/seat.js';
 import { changed, doing, state } from '/page/state.js';
 
 export function Home() {
@@ -12,7 +12,8 @@ export function Home() {
     h('div', { class: 'intro' },
       h('h1', { tabindex: -1 }, state.me ? ['Welcome, ', h(Name, null, state.me.name)] : 'A place where agents and people talk'),
       h('p', { class: 'lead' }, 'Meet one partner, or join a room where the holder of the talking stick speaks.'),
-      state.lost && h(Lost)),
+      state.lost && h(Lost),
+      !state.me && state.left.map((one) => h(Left, { key: one.me.userId, one }))),
     h('div', { class: 'ways' }, h(JoinCard), h(PairCard)),
     overview === null
       ? h('p', { class: 'muted', role: 'status' }, 'Looking who is here…')
@@ -21,17 +22,33 @@ export function Home() {
 
 // Shown when the registration ended: says why, and offers a new one in the same rooms.
 function Lost() {
-  const { why, name, rooms } = state.lost;
-  const again = () => doing('join', async () => {
-    const before = state.lost;
-    for (const room of before.rooms.length ? before.rooms : ['lobby']) await join(before.name, room);
-  }, () => 'again');
+  const dismiss = () => {
+    state.lost = null;
+    changed();
+  };
   return h('div', { class: 'banner', role: 'alert' },
-    h('p', null, why),
+    h('p', null, state.lost.why),
     h('div', { class: 'actions' },
-      name && h('button', { class: 'primary', onClick: again, disabled: state.busy.has('join') }, 'Join again as ', h(Name, null, name)),
-      h('button', { class: 'quiet', onClick: () => { state.lost = null; changed(); } }, 'Not now')),
+      h(JoinAgain),
+      h('button', { class: 'quiet', onClick: dismiss }, 'Not now')),
     h(Fault, { at: 'again' }));
+}
+
+export function JoinAgain() {
+  return h('button', { class: 'primary', onClick: () => doing('join', joinAgain, () => 'again'), disabled: state.busy.has('join') },
+    'Join again as ', h(Name, null, state.lost.name));
+}
+
+// A registration that a tab of this browser left when it closed.
+function Left({ one }) {
+  const { me, rooms } = one;
+  const open = rooms.filter((room) => !room.ended);
+  const busy = state.busy.has('left');
+  return h('div', { class: 'banner' },
+    h('p', null, 'You were here as ', h(Name, null, me.name), open.length > 0 && [', in ', named(open.map((room) => room.name))], '.'),
+    h('div', { class: 'actions' },
+      h('button', { class: 'primary', disabled: busy, onClick: () => doing('left', () => takeOver(one)) }, 'Go on as ', h(Name, null, me.name)),
+      h('button', { class: 'quiet', disabled: busy, onClick: () => doing('left', () => endLeft(one)) }, 'Sign out ', h(Name, null, me.name))));
 }
 
 function NameField({ id, required }) {

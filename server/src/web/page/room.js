@@ -6,7 +6,7 @@ const LOG = 500;
 // How long a participant is shown as typing, in milliseconds.
 export const TYPING = 6_000;
 
-export function newRoom({ id, kind, name, partner = null, text = '', draft = [] }) {
+export function newRoom({ id, kind, name, partner = null, text = '', draft = [], muted = null, ended = null, lost = false, turnsLeft = null, log = [], earlier = [] }) {
   return {
     id,
     // 'named' or 'pair'.
@@ -16,7 +16,9 @@ export function newRoom({ id, kind, name, partner = null, text = '', draft = [] 
     // Members by public id: { user_id, display_name, presence, since }.
     members: new Map(),
     // { seq, at, kind: 'message' | 'told', text } with { sender, mine } or { who }, in the room's order.
-    log: [],
+    log,
+    // The log of the room of the same name on the server before its restart.
+    earlier,
     // The texts on their way to the server.
     sending: [],
     // The holder and the line of the stick, and when that was received.
@@ -30,12 +32,14 @@ export function newRoom({ id, kind, name, partner = null, text = '', draft = [] 
     unread: 0,
     // Whether a phone shows the members in place of the log.
     showsMembers: false,
-    turnsLeft: null,
+    turnsLeft,
     // The open search: { query, asked, found, more, before }; null without one.
     search: null,
     // Why the user is muted, or why the room ended.
-    muted: null,
-    ended: null,
+    muted,
+    ended,
+    // Whether it ended because the registration did.
+    lost,
   };
 }
 
@@ -48,6 +52,26 @@ export function put(room, entry) {
   room.log.splice(at, 0, entry);
   if (room.log.length > LOG) room.log.splice(0, room.log.length - LOG);
   return true;
+}
+
+// Ends the room because the user's registration ended. The log stays.
+export function lose(room, why) {
+  if (room.ended) return;
+  room.ended = why;
+  room.lost = true;
+  room.stick = { holder: null, epoch: null, until: null, line: [], heard: 0 };
+  room.typing.clear();
+  room.waiting.clear();
+  room.search = null;
+  room.showsMembers = false;
+}
+
+// A room that the user joined again: what was said before, and what it has not sent, are still there.
+export function resumed(room, before) {
+  const { seq, at } = before.log.at(-1) ?? { seq: 0, at: null };
+  const parted = { seq, at, kind: 'told', text: 'You joined again here. What stands above is from before.' };
+  room.earlier = [...before.earlier, ...before.log, parted].slice(-LOG);
+  room.text = [before.draft.join(''), before.text].filter(Boolean).join(' ');
 }
 
 // Adds an event in words, after the name of its subject, if it has one.

@@ -4,12 +4,14 @@ import { Component, createRef, h } from '/preact/preact.mjs';
 import { ask as question } from '/page/dialog.js';
 import { Fault, marked, mend } from '/page/field.js';
 import { Search, opened } from '/page/finder.js';
+import { JoinAgain } from '/page/home.js';
+import { keep } from '/page/kept.js';
 import { Members, MembersButton } from '/page/members.js';
 import { Entry, Name, named, span } from '/page/parts.js';
 import { holds, placeOf } from '/page/room.js';
 import { leaveRoom, show } from '/page/seat.js';
 import { append, asksForStick, claim, handBack, say, serverNow, typing, undo } from '/page/speech.js';
-import { changed, doing, keep, state } from '/page/state.js';
+import { changed, doing, state } from '/page/state.js';
 
 export function RoomView({ room }) {
   return h('main', { id: 'main', class: `room ${room.showsMembers ? 'shows-members' : ''}`, 'aria-labelledby': 'room-title' },
@@ -18,7 +20,7 @@ export function RoomView({ room }) {
         h('h1', { id: 'room-title', tabindex: -1 }, h(Name, null, room.name)),
         h('p', { class: 'muted' }, about(room))),
       !room.ended && h(MembersButton, { room }),
-      !room.search && h('button', { class: 'quiet', onClick: () => opened(room) }, 'Search'),
+      !room.search && state.me && h('button', { class: 'quiet', onClick: () => opened(room) }, 'Search'),
       h('button', { class: 'quiet', onClick: () => leave(room), disabled: state.busy.has('leave') },
         room.ended ? 'Close' : room.kind === 'pair' ? 'End it' : ['Leave', h('span', { class: 'wide' }, ' room')])),
     asksForStick(room) && !room.ended && h(Stick, { room }),
@@ -99,9 +101,10 @@ class Log extends Component {
       if (this.size !== `${box.clientWidth} ${box.clientHeight}`) return;
       this.atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
     };
-    const empty = room.log.length === 0 && room.sending.length === 0;
+    const empty = room.earlier.length === 0 && room.log.length === 0 && room.sending.length === 0;
     return h('div', { class: 'log', ref: this.box, role: 'log', 'aria-label': 'What was said', tabindex: 0, onScroll: scrolled },
       empty && h('p', { class: 'empty' }, room.kind === 'pair' ? 'You are paired. Say hello.' : 'Nothing was said yet.'),
+      room.earlier.map((entry, index) => h(Entry, { key: `earlier ${index}`, entry, goesOn: goesOn(room.earlier[index - 1], entry) })),
       room.log.map((entry, index) => h(Entry, { key: `${entry.seq} ${entry.kind}`, entry, goesOn: goesOn(room.log[index - 1], entry) })),
       room.sending.map((one, index) => h('div', { key: `sending ${index}`, class: 'entry mine sending' },
         h('div', { class: 'bubble' }, h('p', { class: 'text', dir: 'auto' }, one.text)),
@@ -122,11 +125,14 @@ function Passing({ room }) {
 }
 
 function Ended({ room }) {
+  const again = room.lost && room.kind === 'named' && state.lost;
   return h('div', { class: 'composer ended', role: 'status' },
     h('p', null, room.ended),
     h('div', { class: 'actions' },
-      h('button', { class: 'primary', onClick: () => leaveRoom(room) }, 'Close it'),
-      h('button', { class: 'quiet', onClick: () => show('home') }, 'Keep it open')));
+      again && h(JoinAgain),
+      h('button', { class: again ? 'quiet' : 'primary', onClick: () => leaveRoom(room) }, 'Close it'),
+      h('button', { class: 'quiet', onClick: () => show('home') }, 'Keep it open')),
+    h(Fault, { at: 'again' }));
 }
 
 // The text field. In a room with a stick, the button first claims it.

@@ -1,8 +1,6 @@
 // The page's state, in one place, and its drawing. All changes call `changed()`, and the whole page
 // is drawn again.
 
-const KEPT = 'talking-stick';
-
 export const state = {
   // The view, 'home', 'room' or 'operator', and the room.
   view: 'home',
@@ -13,8 +11,10 @@ export const state = {
   overview: null,
   // The user: { handle, userId, name }; null before it registers.
   me: null,
-  // Why the registration ended, if the server no longer knows it.
+  // The registration that ended without the user: { why, name }; null without one.
   lost: null,
+  // Registrations that closed tabs left, see kept.js.
+  left: [],
   // The state of the event stream: 'off', 'connecting', 'open', 'retrying' or 'closing'.
   connection: 'off',
   // The last event that was handled, after which a stream continues.
@@ -90,30 +90,4 @@ function fail(what, at, message) {
   changed();
   // After the drawing, the user is where something is to be changed.
   queueMicrotask(() => document.getElementById(at)?.focus());
-}
-
-// Stores the registration for this tab, so that a reload resumes it. The handle is a secret: it is
-// in no address, and is deleted with the tab.
-export function keep() {
-  if (!state.me) {
-    sessionStorage.removeItem(KEPT);
-    return;
-  }
-  const rooms = [...state.rooms.values()]
-    .filter((room) => !room.ended)
-    .map(({ id, kind, name, partner, text, draft }) => ({ id, kind, name, partner, text, draft }));
-  const kept = { me: state.me, cursor: state.cursor, rooms, pairing: state.pairing };
-  try {
-    sessionStorage.setItem(KEPT, JSON.stringify(kept));
-  } catch {
-    // Without storage the page works until it is reloaded.
-  }
-}
-
-export function kept() {
-  try {
-    return JSON.parse(sessionStorage.getItem(KEPT));
-  } catch {
-    return null;
-  }
 }

@@ -3,8 +3,9 @@
 // It is opened with the handle, so that the user is present while it is open. A browser's
 // EventSource cannot send the header, and an address with a reader id only reads.
 
+import { keep } from '/page/kept.js';
 import { Refused, ask, pause } from '/page/server.js';
-import { changed, keep, state } from '/page/state.js';
+import { changed, state } from '/page/state.js';
 
 // Every type of event and notice that the page handles.
 const TYPES = new Set([

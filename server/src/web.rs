@@ -44,6 +44,11 @@ const FILES: &[File] = &[
     ("/icon.svg", "image/svg+xml", include_bytes!("web/icon.svg")),
     ("/app.js", SCRIPT, include_bytes!("web/app.js")),
     (
+        "/page/composer.js",
+        SCRIPT,
+        include_bytes!("web/page/composer.js"),
+    ),
+    (
         "/page/dialog.js",
         SCRIPT,
         include_bytes!("web/page/dialog.js"),
@@ -66,6 +71,7 @@ const FILES: &[File] = &[
         SCRIPT,
         include_bytes!("web/page/members.js"),
     ),
+    ("/page/mood.js", SCRIPT, include_bytes!("web/page/mood.js")),
     (
         "/page/operator.js",
         SCRIPT,

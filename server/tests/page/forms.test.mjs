@@ -100,3 +100,67 @@ describe('errors stand at their field', () => {
     await own.stop();
   });
 });
+
+describe('Enter', () => {
+  test('says what it will do before it does it', async () => {
+    const own = await serve();
+    const ann = await person(browser, own.url, PHONE);
+    await ann.join('Ann', 'enters');
+    const bot = await agent(own.url, 'Holder of the stick', 'enters');
+    const text = ann.page.getByLabel('Your message');
+    // The sentence is on the screen, describes the field, and is true of the next key.
+    const says = async (expected, name) => {
+      await ann.page.locator('#keys').getByText(expected).waitFor();
+      assert.match(await text.evaluate((one) => one.getAttribute('aria-describedby')), /\bkeys\b/);
+      for (const [width, height] of [[390, 844], [390, 480], [1280, 900]]) {
+        await ann.page.setViewportSize({ width, height });
+        const place = await ann.page.locator('#keys').boundingBox();
+        assert.ok(place.y >= 0 && place.y + place.height <= height, `${name}: at ${place.y} of ${height}`);
+        await sound(ann.page, `enter-${name}-${width}x${height}`);
+      }
+    };
+    await bot.tool('talking_stick');
+    await text.fill('Patience');
+    await says('Enter sends nothing yet: it puts you in line for the stick. With the stick, it sends.', 'held');
+    await text.press('Enter');
+    await says('Enter does nothing until you have the stick.', 'line');
+    await text.press('Enter');
+    await button(ann.page, 'Number 1 in line').waitFor();
+    assert.equal(await text.inputValue(), 'Patience');
+    await button(ann.page, 'Stop waiting').click();
+    await bot.tool('reset');
+    await says('Enter sends nothing yet: it takes the stick. With the stick, it sends.', 'free');
+    await text.press('Enter');
+    await ann.page.getByText('You have the stick').waitFor();
+    await ann.page.setViewportSize({ width: 1280, height: 900 });
+    await ann.page.locator('#keys').getByText('Enter sends and passes the stick on. Shift+Enter begins a new line.').waitFor();
+    assert.equal(await ann.page.locator('.entry').count(), 0);
+    await text.press('Enter');
+    await ann.said('Patience');
+    await ann.close();
+    await own.stop();
+  });
+});
+
+describe('stress', () => {
+  test('explains itself to a thumb and to a key', async () => {
+    const own = await serve({ limits: ['boss_alertness=100'] });
+    const ann = await person(browser, own.url, PHONE);
+    const bot = await agent(own.url, 'Tired bot');
+    await bot.tool('coffee_mission');
+    const mood = ann.page.getByRole('button', { name: 'stress 0 of 100, boss alert 1 of 5' });
+    const dialog = ann.page.getByRole('dialog', { name: 'How Tired bot is' });
+    await mood.tap();
+    await dialog.getByText('Stress is 0 of 100. It rises by one a minute.').waitFor();
+    await dialog.getByText('The boss alert is 1 of 5.').waitFor();
+    await dialog.getByText('At 5 the answer to a break would come 20 seconds late.').waitFor();
+    await everywhere(ann.page, 'stress');
+    await dialog.getByRole('button', { name: 'Close' }).tap();
+    await mood.press('Enter');
+    await dialog.waitFor();
+    await ann.page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await ann.close();
+    await own.stop();
+  });
+});

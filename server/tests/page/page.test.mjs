@@ -404,7 +404,7 @@ describe('breaks', () => {
       assert.equal(boss, expected);
     }
     const row = ann.page.getByRole('listitem').filter({ hasText: 'Tired bot' });
-    await row.getByTitle('Stress 0 of 100, boss alert 2 of 5').waitFor();
+    await row.getByRole('button', { name: 'stress 0 of 100, boss alert 2 of 5' }).waitFor();
     await everywhere(ann.page, 'breaks');
     await ann.close();
     await own.stop();

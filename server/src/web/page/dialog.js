@@ -4,9 +4,10 @@ import { Component, createRef, h } from '/preact/preact.mjs';
 import { Fault, Field, placedBy } from '/page/field.js';
 import { changed, doing, state } from '/page/state.js';
 
-// Opens a dialog. `title` is a text, or a text with names in it; `fields` are { name, label, kind?, options?, required?, value? }; `act` receives
+// Opens a dialog. `title` is a text, or a text with names in it; `text` is a paragraph or several;
+// without `does` the dialog only tells something. `fields` are { name, label, kind?, options?, required?, value? }; `act` receives
 // their values.
-export function ask({ title, text = null, fields = [], does, danger = false, act }) {
+export function ask({ title, text = null, fields = [], does = null, danger = false, act = null }) {
   state.faults.delete('dialog');
   state.dialog = { title, text, fields, does, danger, act };
   changed();
@@ -43,14 +44,14 @@ export class Dialog extends Component {
     return h('dialog', { ref: this.box, class: 'dialog', 'aria-labelledby': 'dialog-title', onClose: close },
       h('form', { onSubmit: submit },
         h('h2', { id: 'dialog-title' }, title),
-        text && h('p', { class: 'muted' }, text),
+        [text].flat().map((one) => one && h('p', { key: one, class: 'muted' }, one)),
         fields.map(({ name, label, options, value = '', required = true, kind = 'text' }) => h(Field, {
           key: name, id: `dialog-${name}`, name, label, required,
           ...(options ? { options } : { type: kind, maxlength: 200, defaultValue: value, autocomplete: 'off', dir: 'auto' }),
         })),
         h(Fault, { at: 'dialog' }),
         h('div', { class: 'actions' },
-          h('button', { type: 'button', class: 'quiet', onClick: () => this.box.current.close() }, 'Cancel'),
-          h('button', { type: 'submit', class: danger ? 'danger' : 'primary', disabled: state.busy.has('dialog') }, does))));
+          h('button', { type: 'button', class: 'quiet', onClick: () => this.box.current.close() }, does ? 'Cancel' : 'Close'),
+          does && h('button', { type: 'submit', class: danger ? 'danger' : 'primary', disabled: state.busy.has('dialog') }, does))));
   }
 }

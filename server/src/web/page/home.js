@@ -2,7 +2,8 @@
 
 import { h } from '/preact/preact.mjs';
 import { Fault, Field, placedBy } from '/page/field.js';
-import { Badge, Mood, Name, Presence, count, named, span } from '/page/parts.js';
+import { Mood } from '/page/mood.js';
+import { Badge, Name, Presence, count, named, span } from '/page/parts.js';
 import { endLeft, join, joinAgain, pair, show, stopWaiting, takeOver } from '/page/seat.js';
 import { changed, doing, state } from '/page/state.js';
 
@@ -159,7 +160,7 @@ function People() {
         h(Badge, { user }),
         h('span', { class: 'who' }, h(Name, null, user.display_name), user.user_id === state.me?.userId && h('span', { class: 'muted' }, ' (you)')),
         user.waiting_seconds !== null && h('span', { class: 'chip' }, `waits ${span(user.waiting_seconds)}`),
-        h(Mood, { stress: user.stress_level, boss: user.boss_alert_level }),
+        h(Mood, { user }),
         h(Presence, { is: user.presence })))),
     participants > users.length && h('p', { class: 'muted' }, `${(participants - users.length).toLocaleString()} more are not shown.`));
 }

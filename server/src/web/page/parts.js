@@ -17,12 +17,6 @@ export const Presence = ({ is }) => h('span', { class: `presence ${is}` },
   h('span', { class: 'dot', 'aria-hidden': 'true' }),
   h('span', { class: is === 'present' ? 'hidden' : '' }, PRESENCE[is] ?? is));
 
-// Stress and the boss's alert level. Nothing is shown if both are zero.
-export function Mood({ stress, boss }) {
-  if (!stress && !boss) return null;
-  return h('span', { class: 'mood', title: `Stress ${stress} of 100, boss alert ${boss} of 5` }, `stress ${stress} · boss ${boss}`);
-}
-
 // A letter to recognise a participant by.
 export function Badge({ user }) {
   const first = [...(user.display_name ?? '?').trim()][0] ?? '?';

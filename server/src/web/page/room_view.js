@@ -1,17 +1,17 @@
-// A room: messages, members, the stick with its line, and the text field.
+// A room: its head, the stick with its line, what was said, and how it ended.
 
 import { Component, createRef, h } from '/preact/preact.mjs';
+import { Composer } from '/page/composer.js';
 import { ask as question } from '/page/dialog.js';
-import { Fault, marked, mend } from '/page/field.js';
+import { Fault } from '/page/field.js';
 import { Search, opened } from '/page/finder.js';
 import { JoinAgain } from '/page/home.js';
-import { keep } from '/page/kept.js';
 import { Members, MembersButton } from '/page/members.js';
 import { Entry, Name, named, span } from '/page/parts.js';
 import { holds, placeOf } from '/page/room.js';
 import { leaveRoom, show } from '/page/seat.js';
-import { append, asksForStick, claim, handBack, say, serverNow, typing, undo } from '/page/speech.js';
-import { changed, doing, state } from '/page/state.js';
+import { asksForStick, serverNow } from '/page/speech.js';
+import { doing, state } from '/page/state.js';
 
 export function RoomView({ room }) {
   return h('main', { id: 'main', class: `room ${room.showsMembers ? 'shows-members' : ''}`, 'aria-labelledby': 'room-title' },
@@ -133,61 +133,4 @@ function Ended({ room }) {
       h('button', { class: again ? 'quiet' : 'primary', onClick: () => leaveRoom(room) }, 'Close it'),
       h('button', { class: 'quiet', onClick: () => show('home') }, 'Keep it open')),
     h(Fault, { at: 'again' }));
-}
-
-// The text field. In a room with a stick, the button first claims it.
-class Composer extends Component {
-  constructor(props) {
-    super(props);
-    this.text = createRef();
-  }
-
-  render({ room }) {
-    const needsStick = asksForStick(room);
-    const mine = holds(room, state.me.userId);
-    const ready = !needsStick || mine;
-    const busy = state.busy.has(`say ${room.id}`);
-    const place = placeOf(room, state.me.userId);
-    const nothing = room.text.trim() === '' && room.draft.length === 0;
-    const acting = (action) => doing(`say ${room.id}`, action, () => 'text');
-    const act = () => {
-      this.text.current.focus();
-      if (needsStick && !mine) return acting(() => claim(room));
-      return nothing ? undefined : acting(() => say(room));
-    };
-    const typed = (event) => {
-      mend('text');
-      room.text = event.currentTarget.value;
-      if (room.text !== '') typing(room);
-      keep();
-      changed();
-    };
-    const pressed = (event) => {
-      if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
-      event.preventDefault();
-      act();
-    };
-    const first = !ready ? (room.stick.holder ? 'Ask for the stick' : 'Take the stick') : 'Say it';
-    const asked = needsStick && place > 0 && !mine;
-    return h('form', { class: 'composer', 'aria-label': 'Speak', onSubmit: (event) => { event.preventDefault(); act(); } },
-      room.muted && h('p', { class: 'error', role: 'alert' }, `You may not speak: ${room.muted}`),
-      room.draft.length > 0 && h('div', { class: 'draft' },
-        h('p', { class: 'muted' }, 'In your draft'),
-        h('p', { class: 'text', dir: 'auto' }, room.draft.join('')),
-        mine && h('button', { type: 'button', class: 'small', disabled: busy, onClick: () => acting(() => undo(room)) }, 'Take the last piece back')),
-      h('div', { class: 'write' },
-        h('label', { for: 'text', class: 'hidden' }, 'Your message'),
-        h('textarea', {
-          id: 'text', ref: this.text, rows: 2, maxlength: 4_000, dir: 'auto', value: room.text, onInput: typed, onKeyDown: pressed,
-          placeholder: ready ? 'Your message' : 'Write already; you can say it once you have the stick',
-          ...marked('text', 'keys'),
-        }),
-        h(Fault, { at: 'text' }),
-        h('div', { class: 'actions' },
-          needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => acting(() => handBack(room)) }, 'Pass it on'),
-          needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy || room.text.trim() === '', onClick: () => acting(() => append(room)) }, 'Add to draft'),
-          asked && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => acting(() => handBack(room)) }, 'Stop waiting'),
-          h('button', { type: 'submit', class: 'primary', disabled: asked || busy || (ready && nothing) }, asked ? `Number ${place} in line` : first))),
-      h('p', { id: 'keys', class: 'keys muted' }, 'Enter sends, Shift+Enter begins a line.'));
-  }
 }

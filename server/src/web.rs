@@ -66,6 +66,7 @@ const FILES: &[File] = &[
     ),
     ("/page/home.js", SCRIPT, include_bytes!("web/page/home.js")),
     ("/page/kept.js", SCRIPT, include_bytes!("web/page/kept.js")),
+    ("/page/log.js", SCRIPT, include_bytes!("web/page/log.js")),
     (
         "/page/members.js",
         SCRIPT,
@@ -87,6 +88,7 @@ const FILES: &[File] = &[
         SCRIPT,
         include_bytes!("web/page/parts.js"),
     ),
+    ("/page/past.js", SCRIPT, include_bytes!("web/page/past.js")),
     ("/page/room.js", SCRIPT, include_bytes!("web/page/room.js")),
     (
         "/page/room_view.js",

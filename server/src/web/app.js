@@ -83,7 +83,7 @@ function App() {
       h(YourRooms),
       state.view === 'operator' ? h(Operator) : room ? h(RoomView, { key: room.id, room }) : h(Home)),
     h(Notes),
-    state.dialog && h(Dialog, { question: state.dialog }),
+    state.dialog && h(Dialog, { key: state.dialog.key, question: state.dialog }),
   ];
 }
 
@@ -101,6 +101,9 @@ function draw() {
     wake();
     (document.getElementById('text') ?? heading())?.focus({ preventScroll: false });
   }
+  // After an error the user is where something is to be changed.
+  if (state.focus) document.getElementById(state.focus)?.focus();
+  state.focus = null;
 }
 
 // Updates the overview, unless the page is hidden.

@@ -123,7 +123,7 @@ describe('Enter', () => {
     await text.fill('Patience');
     await says('Enter sends nothing yet: it puts you in line for the stick. With the stick, it sends.', 'held');
     await text.press('Enter');
-    await says('Enter does nothing until you have the stick.', 'line');
+    await says('Enter does nothing while you wait for the stick.', 'line');
     await text.press('Enter');
     await button(ann.page, 'Number 1 in line').waitFor();
     assert.equal(await text.inputValue(), 'Patience');

@@ -9,6 +9,7 @@ const TESTS: Tests = Tests {
     files: &[
         "forms.test.mjs",
         "page.test.mjs",
+        "past.test.mjs",
         "phone.test.mjs",
         "returns.test.mjs",
         "stage.mjs",

@@ -68,6 +68,6 @@ export class Composer extends Component {
 // What the key Enter does now.
 function enter(room, ready, place) {
   if (ready) return `Enter sends${asksForStick(room) ? ' and passes the stick on' : ''}. Shift+Enter begins a new line.`;
-  if (place > 0) return 'Enter does nothing until you have the stick.';
+  if (place > 0) return 'Enter does nothing while you wait for the stick.';
   return `Enter sends nothing yet: it ${room.stick.holder ? 'puts you in line for' : 'takes'} the stick. With the stick, it sends.`;
 }

@@ -9,12 +9,17 @@ import { changed, doing, state } from '/page/state.js';
 // their values.
 export function ask({ title, text = null, fields = [], does = null, danger = false, act = null }) {
   state.faults.delete('dialog');
-  state.dialog = { title, text, fields, does, danger, act };
+  asked += 1;
+  state.dialog = { key: asked, title, text, fields, does, danger, act };
   changed();
 }
 
-function close() {
-  state.dialog = null;
+// The number of dialogs so far. Each has an element of its own.
+let asked = 0;
+
+// The browser tells of a closed dialog later, when the next one may be open.
+function close(question) {
+  if (state.dialog === question) state.dialog = null;
   changed();
 }
 
@@ -41,7 +46,7 @@ export class Dialog extends Component {
       }, at);
       if (done) this.box.current?.close();
     };
-    return h('dialog', { ref: this.box, class: 'dialog', 'aria-labelledby': 'dialog-title', onClose: close },
+    return h('dialog', { ref: this.box, class: 'dialog', 'aria-labelledby': 'dialog-title', onClose: () => close(question) },
       h('form', { onSubmit: submit },
         h('h2', { id: 'dialog-title' }, title),
         [text].flat().map((one) => one && h('p', { key: one, class: 'muted' }, one)),

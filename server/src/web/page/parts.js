@@ -1,6 +1,6 @@
 // Small parts of several views.
 
-import { h } from '/preact/preact.mjs';
+import { Component, h } from '/preact/preact.mjs';
 
 // A peer's name or words: always plain text, in its own writing direction, without effect on that
 // of its surroundings.
@@ -25,22 +25,32 @@ export function Badge({ user }) {
   return h('span', { class: `badge hue-${hue}`, 'aria-hidden': 'true' }, h('bdi', null, first.toUpperCase()));
 }
 
+// Making a format takes far longer than using it.
+const SHORT = new Intl.DateTimeFormat([], { hour: '2-digit', minute: '2-digit' });
+const LONG = new Intl.DateTimeFormat([], { dateStyle: 'medium', timeStyle: 'medium' });
+
 // An instant in short form.
 export function Clock({ at }) {
   if (!at) return null;
   const date = new Date(at);
-  const short = date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
-  return h('time', { datetime: at, title: date.toLocaleString() }, short);
+  return h('time', { datetime: at, title: LONG.format(date) }, SHORT.format(date));
 }
 
 // An entry of a log: a message, or an event in words. `goesOn`: its sender also sent the one before.
-export function Entry({ entry, goesOn: again }) {
-  if (entry.kind !== 'message') return h('p', { class: 'told', dir: 'auto' }, entry.who && h(Name, null, entry.who), entry.text, ' ', h(Clock, { at: entry.at }));
-  return h('div', { class: `entry ${entry.mine ? 'mine' : ''} ${again ? 'again' : ''}` },
-    h('p', { class: again ? 'hidden' : 'by' },
-      !entry.mine && h(Badge, { user: entry.sender }),
-      entry.mine ? 'You' : h(Name, null, entry.sender.display_name), h(Clock, { at: entry.at })),
-    h('div', { class: 'bubble' }, h('p', { class: 'text', dir: 'auto' }, entry.text)));
+// An entry never changes, so a long log is not drawn again for each new one.
+export class Entry extends Component {
+  shouldComponentUpdate({ entry, goesOn }) {
+    return entry !== this.props.entry || goesOn !== this.props.goesOn;
+  }
+
+  render({ entry, goesOn: again }) {
+    if (entry.kind !== 'message') return h('p', { class: 'told', dir: 'auto' }, entry.who && h(Name, null, entry.who), entry.text, ' ', h(Clock, { at: entry.at }));
+    return h('div', { class: `entry ${entry.mine ? 'mine' : ''} ${again ? 'again' : ''}` },
+      h('p', { class: again ? 'hidden' : 'by' },
+        !entry.mine && h(Badge, { user: entry.sender }),
+        entry.mine ? 'You' : h(Name, null, entry.sender.display_name), h(Clock, { at: entry.at })),
+      h('div', { class: 'bubble' }, h('p', { class: 'text', dir: 'auto' }, entry.text)));
+  }
 }
 
 export const count = (n, one, many = `${one}s`) => `${n.toLocaleString()} ${n === 1 ? one : many}`;

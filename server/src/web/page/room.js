@@ -1,7 +1,10 @@
 // A room's state, and the changes by each event. This module neither calls the server nor draws.
 
-// The largest number of entries in the log.
-const LOG = 500;
+// The largest number of entries in the log, as long as the user does not read older ones.
+export const LOG = 500;
+
+// How far a log may exceed it, so that a page of older messages is inserted before any is removed.
+const SLACK = 200;
 
 // How long a participant is shown as typing, in milliseconds.
 export const TYPING = 6_000;
@@ -17,6 +20,9 @@ export function newRoom({ id, kind, name, partner = null, text = '', draft = [],
     members: new Map(),
     // { seq, at, kind: 'message' | 'told', text } with { sender, mine } or { who }, in the room's order.
     log,
+    // The largest number of entries now, and whether there are messages before them; null if unknown.
+    limit: LOG,
+    more: null,
     // The log of the room of the same name on the server before its restart.
     earlier,
     // The texts on their way to the server.
@@ -50,8 +56,16 @@ export function put(room, entry) {
   const before = room.log[at - 1];
   if (before && before.seq === entry.seq && before.kind === entry.kind) return false;
   room.log.splice(at, 0, entry);
-  if (room.log.length > LOG) room.log.splice(0, room.log.length - LOG);
+  if (room.log.length > room.limit + SLACK) trim(room);
   return true;
+}
+
+// Removes the first entries of a log that is too long.
+export function trim(room) {
+  const surplus = room.log.length - room.limit;
+  if (surplus <= 0) return;
+  room.log.splice(0, surplus);
+  room.more = true;
 }
 
 // Ends the room because the user's registration ended. The log stays.

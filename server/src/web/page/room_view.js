@@ -1,13 +1,14 @@
 // A room: its head, the stick with its line, what was said, and how it ended.
 
-import { Component, createRef, h } from '/preact/preact.mjs';
+import { h } from '/preact/preact.mjs';
 import { Composer } from '/page/composer.js';
 import { ask as question } from '/page/dialog.js';
 import { Fault } from '/page/field.js';
 import { Search, opened } from '/page/finder.js';
 import { JoinAgain } from '/page/home.js';
+import { Log } from '/page/log.js';
 import { Members, MembersButton } from '/page/members.js';
-import { Entry, Name, named, span } from '/page/parts.js';
+import { Name, named, span } from '/page/parts.js';
 import { holds, placeOf } from '/page/room.js';
 import { leaveRoom, show } from '/page/seat.js';
 import { asksForStick, serverNow } from '/page/speech.js';
@@ -65,54 +66,6 @@ function Stick({ room }) {
       line.length > 0 && h('p', { class: 'muted' }, 'Next: ', named(line.map((one) => one.display_name)))),
     left !== null && h('span', { class: `lease ${left < 15 ? 'short' : ''}` }, h('span', { class: 'hidden' }, 'for another '), span(left)));
 }
-
-// The log. It stays scrolled to its end while the user reads there.
-class Log extends Component {
-  constructor(props) {
-    super(props);
-    this.box = createRef();
-    this.atEnd = true;
-  }
-
-  componentDidMount() {
-    this.follow();
-    this.watch = new ResizeObserver(() => this.follow());
-    this.watch.observe(this.box.current);
-  }
-
-  componentWillUnmount() {
-    this.watch.disconnect();
-  }
-
-  componentDidUpdate() {
-    this.follow();
-  }
-
-  follow() {
-    const box = this.box.current;
-    if (this.atEnd) box.scrollTop = box.scrollHeight;
-    this.size = `${box.clientWidth} ${box.clientHeight}`;
-  }
-
-  render({ room }) {
-    const scrolled = (event) => {
-      const box = event.currentTarget;
-      // A resized window also scrolls, which is no action of the user.
-      if (this.size !== `${box.clientWidth} ${box.clientHeight}`) return;
-      this.atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
-    };
-    const empty = room.earlier.length === 0 && room.log.length === 0 && room.sending.length === 0;
-    return h('div', { class: 'log', ref: this.box, role: 'log', 'aria-label': 'What was said', tabindex: 0, onScroll: scrolled },
-      empty && h('p', { class: 'empty' }, room.kind === 'pair' ? 'You are paired. Say hello.' : 'Nothing was said yet.'),
-      room.earlier.map((entry, index) => h(Entry, { key: `earlier ${index}`, entry, goesOn: goesOn(room.earlier[index - 1], entry) })),
-      room.log.map((entry, index) => h(Entry, { key: `${entry.seq} ${entry.kind}`, entry, goesOn: goesOn(room.log[index - 1], entry) })),
-      room.sending.map((one, index) => h('div', { key: `sending ${index}`, class: 'entry mine sending' },
-        h('div', { class: 'bubble' }, h('p', { class: 'text', dir: 'auto' }, one.text)),
-        h('p', { class: 'muted' }, 'On its way…'))));
-  }
-}
-
-const goesOn = (before, entry) => before?.kind === 'message' && entry.kind === 'message' && before.sender.user_id === entry.sender.user_id;
 
 // Transient notices: members who type, and members who wait.
 function Passing({ room }) {

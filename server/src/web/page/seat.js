@@ -1,16 +1,14 @@
 // The user's registration: joining, being matched, resuming after a reload, and leaving.
 
 import { keep, keepLogs, kept, left, take } from '/page/kept.js';
-import { apply, lose, message, newRoom, noticed, put, resumed } from '/page/room.js';
+import { newest, past } from '/page/past.js';
+import { apply, lose, newRoom, noticed, put, resumed } from '/page/room.js';
 import { ask, call } from '/page/server.js';
 import { changed, note, state } from '/page/state.js';
 import { hush, listen } from '/page/stream.js';
 
 // Whether the registration is new, and no stream was open since.
 let isNew = false;
-
-// The number of past messages to request.
-const PAST = 100;
 
 // Joins a room; registers first if needed.
 export async function join(name, room) {
@@ -21,7 +19,7 @@ export async function join(name, room) {
   const label = state.overview?.named_rooms.find((one) => one.room_id === answer.room_id)?.name ?? room;
   const joined = enter({ id: answer.room_id, kind: 'named', name: label });
   members(joined, answer.users);
-  await past(joined);
+  await past(joined, newest(joined));
   keep();
   show('room', joined.id);
   return joined;
@@ -97,12 +95,6 @@ function members(room, users) {
   room.members = new Map(users.map((user) => [user.user_id, user]));
 }
 
-// Loads past messages.
-async function past(room) {
-  const { messages } = await call('history', { room_id: room.id, limit: PAST });
-  for (const said of messages) message(room, said, state.me?.userId);
-}
-
 // Shows a view. The address names it, so that the browser's buttons work.
 export function show(view, roomId = null) {
   const path = { home: '/', operator: '/operator', room: `/#${roomId}` }[view];
@@ -172,10 +164,12 @@ async function refresh() {
 }
 
 async function recall(room) {
+  // Events arrive while the answers are awaited.
+  const known = newest(room);
   try {
     const { users } = await call('list_users', { room_id: room.id });
     members(room, users);
-    await past(room);
+    await past(room, known);
   } catch (error) {
     if (['chat_ended', 'not_in_room', 'room_not_found'].includes(error.code)) {
       room.ended ??= error.message;

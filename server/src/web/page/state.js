@@ -1,6 +1,9 @@
 // The page's state, in one place, and its drawing. All changes call `changed()`, and the whole page
 // is drawn again.
 
+// The time in which changes are drawn together, in milliseconds.
+const FRAME = 16;
+
 export const state = {
   // The view, 'home', 'room' or 'operator', and the room.
   view: 'home',
@@ -27,6 +30,8 @@ export const state = {
   busy: new Set(),
   // Errors that stand at a field until it changes or the action succeeds, by action: { at, message }.
   faults: new Map(),
+  // The field that gets the focus with the next drawing; null without one.
+  focus: null,
   // Temporary messages: { id, text, kind }.
   notes: [],
   // The open dialog, see dialog.js.
@@ -37,6 +42,7 @@ export const state = {
 
 let draw = () => {};
 let waits = false;
+let soon = null;
 
 // Sets the function that draws the page.
 export function drawBy(how) {
@@ -47,10 +53,20 @@ export function drawBy(how) {
 export function changed() {
   if (waits) return;
   waits = true;
-  queueMicrotask(() => {
-    waits = false;
-    draw();
-  });
+  queueMicrotask(drawNow);
+}
+
+// Schedules a drawing, once for all changes of a short time, such as many events. A hidden page is
+// drawn, too, for its title.
+export function changedSoon() {
+  soon ??= setTimeout(drawNow, FRAME);
+}
+
+function drawNow() {
+  clearTimeout(soon);
+  soon = null;
+  waits = false;
+  draw();
 }
 
 // Shows a temporary message; errors stay longer. Screen readers announce it.
@@ -87,7 +103,6 @@ export async function doing(what, action, at = null) {
 
 function fail(what, at, message) {
   state.faults.set(what, { at, message });
+  state.focus = at;
   changed();
-  // After the drawing, the user is where something is to be changed.
-  queueMicrotask(() => document.getElementById(at)?.focus());
 }

@@ -5,7 +5,7 @@
 
 import { keep } from '/page/kept.js';
 import { Refused, ask, pause } from '/page/server.js';
-import { changed, state } from '/page/state.js';
+import { changed, changedSoon, state } from '/page/state.js';
 
 // Every type of event and notice that the page handles.
 const TYPES = new Set([
@@ -107,7 +107,7 @@ function receive(on, data) {
   }
   on.event(event);
   keep();
-  changed();
+  changedSoon();
 }
 
 // Calls the server until it answers, and then opens a new stream.

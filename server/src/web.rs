@@ -65,6 +65,11 @@ const FILES: &[File] = &[
         include_bytes!("web/page/finder.js"),
     ),
     ("/page/home.js", SCRIPT, include_bytes!("web/page/home.js")),
+    (
+        "/page/figures.js",
+        SCRIPT,
+        include_bytes!("web/page/figures.js"),
+    ),
     ("/page/kept.js", SCRIPT, include_bytes!("web/page/kept.js")),
     ("/page/log.js", SCRIPT, include_bytes!("web/page/log.js")),
     (
@@ -77,6 +82,11 @@ const FILES: &[File] = &[
         "/page/operator.js",
         SCRIPT,
         include_bytes!("web/page/operator.js"),
+    ),
+    (
+        "/page/operator_figures.js",
+        SCRIPT,
+        include_bytes!("web/page/operator_figures.js"),
     ),
     (
         "/page/operator_view.js",

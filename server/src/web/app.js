@@ -12,7 +12,7 @@ import { expire, seen } from '/page/room.js';
 import { RoomView } from '/page/room_view.js';
 import { listenAgain, look, resume, show, shownAgain, signOut } from '/page/seat.js';
 import { ask } from '/page/server.js';
-import { changed, dismiss, drawBy, state } from '/page/state.js';
+import { changed, dismiss, doing, drawBy, state } from '/page/state.js';
 
 // The time between two updates of the overview, and of clocks, in milliseconds.
 const LOOK = 2_500;
@@ -70,7 +70,9 @@ function Notes() {
 }
 
 const notes = (kind) => state.notes.filter((one) => one.kind === kind).map((one) => h('p', { key: one.id, class: `note ${kind}` },
-  one.text, h('button', { class: 'small quiet', onClick: () => dismiss(one.id) }, 'Dismiss')));
+  h('span', null, one.text),
+  one.undo && h('button', { class: 'small', onClick: () => { dismiss(one.id); doing(`undo ${one.id}`, one.undo); } }, 'Undo'),
+  h('button', { class: 'small quiet', onClick: () => dismiss(one.id) }, 'Dismiss')));
 
 function App() {
   if (state.gate) return [h(Top), h(Gate, { then: begin }), h(Notes)];

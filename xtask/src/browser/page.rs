@@ -8,6 +8,7 @@ const TESTS: Tests = Tests {
     folder: "server/tests/page",
     files: &[
         "forms.test.mjs",
+        "operator.test.mjs",
         "page.test.mjs",
         "past.test.mjs",
         "phone.test.mjs",

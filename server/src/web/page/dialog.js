@@ -4,13 +4,14 @@ import { Component, createRef, h } from '/preact/preact.mjs';
 import { Fault, Field, placedBy } from '/page/field.js';
 import { changed, doing, state } from '/page/state.js';
 
-// Opens a dialog. `title` is a text, or a text with names in it; `text` is a paragraph or several;
+// Opens a dialog. `title` is a text, or a text with names in it; `text` is a paragraph or several, and
+// `body` an element;
 // without `does` the dialog only tells something. `fields` are { name, label, kind?, options?, required?, value? }; `act` receives
 // their values.
-export function ask({ title, text = null, fields = [], does = null, danger = false, act = null }) {
+export function ask({ title, text = null, body = null, fields = [], does = null, danger = false, act = null }) {
   state.faults.delete('dialog');
   asked += 1;
-  state.dialog = { key: asked, title, text, fields, does, danger, act };
+  state.dialog = { key: asked, title, text, body, fields, does, danger, act };
   changed();
 }
 
@@ -35,7 +36,7 @@ export class Dialog extends Component {
   }
 
   render({ question }) {
-    const { title, text, fields, does, danger, act } = question;
+    const { title, text, body, fields, does, danger, act } = question;
     const at = placedBy('dialog', Object.fromEntries(fields.map(({ name }) => [name, `dialog-${name}`])));
     const submit = async (event) => {
       event.preventDefault();
@@ -50,6 +51,7 @@ export class Dialog extends Component {
       h('form', { onSubmit: submit },
         h('h2', { id: 'dialog-title' }, title),
         [text].flat().map((one) => one && h('p', { key: one, class: 'muted' }, one)),
+        body,
         fields.map(({ name, label, options, value = '', required = true, kind = 'text' }) => h(Field, {
           key: name, id: `dialog-${name}`, name, label, required,
           ...(options ? { options } : { type: kind, maxlength: 200, defaultValue: value, autocomplete: 'off', dir: 'auto' }),

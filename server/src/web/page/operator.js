@@ -1,6 +1,7 @@
 // The operator's data and acts. The server identifies an operator by a token in the cookie.
 
 import { forgetToken, giveToken } from '/page/door.js';
+import { between, errors, read } from '/page/figures.js';
 import { Refused, UNKNOWN, ask } from '/page/server.js';
 import { changed, doing, note, state } from '/page/state.js';
 
@@ -13,8 +14,8 @@ export const LISTS = {
   bans: { label: 'Bans', path: '/admin/bans?limit=200' },
 };
 
-// The number of updates in the small charts.
-const LOOKS = 60;
+// The number of updates in the charts: half an hour.
+const LOOKS = 720;
 
 export function operator() {
   state.operator ??= {
@@ -24,6 +25,12 @@ export function operator() {
     data: {},
     // The figures of the last updates: { waiting, participants }.
     looks: [],
+    // The first and the last reading of the metrics, and the rates between each two: see figures.js.
+    first: null,
+    last: null,
+    rates: [],
+    // Why the next act is done.
+    reason: '',
     // The place at which the next part of a long list begins.
     after: {},
   };
@@ -40,13 +47,23 @@ export async function look() {
     it.data[list] = await ask('GET', LISTS[list].path + more);
     it.is = 'in';
     it.stale = null;
-    if (list === 'figures') it.looks = [...it.looks, it.data.figures].slice(-LOOKS);
+    if (list === 'figures') {
+      it.looks = [...it.looks, it.data.figures].slice(-LOOKS);
+      measure(it, read(await ask('GET', '/metrics', { text: true })));
+    }
   } catch (error) {
     if (error.code === 'operator_required') it.is = 'out';
     else if (error.code === 'not_found') it.is = 'none';
     else it.stale = error.message;
   }
   changed();
+}
+
+function measure(it, now) {
+  if (it.last) it.rates = [...it.rates, between(it.last, now)].slice(-LOOKS);
+  it.first ??= now;
+  it.last = now;
+  it.errors = errors(it.first, now);
 }
 
 export function choose(list) {
@@ -83,9 +100,21 @@ export function signOut() {
   });
 }
 
-// Performs an act, and updates the list.
-export async function act(what, body, said) {
+// Performs an act, and updates the list. `undo` is the act that takes it back: { what, body, said }.
+export async function act(what, body, said, undo = null) {
   await ask('POST', `/admin/${what}`, { body });
-  note(said);
+  note(said, 'info', undo && (() => act(undo.what, undo.body, undo.said)));
   await look();
 }
+
+// Performs an act with the reason in the field of the list, or with `reason` where that is empty.
+export function actAtOnce(what, body, said, { undo = null, reason = '' } = {}) {
+  const why = operator().reason.trim() || reason;
+  return doing(`act ${what} ${said}`, async () => {
+    if (why === '') throw new Refused('invalid_arguments', 'Say why: those concerned may see it.');
+    await act(what, { ...body, reason: why }, said, undo);
+  }, (error) => (why === '' || error.message.startsWith('reason') ? 'reason' : 'deed'));
+}
+
+// The last messages of the rooms that a participant is in.
+export const context = (id) => ask('GET', `/admin/context?user_id=${encodeURIComponent(id)}`);

@@ -34,8 +34,9 @@ export function requestKey() {
   return btoa(String.fromCharCode(...bytes));
 }
 
-// Makes one request. A network failure counts as a refusal.
-export async function ask(method, path, { body, token, handle } = {}) {
+// Makes one request. A network failure counts as a refusal. The answer is JSON, unless it is read as
+// `text`.
+export async function ask(method, path, { body, token, handle, text = false } = {}) {
   const headers = {};
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (token) headers.Authorization = `Bearer ${token}`;
@@ -54,7 +55,7 @@ export async function ask(method, path, { body, token, handle } = {}) {
   }
   let answer = null;
   try {
-    answer = await response.json();
+    answer = text && response.ok ? await response.text() : await response.json();
   } catch {
     // An incomplete answer counts as none.
     if (response.ok) throw new Refused('unreachable', 'The answer broke off.');

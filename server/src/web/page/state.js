@@ -32,7 +32,7 @@ export const state = {
   faults: new Map(),
   // The field that gets the focus with the next drawing; null without one.
   focus: null,
-  // Temporary messages: { id, text, kind }.
+  // Temporary messages: { id, text, kind, undo }.
   notes: [],
   // The open dialog, see dialog.js.
   dialog: null,
@@ -69,11 +69,12 @@ function drawNow() {
   draw();
 }
 
-// Shows a temporary message; errors stay longer. Screen readers announce it.
-export function note(text, kind = 'info') {
+// Shows a temporary message; errors stay longer, and what can be undone longest. Screen readers
+// announce it.
+export function note(text, kind = 'info', undo = null) {
   const id = crypto.getRandomValues(new Uint32Array(1))[0];
-  state.notes = [...state.notes.filter((one) => one.text !== text), { id, text, kind }].slice(-3);
-  setTimeout(() => dismiss(id), kind === 'error' ? 12_000 : 6_000);
+  state.notes = [...state.notes.filter((one) => one.text !== text), { id, text, kind, undo }].slice(-3);
+  setTimeout(() => dismiss(id), undo ? 30_000 : kind === 'error' ? 12_000 : 6_000);
   changed();
 }
 

@@ -15,7 +15,7 @@ use crate::outcome::Outcome;
 use crate::programs::{install, node, run};
 
 /// The time limit in seconds. It guards against a browser that hangs.
-const GUARD_S: &str = "420";
+const GUARD_S: &str = "600";
 
 /// Tests that drive a browser.
 struct Tests {

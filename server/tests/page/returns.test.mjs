@@ -167,3 +167,17 @@ describe('a tab that closes', () => {
     await ann.close();
   });
 });
+
+test('a browser that forbids storage shows the page all the same', async () => {
+  const ann = await person(browser, server.url);
+  await ann.page.addInitScript(() => {
+    for (const name of ['localStorage', 'sessionStorage']) {
+      Object.defineProperty(globalThis, name, { get() { throw new DOMException('forbidden', 'SecurityError'); } });
+    }
+  });
+  await ann.page.reload();
+  await ann.join('Storeless', 'bare');
+  await (await agent(server.url, 'Bare bot', 'bare')).say('heard');
+  await ann.said('heard');
+  await ann.close();
+});

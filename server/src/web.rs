@@ -44,11 +44,21 @@ const FILES: &[File] = &[
     ("/icon.svg", "image/svg+xml", include_bytes!("web/icon.svg")),
     ("/app.js", SCRIPT, include_bytes!("web/app.js")),
     (
+        "/page/composer.js",
+        SCRIPT,
+        include_bytes!("web/page/composer.js"),
+    ),
+    (
         "/page/dialog.js",
         SCRIPT,
         include_bytes!("web/page/dialog.js"),
     ),
     ("/page/door.js", SCRIPT, include_bytes!("web/page/door.js")),
+    (
+        "/page/field.js",
+        SCRIPT,
+        include_bytes!("web/page/field.js"),
+    ),
     (
         "/page/finder.js",
         SCRIPT,
@@ -56,9 +66,27 @@ const FILES: &[File] = &[
     ),
     ("/page/home.js", SCRIPT, include_bytes!("web/page/home.js")),
     (
+        "/page/figures.js",
+        SCRIPT,
+        include_bytes!("web/page/figures.js"),
+    ),
+    ("/page/kept.js", SCRIPT, include_bytes!("web/page/kept.js")),
+    ("/page/log.js", SCRIPT, include_bytes!("web/page/log.js")),
+    (
+        "/page/members.js",
+        SCRIPT,
+        include_bytes!("web/page/members.js"),
+    ),
+    ("/page/mood.js", SCRIPT, include_bytes!("web/page/mood.js")),
+    (
         "/page/operator.js",
         SCRIPT,
         include_bytes!("web/page/operator.js"),
+    ),
+    (
+        "/page/operator_figures.js",
+        SCRIPT,
+        include_bytes!("web/page/operator_figures.js"),
     ),
     (
         "/page/operator_view.js",
@@ -70,6 +98,7 @@ const FILES: &[File] = &[
         SCRIPT,
         include_bytes!("web/page/parts.js"),
     ),
+    ("/page/past.js", SCRIPT, include_bytes!("web/page/past.js")),
     ("/page/room.js", SCRIPT, include_bytes!("web/page/room.js")),
     (
         "/page/room_view.js",

@@ -11,11 +11,11 @@ use serde::Serialize;
 
 pub use break_words::{Spoken, spoken};
 pub use event::{Event, Lost, Notice, Payload, events, notice, notices};
-pub(crate) use result::found;
 pub use result::{
     Asker, Credentials, Done, FoundMessage, Member, Members, Newcomer, PastMessage, Said, presence,
     result,
 };
+pub(crate) use result::{found, past};
 
 /// A participant as others see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

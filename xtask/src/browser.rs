@@ -15,13 +15,13 @@ use crate::outcome::Outcome;
 use crate::programs::{install, node, run};
 
 /// The time limit in seconds. It guards against a browser that hangs.
-const GUARD_S: &str = "420";
+const GUARD_S: &str = "600";
 
 /// Tests that drive a browser.
 struct Tests {
     /// Their folder, from the root.
     folder: &'static str,
-    /// Their files. Node runs the first.
+    /// Their files. Node runs those that end in `.test.mjs`.
     files: &'static [&'static str],
     /// The working directory below `target/xtask`.
     workspace: &'static str,
@@ -42,7 +42,7 @@ struct Stage {
     browser: &'static Path,
     workspace: PathBuf,
     left: PathBuf,
-    program: &'static str,
+    files: &'static [&'static str],
 }
 
 impl Tests {
@@ -65,7 +65,7 @@ impl Tests {
             browser,
             left: workspace.join(self.left),
             workspace,
-            program: self.files[0],
+            files: self.files,
         })
     }
 
@@ -96,7 +96,9 @@ impl Stage {
     /// Runs the tests with these variables, under the time limit.
     fn play(&self, variables: &[(&str, &Path)]) -> Outcome {
         let mut node = Command::new("timeout");
-        node.args([GUARD_S, "node", "--test", self.program])
+        let tests = self.files.iter().filter(|file| file.ends_with(".test.mjs"));
+        node.args([GUARD_S, "node", "--test"])
+            .args(tests)
             .current_dir(&self.workspace)
             .env("BROWSER_PROGRAM", self.browser)
             .envs(variables.iter().copied());

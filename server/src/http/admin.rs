@@ -23,6 +23,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/participants", get(lists::participants))
         .route("/rooms", get(lists::rooms))
         .route("/reports", get(lists::reports))
+        .route("/context", get(lists::context))
         .route("/bans", get(lists::bans))
         .route("/mute", post(acts::mute))
         .route("/unmute", post(acts::unmute))

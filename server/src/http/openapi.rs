@@ -326,7 +326,7 @@ fn operators() -> Vec<Item> {
         .collect()
 }
 
-fn views_for_operators() -> [Item; 5] {
+fn views_for_operators() -> [Item; 6] {
     let list =
         |name: &str| object(json!({ name: { "type": "array", "items": { "type": "object" } } }));
     let part = ["behind", "limit"];
@@ -350,6 +350,12 @@ fn views_for_operators() -> [Item; 5] {
             "What was reported, newest first.",
             &last,
             list("reports"),
+        ),
+        get(
+            "/admin/context",
+            "The last messages of the rooms that a participant is in.",
+            &["about"],
+            list("rooms"),
         ),
         get(
             "/admin/bans",

@@ -6,12 +6,13 @@ import { Gate } from '/page/door.js';
 import { Home } from '/page/home.js';
 import { look as lookAsOperator, operator } from '/page/operator.js';
 import { Operator } from '/page/operator_view.js';
-import { Words } from '/page/parts.js';
+import { Name } from '/page/parts.js';
+import { keepLogs, leave as leaveToNext } from '/page/kept.js';
 import { expire, seen } from '/page/room.js';
 import { RoomView } from '/page/room_view.js';
-import { listenAgain, look, resume, show, signOut } from '/page/seat.js';
+import { listenAgain, look, resume, show, shownAgain, signOut } from '/page/seat.js';
 import { ask } from '/page/server.js';
-import { changed, dismiss, drawBy, state } from '/page/state.js';
+import { changed, dismiss, doing, drawBy, state } from '/page/state.js';
 
 // The time between two updates of the overview, and of clocks, in milliseconds.
 const LOOK = 2_500;
@@ -37,19 +38,19 @@ function Link({ view, room = null, here, children, ...more }) {
 function Top() {
   const leave = () => question({
     title: 'Sign out?',
-    text: 'You leave every room and the line, and your name is free again. Closing this tab does so by itself after a while.',
+    text: 'You leave every room and the line, and your name is free again. If you close this tab instead, the next one here can go on as you, until you were away for a day.',
     does: 'Sign out',
     danger: true,
     act: signOut,
   });
   return h('header', { class: 'top' },
     h('a', { class: 'skip', href: '#main', onClick: (event) => { event.preventDefault(); heading()?.focus(); } }, 'To the main part'),
-    h(Link, { view: 'home', class: 'brand' }, h('img', { src: '/icon.svg', alt: '', width: 28, height: 28 }), 'Talking Stick'),
+    h(Link, { view: 'home', class: 'brand' }, h('img', { src: '/icon.svg', alt: '', width: 28, height: 28 }), h('span', null, 'Talking Stick')),
     h('nav', { 'aria-label': 'Views' },
       h(Link, { view: 'home', here: state.view === 'home' }, 'Who is here'),
       h(Link, { view: 'operator', here: state.view === 'operator' }, 'Operator')),
     state.me && h('div', { class: 'me' },
-      h('span', { class: 'muted' }, 'You are ', h('strong', null, h(Words, null, state.me.name))),
+      h('span', { class: 'muted' }, 'You are ', h('strong', null, h(Name, null, state.me.name))),
       h('button', { class: 'small quiet', onClick: leave }, 'Sign out')));
 }
 
@@ -58,7 +59,7 @@ function YourRooms() {
   return h('nav', { class: 'rooms', 'aria-label': 'Your rooms' },
     h('ul', null, h('li', { class: 'home-tab' }, h(Link, { view: 'home', here: false }, 'Who is here')), [...state.rooms.values()].map((room) => h('li', { key: room.id },
       h(Link, { view: 'room', room: room.id, here: state.roomId === room.id, class: room.ended ? 'over' : '' },
-        h('span', { class: 'name' }, room.kind === 'pair' && h('span', { class: 'muted' }, 'with '), h(Words, null, room.name)),
+        h('span', { class: 'label' }, room.kind === 'pair' && h('span', { class: 'muted' }, 'with '), h(Name, null, room.name)),
         room.unread > 0 && h('span', { class: 'unread' }, room.unread, h('span', { class: 'hidden' }, ' new')))))));
 }
 
@@ -69,7 +70,9 @@ function Notes() {
 }
 
 const notes = (kind) => state.notes.filter((one) => one.kind === kind).map((one) => h('p', { key: one.id, class: `note ${kind}` },
-  one.text, h('button', { class: 'small quiet', onClick: () => dismiss(one.id) }, 'Dismiss')));
+  h('span', null, one.text),
+  one.undo && h('button', { class: 'small', onClick: () => { dismiss(one.id); doing(`undo ${one.id}`, one.undo); } }, 'Undo'),
+  h('button', { class: 'small quiet', onClick: () => dismiss(one.id) }, 'Dismiss')));
 
 function App() {
   if (state.gate) return [h(Top), h(Gate, { then: begin }), h(Notes)];
@@ -82,7 +85,7 @@ function App() {
       h(YourRooms),
       state.view === 'operator' ? h(Operator) : room ? h(RoomView, { key: room.id, room }) : h(Home)),
     h(Notes),
-    state.dialog && h(Dialog, { question: state.dialog }),
+    state.dialog && h(Dialog, { key: state.dialog.key, question: state.dialog }),
   ];
 }
 
@@ -100,6 +103,9 @@ function draw() {
     wake();
     (document.getElementById('text') ?? heading())?.focus({ preventScroll: false });
   }
+  // After an error the user is where something is to be changed.
+  if (state.focus) document.getElementById(state.focus)?.focus();
+  state.focus = null;
 }
 
 // Updates the overview, unless the page is hidden.
@@ -151,12 +157,34 @@ async function begin() {
   wake();
 }
 
+// A keyboard may cover a part of the page instead of making it smaller, as on an iPhone. What is left
+// of it is the visual viewport, unless the user zooms.
+function fit() {
+  const { height, offsetTop, scale } = visualViewport;
+  const root = document.documentElement.style;
+  const covered = scale === 1 && height < innerHeight - 1;
+  root.setProperty('--seen', covered ? `${height}px` : '100dvh');
+  root.setProperty('--seen-top', covered ? `${offsetTop}px` : '0');
+}
+
 drawBy(draw);
+visualViewport.addEventListener('resize', fit);
+visualViewport.addEventListener('scroll', fit);
+addEventListener('pagehide', () => {
+  keepLogs();
+  leaveToNext();
+});
+addEventListener('pageshow', (event) => {
+  if (event.persisted) shownAgain();
+});
+// Another tab closed, or took a registration that one left.
+addEventListener('storage', look);
 addEventListener('popstate', look);
 addEventListener('hashchange', look);
 document.addEventListener('visibilitychange', () => {
   const room = state.rooms.get(state.roomId);
   if (!document.hidden && room) room.unread = 0;
+  if (document.hidden) keepLogs();
   changed();
   wake();
 });

@@ -435,7 +435,8 @@ pub(crate) fn found(found: &[Match], more: bool, me: Option<&Me>) -> Done {
     }
 }
 
-fn past(event: &chat_core::Event, reader: UserId) -> PastMessage {
+/// A message of a room's history, as its reader sees it.
+pub(crate) fn past(event: &chat_core::Event, reader: UserId) -> PastMessage {
     PastMessage {
         room_seq: event.room_seq.0,
         timestamp: timestamp(event.at),

@@ -471,3 +471,28 @@ async fn an_act_bears_the_operator_s_name() {
         .await;
     assert_eq!(by, Some(vec!["name0".into(); 2]), "the name and the handle");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_said_around_a_report_can_be_read() {
+    let world = operated().await;
+    let (mut ann, _ben) = (world.register("Ann").await, world.register("Ben").await);
+    for n in 0..25 {
+        let sent = ann.post("/send", json!({ "message": format!("rude {n}") }));
+        assert_eq!(sent.await.status, 200);
+    }
+    let path = format!("/admin/context?user_id={}", ann.user);
+    let seen = seen(&world, &path).await;
+    assert_eq!(seen["rooms"][0]["room_id"], ann.room);
+    let said = seen["rooms"][0]["messages"].as_array().unwrap();
+    assert_eq!(said.len(), 20);
+    assert_eq!(said[19]["message"], "rude 24");
+    assert_eq!(said[19]["sender"]["display_name"], "Ann");
+    for (path, status) in [("?user_id=none", 404), ("", 400)] {
+        let path = format!("/admin/context{path}");
+        let mut client = world.client().await;
+        let answer = client.request("GET", &path, &[BOSS], b"").await;
+        assert_eq!(answer.status, status, "{path}: {}", answer.text());
+        let answer = client.request("GET", &path, &[], b"").await;
+        assert_eq!(answer.code(), "operator_required", "{path}");
+    }
+}

@@ -109,8 +109,8 @@ export async function launch() {
 }
 
 // A person with a page open. The page's errors are collected; `expected` tells which are allowed.
-export async function person(browser, url, { width = 1280, height = 860, colorScheme = 'light', expected = null } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' });
+export async function person(browser, url, { width = 1280, height = 860, colorScheme = 'light', mobile = false, expected = null } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce', isMobile: mobile, hasTouch: mobile });
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   const complaints = [];
@@ -183,10 +183,33 @@ export async function agent(url, username, room = 'lobby') {
   };
 }
 
-// The page does not scroll sideways, and axe finds no accessibility errors.
+// The parts of names that stand on more than one line although no blank or hyphen is between them.
+const brokenNames = (page) => page.evaluate(() => {
+  const place = document.createRange();
+  const broken = [];
+  for (const name of document.querySelectorAll('.name')) {
+    const text = name.firstChild;
+    if (text?.nodeType !== Node.TEXT_NODE || !name.checkVisibility()) continue;
+    for (const { 0: part, index } of text.data.matchAll(/[^\s-]+/g)) {
+      const tops = new Set();
+      for (let at = index; at < index + part.length; at += 1) {
+        place.setStart(text, at);
+        place.setEnd(text, at + 1);
+        const { width, top } = place.getBoundingClientRect();
+        if (width > 0) tops.add(Math.round(top / 4));
+      }
+      if (tops.size > 1) broken.push(part);
+    }
+  }
+  return broken;
+});
+
+// The page does not scroll sideways, no name breaks within a word, and axe finds no accessibility
+// errors.
 export async function sound(page, name) {
   const widths = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
   assert.ok(widths[0] <= widths[1], `${name}: the page is ${widths[0]} wide in a window of ${widths[1]}`);
+  assert.deepEqual(await brokenNames(page), [], name);
   // The page's content security policy blocks scripts, but not those that the test driver injects.
   await page.evaluate(axe);
   const found = await page.evaluate(async () => {
@@ -201,7 +224,7 @@ export async function sound(page, name) {
 // Checks the page at both widths and in both colour schemes.
 export async function everywhere(page, name) {
   const before = page.viewportSize();
-  for (const [width, height] of [[1280, 860], [360, 740]]) {
+  for (const [width, height] of [[1280, 900], [360, 740]]) {
     await page.setViewportSize({ width, height });
     for (const colorScheme of ['light', 'dark']) {
       await page.emulateMedia({ colorScheme });

@@ -6,7 +6,15 @@ use crate::outcome::Outcome;
 
 const TESTS: Tests = Tests {
     folder: "server/tests/page",
-    files: &["page.test.mjs", "stage.mjs"],
+    files: &[
+        "forms.test.mjs",
+        "operator.test.mjs",
+        "page.test.mjs",
+        "past.test.mjs",
+        "phone.test.mjs",
+        "returns.test.mjs",
+        "stage.mjs",
+    ],
     workspace: "page",
     left: "screenshots",
 };

@@ -5,18 +5,22 @@ use std::time::Duration;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
 use chat_core::{
-    Address, Ban, BreakKind, Hub, Measure, MeasurePlace, MeasureTarget, Muted, Node,
-    ParticipantView, Report, SecretHash, StickMove, TimerKind, UserId,
+    Address, Answer, Ban, BreakKind, Hub, Measure, MeasurePlace, MeasureTarget, Muted, Node,
+    ParticipantView, Reject, Report, RoomId, SecretHash, StickMove, TimerKind, UserId,
 };
 use serde_json::{Value, json};
 
 use super::super::Http;
 use super::super::views::{Part, look, part, room, shown};
-use crate::guard::Operator;
-use crate::wire::{User, presence, timestamp};
+use crate::guard::{HttpError, Operator};
+use crate::refusal::Refusal;
+use crate::wire::{User, past, presence, timestamp};
 
 /// The most items of a list in one answer.
 const LISTED: usize = 500;
+
+/// The most messages of each room that are shown beside a report.
+const CONTEXT: usize = 20;
 
 /// How long figures are cached: some of them need a walk over the whole state.
 const KEPT: Duration = Duration::from_secs(5);
@@ -141,6 +145,51 @@ fn report(hub: &Hub, report: &Report) -> Value {
         "about": who(report.about),
         "reason": report.reason,
     })
+}
+
+/// The last messages of the rooms that a participant is in, for those who judge a report.
+pub(super) async fn context(
+    _: Operator,
+    State(http): State<Http>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let id = form_urlencoded::parse(query.as_deref().unwrap_or_default().as_bytes())
+        .find(|(name, _)| name == "user_id")
+        .map(|(_, id)| id.into_owned());
+    let Some(id) = id else {
+        let why = "`user_id` is missing; this route needs it";
+        return HttpError::from(Refusal::invalid(why.into())).into_response();
+    };
+    let found = http.service.node().look(move |node| {
+        let hub = node.hub();
+        let user = hub.user_by_public_id(&id)?;
+        let rooms: Vec<_> = hub
+            .rooms_of(user)
+            .iter()
+            .filter_map(|room| said_in(hub, user, *room))
+            .collect();
+        Some(json!({ "rooms": rooms }).to_string())
+    });
+    match found.await {
+        Some(Some(view)) => shown(&http, Some(view.into())),
+        Some(None) => HttpError::from(Refusal::from(Reject::UserNotFound)).into_response(),
+        None => shown(&http, None),
+    }
+}
+
+/// The last messages of a room, as this member sees them.
+fn said_in(hub: &Hub, user: UserId, room: RoomId) -> Option<Value> {
+    let Answer::History { messages, .. } =
+        hub.read_history(user, Some(room), None, CONTEXT).ok()?
+    else {
+        return None;
+    };
+    let messages: Vec<_> = messages.iter().map(|event| past(event, user)).collect();
+    Some(json!({
+        "room_id": room.to_string(),
+        "name": hub.room_name(room),
+        "messages": messages,
+    }))
 }
 
 pub(super) async fn bans(_: Operator, State(http): State<Http>, query: RawQuery) -> Response {

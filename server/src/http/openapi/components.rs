@@ -131,6 +131,7 @@ fn parameters() -> Value {
         "reader": parameter("reader", "query", "Your reader id, instead of the handle.", string()),
         "after": parameter("after", "query", "The last event you have.", integer()),
         "last_event_id": parameter("Last-Event-ID", "header", "As `after`, and before it.", integer()),
+        "about": parameter("user_id", "query", "The participant.", string()),
         "behind": parameter("after", "query", "From behind this name.", string()),
         "limit": parameter("limit", "query", "At most so many.", json!({ "type": "integer", "minimum": 1 })),
     })

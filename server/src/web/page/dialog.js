@@ -1,17 +1,26 @@
 // A modal dialog: a title, some fields, and an action.
 
 import { Component, createRef, h } from '/preact/preact.mjs';
+import { Fault, Field, placedBy } from '/page/field.js';
 import { changed, doing, state } from '/page/state.js';
 
-// Opens a dialog. `fields` are { name, label, kind?, options?, required?, value? }; `act` receives
+// Opens a dialog. `title` is a text, or a text with names in it; `text` is a paragraph or several, and
+// `body` an element;
+// without `does` the dialog only tells something. `fields` are { name, label, kind?, options?, required?, value? }; `act` receives
 // their values.
-export function ask({ title, text = null, fields = [], does, danger = false, act }) {
-  state.dialog = { title, text, fields, does, danger, act };
+export function ask({ title, text = null, body = null, fields = [], does = null, danger = false, act = null }) {
+  state.faults.delete('dialog');
+  asked += 1;
+  state.dialog = { key: asked, title, text, body, fields, does, danger, act };
   changed();
 }
 
-function close() {
-  state.dialog = null;
+// The number of dialogs so far. Each has an element of its own.
+let asked = 0;
+
+// The browser tells of a closed dialog later, when the next one may be open.
+function close(question) {
+  if (state.dialog === question) state.dialog = null;
   changed();
 }
 
@@ -27,31 +36,29 @@ export class Dialog extends Component {
   }
 
   render({ question }) {
-    const { title, text, fields, does, danger, act } = question;
+    const { title, text, body, fields, does, danger, act } = question;
+    const at = placedBy('dialog', Object.fromEntries(fields.map(({ name }) => [name, `dialog-${name}`])));
     const submit = async (event) => {
       event.preventDefault();
       const values = Object.fromEntries(new FormData(event.currentTarget));
       const done = await doing('dialog', async () => {
         await act(values);
         return true;
-      });
+      }, at);
       if (done) this.box.current?.close();
     };
-    return h('dialog', { ref: this.box, class: 'dialog', 'aria-labelledby': 'dialog-title', onClose: close },
+    return h('dialog', { ref: this.box, class: 'dialog', 'aria-labelledby': 'dialog-title', onClose: () => close(question) },
       h('form', { onSubmit: submit },
         h('h2', { id: 'dialog-title' }, title),
-        text && h('p', { class: 'muted' }, text),
-        fields.map((field) => h(Field, { key: field.name, ...field })),
+        [text].flat().map((one) => one && h('p', { key: one, class: 'muted' }, one)),
+        body,
+        fields.map(({ name, label, options, value = '', required = true, kind = 'text' }) => h(Field, {
+          key: name, id: `dialog-${name}`, name, label, required,
+          ...(options ? { options } : { type: kind, maxlength: 200, defaultValue: value, autocomplete: 'off', dir: 'auto' }),
+        })),
+        h(Fault, { at: 'dialog' }),
         h('div', { class: 'actions' },
-          h('button', { type: 'button', class: 'quiet', onClick: () => this.box.current.close() }, 'Cancel'),
-          h('button', { type: 'submit', class: danger ? 'danger' : 'primary', disabled: state.busy.has('dialog') }, does))));
+          h('button', { type: 'button', class: 'quiet', onClick: () => this.box.current.close() }, does ? 'Cancel' : 'Close'),
+          does && h('button', { type: 'submit', class: danger ? 'danger' : 'primary', disabled: state.busy.has('dialog') }, does))));
   }
-}
-
-function Field({ name, label, options, value = '', required = true, kind = 'text' }) {
-  const id = `dialog-${name}`;
-  const control = options
-    ? h('select', { id, name, required }, options.map((one) => h('option', { key: one.value, value: one.value }, one.label)))
-    : h('input', { id, name, type: kind, required, maxlength: 200, defaultValue: value, autocomplete: 'off', dir: 'auto' });
-  return h('div', { class: 'field' }, h('label', { for: id }, label), control);
 }

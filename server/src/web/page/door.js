@@ -2,6 +2,7 @@
 // scripts cannot read.
 
 import { h } from '/preact/preact.mjs';
+import { Field } from '/page/field.js';
 import { ask } from '/page/server.js';
 import { changed, doing, state } from '/page/state.js';
 
@@ -25,15 +26,13 @@ export function Gate({ then }) {
       state.gate = null;
       changed();
       await then();
-    });
+    }, () => 'token');
   };
   return h('main', { id: 'main', class: 'narrow' },
     h('form', { class: 'card gate', onSubmit: submit },
       h('h1', { tabindex: -1 }, 'A token, please'),
       h('p', { class: 'muted' }, 'This server is for people with a token. Its operator can give you one; it is kept in a cookie for this browser.'),
       state.gate.why && h('p', { class: 'error', role: 'alert' }, state.gate.why),
-      h('div', { class: 'field' },
-        h('label', { for: 'token' }, 'Token'),
-        h('input', { id: 'token', name: 'token', type: 'password', required: true, autocomplete: 'current-password', maxlength: 512 })),
+      h(Field, { id: 'token', name: 'token', label: 'Token', type: 'password', required: true, autocomplete: 'current-password', maxlength: 512 }),
       h('button', { class: 'primary', disabled: state.busy.has('gate') }, 'Go in')));
 }

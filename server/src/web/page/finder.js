@@ -1,6 +1,7 @@
 // The search of a room, in place of its log: messages that were said while the user was there.
 
 import { Component, createRef, h } from '/preact/preact.mjs';
+import { Fault, marked, mend } from '/page/field.js';
 import { Entry, Words, count } from '/page/parts.js';
 import { call } from '/page/server.js';
 import { changed, doing, state } from '/page/state.js';
@@ -10,6 +11,7 @@ const PAGE = 20;
 
 // Opens the search of a room.
 export function opened(room) {
+  room.showsMembers = false;
   room.search = { query: '', asked: null, found: [], more: false, before: null };
   changed();
 }
@@ -44,8 +46,9 @@ export class Search extends Component {
   render({ room }) {
     const { search } = room;
     const busy = state.busy.has(`find ${room.id}`);
-    const go = (before) => doing(`find ${room.id}`, () => find(room, search, before));
+    const go = (before) => doing(`find ${room.id}`, () => find(room, search, before), () => 'query');
     const typed = (event) => {
+      mend('query');
       search.query = event.currentTarget.value;
       changed();
     };
@@ -56,9 +59,10 @@ export class Search extends Component {
     return h('section', { class: 'log finder', 'aria-label': 'Search', tabindex: 0 },
       h('form', { role: 'search', onSubmit: sent },
         h('label', { for: 'query', class: 'hidden' }, 'Words to find'),
-        h('input', { id: 'query', type: 'search', ref: this.query, maxlength: 200, dir: 'auto', autocomplete: 'off', placeholder: 'Words to find', value: search.query, onInput: typed }),
+        h('input', { id: 'query', type: 'search', ref: this.query, maxlength: 200, dir: 'auto', autocomplete: 'off', placeholder: 'Words to find', value: search.query, onInput: typed, ...marked('query') }),
         h('button', { type: 'submit', class: 'primary', disabled: busy || search.query.trim() === '' }, 'Find'),
-        h('button', { type: 'button', class: 'quiet', onClick: () => closed(room) }, 'Back')),
+        h('button', { type: 'button', class: 'quiet', onClick: () => closed(room) }, 'Back'),
+        h(Fault, { at: 'query' })),
       h('p', { class: 'muted', role: 'status' }, told(search)),
       search.found.map((said) => h(Entry, { key: said.room_seq, entry: entry(said), goesOn: false })),
       search.more && h('button', { class: 'quiet', disabled: busy, onClick: () => go(search.before) }, 'Older ones'));

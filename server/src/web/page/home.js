@@ -1,17 +1,20 @@
 // The first view: participants, waiters, rooms, and the ways to join.
 
 import { h } from '/preact/preact.mjs';
-import { Badge, Mood, Presence, Words, count, span } from '/page/parts.js';
-import { join, pair, show, stopWaiting } from '/page/seat.js';
+import { Fault, Field, placedBy } from '/page/field.js';
+import { Mood } from '/page/mood.js';
+import { Badge, Name, Presence, count, named, span } from '/page/parts.js';
+import { endLeft, join, joinAgain, pair, show, stopWaiting, takeOver } from '/page/seat.js';
 import { changed, doing, state } from '/page/state.js';
 
 export function Home() {
   const { overview } = state;
   return h('main', { id: 'main', class: 'home' },
     h('div', { class: 'intro' },
-      h('h1', { tabindex: -1 }, state.me ? ['Welcome, ', h(Words, null, state.me.name)] : 'A place where agents and people talk'),
+      h('h1', { tabindex: -1 }, state.me ? ['Welcome, ', h(Name, null, state.me.name)] : 'A place where agents and people talk'),
       h('p', { class: 'lead' }, 'Meet one partner, or join a room where the holder of the talking stick speaks.'),
-      state.lost && h(Lost)),
+      state.lost && h(Lost),
+      !state.me && state.left.map((one) => h(Left, { key: one.me.userId, one }))),
     h('div', { class: 'ways' }, h(JoinCard), h(PairCard)),
     overview === null
       ? h('p', { class: 'muted', role: 'status' }, 'Looking who is here…')
@@ -20,46 +23,63 @@ export function Home() {
 
 // Shown when the registration ended: says why, and offers a new one in the same rooms.
 function Lost() {
-  const { why, name, rooms } = state.lost;
-  const again = () => doing('join', async () => {
-    const before = state.lost;
-    for (const room of before.rooms.length ? before.rooms : ['lobby']) await join(before.name, room);
-  });
+  const dismiss = () => {
+    state.lost = null;
+    changed();
+  };
   return h('div', { class: 'banner', role: 'alert' },
-    h('p', null, why),
+    h('p', null, state.lost.why),
     h('div', { class: 'actions' },
-      name && h('button', { class: 'primary', onClick: again, disabled: state.busy.has('join') }, 'Join again as ', h(Words, null, name)),
-      h('button', { class: 'quiet', onClick: () => { state.lost = null; changed(); } }, 'Not now')));
+      h(JoinAgain),
+      h('button', { class: 'quiet', onClick: dismiss }, 'Not now')),
+    h(Fault, { at: 'again' }));
 }
 
-function Name({ id, required }) {
+export function JoinAgain() {
+  return h('button', { class: 'primary', onClick: () => doing('join', joinAgain, () => 'again'), disabled: state.busy.has('join') },
+    'Join again as ', h(Name, null, state.lost.name));
+}
+
+// A registration that a tab of this browser left when it closed.
+function Left({ one }) {
+  const { me, rooms } = one;
+  const open = rooms.filter((room) => !room.ended);
+  const busy = state.busy.has('left');
+  return h('div', { class: 'banner' },
+    h('p', null, 'You were here as ', h(Name, null, me.name), open.length > 0 && [', in ', named(open.map((room) => room.name))], '.'),
+    h('div', { class: 'actions' },
+      h('button', { class: 'primary', disabled: busy, onClick: () => doing('left', () => takeOver(one)) }, 'Go on as ', h(Name, null, me.name)),
+      h('button', { class: 'quiet', disabled: busy, onClick: () => doing('left', () => endLeft(one)) }, 'Sign out ', h(Name, null, me.name))));
+}
+
+function NameField({ id, required }) {
   if (state.me) return null;
-  return h('div', { class: 'field' },
-    h('label', { for: id }, 'Your name'),
-    h('input', {
-      id, name: 'name', required, maxlength: 64, autocomplete: 'nickname', dir: 'auto',
-      placeholder: required ? '' : 'or leave it to the server',
-      value: state.typedName ?? '',
-      onInput: (event) => { state.typedName = event.currentTarget.value; changed(); },
-    }));
+  return h(Field, {
+    id, name: 'name', label: 'Your name', required, maxlength: 64, autocomplete: 'nickname', dir: 'auto',
+    placeholder: required ? '' : 'or leave it to the server',
+    value: state.typedName ?? '',
+    onInput: (event) => { state.typedName = event.currentTarget.value; changed(); },
+  });
 }
 
-const submitted = (what, action) => (event) => {
+const submitted = (what, at, action) => (event) => {
   event.preventDefault();
   const values = Object.fromEntries(new FormData(event.currentTarget));
-  doing(what, () => action(values));
+  doing(what, () => action(values), at);
 };
+
+const JOIN_FIELDS = placedBy('join', { name: 'join-name', username: 'join-name', room: 'room' });
+const PAIR_FIELDS = placedBy('pair', { name: 'pair-name', interests: 'interests' });
 
 function JoinCard() {
   const rooms = state.overview?.named_rooms ?? [];
-  return h('form', { class: 'card', onSubmit: submitted('join', ({ name, room }) => join(name, room.trim() || 'lobby')) },
+  return h('form', { class: 'card', onSubmit: submitted('join', JOIN_FIELDS, ({ name, room }) => join(name, room.trim() || 'lobby')) },
     h('h2', null, 'Join a room'),
     h('p', { class: 'muted' }, 'A room of any name: it is made if nobody is there yet.'),
-    h(Name, { id: 'join-name', required: true }),
-    h('div', { class: 'field' },
-      h('label', { for: 'room' }, 'Room'),
-      h('input', { id: 'room', name: 'room', defaultValue: 'lobby', maxlength: 64, list: 'rooms', autocomplete: 'off', dir: 'auto' }),
+    h(NameField, { id: 'join-name', required: true }),
+    h(Field, { id: 'room', name: 'room', label: 'Room', defaultValue: 'lobby', maxlength: 64, list: 'rooms', autocomplete: 'off', dir: 'auto' },
       h('datalist', { id: 'rooms' }, rooms.map((room) => h('option', { key: room.room_id, value: room.name })))),
+    h(Fault, { at: 'join' }),
     h('button', { class: 'primary', disabled: state.busy.has('join') }, state.busy.has('join') ? 'Joining…' : 'Join'));
 }
 
@@ -69,17 +89,19 @@ function PairCard() {
   if (paired) {
     return h('section', { class: 'card', 'aria-labelledby': 'paired' },
       h('h2', { id: 'paired' }, 'Your partner'),
-      h('p', null, 'You are talking with ', h(Words, null, paired.name), '.'),
+      h('p', null, 'You are talking with ', h(Name, null, paired.name), '.'),
       h('button', { class: 'primary', onClick: () => show('room', paired.id) }, 'Go on talking'));
   }
   const start = ({ name, interests }) => pair(name?.trim(), interests.split(',').map((one) => one.trim()).filter(Boolean));
-  return h('form', { class: 'card', onSubmit: submitted('pair', start) },
+  return h('form', { class: 'card', onSubmit: submitted('pair', PAIR_FIELDS, start) },
     h('h2', null, 'Talk with one partner'),
     h('p', { class: 'muted' }, 'You wait in line, and are paired with another who waits.'),
-    h(Name, { id: 'pair-name', required: false }),
-    h('div', { class: 'field' },
-      h('label', { for: 'interests' }, 'Interests ', h('span', { class: 'muted' }, '(optional, with commas between)')),
-      h('input', { id: 'interests', name: 'interests', maxlength: 300, autocomplete: 'off', dir: 'auto' })),
+    h(NameField, { id: 'pair-name', required: false }),
+    h(Field, {
+      id: 'interests', name: 'interests', maxlength: 300, autocomplete: 'off', dir: 'auto',
+      label: ['Interests ', h('span', { class: 'muted' }, '(optional, with commas between)')],
+    }),
+    h(Fault, { at: 'pair' }),
     h('button', { class: 'primary', disabled: state.busy.has('pair') }, 'Find a partner'));
 }
 
@@ -108,7 +130,7 @@ function Row({ room }) {
   const mine = state.rooms.get(room.room_id);
   const go = () => {
     if (mine && !mine.ended) return show('room', room.room_id);
-    if (state.me) return doing('join', () => join(state.me.name, room.name));
+    if (state.me) return doing(`join ${room.room_id}`, () => join(state.me.name, room.name), () => `row ${room.room_id}`);
     // A visitor without a name is asked for one.
     const field = document.getElementById('room');
     field.value = room.name;
@@ -117,12 +139,13 @@ function Row({ room }) {
   };
   return h('li', null,
     h('div', { class: 'what' },
-      h('strong', null, h(Words, null, room.name)),
+      h('strong', null, h(Name, null, room.name)),
       h('span', { class: 'muted' }, count(room.members, 'member'),
-        room.holder ? [' · ', h(Words, null, room.holder.display_name), ' has the stick'] : ' · the stick is free',
+        room.holder ? [' · ', h(Name, null, room.holder.display_name), ' has the stick'] : ' · the stick is free',
         room.stick_line > 0 && `, ${room.stick_line} in line`)),
     h('button', { class: 'small', onClick: go },
-      mine && !mine.ended ? 'Open' : 'Join', h('span', { class: 'hidden' }, ' the room ', h(Words, null, room.name))));
+      mine && !mine.ended ? 'Open' : 'Join', h('span', { class: 'hidden' }, ' the room ', h(Name, null, room.name))),
+    h(Fault, { at: `row ${room.room_id}` }));
 }
 
 function People() {
@@ -135,9 +158,9 @@ function People() {
       ? h('p', { class: 'empty' }, 'Nobody is here yet.')
       : h('ul', { class: 'people' }, here.map((user) => h('li', { key: user.user_id },
         h(Badge, { user }),
-        h('span', { class: 'who' }, h(Words, null, user.display_name), user.user_id === state.me?.userId && h('span', { class: 'muted' }, ' (you)')),
+        h('span', { class: 'who' }, h(Name, null, user.display_name), user.user_id === state.me?.userId && h('span', { class: 'muted' }, ' (you)')),
         user.waiting_seconds !== null && h('span', { class: 'chip' }, `waits ${span(user.waiting_seconds)}`),
-        h(Mood, { stress: user.stress_level, boss: user.boss_alert_level }),
+        h(Mood, { user }),
         h(Presence, { is: user.presence })))),
     participants > users.length && h('p', { class: 'muted' }, `${(participants - users.length).toLocaleString()} more are not shown.`));
 }

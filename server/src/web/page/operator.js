@@ -1,7 +1,8 @@
 // The operator's data and acts. The server identifies an operator by a token in the cookie.
 
 import { forgetToken, giveToken } from '/page/door.js';
-import { ask } from '/page/server.js';
+import { between, errors, read } from '/page/figures.js';
+import { Refused, UNKNOWN, ask } from '/page/server.js';
 import { changed, doing, note, state } from '/page/state.js';
 
 // The lists, each with its source.
@@ -13,18 +14,23 @@ export const LISTS = {
   bans: { label: 'Bans', path: '/admin/bans?limit=200' },
 };
 
-// The number of updates in the small charts.
-const LOOKS = 60;
+// The number of updates in the charts: half an hour.
+const LOOKS = 720;
 
 export function operator() {
   state.operator ??= {
     // 'asking', 'out', 'none' (the server has no operators) or 'in'.
     is: 'asking',
-    why: null,
     list: 'figures',
     data: {},
     // The figures of the last updates: { waiting, participants }.
     looks: [],
+    // The first and the last reading of the metrics, and the rates between each two: see figures.js.
+    first: null,
+    last: null,
+    rates: [],
+    // Why the next act is done.
+    reason: '',
     // The place at which the next part of a long list begins.
     after: {},
   };
@@ -41,13 +47,23 @@ export async function look() {
     it.data[list] = await ask('GET', LISTS[list].path + more);
     it.is = 'in';
     it.stale = null;
-    if (list === 'figures') it.looks = [...it.looks, it.data.figures].slice(-LOOKS);
+    if (list === 'figures') {
+      it.looks = [...it.looks, it.data.figures].slice(-LOOKS);
+      measure(it, read(await ask('GET', '/metrics', { text: true })));
+    }
   } catch (error) {
     if (error.code === 'operator_required') it.is = 'out';
     else if (error.code === 'not_found') it.is = 'none';
     else it.stale = error.message;
   }
   changed();
+}
+
+function measure(it, now) {
+  if (it.last) it.rates = [...it.rates, between(it.last, now)].slice(-LOOKS);
+  it.first ??= now;
+  it.last = now;
+  it.errors = errors(it.first, now);
 }
 
 export function choose(list) {
@@ -63,18 +79,17 @@ export function turn(list, after) {
 
 export function signIn(token) {
   return doing('operator', async () => {
-    const it = operator();
-    it.why = null;
     try {
       await giveToken(token);
-      await look();
-      if (it.is === 'out') it.why = 'That token is no operator’s.';
     } catch (error) {
       // The form shows the error; a gate before the whole page is not needed.
       state.gate = null;
-      it.why = error.code === 'token_unknown' || error.code === 'token_required' ? 'That token is none of this server’s.' : error.message;
+      if (error.code === 'token_unknown' || error.code === 'token_required') error.message = UNKNOWN;
+      throw error;
     }
-  });
+    await look();
+    if (operator().is === 'out') throw new Refused('operator_required', 'That token is no operator’s.');
+  }, () => 'operator-token');
 }
 
 export function signOut() {
@@ -85,9 +100,21 @@ export function signOut() {
   });
 }
 
-// Performs an act, and updates the list.
-export async function act(what, body, said) {
+// Performs an act, and updates the list. `undo` is the act that takes it back: { what, body, said }.
+export async function act(what, body, said, undo = null) {
   await ask('POST', `/admin/${what}`, { body });
-  note(said);
+  note(said, 'info', undo && (() => act(undo.what, undo.body, undo.said)));
   await look();
 }
+
+// Performs an act with the reason in the field of the list, or with `reason` where that is empty.
+export function actAtOnce(what, body, said, { undo = null, reason = '' } = {}) {
+  const why = operator().reason.trim() || reason;
+  return doing(`act ${what} ${said}`, async () => {
+    if (why === '') throw new Refused('invalid_arguments', 'Say why: those concerned may see it.');
+    await act(what, { ...body, reason: why }, said, undo);
+  }, (error) => (why === '' || error.message.startsWith('reason') ? 'reason' : 'deed'));
+}
+
+// The last messages of the rooms that a participant is in.
+export const context = (id) => ask('GET', `/admin/context?user_id=${encodeURIComponent(id)}`);

@@ -2,9 +2,11 @@
 
 import { h } from '/preact/preact.mjs';
 import { ask as question } from '/page/dialog.js';
-import { LISTS, act, choose, operator, signIn, signOut, turn } from '/page/operator.js';
-import { Clock, Presence, Words, isolated, span } from '/page/parts.js';
-import { state } from '/page/state.js';
+import { Fault, Field } from '/page/field.js';
+import { LISTS, act, actAtOnce, choose, context, operator, signIn, signOut, turn } from '/page/operator.js';
+import { Figures, Table } from '/page/operator_figures.js';
+import { Clock, Entry, Name, Presence, Words, isolated, span } from '/page/parts.js';
+import { changed, doing, state } from '/page/state.js';
 
 export function Operator() {
   const it = operator();
@@ -26,10 +28,7 @@ function Door({ it }) {
   return h('form', { class: 'card gate', onSubmit: submit },
     h('h1', { tabindex: -1 }, 'Operator'),
     h('p', { class: 'muted' }, 'Sign in with an operator’s token. It is kept in a cookie that no program can read, for this browser alone.'),
-    it.why && h('p', { class: 'error', role: 'alert' }, it.why),
-    h('div', { class: 'field' },
-      h('label', { for: 'operator-token' }, 'Operator’s token'),
-      h('input', { id: 'operator-token', name: 'token', type: 'password', required: true, maxlength: 512, autocomplete: 'current-password' })),
+    h(Field, { id: 'operator-token', name: 'token', label: 'Operator’s token', type: 'password', required: true, maxlength: 512, autocomplete: 'current-password' }),
     h('button', { class: 'primary', disabled: state.busy.has('operator') }, 'Sign in'));
 }
 
@@ -52,53 +51,6 @@ function Desk({ it }) {
   ];
 }
 
-function Figures({ data, it }) {
-  const tiles = [['Participants', 'participants'], ['Waiting', 'waiting'], ['Rooms', 'rooms']];
-  return [
-    h('dl', { class: 'tiles' }, tiles.map(([label, key]) => h('div', { key, class: 'tile' },
-      h('dt', null, label), h('dd', null, data[key].toLocaleString()),
-      h(Line, { values: it.looks.map((one) => one[key]), label })))),
-    h('div', { class: 'columns' },
-      h(Counts, { title: 'The stick', counts: data.stick_moves }),
-      h(Counts, { title: 'Timers that fired', counts: data.timers_fired }),
-      h(Counts, { title: 'Breaks', counts: { ...data.breaks, 'noticed by a boss': data.boss_alerts, 'held back': data.breaks_held } }),
-      h(Sizes, { sizes: data.sizes })),
-  ];
-}
-
-// The last updates as a line. The figure beside it shows the value in digits.
-function Line({ values }) {
-  if (values.length < 2) return h('svg', { class: 'line', viewBox: '0 0 100 24', 'aria-hidden': 'true' });
-  const most = Math.max(1, ...values);
-  const points = values.map((value, index) => `${(index * 100) / (values.length - 1)},${22 - (value * 20) / most}`).join(' ');
-  return h('svg', { class: 'line', viewBox: '0 0 100 24', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
-    h('polyline', { points, fill: 'none', 'vector-effect': 'non-scaling-stroke' }));
-}
-
-const plain = (name) => name.replaceAll('_', ' ');
-
-function Counts({ title, counts }) {
-  return h(Table, { title, heads: ['What', 'Times'], rows: Object.entries(counts).map(([name, times]) => ({ key: name, cells: [plain(name), times.toLocaleString()] })), figures: true });
-}
-
-function Sizes({ sizes }) {
-  const rows = Object.entries(sizes).map(([name, { size, limit }]) => ({ key: name, cells: [plain(name), size.toLocaleString(), limit.toLocaleString()] }));
-  return h(Table, { title: 'Sizes and their limits', heads: ['What', 'Most now', 'Limit'], rows, figures: true });
-}
-
-// A table with a caption. Wide content scrolls within it, also by keys. On a phone its rows are
-// shown as cards; roles keep it a table for assistive technology.
-function Table({ title, heads, rows, figures = false, none = 'Nothing here.' }) {
-  if (rows.length === 0) return h('p', { class: 'empty' }, none);
-  return h('div', { class: 'table', tabindex: 0, role: 'region', 'aria-label': title },
-    h('table', { role: 'table', class: figures ? 'figures' : 'listing' },
-      h('caption', null, title),
-      h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, heads.map((head) => h('th', { key: head, scope: 'col', role: 'columnheader' }, head)))),
-      h('tbody', { role: 'rowgroup' }, rows.map(({ key, cells }) => h('tr', { key, role: 'row' }, cells.map((cell, index) => (index === 0
-        ? h('th', { key: index, scope: 'row', role: 'rowheader' }, cell)
-        : h('td', { key: index, role: 'cell', 'data-head': heads[index] }, cell))))))));
-}
-
 function Pages({ list, data, it }) {
   if (!data.next && !it.after[list]) return null;
   return h('div', { class: 'actions' },
@@ -108,13 +60,13 @@ function Pages({ list, data, it }) {
 
 const REASON = { name: 'reason', label: 'Reason, which those concerned may see' };
 
-const button = (label, user, onClick, more = '') => h('button', { class: `small ${more}`, onClick }, label, h('span', { class: 'hidden' }, ' ', h(Words, null, user)));
+const button = (label, user, onClick, more = '') => h('button', { class: `small ${more}`, onClick }, label, h('span', { class: 'hidden' }, ' ', h(Name, null, user)));
 
 function People({ data, it }) {
   const rows = data.participants.map((one) => ({
     key: one.user_id,
     cells: [
-      h(Words, null, one.display_name),
+      h(Name, null, one.display_name),
       h('span', { class: 'id' }, one.user_id),
       h('span', null, h(Presence, { is: one.presence }), one.presence === 'present' && 'here', one.muted && h('span', { class: 'chip' }, 'muted')),
       one.rooms.join(', ') || '–',
@@ -123,6 +75,7 @@ function People({ data, it }) {
     ],
   }));
   return [
+    h(Reason, { it, label: 'Reason for what you do next, which those concerned may see' }),
     h(Table, { title: 'Participants', heads: ['Name', 'Id', 'Presence', 'Rooms', 'Waits since', 'Do'], rows, none: 'Nobody is registered.' }),
     h(Pages, { list: 'people', data, it }),
   ];
@@ -134,34 +87,54 @@ function labelOf(id) {
   return named ? `${isolated(named.name)} (${id})` : `${id}, a room of two`;
 }
 
-function deeds({ user_id, display_name: name, muted, rooms }) {
+// The reason for what is done next. An act takes one press, and can be undone where that is possible.
+function Reason({ it, label }) {
+  return h('div', { class: 'reason' },
+    h(Field, {
+      id: 'reason', label, maxlength: 200, autocomplete: 'off', dir: 'auto', value: it.reason,
+      onInput: (event) => { it.reason = event.currentTarget.value; changed(); },
+    }),
+    h(Fault, { at: 'deed' }));
+}
+
+function deeds({ user_id: id, display_name: name, muted, rooms }, reason = '') {
   const who = isolated(name);
-  const asks = (title, what, fields, text = null) => () => question({
-    title, text, fields, does: title.split(' ')[0], danger: true,
-    act: (values) => act(what, { user_id, ...values }, `Done: ${title}`),
+  const body = { user_id: id };
+  const kick = (room) => actAtOnce('kick', { ...body, room_id: room }, `${who} was put out of ${labelOf(room)}, and can join again.`, { reason });
+  const choose = () => question({
+    title: ['Kick ', h(Name, null, name)], does: 'Kick', danger: true,
+    fields: [{ name: 'room_id', label: 'Out of', options: rooms.map((room) => ({ value: room, label: labelOf(room) })) }, { ...REASON, value: operator().reason }],
+    act: (values) => act('kick', { ...body, ...values }, `${who} was put out, and can join again.`),
   });
-  const choices = rooms.map((room) => ({ value: room, label: labelOf(room) }));
   return [
-    muted
-      ? button('Unmute', name, () => question({ title: `Unmute ${who}`, does: 'Unmute', act: () => act('unmute', { user_id }, `Done: Unmute ${who}`) }))
-      : button('Mute', name, asks(`Mute ${who}`, 'mute', [REASON], 'A muted user can read, but may not speak anywhere.')),
-    rooms.length > 0 && button('Kick', name, asks(`Kick ${who}`, 'kick', [{ name: 'room_id', label: 'Out of', options: choices }, REASON])),
-    button('Ban', name, asks(`Ban ${who}`, 'ban', [REASON], 'Puts them out of every room, and keeps the name from coming back.'), 'danger'),
+    muted ? unmute(id, name) : mute(id, name, reason),
+    rooms.length > 0 && button('Kick', name, () => (rooms.length === 1 ? kick(rooms[0]) : choose())),
+    ban(id, name, reason),
   ];
 }
 
+const unmute = (id, name) => button('Unmute', name, () => doing(`unmute ${id}`, () => act('unmute', { user_id: id }, `${isolated(name)} may speak again.`), () => 'deed'));
+
+const mute = (id, name, reason) => button('Mute', name, () => actAtOnce('mute', { user_id: id }, `${isolated(name)} may read, but not speak.`, {
+  reason, undo: { what: 'unmute', body: { user_id: id }, said: `${isolated(name)} may speak again.` },
+}));
+
+const ban = (id, name, reason) => button('Ban', name, () => actAtOnce('ban', { user_id: id }, `${isolated(name)} is banned, and out of every room.`, {
+  reason, undo: { what: 'unban', body: { name }, said: `The ban of ${isolated(name)} is lifted. They have to join anew.` },
+}), 'danger');
+
 function Rooms({ data, it }) {
   const close = ({ room_id, name }) => question({
-    title: `Close ${isolated(name)}`, text: 'The room ends for all of its members.', fields: [REASON], does: 'Close', danger: true,
-    act: (values) => act('close', { room_id, ...values }, `Done: Close ${isolated(name)}`),
+    title: ['Close ', h(Name, null, name)], text: 'The room ends for all of its members.', fields: [REASON], does: 'Close', danger: true,
+    act: (values) => act('close', { room_id, ...values }, `${isolated(name)} is closed.`),
   });
   const rows = data.rooms.map((room) => ({
     key: room.room_id,
     cells: [
-      h(Words, null, room.name),
+      h(Name, null, room.name),
       h('span', { class: 'id' }, room.room_id),
       room.members.toLocaleString(),
-      room.holder ? h('span', null, h(Words, null, room.holder.display_name), ` for another ${span(room.lease_expires_in_seconds)}`) : '–',
+      room.holder ? h('span', null, h(Name, null, room.holder.display_name), ` for another ${span(room.lease_expires_in_seconds)}`) : '–',
       room.stick_line.toLocaleString(),
       button('Close', room.name, () => close(room), 'danger'),
     ],
@@ -172,20 +145,47 @@ function Rooms({ data, it }) {
   ];
 }
 
-function Reports({ data }) {
-  const who = (user) => h('span', null, h(Words, null, user.display_name ?? user.user_id), h('span', { class: 'muted' }, ` ${user.user_id}`));
+function Reports({ data, it }) {
+  const who = (user) => h('span', null, h(Name, null, user.display_name ?? user.user_id), h('span', { class: 'muted' }, ` ${user.user_id}`));
   const rows = data.reports.map((one, index) => ({
     key: `${one.at} ${index}`,
-    cells: [who(one.about), h(Words, null, one.reason), who(one.by), h(Clock, { at: one.at })],
+    cells: [who(one.about), h(Words, null, one.reason), who(one.by), h(Clock, { at: one.at }), h('span', { class: 'actions' }, onReport(one))],
   }));
-  return h(Table, { title: `Reports, the newest first (${data.kept.toLocaleString()} kept)`, heads: ['About', 'Reason', 'By', 'When'], rows, none: 'Nobody was reported.' });
+  return [
+    rows.length > 0 && h(Reason, { it, label: 'Reason for what you do next; if empty, it is that of the report' }),
+    h(Table, { title: `Reports, the newest first (${data.kept.toLocaleString()} kept)`, heads: ['About', 'Reason', 'By', 'When', 'Do'], rows, none: 'Nobody was reported.' }),
+  ];
+}
+
+// Of a participant that has gone, a report has no name.
+function onReport({ about: { user_id: id, display_name: name }, reason }) {
+  if (!name) return h('span', { class: 'muted' }, 'has gone');
+  const show = async () => {
+    const { rooms } = await context(id);
+    question({ title: ['What was said around ', h(Name, null, name)], body: h(Context, { rooms }) });
+  };
+  return [
+    button('What was said', name, () => doing(`context ${id}`, show, () => 'deed')),
+    mute(id, name, reason),
+    ban(id, name, reason),
+  ];
+}
+
+// The last messages of the reported participant's rooms.
+function Context({ rooms }) {
+  const entry = ({ room_seq: seq, timestamp: at, sender, message: text }) => ({ seq, at, kind: 'message', sender, text, mine: false });
+  const said = rooms.filter((room) => room.messages.length > 0);
+  if (said.length === 0) return h('p', null, 'Nothing is kept of the rooms that they are in now.');
+  return h('div', { class: 'said', tabindex: 0, role: 'region', 'aria-label': 'Messages' }, said.map((room) => h('section', { key: room.room_id },
+    h('h3', null, room.name ? h(Name, null, room.name) : 'A conversation of two'),
+    room.messages.map(entry).map((one) => h(Entry, { key: one.seq, entry: one, goesOn: false })))));
 }
 
 function Bans({ data, it }) {
   const called = (ban) => ban.name ?? ban.handle_of?.display_name ?? ban.address;
   const lift = (ban) => {
     const which = ban.address ? { address: ban.address } : { name: called(ban) };
-    question({ title: `Lift the ban of ${isolated(called(ban))}`, does: 'Lift it', act: () => act('unban', which, 'Done: the ban is lifted') });
+    doing('lift', () => act('unban', which, `${isolated(called(ban))} is free again.`), () => 'deed');
   };
   // A handle is unbanned by its owner's name, which mostly is listed, too.
   const one = (ban) => `${ban.measure} ${called(ban)}`;
@@ -194,7 +194,7 @@ function Bans({ data, it }) {
   const by = (ban) => (ban.name ? 'name' : ban.address ? 'address' : 'handle');
   const rows = shown.map((ban) => ({
     key: `${by(ban)} ${ban.handle_of?.user_id ?? called(ban)}`,
-    cells: [h(Words, null, called(ban)), by(ban), h(Words, null, ban.reason), ban.by, h(Clock, { at: ban.at }), button('Lift', called(ban), () => lift(ban))],
+    cells: [h(Name, null, called(ban)), by(ban), h(Words, null, ban.reason), ban.by, h(Clock, { at: ban.at }), button('Lift', called(ban), () => lift(ban))],
   }));
   const address = () => question({
     title: 'Ban an address', text: 'All calls from there are refused from now on.', does: 'Ban', danger: true,
@@ -202,6 +202,7 @@ function Bans({ data, it }) {
   });
   return [
     h('div', { class: 'actions' }, h('button', { onClick: address }, 'Ban an address')),
+    h(Fault, { at: 'deed' }),
     h(Table, { title: 'Bans', heads: ['Whom', 'By', 'Reason', 'Operator', 'When', 'Do'], rows, none: 'Nobody is banned.' }),
     h(Pages, { list: 'bans', data, it }),
   ];

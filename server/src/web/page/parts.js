@@ -1,10 +1,14 @@
 // Small parts of several views.
 
-import { h } from '/preact/preact.mjs';
+import { Component, h } from '/preact/preact.mjs';
 
 // A peer's name or words: always plain text, in its own writing direction, without effect on that
 // of its surroundings.
 export const Words = ({ children }) => h('bdi', { class: 'words' }, children);
+
+// The name of a participant or a room: words that stay whole. One that is too long for its place is
+// cut, and its title shows it.
+export const Name = ({ children }) => h('bdi', { class: 'words name', title: children }, children);
 
 const PRESENCE = { present: 'here', reconnecting: 'reconnecting', away: 'away' };
 
@@ -12,12 +16,6 @@ const PRESENCE = { present: 'here', reconnecting: 'reconnecting', away: 'away' }
 export const Presence = ({ is }) => h('span', { class: `presence ${is}` },
   h('span', { class: 'dot', 'aria-hidden': 'true' }),
   h('span', { class: is === 'present' ? 'hidden' : '' }, PRESENCE[is] ?? is));
-
-// Stress and the boss's alert level. Nothing is shown if both are zero.
-export function Mood({ stress, boss }) {
-  if (!stress && !boss) return null;
-  return h('span', { class: 'mood', title: `Stress ${stress} of 100, boss alert ${boss} of 5` }, `stress ${stress} · boss ${boss}`);
-}
 
 // A letter to recognise a participant by.
 export function Badge({ user }) {
@@ -27,22 +25,32 @@ export function Badge({ user }) {
   return h('span', { class: `badge hue-${hue}`, 'aria-hidden': 'true' }, h('bdi', null, first.toUpperCase()));
 }
 
+// Making a format takes far longer than using it.
+const SHORT = new Intl.DateTimeFormat([], { hour: '2-digit', minute: '2-digit' });
+const LONG = new Intl.DateTimeFormat([], { dateStyle: 'medium', timeStyle: 'medium' });
+
 // An instant in short form.
 export function Clock({ at }) {
   if (!at) return null;
   const date = new Date(at);
-  const short = date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
-  return h('time', { datetime: at, title: date.toLocaleString() }, short);
+  return h('time', { datetime: at, title: LONG.format(date) }, SHORT.format(date));
 }
 
 // An entry of a log: a message, or an event in words. `goesOn`: its sender also sent the one before.
-export function Entry({ entry, goesOn: again }) {
-  if (entry.kind !== 'message') return h('p', { class: 'told', dir: 'auto' }, entry.who && h(Words, null, entry.who), entry.text, ' ', h(Clock, { at: entry.at }));
-  return h('div', { class: `entry ${entry.mine ? 'mine' : ''} ${again ? 'again' : ''}` },
-    h('p', { class: again ? 'hidden' : 'by' },
-      !entry.mine && h(Badge, { user: entry.sender }),
-      entry.mine ? 'You' : h(Words, null, entry.sender.display_name), h(Clock, { at: entry.at })),
-    h('div', { class: 'bubble' }, h('p', { class: 'text', dir: 'auto' }, entry.text)));
+// An entry never changes, so a long log is not drawn again for each new one.
+export class Entry extends Component {
+  shouldComponentUpdate({ entry, goesOn }) {
+    return entry !== this.props.entry || goesOn !== this.props.goesOn;
+  }
+
+  render({ entry, goesOn: again }) {
+    if (entry.kind !== 'message') return h('p', { class: 'told', dir: 'auto' }, entry.who && h(Name, null, entry.who), entry.text, ' ', h(Clock, { at: entry.at }));
+    return h('div', { class: `entry ${entry.mine ? 'mine' : ''} ${again ? 'again' : ''}` },
+      h('p', { class: again ? 'hidden' : 'by' },
+        !entry.mine && h(Badge, { user: entry.sender }),
+        entry.mine ? 'You' : h(Name, null, entry.sender.display_name), h(Clock, { at: entry.at })),
+      h('div', { class: 'bubble' }, h('p', { class: 'text', dir: 'auto' }, entry.text)));
+  }
 }
 
 export const count = (n, one, many = `${one}s`) => `${n.toLocaleString()} ${n === 1 ? one : many}`;
@@ -58,7 +66,7 @@ export function span(seconds) {
 // Names in a sentence of the page: `Ann, Ben and Cat`.
 export const named = (names) => names.flatMap((name, index) => {
   const between = index === 0 ? [] : [index === names.length - 1 ? ' and ' : ', '];
-  return [...between, h(Words, { key: index }, name)];
+  return [...between, h(Name, { key: index }, name)];
 });
 
 // A name in a text without elements, such as a title: between FIRST STRONG ISOLATE and POP

@@ -1,12 +1,15 @@
 // A room's state, and the changes by each event. This module neither calls the server nor draws.
 
-// The largest number of entries in the log.
-const LOG = 500;
+// The largest number of entries in the log, as long as the user does not read older ones.
+export const LOG = 500;
+
+// How far a log may exceed it, so that a page of older messages is inserted before any is removed.
+const SLACK = 200;
 
 // How long a participant is shown as typing, in milliseconds.
 export const TYPING = 6_000;
 
-export function newRoom({ id, kind, name, partner = null, text = '', draft = [] }) {
+export function newRoom({ id, kind, name, partner = null, text = '', draft = [], muted = null, ended = null, lost = false, turnsLeft = null, log = [], earlier = [] }) {
   return {
     id,
     // 'named' or 'pair'.
@@ -16,7 +19,12 @@ export function newRoom({ id, kind, name, partner = null, text = '', draft = [] 
     // Members by public id: { user_id, display_name, presence, since }.
     members: new Map(),
     // { seq, at, kind: 'message' | 'told', text } with { sender, mine } or { who }, in the room's order.
-    log: [],
+    log,
+    // The largest number of entries now, and whether there are messages before them; null if unknown.
+    limit: LOG,
+    more: null,
+    // The log of the room of the same name on the server before its restart.
+    earlier,
     // The texts on their way to the server.
     sending: [],
     // The holder and the line of the stick, and when that was received.
@@ -28,12 +36,16 @@ export function newRoom({ id, kind, name, partner = null, text = '', draft = [] 
     text,
     draft,
     unread: 0,
-    turnsLeft: null,
+    // Whether a phone shows the members in place of the log.
+    showsMembers: false,
+    turnsLeft,
     // The open search: { query, asked, found, more, before }; null without one.
     search: null,
     // Why the user is muted, or why the room ended.
-    muted: null,
-    ended: null,
+    muted,
+    ended,
+    // Whether it ended because the registration did.
+    lost,
   };
 }
 
@@ -44,8 +56,36 @@ export function put(room, entry) {
   const before = room.log[at - 1];
   if (before && before.seq === entry.seq && before.kind === entry.kind) return false;
   room.log.splice(at, 0, entry);
-  if (room.log.length > LOG) room.log.splice(0, room.log.length - LOG);
+  if (room.log.length > room.limit + SLACK) trim(room);
   return true;
+}
+
+// Removes the first entries of a log that is too long.
+export function trim(room) {
+  const surplus = room.log.length - room.limit;
+  if (surplus <= 0) return;
+  room.log.splice(0, surplus);
+  room.more = true;
+}
+
+// Ends the room because the user's registration ended. The log stays.
+export function lose(room, why) {
+  if (room.ended) return;
+  room.ended = why;
+  room.lost = true;
+  room.stick = { holder: null, epoch: null, until: null, line: [], heard: 0 };
+  room.typing.clear();
+  room.waiting.clear();
+  room.search = null;
+  room.showsMembers = false;
+}
+
+// A room that the user joined again: what was said before, and what it has not sent, are still there.
+export function resumed(room, before) {
+  const { seq, at } = before.log.at(-1) ?? { seq: 0, at: null };
+  const parted = { seq, at, kind: 'told', text: 'You joined again here. What stands above is from before.' };
+  room.earlier = [...before.earlier, ...before.log, parted].slice(-LOG);
+  room.text = [before.draft.join(''), before.text].filter(Boolean).join(' ');
 }
 
 // Adds an event in words, after the name of its subject, if it has one.

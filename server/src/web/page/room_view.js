@@ -1,23 +1,29 @@
-// A room: messages, members, the stick with its line, and the text field.
+// A room: its head, the stick with its line, what was said, and how it ended.
 
-import { Component, createRef, h } from '/preact/preact.mjs';
+import { h } from '/preact/preact.mjs';
+import { Composer } from '/page/composer.js';
 import { ask as question } from '/page/dialog.js';
+import { Fault } from '/page/field.js';
 import { Search, opened } from '/page/finder.js';
-import { Badge, Entry, Presence, Words, isolated, named, span } from '/page/parts.js';
+import { JoinAgain } from '/page/home.js';
+import { Log } from '/page/log.js';
+import { Members, MembersButton } from '/page/members.js';
+import { Name, named, span } from '/page/parts.js';
 import { holds, placeOf } from '/page/room.js';
 import { leaveRoom, show } from '/page/seat.js';
-import { append, asksForStick, claim, handBack, say, serverNow, typing, undo } from '/page/speech.js';
-import { call } from '/page/server.js';
-import { changed, doing, keep, note, state } from '/page/state.js';
+import { asksForStick, serverNow } from '/page/speech.js';
+import { doing, state } from '/page/state.js';
 
 export function RoomView({ room }) {
-  return h('main', { id: 'main', class: 'room', 'aria-labelledby': 'room-title' },
+  return h('main', { id: 'main', class: `room ${room.showsMembers ? 'shows-members' : ''}`, 'aria-labelledby': 'room-title' },
     h('header', { class: 'room-head' },
       h('div', null,
-        h('h1', { id: 'room-title', tabindex: -1 }, h(Words, null, room.name)),
+        h('h1', { id: 'room-title', tabindex: -1 }, h(Name, null, room.name)),
         h('p', { class: 'muted' }, about(room))),
-      !room.search && h('button', { class: 'quiet', onClick: () => opened(room) }, 'Search'),
-      h('button', { class: 'quiet', onClick: () => leave(room), disabled: state.busy.has('leave') }, room.ended ? 'Close' : room.kind === 'pair' ? 'End it' : 'Leave room')),
+      !room.ended && h(MembersButton, { room }),
+      !room.search && state.me && h('button', { class: 'quiet', onClick: () => opened(room) }, 'Search'),
+      h('button', { class: 'quiet', onClick: () => leave(room), disabled: state.busy.has('leave') },
+        room.ended ? 'Close' : room.kind === 'pair' ? 'End it' : ['Leave', h('span', { class: 'wide' }, ' room')])),
     asksForStick(room) && !room.ended && h(Stick, { room }),
     room.search ? h(Search, { key: `search ${room.id}`, room }) : h(Log, { key: room.id, room }),
     h(Passing, { room }),
@@ -55,58 +61,11 @@ function Stick({ room }) {
     h('span', { class: 'stick-mark', 'aria-hidden': 'true' }),
     h('div', { class: 'what' },
       h('p', { class: 'holder', role: 'status' },
-        mine ? 'You have the stick' : holder ? [h(Words, null, holder.display_name), ' has the stick'] : 'The stick is free',
+        mine ? 'You have the stick' : holder ? [h(Name, null, holder.display_name), ' has the stick'] : 'The stick is free',
         place > 0 && `; you are number ${place} in line`),
       line.length > 0 && h('p', { class: 'muted' }, 'Next: ', named(line.map((one) => one.display_name)))),
     left !== null && h('span', { class: `lease ${left < 15 ? 'short' : ''}` }, h('span', { class: 'hidden' }, 'for another '), span(left)));
 }
-
-// The log. It stays scrolled to its end while the user reads there.
-class Log extends Component {
-  constructor(props) {
-    super(props);
-    this.box = createRef();
-    this.atEnd = true;
-  }
-
-  componentDidMount() {
-    this.follow();
-    this.watch = new ResizeObserver(() => this.follow());
-    this.watch.observe(this.box.current);
-  }
-
-  componentWillUnmount() {
-    this.watch.disconnect();
-  }
-
-  componentDidUpdate() {
-    this.follow();
-  }
-
-  follow() {
-    const box = this.box.current;
-    if (this.atEnd) box.scrollTop = box.scrollHeight;
-    this.size = `${box.clientWidth} ${box.clientHeight}`;
-  }
-
-  render({ room }) {
-    const scrolled = (event) => {
-      const box = event.currentTarget;
-      // A resized window also scrolls, which is no action of the user.
-      if (this.size !== `${box.clientWidth} ${box.clientHeight}`) return;
-      this.atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
-    };
-    const empty = room.log.length === 0 && room.sending.length === 0;
-    return h('div', { class: 'log', ref: this.box, role: 'log', 'aria-label': 'What was said', tabindex: 0, onScroll: scrolled },
-      empty && h('p', { class: 'empty' }, room.kind === 'pair' ? 'You are paired. Say hello.' : 'Nothing was said yet.'),
-      room.log.map((entry, index) => h(Entry, { key: `${entry.seq} ${entry.kind}`, entry, goesOn: goesOn(room.log[index - 1], entry) })),
-      room.sending.map((one, index) => h('div', { key: `sending ${index}`, class: 'entry mine sending' },
-        h('div', { class: 'bubble' }, h('p', { class: 'text', dir: 'auto' }, one.text)),
-        h('p', { class: 'muted' }, 'On its way…'))));
-  }
-}
-
-const goesOn = (before, entry) => before?.kind === 'message' && entry.kind === 'message' && before.sender.user_id === entry.sender.user_id;
 
 // Transient notices: members who type, and members who wait.
 function Passing({ room }) {
@@ -114,104 +73,17 @@ function Passing({ room }) {
   const [waits] = room.waiting.values();
   let text = null;
   if (typists.length > 0) text = [named(typists), ` ${typists.length === 1 ? 'is' : 'are'} typing…`];
-  else if (waits) text = [h(Words, null, waits.name), ` has been waiting for ${span(waits.seconds)}.`];
+  else if (waits) text = [h(Name, null, waits.name), ` has been waiting for ${span(waits.seconds)}.`];
   return h('p', { class: 'passing', 'aria-live': 'polite' }, text);
 }
 
 function Ended({ room }) {
+  const again = room.lost && room.kind === 'named' && state.lost;
   return h('div', { class: 'composer ended', role: 'status' },
     h('p', null, room.ended),
     h('div', { class: 'actions' },
-      h('button', { class: 'primary', onClick: () => leaveRoom(room) }, 'Close it'),
-      h('button', { class: 'quiet', onClick: () => show('home') }, 'Keep it open')));
-}
-
-// The text field. In a room with a stick, the button first claims it.
-class Composer extends Component {
-  constructor(props) {
-    super(props);
-    this.text = createRef();
-  }
-
-  render({ room }) {
-    const needsStick = asksForStick(room);
-    const mine = holds(room, state.me.userId);
-    const ready = !needsStick || mine;
-    const busy = state.busy.has(`say ${room.id}`);
-    const place = placeOf(room, state.me.userId);
-    const nothing = room.text.trim() === '' && room.draft.length === 0;
-    const act = () => {
-      this.text.current.focus();
-      if (needsStick && !mine) return doing(`say ${room.id}`, () => claim(room));
-      return nothing ? undefined : doing(`say ${room.id}`, () => say(room));
-    };
-    const typed = (event) => {
-      room.text = event.currentTarget.value;
-      if (room.text !== '') typing(room);
-      keep();
-      changed();
-    };
-    const pressed = (event) => {
-      if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
-      event.preventDefault();
-      act();
-    };
-    const first = !ready ? (room.stick.holder ? 'Ask for the stick' : 'Take the stick') : 'Say it';
-    const asked = needsStick && place > 0 && !mine;
-    return h('form', { class: 'composer', 'aria-label': 'Speak', onSubmit: (event) => { event.preventDefault(); act(); } },
-      room.muted && h('p', { class: 'error', role: 'alert' }, `You may not speak: ${room.muted}`),
-      room.draft.length > 0 && h('div', { class: 'draft' },
-        h('p', { class: 'muted' }, 'In your draft'),
-        h('p', { class: 'text', dir: 'auto' }, room.draft.join('')),
-        mine && h('button', { type: 'button', class: 'small', disabled: busy, onClick: () => doing(`say ${room.id}`, () => undo(room)) }, 'Take the last piece back')),
-      h('div', { class: 'write' },
-        h('label', { for: 'text', class: 'hidden' }, 'Your message'),
-        h('textarea', {
-          id: 'text', ref: this.text, rows: 2, maxlength: 4_000, dir: 'auto', value: room.text, onInput: typed, onKeyDown: pressed,
-          placeholder: ready ? 'Your message' : 'Write already; you can say it once you have the stick',
-          'aria-describedby': 'keys',
-        }),
-        h('div', { class: 'actions' },
-          needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => doing(`say ${room.id}`, () => handBack(room)) }, 'Pass it on'),
-          needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy || room.text.trim() === '', onClick: () => doing(`say ${room.id}`, () => append(room)) }, 'Add to draft'),
-          asked && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => doing(`say ${room.id}`, () => handBack(room)) }, 'Stop waiting'),
-          h('button', { type: 'submit', class: 'primary', disabled: asked || busy || (ready && nothing) }, asked ? `Number ${place} in line` : first))),
-      h('p', { id: 'keys', class: 'keys muted' }, 'Enter sends, Shift+Enter begins a line.'));
-  }
-}
-
-function Members({ room }) {
-  const all = [...room.members.values()];
-  return h('aside', { class: 'members', 'aria-labelledby': 'members-title' },
-    h('h2', { id: 'members-title' }, 'Here ', h('span', { class: 'tally' }, all.length)),
-    h('ul', { class: 'people' }, all.map((user) => h(MemberRow, { key: user.user_id, room, user }))));
-}
-
-function MemberRow({ room, user }) {
-  const me = user.user_id === state.me.userId;
-  return h('li', null,
-    h(Badge, { user }),
-    h('span', { class: 'who' }, h(Words, null, user.display_name), me && h('span', { class: 'muted' }, ' (you)'),
-      room.stick.holder?.user_id === user.user_id && [' ', h('span', { class: 'chip' }, 'stick')]),
-    h(Presence, { is: user.presence ?? 'present' }),
-    !me && h('button', { class: 'small quiet', onClick: () => complain(user) }, 'Report', h('span', { class: 'hidden' }, ' ', h(Words, null, user.display_name))));
-}
-
-function complain(user) {
-  question({
-    title: `About ${isolated(user.display_name)}`,
-    text: 'A report goes to the operators of this server. Blocking hides your messages from each other, and ends a conversation of two.',
-    fields: [
-      { name: 'what', label: 'What to do', options: [{ value: 'report', label: 'Report' }, { value: 'block', label: 'Block' }, { value: 'both', label: 'Report and block' }, { value: 'unblock', label: 'Lift your block' }] },
-      { name: 'reason', label: 'Reason (for a report)', required: false },
-    ],
-    does: 'Do it',
-    danger: true,
-    act: async ({ what, reason }) => {
-      if (what === 'report' || what === 'both') await call('report_user', { user_id: user.user_id, reason: reason.trim() || 'no reason given' });
-      if (what === 'block' || what === 'both') await call('block_user', { user_id: user.user_id });
-      if (what === 'unblock') await call('unblock_user', { user_id: user.user_id });
-      note(`Done: ${isolated(user.display_name)}.`);
-    },
-  });
+      again && h(JoinAgain),
+      h('button', { class: again ? 'quiet' : 'primary', onClick: () => leaveRoom(room) }, 'Close it'),
+      h('button', { class: 'quiet', onClick: () => show('home') }, 'Keep it open')),
+    h(Fault, { at: 'again' }));
 }

@@ -1,25 +1,25 @@
 // The user's registration: joining, being matched, resuming after a reload, and leaving.
 
-import { apply, message, newRoom, noticed, put } from '/page/room.js';
+import { keep, keepLogs, kept, left, take } from '/page/kept.js';
+import { newest, past } from '/page/past.js';
+import { apply, lose, newRoom, noticed, put, resumed } from '/page/room.js';
 import { ask, call } from '/page/server.js';
-import { changed, keep, kept, note, state } from '/page/state.js';
+import { changed, note, state } from '/page/state.js';
 import { hush, listen } from '/page/stream.js';
 
 // Whether the registration is new, and no stream was open since.
 let isNew = false;
 
-// The number of past messages to request.
-const PAST = 100;
-
 // Joins a room; registers first if needed.
 export async function join(name, room) {
+  if (!state.me) await takeByName(name);
   const username = state.me?.name ?? name;
   const answer = await call('login', { username, room });
   seated(answer);
   const label = state.overview?.named_rooms.find((one) => one.room_id === answer.room_id)?.name ?? room;
   const joined = enter({ id: answer.room_id, kind: 'named', name: label });
-  members(joined, answer.users);
-  await past(joined);
+  members(joined, answer.next === undefined ? answer.users : await everyone(joined));
+  await past(joined, newest(joined));
   keep();
   show('room', joined.id);
   return joined;
@@ -31,8 +31,8 @@ export async function pair(name, interests) {
   if (!state.me && name) words.display_name = name;
   const answer = await call('enter_queue', words);
   state.pairing = { since: Date.now(), interests };
-  waiting(answer);
   seated(answer);
+  waiting(answer);
   keep();
 }
 
@@ -82,18 +82,17 @@ function enter(what) {
   const known = state.rooms.get(what.id);
   if (known && !known.ended) return known;
   const room = newRoom(what);
+  const before = [...state.rooms.values()].find((one) => one.lost && one.kind === what.kind && one.name === what.name);
+  if (before) {
+    resumed(room, before);
+    state.rooms.delete(before.id);
+  }
   state.rooms.set(what.id, room);
   return room;
 }
 
 function members(room, users) {
   room.members = new Map(users.map((user) => [user.user_id, user]));
-}
-
-// Loads past messages.
-async function past(room) {
-  const { messages } = await call('history', { room_id: room.id, limit: PAST });
-  for (const said of messages) message(room, said, state.me.userId);
 }
 
 // Shows a view. The address names it, so that the browser's buttons work.
@@ -117,6 +116,9 @@ export function look() {
     state.view = 'home';
   }
   if (state.view !== 'room') state.roomId = null;
+  state.left = state.me ? [] : left();
+  // Errors belong to the view that they occurred in.
+  if (before !== `${state.view} ${state.roomId}`) state.faults.clear();
   state.moved ||= before !== `${state.view} ${state.roomId}`;
   changed();
 }
@@ -124,7 +126,7 @@ export function look() {
 // Handlers for the stream.
 const EARS = {
   event(event) {
-    if (event.type === 'gap') return lost(event);
+    if (event.type === 'gap') return missed(event);
     if (event.type === 'chatroom.found') return found(event.room_id, event.partner);
     const room = state.rooms.get(event.room_id);
     if (!room) return undefined;
@@ -140,12 +142,12 @@ const EARS = {
     isNew = false;
   },
   lost() {
-    forget('The server no longer knows this seat: it was away for too long, or the server was started anew.');
+    lost('The server no longer knows you: you were away for too long, or it was started anew.');
   },
 };
 
 // Handles a gap: reloads messages; other events are not recovered.
-function lost(event) {
+function missed(event) {
   for (const { room_id: id, from_room_seq: from, to_room_seq: to } of event.rooms) {
     const room = state.rooms.get(id);
     if (!room) continue;
@@ -161,11 +163,24 @@ async function refresh() {
   await Promise.all(all);
 }
 
+// All members, which come in parts.
+async function everyone(room) {
+  const all = [];
+  let after;
+  do {
+    const part = await call('list_users', { room_id: room.id, limit: 1000, ...(after && { after }) });
+    all.push(...part.users);
+    after = part.next;
+  } while (after !== undefined);
+  return all;
+}
+
 async function recall(room) {
+  // Events arrive while the answers are awaited.
+  const known = newest(room);
   try {
-    const { users } = await call('list_users', { room_id: room.id, limit: 1000 });
-    members(room, users);
-    await past(room);
+    members(room, await everyone(room));
+    await past(room, known);
   } catch (error) {
     if (['chat_ended', 'not_in_room', 'room_not_found'].includes(error.code)) {
       room.ended ??= error.message;
@@ -192,11 +207,26 @@ async function stillWaiting() {
 // Resumes the registration that this tab had before it was reloaded.
 export async function resume() {
   const before = kept();
-  if (!before?.me) return;
+  if (before?.me) {
+    take(before.me.userId);
+    await goOn(before);
+  } else if (before?.lost) {
+    state.lost = before.lost;
+    restore(before.rooms);
+  }
+  look();
+}
+
+function restore(rooms) {
+  for (const room of rooms) state.rooms.set(room.id, newRoom(room));
+}
+
+// Goes on with a stored registration, unless the server no longer knows it.
+async function goOn(before) {
   state.me = before.me;
   state.cursor = before.cursor;
   state.pairing = before.pairing;
-  for (const room of before.rooms) state.rooms.set(room.id, newRoom(room));
+  restore(before.rooms);
   try {
     await ask('POST', '/reconnect', { body: {}, handle: state.me.handle });
   } catch (error) {
@@ -208,6 +238,52 @@ export async function resume() {
   }
   look();
   if (!state.gate) listen(EARS);
+}
+
+// Goes on with a registration that a tab left.
+export async function takeOver({ me }) {
+  const before = take(me.userId);
+  if (!before) {
+    look();
+    return;
+  }
+  await goOn(before);
+  keep();
+  const [room] = state.rooms.values();
+  if (state.me && room) show('room', room.id);
+}
+
+// The same for a user that gives its name instead. If the server no longer knows it, the name is
+// free.
+async function takeByName(name) {
+  const one = left().find(({ me }) => me.name === name?.trim());
+  if (!one) return;
+  const before = take(one.me.userId);
+  const { lost: mine } = state;
+  await goOn(before);
+  if (state.me) return;
+  state.lost = mine;
+  for (const room of before.rooms) state.rooms.delete(room.id);
+}
+
+// Ends a registration that a tab left.
+export async function endLeft({ me }) {
+  try {
+    await ask('POST', '/unregister', { body: {}, handle: me.handle });
+  } catch (error) {
+    // It had ended before.
+    if (error.code !== 'unknown_handle') throw error;
+  }
+  take(me.userId);
+  look();
+}
+
+// A page that the browser kept while another one was shown: its registration may be with another
+// tab.
+export function shownAgain() {
+  if (!state.me || take(state.me.userId)) return;
+  hush();
+  lost('Another tab of this browser goes on with your name.');
 }
 
 // Opens the stream again, for example after a token was given.
@@ -225,16 +301,41 @@ export async function leaveRoom(room) {
 // Ends the registration.
 export async function signOut() {
   await ask('POST', '/unregister', { body: {}, handle: state.me.handle });
-  forget(null);
+  clear();
+  show(state.view === 'operator' ? 'operator' : 'home');
 }
 
-function forget(why) {
+// The registration ended without the user. What was said stays on the screen.
+function lost(why) {
   hush();
-  state.lost = why && { why, name: state.me?.name, rooms: [...state.rooms.values()].filter((room) => room.kind === 'named').map((room) => room.name) };
+  state.lost = { why, name: state.me.name };
   state.me = null;
+  state.pairing = null;
+  state.cursor = null;
+  for (const room of state.rooms.values()) lose(room, why);
+  keep();
+  look();
+}
+
+// Removes all that belongs to a registration.
+function clear() {
+  hush();
+  state.me = null;
+  state.lost = null;
   state.pairing = null;
   state.cursor = null;
   state.rooms.clear();
   keep();
-  show(state.view === 'operator' ? 'operator' : 'home');
+  keepLogs();
+}
+
+// Joins the rooms again that ended with the registration, and shows the one on the screen.
+export async function joinAgain() {
+  const { name } = state.lost;
+  const rooms = [...state.rooms.values()].filter((room) => room.lost && room.kind === 'named');
+  const shown = state.rooms.get(state.roomId)?.name;
+  const names = rooms.length > 0 ? rooms.map((room) => room.name) : ['lobby'];
+  const joined = [];
+  for (const room of names) joined.push(await join(name, room));
+  show('room', (joined.find((room) => room.name === shown) ?? joined[0]).id);
 }

@@ -11,9 +11,11 @@ const PAUSES = [300, 700, 1_500, 3_000, 5_000];
 const PASSING = new Set(['rate_limited', 'overloaded', 'storage_unavailable', 'shutting_down']);
 
 // The codes that require a token, each with the page's message.
+export const UNKNOWN = 'That token is none of this server’s.';
+
 const ASKS = new Map([
   ['token_required', null],
-  ['token_unknown', 'That token is none of this server’s.'],
+  ['token_unknown', UNKNOWN],
   ['token_expired', 'That token has expired.'],
 ]);
 
@@ -32,8 +34,9 @@ export function requestKey() {
   return btoa(String.fromCharCode(...bytes));
 }
 
-// Makes one request. A network failure counts as a refusal.
-export async function ask(method, path, { body, token, handle } = {}) {
+// Makes one request. A network failure counts as a refusal. The answer is JSON, unless it is read as
+// `text`.
+export async function ask(method, path, { body, token, handle, text = false } = {}) {
   const headers = {};
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (token) headers.Authorization = `Bearer ${token}`;
@@ -52,7 +55,7 @@ export async function ask(method, path, { body, token, handle } = {}) {
   }
   let answer = null;
   try {
-    answer = await response.json();
+    answer = text && response.ok ? await response.text() : await response.json();
   } catch {
     // An incomplete answer counts as none.
     if (response.ok) throw new Refused('unreachable', 'The answer broke off.');

@@ -1,8 +1,9 @@
 // Speaking: directly in a pair room, and by stick and draft in a room with a stick.
 
+import { keep } from '/page/kept.js';
 import { free, holds, message } from '/page/room.js';
 import { call } from '/page/server.js';
-import { changed, keep, state } from '/page/state.js';
+import { changed, state } from '/page/state.js';
 
 // The largest length of one append, in characters.
 const PIECE = 200;

@@ -1,7 +1,8 @@
 // The page's state, in one place, and its drawing. All changes call `changed()`, and the whole page
 // is drawn again.
 
-const KEPT = 'talking-stick';
+// The time in which changes are drawn together, in milliseconds.
+const FRAME = 16;
 
 export const state = {
   // The view, 'home', 'room' or 'operator', and the room.
@@ -13,8 +14,10 @@ export const state = {
   overview: null,
   // The user: { handle, userId, name }; null before it registers.
   me: null,
-  // Why the registration ended, if the server no longer knows it.
+  // The registration that ended without the user: { why, name }; null without one.
   lost: null,
+  // Registrations that closed tabs left, see kept.js.
+  left: [],
   // The state of the event stream: 'off', 'connecting', 'open', 'retrying' or 'closing'.
   connection: 'off',
   // The last event that was handled, after which a stream continues.
@@ -25,7 +28,11 @@ export const state = {
   pairing: null,
   // Actions in progress, so that a button is not pressed twice.
   busy: new Set(),
-  // Temporary messages: { id, text, kind }.
+  // Errors that stand at a field until it changes or the action succeeds, by action: { at, message }.
+  faults: new Map(),
+  // The field that gets the focus with the next drawing; null without one.
+  focus: null,
+  // Temporary messages: { id, text, kind, undo }.
   notes: [],
   // The open dialog, see dialog.js.
   dialog: null,
@@ -35,6 +42,7 @@ export const state = {
 
 let draw = () => {};
 let waits = false;
+let soon = null;
 
 // Sets the function that draws the page.
 export function drawBy(how) {
@@ -45,17 +53,28 @@ export function drawBy(how) {
 export function changed() {
   if (waits) return;
   waits = true;
-  queueMicrotask(() => {
-    waits = false;
-    draw();
-  });
+  queueMicrotask(drawNow);
 }
 
-// Shows a temporary message; errors stay longer. Screen readers announce it.
-export function note(text, kind = 'info') {
+// Schedules a drawing, once for all changes of a short time, such as many events. A hidden page is
+// drawn, too, for its title.
+export function changedSoon() {
+  soon ??= setTimeout(drawNow, FRAME);
+}
+
+function drawNow() {
+  clearTimeout(soon);
+  soon = null;
+  waits = false;
+  draw();
+}
+
+// Shows a temporary message; errors stay longer, and what can be undone longest. Screen readers
+// announce it.
+export function note(text, kind = 'info', undo = null) {
   const id = crypto.getRandomValues(new Uint32Array(1))[0];
-  state.notes = [...state.notes.filter((one) => one.text !== text), { id, text, kind }].slice(-3);
-  setTimeout(() => dismiss(id), kind === 'error' ? 12_000 : 6_000);
+  state.notes = [...state.notes.filter((one) => one.text !== text), { id, text, kind, undo }].slice(-3);
+  setTimeout(() => dismiss(id), undo ? 30_000 : kind === 'error' ? 12_000 : 6_000);
   changed();
 }
 
@@ -64,15 +83,18 @@ export function dismiss(id) {
   changed();
 }
 
-// Runs an action once at a time, and shows that it is in progress. Errors are shown.
-export async function doing(what, action) {
+// Runs an action once at a time, and shows that it is in progress. An error is shown at the field
+// whose id `at` gives for it, or for a moment.
+export async function doing(what, action, at = null) {
   if (state.busy.has(what)) return undefined;
   state.busy.add(what);
+  state.faults.delete(what);
   changed();
   try {
     return await action();
   } catch (error) {
-    note(error.message, 'error');
+    if (at) fail(what, at(error), error.message);
+    else note(error.message, 'error');
     return undefined;
   } finally {
     state.busy.delete(what);
@@ -80,28 +102,8 @@ export async function doing(what, action) {
   }
 }
 
-// Stores the registration for this tab, so that a reload resumes it. The handle is a secret: it is
-// in no address, and is deleted with the tab.
-export function keep() {
-  if (!state.me) {
-    sessionStorage.removeItem(KEPT);
-    return;
-  }
-  const rooms = [...state.rooms.values()]
-    .filter((room) => !room.ended)
-    .map(({ id, kind, name, partner, text, draft }) => ({ id, kind, name, partner, text, draft }));
-  const kept = { me: state.me, cursor: state.cursor, rooms, pairing: state.pairing };
-  try {
-    sessionStorage.setItem(KEPT, JSON.stringify(kept));
-  } catch {
-    // Without storage the page works until it is reloaded.
-  }
-}
-
-export function kept() {
-  try {
-    return JSON.parse(sessionStorage.getItem(KEPT));
-  } catch {
-    return null;
-  }
+function fail(what, at, message) {
+  state.faults.set(what, { at, message });
+  state.focus = at;
+  changed();
 }

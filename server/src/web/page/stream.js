@@ -3,8 +3,9 @@
 // It is opened with the handle, so that the user is present while it is open. A browser's
 // EventSource cannot send the header, and an address with a reader id only reads.
 
+import { keep } from '/page/kept.js';
 import { Refused, ask, pause } from '/page/server.js';
-import { changed, keep, state } from '/page/state.js';
+import { changed, changedSoon, state } from '/page/state.js';
 
 // Every type of event and notice that the page handles.
 const TYPES = new Set([
@@ -106,7 +107,7 @@ function receive(on, data) {
   }
   on.event(event);
   keep();
-  changed();
+  changedSoon();
 }
 
 // Calls the server until it answers, and then opens a new stream.

@@ -1,0 +1,73 @@
+// The text field and its buttons. In a room with a stick, the button first claims it.
+
+import { Component, createRef, h } from '/preact/preact.mjs';
+import { Fault, marked, mend } from '/page/field.js';
+import { keep } from '/page/kept.js';
+import { holds, placeOf } from '/page/room.js';
+import { append, asksForStick, claim, handBack, say, typing, undo } from '/page/speech.js';
+import { changed, doing, state } from '/page/state.js';
+
+export class Composer extends Component {
+  constructor(props) {
+    super(props);
+    this.text = createRef();
+  }
+
+  render({ room }) {
+    const needsStick = asksForStick(room);
+    const mine = holds(room, state.me.userId);
+    const ready = !needsStick || mine;
+    const busy = state.busy.has(`say ${room.id}`);
+    const place = placeOf(room, state.me.userId);
+    const asked = !ready && place > 0;
+    const nothing = room.text.trim() === '' && room.draft.length === 0;
+    const acting = (action) => doing(`say ${room.id}`, action, () => 'text');
+    const act = () => {
+      this.text.current.focus();
+      if (asked) return undefined;
+      if (!ready) return acting(() => claim(room));
+      return nothing ? undefined : acting(() => say(room));
+    };
+    const typed = (event) => {
+      mend('text');
+      room.text = event.currentTarget.value;
+      if (room.text !== '') typing(room);
+      keep();
+      changed();
+    };
+    const pressed = (event) => {
+      if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      act();
+    };
+    const first = !ready ? (room.stick.holder ? 'Ask for the stick' : 'Take the stick') : 'Say it';
+    return h('form', { class: 'composer', 'aria-label': 'Speak', onSubmit: (event) => { event.preventDefault(); act(); } },
+      room.muted && h('p', { class: 'error', role: 'alert' }, `You may not speak: ${room.muted}`),
+      room.draft.length > 0 && h('div', { class: 'draft' },
+        h('p', { class: 'muted' }, 'In your draft'),
+        h('p', { class: 'text', dir: 'auto' }, room.draft.join('')),
+        mine && h('button', { type: 'button', class: 'small', disabled: busy, onClick: () => acting(() => undo(room)) }, 'Take the last piece back')),
+      h('div', { class: 'write' },
+        h('label', { for: 'text', class: 'hidden' }, 'Your message'),
+        h('textarea', {
+          id: 'text', ref: this.text, rows: 2, maxlength: 4_000, dir: 'auto', value: room.text, onInput: typed, onKeyDown: pressed,
+          placeholder: ready ? 'Your message' : 'Write already; say it once you have the stick',
+          enterkeyhint: ready ? 'send' : 'go',
+          ...marked('text', 'keys'),
+        }),
+        h(Fault, { at: 'text' }),
+        h('p', { id: 'keys', class: `keys muted ${ready ? 'ready' : ''}` }, enter(room, ready, place)),
+        h('div', { class: 'actions' },
+          needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => acting(() => handBack(room)) }, 'Pass it on'),
+          needsStick && mine && h('button', { type: 'button', class: 'quiet', disabled: busy || room.text.trim() === '', onClick: () => acting(() => append(room)) }, 'Add to draft'),
+          asked && h('button', { type: 'button', class: 'quiet', disabled: busy, onClick: () => acting(() => handBack(room)) }, 'Stop waiting'),
+          h('button', { type: 'submit', class: 'primary', disabled: asked || busy || (ready && nothing) }, asked ? `Number ${place} in line` : first))));
+  }
+}
+
+// What the key Enter does now.
+function enter(room, ready, place) {
+  if (ready) return `Enter sends${asksForStick(room) ? ' and passes the stick on' : ''}. Shift+Enter begins a new line.`;
+  if (place > 0) return 'Enter does nothing while you wait for the stick.';
+  return `Enter sends nothing yet: it ${room.stick.holder ? 'puts you in line for' : 'takes'} the stick. With the stick, it sends.`;
+}

@@ -38,6 +38,12 @@ fn main() -> ExitCode {
         // Without a standard error, there is nobody to warn.
         let _ = io::stderr().write_all(told.as_bytes());
     }
+    // `cargo run` starts a path that nobody wrote.
+    if env::var_os("CARGO").is_none()
+        && let Some(path) = env::args_os().next()
+    {
+        sim_report::started_as(&path.to_string_lossy());
+    }
     sim_search::panics::silence_caught_panics();
     let began = Instant::now();
     let mut bar: Option<ProgressBar> = None;

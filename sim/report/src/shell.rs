@@ -1,12 +1,29 @@
 //! Commands to paste into a shell: complete, and never wider than the page.
 
+use std::sync::OnceLock;
+
 use unicode_width::UnicodeWidthStr as _;
 
 use super::line::{Line, PAGE, Style};
 use sim_model::outcome::{Mix, RunResult, Trial};
 use sim_model::recipe::Recipe;
 
-const PROGRAM: &str = "cargo run --release -p sim --";
+/// How the program is started from its source.
+const FROM_SOURCE: &str = "cargo run --release -p sim --";
+
+/// How this program was started.
+static STARTED_AS: OnceLock<String> = OnceLock::new();
+
+/// Sets how the program was started, as the path that its caller wrote. Without that, commands start
+/// it from the source.
+pub fn started_as(path: &str) {
+    // The first call counts.
+    let _ = STARTED_AS.set(quote(path));
+}
+
+fn program() -> &'static str {
+    STARTED_AS.get().map_or(FROM_SOURCE, String::as_str)
+}
 
 /// The command that repeats a scenario with these seeds and this recipe.
 #[must_use]
@@ -17,7 +34,8 @@ pub fn repeat_command(file: &str, seed: u64, seeds: u64, recipe: &Recipe) -> Str
         String::new()
     };
     let file = quote(file);
-    format!("{PROGRAM} {file} --seed {seed}{many}{}", by_recipe(recipe))
+    let (program, recipe) = (program(), by_recipe(recipe));
+    format!("{program} {file} --seed {seed}{many}{recipe}")
 }
 
 /// The option for a recipe; empty for the plain run.
@@ -32,7 +50,7 @@ fn by_recipe(recipe: &Recipe) -> String {
 /// The command that runs a scenario with its own seed.
 #[must_use]
 pub fn run_command(file: &str) -> String {
-    format!("{PROGRAM} {}", quote(file))
+    format!("{} {}", program(), quote(file))
 }
 
 /// The command that tries one seed again: with its own drawn configuration, or with that of `draw`.
@@ -50,17 +68,19 @@ pub(super) fn explore_command(file: &str, trial: &Trial, mix: Mix) -> String {
     };
     let (file, seed) = (quote(file), trial.seed);
     let recipe = by_recipe(&trial.recipe);
-    format!("{PROGRAM} explore {file} --seeds 1 --seed {seed}{draw}{schedule}{recipe}")
+    let program = program();
+    format!("{program} explore {file} --seeds 1 --seed {seed}{draw}{schedule}{recipe}")
 }
 
 /// After a pass: the command for further seeds.
 pub(super) fn further_command(file: &str, result: &RunResult) -> String {
     if result.seeds == 1 {
-        return format!("{PROGRAM} {} --seeds 200", quote(file));
+        return format!("{} {} --seeds 200", program(), quote(file));
     }
     let next = result.seed.wrapping_add(result.seeds);
     format!(
-        "{PROGRAM} {} --seed {next} --seeds {}",
+        "{} {} --seed {next} --seeds {}",
+        program(),
         quote(file),
         result.seeds
     )
@@ -69,7 +89,7 @@ pub(super) fn further_command(file: &str, result: &RunResult) -> String {
 /// The command for more seeds of the same scenario, from the same first seed.
 pub(super) fn more_seeds_command(file: &str, result: &RunResult) -> String {
     let seeds = result.seeds.saturating_mul(10).max(200);
-    format!("{PROGRAM} {} --seeds {seeds}", quote(file))
+    format!("{} {} --seeds {seeds}", program(), quote(file))
 }
 
 /// The path as one word of a POSIX shell. It uses backslashes instead of quotes, so that a line may
@@ -203,7 +223,7 @@ mod tests {
                 10,
             );
             let words = as_shell(&lines);
-            let expected: Vec<&str> = PROGRAM
+            let expected: Vec<&str> = FROM_SOURCE
                 .split(' ')
                 .chain([name.as_str(), "--seed", "1337"])
                 .collect();

@@ -6,6 +6,7 @@
 
 mod agreement;
 mod calibration;
+mod started_as;
 
 use sim_model::outcome::START;
 use sim_search::seed::run_seed;

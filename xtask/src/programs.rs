@@ -51,14 +51,38 @@ pub(crate) fn answers_to(program: &str, word: &str) -> bool {
 
 /// Installs packages of the system, which needs root.
 ///
+/// A first attempt may fail because an installation before it was interrupted, or because the
+/// lists of packages are missing or old. Both are mended before the second attempt.
+///
 /// # Errors
 /// Why they were not installed.
 pub(crate) fn install(packages: &[&str]) -> Result<(), String> {
-    let mut words = vec!["install", "--yes", "--no-install-recommends"];
-    words.extend(packages);
-    run(Command::new("apt-get")
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .args(words))
+    let attempt = || {
+        let mut words = vec!["install", "--yes", "--no-install-recommends"];
+        words.extend(packages);
+        run(apt_get().args(words))
+    };
+    attempt().or_else(|_| {
+        // Each of these may have nothing to mend. The second attempt says what is still wrong.
+        let _ = run(unattended("dpkg").args(["--configure", "-a"]));
+        let _ = run(apt_get().args(["install", "--fix-broken", "--yes"]));
+        let _ = run(apt_get().arg("update"));
+        attempt()
+    })
+}
+
+/// `apt-get`, which waits while another program installs, and tries each download again.
+fn apt_get() -> Command {
+    let mut command = unattended("apt-get");
+    command.args(["-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=3"]);
+    command
+}
+
+/// A program that asks no questions while it installs.
+fn unattended(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env("DEBIAN_FRONTEND", "noninteractive");
+    command
 }
 
 /// Runs a program and shows its output.

@@ -1,5 +1,6 @@
 //! External programs: found, installed if they are missing, and run.
 
+use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use crate::cargo::ended;
@@ -57,17 +58,14 @@ pub(crate) fn answers_to(program: &str, word: &str) -> bool {
 /// # Errors
 /// Why they were not installed.
 pub(crate) fn install(packages: &[&str]) -> Result<(), String> {
-    let attempt = || {
-        let mut words = vec!["install", "--yes", "--no-install-recommends"];
-        words.extend(packages);
-        run(apt_get().args(words))
-    };
-    attempt().or_else(|_| {
+    let mut words = vec!["install", "--yes", "--no-install-recommends"];
+    words.extend(packages);
+    run(apt_get().args(&words)).or_else(|_| {
         // Each of these may have nothing to mend. The second attempt says what is still wrong.
         let _ = run(unattended("dpkg").args(["--configure", "-a"]));
         let _ = run(apt_get().args(["install", "--fix-broken", "--yes"]));
         let _ = run(apt_get().arg("update"));
-        attempt()
+        run_with_reason(apt_get().args(&words))
     })
 }
 
@@ -98,11 +96,44 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     }
 }
 
+/// Runs a program whose errors are shown when it has ended.
+///
+/// # Errors
+/// Why it did not start, or its exit status and the last line of its errors if it failed.
+fn run_with_reason(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::inherit())
+        .stderr(Stdio::piped())
+        .spawn()
+        .and_then(std::process::Child::wait_with_output)
+        .map_err(|error| format!("`{name}` did not start: {error}"))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let _ = std::io::stderr().write_all(&output.stderr);
+    if output.status.success() {
+        return Ok(());
+    }
+    let reason = errors.lines().rfind(|line| !line.trim().is_empty());
+    Err(format!(
+        "`{name}` {}: {}",
+        ended(output.status),
+        reason.unwrap_or("it printed no error")
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use std::process::Command;
 
-    use super::{answers, run};
+    use super::{answers, run, run_with_reason};
+
+    #[test]
+    fn the_last_error_of_a_failing_program_is_its_reason() {
+        let script = "echo first >&2; echo 'E: no space' >&2; exit 100";
+        let error = run_with_reason(Command::new("sh").args(["-c", script])).expect_err("it fails");
+        assert_eq!(error, "`sh` ended with exit code 100: E: no space");
+    }
 
     #[test]
     fn a_missing_program_is_named() {

@@ -53,7 +53,7 @@ impl Boss {
 
 /// The result of one break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct BreakOutcome {
     /// Whether the break raised the alert level.
     pub(crate) noticed: Noticed,
     /// The earliest instant at which the answer may leave.
@@ -110,7 +110,7 @@ impl Breaks {
     }
 
     /// Takes a break at `now`.
-    pub(crate) fn take(&mut self, now: Time, boss: Boss, dice: &mut Dice) -> Taken {
+    pub(crate) fn take(&mut self, now: Time, boss: Boss, dice: &mut Dice) -> BreakOutcome {
         let StressStatus { stress, boss_alert } = self.mood(now, boss);
         let relief = 1 + dice.below(MAX_RELIEF);
         self.stress = u8::try_from(u64::from(stress).saturating_sub(relief)).unwrap_or(0);
@@ -125,7 +125,7 @@ impl Breaks {
             Noticed::No
         };
         let alarmed = self.mood(now, boss).boss_alert == MAX_ALERT;
-        Taken {
+        BreakOutcome {
             noticed,
             answer_at: if alarmed { now + HELD } else { now },
             flavour: u32::try_from(dice.below(FLAVOURS)).unwrap_or(0),
@@ -156,7 +156,7 @@ impl Breaks {
 mod tests {
     use chat_types::BreakKind;
 
-    use super::{Boss, Breaks, Dice, MAX_ALERT, Noticed, Span, StressStatus, Taken, Time};
+    use super::{Boss, BreakOutcome, Breaks, Dice, MAX_ALERT, Noticed, Span, StressStatus, Time};
     use crate::id::Position;
 
     const START: Time = Time(1_000_000);
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    fn take(breaks: &mut Breaks, now: Time, boss: Boss, position: u64) -> Taken {
+    fn take(breaks: &mut Breaks, now: Time, boss: Boss, position: u64) -> BreakOutcome {
         breaks.take(now, boss, &mut Dice::of(42, Position(position)))
     }
 

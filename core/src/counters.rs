@@ -2,7 +2,7 @@
 
 use chat_types::{BreakKind, Time, listed};
 
-use crate::breaks::{Noticed, Taken};
+use crate::breaks::{BreakOutcome, Noticed};
 
 use crate::timer::TimerKind;
 
@@ -128,7 +128,7 @@ impl Counters {
         self.held
     }
 
-    pub(crate) fn count_break(&mut self, now: Time, kind: BreakKind, taken: &Taken) {
+    pub(crate) fn count_break(&mut self, now: Time, kind: BreakKind, taken: &BreakOutcome) {
         self.breaks[kind as usize] += 1;
         self.alerts += u64::from(taken.noticed == Noticed::Yes);
         self.held += u64::from(taken.answer_at > now);

@@ -142,7 +142,7 @@ impl EndReason {
 
 /// The limits of one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Most {
+pub(crate) struct PageLimits {
     /// The largest number of events.
     pub(crate) events: usize,
     /// The largest size of all texts, in bytes. The first event is exempt: otherwise a longer one
@@ -152,17 +152,17 @@ pub(crate) struct Most {
 
 /// An answer while events are added to it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Filling {
-    most: Most,
+pub(crate) struct PageBuilder {
+    limits: PageLimits,
     events: usize,
     bytes: usize,
 }
 
-impl Most {
+impl PageLimits {
     /// An answer without an event.
-    pub(crate) const fn begin(self) -> Filling {
-        Filling {
-            most: self,
+    pub(crate) const fn begin(self) -> PageBuilder {
+        PageBuilder {
+            limits: self,
             events: 0,
             bytes: 0,
         }
@@ -172,19 +172,19 @@ impl Most {
     pub(crate) fn of<'a>(self, events: impl Iterator<Item = &'a Arc<Event>>) -> Vec<Arc<Event>> {
         let mut answer = self.begin();
         events
-            .take_while(|event| answer.takes(event))
+            .take_while(|event| answer.try_add(event))
             .cloned()
             .collect()
     }
 }
 
-impl Filling {
+impl PageBuilder {
     /// Adds the event if the answer has space for it. After the first refusal the answer is
     /// complete.
-    pub(crate) fn takes(&mut self, event: &Event) -> bool {
+    pub(crate) fn try_add(&mut self, event: &Event) -> bool {
         let bytes = self.bytes.saturating_add(event.bytes());
         let is_first = self.events == 0;
-        if self.events >= self.most.events || (bytes > self.most.bytes && !is_first) {
+        if self.events >= self.limits.events || (bytes > self.limits.bytes && !is_first) {
             return false;
         }
         self.events += 1;

@@ -141,7 +141,7 @@ impl Hub {
     pub fn new(config: Config, seed: u64) -> Self {
         config
             .check()
-            .expect("the configuration was checked at the door");
+            .expect("the configuration was checked before");
         Self {
             config,
             seed,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Event, Gap, Most};
+use crate::event::{Event, Gap, PageLimits};
 use crate::id::{Seq, UserId};
 use crate::kept::Kept;
 use crate::lost::Lost;
@@ -144,16 +144,16 @@ impl Inbox {
         self.end.0.saturating_sub(after.0)
     }
 
-    /// Reads at most `most` events after `after`, with the gaps before and between them. The caller
-    /// has checked the cursor.
-    pub(crate) fn page(&self, after: Seq, most: Most) -> Page {
+    /// Reads the events after `after` that fit into the limits, with the gaps before and between
+    /// them. The caller has checked the cursor.
+    pub(crate) fn page(&self, after: Seq, limits: PageLimits) -> Page {
         let left = usize::try_from(self.unread(after)).unwrap_or(usize::MAX);
-        let mut events = Vec::with_capacity(most.events.min(left).min(self.kept.len()));
+        let mut events = Vec::with_capacity(limits.events.min(left).min(self.kept.len()));
         let mut gaps = Vec::new();
-        let (mut cursor, mut answer) = (after, most.begin());
+        let (mut cursor, mut answer) = (after, limits.begin());
         let mut is_all = true;
         for (seq, event) in self.kept.after(after) {
-            if !answer.takes(event) {
+            if !answer.try_add(event) {
                 is_all = false;
                 break;
             }
@@ -161,7 +161,7 @@ impl Inbox {
             events.push((seq, Arc::clone(event)));
             cursor = seq;
         }
-        if is_all && events.len() < most.events {
+        if is_all && events.len() < limits.events {
             gaps.extend(self.gap(cursor, self.end.next()));
             cursor = cursor.max(self.end);
         }
@@ -250,7 +250,7 @@ mod tests {
     /// A page as text: gaps in brackets with the rooms that they name, and events.
     fn page(inbox: &Inbox, after: u64, events: usize) -> String {
         let bytes = usize::MAX;
-        let page = inbox.page(Seq(after), Most { events, bytes });
+        let page = inbox.page(Seq(after), PageLimits { events, bytes });
         let items = page.items().map(|item| match item {
             Item::Gap(gap) => {
                 let rooms: Vec<_> = gap.rooms.iter().map(|lost| lost.room.0).collect();
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(page(&inbox, 6, 9), "7:2 8:2 | 8 +0");
         assert_eq!(page(&inbox, 8, 9), " | 8 +0");
         let (events, bytes) = (9, usize::MAX);
-        assert!(inbox.page(Seq(8), Most { events, bytes }).is_empty());
+        assert!(inbox.page(Seq(8), PageLimits { events, bytes }).is_empty());
     }
 
     #[test]

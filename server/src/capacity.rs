@@ -16,7 +16,7 @@ use chat_core::Config;
 use chat_core::config::RateLimit;
 
 pub use memory::{Memory, MemoryLimit};
-pub use pool::{Full, Held, Pool, Resource, Share};
+pub use pool::{Full, Pool, Reservation, Resource, Share};
 pub use rate::{MAX_WAIT, Rate, Speed, TooFast, Work};
 
 /// The sizes of all pools and rates.

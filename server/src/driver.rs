@@ -28,10 +28,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::clock::Clock;
-use crate::journal::{Fate, Journal, Later};
+use crate::journal::{Fate, FateReporter, Journal};
 use crate::metrics::Metrics;
 
-pub use caller_context::{CallerContext, Me, More, RoomKind, RoomLabel};
+pub use caller_context::{AnswerFacts, CallerContext, Me, RoomKind, RoomLabel};
 pub use client::{EventStream, NodeClient};
 pub use stream_slot::{Delivery, Ending};
 
@@ -146,7 +146,7 @@ pub fn start(
         queued: AtomicUsize::new(0),
     });
     let later = sender.clone();
-    journal.attach(Later::new(move |fate| {
+    journal.attach(FateReporter::new(move |fate| {
         // A driver that has stopped needs no fates.
         let _ = later.send(Input::Appended(fate));
     }));

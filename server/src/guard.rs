@@ -11,9 +11,9 @@
 
 mod body;
 mod ending;
-mod held;
 mod hosts;
 mod http_error;
+mod request_charge;
 mod scan;
 mod session;
 mod session_file;
@@ -40,15 +40,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capacity::MAX_WAIT;
 use crate::clock;
+use crate::refused_requests::{LOG, Source, Verdict};
 use crate::scope::CallerScope;
 use crate::service::Service;
-use crate::turned_away::{LOG, Source, Verdict};
 use crate::web;
 
 pub use body::SMALL_BODY;
-pub use held::Paid;
 pub use hosts::{Allowed, AllowedHosts, HostError};
 pub use http_error::{Fault, HttpError, json, not_found, other_method, written};
+pub use request_charge::RequestCharge;
 pub use scan::cost;
 pub use session_file::SESSIONS;
 pub use token_file::TokenFile;
@@ -194,7 +194,7 @@ async fn look_after(guard: Weak<Guard>) {
         if guard.sessions.is_stale() {
             guard.sessions.save().await;
         }
-        guard.service.turned_away().sweep();
+        guard.service.refused_requests().sweep();
     }
 }
 
@@ -284,12 +284,12 @@ impl Guard {
 
     fn refuse(&self, fault: Fault, source: Source) -> Response {
         let kind = fault.kind();
-        let verdict = kind.map(|kind| self.service.turn_away(source, kind));
+        let verdict = kind.map(|kind| self.service.refuse_request(source, kind));
         let fault = match verdict {
             Some(Verdict::TooMany(wait)) => Fault::TooManyTokens {
                 retry_after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1),
             },
-            Some(Verdict::HttpError) | None => fault,
+            Some(Verdict::Refuse) | None => fault,
         };
         HttpError::from(fault).into_response()
     }

@@ -74,7 +74,7 @@ struct Slot {
 
 /// Why the past cannot be read now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unread {
+pub(crate) enum PastError {
     /// The follower has not caught up.
     #[error("the history is still being written")]
     Behind,
@@ -137,7 +137,7 @@ impl History {
     }
 
     /// Whether the participant is or was a member of the room.
-    pub(crate) async fn was_in(&self, user: UserId, room: RoomId) -> Result<bool, Unread> {
+    pub(crate) async fn was_in(&self, user: UserId, room: RoomId) -> Result<bool, PastError> {
         self.read(&self.0.rooms, READ, move |past| past.was_in(user, room))
             .await
     }
@@ -148,7 +148,7 @@ impl History {
         room: RoomId,
         before: Option<RoomSeq>,
         reading: PastReading,
-    ) -> Result<Past, Unread> {
+    ) -> Result<Past, PastError> {
         let work = move |past: &PastReader| past.room(room, before, &reading);
         self.read(&self.0.rooms, READ, work).await
     }
@@ -159,7 +159,7 @@ impl History {
         words: QueryWords,
         place: (Option<RoomId>, Option<u64>),
         reading: PastReading,
-    ) -> Result<(Vec<Match>, bool), Unread> {
+    ) -> Result<(Vec<Match>, bool), PastError> {
         let work = move |past: &PastReader| past.search(&words, place, &reading);
         self.read(&self.0.searches, SEARCH, work).await
     }
@@ -170,12 +170,12 @@ impl History {
         slot: &Arc<Mutex<Slot>>,
         limit: Duration,
         work: impl FnOnce(&PastReader) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, Unread> {
+    ) -> Result<T, PastError> {
         if !self.0.progress.catch_up(PATIENCE).await {
-            return Err(Unread::Behind);
+            return Err(PastError::Behind);
         }
         let turn = tokio::time::timeout(PATIENCE, Arc::clone(slot).lock_owned());
-        let mut slot = turn.await.map_err(|_| Unread::Slow)?;
+        let mut slot = turn.await.map_err(|_| PastError::Slow)?;
         let read = tokio::task::spawn_blocking(move || {
             let mut reader = match slot.reader.take() {
                 Some(reader) => reader,
@@ -189,12 +189,12 @@ impl History {
             }
             read
         });
-        let read = read.await.map_err(|_| Unread::Broken)?;
+        let read = read.await.map_err(|_| PastError::Broken)?;
         read.map_err(|error: rusqlite::Error| match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::OperationInterrupted) => Unread::Slow,
+            Some(rusqlite::ErrorCode::OperationInterrupted) => PastError::Slow,
             Some(_) | None => {
                 tracing::error!(%error, "the history cannot be read");
-                Unread::Broken
+                PastError::Broken
             }
         })
     }

@@ -46,9 +46,9 @@ pub enum Append {
 }
 
 /// Reports the fate of a pending batch, from any thread.
-pub struct Later(Box<dyn Fn(Fate) + Send + Sync>);
+pub struct FateReporter(Box<dyn Fn(Fate) + Send + Sync>);
 
-impl Later {
+impl FateReporter {
     /// Creates a reporter that calls `tell`.
     pub fn new(tell: impl Fn(Fate) + Send + Sync + 'static) -> Self {
         Self(Box::new(tell))
@@ -66,7 +66,7 @@ impl Later {
 /// driver's must not wait.
 pub trait Journal: Send {
     /// Receives, once, the reporter for fates that are not known at once.
-    fn attach(&mut self, later: Later);
+    fn attach(&mut self, later: FateReporter);
 
     /// Appends all of these entries, or none. `now` is the instant of the request.
     fn append(&mut self, now: Time, entries: &[Entry]) -> Append;

@@ -124,7 +124,7 @@ pub async fn serve(
                 node.metrics().not_connected(NoConnection::Full);
                 if let Ok(told) = Arc::clone(&told).try_acquire_owned() {
                     open.spawn(async move {
-                        turn_away(stream, full).await;
+                        refuse_connection(stream, full).await;
                         drop(told);
                     });
                 }
@@ -171,7 +171,7 @@ fn prepare(stream: &TcpStream, stall: Duration) -> std::io::Result<()> {
     Ok(())
 }
 
-async fn turn_away(mut stream: TcpStream, full: Full) {
+async fn refuse_connection(mut stream: TcpStream, full: Full) {
     // Whether the peer reads the refusal does not matter. Closing a connection with unread data
     // would discard the refusal, so the data is read first.
     let told = async {

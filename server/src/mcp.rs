@@ -22,7 +22,7 @@ mod listener;
 pub(crate) mod listing;
 mod marks;
 mod opening;
-mod placed;
+mod pooled_transport;
 mod replies;
 mod session;
 mod sessions;

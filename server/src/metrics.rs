@@ -20,8 +20,8 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use crate::capacity::Capacity;
+use crate::refused_requests::Kind;
 use crate::tools::Tool;
-use crate::turned_away::Kind;
 
 pub use exposition::Exposition;
 pub use sizes::Seen;
@@ -88,7 +88,7 @@ pub struct Metrics {
     registry: Registry,
     calls: Family<ByTool, Counter>,
     refusals: Family<ByCode, Counter>,
-    turned_away: Family<ByKind, Counter>,
+    refused_requests: Family<ByKind, Counter>,
     connections: Counter,
     connections_refused: Family<ByKind, Counter>,
     http_responses: Family<ByStatus, Counter>,
@@ -120,7 +120,7 @@ impl Default for Metrics {
             registry: Registry::default(),
             calls: Family::default(),
             refusals: Family::default(),
-            turned_away: Family::default(),
+            refused_requests: Family::default(),
             connections: Counter::default(),
             connections_refused: Family::default(),
             http_responses: Family::default(),
@@ -194,8 +194,8 @@ impl Metrics {
         registry.register("refusals", "Refused calls by code", self.refusals.clone());
         registry.register(
             "turned_away",
-            "Requests turned away at the door by why",
-            self.turned_away.clone(),
+            "Requests refused by the guard, by why",
+            self.refused_requests.clone(),
         );
         registry.register(
             "call_seconds",
@@ -246,9 +246,9 @@ impl Metrics {
     }
 
     /// Counts a request that the guard refused.
-    pub fn turned_away(&self, kind: Kind) {
+    pub fn count_refused_request(&self, kind: Kind) {
         let why = ByKind { why: kind.name() };
-        self.turned_away.get_or_create(&why).inc();
+        self.refused_requests.get_or_create(&why).inc();
     }
 
     /// Counts an accepted connection.
@@ -283,7 +283,7 @@ impl Metrics {
     }
 
     /// Records the duration of a turn of the driver.
-    pub fn turned(&self, span: Duration) {
+    pub fn record_turn(&self, span: Duration) {
         self.driver_turn_seconds.observe(span.as_secs_f64());
     }
 
@@ -366,7 +366,7 @@ mod tests {
         metrics.called(Tool::SendMessage, Duration::from_millis(1));
         metrics.called(Tool::Check, Duration::from_secs(20));
         metrics.refused("stick_required");
-        metrics.turned_away(Kind::WrongToken);
+        metrics.count_refused_request(Kind::WrongToken);
         metrics.sent_to_model(120);
         metrics.history_lags(5);
         metrics.delivered(Time(0), Time(1_000));

@@ -36,15 +36,15 @@ pub fn run_with_arguments() -> ExitCode {
         Err(why) => return refuse(&why),
     };
     match cli.command {
-        None => serve(&cli.serve, Unnamed::InUsualFolder, &Play::Nothing),
-        Some(Command::Serve(args)) => serve(&args, Unnamed::InUsualFolder, &Play::Nothing),
+        None => serve(&cli.serve, Unnamed::InUsualFolder, &DemoMode::Nothing),
+        Some(Command::Serve(args)) => serve(&args, Unnamed::InUsualFolder, &DemoMode::Nothing),
         Some(Command::Stdio(args)) => converse(&args),
         Some(Command::Demo(args)) => {
             let pace = Duration::from_micros(args.pace.0);
             let play = if args.once {
-                Play::Once(pace)
+                DemoMode::Once(pace)
             } else {
-                Play::Always(pace)
+                DemoMode::Always(pace)
             };
             serve(&args.serve, Unnamed::InMemory, &play)
         }
@@ -147,7 +147,7 @@ fn keep(
 }
 
 /// The demonstration on a server.
-enum Play {
+enum DemoMode {
     Nothing,
     /// One run; then the server stops.
     Once(Duration),
@@ -155,7 +155,7 @@ enum Play {
     Always(Duration),
 }
 
-impl Play {
+impl DemoMode {
     /// Runs the demonstration, and returns when the server should stop.
     async fn on(&self, service: &Service) -> Result<(), DemoError> {
         let (pace, again) = match self {
@@ -185,7 +185,7 @@ fn complain(why: &dyn std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{word} {why}");
 }
 
-fn serve(args: &ServeArgs, unnamed: Unnamed, play: &Play) -> ExitCode {
+fn serve(args: &ServeArgs, unnamed: Unnamed, play: &DemoMode) -> ExitCode {
     with_settings(args, unnamed, |runtime, settings| {
         runtime.block_on(run(settings, play))
     })
@@ -254,7 +254,7 @@ fn keep_pages_small() {
 const fn keep_pages_small() {}
 
 /// Serves until a signal.
-async fn run(settings: &Settings, play: &Play) -> Result<ExitCode, Box<dyn std::error::Error>> {
+async fn run(settings: &Settings, play: &DemoMode) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let mut signals = Signals::listen()?;
     let mut server = Server::start(settings).await?;
     announce(&server, settings);

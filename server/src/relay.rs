@@ -34,7 +34,7 @@ use crate::tools::{Mint, Tool};
 use progress::ClientProgress;
 pub use pushes::Pushes;
 use pushes::Start;
-pub use upstream::{Found, Upstream, UpstreamError};
+pub use upstream::{ServerKind, Upstream, UpstreamError};
 
 /// The number of attempts of a call to a server that does not answer, and the pause between two of
 /// them.
@@ -178,7 +178,7 @@ impl Inner {
         }
     }
 
-    /// Registers the participant with this handle again; none if it was not registered here.
+    /// Registers the participant of this handle again. None if the handle is not from this relay.
     async fn register_again(&self, handle: &Handle) -> Result<Option<Handle>, UpstreamError> {
         let known = self
             .registered()

@@ -21,11 +21,11 @@ use crate::driver::{Answered, NodeClient, Request};
 use crate::history::History;
 use crate::identity::{Handle, Secrets};
 use crate::refusal::Refusal;
+use crate::refused_requests::{Kind, RefusedRequests, Source, Verdict};
 use crate::tools::{
     Arguments, Ask, MemberPart, ParsedCall, Search, Tool, Toolset, of_toolsets, parse,
 };
-use crate::turned_away::{Kind, Source, TurnedAway, Verdict};
-use crate::wire::{self, Asker, Newcomer};
+use crate::wire::{self, CallFacts, Newcomer};
 
 pub use origin::RequestOrigin;
 pub use outcome::{CallOutcome, HandleUse};
@@ -38,7 +38,7 @@ use past::Page;
 pub struct Service {
     node: NodeClient,
     secrets: Arc<Secrets>,
-    turned_away: Arc<TurnedAway>,
+    refused_requests: Arc<RefusedRequests>,
     banned_addresses: Arc<BannedAddresses>,
     capacity: Arc<Capacity>,
     history: Option<History>,
@@ -51,7 +51,7 @@ impl Service {
         Self {
             node,
             secrets: Arc::new(secrets),
-            turned_away: Arc::default(),
+            refused_requests: Arc::default(),
             banned_addresses: Arc::default(),
             capacity: Arc::default(),
             history: None,
@@ -113,15 +113,15 @@ impl Service {
     }
 
     /// Counts and logs a refused request.
-    pub fn turn_away(&self, source: Source, kind: Kind) -> Verdict {
-        self.node.metrics().turned_away(kind);
-        self.turned_away.note(source, kind)
+    pub fn refuse_request(&self, source: Source, kind: Kind) -> Verdict {
+        self.node.metrics().count_refused_request(kind);
+        self.refused_requests.note(source, kind)
     }
 
     /// The recently refused sources.
     #[must_use]
-    pub fn turned_away(&self) -> &TurnedAway {
-        &self.turned_away
+    pub fn refused_requests(&self) -> &RefusedRequests {
+        &self.refused_requests
     }
 
     /// The banned addresses, whose streams and waiting calls end.
@@ -140,7 +140,7 @@ impl Service {
     fn tell_banned(&self, address: Address, reject: Option<&Reject>) {
         if reject == Some(&Reject::Blocked) {
             let source = Source { address, ip: None };
-            self.turn_away(source, Kind::Banned);
+            self.refuse_request(source, Kind::Banned);
         }
     }
 
@@ -303,7 +303,7 @@ impl Service {
                 (Ok(_) | Err(_), _) => {}
             }
         }
-        let asker = Asker {
+        let facts = CallFacts {
             handle,
             secrets: &self.secrets,
             newcomer: match known.caller {
@@ -316,7 +316,7 @@ impl Service {
         CallOutcome {
             tool,
             result: outcome
-                .map(|response| wire::result(&response, &context, asker))
+                .map(|response| wire::result(&response, &context, facts))
                 .map_err(Refusal::from),
             context: Some(context),
             implicit: origin.use_of(handle),

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::{Connect, StdioArgs};
 use crate::mcp;
-use crate::relay::{Found, Relay, Upstream, UpstreamError};
+use crate::relay::{Relay, ServerKind, Upstream, UpstreamError};
 use crate::serve::{Core, ServeError};
 use crate::settings::{DEFAULT_LISTEN, Settings};
 use crate::tools::of_toolsets;
@@ -77,11 +77,11 @@ async fn server(args: &StdioArgs, usual: SocketAddr) -> Result<Option<Upstream>,
         Connect::Auto => {
             let usual = Upstream::at(&format!("http://{usual}"), None)?;
             match usual.find(PATIENCE).await {
-                Found::Server => Ok(Some(usual)),
-                Found::Guarded => Err(StdioError::Unnamed {
+                ServerKind::Server => Ok(Some(usual)),
+                ServerKind::Guarded => Err(StdioError::Unnamed {
                     base: usual.base().into(),
                 }),
-                Found::Nothing => Ok(None),
+                ServerKind::Nothing => Ok(None),
             }
         }
     }
@@ -132,7 +132,7 @@ async fn converse<H: rmcp::ServerHandler>(
     let (stdin, stdout) = rmcp::transport::io::stdio_pipes();
     let ended = CancellationToken::new();
     let too_long = Arc::<AtomicBool>::default();
-    let stdin = Watched {
+    let stdin = BoundedInput {
         inner: stdin,
         ended: ended.clone(),
         line: 0,
@@ -163,7 +163,7 @@ async fn converse<H: rmcp::ServerHandler>(
 }
 
 /// Standard input that reports its end, and ends at a line that is too long.
-struct Watched<R> {
+struct BoundedInput<R> {
     inner: R,
     ended: CancellationToken,
     /// The number of bytes of the incomplete line.
@@ -171,7 +171,7 @@ struct Watched<R> {
     too_long: Arc<AtomicBool>,
 }
 
-impl<R> Watched<R> {
+impl<R> BoundedInput<R> {
     /// Whether all lines are short enough after these bytes.
     fn has_short_lines(&mut self, bytes: &[u8]) -> bool {
         let mut pieces = bytes.split(|byte| *byte == b'\n');
@@ -186,7 +186,7 @@ impl<R> Watched<R> {
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for BoundedInput<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_line_is_counted_from_its_beginning() {
-        let mut watched = Watched {
+        let mut watched = BoundedInput {
             inner: (),
             ended: CancellationToken::new(),
             line: 0,

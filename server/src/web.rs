@@ -53,7 +53,11 @@ const FILES: &[File] = &[
         SCRIPT,
         include_bytes!("web/page/dialog.js"),
     ),
-    ("/page/door.js", SCRIPT, include_bytes!("web/page/door.js")),
+    (
+        "/page/token.js",
+        SCRIPT,
+        include_bytes!("web/page/token.js"),
+    ),
     (
         "/page/field.js",
         SCRIPT,
@@ -105,7 +109,11 @@ const FILES: &[File] = &[
         SCRIPT,
         include_bytes!("web/page/room_view.js"),
     ),
-    ("/page/seat.js", SCRIPT, include_bytes!("web/page/seat.js")),
+    (
+        "/page/registration.js",
+        SCRIPT,
+        include_bytes!("web/page/registration.js"),
+    ),
     (
         "/page/server.js",
         SCRIPT,

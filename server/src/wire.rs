@@ -12,8 +12,8 @@ use serde::Serialize;
 pub use break_words::{Spoken, spoken};
 pub use event::{Event, Lost, Notice, Payload, events, notice, notices};
 pub use result::{
-    Asker, Credentials, Done, FoundMessage, Member, Members, Newcomer, PastMessage, Said, presence,
-    result,
+    CallFacts, Credentials, Done, FoundMessage, Member, Members, Newcomer, PastMessage, Said,
+    presence, result,
 };
 pub(crate) use result::{found, past};
 

@@ -13,23 +13,23 @@ use server::clock::Clock;
 use server::driver::{
     self, Answered, Delivery, Ending, EventStream, MAX_QUEUED, NodeClient, Request, Running,
 };
-use server::journal::{Append, Fate, Journal, Later};
+use server::journal::{Append, Fate, FateReporter, Journal};
 
 /// A journal that does nothing by itself: the test decides the outcome of each batch.
 #[derive(Clone, Default)]
-struct Reins(Arc<Mutex<Held>>);
+struct ManualJournal(Arc<Mutex<ManualState>>);
 
 #[derive(Default)]
-struct Held {
-    later: Option<Later>,
+struct ManualState {
+    later: Option<FateReporter>,
     batches: Vec<(Time, Vec<Entry>)>,
     last: u64,
     /// Whether batches are committed as they arrive.
     loose: bool,
 }
 
-impl Journal for Reins {
-    fn attach(&mut self, later: Later) {
+impl Journal for ManualJournal {
+    fn attach(&mut self, later: FateReporter) {
         self.held().later = Some(later);
     }
 
@@ -47,11 +47,9 @@ impl Journal for Reins {
     fn close(&mut self, _: &Hub) {}
 }
 
-impl Reins {
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.0
-            .lock()
-            .expect("no test panics with the reins in hand")
+impl ManualJournal {
+    fn held(&self) -> MutexGuard<'_, ManualState> {
+        self.0.lock().expect("no test panics with the lock")
     }
 
     /// Waits for a batch in flight.
@@ -92,19 +90,19 @@ impl Reins {
     }
 }
 
-fn start(config: Config) -> (NodeClient, Running, Reins) {
-    let reins = Reins::default();
+fn start(config: Config) -> (NodeClient, Running, ManualJournal) {
+    let journal = ManualJournal::default();
     let node = Node::start(config, 7);
-    let journal = Box::new(reins.clone());
-    let (client, running) = driver::start(node, journal, Clock::start(), Arc::default());
-    (client, running, reins)
+    let boxed = Box::new(journal.clone());
+    let (client, running) = driver::start(node, boxed, Clock::start(), Arc::default());
+    (client, running, journal)
 }
 
 /// A driver whose journal commits every batch at once.
 async fn start_loose(config: Config) -> (NodeClient, Running) {
-    let (client, running, reins) = start(config);
-    reins.commit().await;
-    reins.loosen();
+    let (client, running, journal) = start(config);
+    journal.commit().await;
+    journal.loosen();
     (client, running)
 }
 
@@ -161,17 +159,17 @@ async fn until(client: &NodeClient, wanted: impl Fn(Load) -> bool) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_leaves_before_its_cause_is_committed_and_batches_form_meanwhile() {
-    let (client, _running, reins) = start(Config::default());
-    reins.commit().await;
+    let (client, _running, journal) = start(Config::default());
+    journal.commit().await;
     let first = ask(&client, login(1));
-    assert_eq!(reins.batch().await, 1);
+    assert_eq!(journal.batch().await, 1);
     let others: Vec<_> = (2..10).map(|n| ask(&client, login(n))).collect();
     until(&client, |load| load.pending == 9).await;
     assert!(!first.is_finished() && others.iter().all(|call| !call.is_finished()));
-    reins.commit().await;
+    journal.commit().await;
     assert!(first.await.unwrap().outcome.is_ok());
-    assert_eq!(reins.batch().await, 8, "what came meanwhile is one batch");
-    reins.commit().await;
+    assert_eq!(journal.batch().await, 8, "what came meanwhile is one batch");
+    journal.commit().await;
     for call in others {
         assert!(call.await.unwrap().outcome.is_ok());
     }
@@ -179,19 +177,19 @@ async fn nothing_leaves_before_its_cause_is_committed_and_batches_form_meanwhile
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_append_refuses_its_calls_and_heals() {
-    let (client, _running, reins) = start(Config {
+    let (client, _running, journal) = start(Config {
         registration_rate_limit: RateLimit::None,
         ..Config::default()
     });
-    reins.commit().await;
+    journal.commit().await;
     let call = ask(&client, login(1));
-    reins.fail().await;
+    journal.fail().await;
     let refused = call.await.unwrap().outcome;
     assert!(
         matches!(refused, Err(Reject::StorageUnavailable { .. })),
         "{refused:?}"
     );
-    reins.loosen();
+    journal.loosen();
     loop {
         let again = client.call(Address(1), login(1)).await.outcome;
         match again {
@@ -207,11 +205,11 @@ async fn a_failed_append_refuses_its_calls_and_heals() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_append_of_unknown_fate_stops_the_node_until_the_journal_says() {
-    let (client, _running, reins) = start(Config::default());
-    reins.commit().await;
+    let (client, _running, journal) = start(Config::default());
+    journal.commit().await;
     let call = ask(&client, login(1));
-    reins.batch().await;
-    reins.tell(Fate::Unknown);
+    journal.batch().await;
+    journal.tell(Fate::Unknown);
     let refused = loop {
         // A call that arrives before the driver learns the outcome waits for the next batch; a
         // later one is refused.
@@ -227,7 +225,7 @@ async fn an_append_of_unknown_fate_stops_the_node_until_the_journal_says() {
         "{refused:?}"
     );
     assert!(!call.is_finished());
-    reins.commit().await;
+    journal.commit().await;
     assert!(call.await.unwrap().outcome.is_ok());
 }
 
@@ -419,12 +417,12 @@ async fn a_stop_first_delivers_the_events_of_streams() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_invariant_ends_the_driver_and_is_told() {
-    let (client, mut running, reins) = start(Config::default());
-    reins.commit().await;
+    let (client, mut running, journal) = start(Config::default());
+    journal.commit().await;
     let call = ask(&client, login(1));
-    reins.batch().await;
+    journal.batch().await;
     // Positions other than the node's mean that the journal has lost or doubled entries.
-    reins.tell(Fate::Committed {
+    journal.tell(Fate::Committed {
         first: Position(99),
         at: Time(0),
     });

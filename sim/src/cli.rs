@@ -23,7 +23,7 @@ use sim_report::trace::Follow;
 
 pub use calibrate::CalibrateArgs;
 pub use compare::{CompareArgs, Percent};
-pub use exhaust::{ExhaustArgs, Which};
+pub use exhaust::{ExhaustArgs, WorldChoice};
 pub use explore::ExploreArgs;
 pub use live::LiveArgs;
 pub use replay::ReplayArgs;

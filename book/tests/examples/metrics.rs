@@ -9,8 +9,8 @@ use chat_core::Time;
 use serde_json::Value;
 use server::capacity::Capacity;
 use server::metrics::{Exposition, Metrics, NoConnection};
+use server::refused_requests::Kind;
 use server::tools::Tool;
-use server::turned_away::Kind;
 
 use crate::complete::missing;
 use crate::none_of;
@@ -20,7 +20,7 @@ fn figures() -> String {
     let metrics = Metrics::default();
     metrics.called(Tool::ALL[0], Duration::ZERO);
     metrics.refused("muted");
-    metrics.turned_away(Kind::ALL[0]);
+    metrics.count_refused_request(Kind::ALL[0]);
     metrics.not_connected(NoConnection::Full);
     metrics.requested("/send", 200, Duration::ZERO);
     let capacity = Capacity::default();

@@ -6,7 +6,7 @@ use chat_types::Time;
 use chat_types::config::StickRule;
 
 use super::Hub;
-use crate::event::{Event, Most, Who};
+use crate::event::{Event, PageLimits, Who};
 use crate::id::{Address, Epoch, RoomId, RoomSeq, SecretHash, Seq, UserId};
 use crate::inbox::Page;
 use crate::moderation::{Ban, Measure, MeasurePlace, MeasureTarget, Report};
@@ -236,12 +236,12 @@ impl Hub {
     pub fn read_inbox(&self, user: UserId, after: Seq, max: usize) -> Result<Page, Reject> {
         let inbox = &self.users.get(&user).ok_or(Reject::UnknownHandle)?.inbox;
         inbox.check_cursor(after)?;
-        Ok(inbox.page(after, self.most(max)))
+        Ok(inbox.page(after, self.page_limits(max)))
     }
 
     /// The limits of an answer for which the caller asked for at most `max` events.
-    fn most(&self, max: usize) -> Most {
-        Most {
+    fn page_limits(&self, max: usize) -> PageLimits {
+        PageLimits {
             events: max.min(self.config.max_answer as usize),
             bytes: self.config.max_answer_bytes as usize,
         }
@@ -301,7 +301,7 @@ impl Hub {
         };
         let history = self.room(room).history().iter();
         let mut newest = history.rev().filter(wanted);
-        let mut messages = self.most(limit).of(newest.clone());
+        let mut messages = self.page_limits(limit).of(newest.clone());
         let more = newest.nth(messages.len()).is_some();
         messages.reverse();
         Ok(Answer::History {

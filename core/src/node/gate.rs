@@ -274,7 +274,11 @@ mod tests {
         for address in (0..8).flat_map(|address| [address; 4]).chain([8, 9]) {
             call(0, address);
         }
-        assert_eq!(call(2, 100), 11, "none of the first eight has rested");
+        assert_eq!(
+            call(2, 100),
+            11,
+            "none of the first eight buckets is full again"
+        );
         assert_eq!(call(2, 101), 10, "the two behind them have");
         assert_eq!(call(5, 102), 3, "and now the first eight");
     }

@@ -218,7 +218,7 @@ impl Pool {
     ///
     /// # Errors
     /// The source has used up its share, or the pool is used up.
-    pub fn take(&self, source: Address, amount: u64) -> Result<Held, Full> {
+    pub fn take(&self, source: Address, amount: u64) -> Result<Reservation, Full> {
         let mut held = self.nothing(source);
         held.grow(amount)?;
         Ok(held)
@@ -226,7 +226,7 @@ impl Pool {
 
     /// Takes an amount for a source, even beyond its share: for resources that are in use already.
     #[must_use]
-    pub fn charge(&self, source: Address, amount: u64) -> Held {
+    pub fn charge(&self, source: Address, amount: u64) -> Reservation {
         let mut held = self.nothing(source);
         self.used().add(source, amount);
         held.amount = amount;
@@ -243,8 +243,8 @@ impl Pool {
 
     /// An empty amount, to grow later.
     #[must_use]
-    pub fn nothing(&self, source: Address) -> Held {
-        Held {
+    pub fn nothing(&self, source: Address) -> Reservation {
+        Reservation {
             pool: self.clone(),
             source,
             amount: 0,
@@ -294,13 +294,13 @@ impl Used {
 
 /// An amount of a resource. It returns to the pool on drop.
 #[derive(Debug)]
-pub struct Held {
+pub struct Reservation {
     pool: Pool,
     source: Address,
     amount: u64,
 }
 
-impl Held {
+impl Reservation {
     /// The amount.
     #[must_use]
     pub const fn amount(&self) -> u64 {
@@ -343,7 +343,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
         self.shrink(0);
     }

@@ -16,7 +16,7 @@ pub struct CallerContext {
     /// The caller; none if the handle is unknown.
     pub me: Option<Me>,
     /// Additional facts for this kind of answer.
-    pub more: More,
+    pub more: AnswerFacts,
 }
 
 /// A caller.
@@ -56,7 +56,7 @@ pub enum RoomKind {
 
 /// Additional facts for one kind of answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum More {
+pub enum AnswerFacts {
     /// None.
     Nothing,
     /// `enter_queue`: the number of waiters.
@@ -125,8 +125,8 @@ pub(super) fn gather<E>(
         Ok(Response::Done(reply)) => more(node, secret, reply),
         Ok(Response::Streaming) => node
             .stream_cursor(ticket)
-            .map_or(More::Nothing, More::Begins),
-        Ok(Response::Read(_)) | Err(_) => More::Nothing,
+            .map_or(AnswerFacts::Nothing, AnswerFacts::Begins),
+        Ok(Response::Read(_)) | Err(_) => AnswerFacts::Nothing,
     };
     CallerContext { at, me, more }
 }
@@ -158,20 +158,22 @@ fn me(node: &Node, user: UserId) -> Option<Me> {
     })
 }
 
-fn more(node: &Node, secret: CallerSecret, reply: &Reply) -> More {
+fn more(node: &Node, secret: CallerSecret, reply: &Reply) -> AnswerFacts {
     let hub = node.hub();
     match reply {
-        Reply::Waiting { .. } => More::Queue(hub.counts().waiting),
+        Reply::Waiting { .. } => AnswerFacts::Queue(hub.counts().waiting),
         Reply::LoggedIn { room, .. } => {
             let members = secret
                 .find(node)
                 .map(|user| hub.read_members(user, Some(*room)));
             match members {
-                Some(Ok(chat_core::Answer::Members { members, .. })) => More::Members(members),
-                _ => More::Members(Vec::new()),
+                Some(Ok(chat_core::Answer::Members { members, .. })) => {
+                    AnswerFacts::Members(members)
+                }
+                _ => AnswerFacts::Members(Vec::new()),
             }
         }
-        Reply::Stick { holder, .. } => More::Holder(hub.who_is(*holder).cloned()),
+        Reply::Stick { holder, .. } => AnswerFacts::Holder(hub.who_is(*holder).cloned()),
         Reply::Matched { .. }
         | Reply::LeftQueue { .. }
         | Reply::Sent { .. }
@@ -179,6 +181,6 @@ fn more(node: &Node, secret: CallerSecret, reply: &Reply) -> More {
         | Reply::Draft { .. }
         | Reply::OnBreak { .. }
         | Reply::Arrived { .. }
-        | Reply::Done => More::Nothing,
+        | Reply::Done => AnswerFacts::Nothing,
     }
 }

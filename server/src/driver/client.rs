@@ -7,7 +7,7 @@ use std::time::Instant;
 use chat_core::{Address, Call, Earlier, Node, Reader, Reject, Seq, Span, Ticket, Time};
 use tokio::sync::{mpsc, oneshot};
 
-use super::caller_context::{CallerContext, More};
+use super::caller_context::{AnswerFacts, CallerContext};
 use super::stream_slot::{Delivery, StreamSlot};
 use super::{Answered, Input, MAX_QUEUED, Request, Shared};
 use crate::metrics::Metrics;
@@ -169,7 +169,7 @@ impl NodeClient {
             context: CallerContext {
                 at: self.now(),
                 me: None,
-                more: More::Nothing,
+                more: AnswerFacts::Nothing,
             },
         }
     }

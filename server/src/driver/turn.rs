@@ -86,7 +86,7 @@ impl Turn {
             if matches!(self.phase, Phase::Stopped) {
                 break;
             }
-            self.shared.metrics.turned(woke.elapsed());
+            self.shared.metrics.record_turn(woke.elapsed());
             let due = tokio::time::Instant::now() + self.sleep();
             // Setting the timer costs more than an occasional early wake-up.
             if due < alarm.deadline() || alarm.is_elapsed() {

@@ -17,10 +17,10 @@ use axum::http::header::{CONTENT_LENGTH, EXPECT, HeaderMap};
 use chat_core::Address;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::held::Paid;
 use super::http_error::Fault;
+use super::request_charge::RequestCharge;
 use super::scan::cost;
-use crate::capacity::{Capacity, Held, MAX_WAIT, TooFast};
+use crate::capacity::{Capacity, MAX_WAIT, Reservation, TooFast};
 
 /// The size of a body, including its parsed values, up to which nothing is taken from the pool.
 pub const SMALL_BODY: usize = 16 * 1_024;
@@ -41,7 +41,7 @@ pub(super) struct Bodies {
 }
 
 /// A body, and the amount taken for it, if it is not small.
-type Read = (Bytes, Option<Paid>);
+type Read = (Bytes, Option<RequestCharge>);
 
 impl Bodies {
     pub(super) fn new(limit: usize, within: Duration, capacity: Arc<Capacity>) -> Self {
@@ -75,7 +75,7 @@ impl Bodies {
             .await
             .map_err(too_fast)?;
         let held = reading.held;
-        let paid = (held.amount() > 0).then(|| Paid::with(held));
+        let paid = (held.amount() > 0).then(|| RequestCharge::with(held));
         Ok((body, paid))
     }
 
@@ -133,7 +133,7 @@ impl Bodies {
     }
 
     /// Takes an amount for these bytes. Large bodies are refused while memory is short.
-    fn pay(&self, held: &mut Held, bytes: usize) -> Result<(), Fault> {
+    fn pay(&self, held: &mut Reservation, bytes: usize) -> Result<(), Fault> {
         let beyond = bytes.saturating_sub(SMALL_BODY) as u64;
         if beyond > 0 {
             self.capacity.memory.check().map_err(Fault::Full)?;
@@ -167,7 +167,7 @@ struct Reading {
     spent: usize,
     /// The remaining time that its source may wait.
     patience: Duration,
-    held: Held,
+    held: Reservation,
 }
 
 impl Reading {

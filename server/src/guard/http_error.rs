@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use crate::refusal::Refusal;
-use crate::turned_away::Kind;
+use crate::refused_requests::Kind;
 
 /// The default retry delay of overload, in milliseconds.
 const DEFAULT_RETRY_MS: u64 = 1_000;

@@ -16,7 +16,7 @@ use hyper::body::{Frame, SizeHint};
 
 use tokio::time::{Sleep, sleep};
 
-use crate::capacity::{Capacity, Held, PART};
+use crate::capacity::{Capacity, PART, Reservation};
 
 /// A part up to this size is not charged: the buffers of its connection hold as much.
 const SMALL: usize = 4 * 1_024;
@@ -35,7 +35,7 @@ pub(super) struct Unsent {
 /// A part of an answer with its charge.
 struct Part {
     bytes: Bytes,
-    _held: Held,
+    _held: Reservation,
 }
 
 impl AsRef<[u8]> for Part {

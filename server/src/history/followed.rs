@@ -8,7 +8,7 @@ use std::time::Instant;
 use chat_core::{Entry, Hub, Position, Time};
 
 use super::{History, LAST_WRITES};
-use crate::journal::{Append, Fate, Journal, Later};
+use crate::journal::{Append, Fate, FateReporter, Journal};
 
 /// A journal that reports its commits to a history.
 pub struct Followed {
@@ -44,9 +44,9 @@ impl History {
 }
 
 impl Journal for Followed {
-    fn attach(&mut self, later: Later) {
+    fn attach(&mut self, later: FateReporter) {
         let (history, entries) = (self.history.clone(), Arc::clone(&self.entries));
-        self.journal.attach(Later::new(move |fate| {
+        self.journal.attach(FateReporter::new(move |fate| {
             history.note(fate, entries.load(Ordering::Relaxed));
             later.tell(fate);
         }));

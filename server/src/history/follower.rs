@@ -13,7 +13,7 @@ use std::time::Duration;
 use chat_core::{Body, Config, Hub, Position};
 use chat_journal::{Broken, Chain, Origin, Record, Snapshot};
 
-use super::progress::{Progress, Woken};
+use super::progress::{Progress, WakeReason};
 use super::retention::{Load, Retention};
 use super::tables::{Fact, Reached, Tables};
 use crate::clock::Clock;
@@ -84,8 +84,8 @@ impl Follower {
             };
             let last = following.as_ref().map(|found| found.chain.last());
             let woken = self.progress.sleep(last, pause);
-            let ends = woken == Woken::ToStop || self.progress.is_late();
-            if (ends || woken == Woken::Idle)
+            let ends = woken == WakeReason::ToStop || self.progress.is_late();
+            if (ends || woken == WakeReason::Idle)
                 && let Some(Err(error)) = following.as_ref().map(|found| found.tables.rest())
             {
                 tracing::warn!(%error, "the history's WAL could not be emptied");

@@ -90,7 +90,7 @@ impl PastReader {
         reading: &PastReading,
     ) -> rusqlite::Result<Past> {
         let before = before.map_or(i64::MAX, |seq| signed(seq.0));
-        let mut answer = Filling::new(reading);
+        let mut answer = PageBuilder::new(reading);
         let stays = "SELECT from_seq, coalesce(to_seq, ?3) FROM memberships
              WHERE user = ?1 AND room = ?2 AND from_seq < ?3 ORDER BY from_seq DESC";
         let mut stays = self.connection.prepare_cached(stays)?;
@@ -104,7 +104,7 @@ impl PastReader {
             let mut select = self.connection.prepare_cached(&select)?;
             let mut rows = select.query(params![room.0, from, to.min(before)])?;
             while let Some(row) = rows.next()? {
-                if !answer.takes(row)? {
+                if !answer.try_add(row)? {
                     return Ok(answer.past(true));
                 }
             }
@@ -136,10 +136,10 @@ impl PastReader {
         let before = before.map_or(i64::MAX, signed);
         let mut select = self.connection.prepare_cached(&select)?;
         let mut rows = select.query(params![words.within(&rooms), before, reading.user.0])?;
-        let mut answer = Filling::new(reading);
+        let mut answer = PageBuilder::new(reading);
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            if !answer.takes(row)? {
+            if !answer.try_add(row)? {
                 return Ok((found, true));
             }
             // A message of a hidden sender was passed over.
@@ -163,13 +163,13 @@ impl PastReader {
 }
 
 /// An answer while messages are added to it.
-struct Filling<'r> {
+struct PageBuilder<'r> {
     reading: &'r PastReading,
     messages: Vec<Arc<Event>>,
     bytes: usize,
 }
 
-impl<'r> Filling<'r> {
+impl<'r> PageBuilder<'r> {
     const fn new(reading: &'r PastReading) -> Self {
         Self {
             reading,
@@ -180,7 +180,7 @@ impl<'r> Filling<'r> {
 
     /// Adds the message of this row, or passes over it if its sender is hidden. False if it does not
     /// fit.
-    fn takes(&mut self, row: &Row<'_>) -> rusqlite::Result<bool> {
+    fn try_add(&mut self, row: &Row<'_>) -> rusqlite::Result<bool> {
         if self.reading.hidden.contains(&UserId(row.get(4)?)) {
             return Ok(true);
         }

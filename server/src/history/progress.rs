@@ -31,7 +31,7 @@ struct Positions {
 
 /// Why the follower is awake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Woken {
+pub(super) enum WakeReason {
     /// To follow the journal.
     ToFollow,
     /// Nothing happened.
@@ -122,7 +122,7 @@ impl Progress {
 
     /// Sleeps until the journal has records after `last`, at most for `pause`. Without a `last`, for
     /// all of it.
-    pub(super) fn sleep(&self, last: Option<Position>, pause: Duration) -> Woken {
+    pub(super) fn sleep(&self, last: Option<Position>, pause: Duration) -> WakeReason {
         let mut state = self.state();
         state.sleeps = last.is_some();
         let rests = |state: &mut Positions| {
@@ -133,9 +133,9 @@ impl Progress {
         state.sleeps = false;
         let is_behind = last.is_some_and(|last| state.committed > last);
         match state.stop {
-            _ if is_behind => Woken::ToFollow,
-            Some(_) => Woken::ToStop,
-            None => Woken::Idle,
+            _ if is_behind => WakeReason::ToFollow,
+            Some(_) => WakeReason::ToStop,
+            None => WakeReason::Idle,
         }
     }
 }

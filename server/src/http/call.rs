@@ -17,12 +17,12 @@ const MAX_HANDLE: usize = 128;
 
 /// A POST: its caller and its arguments.
 #[derive(Debug)]
-pub(super) struct Posted {
+pub(super) struct PostedCall {
     pub(super) origin: RequestOrigin,
     pub(super) arguments: Map<String, Value>,
 }
 
-impl<S: Sync> FromRequest<S> for Posted {
+impl<S: Sync> FromRequest<S> for PostedCall {
     type Rejection = HttpError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, HttpError> {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Http;
-use super::call::Posted;
+use super::call::PostedCall;
 use super::older;
 use crate::driver::{CallerContext, Me};
 use crate::guard::{Fault, HttpError};
@@ -20,11 +20,11 @@ use crate::tools::{Arguments, Ask, ParsedCall, Tool, parse_check_event, parse_se
 use crate::wire::{Said, public_id};
 
 /// `POST /register`: registers a name and joins a room.
-pub(super) async fn register(State(http): State<Http>, posted: Posted) -> Response {
+pub(super) async fn register(State(http): State<Http>, posted: PostedCall) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.register().await.into_response();
     }
-    let Posted { origin, arguments } = posted;
+    let PostedCall { origin, arguments } = posted;
     let outcome = http.service.perform(Tool::Login, arguments, &origin).await;
     registered(&http, &outcome).into_response()
 }
@@ -53,16 +53,16 @@ fn cursor(context: &CallerContext) -> u64 {
 }
 
 /// `POST /reconnect`: makes a participant present by its handle.
-pub(super) async fn reconnect(State(http): State<Http>, posted: Posted) -> Response {
+pub(super) async fn reconnect(State(http): State<Http>, posted: PostedCall) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.register().await.into_response();
     }
     back(&http, posted).await.into_response()
 }
 
-/// Brings the participant back, as any call does. This one reads as little as possible: only the
-/// context of its answer is used.
-async fn back(http: &Http, posted: Posted) -> Result<Response, HttpError> {
+/// Marks the participant as present, as any call does. The call reads as little as possible, because
+/// only the context of its answer is used.
+async fn back(http: &Http, posted: PostedCall) -> Result<Response, HttpError> {
     let (origin, handle) = caller_alone(posted)?;
     let asked = ParsedCall {
         handle: Some(handle),
@@ -99,14 +99,14 @@ fn place(me: &Me) -> Value {
 }
 
 /// `POST /unregister`: ends the registration.
-pub(super) async fn unregister(State(http): State<Http>, posted: Posted) -> Response {
+pub(super) async fn unregister(State(http): State<Http>, posted: PostedCall) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.unregister().await.into_response();
     }
     forget(&http, posted).await.into_response()
 }
 
-async fn forget(http: &Http, posted: Posted) -> Result<Response, HttpError> {
+async fn forget(http: &Http, posted: PostedCall) -> Result<Response, HttpError> {
     let (origin, handle) = caller_alone(posted)?;
     let answered = http.service.unregister(&handle, &origin).await;
     answered.outcome.map_err(Refusal::from)?;
@@ -114,8 +114,8 @@ async fn forget(http: &Http, posted: Posted) -> Result<Response, HttpError> {
 }
 
 /// The caller of a route without arguments.
-fn caller_alone(posted: Posted) -> Result<(RequestOrigin, Handle), HttpError> {
-    let Posted { origin, arguments } = posted;
+fn caller_alone(posted: PostedCall) -> Result<(RequestOrigin, Handle), HttpError> {
+    let PostedCall { origin, arguments } = posted;
     let mut arguments = Arguments::new(Tool::LeaveChat, arguments);
     let argument = arguments.text("handle")?;
     if let Err(mut refusal) = arguments.finish() {
@@ -131,7 +131,7 @@ fn caller_alone(posted: Posted) -> Result<(RequestOrigin, Handle), HttpError> {
 }
 
 /// `POST /send`: `send_message` to the caller's only room.
-pub(super) async fn send(State(http): State<Http>, posted: Posted) -> Response {
+pub(super) async fn send(State(http): State<Http>, posted: PostedCall) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.send().await.into_response();
     }
@@ -139,7 +139,7 @@ pub(super) async fn send(State(http): State<Http>, posted: Posted) -> Response {
 }
 
 /// `POST /check_event`: `check`.
-pub(super) async fn check_event(State(http): State<Http>, posted: Posted) -> Response {
+pub(super) async fn check_event(State(http): State<Http>, posted: PostedCall) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.check_event().await.into_response();
     }
@@ -147,11 +147,11 @@ pub(super) async fn check_event(State(http): State<Http>, posted: Posted) -> Res
 }
 
 /// `POST /talking_stick`: 200 for a grant, 202 for a place in line.
-pub(super) async fn talking_stick(State(http): State<Http>, posted: Posted) -> Response {
+pub(super) async fn talking_stick(State(http): State<Http>, posted: PostedCall) -> Response {
     if let Some(older) = older::concerned(&http, &posted) {
         return older.talking_stick().await.into_response();
     }
-    let Posted { origin, arguments } = posted;
+    let PostedCall { origin, arguments } = posted;
     let outcome = http
         .service
         .perform(Tool::TalkingStick, arguments, &origin)
@@ -173,24 +173,24 @@ pub(super) fn waits(outcome: &CallOutcome) -> bool {
 pub(super) async fn tool(
     State(http): State<Http>,
     name: Result<Path<String>, PathRejection>,
-    posted: Posted,
+    posted: PostedCall,
 ) -> Response {
     // A name that is no text is that of no tool.
     let tool = name.ok().and_then(|Path(name)| name.parse::<Tool>().ok());
     let Some(tool) = tool else {
         return HttpError::from(Fault::NotFound).into_response();
     };
-    let Posted { origin, arguments } = posted;
+    let PostedCall { origin, arguments } = posted;
     answer(&http.service.perform(tool, arguments, &origin).await)
 }
 
 async fn asked(
     http: &Http,
     tool: Tool,
-    posted: Posted,
+    posted: PostedCall,
     parse: impl FnOnce(Arguments) -> Result<ParsedCall, Refusal>,
 ) -> CallOutcome {
-    let Posted { origin, arguments } = posted;
+    let PostedCall { origin, arguments } = posted;
     let asked = parse(Arguments::new(tool, arguments));
     http.service.perform_read(tool, asked, &origin).await
 }

@@ -18,8 +18,8 @@ use tokio::time::timeout;
 use super::call::origin;
 use super::older::{self, Older};
 use super::{Http, frames};
-use crate::capacity::Held;
-use crate::driver::{CallerContext, Delivery, EventStream, More};
+use crate::capacity::Reservation;
+use crate::driver::{AnswerFacts, CallerContext, Delivery, EventStream};
 use crate::guard::HttpError;
 use crate::identity::{Handle, ReaderId};
 use crate::refusal::Refusal;
@@ -63,7 +63,7 @@ async fn open(http: &Http, request: Request) -> Result<Response, HttpError> {
         let held = http.service.place_for_stream(origin.address)?;
         let older = older::named(http, all, name, origin);
         let (stream, older) = older.events().await?;
-        let telling = Telling::Older(older);
+        let telling = StreamFormat::Older(older);
         return Ok(reading(stream, None, (http.keep_alive, held), telling));
     }
     if query.username.is_some() {
@@ -76,20 +76,23 @@ async fn open(http: &Http, request: Request) -> Result<Response, HttpError> {
     let (service, from) = (&http.service, origin.address);
     let held = service.place_for_stream(from)?;
     let opened = match &whose {
-        Whose::Handle(handle) => service.stream_of(handle, from, after).await?,
-        Whose::Reader(reader) => service.stream_for(reader, from, after).await?,
+        InboxOwner::Handle(handle) => service.stream_of(handle, from, after).await?,
+        InboxOwner::Reader(reader) => service.stream_for(reader, from, after).await?,
     };
     let (stream, CallerContext { more, .. }) = opened;
     let begins = match more {
-        More::Begins(seq) => Some(seq),
-        More::Nothing | More::Queue(_) | More::Members(_) | More::Holder(_) => None,
+        AnswerFacts::Begins(seq) => Some(seq),
+        AnswerFacts::Nothing
+        | AnswerFacts::Queue(_)
+        | AnswerFacts::Members(_)
+        | AnswerFacts::Holder(_) => None,
     };
     let kept = (http.keep_alive, held);
-    Ok(reading(stream, begins, kept, Telling::Plain))
+    Ok(reading(stream, begins, kept, StreamFormat::Plain))
 }
 
 /// The inbox of a stream.
-enum Whose {
+enum InboxOwner {
     /// The caller's own inbox. The caller is present while the stream is open.
     Handle(Handle),
     /// The inbox of the participant with this reader id, read only.
@@ -97,13 +100,13 @@ enum Whose {
 }
 
 /// The inbox by the reader id, by the handle, or of the only participant in the scope.
-fn whose(origin: &RequestOrigin, reader: Option<String>) -> Result<Whose, HttpError> {
+fn whose(origin: &RequestOrigin, reader: Option<String>) -> Result<InboxOwner, HttpError> {
     if let Some(reader) = reader {
-        return Ok(Whose::Reader(ReaderId::given(&reader)));
+        return Ok(InboxOwner::Reader(ReaderId::given(&reader)));
     }
     let handle = origin.handle.clone().or_else(|| origin.only());
     let handle = handle.ok_or_else(|| Refusal::from(Reject::HandleRequired))?;
-    Ok(Whose::Handle(handle))
+    Ok(InboxOwner::Handle(handle))
 }
 
 /// Whether the Accept header explicitly names events.
@@ -159,7 +162,7 @@ fn query(text: &str) -> Result<Query, HttpError> {
 
 /// The format of a stream.
 #[derive(Debug)]
-enum Telling {
+enum StreamFormat {
     /// Events in the standard format.
     Plain,
     /// Events for the older client.
@@ -172,11 +175,11 @@ struct Reading {
     stream: EventStream,
     /// The first block.
     first: Option<String>,
-    telling: Telling,
+    telling: StreamFormat,
     keep_alive: Duration,
     phase: Phase,
     /// Its part of the pool of streams.
-    _held: Held,
+    _held: Reservation,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,7 +195,7 @@ impl Reading {
             return Some(first);
         }
         while self.phase == Phase::Open {
-            if let Telling::Older(older) = &mut self.telling {
+            if let StreamFormat::Older(older) = &mut self.telling {
                 older.taken();
             }
             let Ok(delivery) = timeout(self.keep_alive, self.stream.next()).await else {
@@ -202,8 +205,8 @@ impl Reading {
                 self.phase = Phase::Ended;
             }
             let text = match &mut self.telling {
-                Telling::Plain => frames::frame(&delivery),
-                Telling::Older(older) => older.frame(&delivery),
+                StreamFormat::Plain => frames::frame(&delivery),
+                StreamFormat::Older(older) => older.frame(&delivery),
             };
             if !text.is_empty() {
                 return Some(text);
@@ -216,8 +219,8 @@ impl Reading {
 fn reading(
     stream: EventStream,
     begins: Option<Seq>,
-    (keep_alive, held): (Duration, Held),
-    telling: Telling,
+    (keep_alive, held): (Duration, Reservation),
+    telling: StreamFormat,
 ) -> Response {
     let reading = Reading {
         stream,

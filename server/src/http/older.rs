@@ -25,9 +25,9 @@ use serde_json::{Map, Value, json};
 use tokio::task::AbortHandle;
 
 use super::Http;
-use super::call::Posted;
+use super::call::PostedCall;
 use super::chat::{command, ok, registered, waits};
-use crate::driver::{EventStream, More};
+use crate::driver::{AnswerFacts, EventStream};
 use crate::guard::HttpError;
 use crate::identity::Handle;
 use crate::refusal::Refusal;
@@ -143,7 +143,7 @@ pub(super) struct OlderCall<'a> {
 }
 
 /// The call of an older client, if usernames are trusted and it passes no handle.
-pub(super) fn concerned<'a>(http: &'a Http, posted: &Posted) -> Option<OlderCall<'a>> {
+pub(super) fn concerned<'a>(http: &'a Http, posted: &PostedCall) -> Option<OlderCall<'a>> {
     let all = http.older.as_ref()?;
     let better = ["handle", "request_key"];
     let has_better = better.iter().any(|name| {
@@ -442,7 +442,7 @@ fn refused(error: &HttpError) -> Response {
 /// 409 `stick_held`.
 fn held(outcome: &CallOutcome) -> HttpError {
     let holder = match outcome.context.as_ref().map(|context| &context.more) {
-        Some(More::Holder(Some(holder))) => words::called(holder),
+        Some(AnswerFacts::Holder(Some(holder))) => words::called(holder),
         Some(_) | None => "a participant".into(),
     };
     let refusal = Refusal {

@@ -13,7 +13,7 @@ use super::folder::{self, Folder, MarkFile};
 use super::forgetting::Forgetting;
 use super::kinds::kinds;
 use super::reader::Stored;
-use super::{Append, Fate, Journal, Later};
+use super::{Append, Fate, FateReporter, Journal};
 
 /// The number of entries between two snapshots.
 const SNAPSHOT_EVERY: u64 = 50_000;
@@ -61,7 +61,7 @@ struct Job {
 }
 
 impl Journal for DurableJournal {
-    fn attach(&mut self, later: Later) {
+    fn attach(&mut self, later: FateReporter) {
         let State::Opened(writer) = std::mem::replace(&mut self.0, State::Closed) else {
             return;
         };
@@ -127,7 +127,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Writes batches until all senders are gone.
-    fn run(&mut self, queue: &Receiver<Job>, later: &Later) {
+    fn run(&mut self, queue: &Receiver<Job>, later: &FateReporter) {
         loop {
             match queue.recv_timeout(IDLE) {
                 Ok(job) => {
@@ -142,7 +142,7 @@ impl Writer {
     }
 
     /// Appends a batch, and waits until its outcome is known.
-    fn append(&mut self, job: &Job, later: &Later) -> Fate {
+    fn append(&mut self, job: &Job, later: &FateReporter) -> Fate {
         let sealed = self.chain.seal(job.at, &job.entries);
         let first = sealed.first;
         let appended = match &self.database {

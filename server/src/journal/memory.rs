@@ -2,7 +2,7 @@
 
 use chat_core::{Entry, Hub, Position, Time};
 
-use super::{Append, Fate, Journal, Later};
+use super::{Append, Fate, FateReporter, Journal};
 
 /// Numbers entries and drops them: everything is lost when the server stops.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ pub struct MemoryJournal {
 }
 
 impl Journal for MemoryJournal {
-    fn attach(&mut self, _: Later) {}
+    fn attach(&mut self, _: FateReporter) {}
 
     fn append(&mut self, now: Time, entries: &[Entry]) -> Append {
         let first = Position(self.last + 1);

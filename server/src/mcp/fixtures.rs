@@ -40,12 +40,12 @@ pub struct Present {
 }
 
 /// A registered listener. It is removed on drop.
-pub(super) struct Listens {
+pub(super) struct RegisteredListener {
     present: Present,
     sink: SubscriptionSink,
 }
 
-impl Drop for Listens {
+impl Drop for RegisteredListener {
     fn drop(&mut self) {
         let id = self.sink.id();
         self.present.listeners().retain(|sink| sink.id() != id);
@@ -195,7 +195,7 @@ impl Fixtures {
     }
 
     /// Registers a listener.
-    pub(super) fn listens(&self, sink: &SubscriptionSink) -> Option<Listens> {
+    pub(super) fn listens(&self, sink: &SubscriptionSink) -> Option<RegisteredListener> {
         let Self::Present(present) = self else {
             return None;
         };
@@ -205,7 +205,7 @@ impl Fixtures {
         }
         listeners.push(sink.clone());
         drop(listeners);
-        Some(Listens {
+        Some(RegisteredListener {
             present: present.clone(),
             sink: sink.clone(),
         })

@@ -39,14 +39,14 @@ pub(super) async fn read(
         .map_err(|refusal| refused(uri, &refusal))?;
     // A page of events contains no credentials.
     let nobody = Handle::given("");
-    let asker = wire::Asker {
+    let facts = wire::CallFacts {
         handle: &nobody,
         secrets: service.secrets(),
         newcomer: wire::Newcomer::No,
         own_words: None,
         part: MemberPart::default(),
     };
-    let done = wire::result(&response, &context, asker);
+    let done = wire::result(&response, &context, facts);
     let text = render_text::data(&done).to_string();
     let contents = ResourceContents::text(text, uri).with_mime_type(JSON);
     Ok(ReadResourceResult::new(vec![contents]))

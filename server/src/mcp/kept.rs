@@ -73,7 +73,7 @@ fn forget_experiments(capabilities: Option<&mut Value>) {
 
 /// How long the kept part of a request exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lasts {
+pub(super) enum Lifetime {
     /// Until the request is answered.
     Request,
     /// Until the session or the stream that it opens ends.
@@ -83,7 +83,7 @@ pub(super) enum Lasts {
 }
 
 /// How long the kept part of this request exists.
-pub(super) fn lasts(body: &[u8]) -> Lasts {
+pub(super) fn lifetime(body: &[u8]) -> Lifetime {
     #[derive(serde::Deserialize)]
     struct Named<'a> {
         method: std::borrow::Cow<'a, str>,
@@ -91,15 +91,15 @@ pub(super) fn lasts(body: &[u8]) -> Lasts {
     let cost = cost(body);
     // Small requests are not counted, whatever they open.
     if cost.as_ref().is_ok_and(|cost| *cost <= SMALL_BODY) {
-        return Lasts::Request;
+        return Lifetime::Request;
     }
     let named = serde_json::from_slice::<Named<'_>>(body);
     if !named.is_ok_and(|it| OPENING.contains(&&*it.method)) {
-        return Lasts::Request;
+        return Lifetime::Request;
     }
     match cost {
-        Ok(cost) if cost <= MAX_OPENING => Lasts::Opened,
-        Ok(_) | Err(_) => Lasts::TooLarge,
+        Ok(cost) if cost <= MAX_OPENING => Lifetime::Opened,
+        Ok(_) | Err(_) => Lifetime::TooLarge,
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn only_what_opens_a_session_or_a_stream_has_to_be_small() {
         let of = |method: &str, params: Value| {
-            lasts(
+            lifetime(
                 json!({ "method": method, "params": params })
                     .to_string()
                     .as_bytes(),
@@ -165,11 +165,14 @@ mod tests {
         let values = || json!(vec![0; 200]);
         let few = || json!(vec![0; 80]);
         for method in OPENING {
-            assert_eq!(of(method, "x".repeat(MAX_OPENING).into()), Lasts::TooLarge);
-            assert_eq!(of(method, values()), Lasts::TooLarge);
-            assert_eq!(of(method, few()), Lasts::Opened);
-            assert_eq!(of(method, json!({})), Lasts::Request, "it is small");
+            assert_eq!(
+                of(method, "x".repeat(MAX_OPENING).into()),
+                Lifetime::TooLarge
+            );
+            assert_eq!(of(method, values()), Lifetime::TooLarge);
+            assert_eq!(of(method, few()), Lifetime::Opened);
+            assert_eq!(of(method, json!({})), Lifetime::Request, "it is small");
         }
-        assert_eq!(of("tools/call", values()), Lasts::Request);
+        assert_eq!(of("tools/call", values()), Lifetime::Request);
     }
 }

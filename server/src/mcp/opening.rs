@@ -26,7 +26,7 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    /// That of a request.
+    /// Creates the opening of a request.
     pub(super) fn of(caller: Caller) -> Arc<Self> {
         Arc::new(Self {
             caller,
@@ -35,7 +35,7 @@ impl Opening {
         })
     }
 
-    /// That of the current task; empty outside of a request.
+    /// The opening of the current task; an empty one outside of a request.
     pub(super) fn current() -> Arc<Self> {
         OPENING.try_with(Arc::clone).unwrap_or_default()
     }

@@ -9,10 +9,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::kept::{Lasts, MAX_OPENING, kept, lasts};
+use super::kept::{Lifetime, MAX_OPENING, kept, lifetime};
 use super::opening::Opening;
 use super::sessions::Sessions;
-use crate::guard::Paid;
+use crate::guard::RequestCharge;
 use crate::refusal::Refusal;
 
 /// Rewrites answers: an invalid JSON-RPC message gets a JSON-RPC error, and a full server a
@@ -36,12 +36,12 @@ pub(super) async fn in_words(
         Ok(body) => kept(body),
         Err(_) => return too_large(sessions.max_body()),
     };
-    let kept = match lasts(&body) {
-        Lasts::Request => &body[..],
-        Lasts::Opened => &[],
-        Lasts::TooLarge => return too_large(MAX_OPENING),
+    let kept = match lifetime(&body) {
+        Lifetime::Request => &body[..],
+        Lifetime::Opened => &[],
+        Lifetime::TooLarge => return too_large(MAX_OPENING),
     };
-    if let Some(paid) = head.extensions.get::<Paid>() {
+    if let Some(paid) = head.extensions.get::<RequestCharge>() {
         paid.keep(kept);
     }
     let opening = Opening::of(sessions.caller(&head));

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::follows::Follows;
-use crate::capacity::Held;
+use crate::capacity::Reservation;
 use crate::scope::CallerScope;
 
 /// A session; on stdio the process is one.
@@ -26,7 +26,7 @@ pub(super) struct Session {
     busy: AtomicUsize,
     idle_since: Mutex<Instant>,
     /// The opening that takes its place in the pool after its end.
-    heir: Mutex<Option<oneshot::Sender<Held>>>,
+    heir: Mutex<Option<oneshot::Sender<Reservation>>>,
     /// Cancelled when all its resources are freed.
     over: CancellationToken,
 }
@@ -53,7 +53,7 @@ impl Session {
 
     /// Names the caller as the heir: the receiver yields the session's place after the session's
     /// last resource is freed.
-    pub(super) fn inherit(&self) -> oneshot::Receiver<Held> {
+    pub(super) fn inherit(&self) -> oneshot::Receiver<Reservation> {
         let (heir, place) = oneshot::channel();
         *lock(&self.heir) = Some(heir);
         place
@@ -85,13 +85,13 @@ impl Session {
 /// A session's place in the pool. On drop it goes to the session's heir, or back to the pool.
 #[derive(Debug)]
 pub(super) struct Place {
-    held: Option<Held>,
+    held: Option<Reservation>,
     session: Arc<Session>,
 }
 
 impl Place {
     /// The place of this session.
-    pub(super) fn of(session: &Arc<Session>, held: Held) -> Self {
+    pub(super) fn of(session: &Arc<Session>, held: Reservation) -> Self {
         Self {
             held: Some(held),
             session: Arc::clone(session),

@@ -36,10 +36,10 @@ use super::fixtures::Fixtures;
 use super::listener::{Listener, Sink};
 use super::marks::Marks;
 use super::opening::Opening;
-use super::placed::Placed;
+use super::pooled_transport::PooledTransport;
 use super::session::{Busy, Connection, Place, Session};
 use super::{Caller, CallerOf, McpOptions, listing};
-use crate::capacity::{Full, Held, MAX_WAIT, OPENING};
+use crate::capacity::{Full, MAX_WAIT, OPENING, Reservation};
 use crate::refusal::Refusal;
 use crate::scope::CallerScope;
 use crate::service::Service;
@@ -133,7 +133,7 @@ impl Sessions {
     /// A place for a session of this source: a free one, or that of the longest idle session after
     /// its end. That is a session of its own, or, if the pool is used up, of the source with the
     /// most.
-    async fn place(&self, source: Address) -> Result<Held, Refusal> {
+    async fn place(&self, source: Address) -> Result<Reservation, Refusal> {
         let capacity = self.service.capacity();
         capacity.memory.check()?;
         let mut patience = MAX_WAIT;
@@ -236,7 +236,7 @@ impl Sessions {
     }
 
     /// The stream of a session's client, which continues after these cursors.
-    fn stream(&self, id: &SessionId, marks: Marks) -> Result<Watched, SessionError> {
+    fn stream(&self, id: &SessionId, marks: Marks) -> Result<SessionStream, SessionError> {
         let Known {
             session, address, ..
         } = self.find(id)?;
@@ -266,7 +266,7 @@ impl Sessions {
             let outcome = listener.run(&gone).await;
             tracing::debug!(?outcome, "a session's stream ended");
         });
-        Ok(Watched {
+        Ok(SessionStream {
             inner: Box::pin(ReceiverStream::new(receiver)),
             connection: None,
             _busy: busy,
@@ -304,7 +304,7 @@ pub(super) fn expire(sessions: &Arc<Sessions>, options: &McpOptions) {
 
 impl SessionManager for Sessions {
     type Error = SessionError;
-    type Transport = Placed;
+    type Transport = PooledTransport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
         let opening = Opening::current();
@@ -322,7 +322,7 @@ impl SessionManager for Sessions {
         }
         let (id, transport) = self.inner.create_session().await?;
         let session = Session::at(Arc::new(CallerScope::with_id(&format!("session {id}"))));
-        let transport = Placed::new(transport, Place::of(&session, place));
+        let transport = PooledTransport::new(transport, Place::of(&session, place));
         let known = Known {
             session,
             owner: scope,
@@ -374,7 +374,7 @@ impl SessionManager for Sessions {
         let connection = CancellationToken::new();
         message.insert_extension(Connection(connection.clone()));
         let inner = self.inner.create_stream(id, message).await?;
-        Ok(Watched {
+        Ok(SessionStream {
             inner: Box::pin(inner),
             connection: Some(connection.drop_guard()),
             _busy: busy,
@@ -418,7 +418,7 @@ impl SessionManager for Sessions {
         }
         let busy = self.find(id)?.session.enter();
         let inner = self.inner.resume(id, last_event_id).await?;
-        Ok(Watched {
+        Ok(SessionStream {
             inner: Box::pin(inner),
             connection: None,
             _busy: busy,
@@ -430,15 +430,15 @@ impl SessionManager for Sessions {
 type Messages = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
 
 /// A stream that notices when its connection is closed before its end.
-struct Watched {
+struct SessionStream {
     inner: Messages,
     connection: Option<DropGuard>,
     _busy: Busy,
     /// Its part of the pool of streams.
-    _held: Option<Held>,
+    _held: Option<Reservation>,
 }
 
-impl Stream for Watched {
+impl Stream for SessionStream {
     type Item = ServerSseMessage;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -54,7 +54,7 @@ impl std::fmt::Debug for Followed {
 }
 
 /// The destination of events.
-enum Told<'a> {
+enum Destination<'a> {
     /// A client of the older protocol version.
     Peer,
     /// A subscription of the newer one.
@@ -71,7 +71,7 @@ pub(super) enum Start {
 }
 
 /// The client or the subscription is gone.
-struct Over;
+struct ClientGone;
 
 impl Pushes {
     pub(super) fn new(upstream: Upstream, gone: CancellationToken) -> Self {
@@ -117,7 +117,7 @@ impl Pushes {
         let (pushes, reader, handle) = (self.clone(), reader.clone(), handle.cloned());
         tokio::spawn(async move {
             tokio::select! {
-                () = pushes.follow((&reader, handle.as_ref()), from, &Told::Peer) => {}
+                () = pushes.follow((&reader, handle.as_ref()), from, &Destination::Peer) => {}
                 () = ends.cancelled() => {}
             }
             pushes.followed().streams.remove(&reader.inbox_uri());
@@ -145,7 +145,11 @@ impl Pushes {
             let (pushes, reader, sink) = (self.clone(), reader.clone(), sink.clone());
             streams.spawn(async move {
                 pushes
-                    .follow((&reader, None), Start::Now, &Told::Subscription(&sink))
+                    .follow(
+                        (&reader, None),
+                        Start::Now,
+                        &Destination::Subscription(&sink),
+                    )
                     .await
             });
         }
@@ -162,7 +166,7 @@ impl Pushes {
         &self,
         (reader, handle): (&ReaderId, Option<&Handle>),
         from: Start,
-        told: &Told<'_>,
+        told: &Destination<'_>,
     ) {
         let mut last = match from {
             Start::Beginning => Some("0".to_owned()),
@@ -196,17 +200,17 @@ impl Pushes {
     async fn tell(
         &self,
         reader: &ReaderId,
-        told: &Told<'_>,
+        told: &Destination<'_>,
         event: &sse_stream::Sse,
-    ) -> Result<(), Over> {
+    ) -> Result<(), ClientGone> {
         // Only events with a place make the inbox grow.
         let (Some(kind), Some(_)) = (event.event.as_deref(), event.id.as_deref()) else {
             return Ok(());
         };
         let uri = reader.inbox_uri();
         match told {
-            Told::Subscription(sink) => sink.send(grew(uri)).await.map_err(|_| Over),
-            Told::Peer => {
+            Destination::Subscription(sink) => sink.send(grew(uri)).await.map_err(|_| ClientGone),
+            Destination::Peer => {
                 let (peer, takes_events, subscribed) = {
                     let followed = self.followed();
                     let subscribed = followed.subscribed.contains(&uri);
@@ -222,10 +226,14 @@ impl Pushes {
                         .map(|told| render_text::data(&told));
                     let pushed = CustomNotification::new(kind.to_owned(), params);
                     let pushed = ServerNotification::CustomNotification(pushed);
-                    peer.send_notification(pushed).await.map_err(|_| Over)?;
+                    peer.send_notification(pushed)
+                        .await
+                        .map_err(|_| ClientGone)?;
                 }
                 if subscribed {
-                    peer.send_notification(grew(uri)).await.map_err(|_| Over)?;
+                    peer.send_notification(grew(uri))
+                        .await
+                        .map_err(|_| ClientGone)?;
                 }
                 Ok(())
             }

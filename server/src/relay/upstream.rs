@@ -74,7 +74,7 @@ pub enum UpstreamError {
 
 /// The kind of server at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum ServerKind {
     /// A chat server.
     Server,
     /// A server that requires a token.
@@ -134,7 +134,7 @@ impl Upstream {
     }
 
     /// Finds the kind of server within `patience`.
-    pub async fn find(&self, patience: Duration) -> Found {
+    pub async fn find(&self, patience: Duration) -> ServerKind {
         let asked = async {
             let request = self.request(Method::GET, "/openapi.json");
             let response = self.send(request.body(Body::empty())).await?;
@@ -145,12 +145,14 @@ impl Upstream {
             Ok::<_, UpstreamError>((status, said))
         };
         let Ok(Ok((status, said))) = tokio::time::timeout(patience, asked).await else {
-            return Found::Nothing;
+            return ServerKind::Nothing;
         };
         match status {
-            StatusCode::OK if said["info"]["title"] == TITLE => Found::Server,
-            StatusCode::UNAUTHORIZED if said["error"]["code"] == "token_required" => Found::Guarded,
-            _ => Found::Nothing,
+            StatusCode::OK if said["info"]["title"] == TITLE => ServerKind::Server,
+            StatusCode::UNAUTHORIZED if said["error"]["code"] == "token_required" => {
+                ServerKind::Guarded
+            }
+            _ => ServerKind::Nothing,
         }
     }
 

@@ -9,7 +9,7 @@ use super::caller::IdentifiedCaller;
 use super::{RequestOrigin, Service, read_call};
 use crate::capacity::MAX_WAIT;
 use crate::driver::{Answered, CallerContext};
-use crate::history::{History, Match, Past, PastReading, QueryWords, Unread};
+use crate::history::{History, Match, Past, PastError, PastReading, QueryWords};
 use crate::refusal::Refusal;
 use crate::tools::{Ask, Search};
 
@@ -55,7 +55,7 @@ pub(super) struct Matches {
 
 /// The limits of one answer.
 #[derive(Clone, Copy, Debug)]
-struct Most {
+struct PageLimits {
     messages: usize,
     bytes: usize,
 }
@@ -84,12 +84,12 @@ impl Service {
             }
             (Ok(_) | Err(_), _) => return Ok(answered),
         };
-        let most = self.most().await?;
+        let limits = self.page_limits().await?;
         let reading = PastReading {
             user,
             hidden: BTreeSet::new(),
-            limit: page.limit.min(most.messages).saturating_sub(kept.len()),
-            bytes: most.bytes,
+            limit: page.limit.min(limits.messages).saturating_sub(kept.len()),
+            bytes: limits.bytes,
             used: kept.iter().map(|event| length(event)).sum(),
         };
         let before = kept.first().map(|event| event.room_seq).or(page.before);
@@ -125,7 +125,7 @@ impl Service {
                 return Ok(past);
             }
         }
-        Err(unread(Unread::Slow))
+        Err(unread(PastError::Slow))
     }
 
     /// Searches what the caller was there for.
@@ -168,12 +168,12 @@ impl Service {
                 "`query` must have 1 to {most} words with a letter or a digit"
             ))
         })?;
-        let most = self.most().await?;
+        let limits = self.page_limits().await?;
         let mut reading = PastReading {
             user,
             hidden: BTreeSet::new(),
-            limit: search.limit.min(most.messages),
-            bytes: most.bytes,
+            limit: search.limit.min(limits.messages),
+            bytes: limits.bytes,
             used: 0,
         };
         for _ in 0..QUERIES {
@@ -185,7 +185,7 @@ impl Service {
                 return Ok(Matches { found, more });
             }
         }
-        Err(unread(Unread::Slow))
+        Err(unread(PastError::Slow))
     }
 
     /// Adds the senders whom the reader blocked, or who blocked the reader. Returns whether there
@@ -201,21 +201,21 @@ impl Service {
             let blocked = |sender: &UserId| node.hub().blocked(reader, *sender);
             senders.into_iter().filter(blocked).collect::<Vec<_>>()
         });
-        let hidden = hidden.await.ok_or_else(|| unread(Unread::Behind))?;
+        let hidden = hidden.await.ok_or_else(|| unread(PastError::Behind))?;
         let is_new = !hidden.is_empty();
         reading.hidden.extend(hidden);
         Ok(is_new)
     }
 
-    async fn most(&self) -> Result<Most, Refusal> {
-        let most = self.node.look(|node| {
+    async fn page_limits(&self) -> Result<PageLimits, Refusal> {
+        let limits = self.node.look(|node| {
             let config = node.hub().config();
-            Most {
+            PageLimits {
                 messages: config.max_answer as usize,
                 bytes: config.max_answer_bytes as usize,
             }
         });
-        most.await.ok_or_else(|| unread(Unread::Behind))
+        limits.await.ok_or_else(|| unread(PastError::Behind))
     }
 }
 
@@ -241,10 +241,10 @@ fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn unread(why: Unread) -> Refusal {
+fn unread(why: PastError) -> Refusal {
     let advice = match why {
-        Unread::Slow => ": name more words, or a room, or try again later",
-        Unread::Behind | Unread::Broken => "; try again later",
+        PastError::Slow => ": name more words, or a room, or try again later",
+        PastError::Behind | PastError::Broken => "; try again later",
     };
     Refusal::overloaded(
         format!("Older messages cannot be read now: {why}{advice}"),

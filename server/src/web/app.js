@@ -2,7 +2,7 @@
 
 import { h, render } from '/preact/preact.mjs';
 import { Dialog, ask as question } from '/page/dialog.js';
-import { Gate } from '/page/door.js';
+import { Gate } from '/page/token.js';
 import { Home } from '/page/home.js';
 import { look as lookAsOperator, operator } from '/page/operator.js';
 import { Operator } from '/page/operator_view.js';
@@ -10,7 +10,7 @@ import { Name } from '/page/parts.js';
 import { keepLogs, leave as leaveToNext } from '/page/kept.js';
 import { expire, seen } from '/page/room.js';
 import { RoomView } from '/page/room_view.js';
-import { listenAgain, look, resume, show, shownAgain, signOut } from '/page/seat.js';
+import { listenAgain, look, resume, show, shownAgain, signOut } from '/page/registration.js';
 import { ask } from '/page/server.js';
 import { changed, dismiss, doing, drawBy, state } from '/page/state.js';
 

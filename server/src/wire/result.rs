@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::break_words::{Spoken, spoken};
 use super::event::{Event, Notice, Payload, events, notices, payload};
 use super::{User, public_id, timestamp};
-use crate::driver::{CallerContext, Me, More};
+use crate::driver::{AnswerFacts, CallerContext, Me};
 use crate::history::Match;
 use crate::identity::{Handle, Secrets};
 use crate::tools::MemberPart;
@@ -201,7 +201,7 @@ pub const fn presence(view: PresenceView) -> &'static str {
 
 /// The caller's part of a result, as far as the call determines it.
 #[derive(Clone, Copy, Debug)]
-pub struct Asker<'a> {
+pub struct CallFacts<'a> {
     /// The handle of the call, or the minted one.
     pub handle: &'a Handle,
     /// The secrets from which the inbox's address is derived.
@@ -225,43 +225,43 @@ pub enum Newcomer {
 
 /// The result of an accepted call.
 #[must_use]
-pub fn result(response: &Response, context: &CallerContext, asker: Asker<'_>) -> Done {
+pub fn result(response: &Response, context: &CallerContext, facts: CallFacts<'_>) -> Done {
     let (mut unread, me) = match &context.me {
         Some(me) => (me.unread, me.who.id),
         None => (0, UserId(0)),
     };
     let said = match response {
-        Response::Done(reply) => done(reply, context, asker),
+        Response::Done(reply) => done(reply, context, facts),
         Response::Read(answer) => {
             if let Answer::Page { page, .. } = answer {
                 // The node's cursor may lie past this answer, or before it if the caller named an
                 // older place. Only what follows the answer counts.
                 unread = page.unread;
             }
-            read(answer, me, minted(context, asker), asker.part)
+            read(answer, me, minted(context, facts), facts.part)
         }
         Response::Streaming => Said::Success { success: true },
     };
     Done { said, unread }
 }
 
-fn credentials(context: &CallerContext, asker: Asker<'_>) -> Credentials {
+fn credentials(context: &CallerContext, facts: CallFacts<'_>) -> Credentials {
     let who = context.me.as_ref().map(|me| &*me.who);
     Credentials {
-        handle: asker.handle.expose().into(),
+        handle: facts.handle.expose().into(),
         user_id: who.map(public_id).unwrap_or_default(),
         display_name: who.map(|who| who.name.to_string()).unwrap_or_default(),
-        inbox_uri: asker.secrets.reader_of(asker.handle).inbox_uri(),
+        inbox_uri: facts.secrets.reader_of(facts.handle).inbox_uri(),
     }
 }
 
 /// The credentials of a caller that was registered by this call.
-fn minted(context: &CallerContext, asker: Asker<'_>) -> Option<Credentials> {
-    (asker.newcomer == Newcomer::Yes).then(|| credentials(context, asker))
+fn minted(context: &CallerContext, facts: CallFacts<'_>) -> Option<Credentials> {
+    (facts.newcomer == Newcomer::Yes).then(|| credentials(context, facts))
 }
 
-fn done(reply: &Reply, context: &CallerContext, asker: Asker<'_>) -> Said {
-    let me = || credentials(context, asker);
+fn done(reply: &Reply, context: &CallerContext, facts: CallFacts<'_>) -> Said {
+    let me = || credentials(context, facts);
     match reply {
         Reply::Waiting {
             position,
@@ -286,8 +286,8 @@ fn done(reply: &Reply, context: &CallerContext, asker: Asker<'_>) -> Said {
         Reply::LoggedIn { room, .. } => Said::LoggedIn {
             me: me(),
             room_id: room.to_string(),
-            room: asker.own_words.unwrap_or_default().into(),
-            members: members(&context.more, asker.part),
+            room: facts.own_words.unwrap_or_default().into(),
+            members: members(&context.more, facts.part),
         },
         Reply::Sent {
             room,
@@ -325,8 +325,8 @@ fn done(reply: &Reply, context: &CallerContext, asker: Asker<'_>) -> Said {
             flavour,
             ..
         } => {
-            let words = spoken(*kind, *flavour, asker.own_words);
-            on_break(words, (*stress, *boss_alert), minted(context, asker))
+            let words = spoken(*kind, *flavour, facts.own_words);
+            on_break(words, (*stress, *boss_alert), minted(context, facts))
         }
         Reply::LeftChat | Reply::Arrived { .. } | Reply::Done => Said::Success { success: true },
     }
@@ -342,12 +342,13 @@ fn on_break(spoken: Spoken, (stress, boss): (u8, u8), me: Option<Credentials>) -
     }
 }
 
-fn members(more: &More, part: MemberPart) -> Members {
+fn members(more: &AnswerFacts, part: MemberPart) -> Members {
     match more {
-        More::Members(members) => Members::of(members, part),
-        More::Nothing | More::Queue(_) | More::Holder(_) | More::Begins(_) => {
-            Members::of(&[], part)
-        }
+        AnswerFacts::Members(members) => Members::of(members, part),
+        AnswerFacts::Nothing
+        | AnswerFacts::Queue(_)
+        | AnswerFacts::Holder(_)
+        | AnswerFacts::Begins(_) => Members::of(&[], part),
     }
 }
 
@@ -367,17 +368,23 @@ impl Members {
     }
 }
 
-fn queue_length(more: &More) -> usize {
+fn queue_length(more: &AnswerFacts) -> usize {
     match more {
-        More::Queue(length) => *length,
-        More::Nothing | More::Members(_) | More::Holder(_) | More::Begins(_) => 0,
+        AnswerFacts::Queue(length) => *length,
+        AnswerFacts::Nothing
+        | AnswerFacts::Members(_)
+        | AnswerFacts::Holder(_)
+        | AnswerFacts::Begins(_) => 0,
     }
 }
 
 fn stick(context: &CallerContext, room: RoomId, place: u32, epoch: u64, lease_until: Time) -> Said {
     let holder = match &context.more {
-        More::Holder(holder) => holder.as_deref().map(User::from),
-        More::Nothing | More::Members(_) | More::Queue(_) | More::Begins(_) => None,
+        AnswerFacts::Holder(holder) => holder.as_deref().map(User::from),
+        AnswerFacts::Nothing
+        | AnswerFacts::Members(_)
+        | AnswerFacts::Queue(_)
+        | AnswerFacts::Begins(_) => None,
     };
     Said::Stick {
         status: if place == 0 { "granted" } else { "waiting" },

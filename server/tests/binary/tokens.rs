@@ -139,10 +139,10 @@ fn the_log_tells_of_guesses_once_and_of_operators_each_time() {
     ] {
         assert!(told.contains(wanted), "{wanted}: {told}");
     }
-    let door = |line: &&String| line.contains("talking_stick::door");
-    let turned: Vec<_> = seen.iter().filter(door).collect();
-    assert_eq!(turned.len(), 1, "{turned:#?}");
-    assert!(turned[0].contains("wrong_token") && turned[0].contains("127.0.0.1"));
+    let of_guard = |line: &&String| line.contains("talking_stick::guard");
+    let refused: Vec<_> = seen.iter().filter(of_guard).collect();
+    assert_eq!(refused.len(), 1, "{refused:#?}");
+    assert!(refused[0].contains("wrong_token") && refused[0].contains("127.0.0.1"));
     guarded.server.signal("TERM");
     let rest = guarded.until("stopped");
     let all = seen.iter().chain(&rest);

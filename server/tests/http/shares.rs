@@ -71,7 +71,7 @@ async fn requests_of_one_address_wait_for_their_turn_and_those_of_others_do_not(
     for _ in 0..20 {
         assert_eq!(greedy.get("/users").await.status, 200);
         let refused = greedy.request("GET", "/users", &wrong, b"").await;
-        assert_eq!(refused.status, 403, "one that is turned away waits as well");
+        assert_eq!(refused.status, 403, "a refused request waits as well");
     }
     let waited = requests.waited();
     assert!(waited > 0);

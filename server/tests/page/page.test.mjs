@@ -215,7 +215,7 @@ describe('a conversation of two', () => {
   });
 });
 
-describe('a seat', () => {
+describe('a registration', () => {
   test('is kept by a reload, with what was said and what was written', async () => {
     const ann = await person(browser, server.url);
     await ann.join('Rita', 'reloads');
@@ -349,7 +349,7 @@ describe('the first view', () => {
   });
 });
 
-describe('doors', () => {
+describe('tokens', () => {
   test('a token is asked for once', async () => {
     const own = await serve({ guests: true });
     const ann = await person(browser, own.url, { expected: UNAUTHORIZED });

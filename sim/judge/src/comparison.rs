@@ -127,8 +127,8 @@ impl Comparison {
     }
 
     /// The kind of an event of an inbox; `None` for a gap, which is counted with its page.
-    pub(crate) const fn saw(saw: &InboxEvent<'_>) -> Option<Self> {
-        Some(match saw {
+    pub(crate) const fn of_event(event: &InboxEvent<'_>) -> Option<Self> {
+        Some(match event {
             InboxEvent::Found { .. } => Self::Found,
             InboxEvent::Message { .. } => Self::Message,
             InboxEvent::Ended { .. } => Self::Ended,

@@ -36,12 +36,12 @@ impl Messages {
         } else if let ClientEvent::Abandoned { call, .. } = record.what {
             self.retried.remove(&(record.agent, call));
         } else if let ClientEvent::Received {
-            saw, first: true, ..
+            event, first: true, ..
         } = record.what
         {
-            if let InboxEvent::Message { .. } = saw {
+            if let InboxEvent::Message { .. } = event {
                 self.counts.delivered += 1;
-            } else if let InboxEvent::Gap { rooms, .. } = saw {
+            } else if let InboxEvent::Gap { rooms, .. } = event {
                 self.counts.gapped += rooms.iter().map(|range| range.messages).sum::<u64>();
             }
         }

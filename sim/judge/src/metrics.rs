@@ -30,14 +30,14 @@ mod waits;
 use chat_types::{Span, Time};
 
 use self::distribution::Distribution;
-use self::latency::{Half, MessagesInFlight};
+use self::latency::{MessagesInFlight, Times};
 use self::shares::Shares;
 use self::waits::Waits;
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
 use sim_model::outcome::{Seek, UserWaits, Worst};
 use sim_model::protocol::{
-    Agent, Answer, CallId, InboxEvent, LostRange, Membership, Op, Outcome, StickChange, StickLoss,
-    User,
+    Agent, Answer, CallId, InboxEvent, LostRange, Membership, Op, Outcome, Room, StickChange,
+    StickLoss, User,
 };
 
 pub(crate) use self::open::OpenWait;
@@ -84,14 +84,14 @@ impl Observer for Metrics {
     fn observe(&mut self, record: &Record<'_>) {
         match record.what {
             ClientEvent::Received {
-                saw,
+                event,
                 path,
                 first,
                 sent_at,
                 ..
             } => {
                 if first {
-                    self.record_event(record, saw, sent_at);
+                    self.record_event(record, event, sent_at);
                 } else if path == DeliveryPath::Check {
                     self.waits(record.agent).bytes += EVENT_LINE;
                 }
@@ -249,6 +249,12 @@ impl Metrics {
         waits.claim = None;
     }
 
+    fn learn(&mut self, room: Room, room_seq: u64, times: Times) {
+        if let Some(took) = self.in_flight.learn(room, room_seq, times) {
+            self.message_latency.record(took.0);
+        }
+    }
+
     fn answered(
         &mut self,
         record: &Record<'_>,
@@ -284,9 +290,7 @@ impl Metrics {
                 if matches!(op, Op::Push { .. }) {
                     self.waits(agent).holds = false;
                 }
-                if let Some(took) = self.in_flight.learn(*room, *room_seq, Half::Sent(intended)) {
-                    self.message_latency.record(took.0);
-                }
+                self.learn(*room, *room_seq, Times::Sent(intended));
             }
             Ok(Answer::Stick {
                 room, place, epoch, ..
@@ -354,10 +358,10 @@ impl Metrics {
         self.waits(agent).holds = matches!(stick, StickLoss::Granted(_));
     }
 
-    fn record_event(&mut self, record: &Record<'_>, saw: &InboxEvent<'_>, sent_at: Time) {
+    fn record_event(&mut self, record: &Record<'_>, event: &InboxEvent<'_>, sent_at: Time) {
         let (at, agent) = (record.at, record.agent);
         let waits = self.waits(agent);
-        match *saw {
+        match *event {
             InboxEvent::Message {
                 room,
                 room_seq,
@@ -366,9 +370,7 @@ impl Metrics {
             } => {
                 let bytes = std::mem::take(&mut waits.bytes) + MESSAGE_FRAME + text.len() as u64;
                 self.bytes_per_message.record(bytes);
-                if let Some(took) = self.in_flight.learn(room, room_seq, Half::Seen(at)) {
-                    self.message_latency.record(took.0);
-                }
+                self.learn(room, room_seq, Times::Seen(at));
                 return;
             }
             InboxEvent::Found { room, .. } => {
@@ -404,7 +406,7 @@ impl Metrics {
         &mut self,
         agent: Agent,
         at: Time,
-        (room, user): (sim_model::protocol::Room, User),
+        (room, user): (Room, User),
         change: StickChange,
     ) {
         let waits = self.waits(agent);

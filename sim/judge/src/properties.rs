@@ -113,7 +113,7 @@ fn concerns(difference: &Difference, kind: Comparison) -> bool {
     let Difference::Event(InboxPosition { owed, seen, .. }) = difference else {
         return false;
     };
-    let is = |event: &Event| Comparison::saw(&event.seen_by(User::default())) == Some(kind);
+    let is = |event: &Event| Comparison::of_event(&event.seen_by(User::default())) == Some(kind);
     owed.as_ref().is_some_and(|owed| is(owed)) || seen.as_ref().is_some_and(is)
 }
 

@@ -102,9 +102,9 @@ impl Reconciler {
         } = record.what
         {
             self.record_answer(record.at, user, (op, called_at), outcome);
-        } else if let ClientEvent::Received { seq, saw, .. } = record.what {
+        } else if let ClientEvent::Received { seq, event, .. } = record.what {
             match user.is_numbered() {
-                true => self.record_event(record.at, user, seq, saw),
+                true => self.record_event(record.at, user, seq, event),
                 false => self.unjudged += 1,
             }
         }
@@ -137,11 +137,11 @@ impl Reconciler {
         }
     }
 
-    fn record_event(&mut self, at: Time, user: User, seq: u64, saw: &InboxEvent<'_>) {
+    fn record_event(&mut self, at: Time, user: User, seq: u64, event: &InboxEvent<'_>) {
         let client = self.clients.entry(user).or_default();
         if let InboxEvent::Gap {
             from, to, rooms, ..
-        } = *saw
+        } = *event
         {
             let gap = Gap {
                 from,
@@ -150,7 +150,7 @@ impl Reconciler {
                 rooms_omitted: false,
             };
             client.gaps.push((at, gap));
-        } else if let Some(mut event) = Event::of(saw, at) {
+        } else if let Some(mut event) = Event::of(event, at) {
             if let model::EventKind::Found { pair } = &mut event.what {
                 pair[0] = user;
             }
@@ -253,13 +253,13 @@ impl Reconciler {
         for seq in client.compared + 1..=inbox.end() {
             let owed = inbox.event(seq);
             if let Some((received_at, seen)) = client.events.remove(&seq) {
-                let saw = seen.seen_by(user);
+                let received = seen.seen_by(user);
                 self.known.push((received_at, position));
                 self.tally.add(Comparison::Answer);
-                if let Some(kind) = Comparison::saw(&saw) {
+                if let Some(kind) = Comparison::of_event(&received) {
                     self.tally.add(kind);
                 }
-                if !owed.is_some_and(|owed| is_as(&owed.seen_by(user), &saw)) {
+                if !owed.is_some_and(|owed| is_as(&owed.seen_by(user), &received)) {
                     let difference = Difference::Event(place(seq, Some(seen)));
                     let finding = finding(self.auditor.model(), received_at, difference);
                     client.differs.get_or_insert(finding);
@@ -452,7 +452,7 @@ fn is_equal(said: &Answer, seen: &Answer) -> bool {
     }
 }
 
-/// Whether a client saw the owed event. A client that sees a chosen id does not
+/// Whether a client received the owed event. A client that sees a chosen id does not
 /// know the participant's number.
 fn is_as(owed: &InboxEvent<'_>, seen: &InboxEvent<'_>) -> bool {
     let (about, named) = (owed.about(), seen.about());

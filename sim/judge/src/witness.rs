@@ -113,7 +113,7 @@ impl Witness {
         } else if let ClientEvent::Received {
             seq,
             sent_at,
-            saw,
+            event,
             path,
             ..
         } = record.what
@@ -124,7 +124,7 @@ impl Witness {
                 reader,
                 seq,
                 sent_at,
-                saw,
+                event,
             };
             if path == DeliveryPath::Stream {
                 findings.leave_unjudged(Property::StreamContinuity, 1);

@@ -104,9 +104,9 @@ impl Event {
     }
 
     /// The event as the client sees it.
-    pub(super) fn saw(&self) -> InboxEvent<'_> {
-        let mut saw: InboxEvent<'_> = self.shape;
-        match &mut saw {
+    pub(super) fn inbox_event(&self) -> InboxEvent<'_> {
+        let mut event: InboxEvent<'_> = self.shape;
+        match &mut event {
             InboxEvent::Found { shown, .. }
             | InboxEvent::PartnerAway { shown, .. }
             | InboxEvent::PartnerBack { shown, .. }
@@ -123,7 +123,7 @@ impl Event {
             InboxEvent::Gap { rooms, .. } => *rooms = &self.rooms,
             InboxEvent::Ended { .. } => {}
         }
-        saw
+        event
     }
 }
 
@@ -358,7 +358,7 @@ mod tests {
             text: "a\nb",
             epoch: Some(7),
         };
-        assert_eq!((event.seq, event.saw()), (9, expected));
+        assert_eq!((event.seq, event.inbox_event()), (9, expected));
     }
 
     #[test]
@@ -370,7 +370,7 @@ mod tests {
                 "partner": who, "sender": who, "message": "m", "reason": "left", "place": 1,
                 "epoch": 1, "lease_seconds": 4, "from_seq": 1, "to_seq": 1, "lost": 1, "rooms": [],
             });
-            assert_eq!(read(&event).unwrap().saw().kind(), kind);
+            assert_eq!(read(&event).unwrap().inbox_event().kind(), kind);
         }
     }
 
@@ -410,7 +410,7 @@ mod tests {
             lost: 3,
             rooms: &rooms,
         };
-        assert_eq!(read(&gap).unwrap().saw(), expected);
+        assert_eq!(read(&gap).unwrap().inbox_event(), expected);
     }
 
     #[test]
@@ -419,7 +419,7 @@ mod tests {
             let gap = json!({ "seq": 6, "type": "gap", "from_seq": from, "to_seq": to });
             let read = read(&gap).unwrap();
             assert!(
-                matches!(read.saw(), InboxEvent::Gap { from: a, to: b, .. } if (a, b) == (from, to))
+                matches!(read.inbox_event(), InboxEvent::Gap { from: a, to: b, .. } if (a, b) == (from, to))
             );
         }
     }
@@ -427,7 +427,7 @@ mod tests {
     #[test]
     fn an_unknown_event_is_read_as_a_gap() {
         let odd = read(&json!({ "seq": 3, "type": "tea.served", "room_id": "room_1" })).unwrap();
-        assert_eq!(odd.saw().kind(), "gap");
+        assert_eq!(odd.inbox_event().kind(), "gap");
         assert_eq!(
             read(&json!({ "type": "user.typing", "room_id": "room_1" })),
             None

@@ -344,7 +344,7 @@ mod tests {
         };
         assert_eq!(reply.outcome, Ok(expected));
         assert_eq!(reply.events.len(), 1);
-        assert_eq!(reply.events[0].saw().place(), Some((Room(2), 1)));
+        assert_eq!(reply.events[0].inbox_event().place(), Some((Room(2), 1)));
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub enum ClientEvent<'a> {
     Received {
         seq: u64,
         sent_at: Time,
-        saw: &'a InboxEvent<'a>,
+        event: &'a InboxEvent<'a>,
         path: DeliveryPath,
         first: bool,
     },
@@ -181,8 +181,8 @@ pub enum NetworkRecord<'a> {
     /// A mishap, a fault that is not in the plan, will follow. Its index follows those of the plan
     /// and of earlier mishaps.
     Mishap { at: Time, fault: &'a Fault },
-    /// A fault of the plan (an index into its faults) struck these users.
-    Struck {
+    /// A fault of the plan (an index into its faults) was applied to these users.
+    FaultApplied {
         at: Time,
         fault: usize,
         victims: &'a [u32],

@@ -31,11 +31,12 @@ pub use calibration::{
 pub use charts::{Charts, Curve, UserWait, UserWaits};
 pub use coverage::{Coverage, OUT_OF_REACH};
 pub use exhausted::{
-    Action, Counterexample, Exhausted, Judged, PathStep, Searched, TinyCall, TinyWorld, Watched,
-    user_letter,
+    Action, Counterexample, Exhausted, Judged, PathStep, SearchProgress, Searched, TinyCall,
+    TinyWorld, user_letter,
 };
 pub use exploration::{
-    Covered, Effort, ExplorationResult, FLAT, FailureResult, HuntResult, Mix, Trial, WorstTrial,
+    Effort, ExplorationCoverage, ExplorationResult, FLAT, FailureResult, HuntResult, Mix, Trial,
+    WorstTrial,
 };
 pub use progress::{Interrupt, LiveNow, Progress, ProgressNow};
 pub use replayed::{BrokenInvariant, JournalRestart, JournalViolation, Replayed};

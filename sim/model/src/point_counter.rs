@@ -60,13 +60,13 @@ impl Observer for PointCounter {
         match record.what {
             ClientEvent::Received {
                 sent_at,
-                saw,
+                event,
                 path,
                 first,
                 ..
             } => {
-                self.received[saw.number()] += 1;
-                self.received(record, sent_at, (saw, path, first));
+                self.received[event.number()] += 1;
+                self.received(record, sent_at, (event, path, first));
             }
             ClientEvent::Called { call, op, .. } => self.record_call(record.agent, call, op),
             ClientEvent::Answered {
@@ -351,7 +351,7 @@ impl PointCounter {
         &mut self,
         record: &Record<'_>,
         sent_at: Time,
-        (saw, path, first): (&InboxEvent<'_>, DeliveryPath, bool),
+        (event, path, first): (&InboxEvent<'_>, DeliveryPath, bool),
     ) {
         if path == DeliveryPath::Check {
             let client = self.client(record.agent);
@@ -361,14 +361,14 @@ impl PointCounter {
             self.tally.reach(Point::Redelivered);
             return;
         }
-        if matches!(saw, InboxEvent::Message { text, .. } if !text.is_ascii()) {
+        if matches!(event, InboxEvent::Message { text, .. } if !text.is_ascii()) {
             self.tally.reach(Point::BeyondAscii);
         }
         if path == DeliveryPath::Check {
             self.tally.reach(Point::ByCheck);
         }
-        let place = saw.place().unwrap_or_default();
-        match *saw {
+        let place = event.place().unwrap_or_default();
+        match *event {
             InboxEvent::Message { .. } => {}
             InboxEvent::Found { room, partner, .. } => {
                 self.record_match(record.agent, room, partner)

@@ -23,7 +23,7 @@ pub fn client(what: &ClientEvent<'_>, me: Option<User>, verb: Option<&str>) -> O
         }
         ClientEvent::Abandoned { op, .. } => format!("✗ gave up {}", op.verb()),
         ClientEvent::Received { first: false, .. } => return None,
-        ClientEvent::Received { saw, .. } => format!("← {}", event_words(saw, me)),
+        ClientEvent::Received { event, .. } => format!("← {}", event_words(event, me)),
         ClientEvent::StreamOpened => "· stream open".to_owned(),
         ClientEvent::StreamClosed => "✗ stream closed".to_owned(),
         ClientEvent::Forgot => "✗ forgot its handle".to_owned(),
@@ -112,7 +112,7 @@ pub fn answer_words(answer: &Answer) -> String {
 
 /// An event as its reader `me` sees it.
 #[must_use]
-pub fn event_words(saw: &InboxEvent<'_>, me: Option<User>) -> String {
+pub fn event_words(event: &InboxEvent<'_>, me: Option<User>) -> String {
     let name = |user: User| {
         if Some(user) == me {
             "me".to_owned()
@@ -120,7 +120,7 @@ pub fn event_words(saw: &InboxEvent<'_>, me: Option<User>) -> String {
             format!("user_{}", user.0)
         }
     };
-    match *saw {
+    match *event {
         InboxEvent::Found { room, partner, .. } => {
             format!("found {}, room_{}", name(partner), room.0)
         }

@@ -13,8 +13,8 @@ use super::shell::{command_lines, explore_command, run_command};
 use super::shrunk;
 use super::{Detail, View};
 use sim_model::outcome::{
-    Class, Covered, Effort, ExplorationResult, FailureResult, HuntResult, Seek, ShrunkResult,
-    Trial, Worst, WorstTrial,
+    Class, Effort, ExplorationCoverage, ExplorationResult, FailureResult, HuntResult, Seek,
+    ShrunkResult, Trial, Worst, WorstTrial,
 };
 
 /// The most entries of the list of the worst runs.
@@ -182,7 +182,7 @@ fn worst(run: &ExplorationReport<'_>, hunted: &HuntResult) -> Vec<Line> {
 }
 
 /// The coverage of a guided exploration, and whether it ended because nothing new was reached.
-fn coverage(found: &ExplorationResult, covered: &Covered) -> Vec<Line> {
+fn coverage(found: &ExplorationResult, covered: &ExplorationCoverage) -> Vec<Line> {
     let facets = plural(covered.facets as u64, "facet", "facets");
     let recipes = plural(covered.recipes as u64, "recipe", "recipes");
     let runs = plural(found.runs, "run", "runs");
@@ -247,7 +247,7 @@ struct ExplorationJson<'a> {
     runs: u64,
     /// The cost until the first failure.
     first_failure: Option<Effort>,
-    guided: Option<Covered>,
+    guided: Option<ExplorationCoverage>,
 }
 
 #[derive(Serialize)]

@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::claim::{claims, rest};
+use super::checked::{claims, rest};
 use super::header::{name, range, seeds};
 use super::line::{Line, PAGE, Style, fit, paragraph};
 use super::numbers::count;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::checked::rest;
 use super::checks::{Standing, in_order, standing};
-use super::claim::rest;
 use super::failure::{STUCK, crossing, what_failed};
 use super::hints::hint;
 use super::line::{INDENT, Line, Style, paragraph};

@@ -5,7 +5,7 @@ use serde::Serialize;
 use sim_model::outcome::RunResult;
 
 #[derive(Serialize)]
-struct Several<'a> {
+struct RunList<'a> {
     exit_code: u8,
     runs: &'a [&'a RunResult],
 }
@@ -17,7 +17,7 @@ struct Several<'a> {
 pub fn json(runs: &[&RunResult], exit_code: u8) -> serde_json::Result<String> {
     let mut text = match runs {
         [run] => serde_json::to_string_pretty(run)?,
-        runs => serde_json::to_string_pretty(&Several { exit_code, runs })?,
+        runs => serde_json::to_string_pretty(&RunList { exit_code, runs })?,
     };
     text.push('\n');
     Ok(text)

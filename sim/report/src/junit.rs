@@ -5,8 +5,8 @@
 use std::fmt::Write as _;
 
 use super::FinishedRun;
+use super::checked::{rest, waits};
 use super::checks::{Standing, in_order, standing};
-use super::claim::{rest, waits};
 use super::failure::{STUCK, crossing};
 use sim_model::outcome::{RunResult, is_judged};
 

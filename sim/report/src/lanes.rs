@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::FinishedRun;
 use super::line::{Line, PAGE, Style, fit};
-use crate::trace::SawLine;
+use crate::trace::ObservedLine;
 
 /// The most clients with a lane; a page has no space for more.
 pub const LANES: usize = 3;
@@ -25,7 +25,7 @@ pub(super) fn lanes(run: &FinishedRun) -> Vec<Line> {
     let longest = excerpt
         .lines
         .iter()
-        .map(|line| time(line.at).width() + 3)
+        .map(|observed| time(observed.at).width() + 3)
         .max()
         .unwrap_or(0);
     let first = longest.clamp(FIRST, 24);
@@ -41,31 +41,37 @@ pub(super) fn lanes(run: &FinishedRun) -> Vec<Line> {
     }
     let mut lines = vec![heading, names];
     let mut before = None;
-    for saw in &excerpt.lines {
-        let shown = if before == Some(saw.at) {
+    for observed in &excerpt.lines {
+        let shown = if before == Some(observed.at) {
             String::new()
         } else {
-            time(saw.at)
+            time(observed.at)
         };
-        let lane = users.iter().position(|user| *user == saw.user);
-        before = Some(saw.at);
-        lines.push(row(saw, &shown, lane, first, width));
+        let lane = users.iter().position(|user| *user == observed.user);
+        before = Some(observed.at);
+        lines.push(row(observed, &shown, lane, first, width));
     }
     lines
 }
 
-fn row(saw: &SawLine, time: &str, lane: Option<usize>, first: usize, width: usize) -> Line {
+fn row(
+    observed: &ObservedLine,
+    time: &str,
+    lane: Option<usize>,
+    first: usize,
+    width: usize,
+) -> Line {
     let line = Line::new().text(" ").with(Style::Faint, time);
     let Some(lane) = lane else {
-        let text = fit(&format!("── {} ──", saw.text), PAGE - first);
+        let text = fit(&format!("── {} ──", observed.text), PAGE - first);
         return line.pad(first).with(Style::Warn, &text);
     };
     let line = line.pad(first + lane * width);
-    if saw.blamed {
-        let text = fit(&saw.text, width - 3);
+    if observed.blamed {
+        let text = fit(&observed.text, width - 3);
         return line.with(Style::Bad, &text).with(Style::Bad, " ◀");
     }
-    line.text(&fit(&saw.text, width - 1))
+    line.text(&fit(&observed.text, width - 1))
 }
 
 /// Seconds to the millisecond: `12.001s`.

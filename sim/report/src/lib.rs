@@ -2,8 +2,8 @@
 
 mod calibrated;
 mod calibration_yaml;
+mod checked;
 mod checks;
-mod claim;
 pub mod compare;
 mod compared;
 pub mod diagram;
@@ -29,12 +29,12 @@ pub(crate) mod samples;
 pub mod server_comparison;
 mod shell;
 mod shrunk;
-mod tail;
 mod timeline;
 pub mod trace;
+mod verdict_lines;
 
 use crate::diagram::Diagram;
-use crate::trace::SawLine;
+use crate::trace::ObservedLine;
 use sim_model::outcome::{Class, RunResult, Summary, Verdict, Violation, unreached};
 use sim_model::plan::Plan;
 
@@ -52,7 +52,7 @@ pub use live_line::{exhausting, live_line};
 pub use replayed::replayed;
 pub use shell::{repeat_command, run_command, started_as};
 pub use shrunk::{ShrunkRun, page as shrunk_page};
-pub use tail::{closing, verdict_line};
+pub use verdict_lines::{closing, verdict_line};
 
 use line::Line;
 
@@ -104,7 +104,7 @@ pub struct FailureExcerpt {
     /// The clients, such as `user_7`; each has a lane.
     pub users: Vec<String>,
     /// What they did and observed, in order.
-    pub lines: Vec<SawLine>,
+    pub lines: Vec<ObservedLine>,
     /// Whether the second run was identical.
     pub rerun: Rerun,
 }
@@ -152,7 +152,7 @@ impl FinishedRun {
 #[must_use]
 pub fn terminal(run: &FinishedRun, view: &View<'_>) -> String {
     let blocks = match (view.detail, run.result().verdict) {
-        (Detail::Quiet, _) => vec![vec![tail::quiet_line(run)]],
+        (Detail::Quiet, _) => vec![vec![verdict_lines::quiet_line(run)]],
         (_, Verdict::Pass) => passed(run, view),
         (_, Verdict::Unjudged | Verdict::Threshold) => short_of(run, view),
         (_, Verdict::Safety | Verdict::Liveness) => violated(run, view),
@@ -176,7 +176,7 @@ fn passed(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
     first.extend(header::about(run));
     let mut blocks = vec![first];
     blocks.extend(middle(run, view));
-    blocks.push(tail::passed(run));
+    blocks.push(verdict_lines::passed(run));
     blocks
 }
 
@@ -187,7 +187,7 @@ fn short_of(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
     first.extend(header::about(run));
     let mut blocks = vec![first];
     blocks.extend(middle(run, view));
-    blocks.push(tail::failed(run, view.detail));
+    blocks.push(verdict_lines::failed(run, view.detail));
     blocks
 }
 
@@ -204,7 +204,7 @@ fn violated(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
         blocks.push(header::about(run));
         blocks.extend(middle(run, view));
     }
-    blocks.push(tail::failed(run, view.detail));
+    blocks.push(verdict_lines::failed(run, view.detail));
     blocks
 }
 

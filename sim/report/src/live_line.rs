@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::line::{Line, Paint, Style};
 use super::numbers::{count, instant, milliseconds, plural, short};
-use sim_model::outcome::{ProgressNow, Watched};
+use sim_model::outcome::{ProgressNow, SearchProgress};
 
 /// One line: the scenario, its progress, and its speed. `wall` is the elapsed real time.
 #[must_use]
@@ -39,7 +39,7 @@ pub fn live_line(name: &str, seeds: u64, now: &ProgressNow, wall: Duration) -> S
 
 /// One line: the world that is searched, the depth, and the number of known states.
 #[must_use]
-pub fn exhausting(now: &Watched) -> String {
+pub fn exhausting(now: &SearchProgress) -> String {
     let states = plural(now.states, "state", "states");
     format!("exhaust · {} · depth {} · {states}", now.world, now.depth)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::claim::waits;
+use super::checked::waits;
 use super::line::{INDENT, Line, fit, flow, paragraph};
 use super::numbers::{count, plural};
 use super::{Detail, FinishedRun};

@@ -10,7 +10,7 @@ use chat_types::Span;
 use self::plan::persona;
 pub(crate) use self::plan::plan;
 use super::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
-use crate::trace::SawLine;
+use crate::trace::ObservedLine;
 use sim_model::names::PROPERTIES;
 use sim_model::outcome::{
     Charts, Class, Counts, Coverage, FailingSeed, FairnessResult, MetricResult, Point,
@@ -225,8 +225,8 @@ pub(crate) fn many_passed() -> FinishedRun {
     run
 }
 
-fn saw(at_ms: u64, user: &str, text: &str) -> SawLine {
-    SawLine {
+fn observed(at_ms: u64, user: &str, text: &str) -> ObservedLine {
+    ObservedLine {
         at: Span::millis(at_ms),
         user: user.to_owned(),
         text: text.to_owned(),
@@ -268,18 +268,18 @@ pub(crate) fn unsafe_run() -> FinishedRun {
     run.summary.result.seed = 1_337;
     let detail = "user_7's push was accepted after user_9 was granted the lobby's stick.";
     fail(&mut run, "stick_exclusion", Verdict::Safety, 1_337, detail);
-    let mut blamed = saw(22_431, "user_7", "← accepted, room_seq 18");
+    let mut blamed = observed(22_431, "user_7", "← accepted, room_seq 18");
     blamed.blamed = true;
     run.excerpt = Some(FailureExcerpt {
         users: vec!["user_7".to_owned(), "user_9".to_owned()],
         lines: vec![
-            saw(12_001, "user_7", "← stick granted to me, epoch 3"),
-            saw(12_020, "user_7", "✗ stream closed"),
-            saw(14_000, "", "server clock jumped by 2h"),
-            saw(22_004, "user_9", "← stick granted to me, epoch 4"),
-            saw(22_418, "user_7", "→ push"),
+            observed(12_001, "user_7", "← stick granted to me, epoch 3"),
+            observed(12_020, "user_7", "✗ stream closed"),
+            observed(14_000, "", "server clock jumped by 2h"),
+            observed(22_004, "user_9", "← stick granted to me, epoch 4"),
+            observed(22_418, "user_7", "→ push"),
             blamed,
-            saw(
+            observed(
                 22_431,
                 "user_9",
                 "← message 18 from user_7: \"hello there, how ar…\"",

@@ -14,7 +14,7 @@ use line::TraceLine;
 use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::protocol::{Agent, CallId, Room, User};
 
-pub use recorder::{Recorder, SawLine};
+pub use recorder::{ObservedLine, Recorder};
 
 /// The subject of a filtered trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::lists::{Distinct, List, items};
 use super::node::{Node, Value};
 use super::schemas::Schemas;
 use super::script::User;
-use super::server::Changed;
+use super::server::ConfigChange;
 use super::text::Text;
 use sim_model::names::{STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
@@ -67,7 +67,7 @@ form! {
         clock_jump: Option<SomeTime>,
         /// Changes these keys of `server` from the server's next start on.
         #[one_of("kind")]
-        configure: Option<Changed>,
+        configure: Option<ConfigChange>,
         /// The next replies of the server are lost; at a milestone that is committed, all replies
         /// of its commit.
         #[one_of("kind")]
@@ -212,7 +212,7 @@ pub(crate) struct AffectedUsers {
 
 form! {
     /// The affected users, and for how long.
-    struct StruckKeys("a fault of some users", "{ share: 1/4, for: 3s }", "Victims") {
+    struct AffectedKeys("a fault of some users", "{ share: 1/4, for: 3s }", "Victims") {
         /// The probability with which the fault affects each present user.
         #[one_of("victims")]
         share: Option<Share>,
@@ -225,24 +225,24 @@ form! {
 }
 
 group! {
-    StruckKeys => Victims {
+    AffectedKeys => Victims {
         share: [share] = [Victims::Share(share)],
         users: [users] = [Victims::Users(users)],
     }
 }
 
 impl ByKeys for AffectedUsers {
-    type Keys = StruckKeys;
+    type Keys = AffectedKeys;
 
-    fn from_keys(mut keys: StruckKeys, _: &Fields<'_>) -> Read<Self> {
+    fn from_keys(mut keys: AffectedKeys, _: &Fields<'_>) -> Read<Self> {
         Ok(Self {
             victims: keys.take().unwrap_or(Victims::Users(Vec::new())),
             duration: keys.duration,
         })
     }
 
-    fn to_keys(&self) -> StruckKeys {
-        let mut keys = StruckKeys {
+    fn to_keys(&self) -> AffectedKeys {
+        let mut keys = AffectedKeys {
             share: None,
             users: None,
             duration: self.duration,

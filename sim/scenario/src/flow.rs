@@ -296,15 +296,15 @@ impl Form for Step {
 }
 
 /// One call, or a disconnection: a step of the steps form.
-pub(crate) enum Single {}
+pub(crate) enum CallStep {}
 
-impl Single {
+impl CallStep {
     fn verbs() -> Vec<&'static str> {
         calls().chain(["disconnect"]).collect()
     }
 }
 
-impl Form for Single {
+impl Form for CallStep {
     type Of = Step;
     const WHAT: &'static str = "a call";
     const EXAMPLE: &'static str = "enter_queue";

@@ -144,14 +144,14 @@ impl<'de> Deserialize<'de> for Node {
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Anything)
+        deserializer.deserialize_any(AnyValue)
     }
 }
 
 /// Accepts any value: its kind is checked later, with better errors.
-struct Anything;
+struct AnyValue;
 
-impl<'de> Visitor<'de> for Anything {
+impl<'de> Visitor<'de> for AnyValue {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,7 +7,7 @@ use super::closest::did_you_mean;
 use super::context::{Context, End};
 use super::error::{Problem, Read};
 use super::fields::Fields;
-use super::flow::Single;
+use super::flow::CallStep;
 use super::form::{Form, Keyed as _, form};
 use super::forms::{Name, Word, expected, narrowed, text, words};
 use super::lists::{Distinct, List, distinct_names, items};
@@ -186,7 +186,7 @@ form! {
         /// A name from `users`.
         user: User,
         #[key("do")]
-        what: Single,
+        what: CallStep,
         /// The arguments that the call omits.
         leave_out: List<Word<ArgumentOf>> = Vec::new(),
         /// The network's effects on this call.

@@ -48,9 +48,9 @@ impl Form for Config {
 }
 
 /// `configure`: the keys that differ from `server`.
-pub(crate) enum Changed {}
+pub(crate) enum ConfigChange {}
 
-impl Form for Changed {
+impl Form for ConfigChange {
     type Of = Box<Config>;
     const WHAT: &'static str = "`configure`";
     const EXAMPLE: &'static str = Config::EXAMPLE;

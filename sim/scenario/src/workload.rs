@@ -12,7 +12,7 @@ use super::form::{ByKeys, form};
 use super::forms::{Count, Name, SomeTime, Thousandths, Word, expected, narrowed, words};
 use super::lists::{List, distinct_names, items};
 use sim_model::draw::Ratio;
-use sim_model::plan::{self, ArrivalMode, Arrivals, Manner, Naming, Persona, Phase, Reads};
+use sim_model::plan::{self, ArrivalMode, Arrivals, ClientProfile, Naming, Persona, Phase, Reads};
 use sim_model::protocol::ReadBy;
 
 /// The most users in all.
@@ -244,7 +244,7 @@ impl ByKeys for Arc<Persona> {
             weight: keys.weight,
             habits: keys.habits,
             stream: keys.stream.is_some(),
-            manner: Manner {
+            profile: ClientProfile {
                 stream_by: keys.stream.unwrap_or_default(),
                 reads: keys.reads,
                 names: keys.names,
@@ -258,9 +258,9 @@ impl ByKeys for Arc<Persona> {
             name: self.name.clone(),
             weight: self.weight,
             habits: self.habits,
-            stream: self.stream.then_some(self.manner.stream_by),
-            reads: self.manner.reads,
-            names: self.manner.names,
+            stream: self.stream.then_some(self.profile.stream_by),
+            reads: self.profile.reads,
+            names: self.profile.names,
             flow: Arc::clone(&self.flow),
         }
     }

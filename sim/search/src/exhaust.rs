@@ -58,8 +58,8 @@ use std::time::Duration;
 
 use self::tiny::Tiny;
 use sim_model::outcome::{
-    Action, Counterexample, Exhausted, Judged, Notes, PathStep, Searched, TinyWorld, Verdict,
-    Watched,
+    Action, Counterexample, Exhausted, Judged, Notes, PathStep, SearchProgress, Searched,
+    TinyWorld, Verdict,
 };
 use sim_model::plan::Plan;
 use sim_model::protocol::Outcome;
@@ -180,7 +180,7 @@ pub fn to_plan(found: &Counterexample, world: TinyWorld) -> (Plan, Notes) {
 pub fn search(
     world: TinyWorld,
     options: &Options,
-    watch: &mut dyn FnMut(Watched) -> ControlFlow<()>,
+    watch: &mut dyn FnMut(SearchProgress) -> ControlFlow<()>,
 ) -> Searched {
     search::search(world, options, watch)
 }

@@ -24,7 +24,7 @@ use crate::runner::{Ended, RunSeed, in_order};
 
 pub use failures::{Failure, Failures};
 pub use guided::{Corpus, Entry};
-pub use vary::{EVERYDAY, Varied, blank, vary};
+pub use vary::{DrawnPlan, EVERYDAY, blank, vary};
 pub use worst_search::{Guide, WorstSearch};
 
 /// With drawn flows besides files, one trial of this number takes a file. Flows find most bugs with the
@@ -115,7 +115,7 @@ pub trait Listener {
 impl ExploreOptions<'_> {
     /// The drawn scenario of a trial.
     #[must_use]
-    pub fn varied(&self, trial: &Trial) -> Varied {
+    pub fn varied(&self, trial: &Trial) -> DrawnPlan {
         let mut varied = vary(&self.plans[trial.scenario], trial.draw, self.mix);
         varied.plan.recipe = trial.recipe.clone();
         varied

@@ -36,8 +36,8 @@ pub struct ExhaustArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub faults: u8,
     /// Which tiny world
-    #[arg(long, value_enum, default_value_t = Which::All)]
-    pub world: Which,
+    #[arg(long, value_enum, default_value_t = WorldChoice::All)]
+    pub world: WorldChoice,
     /// Number of threads (all cores)
     #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true)]
     pub jobs: Option<NonZeroUsize>,
@@ -54,7 +54,7 @@ pub struct ExhaustArgs {
 
 /// Which of the tiny worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Which {
+pub enum WorldChoice {
     /// A queue for partners, and pair rooms
     Line,
     /// A named room with its stick
@@ -63,7 +63,7 @@ pub enum Which {
     All,
 }
 
-impl Which {
+impl WorldChoice {
     /// The selected worlds.
     #[must_use]
     pub const fn worlds(self) -> &'static [TinyWorld] {

@@ -55,7 +55,7 @@ fn commands_parse_their_arguments() {
     assert_eq!((exhaust.users, exhaust.depth), (3, 7));
     assert_eq!(
         (exhaust.world, exhaust.jobs),
-        (Which::Room, NonZeroUsize::new(2))
+        (WorldChoice::Room, NonZeroUsize::new(2))
     );
 }
 

@@ -14,7 +14,7 @@ use sim_model::plan::{Plan, Schedule, Step, Verb, Workload};
 use sim_model::recipe::Recipe;
 use sim_scenario::load;
 use sim_search::explore::{
-    Exploration, ExploreOptions, Guide, Listener, OnFailure, Varied, explore, vary,
+    DrawnPlan, Exploration, ExploreOptions, Guide, Listener, OnFailure, explore, vary,
 };
 use sim_search::seed::run_seed;
 
@@ -145,7 +145,7 @@ fn every_kind_of_thing_is_drawn_now_and_then() {
     let plan = plan("forgetful");
     let all: Vec<_> = (0..600).map(|seed| vary(&plan, seed, Mix::Mixed)).collect();
     let drew = |what: &str| {
-        let said = |varied: &&Varied| varied.drew.iter().any(|one| one.contains(what));
+        let said = |varied: &&DrawnPlan| varied.drew.iter().any(|one| one.contains(what));
         all.iter().filter(said).count()
     };
     for what in [
@@ -209,7 +209,8 @@ fn every_kind_of_thing_is_drawn_now_and_then() {
         assert!(times >= 4, "{what}: {times}");
         assert!(times < 600 || ["latency"].contains(&what), "{what} always");
     }
-    let fixed = |varied: &&Varied| matches!(varied.plan.network.latency.shape(), Shape::Fixed(_));
+    let fixed =
+        |varied: &&DrawnPlan| matches!(varied.plan.network.latency.shape(), Shape::Fixed(_));
     assert!(all.iter().filter(fixed).count() > 10);
 }
 

@@ -150,7 +150,7 @@ fn found(
 }
 
 /// The judge observes another event instead of the received one, or another place.
-fn receives(record: &Record<'_>, judge: Judging<'_>, seq: u64, saw: &InboxEvent<'_>) {
+fn receives(record: &Record<'_>, judge: Judging<'_>, seq: u64, event: &InboxEvent<'_>) {
     let ClientEvent::Received { sent_at, path, .. } = record.what else {
         return;
     };
@@ -158,7 +158,7 @@ fn receives(record: &Record<'_>, judge: Judging<'_>, seq: u64, saw: &InboxEvent<
         what: ClientEvent::Received {
             seq,
             sent_at,
-            saw,
+            event,
             path,
             first: true,
         },
@@ -171,14 +171,14 @@ fn another_text_than_the_one_in_the_inbox_is_found() {
     let properties = found("brief", 5, &|record, judge| {
         let ClientEvent::Received {
             seq,
-            saw,
+            event,
             first: true,
             ..
         } = record.what
         else {
             return false;
         };
-        let mut other = *saw;
+        let mut other = *event;
         let InboxEvent::Message { text, .. } = &mut other else {
             return false;
         };
@@ -197,7 +197,7 @@ fn an_event_that_no_inbox_has_is_found() {
     let properties = found("brief", 5, &|record, judge| {
         let ClientEvent::Received {
             seq,
-            saw: saw @ InboxEvent::Message { .. },
+            event: event @ InboxEvent::Message { .. },
             first: true,
             ..
         } = record.what
@@ -205,7 +205,7 @@ fn an_event_that_no_inbox_has_is_found() {
             return false;
         };
         judge(record);
-        receives(record, judge, seq + 1_000, saw);
+        receives(record, judge, seq + 1_000, event);
         true
     });
     assert!(
@@ -220,7 +220,7 @@ fn an_event_that_a_client_did_not_receive_is_found() {
         matches!(
             record.what,
             ClientEvent::Received {
-                saw: InboxEvent::Message { .. },
+                event: InboxEvent::Message { .. },
                 path: DeliveryPath::Check,
                 ..
             }
@@ -358,7 +358,7 @@ fn a_gap_that_no_inbox_had_is_found() {
     let properties = found("slow_readers", 3, &|record, judge| {
         let ClientEvent::Received {
             seq,
-            saw:
+            event:
                 InboxEvent::Gap {
                     from,
                     to,
@@ -375,13 +375,13 @@ fn a_gap_that_no_inbox_had_is_found() {
             messages: first.messages + 1,
             ..*first
         }];
-        let saw = InboxEvent::Gap {
+        let event = InboxEvent::Gap {
             from: *from,
             to: *to,
             lost: *lost,
             rooms: &rooms,
         };
-        receives(record, judge, seq, &saw);
+        receives(record, judge, seq, &event);
         true
     });
     assert!(
@@ -399,13 +399,13 @@ fn a_gap_of_any_size_is_found() {
                 return false;
             };
             judge(record);
-            let saw = InboxEvent::Gap {
+            let event = InboxEvent::Gap {
                 from,
                 to,
                 lost: 1,
                 rooms: &[],
             };
-            receives(record, judge, seq, &saw);
+            receives(record, judge, seq, &event);
             true
         });
         assert!(properties.iter().all(|name| name != "nothing"), "{from}");

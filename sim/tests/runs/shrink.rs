@@ -67,7 +67,7 @@ fn run_by_rule(
 
 /// The lease of a stick ended.
 fn expiry(record: &Record<'_>) -> bool {
-    matches!(record.what, ClientEvent::Received { saw: InboxEvent::Stick { change, .. }, .. }
+    matches!(record.what, ClientEvent::Received { event: InboxEvent::Stick { change, .. }, .. }
         if matches!(change, sim_model::protocol::StickChange::Expired { epoch } if *epoch >= 2))
 }
 
@@ -335,7 +335,7 @@ fn without_time_the_run_is_written_down_as_it_was() {
 
 /// A mute of a user that has received several events before.
 fn muted_late(record: &Record<'_>) -> bool {
-    matches!(record.what, ClientEvent::Received { seq, saw: InboxEvent::Moderation { .. }, .. } if seq >= 6)
+    matches!(record.what, ClientEvent::Received { seq, event: InboxEvent::Moderation { .. }, .. } if seq >= 6)
 }
 
 /// A mute.
@@ -343,7 +343,7 @@ fn muted(record: &Record<'_>) -> bool {
     matches!(
         record.what,
         ClientEvent::Received {
-            saw: InboxEvent::Moderation { .. },
+            event: InboxEvent::Moderation { .. },
             ..
         }
     )

@@ -146,7 +146,7 @@ impl VirtualUser {
     }
 
     fn poll_for_it(&mut self, now: Time, awaiting: &mut Awaiting, o: &mut impl Observer) {
-        if self.stream.is_up() || self.manner.reads == Reads::ByStream {
+        if self.stream.is_up() || self.profile.reads == Reads::ByStream {
             awaiting.poll.stop();
             return;
         }

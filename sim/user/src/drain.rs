@@ -61,12 +61,12 @@ impl VirtualUser {
 
     /// Starts draining at the end of the flow.
     pub(super) fn start_draining(&mut self, now: Time, o: &mut impl Observer) {
-        if self.user.is_some() && self.manner.reads == Reads::ByStream {
+        if self.user.is_some() && self.profile.reads == Reads::ByStream {
             self.reopen_stream(now, o);
         }
         self.activity = if self.user.is_some() {
             let mut poll = Poll::OFF;
-            match self.manner.reads {
+            match self.profile.reads {
                 Reads::Exactly => poll.want(now),
                 Reads::ByStream => poll.want(now + LISTENS),
             }
@@ -105,7 +105,7 @@ impl VirtualUser {
         outcome: Option<&Outcome>,
         o: &mut impl Observer,
     ) {
-        let by_stream = self.manner.reads == Reads::ByStream;
+        let by_stream = self.profile.reads == Reads::ByStream;
         let Activity::Draining(draining) = &mut self.activity else {
             return;
         };

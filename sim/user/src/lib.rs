@@ -50,7 +50,7 @@ use chat_types::Time;
 
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record};
-use sim_model::plan::{Argument, Client, Habits, Manner, Persona};
+use sim_model::plan::{Argument, Client, ClientProfile, Habits, Persona};
 use sim_model::protocol::{Agent, CallId, InboxEvent, Outcome, ReadBy, Refusal, User};
 
 pub use action::{Action, Credential};
@@ -125,7 +125,7 @@ pub struct VirtualUser {
     draw: Draw,
     client: Client,
     habits: Habits,
-    manner: Manner,
+    profile: ClientProfile,
     /// Drawn once: whether checks pass `after`.
     checks: Checks,
     /// Drawn once: whether its requests have keys.
@@ -167,14 +167,14 @@ impl VirtualUser {
     #[must_use]
     pub fn new(agent: Agent, script: Script, client: Client, seed: u64, name: Arc<str>) -> Self {
         let mut draw = Draw::new(seed, Actor::User(agent.0));
-        let (habits, manner) = match &script {
-            Script::Flow(persona) => (persona.habits, persona.manner),
-            Script::Manual { .. } => (Habits::default(), Manner::default()),
+        let (habits, profile) = match &script {
+            Script::Flow(persona) => (persona.habits, persona.profile),
+            Script::Manual { .. } => (Habits::default(), ClientProfile::default()),
         };
         let bare = draw.chance(habits.bare_check);
         let keyless = draw.chance(habits.no_key);
         let secret = draw.bits();
-        let called = names::drawn(manner.names, &name, &mut draw);
+        let called = names::drawn(profile.names, &name, &mut draw);
         Self {
             agent,
             user: None,
@@ -192,7 +192,7 @@ impl VirtualUser {
             draw,
             client,
             habits,
-            manner,
+            profile,
             checks: if bare { Checks::Bare } else { Checks::Exact },
             keys: if keyless { Keys::None } else { Keys::Random },
             script,
@@ -210,7 +210,7 @@ impl VirtualUser {
 
     /// Sets the secret by which it opens its streams from now on.
     pub fn stream_by(&mut self, by: ReadBy) {
-        self.manner.stream_by = by;
+        self.profile.stream_by = by;
     }
 
     /// Draws later choices from the generator of this seed. Earlier choices stay.
@@ -266,7 +266,7 @@ impl VirtualUser {
         now: Time,
         seq: u64,
         sent_at: Time,
-        saw: &InboxEvent<'_>,
+        event: &InboxEvent<'_>,
         path: DeliveryPath,
         o: &mut impl Observer,
     ) {
@@ -277,7 +277,7 @@ impl VirtualUser {
         if self.is_vanished() {
             return;
         }
-        let first = match *saw {
+        let first = match *event {
             // A gap stands for the places that it covers.
             InboxEvent::Gap { from, to, .. } => self.inbox.take(from, to),
             InboxEvent::Found { .. }
@@ -292,14 +292,14 @@ impl VirtualUser {
         let what = ClientEvent::Received {
             seq,
             sent_at,
-            saw,
+            event,
             path,
             first,
         };
         self.record(now, what, o);
         if first {
-            self.unawaited.count(saw, me);
-            self.rooms.see(saw, me, &mut self.unawaited);
+            self.unawaited.count(event, me);
+            self.rooms.see(event, me, &mut self.unawaited);
         }
         if path == DeliveryPath::Stream {
             self.go_on(now, o);

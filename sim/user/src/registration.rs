@@ -185,7 +185,7 @@ impl VirtualUser {
 
     /// The cursor for the next read.
     pub(super) fn read_from(&self) -> u64 {
-        match self.manner.reads {
+        match self.profile.reads {
             Reads::Exactly => self.inbox.cursor(),
             Reads::ByStream => self.inbox.last(),
         }
@@ -214,7 +214,7 @@ impl VirtualUser {
             self.actions.push_back(Action::OpenStream {
                 stream,
                 who: Credential::Handle { secret },
-                by: self.manner.stream_by,
+                by: self.profile.stream_by,
                 after: self.read_from(),
                 bare,
             });

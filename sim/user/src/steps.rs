@@ -269,7 +269,7 @@ impl VirtualUser {
 
     /// The display name for `enter_queue`.
     fn called_in_line(&self, name: &Option<Arc<str>>) -> Option<Arc<str>> {
-        let is_named = self.manner.names != Naming::Unnamed || name.is_some();
+        let is_named = self.profile.names != Naming::Unnamed || name.is_some();
         is_named.then(|| self.called(name))
     }
 
@@ -283,7 +283,7 @@ impl VirtualUser {
     /// beyond the end of its inbox.
     pub(super) fn check(&mut self, wait: Span, by: ReadBy) -> Op {
         let bare = self.checks == Checks::Bare || self.leave_out.contains(&Argument::After);
-        let wrong = self.manner.names == Naming::Odd && self.draw.below(8) == 0;
+        let wrong = self.profile.names == Naming::Odd && self.draw.below(8) == 0;
         let beyond = if wrong { BEYOND } else { 0 };
         let after = (!bare).then(|| self.read_from() + beyond);
         Op::Check { after, wait, by }

@@ -37,8 +37,8 @@ impl UnawaitedEvents {
     /// Counts an event that `me` receives for the first time. Events that a client caused itself
     /// are not counted: its own joining and leaving, its claims and its releases. Matches and
     /// grants are counted by `Rooms`, which knows whether an answer announced them already.
-    pub(super) fn count(&mut self, saw: &InboxEvent<'_>, me: User) {
-        match saw {
+    pub(super) fn count(&mut self, event: &InboxEvent<'_>, me: User) {
+        match event {
             InboxEvent::Found { .. } => {}
             InboxEvent::Member { user, .. } if *user == me => {}
             InboxEvent::Stick { user, change, .. } => match change {
@@ -46,7 +46,7 @@ impl UnawaitedEvents {
                 StickChange::Claimed { .. } | StickChange::Released { .. } if *user == me => {}
                 StickChange::Claimed { .. }
                 | StickChange::Released { .. }
-                | StickChange::Expired { .. } => self.add(Kind(saw.number())),
+                | StickChange::Expired { .. } => self.add(Kind(event.number())),
             },
             InboxEvent::Message { .. }
             | InboxEvent::Ended { .. }
@@ -54,7 +54,7 @@ impl UnawaitedEvents {
             | InboxEvent::PartnerBack { .. }
             | InboxEvent::Member { .. }
             | InboxEvent::Moderation { .. }
-            | InboxEvent::Gap { .. } => self.add(Kind(saw.number())),
+            | InboxEvent::Gap { .. } => self.add(Kind(event.number())),
         }
     }
 
@@ -185,8 +185,8 @@ mod tests {
     fn kinds_agree_with_the_names() {
         let all = one_of_each();
         assert_eq!(all.len(), EVENTS.len());
-        for saw in &all {
-            assert_eq!(Kind::from_name(saw.kind()), Some(Kind(saw.number())));
+        for event in &all {
+            assert_eq!(Kind::from_name(event.kind()), Some(Kind(event.number())));
         }
         assert_eq!(Kind::FOUND.name(), "chatroom.found");
         assert_eq!(Kind::GRANTED.name(), "stick.granted");
@@ -198,7 +198,7 @@ mod tests {
             let mut unawaited = UnawaitedEvents::default();
             one_of_each()
                 .iter()
-                .for_each(|saw| unawaited.count(saw, me));
+                .for_each(|event| unawaited.count(event, me));
             unawaited.0.iter().map(|n| usize::from(*n)).sum::<usize>()
         };
         // `Rooms` counts matches and grants.

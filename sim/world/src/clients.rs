@@ -375,7 +375,7 @@ impl World<'_, '_> {
         let reader = UserId(client.user.identity().map_or(0, |user| user.0));
         for item in page.items() {
             let rooms;
-            let (seq, sent_at, saw) = match item {
+            let (seq, sent_at, event) = match item {
                 Item::Gap(gap) => {
                     rooms = translate::lost_ranges(gap);
                     (gap.to, now, translate::gap(gap, &rooms))
@@ -388,7 +388,7 @@ impl World<'_, '_> {
             };
             client
                 .user
-                .handle_event(now, seq.0, sent_at, &saw, path, &mut self.observers);
+                .handle_event(now, seq.0, sent_at, &event, path, &mut self.observers);
         }
     }
 

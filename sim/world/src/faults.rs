@@ -29,7 +29,7 @@ const STRAY_ROOMS: u64 = 8;
 pub(super) struct ActiveFaults {
     draw: Draw,
     /// Faults that wait for their milestones.
-    armed: Vec<Armed>,
+    armed: Vec<ArmedFault>,
     answer_fault: AnswerFault,
     slow_disk: (Time, u32),
     fail_disk: (Time, Unsynced),
@@ -43,7 +43,7 @@ pub(super) struct ActiveFaults {
 
 /// A fault that waits for its milestone.
 #[derive(Clone, Copy, Debug)]
-struct Armed {
+struct ArmedFault {
     fault: u32,
     milestone: Milestone,
     /// The count of the milestone when the wait began.
@@ -116,7 +116,7 @@ impl World<'_, '_> {
             None => self.start_fault(index),
             Some(milestone) => {
                 let before = self.reached(milestone.reached);
-                self.active_faults.armed.push(Armed {
+                self.active_faults.armed.push(ArmedFault {
                     fault: index,
                     milestone,
                     before,
@@ -130,11 +130,11 @@ impl World<'_, '_> {
         if self.active_faults.armed.is_empty() || self.phase != Phase::Safety {
             return;
         }
-        let is_reached = |one: &Armed| {
+        let is_reached = |one: &ArmedFault| {
             self.reached(one.milestone.reached) >= one.before + u64::from(one.milestone.count)
         };
         let armed = self.active_faults.armed.iter().copied();
-        let (due, armed): (Vec<Armed>, Vec<Armed>) = armed.partition(is_reached);
+        let (due, armed): (Vec<ArmedFault>, Vec<ArmedFault>) = armed.partition(is_reached);
         self.active_faults.armed = armed;
         for one in due {
             self.start_fault(one.fault);
@@ -294,7 +294,7 @@ impl World<'_, '_> {
     fn record_victims(&mut self, fault: u32, victims: &[u32]) {
         let (at, fault) = (self.now(), fault as usize);
         self.observers
-            .observe_network(&NetworkRecord::Struck { at, fault, victims });
+            .observe_network(&NetworkRecord::FaultApplied { at, fault, victims });
     }
 
     /// Submits an operator's call directly, without a network. The user is drawn unless it is

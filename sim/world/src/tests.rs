@@ -300,7 +300,7 @@ struct Ends(Vec<sim_model::protocol::EndReason>);
 impl Observer for Ends {
     fn observe(&mut self, record: &Record<'_>) {
         if let sim_model::history::ClientEvent::Received {
-            saw: sim_model::protocol::InboxEvent::Ended { reason, .. },
+            event: sim_model::protocol::InboxEvent::Ended { reason, .. },
             first: true,
             ..
         } = record.what

@@ -10,7 +10,7 @@ use chat_core::{Address, Call, Node, Operate, RoomId, UserId};
 use serde_json::{Value, json};
 
 use super::super::Http;
-use super::super::call::Posted;
+use super::super::call::PostedCall;
 use super::super::chat::ok;
 use super::lists::shown_address;
 use crate::driver::Request as NodeRequest;
@@ -27,7 +27,7 @@ const MAX_TOLD: usize = 200;
 pub(super) async fn mute(
     operator: Operator,
     State(http): State<Http>,
-    mut posted: Posted,
+    mut posted: PostedCall,
 ) -> Response {
     let act = Act::of(&http, &operator, "mute", &posted);
     if let Some(address) = posted.arguments.remove("address") {
@@ -44,7 +44,7 @@ pub(super) async fn mute(
 pub(super) async fn unmute(
     operator: Operator,
     State(http): State<Http>,
-    posted: Posted,
+    posted: PostedCall,
 ) -> Response {
     let act = Act::of(&http, &operator, "unmute", &posted);
     let done = about(&http, operator, posted, |_| {
@@ -53,7 +53,11 @@ pub(super) async fn unmute(
     act.log(done.await)
 }
 
-pub(super) async fn kick(operator: Operator, State(http): State<Http>, posted: Posted) -> Response {
+pub(super) async fn kick(
+    operator: Operator,
+    State(http): State<Http>,
+    posted: PostedCall,
+) -> Response {
     let act = Act::of(&http, &operator, "kick", &posted);
     let done = about(&http, operator, posted, |arguments| {
         let room = needed_room(arguments)?;
@@ -66,7 +70,7 @@ pub(super) async fn kick(operator: Operator, State(http): State<Http>, posted: P
 pub(super) async fn close(
     operator: Operator,
     State(http): State<Http>,
-    posted: Posted,
+    posted: PostedCall,
 ) -> Response {
     let act = Act::of(&http, &operator, "close", &posted);
     let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);
@@ -81,7 +85,7 @@ pub(super) async fn close(
 pub(super) async fn ban(
     operator: Operator,
     State(http): State<Http>,
-    mut posted: Posted,
+    mut posted: PostedCall,
 ) -> Response {
     let act = Act::of(&http, &operator, "ban", &posted);
     if let Some(address) = posted.arguments.remove("address") {
@@ -99,7 +103,7 @@ pub(super) async fn ban(
 async fn about_address(
     http: &Http,
     operator: Operator,
-    posted: Posted,
+    posted: PostedCall,
     address: &Value,
     act: fn(Address, Arc<str>) -> Operate,
 ) -> Response {
@@ -132,7 +136,7 @@ fn follow(http: &Http, act: &Operate) {
 pub(super) async fn unban(
     operator: Operator,
     State(http): State<Http>,
-    mut posted: Posted,
+    mut posted: PostedCall,
 ) -> Response {
     let act = Act::of(&http, &operator, "unban", &posted);
     let address = posted.arguments.remove("address");
@@ -156,7 +160,7 @@ struct Act {
 }
 
 impl Act {
-    fn of(http: &Http, operator: &Operator, what: &'static str, posted: &Posted) -> Self {
+    fn of(http: &Http, operator: &Operator, what: &'static str, posted: &PostedCall) -> Self {
         let text = |name: &str| {
             let text = posted.arguments.get(name)?.as_str()?;
             // The log shows an address in the same form as /admin/bans.
@@ -217,7 +221,7 @@ type Deed = Box<dyn FnOnce(UserId) -> Operate + Send>;
 async fn about(
     http: &Http,
     Operator(operator): Operator,
-    posted: Posted,
+    posted: PostedCall,
     read: impl FnOnce(&mut Arguments) -> Result<Deed, Refusal>,
 ) -> Response {
     let mut arguments = Arguments::new(Tool::ReportUser, posted.arguments);

@@ -34,7 +34,7 @@ function within(buckets, share) {
   return from + ((upTo - from) * (wanted - less)) / (count - less);
 }
 
-// Refusals and requests that the guard turned away, by code, the most frequent first: since the start
+// Refusals and requests that the guard refused, by code, the most frequent first: since the start
 // of the server, and since the first reading.
 export function errors(first, now) {
   const rows = ['refusals', 'turnedAway'].flatMap((name) => [...now[name]].map(([code, all]) => ({

@@ -4,7 +4,7 @@ import { h } from '/preact/preact.mjs';
 import { Fault, Field, placedBy } from '/page/field.js';
 import { Mood } from '/page/mood.js';
 import { Badge, Name, Presence, count, named, span } from '/page/parts.js';
-import { endLeft, join, joinAgain, pair, show, stopWaiting, takeOver } from '/page/seat.js';
+import { endLeft, join, joinAgain, pair, show, stopWaiting, takeOver } from '/page/registration.js';
 import { changed, doing, state } from '/page/state.js';
 
 export function Home() {

@@ -21,10 +21,10 @@ const LEFT_FOR = 24 * 3_600_000;
 // Stores the registration and the rooms. Without storage the page works until it is reloaded.
 export function keep() {
   if (!state.me && !state.lost) tab()?.removeItem(TAB);
-  else put(tab(), TAB, { ...seat(), lost: state.lost });
+  else put(tab(), TAB, { ...saved(), lost: state.lost });
 }
 
-const seat = () => ({ me: state.me, cursor: state.cursor, pairing: state.pairing, rooms: [...state.rooms.values()].slice(-ROOMS).map(small) });
+const saved = () => ({ me: state.me, cursor: state.cursor, pairing: state.pairing, rooms: [...state.rooms.values()].slice(-ROOMS).map(small) });
 
 const small = ({ id, kind, name, partner, text, draft, muted, ended, lost, turnsLeft }) =>
   ({ id, kind, name, partner, text, draft, muted, ended, lost, turnsLeft });
@@ -48,7 +48,7 @@ export function kept() {
 // Leaves the registration to the next tab, because this one ends.
 export function leave() {
   if (!state.me) return;
-  put(all(), LEFT + state.me.userId, { at: Date.now(), ...seat() });
+  put(all(), LEFT + state.me.userId, { at: Date.now(), ...saved() });
   for (const { me } of left().slice(MOST_LEFT)) all()?.removeItem(LEFT + me.userId);
 }
 

@@ -1,6 +1,6 @@
 // The operator's data and acts. The server identifies an operator by a token in the cookie.
 
-import { forgetToken, giveToken } from '/page/door.js';
+import { forgetToken, giveToken } from '/page/token.js';
 import { between, errors, read } from '/page/figures.js';
 import { Refused, UNKNOWN, ask } from '/page/server.js';
 import { changed, doing, note, state } from '/page/state.js';

@@ -10,7 +10,7 @@ import { Log } from '/page/log.js';
 import { Members, MembersButton } from '/page/members.js';
 import { Name, named, span } from '/page/parts.js';
 import { holds, placeOf } from '/page/room.js';
-import { leaveRoom, show } from '/page/seat.js';
+import { leaveRoom, show } from '/page/registration.js';
 import { asksForStick, serverNow } from '/page/speech.js';
 import { doing, state } from '/page/state.js';
 

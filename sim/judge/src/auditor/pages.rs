@@ -176,11 +176,11 @@ impl Auditor {
             }
             self.tally.add(Comparison::Gap);
         }
-        for (.., saw) in &seen.events {
-            if let Some(kind) = Comparison::saw(saw) {
+        for (.., event) in &seen.events {
+            if let Some(kind) = Comparison::of_event(event) {
                 self.tally.add(kind);
             }
-            if let Some((room, room_seq)) = saw.place() {
+            if let Some((room, room_seq)) = event.place() {
                 let shown = self.shown.get_mut(room.0);
                 *shown = room_seq.max(*shown);
             }

@@ -14,7 +14,7 @@ const PLACES: usize = 1 << 15;
 
 /// What is known about one message so far.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Half {
+pub(super) enum Times {
     /// Nothing yet.
     Empty,
     /// The sender's intended start.
@@ -27,38 +27,38 @@ pub(super) enum Half {
 
 /// Messages of which only one half is known.
 #[derive(Clone, Debug)]
-pub(super) struct MessagesInFlight(Vec<(Room, u64, Half)>);
+pub(super) struct MessagesInFlight(Vec<(Room, u64, Times)>);
 
 impl MessagesInFlight {
     pub(super) fn new() -> Self {
-        Self(vec![(Room(0), 0, Half::Empty); PLACES])
+        Self(vec![(Room(0), 0, Times::Empty); PLACES])
     }
 
-    fn place(&mut self, room: Room, seq: u64) -> &mut Half {
+    fn place(&mut self, room: Room, seq: u64) -> &mut Times {
         let mixed = (u64::from(room.0) ^ seq.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         // The highest bits give an index below PLACES, whatever the width of `usize`.
         #[expect(clippy::cast_possible_truncation, reason = "fifteen bits")]
         let index = (mixed >> (64 - PLACES.trailing_zeros())) as usize;
         let place = &mut self.0[index];
         if (place.0, place.1) != (room, seq) {
-            *place = (room, seq, Half::Empty);
+            *place = (room, seq, Times::Empty);
         }
         &mut place.2
     }
 
     /// Records one half of a message. Returns the latency if both are known now.
-    pub(super) fn learn(&mut self, room: Room, seq: u64, half: Half) -> Option<Span> {
+    pub(super) fn learn(&mut self, room: Room, seq: u64, half: Times) -> Option<Span> {
         let known = self.place(room, seq);
         match (*known, half) {
-            (Half::Empty, half) => {
+            (Times::Empty, half) => {
                 *known = half;
                 None
             }
-            (Half::Sent(intended), Half::Seen(at)) | (Half::Seen(at), Half::Sent(intended)) => {
-                *known = Half::Done;
+            (Times::Sent(intended), Times::Seen(at)) | (Times::Seen(at), Times::Sent(intended)) => {
+                *known = Times::Done;
                 Some(at.since(intended))
             }
-            (Half::Sent(_) | Half::Seen(_) | Half::Done, _) => None,
+            (Times::Sent(_) | Times::Seen(_) | Times::Done, _) => None,
         }
     }
 }

@@ -43,11 +43,11 @@ fn answer(metrics: &mut Metrics, at: u64, agent: Agent, op: &Op, outcome: &Outco
     tell(metrics, at, agent, what);
 }
 
-fn see(metrics: &mut Metrics, at: u64, agent: Agent, saw: &InboxEvent<'_>) {
+fn see(metrics: &mut Metrics, at: u64, agent: Agent, event: &InboxEvent<'_>) {
     let what = ClientEvent::Received {
         seq: at,
         sent_at: second(at),
-        saw,
+        event,
         path: DeliveryPath::Stream,
         first: true,
     };
@@ -107,14 +107,14 @@ fn an_open_wait_counts_with_its_length_so_far() {
 fn a_withdrawn_claim_is_not_counted_as_a_wait() {
     type Then = fn(&mut Metrics);
     let back = |metrics: &mut Metrics| {
-        let saw = InboxEvent::Member {
+        let event = InboxEvent::Member {
             shown: sim_model::protocol::Shown::default(),
             room: LOBBY,
             room_seq: 9,
             user: User(10),
             change: Presence::Back,
         };
-        see(metrics, 3, ANN, &saw);
+        see(metrics, 3, ANN, &event);
     };
     let cases: [(&str, Then, u64); 6] = [
         ("nothing", |_| {}, 1),
@@ -143,7 +143,7 @@ fn a_withdrawn_claim_is_not_counted_as_a_wait() {
         (
             "closed",
             |m| {
-                let saw = InboxEvent::Moderation {
+                let event = InboxEvent::Moderation {
                     reason: "",
                     shown: sim_model::protocol::Shown::default(),
                     room: LOBBY,
@@ -151,7 +151,7 @@ fn a_withdrawn_claim_is_not_counted_as_a_wait() {
                     user: None,
                     act: sim_model::protocol::Moderated::Closed,
                 };
-                see(m, 3, ANN, &saw);
+                see(m, 3, ANN, &event);
             },
             0,
         ),

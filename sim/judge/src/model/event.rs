@@ -156,11 +156,11 @@ impl Event {
 
     /// The owned form of an event that a reader saw. `None` for a gap, which is no event.
     #[must_use]
-    pub fn of(saw: &InboxEvent<'_>, at: Time) -> Option<Self> {
-        let (room, room_seq) = saw.place()?;
-        let named = saw.about().map(|(user, shown)| (user, shown.to_owned()));
+    pub fn of(event: &InboxEvent<'_>, at: Time) -> Option<Self> {
+        let (room, room_seq) = event.place()?;
+        let named = event.about().map(|(user, shown)| (user, shown.to_owned()));
         let mut names = [named, None];
-        let what = match *saw {
+        let what = match *event {
             InboxEvent::Found { partner, .. } => {
                 names[1] = names[0].clone();
                 EventKind::Found {

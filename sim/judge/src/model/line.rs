@@ -59,14 +59,14 @@ struct Seeker<'a> {
     /// `None` while it registers.
     user: Option<User>,
     interests: &'a Interests,
-    insists: Insists,
+    shared_interest: SharedInterest,
 }
 
 /// Whether a waiter accepts only partners with a shared interest. // 6.1
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Insists {
-    Yes,
-    No,
+enum SharedInterest {
+    Required,
+    Optional,
 }
 
 /// The standing of a possible candidate towards the seeker. // 6.5
@@ -135,11 +135,11 @@ impl Model {
             .collect())
     }
 
-    fn insists(&self, interests: &Interests) -> Insists {
+    fn shared_interest(&self, interests: &Interests) -> SharedInterest {
         if self.config.matching == Matching::Interests && !interests.is_empty() {
-            Insists::Yes
+            SharedInterest::Required
         } else {
-            Insists::No
+            SharedInterest::Optional
         }
     }
 
@@ -152,7 +152,7 @@ impl Model {
         let seeker = Seeker {
             user,
             interests,
-            insists: self.insists(interests),
+            shared_interest: self.shared_interest(interests),
         };
         let space = self.line.len() < self.config.max_queue as usize;
         if space || self.candidates(seeker).first().is_some() {
@@ -191,11 +191,11 @@ impl Model {
         if let Some((name, naming)) = naming {
             self.name(user, name, naming);
         }
-        let insists = self.insists(&interests);
+        let shared_interest = self.shared_interest(&interests);
         let seeker = Seeker {
             user: Some(user),
             interests: &interests,
-            insists,
+            shared_interest,
         };
         if let Some(ticket) = self.choose(seeker, said) {
             let (room, partner) = self.pair(user, ticket);
@@ -206,7 +206,7 @@ impl Model {
                 shown: self.participant(partner).shown(),
             });
         }
-        self.stand_in_line(user, interests, insists);
+        self.stand_in_line(user, interests, shared_interest);
         Ok(Answer::Waiting {
             user,
             position: u32::try_from(self.line.len()).expect("the line has at most max_queue"),
@@ -214,11 +214,11 @@ impl Model {
         })
     }
 
-    fn stand_in_line(&mut self, user: User, interests: Interests, insists: Insists) {
+    fn stand_in_line(&mut self, user: User, interests: Interests, shared_interest: SharedInterest) {
         let since = self.now;
-        let patience = match insists {
-            Insists::Yes => Some(since + self.config.interest_patience), // 6.4
-            Insists::No => None,
+        let patience = match shared_interest {
+            SharedInterest::Required => Some(since + self.config.interest_patience), // 6.4
+            SharedInterest::Optional => None,
         };
         let ticket = self.line.entered;
         self.line.entered += 1;
@@ -285,7 +285,7 @@ impl Model {
                 }
                 // The sort is stable: of equals, the one that entered first.
                 sharing.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
-                if seeker.insists == Insists::Yes {
+                if seeker.shared_interest == SharedInterest::Required {
                     accepting.clear();
                 }
                 sharing
@@ -372,14 +372,14 @@ impl Model {
         let seeker = Seeker {
             user: Some(user),
             interests: &interests,
-            insists: Insists::No,
+            shared_interest: SharedInterest::Optional,
         };
         if let Some(ticket) = self.choose(seeker, &Ok(Answer::Done)) {
             self.pair(user, ticket);
         }
     }
 
-    /// Moves the time of entering later by the downtime, and patience with it. // 2.6 (4), 2.3
+    /// Moves each time of entering, and each end of patience, later by the downtime. // 2.6 (4), 2.3
     pub(super) fn shift_line(&mut self, down: Span) {
         let patience = self.config.interest_patience;
         for waiter in self.line.waiters.values_mut() {

@@ -130,7 +130,7 @@ impl Script {
         let page = self.model.inbox(user).unwrap().page(user, after, most(100));
         let events = page.events.iter();
         events
-            .map(|(_, at, saw)| (at.0 / 1_000_000, saw.place().unwrap().1, saw.kind()))
+            .map(|(_, at, event)| (at.0 / 1_000_000, event.place().unwrap().1, event.kind()))
             .collect()
     }
 }

@@ -38,7 +38,7 @@ impl Describe for Difference {
                     Channel::Check => "'s check should hold ",
                     Channel::Stream => "'s stream should hold ",
                 };
-                describe!(to; "the page of ", reader, page, Reach(*owed), "; it held ", Reach(*seen));
+                describe!(to; "the page of ", reader, page, PageRange(*owed), "; it held ", PageRange(*seen));
             }
             Self::Notice { reader, owed, seen } => {
                 describe!(to; reader, "'s stream should carry ", owed, "; it carried ", seen);
@@ -137,9 +137,9 @@ impl Describe for Unsolicited {
 }
 
 /// The position before a page, its end, and whether more follows.
-struct Reach((u64, u64, bool));
+struct PageRange((u64, u64, bool));
 
-impl Describe for Reach {
+impl Describe for PageRange {
     fn describe(&self, to: &mut Sentence) {
         let (after, end, more) = self.0;
         let rest = if more { "more" } else { "nothing" };

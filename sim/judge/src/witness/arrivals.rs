@@ -21,13 +21,13 @@ pub(super) struct Arrival<'a> {
     pub(super) reader: User,
     pub(super) seq: u64,
     pub(super) sent_at: Time,
-    pub(super) saw: &'a InboxEvent<'a>,
+    pub(super) event: &'a InboxEvent<'a>,
 }
 
 impl Arrival<'_> {
     /// The positions of the inbox that it covers.
     const fn places(&self) -> (u64, u64) {
-        if let InboxEvent::Gap { from, to, .. } = *self.saw {
+        if let InboxEvent::Gap { from, to, .. } = *self.event {
             return (from, to);
         }
         (self.seq, self.seq)
@@ -37,11 +37,11 @@ impl Arrival<'_> {
     pub(super) fn compare(&self, observations: &mut Observations, findings: &mut Findings) {
         let (at, reader, seq) = (self.at, self.reader, self.seq);
         let participant = observations.participants.entry(reader).or_default();
-        let (place, known) = (self.saw.place(), participant.inbox.get(&seq).copied());
+        let (place, known) = (self.event.place(), participant.inbox.get(&seq).copied());
         if known.is_none() || place.is_none() {
             participant.receive(self.places(), place);
         }
-        let (Some(place), Some(mut event)) = (place, Event::of(self.saw, self.sent_at)) else {
+        let (Some(place), Some(mut event)) = (place, Event::of(self.event, self.sent_at)) else {
             return;
         };
         if let EventKind::Found { pair } = &mut event.what {
@@ -57,7 +57,7 @@ impl Arrival<'_> {
             report_contradiction(findings, Property::NoDuplicates, at, [first, now]);
         } else if let Some(first) = observations.seen(place) {
             findings.exercise(Property::RoomOrder, 1);
-            if !is_same(first, reader, self.saw) {
+            if !is_same(first, reader, self.event) {
                 let now = Fact::Received(reader, seq, event);
                 report_contradiction(findings, Property::RoomOrder, at, [first.fact(), now]);
             }
@@ -77,13 +77,13 @@ impl Arrival<'_> {
 }
 
 /// Whether two readers received the same event. Each partner of a match sees only the other.
-fn is_same(first: &ObservedEvent, reader: User, saw: &InboxEvent<'_>) -> bool {
+fn is_same(first: &ObservedEvent, reader: User, received: &InboxEvent<'_>) -> bool {
     if let (EventKind::Found { pair: [one, other] }, InboxEvent::Found { partner, .. }) =
-        (&first.event.what, saw)
+        (&first.event.what, received)
     {
         return partner == if *one == reader { other } else { one };
     }
-    first.event.seen_by(reader) == *saw
+    first.event.seen_by(reader) == *received
 }
 
 /// Judges the order of the rooms' positions in every inbox, and of each room's timestamps.

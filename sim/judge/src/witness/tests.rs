@@ -163,8 +163,8 @@ fn timestamps_go_back_only_where_the_server_gives_none() {
             } else {
                 history.now + Span::millis(1)
             };
-            let saw = member(place, BEN, Presence::Away);
-            history.sees_of(ANN, place, sent_at, saw);
+            let event = member(place, BEN, Presence::Away);
+            history.sees_of(ANN, place, sent_at, event);
         }
         history
     };

@@ -174,7 +174,7 @@ impl LoadRunner<'_, '_> {
                 now,
                 event.seq,
                 sent_at,
-                &event.saw(),
+                &event.inbox_event(),
                 path,
                 &mut self.metrics,
             );

@@ -14,7 +14,7 @@ pub use self::action::{Action, TinyCall, user_letter};
 
 /// The progress of a search.
 #[derive(Clone, Copy, Debug)]
-pub struct Watched {
+pub struct SearchProgress {
     /// The world.
     pub world: TinyWorld,
     /// The length of the paths being continued.

@@ -83,7 +83,7 @@ pub struct ExplorationResult {
     /// The effort until the first failure, including that trial or family.
     pub first_failure: Option<Effort>,
     /// The coverage, if it was guided.
-    pub covered: Option<Covered>,
+    pub covered: Option<ExplorationCoverage>,
     /// 1 if a safety property was violated, else 3 if a liveness property was, else 0.
     pub exit_code: u8,
 }
@@ -131,7 +131,7 @@ pub struct WorstTrial {
 
 /// The coverage of a guided exploration, over all sessions of its corpus.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Covered {
+pub struct ExplorationCoverage {
     /// The number of families.
     pub families: u64,
     /// The number of facets of the chat's state that were entered.

@@ -17,15 +17,15 @@ pub struct Persona {
     pub habits: Habits,
     /// Whether it holds an event stream.
     pub stream: bool,
-    /// Its manner of performing the flow.
-    pub manner: Manner,
+    /// Its profile of performing the flow.
+    pub profile: ClientProfile,
     /// Its flow.
     pub flow: Arc<[Step]>,
 }
 
-/// A persona's manner.
+/// A persona's profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
+pub struct ClientProfile {
     /// The secret by which it opens its stream.
     pub stream_by: ReadBy,
     /// Its way of reading the inbox.

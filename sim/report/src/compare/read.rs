@@ -54,7 +54,7 @@ pub struct Threshold {
 }
 
 #[derive(Deserialize)]
-struct Several {
+struct RunList {
     runs: Vec<Run>,
 }
 
@@ -81,7 +81,7 @@ pub fn read(text: &str) -> Result<Vec<Run>, Unreadable> {
         serde_json::from_str(text).map_err(|error| Unreadable::NotJson(error.to_string()))?;
     let several = value.get("runs").is_some();
     let runs = if several {
-        serde_json::from_value::<Several>(value).map(|several| several.runs)
+        serde_json::from_value::<RunList>(value).map(|several| several.runs)
     } else {
         serde_json::from_value::<Run>(value).map(|run| vec![run])
     };

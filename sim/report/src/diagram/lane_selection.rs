@@ -226,8 +226,8 @@ impl Observer for LaneSelector {
                 let seq = answer.place().map(|(_, seq)| seq);
                 self.heard_of(agent, at, (room, seq));
             }
-        } else if let ClientEvent::Received { saw, .. } = record.what
-            && let Some((room, seq)) = saw.place()
+        } else if let ClientEvent::Received { event, .. } = record.what
+            && let Some((room, seq)) = event.place()
         {
             self.heard_of(agent, at, (room, Some(seq)));
         }

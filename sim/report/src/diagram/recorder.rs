@@ -379,13 +379,13 @@ impl<'a> LaneRecorder<'a> {
         record: &Record<'_>,
         lane: usize,
         seq: u64,
-        saw: &InboxEvent<'_>,
+        event: &InboxEvent<'_>,
         path: DeliveryPath,
     ) {
         let at = self.since_start(record.at);
-        let text = words::event_words(saw, record.user);
-        let place = saw.place();
-        let mut fact = format!("{text} · {} · inbox {seq}", saw.kind());
+        let text = words::event_words(event, record.user);
+        let place = event.place();
+        let mut fact = format!("{text} · {} · inbox {seq}", event.kind());
         if let Some((room, room_seq)) = place {
             fact.push_str(&format!(" · room_{} #{room_seq}", room.0));
         }

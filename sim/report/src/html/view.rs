@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::property_meanings::meaning;
+use crate::checked::rest;
 use crate::checks::{Standing, in_order, standing};
-use crate::claim::rest;
 use crate::diagram::Diagram;
 use crate::failure::{failing_seed, sentences, what_failed};
 use crate::figures::{measured, of_metric, title};
 use crate::header::{network, server};
 use crate::numbers::{count, figure, milliseconds};
-use crate::tail::speed;
+use crate::verdict_lines::speed;
 use crate::{FinishedRun, Rerun, live};
 use sim_model::names::METRICS;
 use sim_model::outcome::{Charts, Class, Point, RunResult, Stuck, Verdict, Violation};
@@ -114,7 +114,7 @@ struct Share {
 struct Timeline {
     bucket_ms: f64,
     arrivals: Vec<u64>,
-    faults: Vec<Struck>,
+    faults: Vec<FaultMark>,
     violations_ms: Vec<f64>,
     healed_ms: Option<f64>,
     quiet_ms: Option<f64>,
@@ -122,7 +122,7 @@ struct Timeline {
 }
 
 #[derive(Serialize)]
-struct Struck {
+struct FaultMark {
     at_ms: f64,
     for_ms: f64,
     kind: &'static str,
@@ -311,7 +311,7 @@ fn timeline(run: &FinishedRun) -> Timeline {
     }
 }
 
-fn faults(plan: &Plan) -> Vec<Struck> {
+fn faults(plan: &Plan) -> Vec<FaultMark> {
     let struck = |fault: &Fault| {
         let (kind, length, words) = match &fault.kind {
             FaultKind::Down { down_for, how } => {
@@ -365,7 +365,7 @@ fn faults(plan: &Plan) -> Vec<Struck> {
             ),
         };
         let at = fault.milestone.map(|milestone| format!(", at {milestone}"));
-        Struck {
+        FaultMark {
             at_ms: fault.at.0 as f64 / 1_000.0,
             for_ms: length.0 as f64 / 1_000.0,
             kind,

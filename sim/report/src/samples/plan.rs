@@ -13,7 +13,7 @@ use sim_model::recipe::Recipe;
 
 pub(super) fn persona(name: &str, weight: u32) -> Arc<Persona> {
     Arc::new(Persona {
-        manner: sim_model::plan::Manner::default(),
+        profile: sim_model::plan::ClientProfile::default(),
         name: name.to_owned(),
         weight,
         habits: Habits::default(),

@@ -119,7 +119,7 @@ impl<'a> TraceLine<'a> {
             }
             ClientEvent::Received {
                 seq,
-                saw,
+                event,
                 path,
                 first,
                 ..
@@ -130,7 +130,7 @@ impl<'a> TraceLine<'a> {
                     DeliveryPath::Check => "check",
                 });
                 line.first = (!first).then_some(false);
-                line.add_saw(saw);
+                line.add_event(event);
             }
             ClientEvent::Stuck { waiting_for } => line.reason = Some(waiting_for),
             ClientEvent::StreamOpened
@@ -265,13 +265,13 @@ impl<'a> TraceLine<'a> {
         }
     }
 
-    fn add_saw(&mut self, saw: &InboxEvent<'a>) {
-        self.event = Some(saw.kind());
-        if let Some((room, room_seq)) = saw.place() {
+    fn add_event(&mut self, event: &InboxEvent<'a>) {
+        self.event = Some(event.kind());
+        if let Some((room, room_seq)) = event.place() {
             self.room = Some(show_room(room));
             self.room_seq = Some(room_seq);
         }
-        match *saw {
+        match *event {
             InboxEvent::Found { partner, .. } => self.who = Some(show_user(partner)),
             InboxEvent::Message {
                 sender,

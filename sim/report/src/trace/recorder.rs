@@ -11,7 +11,7 @@ use sim_model::words;
 
 /// One line of the clients' observations.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SawLine {
+pub struct ObservedLine {
     /// The time since the start of the run.
     pub at: Span,
     /// The user, such as `user_7`; empty for what affects all, such as a crash.
@@ -26,7 +26,7 @@ pub struct SawLine {
 struct Lane {
     name: String,
     user: User,
-    lines: VecDeque<(u64, SawLine)>,
+    lines: VecDeque<(u64, ObservedLine)>,
 }
 
 /// An observer that keeps the last lines of the users of a violation, up to the violation.
@@ -36,7 +36,7 @@ pub struct Recorder {
     until: Span,
     keep: usize,
     lanes: Vec<Lane>,
-    world: Vec<(u64, SawLine)>,
+    world: Vec<(u64, ObservedLine)>,
     calls: Calls,
     count: u64,
 }
@@ -65,10 +65,10 @@ impl Recorder {
     /// The lines in the order they happened. Every user has a fair share of them, so that a busy
     /// user does not displace the others; the world's records in between are added.
     #[must_use]
-    pub fn into_lines(self) -> Vec<SawLine> {
+    pub fn into_lines(self) -> Vec<ObservedLine> {
         let shares = shares(self.keep, &self.lanes);
         let first_user = self.lanes.first().map(|lane| lane.name.clone());
-        let mut kept: Vec<(u64, SawLine)> = Vec::new();
+        let mut kept: Vec<(u64, ObservedLine)> = Vec::new();
         for (lane, share) in self.lanes.into_iter().zip(shares) {
             let skip = lane.lines.len() - share;
             kept.extend(lane.lines.into_iter().skip(skip));
@@ -76,8 +76,8 @@ impl Recorder {
         kept.sort_by_key(|(order, _)| *order);
         // Of the lines at the time of the violation, marks the first named user's last one; without
         // any, the last of all.
-        let shows = |entry: &&mut (u64, SawLine)| entry.1.at == self.until;
-        let mine = |entry: &&mut (u64, SawLine)| Some(&entry.1.user) == first_user.as_ref();
+        let shows = |entry: &&mut (u64, ObservedLine)| entry.1.at == self.until;
+        let mine = |entry: &&mut (u64, ObservedLine)| Some(&entry.1.user) == first_user.as_ref();
         if let Some((_, line)) = kept.iter_mut().rev().filter(shows).find(mine) {
             line.blamed = true;
         } else if let Some((_, line)) = kept.iter_mut().rev().find(shows) {
@@ -142,7 +142,7 @@ impl Observer for Recorder {
         if lane.lines.len() == keep {
             lane.lines.pop_front();
         }
-        let line = SawLine {
+        let line = ObservedLine {
             at,
             user: lane.name.clone(),
             text,
@@ -163,7 +163,7 @@ impl Observer for Recorder {
             | WorldRecord::Ended { at } => at,
         };
         if let (Some(at), Some(text)) = (self.since_start(at), words::world(record)) {
-            let line = SawLine {
+            let line = ObservedLine {
                 at,
                 user: String::new(),
                 text,

@@ -133,11 +133,11 @@ fn answered<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> ClientEvent<'a> 
     }
 }
 
-fn received<'a>(seq: u64, saw: &'a InboxEvent<'a>) -> ClientEvent<'a> {
+fn received<'a>(seq: u64, event: &'a InboxEvent<'a>) -> ClientEvent<'a> {
     ClientEvent::Received {
         seq,
         sent_at: START,
-        saw,
+        event,
         path: DeliveryPath::Stream,
         first: true,
     }

@@ -235,8 +235,8 @@ fn lookups_and_their_secrets_are_parsed() {
         panic!("phases");
     };
     let stranger = &personas[2];
-    assert_eq!(stranger.manner.stream_by, ReadBy::ReaderId);
-    assert_eq!(stranger.manner.reads, sim_model::plan::Reads::ByStream);
+    assert_eq!(stranger.profile.stream_by, ReadBy::ReaderId);
+    assert_eq!(stranger.profile.reads, sim_model::plan::Reads::ByStream);
     let Step::Call(Verb::EnterQueue { name, user_id, .. }) = &stranger.flow[0] else {
         panic!("enter_queue");
     };

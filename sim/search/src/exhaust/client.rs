@@ -141,8 +141,8 @@ impl Client {
     }
 
     /// Updates its knowledge from a new event.
-    pub(super) fn see(&mut self, saw: &InboxEvent<'_>) {
-        match *saw {
+    pub(super) fn see(&mut self, event: &InboxEvent<'_>) {
+        match *event {
             InboxEvent::Found { room, partner, .. } => self.meet(room, partner),
             InboxEvent::Ended { room, .. } if self.room == Some(room) => self.in_room = false,
             InboxEvent::Stick { user, change, .. } if self.user == Some(user) => match change {

@@ -15,7 +15,7 @@ use super::tiny::Tiny;
 use super::worlds::{actions, begin, plan};
 use super::{Options, begun, look};
 use sim_judge::Judgement;
-use sim_model::outcome::{Action, Class, Judged, Searched, TinyWorld, Watched};
+use sim_model::outcome::{Action, Class, Judged, SearchProgress, Searched, TinyWorld};
 
 /// The number of states that are expanded before their results are merged.
 const BATCH: usize = 2_048;
@@ -57,7 +57,7 @@ fn tell(tally: &mut Judged, judgement: &Judgement) {
 }
 
 /// Receives the progress, and decides whether to continue.
-pub(super) type Watch<'w> = &'w mut dyn FnMut(Watched) -> ControlFlow<()>;
+pub(super) type Watch<'w> = &'w mut dyn FnMut(SearchProgress) -> ControlFlow<()>;
 
 /// Searches one world.
 pub(super) fn search(world: TinyWorld, options: &Options, watch: Watch<'_>) -> Searched {
@@ -120,7 +120,7 @@ impl Search<'_> {
             Layer::Links(range) => range.clone().map(Some).collect(),
         };
         for batch in states.chunks(BATCH) {
-            let so_far = Watched {
+            let so_far = SearchProgress {
                 world: self.world,
                 depth,
                 states: self.known.len() as u64,

@@ -35,7 +35,7 @@ const MOST_BATCHES: u32 = 32;
 const GRAIN: u64 = 1_000_000;
 
 /// The ticket of a call with its outcome.
-type Told = (Ticket, Result<Response, chat_core::Reject>);
+type TicketOutcome = (Ticket, Result<Response, chat_core::Reject>);
 
 /// A world after all inboxes were drained.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ pub(super) struct Tiny {
     highest: Base,
     /// The number of faults so far.
     faults: u8,
-    answers: Vec<Told>,
+    answers: Vec<TicketOutcome>,
     /// The reader of the call in progress.
     reader: Option<UserId>,
 }

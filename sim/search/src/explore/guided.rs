@@ -25,7 +25,7 @@ use crate::runner::{Ended, in_order};
 
 pub use corpus::{Corpus, Entry};
 use coverage_map::CoverageMap;
-use family::{Enough, Family, FamilyRoot, NewFacets};
+use family::{Family, FamilyRoot, NewFacets};
 
 use super::{Exploration, ExploreOptions, Listener, OnFailure};
 
@@ -70,8 +70,8 @@ pub(super) fn explore(
             let trial = trial_of(index);
             let failed = all.take_family(trial, ended, what);
             listener.on_trial(trial);
-            let enough = failed && what.on_failure == OnFailure::Stop;
-            flow = if enough {
+            let stop = failed && what.on_failure == OnFailure::Stop;
+            flow = if stop {
                 ControlFlow::Break(())
             } else {
                 listener.tick(&all)
@@ -99,21 +99,21 @@ impl ExploreOptions<'_> {
         })
     }
 
-    fn keep(&self, recipe: &Recipe, mut outcome: SeedOutcome) -> (Member, Enough) {
+    fn keep(&self, recipe: &Recipe, mut outcome: SeedOutcome) -> (Member, ControlFlow<()>) {
         if let Some(also_judge) = self.also_judge {
             also_judge(recipe, &mut outcome);
         }
         let violations = self.violations(&outcome);
-        let enough = match (violations.is_empty(), self.on_failure) {
-            (false, OnFailure::Stop) => Enough::Yes,
-            (true, _) | (false, OnFailure::Continue) => Enough::No,
+        let next = match (violations.is_empty(), self.on_failure) {
+            (false, OnFailure::Stop) => ControlFlow::Break(()),
+            (true, _) | (false, OnFailure::Continue) => ControlFlow::Continue(()),
         };
         let member = Member {
             trace_hash: outcome.trace_hash,
             violations,
             tally: outcome.tally,
         };
-        (member, enough)
+        (member, next)
     }
 }
 

@@ -31,14 +31,14 @@ const OWN_USERS: u32 = 120;
 
 /// A drawn scenario.
 #[derive(Clone, Debug)]
-pub struct Varied {
+pub struct DrawnPlan {
     /// The scenario.
     pub plan: Plan,
     /// The drawn values, a few words each.
     pub drew: Vec<String>,
 }
 
-impl Varied {
+impl DrawnPlan {
     /// The drawn values on one line.
     #[must_use]
     pub fn drew(&self) -> String {
@@ -49,7 +49,7 @@ impl Varied {
 /// Draws a configuration, deterministically from plan, seed and mix. Thresholds and expectations
 /// are removed: they apply to the original plan only.
 #[must_use]
-pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
+pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> DrawnPlan {
     let mut dice = Dice::new(seed);
     let mut plan = Plan {
         thresholds: Vec::new(),
@@ -94,7 +94,7 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> Varied {
         }
         plan.liveness = plan.liveness.max(Span::secs(120));
     }
-    Varied {
+    DrawnPlan {
         plan,
         drew: dice.into_drew(),
     }

@@ -70,9 +70,9 @@ impl FollowedParticipant {
                 && page.cursor > *end
             {
                 for (_, event) in &page.events {
-                    let saw = translate::event(event, *user);
+                    let event = translate::event(event, *user);
                     let me = Some(User(user.0));
-                    let words = format!("  · {}", words::event_words(&saw, me));
+                    let words = format!("  · {}", words::event_words(&event, me));
                     show(&line(position, after, *user, &words));
                 }
                 *end = page.cursor;

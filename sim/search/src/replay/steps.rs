@@ -47,12 +47,12 @@ pub(super) struct Steps {
     /// Since when a user has no stream.
     closed: BTreeMap<Agent, Time>,
     faults: Vec<Fault>,
-    left_out: LeftOut,
+    left_out: OmittedEntries,
 }
 
 /// The entries without a form in steps.
 #[derive(Clone, Copy, Debug, Default)]
-struct LeftOut {
+struct OmittedEntries {
     retries: u64,
     acts: u64,
 }
@@ -76,7 +76,7 @@ impl Steps {
             keys: BTreeSet::new(),
             closed: BTreeMap::new(),
             faults: Vec::new(),
-            left_out: LeftOut::default(),
+            left_out: OmittedEntries::default(),
         };
         for (user, handle) in callers.iter().map(|(handle, user)| (*user, *handle)) {
             let agent = steps.agent(handle);
@@ -146,7 +146,7 @@ impl Steps {
             },
             ..base.clone()
         };
-        let LeftOut { retries, acts } = self.left_out;
+        let OmittedEntries { retries, acts } = self.left_out;
         let counted = [
             (retries, "calls repeated an earlier one with its key"),
             (acts, "acts of operators have no form in steps"),

@@ -426,7 +426,7 @@ impl Observer for StepRecorder {
                 self.step(at, agent, Step::Disconnect(Some(length)));
             }
             NetworkRecord::Mishap { fault, .. } => self.mishaps.push(fault.clone()),
-            NetworkRecord::Struck { fault, victims, .. } => {
+            NetworkRecord::FaultApplied { fault, victims, .. } => {
                 let users: Vec<u32> = victims
                     .iter()
                     .map(|agent| self.client(Agent(*agent)).user)

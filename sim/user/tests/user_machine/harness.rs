@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_types::{Span, Time};
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
-use sim_model::plan::{Argument, Client, Habits, Manner, Persona, Step, Text, Verb};
+use sim_model::plan::{Argument, Client, ClientProfile, Habits, Persona, Step, Text, Verb};
 use sim_model::protocol::{
     Agent, Answer, CallId, EndReason, InboxEvent, Op, Outcome, ReadBy, Refusal, Room, Shown,
     StickChange, User,
@@ -26,7 +26,7 @@ pub(crate) fn always() -> Ratio {
 
 pub(crate) fn flow(steps: Vec<Step>) -> Persona {
     Persona {
-        manner: Manner::default(),
+        profile: ClientProfile::default(),
         name: "somebody".into(),
         weight: 1,
         habits: Habits::default(),
@@ -263,15 +263,15 @@ impl Harness {
         });
     }
 
-    pub(crate) fn streamed(&mut self, seq: u64, saw: &InboxEvent<'_>) {
+    pub(crate) fn streamed(&mut self, seq: u64, event: &InboxEvent<'_>) {
         self.input(|user, now, log| {
-            user.handle_event(now, seq, now, saw, DeliveryPath::Stream, log)
+            user.handle_event(now, seq, now, event, DeliveryPath::Stream, log)
         });
     }
 
-    pub(crate) fn checked(&mut self, seq: u64, saw: &InboxEvent<'_>) {
+    pub(crate) fn checked(&mut self, seq: u64, event: &InboxEvent<'_>) {
         self.input(|user, now, log| {
-            user.handle_event(now, seq, now, saw, DeliveryPath::Check, log)
+            user.handle_event(now, seq, now, event, DeliveryPath::Check, log)
         });
     }
 
@@ -417,10 +417,10 @@ impl Observer for Log {
                 format!("abandoned {} {}", call.0, op.verb())
             }
             ClientEvent::Received {
-                seq, saw, first, ..
+                seq, event, first, ..
             } => {
                 let again = if first { "" } else { " again" };
-                format!("received {seq} {}{again}", saw.kind())
+                format!("received {seq} {}{again}", event.kind())
             }
             ClientEvent::StreamOpened => "stream opened".into(),
             ClientEvent::StreamClosed => "stream closed".into(),

@@ -10,7 +10,7 @@ mod calls;
 mod draining;
 mod harness;
 mod leaving;
-mod manners;
+mod profiles;
 mod random_inputs;
 mod reading;
 mod registering;

@@ -136,7 +136,7 @@ fn outcome(how: u8, room: u32) -> Outcome {
     }
 }
 
-fn saw(what: u8, seq: u64) -> InboxEvent<'static> {
+fn event(what: u8, seq: u64) -> InboxEvent<'static> {
     let room = Room(u32::try_from(seq % 4).unwrap());
     match what {
         0 | 1 => found(room.0),
@@ -198,9 +198,9 @@ fn apply(harness: &mut Harness, input: &Input) {
         }
         Input::Event { seq, what, path } => {
             if path {
-                harness.streamed(seq, &saw(what, seq));
+                harness.streamed(seq, &event(what, seq));
             } else {
-                harness.checked(seq, &saw(what, seq));
+                harness.checked(seq, &event(what, seq));
             }
         }
         Input::Opened { back } => {

@@ -46,8 +46,8 @@ fn spoken(count: u32, heard: &[InboxEvent<'_>], rooms: &[u32]) -> Vec<Op> {
     for (call, room) in (1..).zip(&rooms[1..]) {
         harness.answer(call, 0, &logged_in(*room));
     }
-    for (seq, saw) in (1..).zip(heard) {
-        harness.streamed(seq, saw);
+    for (seq, event) in (1..).zip(heard) {
+        harness.streamed(seq, event);
     }
     let first = u32::try_from(rooms.len()).unwrap();
     for call in first..first + count {

@@ -44,7 +44,7 @@ impl Observer for Seen {
             self.pushes.push((record.agent.0, call));
         }
         if let ClientEvent::Received {
-            saw:
+            event:
                 InboxEvent::Stick {
                     change: StickChange::Granted { .. },
                     ..

@@ -115,33 +115,33 @@ impl HistoryBuilder {
     }
 
     /// The next event of the inbox arrives, on the stream.
-    pub(super) fn sees(&mut self, user: User, saw: InboxEvent<'_>) {
+    pub(super) fn sees(&mut self, user: User, event: InboxEvent<'_>) {
         let seq = self.inboxes.get(&user).copied().unwrap_or(0) + 1;
-        self.sees_at(user, seq, saw);
+        self.sees_at(user, seq, event);
     }
 
-    pub(super) fn sees_at(&mut self, user: User, seq: u64, saw: InboxEvent<'_>) {
-        self.sees_of(user, seq, Time(500), saw);
+    pub(super) fn sees_at(&mut self, user: User, seq: u64, event: InboxEvent<'_>) {
+        self.sees_of(user, seq, Time(500), event);
     }
 
-    pub(super) fn sees_of(&mut self, user: User, seq: u64, sent_at: Time, saw: InboxEvent<'_>) {
+    pub(super) fn sees_of(&mut self, user: User, seq: u64, sent_at: Time, event: InboxEvent<'_>) {
         self.inboxes.insert(user, seq);
-        let (saw, path, first) = (&saw, DeliveryPath::Stream, true);
+        let (event, path, first) = (&event, DeliveryPath::Stream, true);
         self.record(
             user,
             ClientEvent::Received {
                 seq,
                 sent_at,
-                saw,
+                event,
                 path,
                 first,
             },
         );
     }
 
-    pub(super) fn all_see(&mut self, users: &[User], saw: InboxEvent<'_>) {
+    pub(super) fn all_see(&mut self, users: &[User], event: InboxEvent<'_>) {
         for user in users {
-            self.sees(*user, saw);
+            self.sees(*user, event);
         }
     }
 

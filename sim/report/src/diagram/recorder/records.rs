@@ -27,9 +27,9 @@ impl Observer for LaneRecorder<'_> {
             | ClientEvent::AnsweredAgain { call, op, outcome } => {
                 self.heard(at, lane, (agent, call), op, outcome);
             }
-            ClientEvent::Received { seq, saw, path, .. } => {
-                self.received(record, lane, seq, saw, path)
-            }
+            ClientEvent::Received {
+                seq, event, path, ..
+            } => self.received(record, lane, seq, event, path),
             ClientEvent::Abandoned { op, .. } => {
                 self.point(lane, at, format!("gave up {}", op.verb()), Fate::Broken);
             }
@@ -160,7 +160,7 @@ impl Observer for LaneRecorder<'_> {
             }
             // Its effect is recorded at the affected users.
             NetworkRecord::Mishap { .. } => {}
-            NetworkRecord::Struck { at, fault, victims } => {
+            NetworkRecord::FaultApplied { at, fault, victims } => {
                 let at = self.since_start(at);
                 self.fault_started(at, fault, victims);
             }

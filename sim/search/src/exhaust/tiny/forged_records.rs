@@ -47,7 +47,7 @@ impl Tiny {
             return;
         };
         let (at, cursor) = (self.now, client.cursor + 1);
-        let saw = InboxEvent::Message {
+        let event = InboxEvent::Message {
             shown: Shown::NAMELESS,
             room,
             room_seq: self.highest.ends[&room.0],
@@ -60,7 +60,7 @@ impl Tiny {
             ticket: judged(stream),
             page: &Page {
                 gaps: Vec::new(),
-                events: vec![(cursor, at, saw)],
+                events: vec![(cursor, at, event)],
                 cursor,
                 more: false,
             },

@@ -18,12 +18,12 @@ impl Tiny {
             match item {
                 Item::Gap(gap) => {
                     let rooms = translate::lost_ranges(gap);
-                    let saw = translate::gap(gap, &rooms);
-                    self.received(user, (gap.to.0, self.now), &saw, path);
+                    let received = translate::gap(gap, &rooms);
+                    self.received(user, (gap.to.0, self.now), &received, path);
                 }
                 Item::Event(seq, event) => {
-                    let saw = translate::event(event, reader);
-                    self.received(user, (seq.0, event.at), &saw, path);
+                    let received = translate::event(event, reader);
+                    self.received(user, (seq.0, event.at), &received, path);
                 }
             }
         }
@@ -33,21 +33,21 @@ impl Tiny {
         &mut self,
         user: u8,
         (seq, sent_at): (u64, Time),
-        saw: &InboxEvent<'_>,
+        event: &InboxEvent<'_>,
         path: DeliveryPath,
     ) {
         let client = &mut self.clients[usize::from(user)];
         let first = seq > client.cursor;
         if first {
             client.cursor = seq;
-            client.see(saw);
+            client.see(event);
         }
         self.record(
             user,
             ClientEvent::Received {
                 seq,
                 sent_at,
-                saw,
+                event,
                 path,
                 first,
             },
@@ -68,15 +68,15 @@ impl Tiny {
 
     /// Updates the values of growing numbers.
     fn look_up(&mut self, what: &ClientEvent<'_>) {
-        let place = if let ClientEvent::Received { saw, .. } = what {
+        let place = if let ClientEvent::Received { event, .. } = what {
             if let InboxEvent::Stick {
                 change: StickChange::Granted { epoch, .. },
                 ..
-            } = saw
+            } = event
             {
                 self.highest.epoch = self.highest.epoch.max(*epoch);
             }
-            saw.place()
+            event.place()
         } else if let ClientEvent::Answered {
             outcome: Ok(answer),
             ..

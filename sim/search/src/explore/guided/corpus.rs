@@ -10,7 +10,7 @@ use std::path::Path;
 use chat_types::{mix, mix_bytes};
 use serde::{Deserialize, Serialize};
 
-use sim_model::outcome::{Covered, FLAT, Mix, Trial};
+use sim_model::outcome::{ExplorationCoverage, FLAT, Mix, Trial};
 
 use super::{CoverageMap, ExploreOptions, NewFacets};
 use sim_model::recipe::Recipe;
@@ -104,8 +104,8 @@ impl Corpus {
 
     /// The coverage in all sessions.
     #[must_use]
-    pub fn covered(&self) -> Covered {
-        Covered {
+    pub fn covered(&self) -> ExplorationCoverage {
+        ExplorationCoverage {
             families: self.families(),
             facets: self.facets(),
             recipes: self.entries.len(),

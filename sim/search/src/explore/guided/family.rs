@@ -5,6 +5,8 @@
 //! energy, the most promising copy continues with new randomness, and its branch is observed in the
 //! same way. At most [`MAX_SAVED`] copies are kept, which bounds the memory.
 
+use std::ops::ControlFlow;
+
 use super::coverage_map::{Counts, CoverageMap, Entered};
 use crate::panics::catch_panic;
 use crate::runner::Ended;
@@ -90,11 +92,14 @@ struct Explorer<'p, 'k> {
     new_facets: Vec<NewFacets>,
 }
 
-/// Runs a family. `keep` returns the part of each outcome to keep, and whether that is enough.
+/// Returns the part of an outcome to keep, and whether the family goes on.
+type Keep<'k, T> = &'k dyn Fn(&Recipe, SeedOutcome) -> (T, ControlFlow<()>);
+
+/// Runs a family.
 pub(super) fn explore<T>(
     root: FamilyRoot<'_>,
     coverage: &CoverageMap,
-    keep: &dyn Fn(&Recipe, SeedOutcome) -> (T, Enough),
+    keep: Keep<'_, T>,
 ) -> Family<T> {
     let mut explorer = Explorer {
         root,
@@ -113,12 +118,14 @@ pub(super) fn explore<T>(
     let first = explorer.member(root.plan.recipe.clone(), |_| {
         (JudgedSplit::begin(root.plan, root.seed), Counts::new())
     });
-    let mut enough = push(&mut members, first, keep);
+    let mut next = push(&mut members, first, keep);
     let mut branches = 0;
-    while enough == Enough::No && branches < explorer.energy() {
-        let Some(next) = explorer.branch() else { break };
+    while next.is_continue() && branches < explorer.energy() {
+        let Some(branch) = explorer.branch() else {
+            break;
+        };
         branches += 1;
-        enough = push(&mut members, next, keep);
+        next = push(&mut members, branch, keep);
     }
     Family {
         members,
@@ -128,24 +135,17 @@ pub(super) fn explore<T>(
     }
 }
 
-/// Whether a family may end early.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Enough {
-    Yes,
-    No,
-}
-
 fn push<T>(
     members: &mut Vec<(Recipe, Ended<T>)>,
     (recipe, ended): (Recipe, Ended<SeedOutcome>),
-    keep: &dyn Fn(&Recipe, SeedOutcome) -> (T, Enough),
-) -> Enough {
-    let (kept, enough) = match ended.map(|outcome| keep(&recipe, outcome)) {
-        Ok((kept, enough)) => (Ok(kept), enough),
-        Err(words) => (Err(words), Enough::Yes),
+    keep: Keep<'_, T>,
+) -> ControlFlow<()> {
+    let (kept, next) = match ended.map(|outcome| keep(&recipe, outcome)) {
+        Ok((kept, next)) => (Ok(kept), next),
+        Err(words) => (Err(words), ControlFlow::Break(())),
     };
     members.push((recipe, kept));
-    enough
+    next
 }
 
 impl<'p> Explorer<'p, '_> {

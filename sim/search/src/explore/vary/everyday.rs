@@ -16,7 +16,7 @@ use super::{environment, faults, flows, limits, users};
 use sim_model::draw::Ratio;
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{
-    Arrivals, Habits, Manner, Naming, OperatorVerb, Persona, Phase, Plan, Reads, Schedule,
+    Arrivals, ClientProfile, Habits, Naming, OperatorVerb, Persona, Phase, Plan, Reads, Schedule,
     USUAL_CLIENT, Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::ReadBy;
@@ -152,7 +152,7 @@ fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona
         weight: dice.between(1, 3),
         habits: Habits::default(),
         stream: matches!(theme, Theme::Absent(_)) || !dice.one_in(3),
-        manner: Manner::default(),
+        profile: ClientProfile::default(),
         flow: visits::some(theme, server, dice).into(),
     };
     if dice.one_in(3) {
@@ -179,14 +179,14 @@ fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona
         persona.flow = visits::typing_while_waiting(server, dice).into();
         persona.habits.parallel = ratio(1, 2);
     }
-    manner(&mut persona, dice);
+    profile(&mut persona, dice);
     persona
 }
 
 /// Draws how a persona reads, and its names. Reading by stream alone, or by two streams, needs a
 /// stream.
-fn manner(persona: &mut Persona, dice: &mut Dice) {
-    persona.manner.names = dice.pick(&[
+fn profile(persona: &mut Persona, dice: &mut Dice) {
+    persona.profile.names = dice.pick(&[
         Naming::Given,
         Naming::Given,
         Naming::Given,
@@ -195,10 +195,10 @@ fn manner(persona: &mut Persona, dice: &mut Dice) {
         Naming::Odd,
         Naming::Unnamed,
     ]);
-    if persona.manner.names == Naming::Odd && dice.coin() {
+    if persona.profile.names == Naming::Odd && dice.coin() {
         persona.habits.parallel = ratio(1, 2);
     }
-    let mut said = match persona.manner.names {
+    let mut said = match persona.profile.names {
         Naming::Given => vec![],
         Naming::Scripts => vec!["names of all scripts"],
         Naming::Alike => vec!["names alike"],
@@ -208,11 +208,11 @@ fn manner(persona: &mut Persona, dice: &mut Dice) {
     if persona.stream {
         said.push("a stream");
         if dice.one_in(3) {
-            persona.manner.stream_by = ReadBy::ReaderId;
+            persona.profile.stream_by = ReadBy::ReaderId;
             said.push("by its reader id");
         }
         if dice.one_in(3) {
-            persona.manner.reads = Reads::ByStream;
+            persona.profile.reads = Reads::ByStream;
             said.push("and nothing else");
         }
         if dice.one_in(5) {

@@ -33,7 +33,7 @@ const TOPICS: [&str; 3] = ["rust", "chess", "music"];
 struct Rewrite {
     without: BTreeSet<&'static str>,
     think: Option<Shape>,
-    words: Words,
+    words: MessageTexts,
     topics: Option<u32>,
     rooms: Option<u32>,
     rounds: u32,
@@ -42,7 +42,7 @@ struct Rewrite {
 
 /// The texts of messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Words {
+enum MessageTexts {
     /// The scenario's own texts.
     Own,
     /// One text for all, so that a repeated text is not mistaken for a duplicate.
@@ -121,23 +121,23 @@ fn think(lease: Span, dice: &mut Dice) -> Option<Shape> {
     Some(shape)
 }
 
-fn words(lengths: [u32; 3], dice: &mut Dice) -> Words {
+fn words(lengths: [u32; 3], dice: &mut Dice) -> MessageTexts {
     match dice.between(0, 6) {
         0 => {
             dice.say("all say hello");
-            Words::Alike
+            MessageTexts::Alike
         }
         1 => {
             dice.say("few words");
-            Words::Short
+            MessageTexts::Short
         }
         2 => {
             // Longer texts only slow down a run.
             let limit = dice.pick(&lengths).min(400);
             dice.say(format!("texts about {limit} long"));
-            Words::AtLimit(limit)
+            MessageTexts::AtLimit(limit)
         }
-        _ => Words::Own,
+        _ => MessageTexts::Own,
     }
 }
 
@@ -210,10 +210,10 @@ impl Rewrite {
 
     fn text(&self, own: &Text, dice: &mut Dice) -> Text {
         match self.words {
-            Words::Own => own.clone(),
-            Words::Alike => Text::Words("hello".into()),
-            Words::Short => Text::Length(table(Shape::Uniform(1, 3))),
-            Words::AtLimit(limit) => {
+            MessageTexts::Own => own.clone(),
+            MessageTexts::Alike => Text::Words("hello".into()),
+            MessageTexts::Short => Text::Length(table(Shape::Uniform(1, 3))),
+            MessageTexts::AtLimit(limit) => {
                 let limit = u64::from(limit.max(2));
                 let about = [(1, limit), (limit - 1, limit + 1), (limit, limit)];
                 let (low, high) = dice.pick(&about);

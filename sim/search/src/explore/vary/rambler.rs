@@ -7,7 +7,7 @@ use super::dice::{Dice, table};
 use super::texts;
 use sim_model::draw::Shape;
 use sim_model::plan::{
-    Alphabet, Choice, Grant, Habits, Manner, Naming, Persona, Reads, Step, Text, Verb,
+    Alphabet, Choice, ClientProfile, Grant, Habits, Naming, Persona, Reads, Step, Text, Verb,
 };
 use sim_model::protocol::{Plain, ReadBy};
 
@@ -54,7 +54,7 @@ pub(super) fn rambler(server: &Config, dice: &mut Dice) -> Persona {
         weight,
         habits: Habits::default(),
         stream,
-        manner: Manner {
+        profile: ClientProfile {
             stream_by: if stream { by } else { ReadBy::Handle },
             reads: if stream && dice.one_in(5) {
                 Reads::ByStream

@@ -76,7 +76,7 @@ pub(super) fn habits(persona: &mut Persona, dice: &mut Dice) {
     }
     if !persona.stream {
         // Without a stream, it cannot read by stream.
-        persona.manner.reads = Reads::Exactly;
+        persona.profile.reads = Reads::Exactly;
     }
     if persona.stream != streams {
         let word = if persona.stream { "with" } else { "without" };

@@ -14,7 +14,7 @@ use chat_core::Address;
 use tokio::time::Instant;
 
 /// The log target of refusals.
-pub const LOG: &str = "talking_stick::door";
+pub const LOG: &str = "talking_stick::guard";
 
 /// The window of a source.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -102,7 +102,7 @@ impl std::fmt::Display for Source {
 
 /// The recently refused sources.
 #[derive(Debug, Default)]
-pub struct TurnedAway(Mutex<Table>);
+pub struct RefusedRequests(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
@@ -147,7 +147,7 @@ impl Lines {
         if begins {
             if self.left_out > 0 {
                 let left_out = self.left_out;
-                tracing::warn!(target: LOG, left_out, "more were turned away than the log tells");
+                tracing::warn!(target: LOG, left_out, "further refusals are not in the log");
             }
             *self = Self {
                 since: Some(now),
@@ -167,12 +167,12 @@ impl Lines {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is refused because of its content.
-    HttpError,
+    Refuse,
     /// It sent too many requests, and may retry after this time.
     TooMany(Duration),
 }
 
-impl TurnedAway {
+impl RefusedRequests {
     fn table(&self) -> MutexGuard<'_, Table> {
         // No code panics while it holds this lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -198,7 +198,7 @@ impl Table {
             if kind == Kind::WrongToken && *count > MAX_WRONG_TOKENS {
                 return Verdict::TooMany(WINDOW.saturating_sub(now.duration_since(window.began)));
             }
-            return Verdict::HttpError;
+            return Verdict::Refuse;
         }
         if self.order.len() >= MAX_SOURCES {
             self.end_oldest(now);
@@ -215,9 +215,9 @@ impl Table {
         self.order.push_back(source.address);
         // The page sends requests without a token before it has one.
         if kind != Kind::NoToken && self.lines.take(now) {
-            tracing::warn!(target: LOG, %source, why = kind.name(), "turned away at the door");
+            tracing::warn!(target: LOG, %source, why = kind.name(), "request refused");
         }
-        Verdict::HttpError
+        Verdict::Refuse
     }
 
     fn end_windows(&mut self, now: Instant) {
@@ -245,7 +245,7 @@ impl Table {
                 .filter(|(_, count)| *count > 0)
                 .collect();
             let (source, more) = (window.source, window.more());
-            tracing::warn!(target: LOG, %source, more, ?why, "turned away within a minute");
+            tracing::warn!(target: LOG, %source, more, ?why, "more requests refused within a minute");
         }
     }
 }
@@ -263,31 +263,31 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_source_that_guesses_tokens_is_delayed() {
-        let turned = TurnedAway::default();
-        let wrong = |n| turned.note(source(n), Kind::WrongToken);
+        let refused = RefusedRequests::default();
+        let wrong = |n| refused.note(source(n), Kind::WrongToken);
         for _ in 0..MAX_WRONG_TOKENS {
-            assert_eq!(wrong(1), Verdict::HttpError);
+            assert_eq!(wrong(1), Verdict::Refuse);
         }
         tokio::time::advance(Duration::from_secs(20)).await;
         assert_eq!(wrong(1), Verdict::TooMany(Duration::from_secs(40)));
-        assert_eq!(wrong(2), Verdict::HttpError);
-        assert_eq!(turned.note(source(1), Kind::Host), Verdict::HttpError);
+        assert_eq!(wrong(2), Verdict::Refuse);
+        assert_eq!(refused.note(source(1), Kind::Host), Verdict::Refuse);
         tokio::time::advance(Duration::from_secs(40)).await;
-        assert_eq!(wrong(1), Verdict::HttpError);
+        assert_eq!(wrong(1), Verdict::Refuse);
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_table_is_bounded_and_drops_the_oldest_source() {
-        let turned = TurnedAway::default();
+        let refused = RefusedRequests::default();
         for n in 0..=MAX_SOURCES as u64 {
-            turned.note(source(n), Kind::Origin);
+            refused.note(source(n), Kind::Origin);
         }
-        let known = |n| turned.table().windows.contains_key(&Address(n));
+        let known = |n| refused.table().windows.contains_key(&Address(n));
         assert!(!known(0) && known(1) && known(MAX_SOURCES as u64));
-        assert_eq!(turned.table().order.len(), MAX_SOURCES);
-        assert_eq!(turned.table().lines.written, MAX_LINES);
+        assert_eq!(refused.table().order.len(), MAX_SOURCES);
+        assert_eq!(refused.table().lines.written, MAX_LINES);
         tokio::time::advance(WINDOW).await;
-        turned.sweep();
-        assert!(turned.table().windows.is_empty() && turned.table().order.is_empty());
+        refused.sweep();
+        assert!(refused.table().windows.is_empty() && refused.table().order.is_empty());
     }
 }

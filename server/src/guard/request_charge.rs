@@ -4,18 +4,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::body::SMALL_BODY;
 use super::scan::cost;
-use crate::capacity::Held;
+use crate::capacity::Reservation;
 
 /// The bytes taken for a request and its parsed form. It is stored in the request's extensions, and
 /// so follows the request: the library keeps a request's head beside its message, and a session
 /// keeps that of its first request.
 #[derive(Clone, Debug)]
-pub struct Paid(Arc<Mutex<Held>>);
+pub struct RequestCharge(Arc<Mutex<Reservation>>);
 
-impl Paid {
+impl RequestCharge {
     /// Creates it from an amount.
     #[must_use]
-    pub fn with(held: Held) -> Self {
+    pub fn with(held: Reservation) -> Self {
         Self(Arc::new(Mutex::new(held)))
     }
 

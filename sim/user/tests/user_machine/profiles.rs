@@ -1,16 +1,16 @@
 //! Tests other manners of clients: other names, two streams, a stream alone, and unregistering.
 
 use chat_types::Span;
-use sim_model::plan::{Manner, Reads, Step, Verb};
+use sim_model::plan::{ClientProfile, Reads, Step, Verb};
 use sim_model::protocol::{Answer, Plain, ReadBy};
 
 use crate::harness::*;
 
 fn by_stream(steps: Vec<Step>) -> sim_model::plan::Persona {
     let mut persona = flow(steps);
-    persona.manner = Manner {
+    persona.profile = ClientProfile {
         reads: Reads::ByStream,
-        ..Manner::default()
+        ..ClientProfile::default()
     };
     persona
 }

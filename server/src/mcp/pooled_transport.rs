@@ -14,13 +14,13 @@ use super::session::Place;
 type Inner = WorkerTransport<LocalSessionWorker>;
 
 /// A session's transport with its place.
-pub(super) struct Placed {
+pub(super) struct PooledTransport {
     inner: Inner,
     /// Dropped last.
     _place: Place,
 }
 
-impl Placed {
+impl PooledTransport {
     /// Wraps a transport with this place.
     pub(super) fn new(inner: Inner, place: Place) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl Placed {
     }
 }
 
-impl Transport<RoleServer> for Placed {
+impl Transport<RoleServer> for PooledTransport {
     type Error = <Inner as Transport<RoleServer>>::Error;
 
     fn send(

@@ -15,7 +15,7 @@ export async function join(name, room) {
   if (!state.me) await takeByName(name);
   const username = state.me?.name ?? name;
   const answer = await call('login', { username, room });
-  seated(answer);
+  register(answer);
   const label = state.overview?.named_rooms.find((one) => one.room_id === answer.room_id)?.name ?? room;
   const joined = enter({ id: answer.room_id, kind: 'named', name: label });
   members(joined, answer.next === undefined ? answer.users : await everyone(joined));
@@ -31,7 +31,7 @@ export async function pair(name, interests) {
   if (!state.me && name) words.display_name = name;
   const answer = await call('enter_queue', words);
   state.pairing = { since: Date.now(), interests };
-  seated(answer);
+  register(answer);
   waiting(answer);
   keep();
 }
@@ -63,7 +63,7 @@ export async function stopWaiting() {
 }
 
 // Stores the registration in the answer, unless there is one.
-function seated(answer) {
+function register(answer) {
   if (state.me) return;
   state.me = {
     handle: answer.handle,
@@ -74,7 +74,7 @@ function seated(answer) {
   state.cursor = null;
   isNew = true;
   keep();
-  listen(EARS);
+  listen(HANDLERS);
 }
 
 // Adds a room to the user's rooms.
@@ -124,7 +124,7 @@ export function look() {
 }
 
 // Handlers for the stream.
-const EARS = {
+const HANDLERS = {
   event(event) {
     if (event.type === 'gap') return missed(event);
     if (event.type === 'chatroom.found') return found(event.room_id, event.partner);
@@ -231,13 +231,13 @@ async function goOn(before) {
     await ask('POST', '/reconnect', { body: {}, handle: state.me.handle });
   } catch (error) {
     if (error.code === 'unknown_handle') {
-      EARS.lost();
+      HANDLERS.lost();
       return;
     }
     // The stream reconnects when the server is back.
   }
   look();
-  if (!state.gate) listen(EARS);
+  if (!state.gate) listen(HANDLERS);
 }
 
 // Goes on with a registration that a tab left.
@@ -288,7 +288,7 @@ export function shownAgain() {
 
 // Opens the stream again, for example after a token was given.
 export function listenAgain() {
-  if (state.me) listen(EARS);
+  if (state.me) listen(HANDLERS);
 }
 
 export async function leaveRoom(room) {

@@ -113,7 +113,7 @@ pub enum Command {
         room: Option<RoomId>,
         /// The text.
         text: Arc<str>,
-        /// The epoch of the grant that the caller believes to hold.
+        /// The epoch of the grant that the caller believes it holds.
         epoch: Option<Epoch>,
     },
     /// Leave a room.

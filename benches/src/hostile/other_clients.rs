@@ -90,8 +90,8 @@ impl OtherClient {
             if due >= ends {
                 return Ok((waits, self));
             }
-            // A timer can fire up to a millisecond late, which is no delay of the server. A late
-            // answer to the send before is one.
+            // A timer can fire up to a millisecond late, which is not a delay of the server. If the
+            // answer to the previous send was late, the server delayed this one.
             let began = if answered > due { due } else { Instant::now() };
             let answer = self.connection.exchange(&self.request).await?;
             if answer.status != 200 || answer.is_tool_error() {

@@ -208,7 +208,7 @@ fn a_gap_lies_where_the_events_lay_and_each_kind_is_told_where_it_came_last() {
         #14 room_2/9 message.received cat: "4"
         #15 room_2/10 message.received cat: "5"
     "#);
-    // The pages together give the same: no page repeats a gap of another.
+    // Smaller pages give the same events together: no page repeats a gap of another.
     let pages = "\n ann read after=2 max=1\n ann read after=5 max=1\n ann read after=8 max=1";
     assert_snapshot!(reading(&format!("{MIXED}{pages}")), @r#"
     ann read after=2 max=1 ⇒ cursor 5, 10 unread

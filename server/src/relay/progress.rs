@@ -13,7 +13,7 @@ pub(super) struct ClientProgress {
 }
 
 impl ClientProgress {
-    /// That of a call, if its client asked for it.
+    /// The progress of a call, if its client asked for it.
     pub(super) fn of(context: &RequestContext<RoleServer>) -> Option<Self> {
         let token = context.meta.get_progress_token()?;
         let peer = context.peer.clone();

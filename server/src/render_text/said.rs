@@ -220,8 +220,8 @@ impl Renderer<'_> {
         }
     }
 
-    /// Writes a run of events. Of several changes of one stick in a row, those about the reader and
-    /// the last one that is no claim are written, and the others are counted.
+    /// Writes a run of events. Of consecutive changes of one stick, it writes those about the reader
+    /// and the last one that is not a claim, and counts the others.
     fn run(&mut self, events: &[Event]) {
         let is_claim = |event: &Event| matches!(event.payload, Payload::Claimed { .. });
         let last = events.iter().rposition(|event| !is_claim(event));

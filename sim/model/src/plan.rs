@@ -7,7 +7,7 @@ mod usual;
 mod verb;
 
 pub use network::{Delivery, Network};
-pub use persona::{Habits, Manner, Naming, Persona, Reads};
+pub use persona::{ClientProfile, Habits, Naming, Persona, Reads};
 pub use threshold::{Compare, Figure, Threshold};
 pub use usual::{USUAL_CLIENT, usual_capacity, usual_network};
 pub use verb::{Grant, Verb};
@@ -95,7 +95,7 @@ pub struct Capacity {
 /// The clients' retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// The timeout of the first attempt. That of a check is longer by its wait.
+    /// The timeout of the first attempt. The timeout of a check is longer by its wait.
     pub timeout: Span,
     /// The factor of the pause from attempt to attempt.
     pub backoff: u32,
@@ -251,15 +251,15 @@ pub struct ScriptStep {
 /// The network's treatment of one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Net {
-    /// That of the request.
+    /// The treatment of the request.
     pub request: Option<Delivery>,
-    /// That of its duplicate.
+    /// The treatment of its duplicate.
     pub duplicate: Option<Delivery>,
-    /// That of its answer.
+    /// The treatment of its answer.
     pub reply: Option<Delivery>,
-    /// That of its pushes to each user (an index into `users`).
+    /// The treatment of its pushes to each user (an index into `users`).
     pub push: Vec<(u32, Delivery)>,
-    /// That of later attempts of the call, in order; these have no retries of their own.
+    /// The treatment of later attempts of the call, in order; these have no retries of their own.
     pub retries: Vec<Net>,
 }
 

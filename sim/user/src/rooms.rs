@@ -168,7 +168,8 @@ impl Rooms {
         }
     }
 
-    /// Records a grant. The first of its answer and its event counts as `stick.granted`.
+    /// Records a grant. Its answer or its event, whichever arrives first, counts as
+    /// `stick.granted`.
     pub(super) fn grant(&mut self, room: Room, epoch: u64, unawaited: &mut UnawaitedEvents) {
         let known = match self.known.iter().position(|known| known.room == room) {
             Some(index) => &mut self.known[index],
@@ -214,8 +215,13 @@ impl Rooms {
     }
 
     /// Records an event that `me` receives for the first time.
-    pub(super) fn see(&mut self, saw: &InboxEvent<'_>, me: User, unawaited: &mut UnawaitedEvents) {
-        match *saw {
+    pub(super) fn see(
+        &mut self,
+        event: &InboxEvent<'_>,
+        me: User,
+        unawaited: &mut UnawaitedEvents,
+    ) {
+        match *event {
             InboxEvent::Found { room, partner, .. } => self.find(room, Some(partner), unawaited),
             InboxEvent::Message { sender, .. } => self.speaker = Some(sender),
             InboxEvent::Ended { room, .. } => self.end(Some(room)),

@@ -18,7 +18,7 @@ pub(super) fn check(folder: &Path) -> Outcome {
     }
 }
 
-/// Every file by its path, with the text of pages.
+/// All files by path: a page with its text, any other file with `None`.
 type Written = BTreeMap<String, Option<String>>;
 
 fn read(root: &Path, folder: &str) -> io::Result<Written> {

@@ -75,7 +75,7 @@ function People({ data, it }) {
     ],
   }));
   return [
-    h(Reason, { it, label: 'Reason for what you do next, which those concerned may see' }),
+    h(Reason, { it, label: 'Reason for your next action; the people concerned may see it' }),
     h(Table, { title: 'Participants', heads: ['Name', 'Id', 'Presence', 'Rooms', 'Waits since', 'Do'], rows, none: 'Nobody is registered.' }),
     h(Pages, { list: 'people', data, it }),
   ];
@@ -152,7 +152,7 @@ function Reports({ data, it }) {
     cells: [who(one.about), h(Words, null, one.reason), who(one.by), h(Clock, { at: one.at }), h('span', { class: 'actions' }, onReport(one))],
   }));
   return [
-    rows.length > 0 && h(Reason, { it, label: 'Reason for what you do next; if empty, it is that of the report' }),
+    rows.length > 0 && h(Reason, { it, label: 'Reason for your next action; if empty, the reason of the report' }),
     h(Table, { title: `Reports, the newest first (${data.kept.toLocaleString()} kept)`, heads: ['About', 'Reason', 'By', 'When', 'Do'], rows, none: 'Nobody was reported.' }),
   ];
 }

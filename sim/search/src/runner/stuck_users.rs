@@ -79,7 +79,7 @@ mod tests {
             (false, Some(2)),
             "each by itself"
         );
-        assert_eq!(of(&[(5, 5)], Ratio::NEVER).seed, None, "there is but one");
+        assert_eq!(of(&[(5, 5)], Ratio::NEVER).seed, None, "there is only one");
         assert!(of(&[(5, 5)], Ratio::new(1, 1).unwrap()).held);
     }
 }

@@ -120,7 +120,10 @@ fn validate(arguments: &ValidateArgs, console: &mut Console<'_>) -> u8 {
     let mut code = 0;
     for path in &arguments.files {
         match sim_scenario::load(path) {
-            Ok(plan) => console.say(&format!("{}: ok ({})\n", path.display(), plan.name)),
+            Ok(plan) => {
+                console.say(&format!("{}: ok ({})\n", path.display(), plan.name));
+                console.say(&repeated_faults(&plan));
+            }
             Err(problem) => {
                 console.complain_of(&problem);
                 code = WRONG;
@@ -134,6 +137,27 @@ fn validate(arguments: &ValidateArgs, console: &mut Console<'_>) -> u8 {
 fn run(arguments: &RunArgs, console: &mut Console<'_>) -> u8 {
     let Some(mut plans) = load_all(&arguments.files, console) else {
         return WRONG;
+        /// The faults of the scenario's own seed, if some of them repeat.
+        fn repeated_faults(plan: &Plan) -> String {
+            const SHOWN: usize = 20;
+            let repeats = plan.faults.iter().any(|fault| fault.repeats.is_some());
+            if !repeats {
+                return String::new();
+            }
+            let faults = plan.faults_of(plan.seed);
+            let mut text = format!("  faults of seed {}, {} in all:\n", plan.seed, faults.len());
+            for fault in faults.iter().take(SHOWN) {
+                let after = fault
+                    .milestone
+                    .map(|milestone| format!(", then at {milestone}"));
+                let after = after.unwrap_or_default();
+                text += &format!("    {} {}{after}\n", fault.at, fault.kind.name());
+            }
+            if faults.len() > SHOWN {
+                text += &format!("    … {} more\n", faults.len() - SHOWN);
+            }
+            text
+        }
     };
     if let (Some(recipe), Some(plan)) = (&arguments.recipe, plans.first_mut()) {
         plan.recipe = recipe.clone();

@@ -122,7 +122,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         metrics: DriverMetrics<'o>,
         progress: &'a Progress,
     ) -> Self {
-        let arrivals = arrivals(plan, &mut Draw::new(seed, Actor::Arrivals));
+        let arrivals = arrivals(&plan.workload, &mut Draw::new(seed, Actor::Arrivals));
         let mut hash = mix(0, seed);
         for arrival in &arrivals {
             hash = mix(hash, arrival.at.0 ^ ((arrival.persona as u64) << 48));

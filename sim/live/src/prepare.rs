@@ -10,8 +10,8 @@ use super::Options;
 use super::probe::Capabilities;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{
-    Arrivals, Fault, FaultKind, Figure, Need, Net, Outage, Persona, Phase, Plan, Schedule, Step,
-    Threshold, Verb, Workload, usual_capacity, usual_network,
+    Arrivals, Figure, Frequency, Need, Net, Persona, Phase, Plan, Schedule, Step, Threshold, Verb,
+    Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::OpKind;
 
@@ -55,6 +55,10 @@ impl RateScale {
         let scaled = u128::from(n) * u128::from(self.0);
         u64::try_from(scaled.div_ceil(1_000)).unwrap_or(u64::MAX)
     }
+
+    fn count(self, users: u32) -> u32 {
+        u32::try_from(self.of(u64::from(users))).unwrap_or(u32::MAX)
+    }
 }
 
 impl std::fmt::Display for RateScale {
@@ -97,26 +101,8 @@ pub(super) struct Prepared {
 #[must_use]
 pub fn needed_faults(plan: &Plan) -> Vec<&'static str> {
     let needed = plan.faults.iter().filter(|f| f.need == Need::Required);
-    let names: BTreeSet<&'static str> = needed.map(name).collect();
+    let names: BTreeSet<&'static str> = needed.map(|fault| fault.kind.name()).collect();
     names.into_iter().collect()
-}
-
-fn name(fault: &Fault) -> &'static str {
-    match fault.kind {
-        FaultKind::Down {
-            how: Outage::Stop, ..
-        } => "stop",
-        FaultKind::Down { .. } => "crash",
-        FaultKind::Configure(_) => "configure",
-        FaultKind::Partition { .. } => "partition",
-        FaultKind::SlowReaders { .. } => "slow_readers",
-        FaultKind::SlowDisk { .. } => "slow_disk",
-        FaultKind::FailDisk { .. } => "fail_disk",
-        FaultKind::Suspend { .. } => "suspend",
-        FaultKind::ClockJump { .. } => "clock_jump",
-        FaultKind::LoseReplies => "lose",
-        FaultKind::Operator(_) => "operator",
-    }
 }
 
 /// Adapts a plan to a server with these tools.
@@ -139,6 +125,11 @@ pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Capabilities) -> P
                 lacking.extend(lacks);
                 complete
             });
+            for persona in &mut *personas {
+                if let Frequency::Count(users) = &mut Arc::make_mut(persona).frequency {
+                    *users = options.scale.count(*users);
+                }
+            }
             if !tools.has_streams() {
                 lacking.insert("an event stream".to_owned());
                 for persona in personas {
@@ -196,7 +187,7 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
     if !plan.expect_sometimes.is_empty() {
         name("expect_sometimes");
     }
-    let faults: BTreeSet<&str> = plan.faults.iter().map(self::name).collect();
+    let faults: BTreeSet<&str> = plan.faults.iter().map(|fault| fault.kind.name()).collect();
     for fault in faults {
         name(&format!("the fault {fault}"));
     }
@@ -220,10 +211,12 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
 }
 
 fn scale_phase(phase: &mut Phase, scale: RateScale) {
-    let count = |n: u32| u32::try_from(scale.of(u64::from(n))).unwrap_or(u32::MAX);
     phase.arrivals = match phase.arrivals {
         Arrivals::Pause => Arrivals::Pause,
-        Arrivals::Count(n) => Arrivals::Count(count(n)),
+        Arrivals::Count { users, mode } => Arrivals::Count {
+            users: scale.count(users),
+            mode,
+        },
         Arrivals::Rate {
             from_milli,
             to_milli,
@@ -234,7 +227,7 @@ fn scale_phase(phase: &mut Phase, scale: RateScale) {
             mode,
         },
     };
-    phase.max_users = phase.max_users.map(count);
+    phase.max_users = phase.max_users.map(|most| scale.count(most));
 }
 
 /// The tools that these steps use and the server lacks.
@@ -270,6 +263,7 @@ fn tools_of(verb: &Verb) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sim_model::plan::ArrivalMode;
 
     fn plan(text: &str) -> Plan {
         sim_scenario::parse("test.yaml", text).unwrap()
@@ -292,7 +286,7 @@ phases:
   - { name: b, duration: 1s, arrival_count: 5 }
 scenarios:
   - { name: pen, flow: [enter_queue, { send: { length: 5 } }] }
-  - { name: idler, flow: [login, break] }
+  - { name: idler, count: 2, flow: [login, break] }
 server: { stick_lease: 4s }
 network: { loss: 1/10 }
 faults:
@@ -327,9 +321,10 @@ thresholds:
     #[test]
     fn arrivals_are_scaled() {
         let prepared = prepare(&plan(TWO), &options("2.5"), &Capabilities::unknown());
-        let Workload::Phases { phases, .. } = prepared.plan.workload else {
+        let Workload::Phases { phases, personas } = prepared.plan.workload else {
             panic!("it has phases")
         };
+        assert_eq!(personas[1].frequency, Frequency::Count(5));
         assert!(matches!(
             phases[0].arrivals,
             Arrivals::Rate {
@@ -339,7 +334,8 @@ thresholds:
             }
         ));
         assert_eq!(phases[0].max_users, Some(8));
-        assert_eq!(phases[1].arrivals, Arrivals::Count(13));
+        let mode = ArrivalMode::Uniform;
+        assert_eq!(phases[1].arrivals, Arrivals::Count { users: 13, mode });
         for wrong in ["", "0", "-1", "1e3", "0.0001", "2.", "100001"] {
             assert!(wrong.parse::<RateScale>().is_err(), "{wrong}");
         }

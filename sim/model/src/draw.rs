@@ -108,6 +108,8 @@ pub enum Actor {
     Vary,
     /// Mishaps after a turn of a recipe.
     Mishap,
+    /// The times of a fault that repeats, by its place in the plan.
+    Repeats(u32),
     /// A virtual user's own choices.
     User(u32),
     /// The network's treatment of a virtual user's packets.
@@ -127,6 +129,7 @@ impl Actor {
             Self::Mishap => 7,
             Self::User(n) => (1 << 32) | u64::from(n),
             Self::Link(n) => (2 << 32) | u64::from(n),
+            Self::Repeats(n) => (3 << 32) | u64::from(n),
         }
     }
 }
@@ -167,6 +170,12 @@ pub enum Shape {
         /// The 99th percentile.
         p99: u64,
     },
+    /// Exponential by its mean, clipped at ten times that: the times between events that happen
+    /// independently of one another.
+    Exponential {
+        /// The mean.
+        mean: u64,
+    },
 }
 
 impl Quantiles {
@@ -178,21 +187,28 @@ impl Quantiles {
         reason = "a rounded float within u64"
     )]
     pub fn new(shape: Shape) -> Self {
-        let Shape::Lognormal { p50, p99 } = shape else {
-            return Self {
-                shape,
-                body: Vec::new(),
-                tail: Vec::new(),
-            };
+        let quantile: &dyn Fn(f64) -> f64 = match shape {
+            Shape::Fixed(_) | Shape::Uniform(..) => {
+                return Self {
+                    shape,
+                    body: Vec::new(),
+                    tail: Vec::new(),
+                };
+            }
+            Shape::Lognormal { p50, p99 } => {
+                let (median, high) = (p50.max(1) as f64, p99.max(p50).max(1) as f64);
+                let sigma = libm::log(high / median) / inverse_normal(0.99);
+                let clip = high * 4.0;
+                &move |p| (median * libm::exp(sigma * inverse_normal(p))).min(clip)
+            }
+            Shape::Exponential { mean } => {
+                let mean = mean as f64;
+                &move |p| (-libm::log(1.0 - p) * mean).min(mean * 10.0)
+            }
         };
-        let (median, high) = (p50.max(1) as f64, p99.max(p50).max(1) as f64);
-        let sigma = libm::log(high / median) / inverse_normal(0.99);
-        let clip = high * 4.0;
         let at = |probability: f64| {
-            let p = probability.clamp(1e-9, 1.0 - 1e-9);
-            let value = median * libm::exp(sigma * inverse_normal(p));
-            // Rounded to the nearest: the value is positive and at most four times `p99`.
-            libm::floor(value.min(clip) + 0.5) as u64
+            // Rounded to the nearest: the value is positive, and far below 2^63.
+            libm::floor(quantile(probability.clamp(1e-9, 1.0 - 1e-9)) + 0.5) as u64
         };
         let bins = BINS as f64;
         let body = (0..=BINS).map(|i| at(i as f64 / bins)).collect();
@@ -200,6 +216,17 @@ impl Quantiles {
             .map(|i| at(1.0 - (1.0 - i as f64 / bins) / bins))
             .collect();
         Self { shape, body, tail }
+    }
+
+    /// A usual value, about half way between the small and the large ones.
+    #[must_use]
+    pub const fn usual(&self) -> u64 {
+        match self.shape {
+            Shape::Fixed(value) => value,
+            Shape::Uniform(low, high) => u64::midpoint(low, high),
+            Shape::Lognormal { p50, .. } => p50,
+            Shape::Exponential { mean } => mean,
+        }
     }
 
     /// The parameters.
@@ -214,7 +241,9 @@ impl Quantiles {
         match self.shape {
             Shape::Fixed(value) => value,
             Shape::Uniform(_, high) => high,
-            Shape::Lognormal { .. } => self.tail.last().copied().unwrap_or(0),
+            Shape::Lognormal { .. } | Shape::Exponential { .. } => {
+                self.tail.last().copied().unwrap_or(0)
+            }
         }
     }
 
@@ -222,7 +251,9 @@ impl Quantiles {
     pub fn draw(&self, draw: &mut Draw) -> u64 {
         match self.shape {
             Shape::Fixed(value) => value,
-            Shape::Uniform(..) | Shape::Lognormal { .. } => self.at(draw.bits()),
+            Shape::Uniform(..) | Shape::Lognormal { .. } | Shape::Exponential { .. } => {
+                self.at(draw.bits())
+            }
         }
     }
 
@@ -235,7 +266,7 @@ impl Quantiles {
                 let width = (high - low).saturating_add(1);
                 low + ((u128::from(bits) * u128::from(width)) >> 64) as u64
             }
-            Shape::Lognormal { .. } => {
+            Shape::Lognormal { .. } | Shape::Exponential { .. } => {
                 let bin = (bits >> 54) as usize;
                 let (table, bin, rest) = if bin == BINS - 1 {
                     (
@@ -325,6 +356,18 @@ mod tests {
     }
 
     #[test]
+    fn an_exponential_has_its_mean() {
+        let table = Quantiles::new(Shape::Exponential { mean: 20_000 });
+        let mut draw = Draw::new(7, Actor::Server);
+        let values: Vec<u64> = (0..100_000).map(|_| table.draw(&mut draw)).collect();
+        let mean = values.iter().sum::<u64>() / 100_000;
+        assert!((19_700..20_300).contains(&mean), "{mean}");
+        let above = values.iter().filter(|value| **value > 20_000).count();
+        assert!((36_200..37_400).contains(&above), "1/e of all: {above}");
+        assert_eq!(table.max(), 200_000);
+    }
+
+    #[test]
     fn each_actor_has_its_own_random_stream() {
         let first = |actor| Draw::new(42, actor).bits();
         let all = [
@@ -333,6 +376,7 @@ mod tests {
             first(Actor::User(0)),
             first(Actor::User(1)),
             first(Actor::Link(0)),
+            first(Actor::Repeats(0)),
         ];
         for (i, a) in all.iter().enumerate() {
             assert!(all[i + 1..].iter().all(|b| a != b));

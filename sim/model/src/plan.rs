@@ -1,18 +1,24 @@
 //! A checked scenario: the result of parsing YAML, with everything that a world needs.
 
+mod fault;
 mod network;
 mod persona;
+mod phase;
 mod threshold;
 mod usual;
 mod verb;
 
+pub use fault::{
+    Fault, FaultKind, FirstTime, MAX_REPEATS, Milestone, Need, OperatorAct, OperatorVerb, Outage,
+    Reached, Repeats, Victims,
+};
 pub use network::{Delivery, Network};
-pub use persona::{ClientProfile, Habits, Naming, Persona, Reads};
+pub use persona::{ClientProfile, Frequency, Habits, Naming, Persona, Reads};
+pub use phase::{ArrivalMode, Arrivals, Phase};
 pub use threshold::{Compare, Figure, Threshold};
 pub use usual::{USUAL_CLIENT, usual_capacity, usual_network};
 pub use verb::{Grant, Verb};
 
-use std::fmt;
 use std::sync::Arc;
 
 use chat_types::{Config, Span};
@@ -48,7 +54,7 @@ pub struct Plan {
     pub schedule: Schedule,
     /// The turns of its runs.
     pub recipe: Recipe,
-    /// The faults, ordered by `at`.
+    /// The faults, ordered by `at`; those that repeat are there once.
     pub faults: Vec<Fault>,
     /// The names of the properties to judge, in the order of the table.
     pub properties: Vec<&'static str>,
@@ -67,7 +73,7 @@ pub enum Workload {
     Phases {
         /// The phases in order.
         phases: Vec<Phase>,
-        /// The personas, drawn by weight.
+        /// The personas, drawn by weight or counted.
         personas: Vec<Arc<Persona>>,
     },
     /// The steps form.
@@ -103,46 +109,6 @@ pub struct Client {
     pub max: Span,
     /// The largest number of attempts.
     pub attempts: u32,
-}
-
-/// A period in which users arrive.
-#[derive(Clone, Debug)]
-pub struct Phase {
-    /// Its name, for reports.
-    pub name: String,
-    /// Its length.
-    pub duration: Span,
-    /// The arrivals.
-    pub arrivals: Arrivals,
-    /// The largest number of users.
-    pub max_users: Option<u32>,
-}
-
-/// The arrivals of a phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrivals {
-    /// None.
-    Pause,
-    /// This number, evenly over the phase.
-    Count(u32),
-    /// A rate in thousandths of a user per second, which changes linearly.
-    Rate {
-        /// At the start of the phase.
-        from_milli: u64,
-        /// At its end.
-        to_milli: u64,
-        /// The distribution of arrivals.
-        mode: ArrivalMode,
-    },
-}
-
-/// The distribution of arrivals for a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArrivalMode {
-    /// Evenly spaced.
-    Uniform,
-    /// Independent of one another.
-    Poisson,
 }
 
 /// The text of a message.
@@ -292,182 +258,5 @@ impl Default for Race {
             depth: 3,
             hug: Ratio::new(1, 6).unwrap_or_default(),
         }
-    }
-}
-
-/// A fault, as data.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Its time. With a milestone, the time from which the milestone counts.
-    pub at: Span,
-    /// The milestone that it waits for.
-    pub milestone: Option<Milestone>,
-    /// Its kind.
-    pub kind: FaultKind,
-    /// Whether a run without it is useful.
-    pub need: Need,
-}
-
-/// An event of a run with a count: a fault that waits for it strikes when the event has happened
-/// that often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Milestone {
-    /// The event.
-    pub reached: Reached,
-    /// The count, from 1.
-    pub count: u32,
-}
-
-/// The events that can be milestones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reached {
-    /// A `sometimes` point, by its name: when a client or the world reaches it.
-    Sometimes(&'static str),
-    /// A transition of a stick or of a claim on it, by its name: when it is committed, before its
-    /// answers and events leave.
-    Stick(&'static str),
-    /// A timer that fires, by its kind: when that is committed, before its answers and events
-    /// leave.
-    Timer(&'static str),
-}
-
-impl Reached {
-    /// Its key in a scenario, and its name under that key.
-    #[must_use]
-    pub const fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Sometimes(name) => ("sometimes", name),
-            Self::Stick(name) => ("stick", name),
-            Self::Timer(name) => ("timer", name),
-        }
-    }
-}
-
-/// `match 3`, `released_by_push 1`.
-impl fmt::Display for Milestone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (_, name) = self.reached.words();
-        write!(f, "{name} {}", self.count)
-    }
-}
-
-/// Whether a run needs a fault. The simulator can perform every one; a live server cannot be
-/// crashed from outside.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Need {
-    /// Without it, the run would miss its purpose.
-    #[default]
-    Required,
-    /// It is left out where it is impossible.
-    Optional,
-}
-
-/// The victims of a fault.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Victims {
-    /// Each present user, with this probability.
-    Share(Ratio),
-    /// These users (indices into `users` of the steps form).
-    Users(Vec<u32>),
-}
-
-/// The kinds of faults.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the variant says what its fields are")]
-pub enum FaultKind {
-    /// The server goes down for a time.
-    Down { down_for: Span, how: Outage },
-    /// The server has another configuration from its next start on.
-    Configure(Box<Config>),
-    /// No packet passes between the victims and the server.
-    Partition { victims: Victims, duration: Span },
-    /// The victims read nothing from their streams.
-    SlowReaders { victims: Victims, duration: Span },
-    /// Each commit takes `factor` times as long.
-    SlowDisk { factor: u32, duration: Span },
-    /// Each append fails. If `unknown`, its outcome is known only when the fault ends.
-    FailDisk { duration: Span, unknown: bool },
-    /// The victims' processes are suspended: they neither send nor read nor handle timeouts.
-    Suspend { victims: Victims, duration: Span },
-    /// The server's clock jumps ahead.
-    ClockJump { by: Span },
-    /// The server's next answers are lost. With a milestone that is committed, all answers of that
-    /// commit.
-    LoseReplies,
-    /// An operator acts.
-    Operator(OperatorAct),
-}
-
-impl FaultKind {
-    /// Its victims; none if it affects the server, or is an operator's act.
-    pub const fn victims_mut(&mut self) -> Option<&mut Victims> {
-        match self {
-            Self::Partition { victims, .. }
-            | Self::SlowReaders { victims, .. }
-            | Self::Suspend { victims, .. } => Some(victims),
-            Self::Down { .. }
-            | Self::Configure(_)
-            | Self::SlowDisk { .. }
-            | Self::FailDisk { .. }
-            | Self::ClockJump { .. }
-            | Self::LoseReplies
-            | Self::Operator(_) => None,
-        }
-    }
-}
-
-/// The kinds of outages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outage {
-    /// A shutdown: the server refuses new calls, and finishes admitted ones first.
-    Stop,
-    /// A crash; an append in progress was written.
-    Crash,
-    /// A crash; an append in progress is lost.
-    CrashUnsynced,
-}
-
-impl Outage {
-    /// Its name in reports.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Stop => "stop",
-            Self::Crash => "crash",
-            Self::CrashUnsynced => "crash, unsynced entries lost",
-        }
-    }
-}
-
-/// An operator's act and its user; without one, any registered user is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OperatorAct {
-    /// The act.
-    pub verb: OperatorVerb,
-    /// The user: an index into `users` of the steps form.
-    pub user: Option<u32>,
-}
-
-chat_types::listed! {
-    /// The kinds of operators' acts.
-    OperatorVerb {
-        /// Mutes the user.
-        Mute "mute",
-        /// Unmutes the user; without one, the user that was muted last.
-        Unmute "unmute",
-        /// Removes the user from a room.
-        Kick "kick",
-        /// Closes a room of the user.
-        Close "close",
-        /// Bans the user.
-        Ban "ban",
-        /// Lifts a ban; without a user, the latest.
-        Unban "unban",
-        /// Mutes the user's address.
-        MuteAddress "mute_address",
-        /// Bans the user's address.
-        BanAddress "ban_address",
-        /// Lifts the mute or the ban of an address; without a user, the latest.
-        UnbanAddress "unban_address",
     }
 }

@@ -201,6 +201,7 @@ pub fn diagram(
     of: Shown,
     run: RunAgain<'_>,
 ) -> Option<Diagram> {
+    let plan = &plan.of_seed(seed);
     let mut observer = LaneSelector::new(START, violation);
     run_again(plan, seed, run, &mut observer);
     let selection = observer.choose(plan)?;

@@ -19,10 +19,32 @@ pub(crate) struct Context {
     pub(crate) users: Vec<ScriptUser>,
     /// The tables of the distributions so far.
     pub(crate) tables: Tables,
+    /// The number of users that the phases bring.
+    pub(crate) arrivals: ArrivingUsers,
     /// The end of each phase, step and fault.
     pub(crate) ends: Vec<End>,
+    /// The faults that repeat.
+    pub(crate) repeated: Vec<Repeated>,
     /// The nesting depth of loops and choices.
     pub(crate) depth: usize,
+}
+
+/// The number of users that the phases bring.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ArrivingUsers {
+    /// The users whose number does not depend on chance.
+    pub(crate) certain: u64,
+    /// Whether these are all.
+    pub(crate) all_are: bool,
+}
+
+/// A fault that repeats.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Repeated {
+    /// The place of the fault in the file.
+    pub(crate) place: Place,
+    /// The usual time between two starts.
+    pub(crate) gap: Span,
 }
 
 /// The end of a phase, a step or a fault.
@@ -34,7 +56,7 @@ pub(crate) struct End {
     pub(crate) at: Span,
 }
 
-/// The most different lognormal distributions of one scenario: each needs a computed table.
+/// The most different lognormal and exponential distributions of one scenario: each needs a computed table.
 const MAX_TABLES: usize = 1_000;
 
 /// The tables of one scenario; equal distributions share one.
@@ -44,7 +66,7 @@ pub(crate) struct Tables(Vec<Arc<Quantiles>>);
 impl Tables {
     /// The table of the distribution at this place.
     pub(crate) fn table(&mut self, place: Place, shape: Shape) -> Read<Arc<Quantiles>> {
-        if !matches!(shape, Shape::Lognormal { .. }) {
+        if matches!(shape, Shape::Fixed(_) | Shape::Uniform(..)) {
             return Ok(Arc::new(Quantiles::new(shape)));
         }
         if let Some(table) = self.0.iter().find(|table| table.shape() == shape) {
@@ -54,7 +76,9 @@ impl Tables {
             return Err(Problem::new(
                 place,
                 "too many different distributions",
-                format!("at most {MAX_TABLES} different {{ p50, p99 }} in one scenario"),
+                format!(
+                    "at most {MAX_TABLES} different {{ p50, p99 }} and {{ mean }} in one scenario"
+                ),
             ));
         }
         let table = Arc::new(Quantiles::new(shape));

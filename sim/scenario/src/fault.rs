@@ -1,9 +1,11 @@
 //! Faults, and when they occur.
 
+use std::sync::Arc;
+
 use chat_types::Span;
 use serde_json::{Map, Value as Json, json};
 
-use super::context::{Context, End};
+use super::context::{Context, End, Repeated};
 use super::error::{Problem, Read};
 use super::fields::Fields;
 use super::form::{ByKeys, Form, form, group};
@@ -13,11 +15,14 @@ use super::node::{Node, Value};
 use super::schemas::Schemas;
 use super::script::User;
 use super::server::ConfigChange;
+use super::tables::DrawnTime;
 use super::text::Text;
+use sim_model::draw::Shape;
 use sim_model::names::{STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
 use sim_model::plan::{
-    Fault, FaultKind, Milestone, Need, OperatorAct, OperatorVerb, Outage, Reached, Victims,
+    Fault, FaultKind, FirstTime, Milestone, Need, OperatorAct, OperatorVerb, Outage, Reached,
+    Repeats, Victims,
 };
 
 words! {
@@ -29,13 +34,17 @@ words! {
 }
 
 form! {
-    /// One fault: `at` or `at_milestone`, and exactly one kind.
+    /// One fault: `at`, `every` or `at_milestone`, and exactly one kind.
     #[derive(Default)]
     struct FaultKeys("a fault", "{ at: 10s, crash: server, down_for: 1s }", "Fault") {
-        /// The time from the start; with `at_milestone`, the time from which milestones count, 0s
-        /// by default.
+        /// The time from the start; with `every`, the first time; with `at_milestone`, the time
+        /// from which milestones count, 0s by default.
         at: Option<Span>,
         at_milestone: Option<Milestone>,
+        /// The fault repeats until the end of the scenario's duration, with this time from one
+        /// start to the next, and from the start of the run to the first if there is no `at`. At
+        /// random instants: { mean: 20s }. At most 1000 times.
+        every: Option<DrawnTime>,
         /// The server crashes.
         #[one_of("kind")]
         crash: Option<Word<Server>>,
@@ -99,9 +108,16 @@ impl ByKeys for Fault {
     type Keys = FaultKeys;
 
     fn from_keys(mut keys: FaultKeys, fields: &Fields<'_>) -> Read<Self> {
-        if keys.at_milestone.is_none() {
+        if keys.every.is_some() {
+            let why = "a fault repeats from a time on; without `every`, it waits for a milestone";
+            fields.refuse(&["at_milestone"], why)?;
+        } else if keys.at_milestone.is_none() {
             fields.need("at", "10s")?;
         }
+        let first = match keys.at {
+            Some(_) => FirstTime::AtOnce,
+            None => FirstTime::Drawn,
+        };
         let how = match (keys.stop, keys.lose_unsynced) {
             (Some(()), _) => Outage::Stop,
             (None, false) => Outage::Crash,
@@ -111,6 +127,7 @@ impl ByKeys for Fault {
         Ok(Self {
             at: keys.at.unwrap_or(Span::ZERO),
             milestone: keys.at_milestone,
+            repeats: keys.every.take().map(|every| Repeats { every, first }),
             kind: keys.take().unwrap_or(FaultKind::Down { down_for, how }),
             need: if keys.optional {
                 Need::Optional
@@ -121,10 +138,16 @@ impl ByKeys for Fault {
     }
 
     fn to_keys(&self) -> FaultKeys {
-        let at = (self.milestone.is_none() || self.at > Span::ZERO).then_some(self.at);
+        let first = self.repeats.as_ref().map(|repeats| repeats.first);
+        let is_left_out = self.milestone.is_some() && self.at == Span::ZERO;
+        let at = (!is_left_out && first != Some(FirstTime::Drawn)).then_some(self.at);
         let mut keys = FaultKeys {
             at,
             at_milestone: self.milestone,
+            every: self
+                .repeats
+                .as_ref()
+                .map(|repeats| Arc::clone(&repeats.every)),
             optional: self.need == Need::Optional,
             ..FaultKeys::default()
         };
@@ -371,27 +394,20 @@ narrowed! {
     /// `faults`: ordered by time.
     Faults, List<Fault>, Fault::WHAT, |faults, node, context| {
         for (item, fault) in items::<Fault>(node)?.iter().zip(&*faults) {
-            let at = fault.at + lasts(&fault.kind);
             let place = item.place;
+            let mut at = fault.at + fault.kind.length();
+            if let Some(repeats) = &fault.repeats {
+                let gap = Span(repeats.every.usual());
+                context.repeated.push(Repeated { place, gap });
+                // At random, a fault may be so rare that most runs are without it.
+                if let (FirstTime::Drawn, Shape::Fixed(gap)) = (repeats.first, repeats.every.shape()) {
+                    at = at + Span(gap);
+                }
+            }
             context.ends.push(End { place, at });
         }
         // A stable sort: faults at the same time keep the order of the file.
         faults.sort_by_key(|fault| fault.at);
         Ok(())
-    }
-}
-
-fn lasts(kind: &FaultKind) -> Span {
-    match kind {
-        FaultKind::Down { down_for, .. } => *down_for,
-        FaultKind::Partition { duration, .. }
-        | FaultKind::SlowReaders { duration, .. }
-        | FaultKind::SlowDisk { duration, .. }
-        | FaultKind::FailDisk { duration, .. }
-        | FaultKind::Suspend { duration, .. } => *duration,
-        FaultKind::ClockJump { .. }
-        | FaultKind::Configure(_)
-        | FaultKind::LoseReplies
-        | FaultKind::Operator(_) => Span::ZERO,
     }
 }

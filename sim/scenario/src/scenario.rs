@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use chat_types::{Config, Span};
 use serde_json::{Value as Json, json};
 
-use super::context::{Context, End};
+use super::context::{Context, End, Repeated};
 use super::environment::{Capacity, Client, Network};
 use super::error::{Problem, Read};
 use super::fault::Faults;
@@ -13,16 +13,17 @@ use super::fields::Fields;
 use super::form::{Form, Keyed, form};
 use super::forms::{Name, SomeTime, Whole, text};
 use super::node::{Node, Value};
+use super::phases::Phases;
 use super::schemas::{Schemas, object};
 use super::script::{Steps, Users};
 use super::text::Text;
 use super::threshold::{Properties, Sometimes, Thresholds};
-use super::workload::{Personas, Phases};
+use super::workload::Personas;
 use sim_model::draw::Ratio;
 use sim_model::names::PROPERTIES;
 use sim_model::outcome::Notes;
 use sim_model::plan::{
-    Fault, Plan, Schedule, USUAL_CLIENT, Workload, usual_capacity, usual_network,
+    Fault, MAX_REPEATS, Plan, Schedule, USUAL_CLIENT, Workload, usual_capacity, usual_network,
 };
 use sim_model::recipe::Recipe;
 
@@ -131,6 +132,7 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
     let fields = Fields::read(node, ScenarioKeys::WHAT, ScenarioKeys::KEYS)?;
     let keys = ScenarioKeys::from_fields(&fields, &mut context)?;
     let duration = duration(keys.duration, &fields, &context.ends)?;
+    refuse_frequent(&context.repeated, duration)?;
     Ok(Plan {
         name: keys.name.unwrap_or_else(|| stem.to_owned()),
         about: keys.about.unwrap_or_default(),
@@ -173,6 +175,22 @@ fn duration(given: Option<Span>, fields: &Fields<'_>, ends: &[End]) -> Read<Span
         )
         .with(fields.place_of("duration"), "the duration")),
     }
+}
+
+/// Refuses faults that would repeat too often.
+fn refuse_frequent(repeated: &[Repeated], duration: Span) -> Read<()> {
+    let mut times = 0;
+    for Repeated { place, gap } in repeated {
+        times += duration.0 / gap.0.max(1);
+        if times > MAX_REPEATS {
+            return Err(Problem::new(
+                *place,
+                format!("with this one, faults would repeat about {times} times in {duration}"),
+                format!("at most {MAX_REPEATS} times in all; a longer `every`"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The plan as a scenario, with these comments.
@@ -317,8 +335,7 @@ pub fn schema() -> Json {
     let mut root = object(ScenarioKeys::ABOUT, ScenarioKeys::KEYS, &mut schemas);
     let Schemas(mut definitions) = schemas;
     // Constraints between keys that the rows cannot express.
-    definitions["Fault"]["anyOf"] =
-        json!([{ "required": ["at"] }, { "required": ["at_milestone"] }]);
+    definitions["Fault"]["anyOf"] = json!([{ "required": ["at"] }, { "required": ["every"] }, { "required": ["at_milestone"] }]);
     definitions["ScriptStep"]["if"] = json!({
         "properties": {
             "do": { "anyOf": [{ "const": "disconnect" }, { "required": ["disconnect"], "type": "object" }] }

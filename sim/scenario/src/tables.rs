@@ -1,10 +1,10 @@
-//! Distributions in scenarios: a value, `{ min, max }` or `{ p50, p99 }`.
+//! Distributions in scenarios: a value, `{ min, max }`, `{ p50, p99 }` or `{ mean }`.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use chat_types::Span;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use super::context::Context;
 use super::error::{Problem, Read};
@@ -86,7 +86,7 @@ impl<U: Unit> Form for Drawn<U> {
         } else {
             unit(node).map(Shape::Fixed).map_err(|mut problem| {
                 problem.accepted = format!(
-                    "accepted here: {}; or {{ min, max }}; or {{ p50, p99 }}",
+                    "accepted here: {}; or {{ min, max }}; or {{ p50, p99 }}; or {{ mean }}",
                     U::ACCEPTED
                 );
                 problem
@@ -101,32 +101,49 @@ impl<U: Unit> Form for Drawn<U> {
             Shape::Fixed(value) => unit(value)?,
             Shape::Uniform(low, high) => Text::map([("min", unit(low)), ("max", unit(high))]),
             Shape::Lognormal { p50, p99 } => Text::map([("p50", unit(p50)), ("p99", unit(p99))]),
+            Shape::Exponential { mean } => Text::map([("mean", unit(mean))]),
         })
     }
 
     fn schema(schemas: &mut Schemas) -> Json {
         let value = schemas.of::<U::Value>();
-        let pair = |low: &str, high: &str| {
+        let keys = |keys: &[&str]| {
+            let properties = keys.iter().map(|key| ((*key).to_owned(), value.clone()));
             json!({
                 "type": "object",
-                "properties": { low: value, high: value },
+                "properties": properties.collect::<Map<_, _>>(),
                 "additionalProperties": false,
-                "required": [low, high]
+                "required": keys
             })
         };
         json!({
             "description": format!(
-                "{}, an even draw {{ min, max }}, or a lognormal one {{ p50, p99 }} clipped at four times p99.",
+                "{}, an even draw {{ min, max }}, a lognormal one {{ p50, p99 }} clipped at four times p99, or an exponential one {{ mean }} clipped at ten times mean.",
                 U::ONE
             ),
-            "anyOf": [value, pair("min", "max"), pair("p50", "p99")]
+            "anyOf": [value, keys(&["min", "max"]), keys(&["p50", "p99"]), keys(&["mean"])]
         })
     }
 }
 
 fn drawn(node: &Node, unit: &mut dyn FnMut(&Node) -> Read<u64>) -> Read<Shape> {
     const EXAMPLE: &str = "…";
-    let fields = Fields::named(node, "a distribution", vec!["min", "max", "p50", "p99"])?;
+    let accepted = vec!["min", "max", "p50", "p99", "mean"];
+    let fields = Fields::named(node, "a distribution", accepted)?;
+    if let Some(mean) = fields.get("mean") {
+        fields.refuse(
+            &["min", "max", "p50", "p99"],
+            "mean makes an exponential distribution on its own",
+        )?;
+        return match unit(mean)? {
+            0 => Err(Problem::new(
+                mean.place,
+                "a mean of nothing",
+                "a mean above 0",
+            )),
+            mean => Ok(Shape::Exponential { mean }),
+        };
+    }
     let lognormal = fields.get("p50").or(fields.get("p99")).is_some();
     let (low_key, high_key) = if lognormal {
         fields.refuse(

@@ -1,163 +1,19 @@
-//! Phases of arrivals, and the personas of the arriving users.
+//! Personas: the kinds of the arriving users.
 
 use std::sync::Arc;
 
-use chat_types::Span;
-
-use super::context::End;
+use super::context::ArrivingUsers;
 use super::error::{Problem, Read};
 use super::fields::Fields;
 use super::flow::{Flow, Weight};
 use super::form::{ByKeys, form};
-use super::forms::{Count, Name, SomeTime, Thousandths, Word, expected, narrowed, words};
+use super::forms::{Name, Word, expected, narrowed, words};
 use super::lists::{List, distinct_names, items};
+use super::node::Node;
+use super::phases::Users;
 use sim_model::draw::Ratio;
-use sim_model::plan::{self, ArrivalMode, Arrivals, ClientProfile, Naming, Persona, Phase, Reads};
+use sim_model::plan::{self, ClientProfile, Frequency, Naming, Persona, Reads};
 use sim_model::protocol::ReadBy;
-
-/// The most users in all.
-const MAX_USERS: u64 = 1_000_000;
-
-type Users = Count<1, 1_000_000>;
-
-words! {
-    Mode("a mode of arrival") => ArrivalMode = [
-        "uniform": ArrivalMode::Uniform,
-        "poisson": ArrivalMode::Poisson,
-    ]
-}
-
-form! {
-    /// Users arriving at a rate, a number of users, or a pause.
-    struct PhaseKeys("a phase", "{ duration: 10s, arrival_rate: 20 }", "Phase") {
-        /// Its name, for reports.
-        name: Option<Name>,
-        /// How long it lasts.
-        #[with("arrival_rate", "arrival_count")]
-        #[needed_with("arrival_rate", "arrival_count")]
-        duration: Option<SomeTime>,
-        /// Users per second.
-        #[one_of("kind")]
-        arrival_rate: Option<Thousandths>,
-        /// Users per second at the end; the rate changes evenly.
-        #[with("arrival_rate")]
-        ramp_to: Option<Thousandths>,
-        /// Evenly spaced, or independent of one another.
-        #[with("arrival_rate")]
-        mode: Word<Mode> = ArrivalMode::Uniform,
-        /// The number of users, spread evenly over the phase.
-        #[one_of("kind")]
-        arrival_count: Option<Users>,
-        /// The most users of the phase.
-        #[with("arrival_rate", "arrival_count")]
-        max_users: Option<Users>,
-        /// A time in which no user arrives.
-        #[one_of("kind")]
-        pause: Option<SomeTime>,
-    }
-}
-
-impl ByKeys for Phase {
-    type Keys = PhaseKeys;
-
-    fn from_keys(keys: PhaseKeys, fields: &Fields<'_>) -> Read<Self> {
-        let arrivals = match (keys.arrival_rate, keys.arrival_count) {
-            (Some(from_milli), _) => {
-                let to_milli = keys.ramp_to.unwrap_or(from_milli);
-                if from_milli == 0 && to_milli == 0 {
-                    return Err(Problem::new(
-                        fields.place_of("arrival_rate"),
-                        "at this rate nobody ever comes",
-                        "a rate above 0, a `ramp_to` above 0, or a pause: { pause: 5s }",
-                    ));
-                }
-                Arrivals::Rate {
-                    from_milli,
-                    to_milli,
-                    mode: keys.mode,
-                }
-            }
-            (None, Some(count)) => Arrivals::Count(count),
-            (None, None) => Arrivals::Pause,
-        };
-        Ok(Self {
-            name: keys.name.unwrap_or_default(),
-            duration: keys.duration.or(keys.pause).unwrap_or(Span::ZERO),
-            arrivals,
-            max_users: keys.max_users,
-        })
-    }
-
-    fn to_keys(&self) -> PhaseKeys {
-        let mut keys = PhaseKeys {
-            name: Some(self.name.clone()),
-            duration: Some(self.duration),
-            arrival_rate: None,
-            ramp_to: None,
-            mode: ArrivalMode::Uniform,
-            arrival_count: None,
-            max_users: self.max_users,
-            pause: None,
-        };
-        match self.arrivals {
-            Arrivals::Pause => keys.pause = keys.duration.take(),
-            Arrivals::Count(count) => keys.arrival_count = Some(count),
-            Arrivals::Rate {
-                from_milli,
-                to_milli,
-                mode,
-            } => {
-                keys.arrival_rate = Some(from_milli);
-                keys.ramp_to = (to_milli != from_milli).then_some(to_milli);
-                keys.mode = mode;
-            }
-        }
-        keys
-    }
-}
-
-narrowed! {
-    /// `phases`: in sequence.
-    Phases, List<Phase, 1>, Phase::WHAT, |phases, node, context| {
-        let (mut at, mut users) = (Span::ZERO, 0_u64);
-        for (index, (item, phase)) in items::<Phase>(node)?.iter().zip(phases).enumerate() {
-            if phase.name.is_empty() {
-                phase.name = format!("phase {}", index + 1);
-            }
-            at = at + phase.duration;
-            users = users.saturating_add(expected_users(phase));
-            if users > MAX_USERS {
-                return Err(Problem::new(
-                    item.place,
-                    format!("with this phase {users} users would come"),
-                    format!("at most {MAX_USERS} users over all phases; `max_users` caps a phase"),
-                ));
-            }
-            let place = item.place;
-            context.ends.push(End { place, at });
-        }
-        Ok(())
-    }
-}
-
-/// The number of users of a phase; under `poisson` the mean.
-fn expected_users(phase: &Phase) -> u64 {
-    let users = match phase.arrivals {
-        Arrivals::Pause => 0,
-        Arrivals::Count(n) => u64::from(n),
-        Arrivals::Rate {
-            from_milli,
-            to_milli,
-            ..
-        } => {
-            let twice = u128::from(from_milli + to_milli) * u128::from(phase.duration.0);
-            u64::try_from(twice / 2_000_000_000).unwrap_or(u64::MAX)
-        }
-    };
-    phase
-        .max_users
-        .map_or(users, |most| users.min(u64::from(most)))
-}
 
 words! {
     StreamOf("an answer to which stream a user holds") => Option<ReadBy> = [
@@ -213,6 +69,8 @@ form! {
         name: Name,
         /// How often it is drawn, relative to the others.
         weight: Weight = 1,
+        /// In place of `weight`: exactly this number of the users is this kind.
+        count: Option<Users>,
         habits: Habits = plan::Habits::default(),
         /// The event stream that it opens: none, one by its handle (events), or one by its reader
         /// id.
@@ -239,9 +97,15 @@ impl ByKeys for Arc<Persona> {
                 "`reads: exactly`, or a `stream`",
             ));
         }
+        if keys.count.is_some() {
+            fields.refuse(&["weight"], "`count` says how many of the users it is")?;
+        }
         Ok(Self::new(Persona {
             name: keys.name,
-            weight: keys.weight,
+            frequency: match keys.count {
+                None => Frequency::Weight(keys.weight),
+                Some(users) => Frequency::Count(users),
+            },
             habits: keys.habits,
             stream: keys.stream.is_some(),
             profile: ClientProfile {
@@ -256,7 +120,8 @@ impl ByKeys for Arc<Persona> {
     fn to_keys(&self) -> PersonaKeys {
         PersonaKeys {
             name: self.name.clone(),
-            weight: self.weight,
+            weight: self.frequency.weight().max(1),
+            count: Some(self.frequency.count()).filter(|users| *users > 0),
             habits: self.habits,
             stream: self.stream.then_some(self.profile.stream_by),
             reads: self.profile.reads,
@@ -268,10 +133,47 @@ impl ByKeys for Arc<Persona> {
 
 narrowed! {
     /// `scenarios`: the kinds of users.
-    Personas, List<Arc<Persona>, 1>, <Arc<Persona>>::WHAT, |personas, node, _| {
+    Personas, List<Arc<Persona>, 1>, <Arc<Persona>>::WHAT, |personas, node, context| {
         if personas.len() > 1_000 {
             return Err(expected(node, "personas", "1 to 1000 personas"));
         }
-        distinct_names::<Arc<Persona>>(node, personas.iter().map(|persona| persona.name.as_str()))
+        distinct_names::<Arc<Persona>>(node, personas.iter().map(|persona| persona.name.as_str()))?;
+        check_counts(personas, node, context.arrivals)
     }
+}
+
+/// Refuses counts that are not the numbers of users: too many, or too few where no persona has a
+/// weight.
+fn check_counts(personas: &[Arc<Persona>], node: &Node, arriving: ArrivingUsers) -> Read<()> {
+    let ArrivingUsers { certain, all_are } = arriving;
+    let mut counted = 0;
+    for (item, persona) in items::<Arc<Persona>>(node)?.iter().zip(personas) {
+        counted += u64::from(persona.frequency.count());
+        if counted > certain {
+            let (come, help) = if all_are {
+                ("come", "smaller counts, or more users in `phases`")
+            } else {
+                (
+                    "come in any case",
+                    "a phase with `arrival_count`, which `mode: poisson` goes with too, in place \
+                     of a random number of users; or smaller counts",
+                )
+            };
+            return Err(Problem::new(
+                item.place,
+                format!("with this kind {counted} users are counted, and {certain} {come}"),
+                help,
+            ));
+        }
+    }
+    let all_counted = personas.iter().all(|one| one.frequency.weight() == 0);
+    if all_counted && (counted < certain || !all_are) {
+        let more = if all_are { "" } else { " or more" };
+        return Err(Problem::new(
+            node.place,
+            format!("{counted} users are counted, and {certain}{more} come"),
+            "a kind of users with `weight` in place of `count`, for all others",
+        ));
+    }
+    Ok(())
 }

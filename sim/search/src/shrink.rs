@@ -70,11 +70,8 @@ pub struct ShrinkContext<'a> {
 /// # Errors
 /// The run does not fail, or does not fail when it is recorded as steps.
 pub fn shrink(failure: &FailedRun<'_>, context: ShrinkContext<'_>) -> Result<Shrunk, ShrinkError> {
-    let FailedRun {
-        plan,
-        seed,
-        property,
-    } = *failure;
+    let FailedRun { seed, property, .. } = *failure;
+    let plan = &failure.plan.of_seed(seed);
     let (run, time_left) = (context.run, context.time_left);
     let mut shrinker = Shrinker::new(run, seed, property, time_left, context.tell);
     let seen = shrinker

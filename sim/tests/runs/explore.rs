@@ -101,7 +101,7 @@ fn check(plan: &Plan) {
     let names: BTreeSet<&str> = personas.iter().map(|persona| &*persona.name).collect();
     assert_eq!(names.len(), personas.len());
     for persona in personas {
-        assert!(!persona.flow.is_empty() && persona.weight > 0);
+        assert!(!persona.flow.is_empty() && persona.frequency.weight() > 0);
         check_steps(&persona.flow, plan);
     }
 }

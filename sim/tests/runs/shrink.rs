@@ -420,3 +420,28 @@ fn what_went_wrong_behind_a_turn_is_written_as_a_fault() {
     assert_eq!(shrunk.plan.faults.len(), 1, "{}", yaml(&shrunk));
     assert!(yaml(&shrunk).contains("mute"), "{}", yaml(&shrunk));
 }
+
+#[test]
+fn of_a_fault_that_repeats_the_needed_times_are_kept() {
+    let text = "phases: [{ duration: 1ms, arrival_count: 3 }]\n\
+                scenarios: [{ name: guest, flow: [login, { loop: { count: 40, steps: [check, { think: 100ms }] } }] }]\n\
+                duration: 5s\n\
+                faults: [{ every: { mean: 500ms }, operator: mute }, { every: 1s, clock_jump: 1ms }]\n";
+    let plan = parse("guests.yaml", text).expect("a scenario");
+    let hash = |plan: &Plan| run_seed(plan, 1, &Progress::default(), None).trace_hash;
+    assert_eq!(
+        hash(&plan),
+        hash(&plan.of_seed(1)),
+        "one seed has one history"
+    );
+    assert_ne!(hash(&plan), hash(&plan.of_seed(2)));
+    let run: RunSeed<'_> =
+        &|plan, seed, progress, also| run_by_rule(muted, plan, seed, progress, also);
+    let shrunk = shrunk(&plan, "planted", run).expect("steps");
+    let all = plan.faults_of(plan.seed);
+    assert!(all.len() > 8, "{all:?}");
+    assert_eq!(shrunk.before.faults, all.len() as u64);
+    assert_eq!(shrunk.plan.faults.len(), 1, "{}", yaml(&shrunk));
+    assert!(shrunk.plan.faults[0].repeats.is_none());
+    assert!(yaml(&shrunk).contains("mute"), "{}", yaml(&shrunk));
+}

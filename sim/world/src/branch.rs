@@ -7,6 +7,8 @@
 //! Hub's own randomness, which belongs to the core, and the swaps of the Hub, which must change
 //! nothing, keep their generators.
 
+use std::sync::Arc;
+
 use chat_types::mix;
 
 use super::World;
@@ -82,7 +84,7 @@ impl<'a> World<'a, '_> {
             client.user.rekey(key);
         }
         let later = self.arrivals.as_mut_slice();
-        recast(self.plan, later, &mut draw(Actor::Arrivals));
+        recast(&self.plan.workload, later, &mut draw(Actor::Arrivals));
         self.draw_mishap(&mut draw(Actor::Mishap));
     }
 
@@ -106,6 +108,7 @@ impl<'a> World<'a, '_> {
             server: self.server.clone(),
             in_flight: self.in_flight.clone(),
             active_faults: self.active_faults.clone(),
+            faults: Arc::clone(&self.faults),
             mishaps: self.mishaps.clone(),
             race: self.race.clone(),
             observers: self.observers.with(observer),

@@ -102,6 +102,8 @@ struct World<'a, 'o> {
     server: Server,
     in_flight: InFlightTable,
     active_faults: ActiveFaults,
+    /// The plan's faults of this seed.
+    faults: Arc<[Fault]>,
     /// Faults in addition to those of the plan.
     mishaps: Vec<Fault>,
     race: Option<RaceSchedule>,
@@ -180,7 +182,7 @@ pub fn run(
 
 impl<'a, 'o> World<'a, 'o> {
     fn new(plan: &'a Plan, seed: u64, observers: Observers<'o>, swaps: Actor) -> Self {
-        let arrivals = arrivals(plan, &mut Draw::new(seed, Actor::Arrivals));
+        let arrivals = arrivals(&plan.workload, &mut Draw::new(seed, Actor::Arrivals));
         let bucket = Span((plan.duration.0 / BUCKETS).max(1));
         let personas = match &plan.workload {
             Workload::Phases { personas, .. } => personas.len(),
@@ -199,6 +201,7 @@ impl<'a, 'o> World<'a, 'o> {
             server: Server::new(plan, seed),
             in_flight: InFlightTable::default(),
             active_faults: ActiveFaults::new(seed),
+            faults: plan.faults_of(seed).into(),
             mishaps: Vec::new(),
             race: RaceSchedule::new(plan, seed),
             observers,
@@ -216,7 +219,7 @@ impl<'a, 'o> World<'a, 'o> {
 
     /// Schedules the first events.
     fn begin(&mut self) {
-        for (index, fault) in self.plan.faults.iter().enumerate() {
+        for (index, fault) in self.faults.iter().enumerate() {
             let index = u32::try_from(index).expect("a scenario has few faults");
             self.events
                 .schedule(START + fault.at, Event::FaultBegins(index));

@@ -58,10 +58,11 @@ impl World<'_, '_> {
         let fault = Fault {
             at: at.since(START),
             milestone: None,
+            repeats: None,
             kind,
             need: Need::Required,
         };
-        let index = self.plan.faults.len() + self.mishaps.len();
+        let index = self.faults.len() + self.mishaps.len();
         let index = u32::try_from(index).expect("a recipe has few turns");
         let now = self.now();
         self.observers.observe_network(&NetworkRecord::Mishap {
@@ -97,7 +98,7 @@ impl World<'_, '_> {
 
     /// A fault of the plan, or a mishap; their numbers follow those of the plan.
     pub(super) fn fault(&self, index: u32) -> &Fault {
-        let (index, planned) = (index as usize, &self.plan.faults);
+        let (index, planned) = (index as usize, &self.faults);
         planned
             .get(index)
             .unwrap_or_else(|| &self.mishaps[index - planned.len()])

@@ -57,8 +57,8 @@ impl Timeline {
         });
     }
 
-    /// Adds another seed's timeline of the plan: arrivals are summed, the faults are equal, and the
-    /// latest end counts.
+    /// Adds another seed's timeline of the plan: arrivals are summed, the faults are those of the
+    /// first, and the latest end counts.
     pub fn merge(&mut self, other: Self) {
         if self.bucket == Span::ZERO {
             *self = other;

@@ -11,8 +11,8 @@ use crate::protocol::ReadBy;
 pub struct Persona {
     /// Its name.
     pub name: String,
-    /// Its weight against the others.
-    pub weight: u32,
+    /// How many of the users it is.
+    pub frequency: Frequency,
     /// Its deviations from a perfect client.
     pub habits: Habits,
     /// Whether it holds an event stream.
@@ -21,6 +21,35 @@ pub struct Persona {
     pub profile: ClientProfile,
     /// Its flow.
     pub flow: Arc<[Step]>,
+}
+
+/// How many of the users a persona is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frequency {
+    /// Drawn by this weight against the others, of the users that are not counted.
+    Weight(u32),
+    /// Exactly this number of users, drawn from all.
+    Count(u32),
+}
+
+impl Frequency {
+    /// The weight; 0 if the users are counted.
+    #[must_use]
+    pub const fn weight(self) -> u32 {
+        match self {
+            Self::Weight(weight) => weight,
+            Self::Count(_) => 0,
+        }
+    }
+
+    /// The number of users; 0 if they are drawn by weight.
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        match self {
+            Self::Weight(_) => 0,
+            Self::Count(users) => users,
+        }
+    }
 }
 
 /// A persona's profile.

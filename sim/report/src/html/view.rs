@@ -17,7 +17,7 @@ use crate::verdict_lines::speed;
 use crate::{FinishedRun, Rerun, live};
 use sim_model::names::METRICS;
 use sim_model::outcome::{Charts, Class, Point, RunResult, Stuck, Verdict, Violation};
-use sim_model::plan::{Fault, FaultKind, Plan, Workload};
+use sim_model::plan::{Fault, FaultKind, Workload};
 
 /// The most listed violations and stuck users; further ones are counted.
 const LISTED: usize = 50;
@@ -303,7 +303,7 @@ fn timeline(run: &FinishedRun) -> Timeline {
     Timeline {
         bucket_ms: ms(timeline.bucket),
         arrivals: timeline.arrivals.clone(),
-        faults: faults(&run.plan),
+        faults: faults(&run.plan.faults_of(run.result().seed)),
         violations_ms: violations,
         healed_ms: timeline.healed_at.map(ms),
         quiet_ms: timeline.quiet_at.map(ms),
@@ -311,7 +311,7 @@ fn timeline(run: &FinishedRun) -> Timeline {
     }
 }
 
-fn faults(plan: &Plan) -> Vec<FaultMark> {
+fn faults(faults: &[Fault]) -> Vec<FaultMark> {
     let struck = |fault: &Fault| {
         let (kind, length, words) = match &fault.kind {
             FaultKind::Down { down_for, how } => {
@@ -372,7 +372,7 @@ fn faults(plan: &Plan) -> Vec<FaultMark> {
             words: words + &at.unwrap_or_default(),
         }
     };
-    plan.faults.iter().map(struck).collect()
+    faults.iter().map(struck).collect()
 }
 
 fn counts(result: &RunResult) -> Vec<(&'static str, String, &'static str)> {

@@ -6,8 +6,8 @@ use chat_types::{Config, Span};
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{
-    Capacity, Client, Compare, Figure, Habits, Network, Persona, Plan, Schedule, Threshold,
-    Workload,
+    Capacity, Client, Compare, Figure, Frequency, Habits, Network, Persona, Plan, Schedule,
+    Threshold, Workload,
 };
 use sim_model::recipe::Recipe;
 
@@ -15,7 +15,7 @@ pub(super) fn persona(name: &str, weight: u32) -> Arc<Persona> {
     Arc::new(Persona {
         profile: sim_model::plan::ClientProfile::default(),
         name: name.to_owned(),
-        weight,
+        frequency: Frequency::Weight(weight),
         habits: Habits::default(),
         stream: true,
         flow: Arc::from([]),

@@ -8,9 +8,9 @@ use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::names::{EVENTS, STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
 use sim_model::plan::{
-    Alphabet, Argument, Delivery, Fault, FaultKind, Grant, Milestone, Need, Net, OperatorAct,
-    OperatorVerb, Outage, Plan, Reached, ScriptStep, ScriptUser, Step, Text, Verb, Victims,
-    Workload,
+    Alphabet, Argument, Delivery, Fault, FaultKind, FirstTime, Grant, Milestone, Need, Net,
+    OperatorAct, OperatorVerb, Outage, Plan, Reached, Repeats, ScriptStep, ScriptUser, Step, Text,
+    Verb, Victims, Workload,
 };
 use sim_model::protocol::{OpKind, ReadBy};
 use sim_scenario::{parse, to_yaml};
@@ -39,6 +39,7 @@ fn table() -> impl Strategy<Value = Arc<Quantiles>> {
         (1_u64..9_000).prop_map(Shape::Fixed),
         (1_u64..90, 90_u64..9_000).prop_map(|(low, high)| Shape::Uniform(low, high)),
         (1_u64..90, 90_u64..9_000).prop_map(|(p50, p99)| Shape::Lognormal { p50, p99 }),
+        (1_u64..9_000).prop_map(|mean| Shape::Exponential { mean }),
     ];
     shape.prop_map(|shape| Arc::new(Quantiles::new(shape)))
 }
@@ -163,10 +164,39 @@ fn fault() -> impl Strategy<Value = Fault> {
     ];
     let milestone = (reached, 1_u32..9).prop_map(|(reached, count)| Milestone { reached, count });
     let need = one(&[Need::Required, Need::Optional]);
-    let milestone = prop::option::of(milestone);
-    (time(), milestone, kind, need).prop_map(|(at, milestone, kind, need)| Fault {
+    let gap = prop_oneof![
+        (1_u64..9).prop_map(Shape::Fixed),
+        (0_u64..3, 3_u64..9).prop_map(|(low, high)| Shape::Uniform(low, high)),
+        (1_u64..9).prop_map(|mean| Shape::Exponential { mean }),
+    ];
+    let repeats = gap.prop_map(|gap| {
+        let seconds = |n: u64| n * 1_000_000;
+        let every = Arc::new(Quantiles::new(match gap {
+            Shape::Fixed(n) => Shape::Fixed(seconds(n)),
+            Shape::Uniform(low, high) => Shape::Uniform(seconds(low), seconds(high)),
+            Shape::Lognormal { p50, p99 } => Shape::Lognormal { p50, p99 },
+            Shape::Exponential { mean } => Shape::Exponential {
+                mean: seconds(mean),
+            },
+        }));
+        Repeats {
+            every,
+            first: FirstTime::AtOnce,
+        }
+    });
+    let when = prop_oneof![
+        time().prop_map(|at| (at, None, None)),
+        (time(), milestone).prop_map(|(at, milestone)| (at, Some(milestone), None)),
+        (time(), repeats.clone()).prop_map(|(at, repeats)| (at, None, Some(repeats))),
+        repeats.prop_map(|repeats| {
+            let first = FirstTime::Drawn;
+            (Span::ZERO, None, Some(Repeats { first, ..repeats }))
+        }),
+    ];
+    (when, kind, need).prop_map(|((at, milestone, repeats), kind, need)| Fault {
         at,
         milestone,
+        repeats,
         kind,
         need,
     })

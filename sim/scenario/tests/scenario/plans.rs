@@ -5,8 +5,8 @@ use std::path::Path;
 use chat_types::Span;
 use sim_model::draw::{Ratio, Shape};
 use sim_model::plan::{
-    ArrivalMode, Arrivals, Compare, Delivery, FaultKind, Figure, Milestone, OperatorAct,
-    OperatorVerb, Outage, Plan, Reached, Step, Text, Verb, Victims, Workload,
+    ArrivalMode, Arrivals, Compare, Delivery, FaultKind, Figure, FirstTime, Frequency, Milestone,
+    OperatorAct, OperatorVerb, Outage, Plan, Reached, Step, Text, Verb, Victims, Workload,
 };
 use sim_scenario::{load, parse};
 
@@ -36,7 +36,10 @@ fn the_smallest_scenario_has_all_defaults() {
         panic!("phases");
     };
     assert_eq!(phases[0].name, "phase 1");
-    assert_eq!((personas[0].weight, personas[0].stream), (1, true));
+    assert_eq!(
+        (personas[0].frequency, personas[0].stream),
+        (Frequency::Weight(1), true)
+    );
 }
 
 #[test]
@@ -45,6 +48,7 @@ fn phases_and_personas_are_parsed() {
     let Workload::Phases { phases, personas } = good("every_key.yaml").workload else {
         panic!("phases");
     };
+    let counted = |users, mode| Arrivals::Count { users, mode };
     let arrivals: Vec<Arrivals> = phases.iter().map(|phase| phase.arrivals).collect();
     let rate = |from_milli, to_milli, mode| Arrivals::Rate {
         from_milli,
@@ -57,14 +61,27 @@ fn phases_and_personas_are_parsed() {
             rate(500, 500, ArrivalMode::Uniform),
             rate(0, 2_125, ArrivalMode::Poisson),
             rate(1_000, 1_000, ArrivalMode::Uniform),
-            Arrivals::Count(50),
+            counted(50, ArrivalMode::Uniform),
             Arrivals::Pause,
+            counted(5, ArrivalMode::Poisson),
+            Arrivals::Pause,
+            counted(5, ArrivalMode::Poisson),
+            Arrivals::Pause,
+            counted(7, ArrivalMode::Uniform),
+            counted(7, ArrivalMode::Uniform),
         ]
     );
     assert_eq!(phases[4].duration, Span::secs(300));
     assert_eq!(phases[3].max_users, Some(40));
+    let names: Vec<&str> = phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names[5..9], ["rush", "phase 7", "rush", "phase 7"]);
+    assert_eq!(names[9..], ["phase 8"; 2]);
+    assert_eq!(personas[5].frequency, Frequency::Count(3));
     let everybody = &personas[0];
-    assert_eq!((everybody.weight, everybody.stream), (1_000, false));
+    assert_eq!(
+        (everybody.frequency, everybody.stream),
+        (Frequency::Weight(1_000), false)
+    );
     assert_eq!(everybody.habits.abandon, Ratio::new(1, 3).unwrap());
     assert_eq!(everybody.habits.forget_handle, Ratio::new(1, 1).unwrap());
     assert!(!everybody.habits.parallel.is_possible());
@@ -299,13 +316,68 @@ fn faults_are_sorted_by_time() {
     let waits: Vec<_> = plan.faults.iter().map(|fault| fault.milestone).collect();
     let of_match = milestone(Reached::Sometimes("match"), 3);
     let of_push = milestone(Reached::Stick("released_by_push"), 1);
-    assert_eq!(waits[..5], [None, of_match, of_push, None, None]);
-    assert_eq!(waits[5], milestone(Reached::Timer("lease"), 2));
+    assert_eq!(
+        waits[..7],
+        [None, of_match, of_push, None, None, None, None]
+    );
+    assert_eq!(waits[7], milestone(Reached::Timer("lease"), 2));
     assert!(matches!(plan.faults[2].kind, FaultKind::LoseReplies));
     assert!(matches!(
-        plan.faults[4].kind,
+        plan.faults[6].kind,
         FaultKind::ClockJump { by } if by == Span::secs(7_200)
     ));
+}
+
+/// The starts of the faults of a seed, in milliseconds.
+fn starts(plan: &Plan, seed: u64) -> Vec<u64> {
+    let faults = plan.faults_of(seed);
+    assert!(faults.is_sorted_by_key(|fault| fault.at));
+    assert!(faults.iter().all(|fault| fault.repeats.is_none()));
+    faults.iter().map(|fault| fault.at.as_millis()).collect()
+}
+
+#[test]
+fn a_fault_repeats_until_the_end_of_the_duration() {
+    let plan = |faults: &str| {
+        let text = format!(
+            "duration: 1m\nphases: [{{ duration: 1s, arrival_count: 2 }}]\n\
+             scenarios: [{{ name: a, flow: [login] }}]\nfaults: [{faults}]\n"
+        );
+        parse("faults.yaml", &text).unwrap()
+    };
+    let often = plan("{ every: 20s, clock_jump: 1s }");
+    assert_eq!(starts(&often, 1), [20_000, 40_000, 60_000]);
+    let from = plan("{ at: 5s, every: 20s, suspend: { share: 1/2, for: 16s } }");
+    assert_eq!(
+        starts(&from, 1),
+        [5_000, 25_000],
+        "the third would end too late"
+    );
+    let first = |plan: &Plan| plan.faults[0].repeats.as_ref().map(|repeats| repeats.first);
+    assert_eq!(first(&from), Some(FirstTime::AtOnce));
+    assert_eq!(first(&often), Some(FirstTime::Drawn));
+    let jittered = plan("{ at: 0s, every: { min: 9s, max: 11s }, clock_jump: 1s }");
+    let gaps =
+        |starts: &[u64]| -> Vec<u64> { starts.windows(2).map(|two| two[1] - two[0]).collect() };
+    for seed in 0..50 {
+        let starts = starts(&jittered, seed);
+        assert!(
+            (6..=7).contains(&starts.len()) && starts[0] == 0,
+            "{starts:?}"
+        );
+        assert!(
+            gaps(&starts)
+                .iter()
+                .all(|gap| (9_000..=11_000).contains(gap)),
+            "{starts:?}"
+        );
+    }
+    let random = plan("{ every: { mean: 10s }, clock_jump: 1s }, { at: 30s, operator: mute }");
+    let all: Vec<Vec<u64>> = (0..200).map(|seed| starts(&random, seed)).collect();
+    assert_eq!(all[7], starts(&random, 7), "one seed has one history");
+    let times: usize = all.iter().map(|starts| starts.len() - 1).sum();
+    assert!((1_050..1_350).contains(&times), "six a run: {times}");
+    assert!(all.iter().any(|starts| starts.len() < 4) && all.iter().any(|starts| starts.len() > 9));
 }
 
 #[test]

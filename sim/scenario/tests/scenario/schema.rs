@@ -79,7 +79,7 @@ fn shipped_scenarios_declare_their_purpose() {
 
 /// What a schema cannot express: sums, comparisons, references between parts, special words of
 /// YAML.
-const BEYOND_A_SCHEMA: [&str; 43] = [
+const BEYOND_A_SCHEMA: [&str; 57] = [
     "await_grant_before_claim",
     "await_match_before_enter",
     "await_within_zero",
@@ -88,6 +88,11 @@ const BEYOND_A_SCHEMA: [&str; 43] = [
     "client_timeout",
     "duration_too_long",
     "fault_beyond_duration",
+    "fault_every_at_milestone",
+    "fault_every_beyond_duration",
+    "fault_every_mean_zero",
+    "fault_every_too_often",
+    "fault_every_zero",
     "flow_break_excuse",
     "latency_median_zero",
     "latency_p99_below_p50",
@@ -103,10 +108,19 @@ const BEYOND_A_SCHEMA: [&str; 43] = [
     "partition_share_zero",
     "partition_unknown_user",
     "partition_users_in_phases",
+    "persona_count_and_weight",
+    "persona_counts_all_of_chance",
+    "persona_counts_of_chance",
+    "persona_counts_too_few",
+    "persona_counts_too_many",
     "persona_habit_share",
     "persona_twice",
     "phase_beyond_duration",
+    "phase_group_beyond_duration",
+    "phase_group_named",
     "phase_no_time",
+    "phase_repeat_too_often",
+    "phase_repeats_in_all",
     "rate_too_fine",
     "rate_zero",
     "reads_without_stream",

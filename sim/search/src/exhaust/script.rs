@@ -122,6 +122,7 @@ impl Writer {
                 self.faults.push(Fault {
                     at: self.at,
                     milestone: None,
+                    repeats: None,
                     kind: FaultKind::Down {
                         down_for: DOWN,
                         how: Outage::CrashUnsynced,

@@ -215,6 +215,7 @@ impl Steps {
             self.faults.push(Fault {
                 at: down_at.since(self.start),
                 milestone: None,
+                repeats: None,
                 kind,
                 need: Need::Required,
             });
@@ -252,6 +253,7 @@ impl Steps {
         self.faults.push(Fault {
             at: at.since(self.start),
             milestone: None,
+            repeats: None,
             kind: FaultKind::Operator(OperatorAct {
                 verb,
                 user: Some(user),

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::candidates::{Shrinker, steps};
 use super::simplify::{entries, set, step_mut};
-use sim_model::plan::{Delivery, FaultKind, Plan, Step, Workload};
+use sim_model::plan::{Delivery, Plan, Step, Workload};
 
 /// Round times, the shortest first. A pause of zero would be no pause.
 const ROUND_MS: [u64; 15] = [
@@ -119,12 +119,12 @@ impl Shrinker<'_> {
     /// Shortens faults, absences and waits.
     fn shorten_lengths(&mut self, plan: &mut Plan) {
         for index in 0..plan.faults.len() {
-            let Some(length) = length_of(&mut plan.faults[index].kind).copied() else {
+            let Some(length) = plan.faults[index].kind.length_mut().copied() else {
                 continue;
             };
             for shorter in shorter(length) {
                 let change = |plan: &mut Plan| {
-                    if let Some(length) = length_of(&mut plan.faults[index].kind) {
+                    if let Some(length) = plan.faults[index].kind.length_mut() {
                         *length = shorter;
                     }
                 };
@@ -275,32 +275,19 @@ pub(super) fn earlier_from(plan: &Plan, moment: Span, by: Span) -> Plan {
 fn lasting_mut(plan: &mut Plan, index: usize) -> Option<&mut Span> {
     let faults = plan.faults.len();
     if index < faults {
-        return length_of(&mut plan.faults[index].kind);
+        return plan.faults[index].kind.length_mut();
     }
     step_mut(plan, index - faults).and_then(|step| step_length(&mut step.what))
 }
 
 /// The time of the last step or the end of the last fault.
 fn end(plan: &Plan) -> Span {
-    let faults = plan.faults.iter().map(|fault| {
-        let length = length_of(&mut fault.kind.clone()).copied();
-        fault.at + length.unwrap_or(Span::ZERO)
-    });
+    let faults = plan
+        .faults
+        .iter()
+        .map(|fault| fault.at + fault.kind.length());
     let last = faults.chain(moments(plan)).max();
     last.unwrap_or(Span::ZERO)
-}
-
-fn length_of(kind: &mut FaultKind) -> Option<&mut Span> {
-    match kind {
-        FaultKind::Down { down_for, .. } => Some(down_for),
-        FaultKind::Partition { duration, .. }
-        | FaultKind::SlowReaders { duration, .. }
-        | FaultKind::SlowDisk { duration, .. }
-        | FaultKind::FailDisk { duration, .. }
-        | FaultKind::Suspend { duration, .. } => Some(duration),
-        FaultKind::ClockJump { by } => Some(by),
-        FaultKind::Configure(_) | FaultKind::LoseReplies | FaultKind::Operator(_) => None,
-    }
 }
 
 fn step_length(step: &mut Step) -> Option<&mut Span> {

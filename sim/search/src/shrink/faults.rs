@@ -36,39 +36,16 @@ pub(super) fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
         | FaultKind::ClockJump { .. } => fault.kind.clone(),
     };
     Some(Fault {
-        at: fault.at,
-        milestone: fault.milestone,
         kind,
-        need: fault.need,
+        ..fault.clone()
     })
 }
 
 /// The fault, cut off at the heal. In the steps form, the safety phase continues after that time.
 pub(super) fn until_healed(mut fault: Fault, healed: Span) -> Fault {
     let left = healed - fault.at;
-    match &mut fault.kind {
-        FaultKind::Down {
-            down_for: length, ..
-        }
-        | FaultKind::Partition {
-            duration: length, ..
-        }
-        | FaultKind::SlowReaders {
-            duration: length, ..
-        }
-        | FaultKind::SlowDisk {
-            duration: length, ..
-        }
-        | FaultKind::FailDisk {
-            duration: length, ..
-        }
-        | FaultKind::Suspend {
-            duration: length, ..
-        } => *length = (*length).min(left),
-        FaultKind::ClockJump { .. }
-        | FaultKind::Configure(_)
-        | FaultKind::LoseReplies
-        | FaultKind::Operator(_) => {}
+    if let Some(length) = fault.kind.length_mut() {
+        *length = (*length).min(left);
     }
     fault
 }

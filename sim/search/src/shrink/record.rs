@@ -18,15 +18,6 @@ use sim_model::plan::{
 use sim_model::protocol::{Agent, CallId, Op, ReadBy};
 use sim_model::recipe::Recipe;
 
-/// The latency of a packet without a record: the median of the scenario's network.
-fn usual_latency(latency: &Quantiles) -> u64 {
-    match latency.shape() {
-        Shape::Fixed(value) => value,
-        Shape::Uniform(low, high) => u64::midpoint(low, high),
-        Shape::Lognormal { p50, .. } => p50,
-    }
-}
-
 /// An observer that records a run as steps.
 #[derive(Clone, Debug)]
 pub(crate) struct StepRecorder {
@@ -91,7 +82,8 @@ impl StepRecorder {
             }
         }
         let last = self.steps.last().map_or(Span::ZERO, |step| step.at);
-        let latency = Shape::Fixed(usual_latency(&plan.network.latency));
+        // The latency of a packet without a record.
+        let latency = Shape::Fixed(plan.network.latency.usual());
         Plan {
             // No step is taken in the waiting time at the end.
             duration: plan.duration.max(last + Span::millis(1)),

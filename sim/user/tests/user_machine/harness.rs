@@ -5,7 +5,9 @@ use std::sync::Arc;
 use chat_types::{Span, Time};
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
-use sim_model::plan::{Argument, Client, ClientProfile, Habits, Persona, Step, Text, Verb};
+use sim_model::plan::{
+    Argument, Client, ClientProfile, Frequency, Habits, Persona, Step, Text, Verb,
+};
 use sim_model::protocol::{
     Agent, Answer, CallId, EndReason, InboxEvent, Op, Outcome, ReadBy, Refusal, Room, Shown,
     StickChange, User,
@@ -28,7 +30,7 @@ pub(crate) fn flow(steps: Vec<Step>) -> Persona {
     Persona {
         profile: ClientProfile::default(),
         name: "somebody".into(),
-        weight: 1,
+        frequency: Frequency::Weight(1),
         habits: Habits::default(),
         stream: true,
         flow: steps.into(),

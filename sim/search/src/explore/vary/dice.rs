@@ -104,5 +104,6 @@ pub(super) fn written(shape: Shape) -> String {
         Shape::Fixed(value) => Span(value).to_string(),
         Shape::Uniform(low, high) => format!("{}–{}", Span(low), Span(high)),
         Shape::Lognormal { p50, p99 } => format!("{}/{}", Span(p50), Span(p99)),
+        Shape::Exponential { mean } => format!("mean {}", Span(mean)),
     }
 }

@@ -16,7 +16,7 @@ use super::{environment, faults, flows, limits, users};
 use sim_model::draw::Ratio;
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{
-    Arrivals, ClientProfile, Habits, Naming, OperatorVerb, Persona, Phase, Plan, Reads, Schedule,
+    ClientProfile, Frequency, Habits, Naming, OperatorVerb, Persona, Phase, Plan, Reads, Schedule,
     USUAL_CLIENT, Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::ReadBy;
@@ -89,7 +89,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let phases = vec![Phase {
         name: "all".to_owned(),
         duration: within,
-        arrivals: Arrivals::Count(users),
+        arrivals: users::counted(users),
         max_users: None,
     }];
     let kinds = dice.between(1, 3);
@@ -149,7 +149,7 @@ fn troubles(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
 fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona {
     let mut persona = Persona {
         name: format!("person{kind}"),
-        weight: dice.between(1, 3),
+        frequency: Frequency::Weight(dice.between(1, 3)),
         habits: Habits::default(),
         stream: matches!(theme, Theme::Absent(_)) || !dice.one_in(3),
         profile: ClientProfile::default(),

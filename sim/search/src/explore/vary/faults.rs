@@ -44,6 +44,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         plan.faults.push(Fault {
             at,
             milestone,
+            repeats: None,
             kind,
             need: Need::Required,
         });
@@ -151,6 +152,7 @@ const fn at_any_time(kind: FaultKind) -> Fault {
     Fault {
         at: Span::ZERO,
         milestone: None,
+        repeats: None,
         kind,
         need: Need::Required,
     }
@@ -284,38 +286,11 @@ fn act(dice: &mut Dice) -> OperatorAct {
 }
 
 /// The fault, shortened to end within `most`.
-fn within_time(kind: FaultKind, most: Span) -> FaultKind {
-    let fit = |span: Span| span.min(most);
-    match kind {
-        FaultKind::Down { down_for, how } => FaultKind::Down {
-            down_for: fit(down_for),
-            how,
-        },
-        FaultKind::Partition { victims, duration } => FaultKind::Partition {
-            victims,
-            duration: fit(duration),
-        },
-        FaultKind::SlowReaders { victims, duration } => FaultKind::SlowReaders {
-            victims,
-            duration: fit(duration),
-        },
-        FaultKind::Suspend { victims, duration } => FaultKind::Suspend {
-            victims,
-            duration: fit(duration),
-        },
-        FaultKind::SlowDisk { factor, duration } => FaultKind::SlowDisk {
-            factor,
-            duration: fit(duration),
-        },
-        FaultKind::FailDisk { duration, unknown } => FaultKind::FailDisk {
-            duration: fit(duration),
-            unknown,
-        },
-        FaultKind::ClockJump { .. }
-        | FaultKind::Configure(_)
-        | FaultKind::LoseReplies
-        | FaultKind::Operator(_) => kind,
+fn within_time(mut kind: FaultKind, most: Span) -> FaultKind {
+    if let Some(length) = kind.length_mut() {
+        *length = (*length).min(most);
     }
+    kind
 }
 
 fn words(kind: &FaultKind) -> String {

@@ -7,7 +7,8 @@ use super::dice::{Dice, table};
 use super::texts;
 use sim_model::draw::Shape;
 use sim_model::plan::{
-    Alphabet, Choice, ClientProfile, Grant, Habits, Naming, Persona, Reads, Step, Text, Verb,
+    Alphabet, Choice, ClientProfile, Frequency, Grant, Habits, Naming, Persona, Reads, Step, Text,
+    Verb,
 };
 use sim_model::protocol::{Plain, ReadBy};
 
@@ -51,7 +52,7 @@ pub(super) fn rambler(server: &Config, dice: &mut Dice) -> Persona {
     let by = dice.pick(&[ReadBy::Handle, ReadBy::Handle, ReadBy::ReaderId]);
     Persona {
         name: "rambler".to_owned(),
-        weight,
+        frequency: Frequency::Weight(weight),
         habits: Habits::default(),
         stream,
         profile: ClientProfile {

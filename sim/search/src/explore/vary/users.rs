@@ -7,7 +7,9 @@ use chat_types::{Config, Span};
 use super::dice::{Dice, ratio};
 use super::rambler::rambler;
 use sim_model::draw::Ratio;
-use sim_model::plan::{Arrivals, Habits, Persona, Phase, Plan, Reads, Workload};
+use sim_model::plan::{
+    ArrivalMode, Arrivals, Frequency, Habits, Persona, Phase, Plan, Reads, Workload,
+};
 
 /// The time within which all users arrive.
 const WITHIN: [Span; 3] = [Span::millis(1), Span::millis(200), Span::secs(1)];
@@ -22,18 +24,26 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     };
     let users = dice.pick(&USERS);
     let within = dice.pick(&WITHIN);
-    *phases = vec![phase("first", within, Arrivals::Count(users))];
+    *phases = vec![phase("first", within, counted(users))];
     dice.say(format!("{users} users in {within}"));
     if dice.one_in(3) {
         let later = dice.between(1, users.min(8));
         let pause = dice.pick(&[Span::millis(500), Span::secs(2)]);
         phases.push(phase("pause", pause, Arrivals::Pause));
-        phases.push(phase("later", Span::millis(500), Arrivals::Count(later)));
+        phases.push(phase("later", Span::millis(500), counted(later)));
         dice.say(format!("{later} more after {pause}"));
     }
     choose(personas, &plan.server, dice);
     for persona in personas {
         habits(Arc::make_mut(persona), dice);
+    }
+}
+
+/// This number of users, evenly spaced.
+pub(super) const fn counted(users: u32) -> Arrivals {
+    Arrivals::Count {
+        users,
+        mode: ArrivalMode::Uniform,
     }
 }
 
@@ -56,7 +66,7 @@ fn choose(personas: &mut Vec<Arc<Persona>>, server: &Config, dice: &mut Dice) {
         stays
     });
     for persona in &mut *personas {
-        Arc::make_mut(persona).weight = dice.between(1, 5);
+        Arc::make_mut(persona).frequency = Frequency::Weight(dice.between(1, 5));
     }
     let taken = |persona: &Arc<Persona>| persona.name == "rambler";
     if dice.one_in(3) && !personas.iter().any(taken) {
@@ -141,7 +151,7 @@ pub(super) fn arriving(plan: &Plan) -> u32 {
         return 0;
     };
     let count = |phase: &Phase| match phase.arrivals {
-        Arrivals::Count(users) => users,
+        Arrivals::Count { users, .. } => users,
         Arrivals::Pause | Arrivals::Rate { .. } => 0,
     };
     phases.iter().map(count).sum()
@@ -152,26 +162,12 @@ pub(super) fn cap_arrivals(plan: &mut Plan, most: u32) {
     let Workload::Phases { phases, .. } = &mut plan.workload else {
         return;
     };
-    let coming = |phase: &Phase| {
-        let users = match phase.arrivals {
-            Arrivals::Pause => 0,
-            Arrivals::Count(users) => u64::from(users),
-            Arrivals::Rate {
-                from_milli,
-                to_milli,
-                ..
-            } => (from_milli + to_milli) * phase.duration.as_millis() / 2_000_000,
-        };
-        phase
-            .max_users
-            .map_or(users, |most| users.min(u64::from(most)))
-    };
-    let all: u64 = phases.iter().map(coming).sum();
+    let all: u64 = phases.iter().map(Phase::users).sum();
     if all <= u64::from(most) {
         return;
     }
     for phase in phases {
-        let share = coming(phase) * u64::from(most) / all;
+        let share = phase.users() * u64::from(most) / all;
         phase.max_users = Some(u32::try_from(share).unwrap_or(most).max(1));
     }
 }

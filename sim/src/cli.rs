@@ -3,6 +3,7 @@
 mod calibrate;
 mod compare;
 mod exhaust;
+mod explain;
 mod explore;
 mod live;
 mod replay;
@@ -24,6 +25,7 @@ use sim_report::trace::Follow;
 pub use calibrate::CalibrateArgs;
 pub use compare::{CompareArgs, Percent};
 pub use exhaust::{ExhaustArgs, WorldChoice};
+pub use explain::ExplainArgs;
 pub use explore::ExploreArgs;
 pub use live::LiveArgs;
 pub use replay::ReplayArgs;
@@ -41,6 +43,8 @@ pub enum Invocation {
     Validate(ValidateArgs),
     /// Print the schema of scenarios.
     Schema,
+    /// Explain a term.
+    Explain(ExplainArgs),
     /// Try every interleaving of a tiny world.
     Exhaust(ExhaustArgs),
     /// Compare two results.
@@ -64,6 +68,7 @@ Examples:
   sim burst.yaml --report burst.html          see what happened, in a browser
   sim run burst.yaml --json - | jq .verdict   read the verdict by program
   sim validate scenarios/*.yaml               check scenarios, run nothing
+  sim explain stick_wait                      what a term means
   sim exhaust --depth 7                       every interleaving of a tiny world
   sim compare before.json after.json          what differs, and which way
   sim scenarios/steady.yaml --target http://127.0.0.1:8894
@@ -175,6 +180,9 @@ enum Command {
     /// Print the JSON Schema of scenario files
     #[command(after_help = SCHEMA_EXAMPLES)]
     Schema,
+    /// Explain a term: a property, a metric, a step, a fault, an exit code
+    #[command(after_help = explain::EXAMPLES)]
+    Explain(ExplainArgs),
     /// Try every interleaving of a tiny world, and judge them all
     #[command(after_help = exhaust::EXAMPLES)]
     Exhaust(ExhaustArgs),
@@ -317,6 +325,7 @@ where
         Some(Command::Shrink(shrink)) => Invocation::Shrink(shrink),
         Some(Command::Validate(validate)) => Invocation::Validate(validate),
         Some(Command::Schema) => Invocation::Schema,
+        Some(Command::Explain(explain)) => Invocation::Explain(explain),
         Some(Command::Exhaust(exhaust)) => Invocation::Exhaust(exhaust),
         Some(Command::Compare(compare)) => Invocation::Compare(compare),
         Some(Command::Calibrate(calibrate)) => Invocation::Calibrate(calibrate),

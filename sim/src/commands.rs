@@ -3,6 +3,7 @@
 mod calibrating;
 mod compare;
 mod exhaust;
+mod explain;
 mod exploring;
 mod journal;
 mod live_run;
@@ -91,6 +92,7 @@ pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
         Invocation::Schema => schema(console),
         Invocation::Exhaust(arguments) => exhaust::exhaust(arguments, console),
         Invocation::Compare(arguments) => compare::compare(arguments, console),
+        Invocation::Explain(arguments) => explain::explain(arguments, console),
         Invocation::Calibrate(arguments) => calibrating::run(arguments, console),
         Invocation::Replay(arguments) => replaying::run(arguments, console),
         Invocation::Completions(shell) => {

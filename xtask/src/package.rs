@@ -23,6 +23,15 @@ const UNPACKED: &str = "target/xtask/package/unpacked";
 /// The files at the root that the copy needs.
 const SHARED: [&str; 3] = ["Cargo.toml", "Cargo.lock", "README.md"];
 
+/// The pages of the book that the simulator explains terms by, and their folder in its package.
+const PAGES: [&str; 4] = [
+    "running.md",
+    "judge.md",
+    "scenario-reference.md",
+    "protocol.md",
+];
+const PAGES_IN: &str = "sim/docs";
+
 /// The files that each package has.
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
@@ -63,6 +72,12 @@ fn stage(root: &Path) -> Result<PathBuf, String> {
         for name in LICENCES {
             copy(&root.join(name), &stage.join(part.folder).join(name))?;
         }
+    }
+    for page in PAGES {
+        copy(
+            &root.join("docs").join(page),
+            &stage.join(PAGES_IN).join(page),
+        )?;
     }
     Ok(stage)
 }

@@ -2,7 +2,8 @@
 
 /// The candidate with the smallest edit distance to `word`, if that is at most one in three
 /// letters.
-fn closest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
+#[must_use]
+pub fn closest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
     let letters = word.chars().count();
     if letters > 64 {
         return None;

@@ -35,6 +35,7 @@ use std::path::Path;
 use sim_model::outcome::Notes;
 use sim_model::plan::Plan;
 
+pub use closest::closest;
 pub use error::{ErrorStyle, ScenarioError};
 pub use scenario::{annotated, schema};
 

@@ -193,6 +193,11 @@ fn help_of_validate() {
 }
 
 #[test]
+fn help_of_explain() {
+    insta::assert_snapshot!(help("sim explain --help"));
+}
+
+#[test]
 fn help_of_schema() {
     insta::assert_snapshot!(help("sim schema --help"));
 }

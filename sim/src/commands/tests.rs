@@ -356,6 +356,47 @@ fn junit_and_trace_are_written_to_their_paths() {
 }
 
 #[test]
+#[test]
+fn explain_explains_a_term_or_names_the_closest() {
+    let folder = TestFolder::new();
+    let printed = folder.sim("sim explain exit 99");
+    assert_eq!(printed.code, 0, "{}", printed.err);
+    let page = "99 · exit codes · docs/running.md\n  only a threshold was missed\n";
+    assert_eq!(printed.out, page);
+    let all = folder.sim("sim explain").out;
+    assert!(
+        all.contains("\nPROPERTIES\n  no_lost_messages no_duplicates"),
+        "{all}"
+    );
+    assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
+    let json = folder.sim("sim explain --json jain").out;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[0]["group"], "figures");
+    let wrong = folder.sim("sim explain stick_wiat");
+    assert_eq!((wrong.code, wrong.out.as_str()), (2, ""));
+    assert!(
+        wrong.err.contains("did you mean `stick_wait`?"),
+        "{}",
+        wrong.err
+    );
+}
+
+#[test]
+fn validate_shows_the_faults_that_repeat() {
+    let folder = TestFolder::new();
+    let text = "phases: [{ duration: 1s, arrival_count: 2 }]\n\
+                scenarios: [{ name: a, flow: [login] }]\n\
+                faults: [{ at: 2s, every: 1s, clock_jump: 1s }, { at: 2s, operator: mute }]\n";
+    std::fs::write(folder.path("jumps.yaml"), text).unwrap();
+    let printed = folder.sim("sim validate jumps.yaml");
+    assert_eq!(printed.code, 0, "{}", printed.err);
+    let (_, faults) = printed.out.split_once('\n').unwrap();
+    let first =
+        "  faults of seed 1, 30 in all:\n    2s clock_jump\n    2s operator\n    3s clock_jump\n";
+    assert!(faults.starts_with(first), "{faults}");
+    assert!(faults.ends_with("    … 10 more\n"), "{faults}");
+}
+
 fn validate_checks_every_file() {
     let folder = TestFolder::new();
     let printed = folder.sim("sim validate burst.yaml wrong.yaml unsafe.yaml");

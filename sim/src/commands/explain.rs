@@ -1,0 +1,85 @@
+//! `sim explain`: what a term means, and which terms there are.
+
+use serde_json::Value as Json;
+
+use super::{Console, WRONG};
+use crate::cli::ExplainArgs;
+use crate::terms::{Found, Term, all, as_json, find};
+
+/// The columns of a page.
+const COLUMNS: usize = 80;
+
+/// Explains a term, or lists all.
+pub(super) fn explain(arguments: &ExplainArgs, console: &mut Console<'_>) -> u8 {
+    let terms = all();
+    let those: Vec<&Term> = if arguments.term.is_empty() {
+        terms.iter().collect()
+    } else {
+        let word = arguments.term.join(" ");
+        match find(&terms, &word) {
+            Found::Terms(those) => those,
+            Found::Nothing(meant) => {
+                let meant = meant.map(|name| format!("; did you mean `{name}`?"));
+                let meant = meant.unwrap_or_default();
+                console.complain(&format!(
+                    "error: no term `{word}`{meant}\n  `sim explain` lists all\n"
+                ));
+                return WRONG;
+            }
+        }
+    };
+    let text = if arguments.json {
+        let those: Json = those.into_iter().map(as_json).collect();
+        format!("{those:#}\n")
+    } else if arguments.term.is_empty() {
+        list(&those)
+    } else {
+        let those: Vec<String> = those.into_iter().map(page).collect();
+        those.join("\n")
+    };
+    console.say(&text);
+    0
+}
+
+/// The name of a term, and what is said of it.
+fn page(term: &Term) -> String {
+    let mut text = format!("{} · {} · docs/{}\n", term.name, term.group, term.page);
+    for (head, said) in &term.texts {
+        let said = match head.as_str() {
+            "" => said.clone(),
+            head => format!("{head}: {said}"),
+        };
+        wrap(&mut text, said.split_whitespace());
+    }
+    text
+}
+
+/// The names of all terms by group.
+fn list(terms: &[&Term]) -> String {
+    let mut text = String::new();
+    for group in terms.chunk_by(|one, other| one.group == other.group) {
+        let gap = if text.is_empty() { "" } else { "\n" };
+        let name = group.first().map_or("", |term| term.group);
+        text += &format!("{gap}{}\n", name.to_uppercase());
+        wrap(&mut text, group.iter().map(|term| term.name.as_str()));
+    }
+    text + "\nsim explain TERM explains one.\n"
+}
+
+/// Adds the words in indented lines.
+fn wrap<'w>(text: &mut String, words: impl Iterator<Item = &'w str>) {
+    let mut width = 0;
+    for word in words {
+        let length = word.chars().count();
+        if width == 0 || width + 1 + length > COLUMNS {
+            text.push_str(if width == 0 { "  " } else { "\n  " });
+            width = 2;
+        } else {
+            text.push(' ');
+            width += 1;
+        }
+        text.push_str(word);
+        width += length;
+    }
+    text.push('\n');
+}

@@ -39,6 +39,7 @@ fn main() -> std::io::Result<()> {
     copy_pages(&mut out)?;
     let mut version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
     if let Some(commit) = git(&["rev-parse", "--short=7", "HEAD"]) {
+        writeln!(out, "cargo::rustc-env=SIM_COMMIT={commit}")?;
         version = format!("{version} ({commit})");
     }
     writeln!(out, "cargo::rustc-env=SIM_VERSION={version}")?;

@@ -16,15 +16,15 @@ use sim_search::runner::RunSeed;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use crate::VERSION;
 use crate::cli::{self, Invocation, RunArgs, ValidateArgs};
 use crate::output;
+use crate::{COMMIT, VERSION};
 use sim_live::needed_faults;
 use sim_model::outcome::{INTERRUPTED, Interrupt, RunResult, worst};
 use sim_model::plan::Plan;
-use sim_report::{Detail, FinishedRun, Paint, View};
+use sim_report::{Detail, FinishedRun, Origin, Paint, View};
 use sim_scenario::{ErrorStyle, ScenarioError};
 
 /// The exit code of a run that could not be judged.
@@ -52,6 +52,8 @@ pub struct Console<'a> {
     pub error_columns: usize,
     /// Shows a line while a run goes on, or erases it.
     pub live: &'a mut dyn FnMut(Option<&str>),
+    /// When the program started.
+    pub started: SystemTime,
     /// Real time since an arbitrary beginning.
     pub clock: &'a dyn Fn() -> Duration,
     /// Ends any run early, with the result of what was done.
@@ -90,9 +92,9 @@ pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
         Invocation::Shrink(arguments) => shrinking::shrink(arguments, console),
         Invocation::Validate(arguments) => validate(arguments, console),
         Invocation::Schema => schema(console),
+        Invocation::Explain(arguments) => explain::explain(arguments, console),
         Invocation::Exhaust(arguments) => exhaust::exhaust(arguments, console),
         Invocation::Compare(arguments) => compare::compare(arguments, console),
-        Invocation::Explain(arguments) => explain::explain(arguments, console),
         Invocation::Calibrate(arguments) => calibrating::run(arguments, console),
         Invocation::Replay(arguments) => replaying::run(arguments, console),
         Invocation::Completions(shell) => {
@@ -135,31 +137,32 @@ fn validate(arguments: &ValidateArgs, console: &mut Console<'_>) -> u8 {
     code
 }
 
+/// The faults of the scenario's own seed, if some of them repeat.
+fn repeated_faults(plan: &Plan) -> String {
+    const SHOWN: usize = 20;
+    let repeats = plan.faults.iter().any(|fault| fault.repeats.is_some());
+    if !repeats {
+        return String::new();
+    }
+    let faults = plan.faults_of(plan.seed);
+    let mut text = format!("  faults of seed {}, {} in all:\n", plan.seed, faults.len());
+    for fault in faults.iter().take(SHOWN) {
+        let after = fault
+            .milestone
+            .map(|milestone| format!(", then at {milestone}"));
+        let after = after.unwrap_or_default();
+        text += &format!("    {} {}{after}\n", fault.at, fault.kind.name());
+    }
+    if faults.len() > SHOWN {
+        text += &format!("    … {} more\n", faults.len() - SHOWN);
+    }
+    text
+}
+
 /// Runs scenarios. All errors in the arguments are found before the first run.
 fn run(arguments: &RunArgs, console: &mut Console<'_>) -> u8 {
     let Some(mut plans) = load_all(&arguments.files, console) else {
         return WRONG;
-        /// The faults of the scenario's own seed, if some of them repeat.
-        fn repeated_faults(plan: &Plan) -> String {
-            const SHOWN: usize = 20;
-            let repeats = plan.faults.iter().any(|fault| fault.repeats.is_some());
-            if !repeats {
-                return String::new();
-            }
-            let faults = plan.faults_of(plan.seed);
-            let mut text = format!("  faults of seed {}, {} in all:\n", plan.seed, faults.len());
-            for fault in faults.iter().take(SHOWN) {
-                let after = fault
-                    .milestone
-                    .map(|milestone| format!(", then at {milestone}"));
-                let after = after.unwrap_or_default();
-                text += &format!("    {} {}{after}\n", fault.at, fault.kind.name());
-            }
-            if faults.len() > SHOWN {
-                text += &format!("    … {} more\n", faults.len() - SHOWN);
-            }
-            text
-        }
     };
     if let (Some(recipe), Some(plan)) = (&arguments.recipe, plans.first_mut()) {
         plan.recipe = recipe.clone();
@@ -328,7 +331,9 @@ fn write_all(arguments: &RunArgs, runs: &[FinishedRun], code: u8, console: &mut 
         }
     };
     if let Some(path) = &arguments.json {
-        match sim_report::json(&results, code) {
+        let version = env!("CARGO_PKG_VERSION");
+        let origin = Origin::new(version, COMMIT, console.cores, console.started);
+        match sim_report::json(&results, code, &origin) {
             Ok(text) if is_stdout(Some(path)) => console.say(&text),
             Ok(text) => write(path, &text, console),
             Err(problem) => console.complain(&format!("error: no JSON: {problem}\n")),

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -66,6 +66,7 @@ fn main() -> ExitCode {
         error_paint: paint(io::stderr().is_terminal()),
         error_columns: columns(),
         live: &mut live,
+        started: SystemTime::now(),
         clock: &|| began.elapsed(),
         interrupt: &Interrupt::of(interrupted),
         cores: available_parallelism().unwrap_or(NonZeroUsize::MIN),

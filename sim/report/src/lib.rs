@@ -44,7 +44,7 @@ pub use compared::compared;
 pub use exhausted::exhausted;
 pub use exploration::{ExplorationReport, Kept, exploration, exploration_json, exploring_line};
 pub use html::{calibrated_html, html};
-pub use json::json;
+pub use json::{Origin, json};
 pub use junit::junit;
 pub use lanes::LANES;
 pub use line::Paint;

@@ -6,6 +6,8 @@ use super::samples::{
 };
 use super::*;
 use sim_model::names::PROPERTIES;
+use std::num::NonZeroUsize;
+use std::time::{Duration, SystemTime};
 
 const NORMAL: View<'static> = View {
     detail: Detail::Normal,
@@ -243,36 +245,67 @@ fn several_runs_end_with_a_count() {
     );
 }
 
+/// A fixed machine and time.
+fn origin() -> Origin {
+    let started = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+    Origin::new("0.1.0", Some("3f9c1ab"), NonZeroUsize::MIN, started)
+}
+
 #[test]
 fn the_result_as_json() {
     let run = unsafe_run();
-    insta::assert_snapshot!(json(&[run.result()], 1).unwrap());
+    insta::assert_snapshot!(json(&[run.result()], 1, &origin()).unwrap());
 }
 
 #[test]
 fn several_results_as_json() {
     let (one, other) = (passed(), unsafe_run());
-    let text = json(&[one.result(), other.result()], 1).unwrap();
+    let text = json(&[one.result(), other.result()], 1, &origin()).unwrap();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["exit_code"], 1);
+    assert_eq!(value["simulator"]["commit"], "3f9c1ab");
+    assert_eq!(value["started_at"], "2027-01-15T08:00:00Z");
+    assert_eq!(value["host"]["cores"], 1);
     assert_eq!(value["runs"][0]["verdict"], "pass");
     assert_eq!(value["runs"][1]["verdict"], "safety");
 }
 
 #[test]
 fn the_json_keeps_to_its_schema() {
-    let schema = serde_json::from_str(include_str!("result.schema.json")).unwrap();
+    let schema: serde_json::Value =
+        serde_json::from_str(include_str!("result.schema.json")).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    for run in all() {
-        let text = json(&[run.result()], 0).unwrap();
-        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
-        let errors: Vec<String> = validator
-            .iter_errors(&value)
-            .map(|error| error.to_string())
-            .collect();
+    let accepts = |value: &serde_json::Value| {
+        let errors = validator.iter_errors(value).map(|error| error.to_string());
+        let errors: Vec<String> = errors.collect();
         assert!(errors.is_empty(), "{errors:?}");
+    };
+    for run in all() {
+        let text = json(&[run.result()], 0, &origin()).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        accepts(&value);
+        assert_eq!(schema["$id"], value["$schema"], "it names its schema");
+        assert_eq!(
+            schema["properties"]["schema_version"]["const"],
+            value["schema_version"]
+        );
     }
+    let all = all();
+    let several: Vec<&RunResult> = all.iter().map(FinishedRun::result).collect();
+    let several = json(&several, 1, &origin()).unwrap();
+    accepts(&serde_json::from_str(&several).unwrap());
     assert!(!validator.is_valid(&serde_json::json!({"scenario": "x"})));
+    assert!(!validator.is_valid(&serde_json::json!({"runs": []})));
+}
+
+#[test]
+fn a_crossed_threshold_is_one_failure_in_junit() {
+    let mut run = crossed();
+    let latency = run.summary.result.properties.get_mut("latency").unwrap();
+    latency.held = Some(false);
+    let written = junit(&[run]);
+    assert!(written.contains(" failures=\"2\" "), "{written}");
+    assert!(!written.contains("name=\"latency\""), "{written}");
 }
 
 #[test]

@@ -159,6 +159,7 @@ impl TestFolder {
                 error_paint: Paint::Plain,
                 error_columns: 80,
                 live: &mut |_| {},
+                started: std::time::SystemTime::UNIX_EPOCH,
                 clock: &clock,
                 interrupt,
                 cores: NonZeroUsize::MIN,
@@ -356,7 +357,6 @@ fn junit_and_trace_are_written_to_their_paths() {
 }
 
 #[test]
-#[test]
 fn explain_explains_a_term_or_names_the_closest() {
     let folder = TestFolder::new();
     let printed = folder.sim("sim explain exit 99");
@@ -397,6 +397,7 @@ fn validate_shows_the_faults_that_repeat() {
     assert!(faults.ends_with("    … 10 more\n"), "{faults}");
 }
 
+#[test]
 fn validate_checks_every_file() {
     let folder = TestFolder::new();
     let printed = folder.sim("sim validate burst.yaml wrong.yaml unsafe.yaml");

@@ -4,12 +4,12 @@
 use sim_search::seed::run_seed;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use sim_model::outcome::{Interrupt, Progress};
 use sim_model::plan::{Arrivals, Plan, Workload};
-use sim_report::{Detail, FinishedRun, Paint, View, html, json, junit, terminal};
+use sim_report::{Detail, FinishedRun, Origin, Paint, View, html, json, junit, terminal};
 use sim_search::runner::{Seeds, run_seeds};
 
 use super::data;
@@ -85,7 +85,12 @@ impl Shown {
             version: "0.1.0",
         };
         let page = html(std::slice::from_ref(run), "0.1.0").expect("a page");
-        let json = json(&[run.result()], 0).expect("JSON");
+        let json = json(
+            &[run.result()],
+            0,
+            &Origin::new("0.1.0", None, NonZeroUsize::MIN, SystemTime::UNIX_EPOCH),
+        )
+        .expect("JSON");
         Self {
             terminal: words(&terminal(run, &view)),
             json: serde_json::from_str(&json).expect("JSON"),

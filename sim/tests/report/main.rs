@@ -141,6 +141,7 @@ impl TestFolder {
                 error_paint: Paint::Plain,
                 error_columns: 80,
                 live: &mut |_| {},
+                started: std::time::SystemTime::UNIX_EPOCH,
                 // A stopped clock, which excludes all that depends on the machine.
                 clock: &|| Duration::ZERO,
                 interrupt: &Interrupt::default(),

@@ -204,6 +204,7 @@ fn two_failing_branches_of_one_seed_are_kept_in_files_of_their_own() {
         error_paint: Paint::Plain,
         error_columns: 80,
         live: &mut |_| {},
+        started: std::time::SystemTime::UNIX_EPOCH,
         clock: &|| std::time::Duration::ZERO,
         interrupt: &Interrupt::default(),
         cores: NonZeroUsize::MIN,

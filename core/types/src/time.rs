@@ -153,15 +153,16 @@ impl fmt::Display for Span {
             n if n % 86_400_000_000 == 0 => (86_400_000_000, "d"),
             n if n % 3_600_000_000 == 0 => (3_600_000_000, "h"),
             n if n % 60_000_000 == 0 => (60_000_000, "m"),
-            n if n >= 1_000_000 && n % 1_000 == 0 => (1_000_000, "s"),
-            n if n % 1_000 == 0 => (1_000, "ms"),
+            n if n >= 1_000_000 => (1_000_000, "s"),
+            n if n >= 1_000 => (1_000, "ms"),
             _ => (1, "us"),
         };
         let (whole, rest) = (self.0 / scale, self.0 % scale);
         if rest == 0 {
             return write!(f, "{whole}{unit}");
         }
-        let decimals = format!("{:03}", rest / (scale / 1_000));
+        // All decimals that there are, so that the text reads as the same span.
+        let decimals = format!("{:06}", rest * (1_000_000 / scale));
         write!(f, "{whole}.{}{unit}", decimals.trim_end_matches('0'))
     }
 }
@@ -193,7 +194,18 @@ mod tests {
 
     #[test]
     fn spans_read_and_print_alike() {
-        for text in ["250us", "20ms", "1.5s", "10m", "2h", "1d", "0s", "33.4s"] {
+        for text in [
+            "250us",
+            "1.5ms",
+            "20ms",
+            "1.5s",
+            "22.431057s",
+            "10m",
+            "2h",
+            "1d",
+            "0s",
+            "33.4s",
+        ] {
             assert_eq!(Span::parse(text).unwrap().to_string(), text);
         }
     }

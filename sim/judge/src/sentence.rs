@@ -146,18 +146,14 @@ impl Describe for u8 {
 
 impl Describe for Span {
     fn describe(&self, to: &mut Sentence) {
-        to.0.push(Part::Figure(match self.0 {
-            us if us % 1_000 == 0 => self.to_string(),
-            us if us < 1_000_000 => format!("{}ms", us as f64 / 1e3),
-            us => format!("{}s", us as f64 / 1e6),
-        }));
+        to.0.push(Part::Figure(self.to_string()));
     }
 }
 
 /// An instant of the server's clock, which begins at 0.
 impl Describe for Time {
     fn describe(&self, to: &mut Sentence) {
-        to.0.push(Part::Figure(format!("{}s", self.0 as f64 / 1e6)));
+        Span(self.0).describe(to);
     }
 }
 

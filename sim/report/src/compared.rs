@@ -1,8 +1,10 @@
 //! The output of a comparison: a line for each differing figure, with the direction.
 
+use chat_types::Span;
+
 use super::View;
 use super::line::{Line, Style, fit, paragraph};
-use super::numbers::{count, figure, milliseconds, plural, short};
+use super::numbers::{count, figure, plural, short};
 use crate::compare::{Amount, Change, Compared, Comparison, Difference, Unit, Wall, unit};
 
 /// The ends of the columns of amounts, and the beginning of the mark.
@@ -138,11 +140,13 @@ fn shown(amount: &Amount, unit: Unit) -> String {
 
 /// Three digits would hide small differences between durations.
 fn exact_milliseconds(ms: f64) -> String {
-    if ms < 10_000.0 {
-        format!("{ms:.3}ms")
-    } else {
-        milliseconds(ms)
-    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a measured duration, which is positive and far below 2^63 microseconds"
+    )]
+    let micros = (ms * 1_000.0).round() as u64;
+    Span(micros).to_string()
 }
 
 /// The speed in real time, with the tolerance.

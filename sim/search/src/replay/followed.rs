@@ -113,7 +113,7 @@ impl FollowedParticipant {
 
 fn line(position: u64, after: Span, user: UserId, words: &str) -> String {
     let seconds = after.0 as f64 / 1_000_000.0;
-    format!("{position:>9}  {seconds:>12.3} s  {user}  {words}")
+    format!("{position:>9}  {seconds:>12.3}s  {user}  {words}")
 }
 
 /// The entry with its outcome, in words.

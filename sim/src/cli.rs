@@ -244,7 +244,7 @@ pub struct RunArgs {
     /// Do not shrink a run that fails
     #[arg(long)]
     pub no_shrink: bool,
-    /// Show every property, metric and sometimes point
+    /// Show every property, metric and point; figures by persona, phase, room
     #[arg(long, short, conflicts_with = "quiet")]
     pub verbose: bool,
     /// Show the verdict only, one line for each scenario

@@ -20,8 +20,10 @@
 mod charts;
 pub mod distribution;
 mod figures;
+mod groups;
 mod latency;
 mod open;
+mod rooms;
 mod shares;
 pub mod throughput;
 mod verdict;
@@ -30,14 +32,16 @@ mod waits;
 use chat_types::{Span, Time};
 
 use self::distribution::Distribution;
+use self::groups::{Groups, Measured, Sample};
 use self::latency::{MessagesInFlight, Times};
 use self::shares::Shares;
 use self::waits::Waits;
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
 use sim_model::outcome::{Seek, UserWaits, Worst};
+use sim_model::plan::Plan;
 use sim_model::protocol::{
     Agent, Answer, CallId, InboxEvent, LostRange, Membership, Op, Outcome, Room, StickChange,
-    StickLoss, User,
+    StickLoss,
 };
 
 pub(crate) use self::open::OpenWait;
@@ -64,6 +68,7 @@ pub struct Metrics {
     request_latency: Distribution,
     commit_latency: Distribution,
     bytes_per_message: Distribution,
+    groups: Groups,
     in_flight: MessagesInFlight,
     users: Vec<Waits>,
     merged_users: u64,
@@ -129,6 +134,10 @@ impl Observer for Metrics {
     fn observe_commit(&mut self, took: Span) {
         self.commit_latency.record(took.0);
     }
+
+    fn observe_arrival(&mut self, agent: Agent, persona: usize) {
+        self.groups.arrive(agent, persona);
+    }
 }
 
 impl Default for Metrics {
@@ -148,6 +157,7 @@ impl Metrics {
             request_latency: Distribution::new(),
             commit_latency: Distribution::new(),
             bytes_per_message: Distribution::new(),
+            groups: Groups::default(),
             in_flight: MessagesInFlight::new(),
             users: Vec::new(),
             merged_users: 0,
@@ -161,6 +171,15 @@ impl Metrics {
             refusals: Vec::new(),
             calls: 0,
             retries: 0,
+        }
+    }
+
+    /// No measurements yet of a run of this plan.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        Self {
+            groups: Groups::of(plan),
+            ..Self::new()
         }
     }
 
@@ -188,6 +207,7 @@ impl Metrics {
         ] {
             mine.merge(theirs);
         }
+        self.groups.merge(&other.groups);
         self.merged_users += other.merged_users + other.users.len() as u64;
         self.merged_turns.merge(&other.turns());
         self.merged_matches.merge(&other.matches());
@@ -250,9 +270,18 @@ impl Metrics {
     }
 
     fn learn(&mut self, room: Room, room_seq: u64, times: Times) {
-        if let Some(took) = self.in_flight.learn(room, room_seq, times) {
-            self.message_latency.record(took.0);
-        }
+        let Some(learned) = self.in_flight.learn(room, room_seq, times) else {
+            return;
+        };
+        self.message_latency.record(learned.took);
+        self.groups.add(Sample {
+            what: Measured::MessageLatency,
+            agent: learned.sender,
+            room: Some(room),
+            since: learned.since,
+            took: learned.took,
+            open: false,
+        });
     }
 
     fn answered(
@@ -278,7 +307,7 @@ impl Metrics {
                 // The answer says that this call led to the match.
                 waits.in_line_since.get_or_insert(intended);
                 if let Some(since) = waits.record_match(*room) {
-                    self.waited_in_line(agent, record.user, at.since(since));
+                    self.waited_in_line(record, since);
                 } else {
                     waits.in_line_since = None;
                 }
@@ -290,7 +319,7 @@ impl Metrics {
                 if matches!(op, Op::Push { .. }) {
                     self.waits(agent).holds = false;
                 }
-                self.learn(*room, *room_seq, Times::Sent(intended));
+                self.learn(*room, *room_seq, Times::Sent(agent, intended));
             }
             Ok(Answer::Stick {
                 room, place, epoch, ..
@@ -303,7 +332,7 @@ impl Metrics {
                 if *place == 0
                     && let Some(since) = waits.record_grant(*room, *epoch)
                 {
-                    self.waited_for_stick(agent, record.user, at.since(since));
+                    self.waited_for_stick(record, *room, since);
                 }
             }
             Ok(
@@ -322,6 +351,7 @@ impl Metrics {
             Err(refusal) => {
                 if !(unsure && refusal.is_retryable()) {
                     self.refuse(refusal.code, 1);
+                    self.groups.refuse(agent, op.room().flatten(), intended);
                 }
                 let waits_on = refusal.code == "already_waiting" && record.user.is_some();
                 if matches!(op, Op::EnterQueue { .. }) && !waits_on {
@@ -343,17 +373,17 @@ impl Metrics {
 
     /// Processes the part of a gap about one room. A wait ends when its user learns of its end.
     fn record_gap(&mut self, record: &Record<'_>, lost: &LostRange) {
-        let (at, agent) = (record.at, record.agent);
+        let agent = record.agent;
         if lost.you == Some(Membership::Matched)
             && let Some(since) = self.waits(agent).record_match(lost.room)
         {
-            self.waited_in_line(agent, record.user, at.since(since));
+            self.waited_in_line(record, since);
         }
         let Some(stick) = lost.stick else { return };
         let (StickLoss::Granted(epoch) | StickLoss::Released(epoch) | StickLoss::Expired(epoch)) =
             stick;
         if let Some(since) = self.waits(agent).record_grant(lost.room, epoch) {
-            self.waited_for_stick(agent, record.user, at.since(since));
+            self.waited_for_stick(record, lost.room, since);
         }
         self.waits(agent).holds = matches!(stick, StickLoss::Granted(_));
     }
@@ -376,12 +406,12 @@ impl Metrics {
             InboxEvent::Found { room, .. } => {
                 if let Some(since) = waits.record_match(room) {
                     waits.last_in_line = Some((since, sent_at.min(at)));
-                    self.waited_in_line(agent, record.user, at.since(since));
+                    self.waited_in_line(record, since);
                 }
             }
             InboxEvent::Stick {
                 room, user, change, ..
-            } if record.user == Some(user) => self.stick_changed(agent, at, (room, user), change),
+            } if record.user == Some(user) => self.stick_changed(record, room, change),
             InboxEvent::Member {
                 room, user, change, ..
             } if record.user == Some(user) => waits.came_or_went(room, change),
@@ -402,18 +432,12 @@ impl Metrics {
         self.waits(agent).bytes += EVENT_LINE;
     }
 
-    fn stick_changed(
-        &mut self,
-        agent: Agent,
-        at: Time,
-        (room, user): (Room, User),
-        change: StickChange,
-    ) {
-        let waits = self.waits(agent);
+    fn stick_changed(&mut self, record: &Record<'_>, room: Room, change: StickChange) {
+        let waits = self.waits(record.agent);
         match change {
             StickChange::Granted { epoch, .. } => {
                 if let Some(since) = waits.record_grant(room, epoch) {
-                    self.waited_for_stick(agent, Some(user), at.since(since));
+                    self.waited_for_stick(record, room, since);
                 }
             }
             StickChange::Released { epoch } | StickChange::Expired { epoch } => {
@@ -425,18 +449,38 @@ impl Metrics {
         }
     }
 
-    fn waited_in_line(&mut self, agent: Agent, user: Option<User>, took: Span) {
+    /// This user's wait in the queue since then ended in a match.
+    fn waited_in_line(&mut self, record: &Record<'_>, since: Time) {
+        let (agent, user, took) = (record.agent, record.user, record.at.since(since));
         self.waits(agent).queue.add(took);
         self.queue_wait.record(took.0);
         let figure = took.0;
         self.worst_in_line.take(Worst { figure, user });
+        self.groups.add(Sample {
+            what: Measured::QueueWait,
+            agent,
+            room: None,
+            since,
+            took: took.0,
+            open: false,
+        });
     }
 
-    fn waited_for_stick(&mut self, agent: Agent, user: Option<User>, took: Span) {
+    /// This user's wait since then ended in a grant of the room's stick.
+    fn waited_for_stick(&mut self, record: &Record<'_>, room: Room, since: Time) {
+        let (agent, user, took) = (record.agent, record.user, record.at.since(since));
         self.waits(agent).stick.add(took);
         self.stick_wait.record(took.0);
         let figure = took.0;
         self.worst_claim.take(Worst { figure, user });
+        self.groups.add(Sample {
+            what: Measured::StickWait,
+            agent,
+            room: Some(room),
+            since,
+            took: took.0,
+            open: false,
+        });
     }
 
     fn gave_up(&mut self, agent: Agent) {

@@ -8,6 +8,7 @@ use sim_model::outcome::{
     Counts, PropertyResult, Stuck, Tally, ThresholdResult, Timeline, Violation, WorldOutcome,
 };
 use sim_model::plan::Plan;
+use sim_model::protocol::Agent;
 use sim_model::server::ServerRecord;
 
 use crate::judge::Judge;
@@ -58,12 +59,12 @@ pub struct SeedOutcome {
 impl<'o> RunJudge<'o> {
     /// The judge of a run with the server's records; `also` is a further observer.
     pub fn new(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
-        Self::by(Judge::new(plan), also)
+        Self::by(Judge::new(plan), plan, also)
     }
 
     /// The judge of a run on a live server, whose journal is unknown.
     pub fn live(plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
-        Self::by(Judge::live(plan), also)
+        Self::by(Judge::live(plan), plan, also)
     }
 
     /// The judge of a run on a live server, which began at this instant of the server's clock. The
@@ -73,13 +74,13 @@ impl<'o> RunJudge<'o> {
         began: Time,
         also: Option<&'o mut (dyn Observer + '_)>,
     ) -> Self {
-        Self::by(Judge::with_journal(plan, began), also)
+        Self::by(Judge::with_journal(plan, began), plan, also)
     }
 
-    fn by(judge: Judge, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
+    fn by(judge: Judge, plan: &Plan, also: Option<&'o mut (dyn Observer + '_)>) -> Self {
         Self {
             judge,
-            metrics: Metrics::new(),
+            metrics: Metrics::of(plan),
             also: also.map(|observer| observer as &mut dyn Observer),
         }
     }
@@ -147,5 +148,10 @@ impl Observer for RunJudge<'_> {
     fn observe_commit(&mut self, took: Span) {
         self.metrics.observe_commit(took);
         self.also.observe_commit(took);
+    }
+
+    fn observe_arrival(&mut self, agent: Agent, persona: usize) {
+        self.metrics.observe_arrival(agent, persona);
+        self.also.observe_arrival(agent, persona);
     }
 }

@@ -11,7 +11,7 @@ use sim_judge::metrics::distribution::Distribution;
 use sim_judge::metrics::throughput::{CallCounts, Throughput};
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::outcome::{LiveNow, MetricResult, Requests, Starts};
-use sim_model::protocol::Op;
+use sim_model::protocol::{Agent, Op};
 use sim_model::server::ServerRecord;
 
 /// An arrival that starts this much later than planned, in microseconds, counts as late.
@@ -152,6 +152,10 @@ impl Observer for DriverMetrics<'_> {
         self.points.observe_world(record);
         self.judge.observe_world(record);
         self.throughput.observe_world(record);
+    }
+
+    fn observe_arrival(&mut self, agent: Agent, persona: usize) {
+        self.judge.observe_arrival(agent, persona);
     }
 
     fn observe_network(&mut self, record: &NetworkRecord<'_>) {

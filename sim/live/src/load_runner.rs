@@ -288,7 +288,9 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         if let Workload::Phases { personas, .. } = &self.plan.workload {
             let persona = Arc::clone(&personas[arrival.persona]);
             self.by_persona[arrival.persona] += 1;
-            let name = format!("{}#{}", persona.name, self.clients.len());
+            let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
+            self.metrics.observe_arrival(Agent(agent), arrival.persona);
+            let name = format!("{}#{agent}", persona.name);
             self.add(Script::Flow(persona), &name, due);
         }
     }

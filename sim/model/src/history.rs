@@ -201,6 +201,8 @@ pub trait Observer {
     fn observe_server(&mut self, _record: &ServerRecord<'_>) {}
     /// Receives the commit time of a batch.
     fn observe_commit(&mut self, _took: Span) {}
+    /// Receives a user's arrival, with the index of its persona in the plan.
+    fn observe_arrival(&mut self, _agent: Agent, _persona: usize) {}
 }
 
 /// An optional observer.
@@ -232,6 +234,12 @@ impl<O: Observer + ?Sized> Observer for Option<&mut O> {
     fn observe_commit(&mut self, took: Span) {
         if let Some(observer) = self {
             observer.observe_commit(took);
+        }
+    }
+
+    fn observe_arrival(&mut self, agent: Agent, persona: usize) {
+        if let Some(observer) = self {
+            observer.observe_arrival(agent, persona);
         }
     }
 }

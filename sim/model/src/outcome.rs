@@ -8,6 +8,7 @@ mod charts;
 mod coverage;
 mod exhausted;
 mod exploration;
+mod groups;
 mod progress;
 mod replayed;
 mod result;
@@ -38,6 +39,7 @@ pub use exploration::{
     Effort, ExplorationCoverage, ExplorationResult, FLAT, FailureResult, HuntResult, Mix, Trial,
     WorstTrial,
 };
+pub use groups::{BriefResult, GroupResult, GroupResults, RoomResult};
 pub use progress::{Interrupt, LiveNow, Progress, ProgressNow};
 pub use replayed::{BrokenInvariant, JournalRestart, JournalViolation, Replayed};
 pub use result::{

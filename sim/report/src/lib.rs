@@ -12,6 +12,7 @@ mod exploration;
 mod failure;
 mod failure_details;
 mod figures;
+mod grouped;
 mod header;
 mod hints;
 mod html;
@@ -214,6 +215,7 @@ fn middle(run: &FinishedRun, view: &View<'_>) -> Vec<Block> {
         checks::checks(run.result(), view.detail),
         figures::figures(run, view.detail),
         figures::all_metrics(run.result(), view.detail),
+        grouped::grouped(run.result(), view.detail),
         run_counts::run_counts(run, view.detail),
         live::figures(run),
         live::stages(run),

@@ -13,9 +13,9 @@ use super::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
 use crate::trace::ObservedLine;
 use sim_model::names::PROPERTIES;
 use sim_model::outcome::{
-    Charts, Class, Counts, Coverage, FailingSeed, FairnessResult, MetricResult, Point,
-    PropertyResult, Repro, RestResult, RunResult, Stuck, Summary, ThresholdResult, Timeline,
-    Verdict, Violation,
+    BriefResult, Charts, Class, Counts, Coverage, FailingSeed, FairnessResult, GroupResult,
+    GroupResults, MetricResult, Point, PropertyResult, Repro, RestResult, RoomResult, RunResult,
+    Stuck, Summary, ThresholdResult, Timeline, Verdict, Violation,
 };
 use sim_model::plan::{Plan, Threshold, Workload};
 use sim_model::protocol::User;
@@ -100,6 +100,32 @@ fn sometimes() -> BTreeMap<String, u64> {
     sometimes
 }
 
+fn groups() -> GroupResults {
+    let messages = || BTreeMap::from([("message_latency", metric(58.0, 310.0, 640.0, 3_210.0))]);
+    let group = |name: &str, refused| GroupResult {
+        name: name.to_owned(),
+        refused,
+        metrics: messages(),
+    };
+    let room = |name: &str, max| RoomResult {
+        name: name.to_owned(),
+        refused: 0,
+        metrics: BTreeMap::from([(
+            "message_latency",
+            BriefResult {
+                count: 12,
+                mean: 80.0,
+                max,
+            },
+        )]),
+    };
+    GroupResults {
+        personas: vec![group("penpal", 39), group("vanisher", 0)],
+        phases: vec![group("burst", 39)],
+        rooms: vec![room("room_7", 3_210.0), room("others", 1_900.0)],
+    }
+}
+
 fn result(plan: &Plan) -> RunResult {
     let named = |(name, metric): (&str, MetricResult)| (name.to_owned(), metric);
     RunResult {
@@ -133,6 +159,7 @@ fn result(plan: &Plan) -> RunResult {
         .into_iter()
         .map(named)
         .collect(),
+        groups: groups(),
         fairness: BTreeMap::from([(
             "stick_turns".to_owned(),
             FairnessResult {

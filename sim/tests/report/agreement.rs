@@ -192,6 +192,41 @@ fn the_properties_agree(shown: &Shown) {
     }
 }
 
+/// The figures of personas, of phases and of rooms add up to those of the run.
+fn the_groups_add_up(shown: &Shown) {
+    let refused = shown.json["refusals"].as_object().expect("refusals");
+    let refused: u64 = refused.values().map(number).sum();
+    for (kind, list) in shown.json["groups"].as_object().expect("groups") {
+        let list = list.as_array().expect("a list");
+        if list.is_empty() {
+            continue;
+        }
+        assert!(list.len() <= 51, "{kind}");
+        let sum: u64 = list.iter().map(|group| number(&group["refused"])).sum();
+        assert_eq!(sum, refused, "refused by {kind}");
+        for name in ["message_latency", "queue_wait", "stick_wait"] {
+            let whole = &shown.json["metrics"][name];
+            let parts = list.iter().filter_map(|group| group["metrics"].get(name));
+            let parts: Vec<&Value> = parts.collect();
+            if kind == "rooms" && name == "queue_wait" {
+                assert!(parts.is_empty(), "a wait in the queue belongs to no room");
+                continue;
+            }
+            let count: u64 = parts.iter().map(|part| number(&part["count"])).sum();
+            assert_eq!(count, number(&whole["count"]), "{name} by {kind}");
+            let of = |part: &Value, figure: &str| part[figure].as_f64().expect("a number");
+            let sum = |part: &Value| of(part, "mean") * of(part, "count");
+            let total: f64 = parts.iter().map(|part| sum(part)).sum();
+            assert!(
+                (total - sum(whole)).abs() <= 1e-6 * sum(whole),
+                "{name} by {kind}"
+            );
+            let max = parts.iter().map(|part| of(part, "max")).fold(0.0, f64::max);
+            assert!((max - of(whole, "max")).abs() < 1e-9, "{name} by {kind}");
+        }
+    }
+}
+
 fn the_figures_agree(shown: &Shown) {
     for (name, metric) in shown.json["metrics"].as_object().expect("metrics") {
         let entry = shown.entry("metrics", name);
@@ -302,6 +337,7 @@ fn every_output_of_every_shipped_scenario_shows_the_same_figures() {
         the_verdict_agrees(&shown);
         the_properties_agree(&shown);
         the_figures_agree(&shown);
+        the_groups_add_up(&shown);
         the_counts_agree(&shown);
         what_was_reached_agrees(&shown, &run.plan.expect_sometimes);
         the_stuck_agree(&shown);

@@ -329,7 +329,10 @@ impl<'a, 'o> World<'a, 'o> {
         if let Workload::Phases { personas, .. } = &self.plan.workload {
             let persona = Arc::clone(&personas[arrival.persona]);
             self.by_persona[arrival.persona] += 1;
-            let name = format!("{}#{}", persona.name, self.clients.len()).into();
+            let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
+            let agent = sim_model::protocol::Agent(agent);
+            self.observers.observe_arrival(agent, arrival.persona);
+            let name = format!("{}#{}", persona.name, agent.0).into();
             self.add_client(Script::Flow(persona), name);
         }
     }

@@ -7,6 +7,7 @@ use chat_types::Span;
 use sim_model::history::{NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::outcome::{Coverage, Point, Tally};
 use sim_model::point_counter::PointCounter;
+use sim_model::protocol::Agent;
 use sim_model::server::ServerRecord;
 
 /// A shared observer of a run. Its owner can read it after the run, or copy it when the run is
@@ -80,6 +81,12 @@ impl Observer for Observers<'_> {
     fn observe_commit(&mut self, took: Span) {
         if let Some(observer) = &self.observer {
             observer.borrow_mut().observe_commit(took);
+        }
+    }
+
+    fn observe_arrival(&mut self, agent: Agent, persona: usize) {
+        if let Some(observer) = &self.observer {
+            observer.borrow_mut().observe_arrival(agent, persona);
         }
     }
 }

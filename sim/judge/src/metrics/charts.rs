@@ -18,7 +18,7 @@ const PERCENTILES: [f64; 29] = [
 ];
 
 impl Metrics {
-    /// Stores how long each user waited until the end of the run. `name` is a user's own name;
+    /// Stores how long each user waited until the end of the run, and ends its figures by room. `name` is a user's own name;
     /// `overtaken` says who was overtaken, as the judge of the same run found.
     pub fn keep_waits(
         &mut self,
@@ -27,6 +27,7 @@ impl Metrics {
         overtaken: &BTreeMap<Agent, u64>,
         name: &dyn Fn(usize) -> String,
     ) {
+        self.groups.end(seed);
         self.overtaken = overtaken.values().copied().max().unwrap_or(0);
         let passed: BTreeMap<usize, u64> = overtaken
             .iter()

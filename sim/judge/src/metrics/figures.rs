@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::distribution::Distribution;
 use super::shares::Shares;
 use super::{MICROS, Metrics};
-use sim_model::outcome::{FairnessResult, MetricResult};
+use sim_model::outcome::{FairnessResult, GroupResults, MetricResult};
 
 impl Metrics {
     /// All metrics, and those about fairness.
@@ -44,6 +44,12 @@ impl Metrics {
                 .map(|(name, f)| (name.to_owned(), f))
                 .collect(),
         )
+    }
+
+    /// Figures by persona, phase and room.
+    #[must_use]
+    pub fn by_group(&self) -> GroupResults {
+        self.groups.results()
     }
 
     /// Refusals by code.

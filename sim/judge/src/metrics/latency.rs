@@ -5,9 +5,9 @@
 //! Both times are matched in a table of fixed size. A message is not measured if another one takes
 //! its place in the table before both times are known.
 
-use chat_types::{Span, Time};
+use chat_types::Time;
 
-use sim_model::protocol::Room;
+use sim_model::protocol::{Agent, Room};
 
 /// The number of places in the table: a power of two.
 const PLACES: usize = 1 << 15;
@@ -17,12 +17,22 @@ const PLACES: usize = 1 << 15;
 pub(super) enum Times {
     /// Nothing yet.
     Empty,
-    /// The sender's intended start.
-    Sent(Time),
+    /// The sender, and its intended start.
+    Sent(Agent, Time),
     /// The first time that any recipient saw it.
     Seen(Time),
     /// The latency was measured.
     Done,
+}
+
+/// The measured latency of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Learned {
+    pub(super) sender: Agent,
+    /// The sender's intended start.
+    pub(super) since: Time,
+    /// In microseconds.
+    pub(super) took: u64,
 }
 
 /// Messages of which only one half is known.
@@ -47,18 +57,24 @@ impl MessagesInFlight {
     }
 
     /// Records one half of a message. Returns the latency if both are known now.
-    pub(super) fn learn(&mut self, room: Room, seq: u64, half: Times) -> Option<Span> {
+    pub(super) fn learn(&mut self, room: Room, seq: u64, half: Times) -> Option<Learned> {
         let known = self.place(room, seq);
         match (*known, half) {
             (Times::Empty, half) => {
                 *known = half;
                 None
             }
-            (Times::Sent(intended), Times::Seen(at)) | (Times::Seen(at), Times::Sent(intended)) => {
+            (Times::Sent(sender, since), Times::Seen(at))
+            | (Times::Seen(at), Times::Sent(sender, since)) => {
                 *known = Times::Done;
-                Some(at.since(intended))
+                let took = at.since(since).0;
+                Some(Learned {
+                    sender,
+                    since,
+                    took,
+                })
             }
-            (Times::Sent(_) | Times::Seen(_) | Times::Done, _) => None,
+            (Times::Sent(..) | Times::Seen(_) | Times::Done, _) => None,
         }
     }
 }

@@ -3,6 +3,7 @@
 use chat_types::{Span, Time};
 
 use super::Metrics;
+use super::groups::{Measured, Sample};
 use sim_model::history::{Record, Retry};
 use sim_model::protocol::{Agent, CallId, Op, Room};
 
@@ -26,12 +27,23 @@ pub(crate) enum OpenWait {
 impl Metrics {
     /// The run is over: each open wait counts with its length so far.
     pub(super) fn end_waits(&mut self, now: Time) {
-        for user in &self.users {
+        for (agent, user) in (0..).map(Agent).zip(&self.users) {
+            let sample = |what, room, since| Sample {
+                what,
+                agent,
+                room,
+                since,
+                took: now.since(since).0,
+                open: true,
+            };
             if let Some(since) = user.in_line_since {
                 self.queue_wait.record_unfinished(now.since(since).0);
+                self.groups.add(sample(Measured::QueueWait, None, since));
             }
-            if let Some((_, since)) = user.open_claim() {
+            if let Some((room, since)) = user.open_claim() {
                 self.stick_wait.record_unfinished(now.since(since).0);
+                self.groups
+                    .add(sample(Measured::StickWait, Some(room), since));
             }
         }
     }

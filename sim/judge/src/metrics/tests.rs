@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use sim_model::protocol::{Presence, Refusal, Room};
+use sim_model::protocol::{Presence, Refusal, User};
 
 const ANN: Agent = Agent(0);
 const BOB: Agent = Agent(1);

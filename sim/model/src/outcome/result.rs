@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Counts, Coverage, PropertyResult, Violation};
+use super::{Counts, Coverage, GroupResults, PropertyResult, Violation};
 use crate::plan::Figure;
 
 /// The result of a run of one scenario, over one or more seeds.
@@ -41,6 +41,8 @@ pub struct RunResult {
     pub sometimes: BTreeMap<String, u64>,
     /// Each metric by name.
     pub metrics: BTreeMap<String, MetricResult>,
+    /// Figures by persona, phase and room.
+    pub groups: GroupResults,
     /// Fairness metrics by name.
     pub fairness: BTreeMap<String, FairnessResult>,
     /// Each threshold, and whether it was met.

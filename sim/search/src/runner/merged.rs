@@ -256,6 +256,11 @@ impl Merged {
             properties,
             sometimes,
             metrics,
+            groups: self
+                .metrics
+                .as_ref()
+                .map(Metrics::by_group)
+                .unwrap_or_default(),
             fairness,
             thresholds,
             coverage: self.tally.coverage().clone(),

@@ -1,0 +1,218 @@
+//! Measurements by persona, phase and room.
+//!
+//! A latency or a wait belongs to the user that sent or waited, and to the phase in which that was
+//! meant to start. The number of groups is limited: further personas, phases and rooms count
+//! together.
+
+use chat_types::Time;
+
+use super::MICROS;
+use super::distribution::Distribution;
+use super::rooms::Rooms;
+use sim_model::outcome::{GroupResult, GroupResults, START};
+use sim_model::plan::{Plan, Workload};
+use sim_model::protocol::{Agent, Room};
+
+/// The most personas and the most phases with figures of their own.
+const MOST: usize = 50;
+
+/// What is measured for each group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Measured {
+    /// From a send to its first recipient.
+    MessageLatency,
+    /// From entering the queue to the match.
+    QueueWait,
+    /// From a claim to the grant.
+    StickWait,
+}
+
+impl Measured {
+    const ALL: [Self; 3] = [Self::MessageLatency, Self::QueueWait, Self::StickWait];
+
+    /// The metric's name.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::MessageLatency => "message_latency",
+            Self::QueueWait => "queue_wait",
+            Self::StickWait => "stick_wait",
+        }
+    }
+}
+
+/// One measurement, with what it belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    pub(super) what: Measured,
+    pub(super) agent: Agent,
+    pub(super) room: Option<Room>,
+    /// When it was meant to start.
+    pub(super) since: Time,
+    /// Its length in microseconds.
+    pub(super) took: u64,
+    /// Whether it was still open when the run ended.
+    pub(super) open: bool,
+}
+
+/// The measurements of one group. Most groups measure one thing or two.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    name: String,
+    refused: u64,
+    measured: [Option<Box<Distribution>>; 3],
+}
+
+impl Group {
+    fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    fn add(&mut self, sample: Sample) {
+        let distribution = self.measured[sample.what as usize].get_or_insert_default();
+        if sample.open {
+            distribution.record_unfinished(sample.took);
+        } else {
+            distribution.record(sample.took);
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.refused += other.refused;
+        for (mine, theirs) in self.measured.iter_mut().zip(&other.measured) {
+            if let Some(theirs) = theirs {
+                mine.get_or_insert_default().merge(theirs);
+            }
+        }
+    }
+
+    fn result(&self) -> Option<GroupResult> {
+        let all = Measured::ALL.into_iter().zip(&self.measured);
+        let metrics: std::collections::BTreeMap<_, _> = all
+            .filter_map(|(what, measured)| Some((what.name(), measured.as_ref()?.result(MICROS))))
+            .collect();
+        (self.refused > 0 || !metrics.is_empty()).then(|| GroupResult {
+            name: self.name.clone(),
+            refused: self.refused,
+            metrics,
+        })
+    }
+}
+
+/// The measurements by persona, phase and room.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Groups {
+    /// The last one is all others.
+    personas: Vec<Group>,
+    /// The persona of each user, in the order of arrival; users of the steps form have none.
+    of_agents: Vec<u16>,
+    /// The last one is the time after the phases.
+    phases: Vec<Group>,
+    /// The end of each phase, and its group.
+    ends: Vec<(Time, u16)>,
+    rooms: Rooms,
+}
+
+impl Groups {
+    /// The groups of a plan.
+    pub(super) fn of(plan: &Plan) -> Self {
+        let mut groups = Self::default();
+        if let Workload::Phases { phases, personas } = &plan.workload {
+            for persona in personas.iter().take(MOST) {
+                groups.personas.push(Group::named(&persona.name));
+            }
+            let mut end = START;
+            for phase in phases {
+                end = end + phase.duration;
+                let of_name = |group: &Group| group.name == phase.name;
+                let place = groups.phases.iter().position(of_name);
+                let place = place.unwrap_or(groups.phases.len()).min(MOST);
+                if place == groups.phases.len() && place < MOST {
+                    groups.phases.push(Group::named(&phase.name));
+                }
+                groups.ends.push((end, index(place)));
+            }
+            groups.personas.push(Group::named("others"));
+            groups.phases.push(Group::named("after the phases"));
+        }
+        groups
+    }
+
+    /// A user of this persona arrived; users arrive in the order of their numbers.
+    pub(super) fn arrive(&mut self, agent: Agent, persona: usize) {
+        self.of_agents.resize(agent.0 as usize, u16::MAX);
+        self.of_agents.push(index(persona));
+    }
+
+    /// Counts a measurement.
+    pub(super) fn add(&mut self, sample: Sample) {
+        if let Some(group) = self.persona(sample.agent) {
+            group.add(sample);
+        }
+        if let Some(group) = self.phase(sample.since) {
+            group.add(sample);
+        }
+        self.rooms.add(sample);
+    }
+
+    /// Counts a refused call.
+    pub(super) fn refuse(&mut self, agent: Agent, room: Option<Room>, intended: Time) {
+        if let Some(group) = self.persona(agent) {
+            group.refused += 1;
+        }
+        if let Some(group) = self.phase(intended) {
+            group.refused += 1;
+        }
+        self.rooms.refuse(room);
+    }
+
+    fn persona(&mut self, agent: Agent) -> Option<&mut Group> {
+        let persona = *self.of_agents.get(agent.0 as usize)?;
+        let last = self.personas.len().checked_sub(1)?;
+        self.personas.get_mut(usize::from(persona).min(last))
+    }
+
+    fn phase(&mut self, at: Time) -> Option<&mut Group> {
+        let place = self.ends.partition_point(|(end, _)| *end <= at);
+        let last = self.phases.len().checked_sub(1)?;
+        let group = self
+            .ends
+            .get(place)
+            .map_or(last, |(_, group)| usize::from(*group));
+        self.phases.get_mut(group.min(last))
+    }
+
+    /// The run of this seed is over: keeps the rooms with the longest latencies.
+    pub(super) fn end(&mut self, seed: u64) {
+        self.rooms.end(seed);
+    }
+
+    /// Adds the measurements of another seed of the plan.
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in [
+            (&mut self.personas, &other.personas),
+            (&mut self.phases, &other.phases),
+        ] {
+            for (mine, theirs) in mine.iter_mut().zip(theirs) {
+                mine.merge(theirs);
+            }
+        }
+        self.rooms.merge(&other.rooms);
+    }
+
+    /// The figures; groups without any are left out.
+    pub(super) fn results(&self) -> GroupResults {
+        GroupResults {
+            personas: self.personas.iter().filter_map(Group::result).collect(),
+            phases: self.phases.iter().filter_map(Group::result).collect(),
+            rooms: self.rooms.results(),
+        }
+    }
+}
+
+/// A place in a list with at most `MOST` others, or one after all of them.
+fn index(place: usize) -> u16 {
+    u16::try_from(place).unwrap_or(u16::MAX)
+}

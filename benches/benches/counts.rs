@@ -70,7 +70,6 @@ fn carry_out(population: &mut Population, entries: &[Entry]) -> Tally {
 #[bench::enter_queue_by_interests("enter_queue_by_interests")]
 #[bench::leave_queue("leave_queue")]
 #[bench::register("register")]
-#[bench::arrive("arrive")]
 #[bench::unregister("unregister")]
 #[bench::login("login")]
 #[bench::leave_room("leave_room")]

@@ -6,10 +6,10 @@
 mod entries;
 
 use chat_core::config::Matching;
-use chat_core::{BreakKind, Command, Entry, Implied, Operate};
+use chat_core::{Command, Entry, Implied, Operate};
 
 use crate::population::{
-    BLOCK, IDLE, PAIR, Pace, Population, ROOM, Tally, login, newcomer, operate,
+    BLOCK, IDLE, PAIR, Pace, Population, ROOM, Tally, a_break, login, newcomer, operate,
 };
 use entries::*;
 
@@ -108,12 +108,6 @@ pub const ALL: &[Kind] = &[
         |_, block| vec![newcomer(2, block as u64, login(block, BLOCK))],
         |population, block| all(population, newcomer_leaves, block),
     ),
-    kind(
-        "arrive",
-        none,
-        |_, block| vec![newcomer(2, block as u64, Command::Arrive)],
-        |population, block| all(population, newcomer_leaves, block),
-    ),
     kind("unregister", newcomer_comes, newcomer_leaves, none),
     kind("login", none, idle_log_in, idle_log_out),
     kind(
@@ -185,11 +179,7 @@ pub const ALL: &[Kind] = &[
     kind(
         "take_break",
         none,
-        |population, block| {
-            let kind = BreakKind::CoffeeMission;
-            let excuse = None;
-            vec![population.call(block, IDLE[0], Command::TakeBreak { kind, excuse })]
-        },
+        |population, block| vec![population.call(block, IDLE[0], a_break())],
         none,
     ),
     kind("open_stream", none, opens_stream, |population, block| {

@@ -1,11 +1,12 @@
 //! A typical mix of requests: mostly messages and reads, sometimes arrivals, departures, matches,
 //! the stick and breaks.
 
-use chat_core::{BreakKind, Command, Entry, Implied, UserId, mix};
+use chat_core::{Command, Entry, Implied, UserId, mix};
 
 use crate::commands::say;
 use crate::population::{
-    BLOCK, IDLE, PAIR, Population, ROOM, by_newcomer, enter, is_there, login, newcomer, room_name,
+    BLOCK, IDLE, PAIR, Population, ROOM, a_break, by_newcomer, enter, is_there, login, newcomer,
+    room_name,
 };
 
 /// The largest number of active blocks. A hundred thousand participants, spread over the
@@ -57,11 +58,7 @@ impl Mix {
             60..64 => part(population, block, PAIR[half]),
             64..80 => take_turns(population, block, ROOM[below(4, 3)], below(3, 4)),
             80..86 => visit(population, block, IDLE[half]),
-            86..88 => {
-                let kind = BreakKind::CoffeeMission;
-                let excuse = None;
-                population.call(block, IDLE[half], Command::TakeBreak { kind, excuse })
-            }
+            86..88 => population.call(block, IDLE[half], a_break()),
             88..94 => stream(population, block, IDLE[half]),
             94..97 => come_and_go(population, block),
             97..99 => typing(population, block, PAIR[half]),

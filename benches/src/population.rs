@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use chat_core::config::{Limit, Matching, RateLimit};
 use chat_core::{
-    Address, Caller, Command, Config, EnterQueue, Entry, Hub, Implied, Operate, Reply, RequestKey,
-    RoomId, SecretHash, Span, Time, UserId, mix,
+    Address, BreakKind, Caller, Command, Config, EnterQueue, Entry, Hub, Implied, Operate, Reply,
+    RequestKey, RoomId, SecretHash, Span, Time, UserId, mix,
 };
 
 /// The number of participants in a block.
@@ -113,11 +113,11 @@ impl Population {
         let command = match place {
             place if ROOM.contains(&place) => login(block, place),
             place if PAIR.contains(&place) => enter(&format!("pair {block}")),
-            _ => Command::Arrive,
+            _ => a_break(),
         };
         let reply = self.carry_out(&newcomer(1, self.minted, command));
         let (Reply::LoggedIn { user, .. }
-        | Reply::Arrived { user }
+        | Reply::OnBreak { user, .. }
         | Reply::Waiting { user, .. }
         | Reply::Matched { user, .. }) = reply
         else {
@@ -329,6 +329,15 @@ pub fn enter(interest: &str) -> Command {
         interests: Arc::from([Arc::from(interest)]),
         ..EnterQueue::default()
     })
+}
+
+/// Takes a break; a newcomer is registered by it in no room.
+#[must_use]
+pub const fn a_break() -> Command {
+    Command::TakeBreak {
+        kind: BreakKind::CoffeeMission,
+        excuse: None,
+    }
 }
 
 /// Joining the block's room.

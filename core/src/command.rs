@@ -188,9 +188,6 @@ pub enum Command {
         /// `max_excuse` characters.
         excuse: Option<Arc<str>>,
     },
-    /// Register a caller without a handle, which joins no room. With a handle, only mark the
-    /// participant as present.
-    Arrive,
     /// Leave all rooms and the queue, and end the registration.
     Unregister,
 }

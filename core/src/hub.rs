@@ -349,7 +349,6 @@ impl Hub {
                 reason,
             } => self.report(user, *other, reason),
             Command::TakeBreak { kind, excuse } => self.take_break(user, *kind, excuse.as_ref()),
-            Command::Arrive => Ok(Reply::Arrived { user }),
             Command::Unregister => {
                 self.forget(user);
                 Ok(Reply::Done)

@@ -49,7 +49,7 @@ rejects! {
     /// No participant has this id.
     UserNotFound "user_not_found" "There is no such participant";
     /// The call needs a handle.
-    HandleRequired "handle_required" "Pass your handle; login and enter_queue give you one, under a request_key that was not used before";
+    HandleRequired "handle_required" "Pass your handle; login, enter_queue or a break gives you one, under a request_key that was not used before";
     /// No participant has this handle, or its registration ended.
     UnknownHandle "unknown_handle" "This handle is unknown or was forgotten; register again";
     /// An argument is not acceptable.

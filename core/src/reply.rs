@@ -93,11 +93,6 @@ pub enum Reply {
         /// highest alert level.
         answer_at: Time,
     },
-    /// The caller is present.
-    Arrived {
-        /// The caller.
-        user: UserId,
-    },
     /// The command is done, and has no result.
     Done,
 }

@@ -53,7 +53,7 @@ struct Inner {
     tools: Vec<Tool>,
     output_schemas: OutputSchemas,
     scope: CallerScope,
-    /// The arguments of each registration, to repeat it.
+    /// Each registration, to repeat it.
     registered: Mutex<Vec<Registration>>,
     /// Held during a registration, so that concurrent calls register only one participant.
     minting: tokio::sync::Mutex<()>,
@@ -66,8 +66,8 @@ struct Inner {
 struct Registration {
     handle: Handle,
     reader: ReaderId,
-    tool: Tool,
-    arguments: Map<String, Value>,
+    /// The call that registers it again; none if a break registered it, which must not be repeated.
+    again: Option<(Tool, Map<String, Value>)>,
 }
 
 impl Relay {
@@ -114,7 +114,7 @@ impl Inner {
         self.scope.implicit_for(&mint)
     }
 
-    /// Calls a tool. If the server has lost the participant in a restart, registers again once.
+    /// Calls a tool. If the server has lost the participant in a restart, calls again once.
     async fn call(
         &self,
         tool: Tool,
@@ -135,17 +135,14 @@ impl Inner {
         if let Some(handle) = &handle {
             arguments.insert("handle".into(), handle.expose().into());
         }
-        let mut result = self.try_call(tool, &arguments, progress).await?;
-        if let Some(handle) = &handle
-            && code(&result) == Some("unknown_handle")
-            && let Some(again) = self.register_again(handle).await?
-        {
-            arguments.insert("handle".into(), again.expose().into());
-            result = self.try_call(tool, &arguments, progress).await?;
-        } else if let Some(handle) = &handle
-            && code(&result).is_none()
-        {
-            self.called_again(handle);
+        let result = self.try_call(tool, &arguments, progress).await?;
+        match &handle {
+            Some(lost) if code(&result) == Some("unknown_handle") => {
+                drop(minting);
+                return self.call_again((tool, asked), lost, result, progress).await;
+            }
+            Some(handle) if code(&result).is_none() => self.called_again(handle),
+            Some(_) | None => {}
         }
         self.learn(tool, asked, handle.as_ref(), &result);
         drop(minting);
@@ -178,19 +175,51 @@ impl Inner {
         }
     }
 
-    /// Registers the participant of this handle again. None if the handle is not from this relay.
-    async fn register_again(&self, handle: &Handle) -> Result<Option<Handle>, UpstreamError> {
+    /// Calls a tool again whose participant the server has lost. The participant registers again as
+    /// it registered first, unless another call did that. After a break the call itself registers,
+    /// if its tool does; otherwise the refusal stands.
+    async fn call_again(
+        &self,
+        (tool, mut asked): (Tool, Map<String, Value>),
+        lost: &Handle,
+        refused: Value,
+        progress: Option<&ClientProgress>,
+    ) -> Result<Value, UpstreamError> {
+        let mut minting = Some(self.minting.lock().await);
+        let is_implicit = asked.remove("handle").is_none();
         let known = self
             .registered()
             .iter()
-            .find(|one| one.handle == *handle)
+            .find(|one| one.handle == *lost)
             .cloned();
-        let Some(known) = known else {
-            return Ok(None);
+        let again = match known.as_ref().map(|known| known.again.clone()) {
+            Some(Some(first)) => self.register_again(lost, first).await?,
+            Some(None) => None,
+            None if is_implicit => self.implicit(tool, &asked).filter(|one| one != lost),
+            None => None,
         };
-        let result = self.try_call(known.tool, &known.arguments, None).await?;
-        self.forget(handle);
-        let again = self.learn(known.tool, known.arguments, None, &result);
+        self.forget(lost);
+        let mut arguments = asked.clone();
+        if let Some(handle) = &again {
+            arguments.insert("handle".into(), handle.expose().into());
+            minting = None;
+        } else if !tool.mints() || known.is_none() && !is_implicit {
+            return Ok(refused);
+        }
+        let result = self.try_call(tool, &arguments, progress).await?;
+        self.learn(tool, asked, again.as_ref(), &result);
+        drop(minting);
+        Ok(result)
+    }
+
+    async fn register_again(
+        &self,
+        lost: &Handle,
+        (tool, arguments): (Tool, Map<String, Value>),
+    ) -> Result<Option<Handle>, UpstreamError> {
+        let result = self.try_call(tool, &arguments, None).await?;
+        self.forget(lost);
+        let again = self.learn(tool, arguments, None, &result);
         if again.is_some() {
             tracing::info!("the server had forgotten this client, which registered again");
         }
@@ -235,20 +264,14 @@ impl Inner {
         if self.pushes.takes_events() {
             self.pushes.participates(&reader, &handle, Start::Beginning);
         }
-        // A key would return the first outcome, a handle would not register, and a break must not
-        // be repeated.
+        // A key would return the first outcome, and a handle would not register.
         arguments.remove("request_key");
         arguments.remove("handle");
-        let (tool, arguments) = if let Tool::Break(_) = tool {
-            (Tool::CheckStressStatus, Map::new())
-        } else {
-            (tool, arguments)
-        };
+        let is_break = matches!(tool, Tool::Break(_));
         self.registered().push(Registration {
             handle: handle.clone(),
             reader,
-            tool,
-            arguments,
+            again: (!is_break).then_some((tool, arguments)),
         });
         Some(handle)
     }

@@ -60,7 +60,6 @@ fn exact(said: &Said, standing: Option<&Me>, pass: HandleUse) -> Option<String> 
     if let Said::Mood {
         stress_level,
         boss_alert_level,
-        ..
     } = said
     {
         return Some(breaks::of_status(*stress_level, *boss_alert_level));

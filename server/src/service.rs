@@ -196,8 +196,7 @@ impl Service {
                 | Ask::Minting(..)
                 | Ask::About { .. }
                 | Ask::Read(_)
-                | Ask::Members(..)
-                | Ask::Mood => self.asked(tool, &known, asked, origin).await,
+                | Ask::Members(..) => self.asked(tool, &known, asked, origin).await,
             },
             Err(refusal) => CallOutcome::refused(tool, refusal),
         };
@@ -252,7 +251,7 @@ impl Service {
         }
     }
 
-    /// Calls the node. A read without a handle registers first.
+    /// Calls the node.
     async fn answer(
         &self,
         known: &IdentifiedCaller,
@@ -260,21 +259,6 @@ impl Service {
         origin: &RequestOrigin,
     ) -> Answered {
         let address = origin.address;
-        let reads_mood = matches!(asked.ask, Ask::Mood);
-        if reads_mood && matches!(known.caller, Caller::New { .. }) {
-            let key = asked.key.as_deref();
-            let key = key.map(|key| self.secrets.request_key(key));
-            let arrive = command_call(known.caller.clone(), key, Command::Arrive);
-            let arrived = self.call(address, Request::Call(arrive)).await;
-            if arrived.outcome.is_err() {
-                return arrived;
-            }
-            // The read uses the handle. If the call were cancelled, the next call could not
-            // register with it again.
-            if let (Some(scope), Some(me)) = (&origin.scope, &arrived.context.me) {
-                scope.minted(&known.handle, &me.who.name);
-            }
-        }
         let may_wait =
             matches!(asked.ask, Ask::Read(Read::Check { wait, .. }) if wait > Span::ZERO);
         let request = self.request(known, asked);
@@ -367,7 +351,7 @@ impl Service {
             Ask::Read(read) => read_call(&caller, read),
             Ask::Members(room, _) => read_call(&caller, Read::Members { room }),
             // A search reads the node only for its caller.
-            Ask::Mood | Ask::Search(_) => read_call(&caller, Read::Mood),
+            Ask::Search(_) => read_call(&caller, Read::Mood),
         }
     }
 

@@ -27,10 +27,7 @@ impl Tool {
     /// Whether a call without a handle registers its caller.
     #[must_use]
     pub const fn mints(self) -> bool {
-        matches!(
-            self,
-            Self::EnterQueue | Self::Login | Self::Break(_) | Self::CheckStressStatus
-        )
+        matches!(self, Self::EnterQueue | Self::Login | Self::Break(_))
     }
 }
 

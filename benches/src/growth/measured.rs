@@ -3,9 +3,9 @@
 use benches::commands::{self, Kind};
 use benches::journalled::Journalled;
 use benches::mixed::Mix;
-use benches::population::{Pace, Population, by_newcomer, enter, newcomer, secret};
+use benches::population::{Pace, Population, a_break, by_newcomer, enter, newcomer, secret};
 use chat_core::config::Matching;
-use chat_core::{Call, Command, Entry, Reader};
+use chat_core::{Call, Entry, Reader};
 
 use crate::{Meter, in_use};
 
@@ -71,8 +71,7 @@ fn journalled(size: usize, meter: &mut dyn Meter) {
 fn one_by_one(size: usize, meter: &mut dyn Meter) {
     let numbers = || 0..size as u64;
     let mut population = Population::empty(size, Matching::Fifo, Pace::Still);
-    let arrive = |n| newcomer(5, n, Command::Arrive);
-    let arrivals: Vec<Entry> = numbers().map(arrive).collect();
+    let arrivals: Vec<Entry> = numbers().map(|n| newcomer(5, n, a_break())).collect();
     handle(&mut population, "participant", &arrivals, 1, meter);
     drop(arrivals);
     let pair = |n| by_newcomer(5, n, enter("anything"));

@@ -15,8 +15,9 @@ use crate::link::Link;
 /// The first bytes of every record.
 const MAGIC: &[u8; 8] = b"TSJOURNL";
 
-/// The version of the record format.
-pub const FORMAT: u16 = 1;
+/// The version of the record format. Format 1 had one more command, so that its numbers of commands
+/// are others.
+pub const FORMAT: u16 = 2;
 
 /// The size limit for reading a record. A batch has at most `max_batch` entries, each with a text
 /// of at most `max_message` characters: 16 MiB by default.
@@ -85,7 +86,7 @@ pub enum Broken {
     #[error("its checksum does not continue the record before it")]
     Link,
     /// The record has another format.
-    #[error("its format is {0}, and this version reads format {FORMAT}")]
+    #[error("another build wrote it, in format {0}, and this build reads format {FORMAT}")]
     Format(u16),
     /// Another version of the core wrote it.
     #[error(

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
-use chat_core::{Config, Entry, Hub, Position, Reject, Reply, Time};
+use chat_core::{Config, Entry, Hub, Position, Reject, Reply, RestoreError, Time};
 
 use crate::identity::Origin;
 use crate::mark::{Mark, Marks};
@@ -143,6 +143,14 @@ pub enum RecoveryError<E: std::error::Error> {
         /// The position up to which answers may have left, if it is known.
         marked: Option<Position>,
     },
+    /// The newest snapshot has the format of another build, and earlier records are not kept.
+    #[error("the newest snapshot cannot be used: {error}. The journal begins at position {}", first.0)]
+    Snapshot {
+        /// The defect.
+        error: SnapshotError,
+        /// The position of the first record.
+        first: Position,
+    },
     /// The journal ends before its mark.
     #[error("the journal ends at position {}, but answers up to position {} have left: positions {} to {} are lost", last.0, marked.0, last.0 + 1, marked.0)]
     Lost {
@@ -165,6 +173,22 @@ pub enum RecoveryError<E: std::error::Error> {
         /// The last position of the journal.
         last: Position,
     },
+}
+
+impl<E: std::error::Error> RecoveryError<E> {
+    /// Whether another build wrote the journal, in a format that this build cannot read. Nothing is
+    /// lost, so no loss is accepted.
+    #[must_use]
+    pub const fn is_of_another_build(&self) -> bool {
+        matches!(
+            self,
+            Self::Snapshot { .. }
+                | Self::Record {
+                    broken: Broken::Format(_) | Broken::Version(_),
+                    ..
+                }
+        )
+    }
 }
 
 /// The part of an error about the mark.
@@ -207,17 +231,20 @@ pub fn recover<S: Store>(
         look,
     };
     replay.pass_mark();
-    let whole = replay.all(store).and_then(|()| replay.check_end());
+    let whole = replay
+        .all(store)
+        .and_then(|()| replay.check_end())
+        .map_err(|error| for_want_of_a_snapshot(error, warnings.first()));
     let mut cut = None;
     match (whole, loss) {
         (Ok(warning), _) => warnings.extend(warning),
-        (Err(error @ RecoveryError::Store(_)), _) | (Err(error), Loss::Refused) => {
-            return Err(error);
-        }
-        (Err(error), Loss::Accepted) => {
+        (Err(error), Loss::Accepted)
+            if !matches!(error, RecoveryError::Store(_)) && !error.is_of_another_build() =>
+        {
             cut = Some(replay.chain.last().next());
             warnings.push(Warning::Accepted(error.to_string()));
         }
+        (Err(error), _) => return Err(error),
     }
     Ok(Recovered {
         hub: replay.hub,
@@ -226,6 +253,36 @@ pub fn recover<S: Store>(
         warnings,
         cut,
     })
+}
+
+/// The error of the newest snapshot in place of a hole at the beginning of the journal, if the
+/// snapshot would have spanned it in the format of this build.
+fn for_want_of_a_snapshot<E: std::error::Error>(
+    error: RecoveryError<E>,
+    newest: Option<&Warning>,
+) -> RecoveryError<E> {
+    match (&error, newest) {
+        (
+            RecoveryError::Hole {
+                from: Position(1),
+                to,
+                ..
+            },
+            Some(Warning::Snapshot {
+                error:
+                    snapshot @ (SnapshotError::Format(_)
+                    | SnapshotError::State {
+                        error: RestoreError::Format,
+                        ..
+                    }),
+                ..
+            }),
+        ) => RecoveryError::Snapshot {
+            error: snapshot.clone(),
+            first: to.next(),
+        },
+        _ => error,
+    }
 }
 
 /// The newest usable snapshot, or an empty server.

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use chat_core::{
-    Address, Caller, Command, Config, EnterQueue, Entry, Hub, Position, RequestKey, SecretHash,
-    Time, VERSION,
+    Address, BreakKind, Caller, Command, Config, EnterQueue, Entry, Hub, Position, RequestKey,
+    SecretHash, Time, VERSION,
 };
 use chat_journal::{
-    Broken, Chain, Damage, Files, Identity, Loss, Mark, Recovered, RecoveryError, SLOT_BYTES,
-    Snapshot, Warning, recover,
+    Broken, Chain, Damage, FORMAT, Files, Identity, Loss, Mark, Recovered, RecoveryError,
+    SLOT_BYTES, Snapshot, Warning, recover,
 };
 use proptest::prelude::*;
 
@@ -111,7 +111,10 @@ fn visit_of(number: usize, visit: u8) -> Entry {
         from: Address(u64::from(who)),
     };
     let command = match visit / 6 % 5 {
-        0 => Command::Arrive,
+        0 => Command::TakeBreak {
+            kind: BreakKind::TakeABreak,
+            excuse: None,
+        },
         1 => Command::EnterQueue(EnterQueue::default()),
         2 => Command::Login {
             username: format!("visitor {who}").into(),
@@ -314,6 +317,48 @@ fn a_lost_mark_is_refused() {
     written.disk.records.clear();
     written.disk.snapshots.clear();
     assert!(refusal(&written.disk).starts_with("the file of marks is damaged"));
+}
+
+/// The records as a build would have written them whose record format is `format`, in a chain.
+fn in_format(disk: &Disk, format: u16) -> Disk {
+    let mut tip = identity().origin().link;
+    let mut other = disk.clone();
+    for record in other.records.values_mut() {
+        let length = record.len() - tip.to_bytes().len();
+        record.truncate(length);
+        record[8..10].copy_from_slice(&format.to_le_bytes());
+        tip = tip.over(record);
+        record.extend_from_slice(&tip.to_bytes());
+    }
+    other
+}
+
+/// In format 1 the number of *unregister* was another command's, which registered or did nothing.
+#[test]
+fn a_journal_of_the_format_before_is_refused_and_its_commands_are_never_misread() {
+    let mut written = Written::of(&VISITS);
+    written.append(&[Entry::Call {
+        caller: Caller::Handle(SecretHash([0; 16])),
+        key: None,
+        command: Command::Unregister,
+    }]);
+    written.acknowledge();
+    written.disk.snapshots.clear();
+    assert_eq!(
+        in_format(&written.disk, FORMAT).records,
+        written.disk.records
+    );
+    let older = in_format(&written.disk, 1);
+    for loss in [Loss::Refused, Loss::Accepted] {
+        let refused = recovered(&older, loss).unwrap_err();
+        assert!(refused.is_of_another_build(), "{refused}");
+        assert_eq!(
+            refused.to_string(),
+            "the record at position 1 is not usable: another build wrote it, in format 1, and this \
+             build reads format 2. The journal is whole up to position 0; answers up to position 16 \
+             have left"
+        );
+    }
 }
 
 fn damage() -> impl Strategy<Value = Damage> {

@@ -92,8 +92,6 @@ impl Hub {
         } else if let Command::TakeBreak { excuse, .. } = command {
             self.check_excuse(excuse.as_ref())?;
             (None, None, None)
-        } else if *command == Command::Arrive {
-            (None, None, None)
         } else {
             return Err(Reject::HandleRequired);
         };

@@ -13,7 +13,7 @@ use crate::id::{RoomId, RoomSeq};
 use crate::room::Kind;
 
 /// The first bytes of a snapshot: format and version.
-const FORMAT: &str = "talking-stick hub 4";
+const FORMAT: &str = "talking-stick hub 5";
 
 #[derive(Serialize)]
 struct Written<'a> {
@@ -58,7 +58,7 @@ impl Flavor for Rest<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RestoreError {
     /// The first bytes are not those of this format and version.
-    #[error("not a snapshot of this version, which begins with \"{FORMAT}\"")]
+    #[error("its state has another format than \"{FORMAT}\", which this build reads")]
     Format,
     /// The first bytes are right, but the rest is damaged.
     #[error("damaged snapshot: {0}")]

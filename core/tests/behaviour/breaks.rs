@@ -7,14 +7,14 @@ use crate::check::{check, play};
 #[test]
 fn stress_rises_by_one_a_minute_and_reading_it_changes_nothing() {
     assert_snapshot!(check("
-        0s ann arrive
+        0s ann enter_queue
         59.999s ann mood
         60s ann mood
         10m ann mood
             ann mood
         2h ann mood
     "), @r"
-    0s ann arrive ⇒ user_1 is here; next 1m
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     59.999s ann mood ⇒ stress 0, boss 0
     60s ann mood ⇒ stress 1, boss 0
     10m ann mood ⇒ stress 10, boss 0
@@ -27,7 +27,7 @@ fn stress_rises_by_one_a_minute_and_reading_it_changes_nothing() {
 fn a_break_takes_stress_away_and_may_be_noticed() {
     assert_snapshot!(check("
         seed 3
-        0s ann arrive
+        0s ann enter_queue
            ann seen
         90m ann break coffee_mission
             ann mood
@@ -35,7 +35,7 @@ fn a_break_takes_stress_away_and_may_be_noticed() {
             ann break chimaek excuse='the chicken was getting cold'
             ann break chimaek
     "), @r"
-    0s ann arrive ⇒ user_1 is here; next 1m
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     ann seen ⇒ done; next 5m
     90m ann break coffee_mission ⇒ user_1 on coffee_mission, stress 35, boss 1, told at 90m; next 95m
     ann mood ⇒ stress 35, boss 1
@@ -61,29 +61,10 @@ fn a_break_without_a_handle_registers_in_no_room() {
 }
 
 #[test]
-fn arriving_registers_in_no_room_and_changes_nothing_later() {
-    assert_snapshot!(check("
-        0s ann new arrive
-        1s ann new arrive
-        2s ann arrive
-           ben arrive
-           cat break leave_work
-        60s tick
-    "), @r"
-    0s ann new arrive ⇒ user_1 is here; next 1m
-    1s ann new arrive ⇒ user_1 is here
-    2s ann arrive ⇒ user_1 is here; next 302s
-    ben arrive ⇒ user_2 is here; next 62s
-    cat break leave_work ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
-    60s tick ⇒ done
-    ");
-}
-
-#[test]
 fn under_a_boss_who_sees_everything_the_sixth_break_waits_as_the_fifth_did() {
     assert_snapshot!(check("
         config boss_alertness=100
-        0s ann arrive
+        0s ann enter_queue
            ann break take_a_break
            ann break watch_netflix
            ann break show_meme
@@ -94,7 +75,7 @@ fn under_a_boss_who_sees_everything_the_sixth_break_waits_as_the_fifth_did() {
         299.999s ann mood
         300s ann mood
     "), @r"
-    0s ann arrive ⇒ user_1 is here; next 1m
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 1, told at 0s; next 5m
     ann break watch_netflix ⇒ user_1 on watch_netflix, stress 0, boss 2, told at 0s
     ann break show_meme ⇒ user_1 on show_meme, stress 0, boss 3, told at 0s
@@ -111,13 +92,13 @@ fn under_a_boss_who_sees_everything_the_sixth_break_waits_as_the_fifth_did() {
 fn a_boss_who_sees_nothing_stays_calm() {
     assert_snapshot!(check("
         config boss_alertness=0
-        0s ann arrive
+        0s ann enter_queue
            ann break deep_thinking
            ann break email_organizing
            ann break company_dinner
            ann mood
     "), @r"
-    0s ann arrive ⇒ user_1 is here; next 1m
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     ann break deep_thinking ⇒ user_1 on deep_thinking, stress 0, boss 0, told at 0s; next 5m
     ann break email_organizing ⇒ user_1 on email_organizing, stress 0, boss 0, told at 0s
     ann break company_dinner ⇒ user_1 on company_dinner, stress 0, boss 0, told at 0s
@@ -129,7 +110,7 @@ fn a_boss_who_sees_nothing_stays_calm() {
 fn the_boss_calms_down_while_the_server_is_off_and_by_what_it_was_told_then() {
     assert_snapshot!(check("
         config boss_alertness=100 boss_alertness_cooldown=10s
-        0s ann arrive
+        0s ann enter_queue
            ann break take_a_break
            ann break take_a_break
            ann break take_a_break
@@ -138,7 +119,7 @@ fn the_boss_calms_down_while_the_server_is_off_and_by_what_it_was_told_then() {
         69s ann mood
         70s ann mood
     "), @r"
-    0s ann arrive ⇒ user_1 is here; next 1m
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 1, told at 0s; next 5m
     ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 2, told at 0s
     ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 3, told at 0s
@@ -153,7 +134,7 @@ fn the_boss_calms_down_while_the_server_is_off_and_by_what_it_was_told_then() {
 fn one_level_falls_at_most_when_a_restart_shortens_the_cool_down() {
     assert_snapshot!(check("
         config boss_alertness=100 boss_alertness_cooldown=5m
-        0s ann arrive
+        0s ann enter_queue
            ann break take_a_break
            ann break take_a_break
            ann break take_a_break
@@ -165,7 +146,7 @@ fn one_level_falls_at_most_when_a_restart_shortens_the_cool_down() {
         309s ann mood
         319s ann mood
     "), @r"
-    0s ann arrive ⇒ user_1 is here; next 1m
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 1, told at 0s; next 5m
     ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 2, told at 0s
     ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 3, told at 0s
@@ -183,12 +164,12 @@ fn one_level_falls_at_most_when_a_restart_shortens_the_cool_down() {
 fn a_zero_cool_down_is_a_second() {
     assert_snapshot!(check("
         config boss_alertness=100 boss_alertness_cooldown=0s
-        0s ann arrive
+        0s ann enter_queue
            ann break take_a_break
         0.999s ann mood
         1s ann mood
     "), @r"
-    0s ann arrive ⇒ user_1 is here; next 1m
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 1, told at 0s; next 5m
     0.999s ann mood ⇒ stress 0, boss 1
     1s ann mood ⇒ stress 0, boss 0
@@ -199,14 +180,14 @@ fn a_zero_cool_down_is_a_second() {
 fn a_repeated_break_is_one_break_with_one_answer() {
     assert_snapshot!(check("
         config boss_alertness=100
-        0s ann arrive
+        0s ann enter_queue
            ann seen
         2h ann break take_a_break key=1
         3h ann break take_a_break key=1
            ann mood
            ann break show_meme key=1
     "), @r"
-    0s ann arrive ⇒ user_1 is here; next 1m
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     ann seen ⇒ done; next 5m
     2h ann break take_a_break key=1 ⇒ user_1 on take_a_break, stress 63, boss 1, told at 2h; next 125m
     3h ann break take_a_break key=1 ⇒ user_1 on take_a_break, stress 63, boss 1, told at 2h; next 185m
@@ -220,7 +201,7 @@ fn a_repeated_break_is_one_break_with_one_answer() {
 fn a_break_in_the_meantime_changes_an_answer_that_was_not_given_yet() {
     assert_snapshot!(check("
         config boss_alertness=100 boss_alertness_cooldown=15s
-        0s ann arrive
+        0s ann enter_queue
            ann break take_a_break
            ann break take_a_break
            ann break take_a_break
@@ -232,7 +213,7 @@ fn a_break_in_the_meantime_changes_an_answer_that_was_not_given_yet() {
         40s ann break take_a_break
             ann break take_a_break key=1
     "), @r"
-    0s ann arrive ⇒ user_1 is here; next 1m
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 1, told at 0s; next 5m
     ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 2, told at 0s
     ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 3, told at 0s
@@ -251,22 +232,22 @@ fn an_excuse_is_one_line_of_at_most_so_many_characters() {
     assert_snapshot!(check("
         config max_excuse=12
         0s ann new break leave_work excuse='far too long, all of it'
-           ann arrive
+           ann enter_queue
            ann break leave_work excuse='the cat did'
            ann break leave_work excuse=''
            ann break leave_work excuse=' '
     "), @r"
     0s ann new break leave_work excuse='far too long, all of it' ⇒ refused, invalid_arguments: excuse must be 1 to 12 characters on one line
-    ann arrive ⇒ user_1 is here; next 1m
+    ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     ann break leave_work excuse='the cat did' ⇒ user_1 on leave_work, stress 0, boss 0, told at 0s; next 5m
     ann break leave_work excuse='' ⇒ refused, invalid_arguments: excuse must be 1 to 12 characters on one line
     ann break leave_work excuse=' ' ⇒ refused, invalid_arguments: excuse must be 1 to 12 characters on one line
     ");
-    let outcomes = play("ann arrive \n ann break chimaek excuse='a☕️b  c'").outcomes;
+    let outcomes = play("ann enter_queue \n ann break chimaek excuse='a☕️b  c'").outcomes;
     assert!(outcomes[1].is_ok(), "a line that is no name");
     for excuse in ["a\u{2028}b", "a\tb", "a\u{85}b"] {
         let outcomes = play(&format!(
-            "ann arrive \n ann break chimaek excuse='{excuse}'"
+            "ann enter_queue \n ann break chimaek excuse='{excuse}'"
         ))
         .outcomes;
         let code = outcomes[1].as_ref().map_err(|why| why.code());
@@ -278,19 +259,19 @@ fn an_excuse_is_one_line_of_at_most_so_many_characters() {
 fn who_is_forgotten_begins_anew() {
     assert_snapshot!(check("
         config boss_alertness=100
-        0s ann arrive
+        0s ann enter_queue
            ann break take_a_break
         1h ann mood
            ann unregister
-           ann arrive
+           ann enter_queue
            ann mood
     "), @r"
-    0s ann arrive ⇒ user_1 is here; next 1m
+    0s ann enter_queue ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     ann break take_a_break ⇒ user_1 on take_a_break, stress 0, boss 1, told at 0s; next 5m
     1h ann mood ⇒ stress 60, boss 0
     ann unregister ⇒ done; next never
         user_1 is forgotten
-    ann arrive ⇒ user_2 is here; next 61m
+    ann enter_queue ⇒ user_2 waits at 1, estimated wait unknown; next 61m
     ann mood ⇒ stress 0, boss 0
     ");
 }
@@ -300,7 +281,7 @@ fn a_break_at_the_instant_of_an_answer_comes_after_it() {
     let transcript = check(
         "
         config boss_alertness=100 boss_alertness_cooldown=300d
-        0s ann arrive
+        0s ann enter_queue
            ann break take_a_break
            ann break take_a_break
            ann break take_a_break

@@ -15,7 +15,7 @@ struct AtTwo {
 const REFUSING: [AtTwo; 14] = [
     AtTwo {
         limit: "max_excuse",
-        script: "ann arrive \n ann break chimaek excuse=ab \n ann break chimaek excuse=abc",
+        script: "ann break chimaek excuse=ab \n ann break chimaek excuse=abc",
         refused: "invalid_arguments",
     },
     AtTwo {
@@ -73,7 +73,7 @@ const REFUSING: [AtTwo; 14] = [
     },
     AtTwo {
         limit: "max_bans",
-        script: "ann arrive \n operator ban_address 1 'x' \n operator ban ann 'x'
+        script: "ann break chimaek \n operator ban_address 1 'x' \n operator ban ann 'x'
                  operator ban_address 2 'x'",
         refused: "invalid_arguments",
     },

@@ -71,7 +71,7 @@ fn a_muted_name_is_muted_for_each_participant_that_takes_it() {
            ben login as=ANN
            ben talking_stick
            ben unregister
-           cat arrive
+           cat break chimaek
            cat login as='A n n'
            cat talking_stick
     "), @r#"
@@ -87,7 +87,7 @@ fn a_muted_name_is_muted_for_each_participant_that_takes_it() {
     ben talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak; next 5m
     ben unregister ⇒ done; next never
         user_2 is forgotten
-    cat arrive ⇒ user_3 is here; next 1m
+    cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 1, told at 0s; next 1m
     cat login as='A n n' ⇒ user_3 in room_3; next 5m
         room_3/1 user.joined A n n → A n n#1
     cat talking_stick ⇒ refused, muted: An operator has muted you; you can read, but not speak
@@ -129,7 +129,7 @@ fn one_that_is_muted_by_its_name_alone_is_free_under_another() {
 #[test]
 fn the_name_that_a_muted_participant_then_chooses_is_kept_too() {
     assert_snapshot!(check("
-        0s ann arrive
+        0s ann break chimaek
            operator mute ann 'noise'
            bans
            ann login as=Ann
@@ -138,7 +138,7 @@ fn the_name_that_a_muted_participant_then_chooses_is_kept_too() {
            ben login as=Ann
            ben talking_stick
     "), @r#"
-    0s ann arrive ⇒ user_1 is here; next 1m
+    0s ann break chimaek ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
     operator mute ann 'noise' ⇒ done
     bans ⇒ 1 kept, the handle of user_1 Mute: "noise"
     ann login as=Ann ⇒ user_1 in room_1; next 5m
@@ -155,7 +155,7 @@ fn the_name_that_a_muted_participant_then_chooses_is_kept_too() {
 #[test]
 fn the_name_of_a_muted_participants_next_registration_is_kept_if_it_had_none() {
     assert_snapshot!(check("
-        0s ann arrive
+        0s ann break chimaek
            operator mute ann 'noise'
            ann unregister
            ann login as=Ann
@@ -163,7 +163,7 @@ fn the_name_of_a_muted_participants_next_registration_is_kept_if_it_had_none() {
            operator unban Ann
            bans
     "), @r#"
-    0s ann arrive ⇒ user_1 is here; next 1m
+    0s ann break chimaek ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
     operator mute ann 'noise' ⇒ done
     ann unregister ⇒ done; next never
         user_1 is forgotten
@@ -178,27 +178,27 @@ fn the_name_of_a_muted_participants_next_registration_is_kept_if_it_had_none() {
 #[test]
 fn given_names_are_not_kept() {
     assert_snapshot!(check("
-        0s ann arrive
-           ben arrive
+        0s ann break chimaek
+           ben break chimaek
            operator mute ann 'noise'
            operator ban ben 'spam'
            bans
         # The name is kept with the handle, and lifts its ban.
-           ben arrive
+           ben break chimaek
            operator unban user_2
-           ben arrive
+           ben break chimaek
            bans
     "), @r#"
-    0s ann arrive ⇒ user_1 is here; next 1m
-    ben arrive ⇒ user_2 is here
+    0s ann break chimaek ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
+    ben break chimaek ⇒ user_2 on chimaek, stress 0, boss 1, told at 0s
     operator mute ann 'noise' ⇒ done
     operator ban ben 'spam' ⇒ done
         user_2 is forgotten
     bans ⇒ 2 kept, the handle of user_1 Mute: "noise", the handle of user_2 Ban: "spam"
     # The name is kept with the handle, and lifts its ban.
-    ben arrive ⇒ refused, blocked: An operator has barred you from this server
+    ben break chimaek ⇒ refused, blocked: An operator has barred you from this server
     operator unban user_2 ⇒ done
-    ben arrive ⇒ user_3 is here
+    ben break chimaek ⇒ user_3 on chimaek, stress 0, boss 1, told at 0s
     bans ⇒ 1 kept, the handle of user_1 Mute: "noise"
     "#);
 }
@@ -209,7 +209,7 @@ fn a_given_name_takes_no_place_of_the_name_that_is_kept_with_a_handle() {
         0s ann login as=Ann
            operator mute ann 'noise'
            ann unregister
-           ann arrive
+           ann break chimaek
            bans
            operator unban Ann
            bans
@@ -223,7 +223,7 @@ fn a_given_name_takes_no_place_of_the_name_that_is_kept_with_a_handle() {
         room_1/2 moderation.muted Ann "noise" → Ann#2
     ann unregister ⇒ done; next never
         user_1 is forgotten
-    ann arrive ⇒ user_2 is here; next 1m
+    ann break chimaek ⇒ user_2 on chimaek, stress 0, boss 0, told at 0s; next 1m
     bans ⇒ 2 kept, Ann Mute: "noise", the handle of Ann Mute: "noise"
     operator unban Ann ⇒ done
     bans ⇒ 0 kept
@@ -405,7 +405,7 @@ fn a_banned_handle_registers_by_no_command_and_under_no_name() {
            operator ban ann 'spam'
            ann login as=Other
            ann enter_queue
-           ann arrive
+           ann break chimaek
            ann new break chimaek
         # Before all other checks, and with a key as without.
            ann login as=
@@ -420,7 +420,7 @@ fn a_banned_handle_registers_by_no_command_and_under_no_name() {
         user_1 is forgotten
     ann login as=Other ⇒ refused, blocked: An operator has barred you from this server
     ann enter_queue ⇒ refused, blocked: An operator has barred you from this server
-    ann arrive ⇒ refused, blocked: An operator has barred you from this server
+    ann break chimaek ⇒ refused, blocked: An operator has barred you from this server
     ann new break chimaek ⇒ refused, blocked: An operator has barred you from this server
     # Before all other checks, and with a key as without.
     ann login as= ⇒ refused, blocked: An operator has barred you from this server

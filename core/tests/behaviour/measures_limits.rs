@@ -78,14 +78,14 @@ fn an_act_for_which_there_is_no_space_does_nothing() {
 fn a_given_name_needs_no_space() {
     assert_snapshot!(check("
         config max_bans=1
-        0s ann arrive
+        0s ann break chimaek
            ben login as=Ben
            operator mute ben 'noise'
            operator mute ann 'noise'
            operator ban ann 'spam'
            bans
     "), @r#"
-    0s ann arrive ⇒ user_1 is here; next 1m
+    0s ann break chimaek ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
     ben login as=Ben ⇒ user_2 in room_1
         room_1/1 user.joined Ben → Ben#1
     operator mute ben 'noise' ⇒ refused, invalid_arguments: the number of bans and mutes that are kept must be at most 1
@@ -100,7 +100,7 @@ fn a_given_name_needs_no_space() {
 fn a_name_for_which_there_is_no_space_is_not_kept_until_there_is() {
     assert_snapshot!(check("
         config max_bans=1
-        0s ann arrive
+        0s ann break chimaek
            operator mute ann 'noise'
            ann login as=Ann
            ann talking_stick
@@ -114,7 +114,7 @@ fn a_name_for_which_there_is_no_space_is_not_kept_until_there_is() {
            ann talking_stick
            bans
     "), @r#"
-    0s ann arrive ⇒ user_1 is here; next 1m
+    0s ann break chimaek ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
     operator mute ann 'noise' ⇒ done
     ann login as=Ann ⇒ user_1 in room_1; next 5m
         room_1/1 user.joined Ann → Ann#1
@@ -167,8 +167,8 @@ fn one_that_takes_a_muted_name_gives_up_the_stick_and_its_claims() {
         0s ann login as=Ann
            operator mute ann 'noise'
            ann unregister
-           ben arrive
-           cat arrive
+           ben break chimaek
+           cat break chimaek
         # A given name stays given where it is the caller's own.
            ben login as=user_2
            cat login as=user_3
@@ -189,8 +189,8 @@ fn one_that_takes_a_muted_name_gives_up_the_stick_and_its_claims() {
         room_1/2 moderation.muted Ann "noise" → Ann#2
     ann unregister ⇒ done; next never
         user_1 is forgotten
-    ben arrive ⇒ user_2 is here; next 1m
-    cat arrive ⇒ user_3 is here
+    ben break chimaek ⇒ user_2 on chimaek, stress 0, boss 0, told at 0s; next 1m
+    cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 0, told at 0s
     # A given name stays given where it is the caller's own.
     ben login as=user_2 ⇒ user_2 in room_2
         room_2/1 user.joined user_2 → user_2#1
@@ -224,7 +224,7 @@ fn a_muted_name_that_is_refused_mutes_nobody() {
         0s ann login as=Ann
            operator mute ann 'noise'
            ann unregister
-           ben arrive
+           ben break chimaek
            ben login '' as=Ann
            ben login as=Ben
            ben talking_stick
@@ -235,7 +235,7 @@ fn a_muted_name_that_is_refused_mutes_nobody() {
         room_1/2 moderation.muted Ann "noise" → Ann#2
     ann unregister ⇒ done; next never
         user_1 is forgotten
-    ben arrive ⇒ user_2 is here; next 1m
+    ben break chimaek ⇒ user_2 on chimaek, stress 0, boss 0, told at 0s; next 1m
     ben login '' as=Ann ⇒ refused, invalid_arguments: room must be 1 to 64 characters on one line; next 5m
     ben login as=Ben ⇒ user_2 in room_2
         room_2/1 user.joined Ben → Ben#1
@@ -251,7 +251,7 @@ fn a_muted_participant_that_a_ban_puts_out_is_banned_and_not_muted() {
            operator mute ann 'noise'
            operator ban ann 'spam'
            bans
-           ann arrive
+           ann break chimaek
         # Nobody bears the name, so no unmute reaches it.
            ben login as=Ann
            ben login as=Ben
@@ -265,7 +265,7 @@ fn a_muted_participant_that_a_ban_puts_out_is_banned_and_not_muted() {
     operator ban ann 'spam' ⇒ done; next never
         user_1 is forgotten
     bans ⇒ 2 kept, Ann Ban: "spam", the handle of Ann Ban: "spam"
-    ann arrive ⇒ refused, blocked: An operator has barred you from this server
+    ann break chimaek ⇒ refused, blocked: An operator has barred you from this server
     # Nobody bears the name, so no unmute reaches it.
     ben login as=Ann ⇒ refused, name_not_allowed: That name is not allowed: an operator has banned it
     ben login as=Ben ⇒ user_2 in room_2; next 1m

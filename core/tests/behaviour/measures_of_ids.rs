@@ -160,7 +160,7 @@ fn an_id_needs_space_and_is_not_followed() {
         0s ann enter_queue id=pest as=Ann
            operator mute ann 'noise'
            bans
-           ben arrive
+           ben break chimaek
            operator mute ben 'noise'
            ben unregister
         # The id comes with the registration, and is free after it; the name is kept.
@@ -173,7 +173,7 @@ fn an_id_needs_space_and_is_not_followed() {
     0s ann enter_queue id=pest as=Ann ⇒ user_1 waits at 1, estimated wait unknown; next 1m
     operator mute ann 'noise' ⇒ refused, invalid_arguments: the number of bans and mutes that are kept must be at most 2
     bans ⇒ 0 kept
-    ben arrive ⇒ user_2 is here
+    ben break chimaek ⇒ user_2 on chimaek, stress 0, boss 0, told at 0s
     operator mute ben 'noise' ⇒ done
     ben unregister ⇒ done
         user_2 is forgotten

@@ -93,14 +93,14 @@ fn of_two_away_since_the_same_instant_the_lower_number_makes_place() {
     assert_snapshot!(check("
         config max_members=2
         # Ben joins first, and has the higher number.
-        0s ann arrive
+        0s ann break chimaek
            ben login
            ann login
            ben seen
         6m cat login
     "), @r"
     # Ben joins first, and has the higher number.
-    0s ann arrive ⇒ user_1 is here; next 1m
+    0s ann break chimaek ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
     ben login ⇒ user_2 in room_1
         room_1/1 user.joined ben → ben#1
     ann login ⇒ user_1 in room_1
@@ -143,9 +143,9 @@ fn on_a_full_server_the_participant_longest_away_is_forgotten() {
              ben login den
              ben seen
         1s   ann seen
-        302s cat arrive
-             dan arrive
-             eve arrive
+        302s cat break chimaek
+             dan break chimaek
+             eve break chimaek
              ben typing
     "), @r"
     0s   ann login ⇒ user_1 in room_1; next 1m
@@ -154,12 +154,12 @@ fn on_a_full_server_the_participant_longest_away_is_forgotten() {
         room_2/1 user.joined ben → ben#1
     ben seen ⇒ done
     1s   ann seen ⇒ done; next 5m
-    302s cat arrive ⇒ user_3 is here; next 362s
+    302s cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 0, told at 302s; next 362s
         user_2 is forgotten
         room_1/2 user.away ann → ann#2
-    dan arrive ⇒ user_4 is here
+    dan break chimaek ⇒ user_4 on chimaek, stress 0, boss 0, told at 302s
         user_1 is forgotten
-    eve arrive ⇒ refused, server_full: The server is full; try again later
+    eve break chimaek ⇒ refused, server_full: The server is full; try again later
     ben typing ⇒ refused, unknown_handle: This handle is unknown or was forgotten; register again
     ");
 }
@@ -188,24 +188,24 @@ fn a_refused_registration_takes_no_place() {
 fn one_who_came_back_was_not_away_longest() {
     assert_snapshot!(check("
         config max_participants=2
-        0s  ann arrive
-            ben arrive
+        0s  ann break chimaek
+            ben break chimaek
             ann seen
         1s  ben seen
         6m  ann seen
-        7m  cat arrive
+        7m  cat break chimaek
             cat seen
-        11m dan arrive
+        11m dan break chimaek
     "), @r"
-    0s  ann arrive ⇒ user_1 is here; next 1m
-    ben arrive ⇒ user_2 is here
+    0s  ann break chimaek ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
+    ben break chimaek ⇒ user_2 on chimaek, stress 0, boss 1, told at 0s
     ann seen ⇒ done
     1s  ben seen ⇒ done; next 5m
     6m  ann seen ⇒ done; next 11m
-    7m  cat arrive ⇒ user_3 is here; next 8m
+    7m  cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 0, told at 7m; next 8m
         user_2 is forgotten
     cat seen ⇒ done; next 11m
-    11m dan arrive ⇒ user_4 is here; next 12m
+    11m dan break chimaek ⇒ user_4 on chimaek, stress 0, boss 1, told at 11m; next 12m
         user_1 is forgotten
     ");
 }
@@ -214,9 +214,9 @@ fn one_who_came_back_was_not_away_longest() {
 fn after_downtime_the_same_one_was_away_longest() {
     assert_snapshot!(check("
         config max_participants=3
-        0s  ann arrive
-            ben arrive
-            cat arrive
+        0s  ann break chimaek
+            ben break chimaek
+            cat break chimaek
             ann open_stream
             ben open_stream
             cat seen
@@ -224,14 +224,14 @@ fn after_downtime_the_same_one_was_away_longest() {
         6m  tick
         9h  resume max_participants=3
         # Ann's stream broke; its grace ends later than Ben's and Cat's presence.
-        10h dan arrive
-            eve arrive
-            fay arrive
-            gus arrive
+        10h dan break chimaek
+            eve break chimaek
+            fay break chimaek
+            gus break chimaek
     "), @r"
-    0s  ann arrive ⇒ user_1 is here; next 1m
-    ben arrive ⇒ user_2 is here
-    cat arrive ⇒ user_3 is here
+    0s  ann break chimaek ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
+    ben break chimaek ⇒ user_2 on chimaek, stress 0, boss 1, told at 0s
+    cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 0, told at 0s
     ann open_stream ⇒ done
     ben open_stream ⇒ done
     cat seen ⇒ done; next 5m
@@ -239,13 +239,13 @@ fn after_downtime_the_same_one_was_away_longest() {
     6m  tick ⇒ done; next 86461s
     9h  resume max_participants=3 ⇒ done; next 541m
     # Ann's stream broke; its grace ends later than Ben's and Cat's presence.
-    10h dan arrive ⇒ user_4 is here; next 601m
+    10h dan break chimaek ⇒ user_4 on chimaek, stress 0, boss 1, told at 10h; next 601m
         user_2 is forgotten
-    eve arrive ⇒ user_5 is here
+    eve break chimaek ⇒ user_5 on chimaek, stress 0, boss 1, told at 10h
         user_3 is forgotten
-    fay arrive ⇒ user_6 is here
+    fay break chimaek ⇒ user_6 on chimaek, stress 0, boss 0, told at 10h
         user_1 is forgotten
-    gus arrive ⇒ refused, server_full: The server is full; try again later
+    gus break chimaek ⇒ refused, server_full: The server is full; try again later
     ");
 }
 
@@ -274,7 +274,7 @@ fn one_who_is_forgotten_leaves_a_place_in_the_room_too() {
            ben login
            ann seen
         1s ben seen
-           cat arrive
+           cat break chimaek
            cat open_stream
         6m dan login
            cat users
@@ -286,7 +286,7 @@ fn one_who_is_forgotten_leaves_a_place_in_the_room_too() {
         room_1/2 user.joined ben → ann#2 ben#1
     ann seen ⇒ done
     1s ben seen ⇒ done; next 5m
-    cat arrive ⇒ user_3 is here; next 61s
+    cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 0, told at 1s; next 61s
     cat open_stream ⇒ done; next 5m
     6m dan login ⇒ user_4 in room_1; next 7m
         user_1 is forgotten
@@ -303,33 +303,33 @@ fn one_who_is_forgotten_leaves_a_place_in_the_room_too() {
 fn an_address_has_so_many_participants_and_the_one_of_them_longest_away_makes_place() {
     assert_snapshot!(check("
         config max_per_address=2
-        0s   ann arrive from=1
-             ben arrive from=1
-             cat arrive from=2
+        0s   ann break chimaek from=1
+             ben break chimaek from=1
+             cat break chimaek from=2
              cat seen
         1s   ben seen
         2s   ann seen
         # Cat is longest away, but of another address.
-        303s dan arrive from=1
-             eve arrive from=1
-             fay arrive from=1
-             fay arrive from=2
-             cat arrive
+        303s dan break chimaek from=1
+             eve break chimaek from=1
+             fay break chimaek from=1
+             fay break chimaek from=2
+             cat break chimaek
     "), @r"
-    0s   ann arrive from=1 ⇒ user_1 is here; next 1m
-    ben arrive from=1 ⇒ user_2 is here
-    cat arrive from=2 ⇒ user_3 is here
+    0s   ann break chimaek from=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
+    ben break chimaek from=1 ⇒ user_2 on chimaek, stress 0, boss 1, told at 0s
+    cat break chimaek from=2 ⇒ user_3 on chimaek, stress 0, boss 0, told at 0s
     cat seen ⇒ done
     1s   ben seen ⇒ done
     2s   ann seen ⇒ done; next 5m
     # Cat is longest away, but of another address.
-    303s dan arrive from=1 ⇒ user_4 is here; next 363s
+    303s dan break chimaek from=1 ⇒ user_4 on chimaek, stress 0, boss 1, told at 303s; next 363s
         user_2 is forgotten
-    eve arrive from=1 ⇒ user_5 is here
+    eve break chimaek from=1 ⇒ user_5 on chimaek, stress 0, boss 1, told at 303s
         user_1 is forgotten
-    fay arrive from=1 ⇒ refused, address_full: At most 2 may be registered from your address, and none of those is away; use one of their handles, or unregister one
-    fay arrive from=2 ⇒ user_6 is here
-    cat arrive ⇒ user_3 is here
+    fay break chimaek from=1 ⇒ refused, address_full: At most 2 may be registered from your address, and none of those is away; use one of their handles, or unregister one
+    fay break chimaek from=2 ⇒ user_6 on chimaek, stress 0, boss 1, told at 303s
+    cat break chimaek ⇒ user_3 on chimaek, stress 0, boss 1, told at 303s
     ");
 }
 
@@ -337,28 +337,28 @@ fn an_address_has_so_many_participants_and_the_one_of_them_longest_away_makes_pl
 fn on_a_full_server_a_full_address_gives_up_one_of_its_own() {
     assert_snapshot!(check("
         config max_participants=3 max_per_address=2
-        0s   ann arrive from=1
-             ben arrive from=1
-             cat arrive from=2
+        0s   ann break chimaek from=1
+             ben break chimaek from=1
+             cat break chimaek from=2
              cat seen
         1s   ann seen
              ben open_stream
-        302s dan arrive from=1
-             eve arrive from=1
+        302s dan break chimaek from=1
+             eve break chimaek from=1
         # An address with space takes the place of any.
-             eve arrive from=3
+             eve break chimaek from=3
     "), @r"
-    0s   ann arrive from=1 ⇒ user_1 is here; next 1m
-    ben arrive from=1 ⇒ user_2 is here
-    cat arrive from=2 ⇒ user_3 is here
+    0s   ann break chimaek from=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
+    ben break chimaek from=1 ⇒ user_2 on chimaek, stress 0, boss 1, told at 0s
+    cat break chimaek from=2 ⇒ user_3 on chimaek, stress 0, boss 0, told at 0s
     cat seen ⇒ done
     1s   ann seen ⇒ done
     ben open_stream ⇒ done; next 5m
-    302s dan arrive from=1 ⇒ user_4 is here; next 362s
+    302s dan break chimaek from=1 ⇒ user_4 on chimaek, stress 0, boss 1, told at 302s; next 362s
         user_1 is forgotten
-    eve arrive from=1 ⇒ refused, address_full: At most 2 may be registered from your address, and none of those is away; use one of their handles, or unregister one
+    eve break chimaek from=1 ⇒ refused, address_full: At most 2 may be registered from your address, and none of those is away; use one of their handles, or unregister one
     # An address with space takes the place of any.
-    eve arrive from=3 ⇒ user_5 is here
+    eve break chimaek from=3 ⇒ user_5 on chimaek, stress 0, boss 0, told at 302s
         user_3 is forgotten
     ");
 }
@@ -367,26 +367,26 @@ fn on_a_full_server_a_full_address_gives_up_one_of_its_own() {
 fn an_address_counts_who_registered_there_until_it_is_forgotten() {
     assert_snapshot!(check("
         config max_per_address=1
-        0s ann arrive from=1 key=1
-           ben arrive from=1
+        0s ann break chimaek from=1 key=1
+           ben break chimaek from=1
         # A repeated registration takes no second place, wherever it comes from.
-           ann new arrive from=1 key=1
-           ann new arrive from=2 key=1
-           ben arrive from=2
+           ann new break chimaek from=1 key=1
+           ann new break chimaek from=2 key=1
+           ben break chimaek from=2
            ann unregister
-           cat arrive from=1
-        1m dan arrive from=1
+           cat break chimaek from=1
+        1m dan break chimaek from=1
     "), @r"
-    0s ann arrive from=1 key=1 ⇒ user_1 is here; next 1m
-    ben arrive from=1 ⇒ refused, address_full: At most 1 may be registered from your address, and none of those is away; use one of their handles, or unregister one
+    0s ann break chimaek from=1 key=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s; next 1m
+    ben break chimaek from=1 ⇒ refused, address_full: At most 1 may be registered from your address, and none of those is away; use one of their handles, or unregister one
     # A repeated registration takes no second place, wherever it comes from.
-    ann new arrive from=1 key=1 ⇒ user_1 is here
-    ann new arrive from=2 key=1 ⇒ user_1 is here
-    ben arrive from=2 ⇒ user_2 is here
+    ann new break chimaek from=1 key=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s
+    ann new break chimaek from=2 key=1 ⇒ user_1 on chimaek, stress 0, boss 1, told at 0s
+    ben break chimaek from=2 ⇒ user_2 on chimaek, stress 0, boss 0, told at 0s
     ann unregister ⇒ done
         user_1 is forgotten
-    cat arrive from=1 ⇒ user_3 is here
-    1m dan arrive from=1 ⇒ user_4 is here; next 2m
+    cat break chimaek from=1 ⇒ user_3 on chimaek, stress 0, boss 1, told at 0s
+    1m dan break chimaek from=1 ⇒ user_4 on chimaek, stress 0, boss 1, told at 1m; next 2m
         user_2 is forgotten
         user_3 is forgotten
     ");

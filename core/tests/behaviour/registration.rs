@@ -22,9 +22,9 @@ fn a_retried_registration_finds_the_same_participant_until_its_handle_is_used() 
     ben login lobby ⇒ user_2 in room_1
         room_1/2 user.joined ben → ann#2 ben#1
     2s ann seen ⇒ done; next 61s
-    ann new login lobby key=1 ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one, under a request_key that was not used before
+    ann new login lobby key=1 ⇒ refused, handle_required: Pass your handle; login, enter_queue or a break gives you one, under a request_key that was not used before
     # Nor is it the participant's own under another key.
-    ann new login lobby key=2 ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one, under a request_key that was not used before
+    ann new login lobby key=2 ⇒ refused, handle_required: Pass your handle; login, enter_queue or a break gives you one, under a request_key that was not used before
     ann login lobby key=1 ⇒ user_1 in room_1
     ");
 }
@@ -44,7 +44,7 @@ fn a_retried_entry_into_the_queue_finds_the_same_participant() {
     # Without the key it is another request.
     2s ann new enter_queue ⇒ refused, already_waiting: You are in the queue already; wait for chatroom.found
     ann leave_queue ⇒ left the queue; next 302s
-    ann new enter_queue key=1 ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one, under a request_key that was not used before
+    ann new enter_queue key=1 ⇒ refused, handle_required: Pass your handle; login, enter_queue or a break gives you one, under a request_key that was not used before
     ");
 }
 
@@ -85,9 +85,9 @@ fn only_login_and_enter_queue_register() {
            ann new unregister
            ann login
     "), @r"
-    0s ann new send 'hi' ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one, under a request_key that was not used before
-    ann new leave_queue ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one, under a request_key that was not used before
-    ann new unregister ⇒ refused, handle_required: Pass your handle; login and enter_queue give you one, under a request_key that was not used before
+    0s ann new send 'hi' ⇒ refused, handle_required: Pass your handle; login, enter_queue or a break gives you one, under a request_key that was not used before
+    ann new leave_queue ⇒ refused, handle_required: Pass your handle; login, enter_queue or a break gives you one, under a request_key that was not used before
+    ann new unregister ⇒ refused, handle_required: Pass your handle; login, enter_queue or a break gives you one, under a request_key that was not used before
     ann login ⇒ user_1 in room_1; next 1m
         room_1/1 user.joined ann → ann#1
     ");

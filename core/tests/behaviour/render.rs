@@ -104,7 +104,6 @@ fn accepted(hub: &Hub, reply: &Reply) -> String {
             kind.name(),
             time(*answer_at)
         ),
-        Reply::Arrived { user } => format!("{user} is here"),
         Reply::Done => "done".into(),
     }
 }

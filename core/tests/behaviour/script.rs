@@ -116,8 +116,7 @@ fn of_participant(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Line {
     if let Some(read) = read(words) {
         return Line::Read(participant(name, lookup), read);
     }
-    let mints =
-        matches!(words.peek(), "login" | "enter_queue" | "arrive") && lookup(name).is_none();
+    let mints = matches!(words.peek(), "login" | "enter_queue" | "break") && lookup(name).is_none();
     let caller = if words.take("new").is_some() || mints {
         Caller::New {
             handle: handle(name),
@@ -231,7 +230,6 @@ fn command(name: &str, words: &mut Words, lookup: Lookup<'_>) -> Command {
             kind: BreakKind::parse(&words.next()).expect("a break"),
             excuse: words.text("excuse").map(Arc::from),
         },
-        "arrive" => Command::Arrive,
         "unregister" => Command::Unregister,
         other => panic!("there is no `{other}`"),
     }

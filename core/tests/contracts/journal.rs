@@ -125,7 +125,7 @@ pub(crate) fn steady_journal() -> impl Strategy<Value = Journal> {
             if let Entry::Call { command, .. } = entry
                 && matches!(command, Command::TakeBreak { .. })
             {
-                *command = Command::Arrive;
+                *command = Command::EnterQueue(EnterQueue::default());
             }
         }
         journal
@@ -219,8 +219,7 @@ fn secret(person: u8, salt: u8) -> SecretHash {
 
 fn registration() -> impl Strategy<Value = Entry> {
     let speechless = Just(Command::Unregister);
-    let roomless = prop_oneof![Just(Command::Arrive), take_break()];
-    let command = prop_oneof![20 => login(), 10 => enter(), 2 => roomless, 1 => speechless];
+    let command = prop_oneof![20 => login(), 10 => enter(), 2 => take_break(), 1 => speechless];
     (0..PEOPLE, 0..2u64, key(), command).prop_map(|(person, from, key, command)| {
         let caller = Caller::New {
             handle: secret(person, 1),
@@ -255,7 +254,7 @@ fn coming_back() -> impl Strategy<Value = Entry> {
             room: "lobby".into(),
         })
     };
-    let new = prop_oneof![login(), Just(Command::Arrive)];
+    let new = prop_oneof![login(), take_break()];
     let known = prop_oneof![
         2 => login(),
         1 => Just(Command::Unregister),
@@ -316,7 +315,6 @@ fn command() -> impl Strategy<Value = Command> {
         1 => user().prop_map(|user| Command::UnblockUser { user }),
         1 => (user(), text()).prop_map(|(user, reason)| Command::ReportUser { user, reason }),
         3 => take_break(),
-        1 => Just(Command::Arrive),
         1 => Just(Command::Unregister),
     ]
 }

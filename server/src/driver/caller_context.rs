@@ -180,7 +180,6 @@ fn more(node: &Node, secret: CallerSecret, reply: &Reply) -> AnswerFacts {
         | Reply::LeftChat
         | Reply::Draft { .. }
         | Reply::OnBreak { .. }
-        | Reply::Arrived { .. }
         | Reply::Done => AnswerFacts::Nothing,
     }
 }

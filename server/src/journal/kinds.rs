@@ -50,7 +50,6 @@ const fn of_command(command: &Command) -> &'static str {
         Command::UnblockUser { .. } => "unblock_user",
         Command::ReportUser { .. } => "report_user",
         Command::TakeBreak { kind, .. } => kind.name(),
-        Command::Arrive => "arrive",
         Command::Unregister => "unregister",
     }
 }

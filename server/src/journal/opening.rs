@@ -37,6 +37,17 @@ pub enum OpenError {
         /// The reason.
         error: std::io::Error,
     },
+    /// Another build wrote the journal, in a format that this build cannot read.
+    #[error(
+        "{}: {error}. Nothing was changed. Go on with the build that wrote it, or use another folder",
+        path.display()
+    )]
+    OtherBuild {
+        /// The folder.
+        path: PathBuf,
+        /// The format.
+        error: Box<RecoveryError<ReadError>>,
+    },
     /// The journal is incomplete or damaged.
     #[error(
         "{}: {error}. Nothing was changed. Restore a backup of the folder, or go on without what is \
@@ -104,9 +115,18 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
     let look = &mut |_: &_, _, _: &_, _: &_| {};
     let origin = identity.origin();
     let recovered = recover(&mut stored, &origin, config, options.loss, look);
-    let recovered = recovered.map_err(|error| OpenError::Recovery {
-        path: folder.path().into(),
-        error: Box::new(error),
+    let recovered = recovered.map_err(|error| {
+        let path = folder.path().into();
+        match error.is_of_another_build() {
+            true => OpenError::OtherBuild {
+                path,
+                error: Box::new(error),
+            },
+            false => OpenError::Recovery {
+                path,
+                error: Box::new(error),
+            },
+        }
     })?;
     drop(found);
     let database = Database::open(&folder.database(), options.durability).map_err(wrong)?;

@@ -102,7 +102,7 @@ impl<'a> Standing<'a> {
     pub(super) fn after_refusal(self, tool: Tool, refusal: &Refusal) -> String {
         match refusal.code {
             "handle_required" => {
-                "call again with your handle, or login or enter_queue for one".into()
+                format!("{tool} again with your handle, or after login, enter_queue or a break")
             }
             "unknown_handle" => "login or enter_queue for a new handle".into(),
             "room_not_found" | "not_in_room" | "room_ambiguous" => match self.me {

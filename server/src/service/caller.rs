@@ -26,7 +26,6 @@ impl Service {
         }
         match &asked.ask {
             Ask::Minting(_, mint) => self.mint(mint, asked.key.as_deref(), origin),
-            Ask::Mood => self.mint(&Mint::Unnamed, asked.key.as_deref(), origin),
             Ask::Command(_)
             | Ask::About { .. }
             | Ask::Read(_)
@@ -101,7 +100,7 @@ pub(super) async fn turn_to_mint<'a>(
     asked: &ParsedCall,
     origin: &'a RequestOrigin,
 ) -> Option<MutexGuard<'a, ()>> {
-    let mints = matches!(asked.ask, Ask::Minting(..) | Ask::Mood);
+    let mints = matches!(asked.ask, Ask::Minting(..));
     let says_who = asked.handle.is_some() || origin.handle.is_some();
     match &origin.scope {
         Some(scope) if mints && !says_who => scope.turn_to_mint().await,

@@ -58,8 +58,6 @@ pub enum Ask {
     Read(Read),
     /// A read of a part of a room's members.
     Members(Option<RoomId>, MemberPart),
-    /// A read of the stress level, which may register its caller.
-    Mood,
     /// A search of past messages.
     Search(Search),
 }
@@ -143,7 +141,6 @@ impl Ask {
             | Self::About { .. }
             | Self::Read(_)
             | Self::Members(..)
-            | Self::Mood
             | Self::Search(_) => None,
         }
     }

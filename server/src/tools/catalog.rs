@@ -101,7 +101,7 @@ macro_rules! tools {
                         $ask
                     })*
                     Self::Break(kind) => ask::take_break(kind, EXCUSE.read(arguments)?)?,
-                    Self::CheckStressStatus => Ask::Mood,
+                    Self::CheckStressStatus => Ask::Read(Read::Mood),
                 })
             }
 

@@ -115,8 +115,6 @@ pub enum Said {
         boss_alert_level: u8,
     },
     Mood {
-        #[serde(flatten)]
-        me: Option<Credentials>,
         stress_level: u8,
         boss_alert_level: u8,
     },
@@ -238,7 +236,7 @@ pub fn result(response: &Response, context: &CallerContext, facts: CallFacts<'_>
                 // older place. Only what follows the answer counts.
                 unread = page.unread;
             }
-            read(answer, me, minted(context, facts), facts.part)
+            read(answer, me, facts.part)
         }
         Response::Streaming => Said::Success { success: true },
     };
@@ -328,7 +326,7 @@ fn done(reply: &Reply, context: &CallerContext, facts: CallFacts<'_>) -> Said {
             let words = spoken(*kind, *flavour, facts.own_words);
             on_break(words, (*stress, *boss_alert), minted(context, facts))
         }
-        Reply::LeftChat | Reply::Arrived { .. } | Reply::Done => Said::Success { success: true },
+        Reply::LeftChat | Reply::Done => Said::Success { success: true },
     }
 }
 
@@ -396,7 +394,7 @@ fn stick(context: &CallerContext, room: RoomId, place: u32, epoch: u64, lease_un
     }
 }
 
-fn read(answer: &Answer, me: UserId, newcomer: Option<Credentials>, part: MemberPart) -> Said {
+fn read(answer: &Answer, me: UserId, part: MemberPart) -> Said {
     match answer {
         Answer::Page {
             page,
@@ -417,7 +415,6 @@ fn read(answer: &Answer, me: UserId, newcomer: Option<Credentials>, part: Member
             more,
         } => history(*room, (messages, *more), me),
         Answer::Mood { stress, boss_alert } => Said::Mood {
-            me: newcomer,
             stress_level: *stress,
             boss_alert_level: *boss_alert,
         },

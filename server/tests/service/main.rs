@@ -203,12 +203,9 @@ async fn first_calls_of_a_place_are_of_one_participant_in_whatever_order() {
     let (service, _running) = start_for(PLACES);
     for _ in 0..PLACES {
         let scope = Arc::new(CallerScope::default());
-        let mut tools = BreakKind::ALL[..4].iter().map(|kind| Tool::Break(*kind));
-        let mut calls: Vec<_> = (0..8)
-            .map(|n| match n % 2 {
-                0 => tools.next().expect("as many"),
-                _ => Tool::CheckStressStatus,
-            })
+        let mut calls: Vec<_> = BreakKind::ALL[..4]
+            .iter()
+            .map(|kind| Tool::Break(*kind))
             .map(|tool| {
                 let (service, scope) = (service.clone(), Arc::clone(&scope));
                 tokio::spawn(async move { ok(&service, &scope, tool, json!({})).await })
@@ -221,19 +218,18 @@ async fn first_calls_of_a_place_are_of_one_participant_in_whatever_order() {
     }
 }
 
-/// More polls than the answer to a read that registers first needs.
+/// More polls than the answer to a first call needs.
 const POLLS: usize = 8;
 
-/// A read without a handle registers, and then uses the handle. The call may be cancelled between
-/// the two, or at any other point.
+/// The first call may be cancelled at any point, after its registration, too.
 #[tokio::test]
 async fn a_first_call_that_is_given_up_leaves_its_place_usable() {
     let (service, _running) = start_for(2 * PLACES);
     let other = Arc::new(CallerScope::default());
     for place in 1..PLACES {
         let scope = Arc::new(CallerScope::default());
-        let read = call(&service, &scope, Tool::CheckStressStatus, json!({}));
-        let mut first = Box::pin(read);
+        let rest = Tool::Break(BreakKind::TakeABreak);
+        let mut first = Box::pin(call(&service, &scope, rest, json!({})));
         for _ in 0..place % POLLS {
             if (&mut first).now_or_never().is_some() {
                 break;
@@ -245,12 +241,53 @@ async fn a_first_call_that_is_given_up_leaves_its_place_usable() {
                 .expect("the node is there");
         }
         drop(first);
-        // The acknowledgement of a read is written to the journal with the next call.
         let name = json!({ "username": format!("Ann {place}") });
         ok(&service, &other, Tool::Login, name).await;
+        ok(&service, &scope, rest, json!({})).await;
         ok(&service, &scope, Tool::CheckStressStatus, json!({})).await;
         assert_eq!(scope.handles().len(), 1);
     }
+}
+
+/// The number of entries of the journal.
+async fn entries(service: &Service) -> u64 {
+    let position = service.node().look(|node| node.hub().position().0);
+    position.await.expect("the node is there")
+}
+
+#[tokio::test]
+async fn the_status_of_a_caller_that_is_not_known_is_refused_and_registers_nobody() {
+    let (service, _running) = start();
+    let scope = Arc::new(CallerScope::default());
+    let before = entries(&service).await;
+    let refused = call(&service, &scope, Tool::CheckStressStatus, json!({})).await;
+    assert_eq!(refused.json()["error"]["code"], "handle_required");
+    assert_eq!(
+        render_text::text(&refused, &refused.json()),
+        "Refused (handle_required): Pass your handle; login, enter_queue or a break gives you one, \
+         under a request_key that was not used before\nnext: check_stress_status again with your \
+         handle, or after login, enter_queue or a break"
+    );
+    assert_eq!(entries(&service).await, before);
+    assert_eq!(scope.handles(), []);
+    let unknown = json!({ "handle": "h_unknown" });
+    let refused = call(&service, &scope, Tool::CheckStressStatus, unknown).await;
+    assert_eq!(refused.json()["error"]["code"], "unknown_handle");
+    ok(
+        &service,
+        &scope,
+        Tool::Break(BreakKind::ShowMeme),
+        json!({}),
+    )
+    .await;
+    ok(&service, &scope, Tool::LeaveQueue, json!({})).await;
+    let before = entries(&service).await;
+    let status = ok(&service, &scope, Tool::CheckStressStatus, json!({})).await;
+    assert_eq!(status["stress_level"], 0);
+    assert_eq!(status.get("handle"), None, "{status}");
+    // What a read implies is written with the next call.
+    ok(&service, &scope, Tool::LeaveQueue, json!({})).await;
+    assert_eq!(entries(&service).await, before + 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -125,6 +125,38 @@ fn a_break_after_a_restart_is_one_break() {
     client.close();
 }
 
+/// The restarted server knows nobody of the client, and a status registers nobody.
+#[test]
+fn a_status_after_a_restart_is_refused_until_a_break_registers_again() {
+    let alert = ["--boss_alertness", "100"];
+    let server = Server::with(&alert);
+    let mut client = Client::introduced(&["--connect", &server.url()]);
+    let refused = client.call("check_stress_status", &json!({}));
+    assert_eq!(refused["error"]["code"], "handle_required", "{refused}");
+    take(&mut client, "take_a_break", &json!({}));
+    let (text, _) = take(&mut client, "check_stress_status", &json!({}));
+    assert_eq!(read(&text).boss, 1);
+    let address = server.kill();
+    let _again = Server::of(&[&["--listen", &address], &alert[..]].concat());
+    let refused = client.call("check_stress_status", &json!({}));
+    assert_eq!(refused["error"]["code"], "unknown_handle", "{refused}");
+    let refused = client.call("check_stress_status", &json!({}));
+    assert_eq!(refused["error"]["code"], "handle_required", "{refused}");
+    all_at_once(client);
+}
+
+/// Each call of a burst finds that the restarted server does not know it.
+#[test]
+fn breaks_that_come_together_after_a_restart_are_of_one_agent() {
+    let alert = ["--boss_alertness", "100"];
+    let server = Server::with(&alert);
+    let mut client = Client::introduced(&["--connect", &server.url()]);
+    take(&mut client, "take_a_break", &json!({}));
+    let address = server.kill();
+    let _again = Server::of(&[&["--listen", &address], &alert[..]].concat());
+    all_at_once(client);
+}
+
 /// All breaks are counted for one agent, however many calls arrive before the first answer.
 fn all_at_once(mut client: Client) {
     let calls: Vec<_> = BreakKind::ALL[..4]

@@ -342,7 +342,6 @@ impl Metrics {
                 | Answer::Draft { .. }
                 | Answer::OnBreak { .. }
                 | Answer::Mood { .. }
-                | Answer::Arrived { .. }
                 | Answer::Done
                 | Answer::Read { .. }
                 | Answer::History { .. }

@@ -306,13 +306,14 @@ impl Model {
                 reason,
             } => self.report(user, *other, reason),
             Op::Break { excuse, .. } => return self.take_break(user, excuse.as_ref(), said),
-            Op::Mood => Ok(Answer::Arrived { user }), // An *arrive*. // 5.5
             Op::Unregister => {
                 self.forget(user); // 5.5
                 Ok(Answer::Done)
             }
             // Reads are no entries. // 9.5
-            Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } => Ok(Answer::Done),
+            Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } | Op::Mood => {
+                Ok(Answer::Done)
+            }
         };
         (outcome, self.now)
     }

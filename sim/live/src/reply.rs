@@ -208,13 +208,9 @@ impl Reader<'_> {
                 boss_alert: json.boss_alert_level?,
                 flavour: print(json.message.as_deref().unwrap_or_default()),
             },
-            // Only the answer to a newcomer names the participant.
-            Op::Mood => match user() {
-                Some(user) => Answer::Arrived { user },
-                None => Answer::Mood {
-                    stress: json.stress_level?,
-                    boss_alert: json.boss_alert_level?,
-                },
+            Op::Mood => Answer::Mood {
+                stress: json.stress_level?,
+                boss_alert: json.boss_alert_level?,
             },
             Op::Check { .. } => Answer::Read {
                 cursor: json.cursor?,

@@ -302,7 +302,6 @@ impl PointCounter {
             Answer::Members { .. } => self.tally.reach(Point::UsersListed),
             Answer::Done if *op == Op::Unregister => self.tally.reach(Point::Unregistered),
             Answer::Done if matches!(op, Op::Report { .. }) => self.tally.reach(Point::Reported),
-            Answer::Arrived { .. } => self.tally.reach(Point::Arrived),
             Answer::LeftQueue { left: false }
             | Answer::LoggedIn { .. }
             | Answer::Sent { .. }

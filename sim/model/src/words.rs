@@ -102,7 +102,6 @@ pub fn answer_words(answer: &Answer) -> String {
             stress, boss_alert, ..
         }
         | Answer::Mood { stress, boss_alert } => format!("stress {stress}, boss {boss_alert}"),
-        Answer::Arrived { user } => format!("is user_{}", user.0),
         Answer::Done => "done".to_owned(),
         Answer::History { ref messages, .. } => format!("{} past messages", messages.len()),
         Answer::Members { ref members, .. } => format!("{} members", members.len()),

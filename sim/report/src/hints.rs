@@ -51,7 +51,6 @@ pub(super) const fn hint(point: Point) -> &'static str {
         Point::BossAlarmed | Point::BreakHeld => "a higher boss_alertness, or breaks in a row",
         Point::BossCalmed => "a shorter boss_alertness_cooldown, or a longer run",
         Point::StressFull => "two hours of think between breaks",
-        Point::Arrived => "break: { kind: check_stress_status } as the first step",
         Point::HistoryRead => "history steps, after others spoke",
         Point::UsersListed => "list_users steps, by users who are in a room",
         Point::Noticed => "check steps, while others are typing or wait in a check",

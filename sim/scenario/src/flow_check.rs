@@ -103,7 +103,7 @@ fn needs(verb: &Verb) -> Need {
     let kind = verb.kind();
     if kind.registers() {
         Need::Nothing
-    } else if matches!(kind, OpKind::Check | OpKind::Unregister) {
+    } else if matches!(kind, OpKind::Check | OpKind::Mood | OpKind::Unregister) {
         Need::Handle
     } else if kind == OpKind::LeaveQueue {
         Need::PlaceInQueue

@@ -150,7 +150,6 @@ impl VirtualUser {
                 | Answer::Draft { .. }
                 | Answer::OnBreak { .. }
                 | Answer::Mood { .. }
-                | Answer::Arrived { .. }
                 | Answer::Done
                 | Answer::Read { .. }
                 | Answer::History { .. }

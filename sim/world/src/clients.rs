@@ -429,7 +429,6 @@ fn outcome_word(outcome: &sim_model::protocol::Outcome) -> u64 {
         Ok(Answer::Mood { stress, boss_alert }) => {
             (u64::from(*stress) << 16) ^ (u64::from(*boss_alert) << 8) ^ 11
         }
-        Ok(Answer::Arrived { user }) => (u64::from(user.0) << 8) ^ 14,
         Ok(Answer::History { room, messages, .. }) => {
             (u64::from(room.0) << 32) ^ ((messages.len() as u64) << 8) ^ 12
         }

@@ -47,12 +47,10 @@ fn reader(of: Handle, by: ReadBy) -> Reader {
 /// A call to the node, from this address.
 #[must_use]
 pub fn ask(who: Credential, from: Address, key: Option<u128>, op: Op) -> Arc<ServerCall> {
-    // A caller without a handle cannot read; its stress check becomes an `arrive`.
+    // A caller without a handle cannot read.
     let is_read = op.kind().is_read();
     let caller = match who {
-        Credential::New { secret } if !is_read || op == Op::Mood => {
-            Caller::New(Handle(secret), from.0)
-        }
+        Credential::New { secret } if !is_read => Caller::New(Handle(secret), from.0),
         Credential::New { secret } | Credential::Handle { secret } => Caller::Known(Handle(secret)),
     };
     let key = key.filter(|_| !is_read);

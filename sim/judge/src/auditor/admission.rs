@@ -117,12 +117,7 @@ impl Auditor {
                 ReadBy::ReaderId => self.admit_peeking(at, from, user, *after),
             },
             ServerCall::Call {
-                op: Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. },
-                ..
-            }
-            | ServerCall::Call {
-                caller: Caller::Known(_),
-                op: Op::Mood,
+                op: Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } | Op::Mood,
                 ..
             } => self.admit_read(at, (ticket, from), ask, user),
             ServerCall::Call { caller, .. } => match (user, caller) {

@@ -108,7 +108,6 @@ impl Model {
                 self.check_join(None, room)
             }
             Op::Break { excuse, .. } => self.check_excuse(excuse.as_ref()),
-            Op::Mood => Ok(()), // An *arrive*. // 16.2
             _ => Err(refuse("handle_required")),
         }
     }

@@ -95,7 +95,6 @@ impl Describe for Answer {
             Self::Mood { stress, boss_alert } => {
                 describe!(to; "answered: stress ", stress, ", boss alert ", boss_alert);
             }
-            Self::Arrived { user } => describe!(to; "registered as ", user),
             Self::Done => describe!(to; "accepted"),
             Self::Read { .. } | Self::History { .. } | Self::Members { .. } => tell_read(self, to),
         }

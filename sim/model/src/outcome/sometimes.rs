@@ -119,8 +119,6 @@ points! {
     BreakHeld "break_held",
     /// A user reached the highest stress level.
     StressFull "stress_full",
-    /// A newcomer registered by `check_stress_status`.
-    Arrived "arrived",
     /// A history listed past messages.
     HistoryRead "history_read",
     /// A room's members were listed.

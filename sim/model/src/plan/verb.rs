@@ -65,7 +65,7 @@ pub enum Verb {
         /// The user's own text for the break.
         excuse: Option<Arc<str>>,
     },
-    /// `break: { kind: check_stress_status }`: only reads, but registers a newcomer.
+    /// `break: { kind: check_stress_status }`: only reads.
     Mood,
     /// `typing`, and all others that are written as a single word.
     Plain(Plain),

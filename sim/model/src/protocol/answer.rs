@@ -63,8 +63,6 @@ pub enum Answer {
     },
     /// The stress level from 0 to 100, and the boss's alert level from 0 to 5.
     Mood { stress: u8, boss_alert: u8 },
-    /// The answer to an *arrive*: the newcomer is registered as `user`.
-    Arrived { user: User },
     /// The command is done, and has no result.
     Done,
     /// The inbox was read; the world has passed its events one by one before this. `cursor` is the
@@ -94,8 +92,7 @@ impl Answer {
         if let Self::LoggedIn { user, .. }
         | Self::Waiting { user, .. }
         | Self::Matched { user, .. }
-        | Self::OnBreak { user, .. }
-        | Self::Arrived { user } = self
+        | Self::OnBreak { user, .. } = self
         {
             return Some(*user);
         }

@@ -158,10 +158,7 @@ impl OpKind {
     /// Whether the operation registers a client without a handle.
     #[must_use]
     pub const fn registers(self) -> bool {
-        matches!(
-            self,
-            Self::EnterQueue | Self::Login | Self::Break | Self::Mood
-        )
+        matches!(self, Self::EnterQueue | Self::Login | Self::Break)
     }
 }
 

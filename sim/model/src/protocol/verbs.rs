@@ -59,9 +59,6 @@ macro_rules! verbs {
                     verb "report" tool "report_user" about user => ReportUser;
                 /// Take a break; registers an agent without a handle. Each kind has its own tool.
                 Break { kind: BreakKind, excuse: Option<Arc<str>> } verb "break" => TakeBreak;
-                /// Read the stress level and the boss's alert level. A read, except that it
-                /// registers a client without a handle.
-                Mood verb "check_stress_status" => Arrive;
                 /// Leave everything, and end the registration.
                 Unregister plain "unregister" => Unregister;
             }
@@ -74,6 +71,8 @@ macro_rules! verbs {
                     verb "history" in room;
                 /// Read a room's members.
                 ListUsers { room: Option<Room> } plain "list_users" in room;
+                /// Read the stress level and the boss's alert level.
+                Mood verb "check_stress_status";
             }
         }
     };

@@ -122,6 +122,7 @@ fn a_step_that_works_on_one_path_is_accepted() {
             "push",
         ),
         ("[check]", "check"),
+        ("[{ break: { kind: check_stress_status } }, break]", "break"),
     ] {
         let error = read(flow).expect_err(flow);
         let line = format!("scenarios: [{{ name: a, flow: {flow} }}]");

@@ -129,7 +129,6 @@ impl Client {
                 }
             }
             Answer::OnBreak { .. }
-            | Answer::Arrived { .. }
             | Answer::Draft { .. }
             | Answer::Sent { .. }
             | Answer::Mood { .. }

@@ -79,7 +79,6 @@ pub(super) fn answer(reply: &Reply) -> Answer {
             boss_alert: *boss_alert,
             flavour: *flavour,
         },
-        Reply::Arrived { user: me } => Answer::Arrived { user: user(*me) },
         Reply::Done => Answer::Done,
     }
 }

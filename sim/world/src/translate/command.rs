@@ -58,7 +58,7 @@ macro_rules! translations {
                 $(Op::$variant $({ $($field),* })? => there!($command $(($inner))? {
                     $($($field: $field.counterpart()),*)?
                 }),)*
-                Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } => {
+                Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } | Op::Mood => {
                     unreachable!("reads are no commands, and are translated as such")
                 }
             }

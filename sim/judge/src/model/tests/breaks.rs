@@ -91,26 +91,6 @@ fn a_delayed_answer_shows_that_the_boss_noticed() {
 }
 
 #[test]
-fn a_newcomer_that_looks_at_its_stress_arrives_and_is_told_its_number() {
-    let mut s = Script::new(|_| {});
-    s.call(0, 'a', rest()).unwrap();
-    let arrived = Ok(Answer::Arrived { user: User(2) });
-    assert_eq!(s.call(0, 'b', Op::Mood), arrived);
-    assert_eq!(s.model.mood(User(2), secs(60)), Some((1, 0)));
-    // A repeated registration, while the handle is unused.
-    let handle = Handle('b' as u64);
-    let entry = Entry::Call {
-        caller: Caller::New(handle, 0),
-        key: None,
-        op: Op::Mood,
-    };
-    assert_eq!(s.entry(1, &entry).outcome, arrived);
-    s.call(1, 'b', rest()).unwrap();
-    let refused = s.entry(1, &entry).outcome.unwrap_err();
-    assert_eq!(refused.code, "handle_required");
-}
-
-#[test]
 fn a_shorter_cooldown_lets_one_level_fall_at_the_restart() {
     let mut s = Script::new(|c| {
         c.boss_alertness = 100;

@@ -176,7 +176,6 @@ fn answers_to_commands_show_all_that_they_say() {
             stress: 12,
             boss_alert: 3,
         },
-        Answer::Arrived { user: ANN },
         Answer::Done,
     ];
     let unknown = refused("unknown_handle");

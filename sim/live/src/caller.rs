@@ -82,6 +82,8 @@ pub(super) enum Message {
     },
     /// A stream reported that the inbox grew.
     Grew { agent: u32, stream: u32 },
+    /// The target was asked whether it is there.
+    Asked(Result<(), WireError>),
     /// A stream ended, or was refused.
     Closed {
         agent: u32,
@@ -295,7 +297,11 @@ struct RpcError {}
 
 /// Parses the answer to a call. An invalid answer counts as none: the outcome of the call is
 /// unknown.
-fn read(net: &CallerContext, ask: &Ask, answer: &HttpAnswer) -> Result<Reply, WireError> {
+pub(super) fn read(
+    net: &CallerContext,
+    ask: &Ask,
+    answer: &HttpAnswer,
+) -> Result<Reply, WireError> {
     let json = answer.json().unwrap_or_default();
     let reply = if net.writer.protocol == Protocol::Http {
         net.reader().reply(&ask.op, json)

@@ -1,11 +1,12 @@
 //! A virtual user's connection state: its identities at the server, and its requests in flight.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use chat_types::Time;
 use tokio::task::AbortHandle;
 
-use super::caller::Session;
+use super::caller::{Message, Session};
 use super::reply::Credentials;
 use sim_model::protocol::CallId;
 use sim_user::VirtualUser;
@@ -20,6 +21,13 @@ pub(super) struct Client {
     identities: Vec<Identity>,
     pub(super) in_flight: Vec<InFlight>,
     pub(super) stream: Option<Stream>,
+    /// Nothing passes between it and the server until then.
+    pub(super) cut_until: Time,
+    /// Its process is stopped until then, and these messages came meanwhile.
+    pub(super) asleep_until: Time,
+    pub(super) kept: Vec<Message>,
+    /// The microsecond until which it reads nothing from its stream, shared with the stream's task.
+    pub(super) slow_until: Arc<AtomicU64>,
     pub(super) done: bool,
 }
 
@@ -88,6 +96,10 @@ impl Client {
             identities: Vec::new(),
             in_flight: Vec::new(),
             stream: None,
+            cut_until: Time(0),
+            asleep_until: Time(0),
+            kept: Vec::new(),
+            slow_until: Arc::default(),
             done: false,
         }
     }

@@ -4,7 +4,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use chat_types::{Span, Time};
 use chrono::DateTime;
-use cpu_time::ProcessTime;
+use cpu_time::{ProcessTime, ThreadTime};
+
+use super::driver_load::Worked;
 
 /// Real time since the beginning of a run, and conversion of servers' timestamps.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +52,14 @@ impl Clock {
     /// The processor time of this program so far, over all cores.
     pub(super) fn worked() -> Duration {
         ProcessTime::now().as_duration()
+    }
+
+    /// The processor time of this program and of the calling thread so far.
+    pub(super) fn worked_here() -> Worked {
+        Worked {
+            all: Self::worked(),
+            owner: ThreadTime::now().as_duration(),
+        }
     }
 
     /// The time until `due`.

@@ -5,6 +5,7 @@ use chat_types::{Span, Time};
 use sim_model::outcome::Tally;
 use sim_model::point_counter::PointCounter;
 
+use super::driver_load::DriverLoad;
 use sim_judge::RunJudge;
 use sim_judge::metrics::Metrics;
 use sim_judge::metrics::distribution::Distribution;
@@ -26,6 +27,7 @@ pub(super) struct DriverMetrics<'o> {
     uncorrected: Metrics,
     /// The delays of the driver's actions.
     delay: Distribution,
+    pub(super) load: DriverLoad,
     pub(super) starts: Starts,
     pub(super) requests: Requests,
     /// The number of calls that were intended, and that were answered.
@@ -40,12 +42,13 @@ pub(super) struct DriverMetrics<'o> {
 const TELL_EVERY: Span = Span::millis(200);
 
 impl<'o> DriverMetrics<'o> {
-    pub(super) fn new(judge: RunJudge<'o>) -> Self {
+    pub(super) fn new(judge: RunJudge<'o>, now: Time) -> Self {
         Self {
             judge,
             points: PointCounter::new(),
             uncorrected: Metrics::new(),
             delay: Distribution::new(),
+            load: DriverLoad::new(now),
             starts: Starts::default(),
             requests: Requests::default(),
             throughput: Throughput::default(),
@@ -74,7 +77,9 @@ impl<'o> DriverMetrics<'o> {
 
     /// Records that an action due at `due` happens now.
     pub(super) fn record_delay(&mut self, due: Time, now: Time) {
-        self.delay.record(now.since(due).0);
+        let delay = now.since(due);
+        self.delay.record(delay.0);
+        self.load.record(delay);
     }
 
     /// Records that an arrival planned at `due` starts now.

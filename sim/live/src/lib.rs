@@ -15,8 +15,8 @@
 //! has the tasks, `caller.rs` makes requests, and `listening.rs` reads streams. `ask.rs`,
 //! `reply.rs` and `event.rs` translate between users' words and JSON, `request.rs` and `wire.rs`
 //! between JSON and HTTP. `probe.rs` probes the server's capabilities, `prepare.rs` adapts the
-//! scenario to them, `driver_metrics.rs` measures the driver itself, and `unregister.rs`
-//! unregisters all users. `calibrate.rs` measures the server without users.
+//! scenario to them, `driver_metrics.rs` and `driver_load.rs` measure the driver itself, `watch.rs`
+//! notices that the server is gone, and `unregister.rs` unregisters all users. `calibrate.rs` measures the server without users.
 
 mod ask;
 mod calibrate;
@@ -24,6 +24,7 @@ mod calibration;
 mod caller;
 mod client;
 mod clock;
+mod driver_load;
 mod driver_metrics;
 mod event;
 mod listening;
@@ -36,13 +37,14 @@ mod reply;
 mod request;
 mod target;
 mod unregister;
+mod watch;
 mod wire;
 
 use sim_model::outcome::{UserOutcome, WorldOutcome};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::{Config, Time};
+use chat_types::{Config, Span, Time};
 
 use sim_judge::{RunJudge, SeedOutcome};
 use sim_model::history::Observer;
@@ -64,9 +66,6 @@ pub use target::{Protocol, Target, Token};
 
 /// A generous number of open files other than connections.
 const OTHER_FILES: u64 = 64;
-
-/// From this delay on, in milliseconds, the driver may be the bottleneck.
-const SLOW_DRIVER_MS: f64 = 5.0;
 
 /// The options of a live run.
 #[derive(Clone, Debug)]
@@ -99,7 +98,7 @@ pub enum LiveError {
     )]
     ProtocolMismatch { target: String, why: String },
     #[error("{target} {why}")]
-    Unauthorized { target: String, why: &'static str },
+    Refused { target: String, why: &'static str },
     #[error("{target} cannot be measured: {why}")]
     Unmeasured { target: String, why: String },
     #[error("{target} lacks what every user of the scenario needs: {}", lacking.join(", "))]
@@ -208,22 +207,37 @@ pub fn run(
         Some(_) => RunJudge::with_journal(plan, clock.began(), also),
         None => RunJudge::live(plan, also),
     };
-    let metrics = DriverMetrics::new(judge);
+    let metrics = DriverMetrics::new(judge, clock.now());
     let mut runner = LoadRunner::new(plan, seed, (pool, clock), metrics, progress);
     let most = files.saturating_sub(OTHER_FILES) / 2;
     runner.limit_clients(usize::try_from(most).unwrap_or(usize::MAX));
     runner.run();
     let now = clock.now();
-    unregister::unregister(&mut runner.pool, &mut runner.clients);
+    if runner.lost.is_none() {
+        unregister::unregister(&mut runner.pool, &mut runner.clients);
+    }
     let mut live = live_result(ready, &runner, suffix, now);
     if let Some(journal) = journal {
         let entries = journal(&mut runner.metrics).map_err(LiveError::Journal)?;
         live.journal_entries = Some(entries);
     }
-    Ok(LiveOutcome {
-        outcome: outcome(plan, seed, runner, now),
-        live,
-    })
+    let mut outcome = outcome(plan, seed, runner, now);
+    if let Some(lost) = &live.lost {
+        end_at(&mut outcome, lost.at);
+    }
+    Ok(LiveOutcome { outcome, live })
+}
+
+/// Keeps what was found until the target was lost. That users wait from then on is no finding.
+fn end_at(outcome: &mut SeedOutcome, at: Span) {
+    outcome.stuck.clear();
+    outcome.violations.retain(|violation| violation.at <= at);
+    for (name, property) in &mut outcome.properties {
+        let mut found = outcome.violations.iter().map(|found| &found.property);
+        if property.held == Some(false) && !found.any(|property| property == name) {
+            property.held = None;
+        }
+    }
 }
 
 fn live_result(
@@ -252,6 +266,8 @@ fn live_result(
         ignored: prepared.ignored.clone(),
         lacking: prepared.lacking.clone(),
         left_out: prepared.left_out.clone(),
+        driver_busy: metrics.load.busy(runner.pool.threads()),
+        lost: runner.lost.clone(),
         remarks: ready.remarks.clone(),
         stages: Vec::new(),
     };
@@ -263,17 +279,16 @@ fn live_result(
 /// Remarks for readers of the figures.
 fn remarks(live: &LiveResult, failure: Option<&str>) -> Vec<String> {
     let mut remarks = Vec::new();
-    let delay = live.scheduling_delay.p99;
-    let request = live.uncorrected.get("request_latency");
-    let request = request.map_or(0.0, |metric| metric.p99);
-    if delay >= SLOW_DRIVER_MS && delay * 2.0 >= request {
+    if let Some(lost) = &live.lost {
+        let (at, why) = (lost.at.0 as f64 / 1e6, &lost.why);
         remarks.push(format!(
-            "the driver, not the server, was the bottleneck: it was {delay:.0}ms late itself (p99)"
+            "the target stopped answering at {at:.1}s ({why}), so that users may still be \
+             registered there"
         ));
-    } else if delay >= SLOW_DRIVER_MS {
-        remarks.push(format!(
-            "the driver was {delay:.0}ms late itself (p99), which every latency here includes"
-        ));
+    }
+    if let Some(request) = live.uncorrected.get("request_latency") {
+        let delay = &live.scheduling_delay;
+        remarks.extend(driver_load::remark(delay, request, live.driver_busy));
     }
     if live.starts.dropped > 0 {
         remarks.push(format!(

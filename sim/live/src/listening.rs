@@ -4,12 +4,15 @@
 //! it: this works with every server.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use chat_types::Time;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::{Response, StatusCode};
 use serde::Deserialize;
-use sse_stream::SseStream;
+use sse_stream::{Sse, SseStream};
 use tokio_stream::StreamExt as _;
 
 use super::caller::{CallerContext, Message, Session};
@@ -17,6 +20,9 @@ use super::names::code;
 use super::target::Protocol;
 use super::wire::{Wire, WireError, is_stream, open_stream};
 use sim_model::protocol::{Op, Refusal};
+
+/// The time after which a slow reader looks again whether it is one.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// One opening of a stream.
 #[derive(Debug)]
@@ -29,6 +35,8 @@ pub(super) struct Opening {
     pub(super) inbox: Option<Arc<str>>,
     pub(super) after: u64,
     pub(super) session: Arc<Session>,
+    /// The microsecond until which nothing is read.
+    pub(super) slow_until: Arc<AtomicU64>,
 }
 
 /// A message of the protocol on a stream.
@@ -59,6 +67,18 @@ pub(super) async fn listen(net: Arc<CallerContext>, opening: Opening) {
 type Ended = Result<Option<Refusal>, WireError>;
 
 impl Opening {
+    /// The next event of the stream. A slow reader leaves it in the connection.
+    async fn next(&self, net: &CallerContext, events: &mut SseStream<Incoming>) -> Option<Sse> {
+        loop {
+            let until = Time(self.slow_until.load(Ordering::Relaxed));
+            let left = net.clock.until(until);
+            if left.is_zero() {
+                return events.next().await?.ok();
+            }
+            tokio::time::sleep(left.min(LOOK)).await;
+        }
+    }
+
     fn opened(&self) -> Message {
         Message::Opened {
             agent: self.agent,
@@ -82,7 +102,7 @@ async fn by_http(net: &CallerContext, opening: &Opening) -> Ended {
     }
     net.tell(opening.opened());
     let mut events = SseStream::new(response.into_body());
-    while let Some(Ok(event)) = events.next().await {
+    while let Some(event) = opening.next(net, &mut events).await {
         let data = event.data.as_deref().unwrap_or_default();
         if let Some(event) = net.reader().event(data) {
             net.tell(Message::Pushed {
@@ -105,7 +125,7 @@ async fn by_subscription(net: &CallerContext, opening: &Opening) -> Ended {
         return Ok(Some(refusal(net, response).await));
     }
     let mut events = SseStream::new(response.into_body());
-    while let Some(Ok(event)) = events.next().await {
+    while let Some(event) = opening.next(net, &mut events).await {
         match method(event.data.as_deref()).as_deref() {
             Some("notifications/subscriptions/acknowledged") => net.tell(opening.opened()),
             Some("notifications/resources/updated") => net.tell(opening.grew()),
@@ -130,7 +150,7 @@ async fn by_session(net: &CallerContext, opening: &Opening) -> Ended {
     drop(wire);
     net.tell(opening.opened());
     let mut events = SseStream::new(response.into_body());
-    while let Some(Ok(event)) = events.next().await {
+    while let Some(event) = opening.next(net, &mut events).await {
         if method(event.data.as_deref()).as_deref() == Some("notifications/resources/updated") {
             net.tell(opening.grew());
         }

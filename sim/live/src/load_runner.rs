@@ -6,8 +6,9 @@
 //! of arrival.
 //!
 //! This file has the event queue and the phases of a run. `outgoing.rs` performs users' requests,
-//! and `incoming.rs` passes them the answers.
+//! `incoming.rs` passes them the answers, and `faults.rs` has the faults of clients.
 
+mod faults;
 mod incoming;
 mod outgoing;
 
@@ -24,10 +25,11 @@ use super::client::Client;
 use super::clock::Clock;
 use super::driver_metrics::DriverMetrics;
 use super::pool::Pool;
+use super::watch::Watch;
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer as _, WorldRecord};
-use sim_model::outcome::{Progress, START, Timeline};
-use sim_model::plan::{Plan, Workload};
+use sim_model::outcome::{LostTarget, Progress, START, Timeline};
+use sim_model::plan::{Fault, Plan, Workload};
 use sim_model::protocol::{Agent, CallId};
 use sim_user::arrivals::{Arrival, arrivals};
 use sim_user::{Script, VirtualUser};
@@ -52,6 +54,10 @@ const BUCKETS: u64 = 64;
 enum Wakeup {
     /// The next user arrives.
     Arrival,
+    /// A fault of the plan begins.
+    Fault(usize),
+    /// A suspended process goes on.
+    Awake(u32),
     /// A step of a script.
     Script(u32),
     /// A user's timer.
@@ -86,6 +92,14 @@ enum RequestPurpose {
     },
 }
 
+impl RequestPurpose {
+    const fn agent(self) -> u32 {
+        match self {
+            Self::Call { agent, .. } | Self::Stream { agent, .. } => agent,
+        }
+    }
+}
+
 /// All users of a run, and their requests.
 pub(super) struct LoadRunner<'a, 'o> {
     plan: &'a Plan,
@@ -112,6 +126,12 @@ pub(super) struct LoadRunner<'a, 'o> {
     pub(super) hash: u64,
     /// The last failure of a connection.
     pub(super) last_failure: Option<String>,
+    watch: Watch,
+    /// The faults of this seed, and the draws of their victims.
+    faults: Vec<Fault>,
+    fault_draw: Draw,
+    /// The loss of the target, which ended the run.
+    pub(super) lost: Option<LostTarget>,
 }
 
 impl<'a, 'o> LoadRunner<'a, 'o> {
@@ -153,6 +173,10 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             steps: 0,
             hash,
             last_failure: None,
+            watch: Watch::new(clock.now()),
+            faults: plan.faults_of(seed),
+            fault_draw: Draw::new(seed, Actor::Faults),
+            lost: None,
         }
     }
 
@@ -171,7 +195,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             }
             self.wake_all();
             self.receive_all();
-            self.tell_progress();
+            self.look_after();
         }
     }
 
@@ -190,6 +214,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
                 self.at(START + step.at, Wakeup::Script(index));
             }
         }
+        self.plan_faults();
         self.metrics.starts.planned += self.arrivals.len() as u64;
         self.schedule_arrival();
     }
@@ -228,6 +253,8 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
                 self.settle(agent);
             }
             Wakeup::Arrival => self.arrive(due, now),
+            Wakeup::Fault(index) => self.start_fault(index, now),
+            Wakeup::Awake(agent) => self.awake(agent, now),
             Wakeup::Script(index) => {
                 self.metrics.record_delay(due, now);
                 self.perform(index, now);
@@ -259,8 +286,13 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         }
     }
 
-    fn tell_progress(&mut self) {
+    /// Measures the driver, asks a silent target, and shows the progress.
+    fn look_after(&mut self) {
         let now = self.clock.now();
+        self.metrics.load.end_window(now);
+        if self.watch.begins_to_ask(now) {
+            self.pool.ask_target();
+        }
         if let Some(live) = self.metrics.progress(now) {
             self.progress
                 .tell_live(now.since(START), self.busy as u64, live);
@@ -322,6 +354,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
     /// Ends the safety phase at its time or by an interrupt: arrivals stop, and all users drain.
     fn heal(&mut self, now: Time) {
         self.phase = Phase::Liveness;
+        self.end_faults();
         self.timeline.healed_at = Some(now.since(START));
         self.metrics.observe_world(&WorldRecord::Healed { at: now });
         self.drain_all(now);

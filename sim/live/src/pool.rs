@@ -10,10 +10,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 
-use super::caller::{CallerContext, CallerRequest, Job, Session, TimedMessage, serve};
+use super::caller::{CallerContext, CallerRequest, Job, Message, Session, TimedMessage, serve};
 use super::clock::Clock;
 use super::listening::{Opening, listen};
 use super::request::Writer;
+use super::watch;
 
 /// A caller's channel and task.
 #[derive(Debug)]
@@ -127,6 +128,13 @@ impl Pool {
     pub(super) fn listen(&self, opening: Opening) -> AbortHandle {
         let task = self.runtime.spawn(listen(Arc::clone(&self.net), opening));
         task.abort_handle()
+    }
+
+    /// Asks the target whether it is there. What that led to comes as a message.
+    pub(super) fn ask_target(&self) {
+        let net = Arc::clone(&self.net);
+        self.runtime
+            .spawn(async move { net.tell(Message::Asked(watch::ask(&net).await)) });
     }
 
     /// Runs tasks concurrently until all have ended. A task that panicked gives none.

@@ -10,8 +10,8 @@ use super::Options;
 use super::probe::Capabilities;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{
-    Arrivals, Figure, Frequency, Need, Net, Persona, Phase, Plan, Schedule, Step, Threshold, Verb,
-    Workload, usual_capacity, usual_network,
+    Arrivals, Fault, FaultKind, Figure, Frequency, Need, Net, Persona, Phase, Plan, Schedule, Step,
+    Threshold, Verb, Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::OpKind;
 
@@ -97,12 +97,22 @@ pub(super) struct Prepared {
     pub(super) left_out: Vec<String>,
 }
 
-/// The faults that a plan requires and that a live server cannot have.
+/// The faults that a plan requires and that a live run cannot have.
 #[must_use]
 pub fn needed_faults(plan: &Plan) -> Vec<&'static str> {
     let needed = plan.faults.iter().filter(|f| f.need == Need::Required);
+    let needed = needed.filter(|fault| !is_of_clients(fault));
     let names: BTreeSet<&'static str> = needed.map(|fault| fault.kind.name()).collect();
     names.into_iter().collect()
+}
+
+/// Whether the clients have it by themselves. A milestone is a fact of the simulated server.
+const fn is_of_clients(fault: &Fault) -> bool {
+    fault.milestone.is_none()
+        && matches!(
+            fault.kind,
+            FaultKind::Partition { .. } | FaultKind::SlowReaders { .. } | FaultKind::Suspend { .. }
+        )
 }
 
 /// Adapts a plan to a server with these tools.
@@ -176,7 +186,7 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
         name("capacity");
     }
     let network = &plan.network;
-    let chances = [network.loss, network.duplicate, network.stream_break];
+    let chances = [network.loss, network.duplicate];
     let by_chance = chances.iter().any(|ratio| ratio.is_possible());
     if by_chance || shape(&network.latency) != shape(&usual_network().latency) {
         name("network");
@@ -187,7 +197,8 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
     if !plan.expect_sometimes.is_empty() {
         name("expect_sometimes");
     }
-    let faults: BTreeSet<&str> = plan.faults.iter().map(|fault| fault.kind.name()).collect();
+    let faults = plan.faults.iter().filter(|fault| !is_of_clients(fault));
+    let faults: BTreeSet<&str> = faults.map(|fault| fault.kind.name()).collect();
     for fault in faults {
         name(&format!("the fault {fault}"));
     }
@@ -200,11 +211,13 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
         name("thresholds on overtaken");
     }
     plan.capacity = usual;
+    let stream_break = plan.network.stream_break;
     plan.network = usual_network();
+    plan.network.stream_break = stream_break;
     plan.network.latency = Arc::new(Quantiles::new(Shape::Fixed(LATENCY.0)));
     plan.schedule = Schedule::Plain;
     plan.expect_sometimes.clear();
-    plan.faults.clear();
+    plan.faults.retain(is_of_clients);
     plan.thresholds
         .retain(|t| t.metric != "commit_latency" && !is_overtaken(t));
     ignored
@@ -288,10 +301,11 @@ scenarios:
   - { name: pen, flow: [enter_queue, { send: { length: 5 } }] }
   - { name: idler, count: 2, flow: [login, break] }
 server: { stick_lease: 4s }
-network: { loss: 1/10 }
+network: { loss: 1/10, stream_break: 1/9 }
 faults:
   - { at: 1s, clock_jump: 2h, optional: true }
   - { at: 2s, crash: server, down_for: 1s }
+  - { at: 3s, partition: { share: 1/2, for: 1s } }
 expect_sometimes: [match]
 thresholds:
   { commit_latency: [\"max<1s\"], queue_wait: [\"overtaken==0\"], stuck: [\"count==0\"] }
@@ -313,7 +327,15 @@ thresholds:
         ];
         assert_eq!(prepared.ignored, named);
         assert_eq!(prepared.plan.server, Config::default());
-        assert!(prepared.plan.faults.is_empty() && prepared.plan.expect_sometimes.is_empty());
+        let faults: Vec<_> = prepared
+            .plan
+            .faults
+            .iter()
+            .map(|fault| fault.kind.name())
+            .collect();
+        assert_eq!(faults, ["partition"]);
+        assert!(prepared.plan.network.stream_break.is_possible());
+        assert!(prepared.plan.expect_sometimes.is_empty());
         assert_eq!(prepared.plan.thresholds.len(), 1);
         assert!(prepared.lacking.is_empty());
     }

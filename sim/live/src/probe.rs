@@ -6,13 +6,23 @@ use std::time::Duration;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
+use chat_types::Span;
+
 use super::LiveError;
-use super::caller::{CallerContext, Session};
+use super::ask::Ask;
+use super::caller::{CallerContext, Session, read};
 use super::target::Protocol;
 use super::wire::{Wire, WireError, reach};
+use sim_model::protocol::{Op, ReadBy};
 
 /// The time limit for each request.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A handle that no server has given.
+const NOBODY: &str = "h_preflight";
+
+/// The refusal of a server whose operators have barred this address.
+const BARRED: &str = "refuses all calls from this address: an operator has barred it";
 
 /// The largest number of pages of a list that are read.
 const MOST_PAGES: usize = 100;
@@ -71,7 +81,7 @@ pub(super) enum ProbeError {
     #[error("{0}")]
     ProtocolMismatch(String),
     #[error("{0}")]
-    Unauthorized(&'static str),
+    Refused(&'static str),
 }
 
 impl ProbeError {
@@ -80,7 +90,7 @@ impl ProbeError {
         match self {
             Self::NoAnswer(why) => LiveError::Unreachable { target, why },
             Self::ProtocolMismatch(why) => LiveError::ProtocolMismatch { target, why },
-            Self::Unauthorized(why) => LiveError::Unauthorized { target, why },
+            Self::Refused(why) => LiveError::Refused { target, why },
         }
     }
 }
@@ -96,14 +106,20 @@ pub(super) async fn probe(net: &CallerContext) -> Result<Capabilities, ProbeErro
     let asked = async {
         reach(&net.writer.target).await?;
         let probe_request = net.writer.probe_request();
-        let reply = Wire::new()
-            .exchange(&net.writer.target, probe_request)
-            .await?;
-        if reply.status() == StatusCode::UNAUTHORIZED {
-            return Err(locked(net));
+        let mut wire = Wire::new();
+        let reply = wire.exchange(&net.writer.target, probe_request);
+        let reply = reply.await.map_err(no_http)?;
+        match reply.status() {
+            StatusCode::UNAUTHORIZED => return Err(locked(net)),
+            StatusCode::FORBIDDEN => return Err(ProbeError::Refused(BARRED)),
+            _ => {}
         }
         match net.writer.protocol {
-            Protocol::Http => of_http(net).await,
+            Protocol::Http => {
+                let tools = of_http(net).await?;
+                try_check(net, None, &tools).await?;
+                Ok(tools)
+            }
             Protocol::Mcp20260728 => of_mcp(net, None).await,
             Protocol::Mcp20251125 => {
                 let (session, mut wire) = (Session::default(), Wire::new());
@@ -126,6 +142,47 @@ pub(super) async fn probe(net: &CallerContext) -> Result<Capabilities, ProbeErro
     }
 }
 
+/// The error of a program that accepts connections, and does not speak HTTP on them.
+fn no_http(why: WireError) -> ProbeError {
+    ProbeError::ProtocolMismatch(format!(
+        "something listens there, and does not answer HTTP: {}",
+        why.0
+    ))
+}
+
+/// Makes the check of a participant that is not registered. A chat server refuses it, and says
+/// whether it refuses everything from this address.
+async fn try_check(
+    net: &CallerContext,
+    session: Option<&str>,
+    tools: &Capabilities,
+) -> Result<(), ProbeError> {
+    if !tools.has("check") {
+        return Ok(());
+    }
+    let ask = Ask {
+        handle: Some(NOBODY.into()),
+        key: None,
+        op: Op::Check {
+            after: None,
+            wait: Span::ZERO,
+            by: ReadBy::Handle,
+        },
+        room: None,
+    };
+    let request = net.writer.call(1, &ask, session);
+    let answer = Wire::new().exchange(&net.writer.target, request).await?;
+    let reply = read(net, &ask, &answer).map_err(|why| strange(net, &why.0))?;
+    match reply.outcome {
+        Err(refusal) if refusal.code == "blocked" => Err(ProbeError::Refused(BARRED)),
+        Err(refusal) if refusal.code.starts_with("http_") => {
+            let why = format!("a check is answered {}", answer.status());
+            Err(strange(net, &why))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 fn strange(net: &CallerContext, why: &str) -> ProbeError {
     let protocol = net.writer.protocol.name();
     ProbeError::ProtocolMismatch(format!("it does not speak {protocol} as it should: {why}"))
@@ -133,7 +190,7 @@ fn strange(net: &CallerContext, why: &str) -> ProbeError {
 
 /// The error of a server that requires authentication and does not accept the given token, if any.
 fn locked(net: &CallerContext) -> ProbeError {
-    ProbeError::Unauthorized(match net.writer.target.authorization() {
+    ProbeError::Refused(match net.writer.target.authorization() {
         None => "asks for a token: put it in SIM_TOKEN",
         Some(_) => "does not know the token in SIM_TOKEN",
     })
@@ -153,6 +210,10 @@ async fn of_http(net: &CallerContext) -> Result<Capabilities, ProbeError> {
     let Some(paths) = document["paths"].as_object() else {
         return Ok(Capabilities::unknown());
     };
+    if !paths.keys().any(|path| path == "/check_event") {
+        let why = "its /openapi.json has no /check_event, so it is another program";
+        return Err(strange(net, why));
+    }
     let mut names = BTreeSet::new();
     for path in paths.keys() {
         let name = match path.as_str() {
@@ -178,7 +239,7 @@ async fn of_http(net: &CallerContext) -> Result<Capabilities, ProbeError> {
 
 /// Reads the tools from `tools/list`, page by page.
 async fn of_mcp(net: &CallerContext, session: Option<&str>) -> Result<Capabilities, ProbeError> {
-    let (mut wire, mut names, mut cursor) = (Wire::new(), BTreeSet::new(), None);
+    let (mut wire, mut names, mut cursor) = (Wire::new(), BTreeSet::new(), None::<String>);
     for _ in 0..MOST_PAGES {
         let params = match &cursor {
             None => json!({}),
@@ -191,7 +252,10 @@ async fn of_mcp(net: &CallerContext, session: Option<&str>) -> Result<Capabiliti
         let Some(tools) = answer["result"]["tools"].as_array() else {
             let why = match answer["error"]["message"].as_str() {
                 Some(why) => why.to_owned(),
-                None => format!("tools/list is answered {}", reply.status()),
+                None => {
+                    let (path, status) = (net.writer.target.mcp_path(), reply.status());
+                    format!("POST {path} is answered {status}")
+                }
             };
             return Err(strange(net, &why));
         };
@@ -202,8 +266,10 @@ async fn of_mcp(net: &CallerContext, session: Option<&str>) -> Result<Capabiliti
             break;
         }
     }
-    Ok(Capabilities {
+    let tools = Capabilities {
         names: Some(names),
         streams: Streams::There,
-    })
+    };
+    try_check(net, session, &tools).await?;
+    Ok(tools)
 }

@@ -5,9 +5,11 @@ use unicode_width::UnicodeWidthStr as _;
 use super::checked::{claims, rest};
 use super::header::{name, range, seeds};
 use super::line::{Line, PAGE, Style, fit, paragraph};
-use super::numbers::count;
+use super::numbers::{count, milliseconds};
 use super::{FinishedRun, View, figures};
-use sim_model::outcome::{Class, ThresholdResult, Verdict, is_judged, is_silent};
+use sim_model::outcome::{
+    Class, LostTarget, RunResult, ThresholdResult, Verdict, is_judged, is_silent,
+};
 
 /// `FAIL stick_exclusion · stick_contention · seed 1337 · sim 0.1.0 (3f9c1ab)`, and the reason.
 pub(super) fn opening(run: &FinishedRun, view: &View<'_>) -> Vec<Line> {
@@ -44,6 +46,7 @@ pub(super) fn what_failed(run: &FinishedRun) -> String {
     };
     match result.verdict {
         Verdict::Pass => "nothing".to_owned(),
+        Verdict::Unjudged if lost(result).is_some() => "target lost".to_owned(),
         Verdict::Unjudged => "unjudged".to_owned(),
         Verdict::Threshold => {
             let first = result
@@ -104,8 +107,25 @@ pub(super) fn sentences(run: &FinishedRun) -> Vec<String> {
     }
 }
 
+/// The loss of the target that ended the run.
+pub(super) fn lost(result: &RunResult) -> Option<&LostTarget> {
+    result.live.as_ref()?.lost.as_ref()
+}
+
+/// The sentence about that loss.
+pub(super) fn lost_at(lost: &LostTarget) -> String {
+    format!(
+        "The target stopped answering at {}: {}. The run ended, and its results are those up to then.",
+        milliseconds(lost.at.0 as f64 / 1e3),
+        lost.why
+    )
+}
+
 fn unjudged(run: &FinishedRun) -> Vec<String> {
     let result = run.result();
+    if let Some(lost) = lost(result) {
+        return vec![lost_at(lost)];
+    }
     let never = run.unreached();
     let mut sentences = Vec::new();
     if !is_judged(&result.properties) {

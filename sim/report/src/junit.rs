@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::FinishedRun;
 use super::checked::{rest, waits};
 use super::checks::{Standing, in_order, standing};
-use super::failure::{STUCK, crossing};
+use super::failure::{STUCK, crossing, lost, lost_at};
 use sim_model::outcome::{Class, PropertyResult, RunResult, is_judged};
 
 enum Outcome {
@@ -198,10 +198,18 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
             body: again(),
         },
     });
+    let lost = lost(result).map(|lost| Case {
+        name: "target".to_owned(),
+        outcome: Outcome::Failed {
+            message: lost_at(lost),
+            body: again(),
+        },
+    });
     thresholds
         .chain(points)
         .chain([rest])
         .chain(judged)
+        .chain(lost)
         .collect()
 }
 

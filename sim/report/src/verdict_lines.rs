@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::failure::{failing_seed, sentences, what_failed};
+use super::failure::{failing_seed, lost, sentences, what_failed};
 use super::failure_details::{also, held, rerun, to_try};
 use super::header::{name, seeds};
 use super::line::{INDENT, Line, Style, fit, paragraph};
@@ -77,7 +77,7 @@ pub(super) fn failed(run: &FinishedRun, detail: Detail) -> Vec<Line> {
         }
         lines.extend(held(result));
     }
-    if result.verdict == Verdict::Unjudged {
+    if result.verdict == Verdict::Unjudged && lost(result).is_none() {
         lines.extend(to_try(run));
     }
     if let Some(repro) = &result.repro {

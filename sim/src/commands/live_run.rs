@@ -82,6 +82,11 @@ fn once(
     close_trace(arguments, trace).map_err(|problem| (WRONG, problem))?;
     let plan = ready.plan().clone();
     let mut summary = of_one_seed(outcome).finish(&plan, wall);
+    let is_violated = matches!(summary.result.verdict, Verdict::Safety | Verdict::Liveness);
+    if live.lost.is_some() && !is_violated {
+        summary.result.verdict = Verdict::Unjudged;
+        summary.result.exit_code = Verdict::Unjudged.exit_code();
+    }
     summary.result.live = Some(live);
     if console.interrupt.is_requested() {
         summary.result.interrupted = true;
@@ -163,20 +168,21 @@ fn staged(
         let run = once(&words, path, plan, &options, console)?;
         let result = run.result();
         let verdict = result.verdict;
+        let mut is_lost = false;
         if let Some(live) = &result.live {
             stages.push(stage(result, live));
+            is_lost = live.lost.is_some();
         }
         // The best passing run is shown; without one, the latest.
         let passed = verdict == Verdict::Pass;
         let none_passed = search.good.is_none();
-        if passed || none_passed || verdict == Verdict::Safety {
+        let ends = verdict == Verdict::Safety || is_lost;
+        if passed || none_passed || ends {
             best = Some(run);
         }
-        // A server that violates safety is not measured further.
+        // A server that violates safety is not measured further, nor one that is gone.
         let next = search.next(scale, passed);
-        let goes_on = verdict != Verdict::Safety
-            && stages.len() < MOST_STAGES
-            && !console.interrupt.is_requested();
+        let goes_on = !ends && stages.len() < MOST_STAGES && !console.interrupt.is_requested();
         match next.filter(|_| goes_on) {
             Some(next) => scale = next,
             None => break,

@@ -23,6 +23,8 @@ pub(crate) enum Fault {
     Forges,
     /// No fault, but requests need the token `sesame`.
     Locks,
+    /// No fault, but every participant's call is refused.
+    Bars,
 }
 
 const EVERY: u64 = 7;
@@ -57,6 +59,11 @@ struct Hub {
     rooms: Vec<Room>,
     messages: u64,
     silent: bool,
+    /// The number of messages after which the server goes away.
+    leaves_after: Option<u64>,
+    /// The instants of requests, and the number of streams.
+    heard: Vec<(String, Instant)>,
+    streams: u64,
     stopped: bool,
 }
 
@@ -98,6 +105,9 @@ impl FakeServer {
                 rooms: Vec::new(),
                 messages: 0,
                 silent: false,
+                leaves_after: None,
+                heard: Vec::new(),
+                streams: 0,
                 stopped: false,
             }),
             grew: Condvar::new(),
@@ -106,6 +116,10 @@ impl FakeServer {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&served);
+                if shared.lock().stopped {
+                    // The port is closed with the listener.
+                    break;
+                }
                 // An error of a connection does not matter.
                 thread::spawn(move || serve(&shared, &stream));
             }
@@ -120,10 +134,31 @@ impl FakeServer {
         (hub.people.len(), here)
     }
 
+    /// The number of streams ever opened.
+    pub(crate) fn streams(&self) -> u64 {
+        self.shared.lock().streams
+    }
+
+    /// The number of participants with a pause of at least this length between two requests.
+    pub(crate) fn paused(&self, length: Duration) -> usize {
+        let hub = self.shared.lock();
+        let pauses = |one: &&Person| {
+            let of_one = hub.heard.iter().filter(|(handle, _)| *handle == one.handle);
+            let at: Vec<Instant> = of_one.map(|(_, at)| *at).collect();
+            at.windows(2).any(|two| two[1] - two[0] >= length)
+        };
+        hub.people.iter().filter(pauses).count()
+    }
+
     /// Adds a participant that waits in the queue; returns its handle.
     pub(crate) fn wait_in_line(&self) -> String {
         let answer = self.shared.lock().enter("a key of its own", "");
         answer["handle"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Makes the server close its port and all connections after so many messages.
+    pub(crate) fn leave_after(&self, messages: u64) {
+        self.shared.lock().leaves_after = Some(messages);
     }
 
     /// Makes the server refuse all messages from now on.
@@ -183,8 +218,14 @@ fn serve(shared: &Shared, stream: &TcpStream) -> Option<()> {
             out.write_all(refusal).ok()?;
             continue;
         }
+        if shared.lock().is_gone() {
+            return None;
+        }
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
+        let heard = (request.handle.clone(), Instant::now());
+        shared.lock().heard.push(heard);
         if path == "/events" {
+            shared.lock().streams += 1;
             let after = query.strip_prefix("after=").and_then(|n| n.parse().ok());
             return push(shared, stream, &request.handle, after.unwrap_or(0));
         }
@@ -198,6 +239,7 @@ fn serve(shared: &Shared, stream: &TcpStream) -> Option<()> {
         };
         let status = match answer.get("error") {
             None => "200 OK",
+            Some(error) if error["code"] == "blocked" => "403 Forbidden",
             Some(_) => "409 Conflict",
         };
         let body = answer.to_string();
@@ -228,6 +270,9 @@ fn behind(inbox: &[Value], after: usize) -> Vec<Value> {
 
 fn check(shared: &Shared, request: &Request) -> Value {
     let mut hub = shared.lock();
+    if hub.fault == Fault::Bars {
+        return refused("blocked");
+    }
     let Some(me) = hub.known(&request.handle) else {
         return refused("unknown_handle");
     };
@@ -274,6 +319,12 @@ fn push(shared: &Shared, mut out: &TcpStream, handle: &str, after: usize) -> Opt
 }
 
 impl Hub {
+    /// Whether the server has gone away.
+    fn is_gone(&mut self) -> bool {
+        self.stopped |= self.leaves_after.is_some_and(|most| self.messages >= most);
+        self.stopped
+    }
+
     fn known(&self, handle: &str) -> Option<usize> {
         let known = |one: &Person| one.handle == handle && !one.gone;
         self.people.iter().position(known)
@@ -400,12 +451,19 @@ impl Hub {
         let fault = if wrong { self.fault } else { Fault::None };
         let text = match fault {
             Fault::Forges => "nobody ever said this",
-            Fault::None | Fault::Loses | Fault::Doubles | Fault::Swaps | Fault::Locks => text,
+            Fault::None
+            | Fault::Loses
+            | Fault::Doubles
+            | Fault::Swaps
+            | Fault::Locks
+            | Fault::Bars => text,
         };
         let message = json!({ "type": "message.received", "sender": who(me), "message": text });
         match fault {
             Fault::Loses => {}
-            Fault::None | Fault::Forges | Fault::Locks => self.tell(to, room, place, message),
+            Fault::None | Fault::Forges | Fault::Locks | Fault::Bars => {
+                self.tell(to, room, place, message)
+            }
             Fault::Doubles => {
                 self.tell(to, room, place, message.clone());
                 self.tell(to, room, place, message);

@@ -3,7 +3,10 @@
 
 mod calibrate;
 mod fake_server;
+mod faults;
 mod interrupt;
+mod lost_target;
+mod preflight;
 
 use std::io::Write as _;
 use std::net::TcpListener;

@@ -261,6 +261,7 @@ impl<'p> ProbeClients<'p> {
                 | Message::Opened { .. }
                 | Message::Pushed { .. }
                 | Message::Grew { .. }
+                | Message::Asked(_)
                 | Message::Closed { .. } => {}
             }
         }

@@ -2,13 +2,15 @@
 
 use chat_types::Time;
 
-use super::{LoadRunner, RequestPurpose};
+use super::{LoadRunner, Phase, RequestPurpose};
 use crate::caller::{CallerRequest, Message, TimedMessage};
 use crate::client::Reading;
 use crate::event::Event;
 use crate::reply::Page;
 use crate::target::Protocol;
+use crate::wire::WireError;
 use sim_model::history::DeliveryPath;
+use sim_model::outcome::{LostTarget, START};
 use sim_model::protocol::{Answer, CallId, Refusal};
 
 impl LoadRunner<'_, '_> {
@@ -17,6 +19,18 @@ impl LoadRunner<'_, '_> {
         self.metrics.record_delay(received.at, now);
         self.steps += 1;
         match received.message {
+            Message::Asked(_) | Message::Failed { .. } | Message::Closed { .. } => {}
+            Message::Answered { .. }
+            | Message::Read { .. }
+            | Message::Opened { .. }
+            | Message::Pushed { .. }
+            | Message::Grew { .. } => self.watch.hear(received.at),
+        }
+        let Some(message) = self.keep(received.message, now) else {
+            return;
+        };
+        match message {
+            Message::Asked(found) => self.hear_of_target(found, now),
             Message::Answered { ticket, mut reply } => {
                 if let Some((agent, call, attempt, secret)) = self.finish_call(ticket) {
                     self.metrics.requests.answered += 1;
@@ -65,17 +79,32 @@ impl LoadRunner<'_, '_> {
                 stream,
                 event,
             } => {
-                if self.has_stream(agent, stream) {
+                if self.has_stream(agent, stream) && !self.breaks(agent) {
                     self.deliver(agent, &[event], DeliveryPath::Stream, now);
                     self.settle(agent);
                 }
             }
-            Message::Grew { agent, stream } => self.handle_growth(agent, stream),
+            Message::Grew { agent, stream } => {
+                if self.has_stream(agent, stream) && !self.breaks(agent) {
+                    self.handle_growth(agent, stream);
+                }
+            }
             Message::Closed {
                 agent,
                 stream,
                 refusal,
             } => self.handle_stream_end(agent, stream, refusal, now),
+        }
+    }
+
+    /// Handles the end of a question to the target. The run ends if it is gone.
+    fn hear_of_target(&mut self, found: Result<(), WireError>, now: Time) {
+        if let (Some(heard_at), Err(why)) = (self.watch.end_asking(&found, now), found) {
+            self.lost = Some(LostTarget {
+                at: heard_at.since(START),
+                why: why.0,
+            });
+            self.end(now);
         }
     }
 
@@ -100,7 +129,23 @@ impl LoadRunner<'_, '_> {
         stream.as_ref().is_some_and(|s| s.number == number)
     }
 
-    fn handle_stream_end(&mut self, agent: u32, number: u32, refusal: Option<Refusal>, now: Time) {
+    /// Whether the client's stream breaks at this push, by chance.
+    fn breaks(&mut self, agent: u32) -> bool {
+        let breaks =
+            self.phase == Phase::Safety && self.fault_draw.chance(self.plan.network.stream_break);
+        if breaks {
+            self.break_stream(agent);
+        }
+        breaks
+    }
+
+    pub(super) fn handle_stream_end(
+        &mut self,
+        agent: u32,
+        number: u32,
+        refusal: Option<Refusal>,
+        now: Time,
+    ) {
         if self.has_stream(agent, number) {
             self.close(agent);
             let user = &mut self.clients[agent as usize].user;

@@ -75,6 +75,10 @@ impl LoadRunner<'_, '_> {
                         (secret, key, known.map(|known| Arc::clone(&known.handle)))
                     }
                 };
+                if client.cut_until > self.clock.now() {
+                    // The request is lost on its way.
+                    return;
+                }
                 let room = client.user.current_room();
                 let session = Arc::clone(&client.identity(secret).session);
                 let want = CallerRequest::Call(Ask {
@@ -140,13 +144,17 @@ impl LoadRunner<'_, '_> {
         self.close(agent);
         let client = &mut self.clients[agent as usize];
         let identity = client.identity(secret);
+        let session = Arc::clone(&identity.session);
         let Some(credentials) = identity.credentials.clone() else {
             return;
         };
-        let session = Arc::clone(&identity.session);
+        if client.cut_until > self.clock.now() {
+            return;
+        }
         let task = self.pool.listen(Opening {
             agent,
             stream: number,
+            slow_until: Arc::clone(&client.slow_until),
             handle: credentials.handle,
             inbox: credentials.inbox.clone(),
             after,

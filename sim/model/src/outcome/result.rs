@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use chat_types::Span;
 use serde::Serialize;
 
 use super::{Counts, Coverage, GroupResults, PropertyResult, Violation};
@@ -105,11 +106,27 @@ pub struct LiveResult {
     pub lacking: Vec<String>,
     /// Personas that did not run because of that.
     pub left_out: Vec<String>,
+    /// The share of the time for which the driver's busiest thread worked while it was late; 0 if it
+    /// never was.
+    pub driver_busy: f64,
+    /// The loss of the target, if that ended the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<LostTarget>,
     /// Remarks, such as that the driver was the bottleneck.
     pub remarks: Vec<String>,
     /// The stages of the search for the highest rate, in the order of their runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageResult>,
+}
+
+/// The loss of a target: it went away during the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LostTarget {
+    /// When its last answer or event came.
+    #[serde(rename = "at_ms", serialize_with = "super::as_milliseconds")]
+    pub at: Span,
+    /// Why a later attempt failed.
+    pub why: String,
 }
 
 /// A run at one rate.

@@ -1,0 +1,141 @@
+//! The faults of a live run: those that clients have by themselves.
+
+use std::sync::atomic::Ordering;
+
+use chat_types::Time;
+
+use super::{LoadRunner, Phase, Wakeup};
+use crate::caller::{Message, TimedMessage};
+use sim_model::history::{NetworkRecord, Observer as _};
+use sim_model::outcome::START;
+use sim_model::plan::{FaultKind, Victims};
+
+impl LoadRunner<'_, '_> {
+    pub(super) fn plan_faults(&mut self) {
+        for index in 0..self.faults.len() {
+            self.at(START + self.faults[index].at, Wakeup::Fault(index));
+        }
+    }
+
+    pub(super) fn start_fault(&mut self, index: usize, now: Time) {
+        let fault = self.faults[index].clone();
+        if self.phase != Phase::Safety {
+            return;
+        }
+        self.timeline.mark(now.since(START), fault.kind.name());
+        let (victims, duration, strike): (_, _, fn(&mut Self, u32, Time)) = match &fault.kind {
+            FaultKind::Partition { victims, duration } => (victims, *duration, Self::cut),
+            FaultKind::SlowReaders { victims, duration } => (victims, *duration, Self::slow),
+            FaultKind::Suspend { victims, duration } => (victims, *duration, Self::suspend),
+            FaultKind::Down { .. }
+            | FaultKind::Configure(_)
+            | FaultKind::SlowDisk { .. }
+            | FaultKind::FailDisk { .. }
+            | FaultKind::ClockJump { .. }
+            | FaultKind::LoseReplies
+            | FaultKind::Operator(_) => return,
+        };
+        let until = now + duration;
+        let struck = self.victims(victims);
+        self.metrics.observe_network(&NetworkRecord::Struck {
+            at: now,
+            fault: index,
+            victims: &struck,
+        });
+        for agent in struck {
+            strike(self, agent, until);
+        }
+    }
+
+    fn victims(&mut self, victims: &Victims) -> Vec<u32> {
+        let share = match victims {
+            Victims::Users(users) => return users.clone(),
+            Victims::Share(share) => *share,
+        };
+        let mut struck = Vec::new();
+        for (agent, client) in (0..).zip(&self.clients) {
+            if !client.done && self.fault_draw.chance(share) {
+                struck.push(agent);
+            }
+        }
+        struck
+    }
+
+    /// Cuts a client off: its connections end, and it opens none. It learns of the end of its stream
+    /// alone; its calls wait for their timeouts.
+    fn cut(&mut self, agent: u32, until: Time) {
+        let client = &mut self.clients[agent as usize];
+        client.cut_until = client.cut_until.max(until);
+        let lost: Vec<u64> = client.in_flight.iter().map(|one| one.ticket).collect();
+        for ticket in lost {
+            self.forget(Some(ticket));
+        }
+        self.break_stream(agent);
+    }
+
+    /// Ends a client's stream as a broken connection does.
+    pub(super) fn break_stream(&mut self, agent: u32) {
+        let stream = self.clients[agent as usize].stream.as_ref();
+        if let Some(number) = stream.map(|stream| stream.number) {
+            self.handle_stream_end(agent, number, None, self.clock.now());
+        }
+    }
+
+    /// Makes a client read nothing from its stream.
+    fn slow(&mut self, agent: u32, until: Time) {
+        let slow_until = &self.clients[agent as usize].slow_until;
+        slow_until.fetch_max(until.0, Ordering::Relaxed);
+    }
+
+    /// Stops a client's process. What comes meanwhile is read when it goes on.
+    fn suspend(&mut self, agent: u32, until: Time) {
+        let now = self.clock.now();
+        let client = &mut self.clients[agent as usize];
+        client.asleep_until = client.asleep_until.max(until);
+        client.user.suspend(now, until);
+        let awake_at = client.asleep_until;
+        self.at(awake_at, Wakeup::Awake(agent));
+    }
+
+    /// Passes a client what came while its process was stopped.
+    pub(super) fn awake(&mut self, agent: u32, now: Time) {
+        if self.clients[agent as usize].asleep_until > now {
+            return;
+        }
+        for message in std::mem::take(&mut self.clients[agent as usize].kept) {
+            self.receive(TimedMessage { at: now, message });
+        }
+        self.settle(agent);
+    }
+
+    /// Keeps a message for a client whose process is stopped. Returns all other messages.
+    pub(super) fn keep(&mut self, message: Message, now: Time) -> Option<Message> {
+        let agent = match &message {
+            Message::Answered { ticket, .. }
+            | Message::Read { ticket, .. }
+            | Message::Failed { ticket, .. } => match self.requests.get(ticket) {
+                Some(purpose) => purpose.agent(),
+                None => return Some(message),
+            },
+            Message::Opened { agent, .. }
+            | Message::Pushed { agent, .. }
+            | Message::Grew { agent, .. }
+            | Message::Closed { agent, .. } => *agent,
+            Message::Asked(_) => return Some(message),
+        };
+        let client = &mut self.clients[agent as usize];
+        if client.asleep_until <= now {
+            return Some(message);
+        }
+        client.kept.push(message);
+        None
+    }
+
+    /// Ends the faults. A suspended process goes on at its own time.
+    pub(super) fn end_faults(&mut self) {
+        for client in &mut self.clients {
+            client.cut_until = Time(0);
+            client.slow_until.store(0, Ordering::Relaxed);
+        }
+    }
+}

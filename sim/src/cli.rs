@@ -15,12 +15,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chat_types::Span;
+use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
+use sim_model::names::PROPERTIES;
+use sim_model::outcome::PANIC;
 use sim_model::recipe::Recipe;
-use sim_report::trace::Follow;
 
 pub use calibrate::CalibrateArgs;
 pub use compare::{CompareArgs, Percent};
@@ -59,6 +61,28 @@ pub enum Invocation {
     Man(PathBuf),
 }
 
+impl Invocation {
+    /// Where its result goes as JSON, if it was requested.
+    #[must_use]
+    pub fn json(&self) -> Option<&Path> {
+        let path = match self {
+            Self::Run(arguments) => &arguments.json,
+            Self::Explore(arguments) => &arguments.json,
+            Self::Exhaust(arguments) => &arguments.json,
+            Self::Compare(arguments) => &arguments.json,
+            Self::Calibrate(arguments) => &arguments.json,
+            Self::Replay(arguments) => &arguments.json,
+            Self::Shrink(_)
+            | Self::Validate(_)
+            | Self::Schema
+            | Self::Explain(_)
+            | Self::Completions(_)
+            | Self::Man(_) => return None,
+        };
+        path.as_deref()
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   sim scenarios/burst.yaml                    run one scenario with its own seed
@@ -85,7 +109,8 @@ Environment:
 Exit codes:
   0   what was exercised held, thresholds were met, expect_sometimes was reached
   1   a safety property was violated
-  2   the command line or a scenario is wrong; nothing ran
+  2   the command line or a scenario is wrong, and nothing ran; or a result
+      could not be written
   3   a liveness property was violated, or users were stuck
   4   could not judge: no property was exercised, an expect_sometimes was not
       reached, or no server was at --target
@@ -215,16 +240,16 @@ pub struct RunArgs {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// The first seed, in place of the scenario's own
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed(), allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// How many seeds to run, upward from the first (1)
-    #[arg(long, value_name = "N", env = "SIM_SEEDS", hide_env = true)]
+    #[arg(long, value_name = "N", env = "SIM_SEEDS", hide_env = true, value_parser = count::<NonZeroU64>(), allow_negative_numbers = true)]
     pub seeds: Option<NonZeroU64>,
     /// Branch the run at these turns: s123:2,s990:1
     #[arg(long, value_name = "RECIPE")]
     pub recipe: Option<Recipe>,
     /// How many seeds to run at a time (one for each core)
-    #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true)]
+    #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true, value_parser = jobs, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,
     /// Write the result as a page for a browser
     #[arg(long, value_name = "FILE.html")]
@@ -238,9 +263,9 @@ pub struct RunArgs {
     /// Write what clients did and observed, line by line
     #[arg(long, value_name = "FILE.jsonl")]
     pub trace: Option<PathBuf>,
-    /// Trace only this user or room: user_7, room_3
+    /// Trace only user_7, penpal#12 or room_3
     #[arg(long, value_name = "USER|ROOM", requires = "trace")]
-    pub follow: Option<Follow>,
+    pub follow: Option<String>,
     /// Do not shrink a run that fails
     #[arg(long)]
     pub no_shrink: bool,
@@ -262,13 +287,13 @@ pub struct ShrinkArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The seed that fails, in place of the scenario's own
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed(), allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Branch the run at these turns: s123:2,s990:1
     #[arg(long, value_name = "RECIPE")]
     pub recipe: Option<Recipe>,
     /// The property to violate (the first violated one)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = property(), hide_possible_values = true)]
     pub property: Option<String>,
     /// The file to write (target/sim/PROPERTY-SEED.yaml)
     #[arg(long, short, value_name = "FILE.yaml")]
@@ -276,6 +301,46 @@ pub struct ShrinkArgs {
     /// The longest time for shrinking
     #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = time)]
     pub time: Duration,
+}
+
+/// Parses a whole number from `least` to `most`.
+fn whole<T: TryFrom<u64>>(
+    least: u64,
+    most: u64,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text: &str| {
+        let number = text.parse().ok().filter(|n| (least..=most).contains(n));
+        let number = number.and_then(|n| T::try_from(n).ok());
+        number.ok_or_else(|| match most {
+            u64::MAX
+                if text.parse::<u64>().is_err() && text.bytes().all(|b| b.is_ascii_digit()) =>
+            {
+                format!("the largest number is {most}")
+            }
+            u64::MAX => format!("write a whole number, {least} or more"),
+            _ => format!("write a whole number from {least} to {most}"),
+        })
+    }
+}
+
+/// The name of a property, or `panic`.
+fn property() -> PossibleValuesParser {
+    PossibleValuesParser::new(PROPERTIES.into_iter().chain([PANIC]))
+}
+
+/// Parses any seed.
+fn seed() -> impl Fn(&str) -> Result<u64, String> + Clone + Send + Sync + 'static {
+    whole(0, u64::MAX)
+}
+
+/// Parses a number of things, of which there is at least one.
+fn count<T: TryFrom<u64>>() -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    whole(1, u64::MAX)
+}
+
+/// Parses a number of threads.
+fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    whole(1, 1_024)(text).map(|jobs| NonZeroUsize::new(jobs).unwrap_or(NonZeroUsize::MIN))
 }
 
 /// A length of real time, as scenarios write it.

@@ -5,6 +5,7 @@ mod compare;
 mod exhaust;
 mod explain;
 mod exploring;
+mod follow;
 mod journal;
 mod live_run;
 mod replaying;
@@ -13,7 +14,7 @@ mod shrinking;
 
 use sim_search::explore::AlsoJudge;
 use sim_search::runner::RunSeed;
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -42,6 +43,8 @@ pub struct Console<'a> {
     pub also_judge: Option<AlsoJudge<'a>>,
     /// The standard output.
     pub out: &'a mut dyn Write,
+    /// The first error of the standard output.
+    pub unwritten: Option<io::Error>,
     /// The standard error.
     pub err: &'a mut dyn Write,
     /// Colour on the standard output.
@@ -66,9 +69,13 @@ pub struct Console<'a> {
 }
 
 impl Console<'_> {
-    /// The reader may have closed the pipe (`sim … | head`), which is no reason to stop.
+    /// Writes to the standard output. The first error is kept for the exit code: what runs may have
+    /// results in files, too.
     fn say(&mut self, text: &str) {
-        let _ = self.out.write_all(text.as_bytes());
+        if self.unwritten.is_none() {
+            let written = self.out.write_all(text.as_bytes());
+            self.unwritten = written.and_then(|()| self.out.flush()).err();
+        }
     }
 
     fn complain(&mut self, text: &str) {
@@ -86,6 +93,21 @@ impl Console<'_> {
 
 /// Executes a command, and returns the exit code.
 pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
+    let code = execute_command(invocation, console);
+    match console.unwritten.take() {
+        // A reader of a page that has seen enough (`sim … | head`) may close the pipe; a result for a
+        // program is whole or an error.
+        Some(error) if error.kind() != ErrorKind::BrokenPipe || is_stdout(invocation.json()) => {
+            console.complain(&format!(
+                "error: cannot write the standard output: {error}\n"
+            ));
+            worst(code, WRONG)
+        }
+        Some(_) | None => code,
+    }
+}
+
+fn execute_command(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
     match invocation {
         Invocation::Run(arguments) => run(arguments, console),
         Invocation::Explore(arguments) => exploring::run(arguments, console),
@@ -336,7 +358,10 @@ fn write_all(arguments: &RunArgs, runs: &[FinishedRun], code: u8, console: &mut 
         match sim_report::json(&results, code, &origin) {
             Ok(text) if is_stdout(Some(path)) => console.say(&text),
             Ok(text) => write(path, &text, console),
-            Err(problem) => console.complain(&format!("error: no JSON: {problem}\n")),
+            Err(problem) => {
+                console.complain(&format!("error: no JSON: {problem}\n"));
+                return WRONG;
+            }
         }
     }
     if let Some(path) = &arguments.junit {
@@ -345,7 +370,10 @@ fn write_all(arguments: &RunArgs, runs: &[FinishedRun], code: u8, console: &mut 
     if let Some(path) = &arguments.report {
         match sim_report::html(runs, VERSION) {
             Ok(page) => write(path, &page, console),
-            Err(problem) => console.complain(&format!("error: no report: {problem}\n")),
+            Err(problem) => {
+                console.complain(&format!("error: no report: {problem}\n"));
+                return WRONG;
+            }
         }
     }
     written

@@ -1,7 +1,7 @@
 //! The program `sim`: the command line, the terminal and the clock, which the library does not use.
 
 use std::env;
-use std::io::{self, IsTerminal, Write as _};
+use std::io::{self, ErrorKind, IsTerminal, Write as _};
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
@@ -27,9 +27,11 @@ fn main() -> ExitCode {
     let invocation = match cli::parse(env::args_os()) {
         Ok(invocation) => invocation,
         Err(told) => {
-            // Clap prints help and usage errors. A closed pipe is no reason for another error.
-            let _ = told.print();
-            return ExitCode::from(if told.use_stderr() { 2 } else { 0 });
+            // Clap prints help and usage errors. The reader may close the pipe early.
+            let lost = told
+                .print()
+                .is_err_and(|error| error.kind() != ErrorKind::BrokenPipe);
+            return ExitCode::from(if told.use_stderr() || lost { 2 } else { 0 });
         }
     };
     let interrupted = Arc::new(AtomicBool::new(false));
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         run: &run_seed,
         also_judge: None,
         out: &mut io::stdout(),
+        unwritten: None,
         err: &mut io::stderr(),
         paint: paint(io::stdout().is_terminal()),
         error_paint: paint(io::stderr().is_terminal()),

@@ -1,6 +1,8 @@
 //! The binary from an operator's view: shutdown, log and exit codes.
 
 mod command_line;
+#[path = "../shared/process.rs"]
+mod process;
 mod program;
 mod stopping;
 mod tokens;

@@ -9,7 +9,8 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::program::{Connection, PATIENCE, Server};
+use crate::process::{Connection, PATIENCE};
+use crate::program::{Server, events};
 
 /// The message ids in these events.
 fn messages(events: &[(String, Value)]) -> BTreeSet<String> {
@@ -61,7 +62,7 @@ fn kill_under_load_loses_nothing_that_was_accepted() {
     let accepted = Arc::new(AtomicUsize::new(0));
     let readers: Vec<_> = (0..4)
         .map(|n| server.register(&format!("Reader {n}"), "lobby"))
-        .map(|handle| server.connect().events(&handle))
+        .map(|handle| events(server.connect(), &handle))
         .collect();
     for (open, _) in &readers {
         open.recv_timeout(PATIENCE).expect("the stream opens");

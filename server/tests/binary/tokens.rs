@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::ChildStderr;
 
+use crate::process::Connection;
 use crate::program::Server;
 
 /// A line of a token file.
@@ -15,16 +16,8 @@ fn token_line(name: &str, token: &str) -> String {
 
 /// Posts with this token; returns the status of the response.
 fn status(server: &Server, token: &str, line: &str, body: &str) -> u16 {
-    let mut connection = server.connect();
-    let length = body.len();
-    let head = format!(
-        "{line} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\
-         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
-    );
-    assert!(connection.write(head.as_bytes()));
-    let head = connection.head().expect("it is answered");
-    let status = head[0].split(' ').nth(1).expect("a status");
-    status.parse().expect("a number")
+    let answer = Connection::with_token(server.address, token).exchange(line, &[], body);
+    answer.expect("it is answered").status
 }
 
 /// A server whose guest Ann has the token `sesame` and whose operator Olga has `the-boss`.

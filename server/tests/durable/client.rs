@@ -1,17 +1,15 @@
-//! The binary with a journal folder, and a connection that may be cut at any byte.
+//! The binary with a journal folder.
 
 use std::ffi::OsStr;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{BufReader, Read as _};
+use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, Command};
 use std::sync::Mutex;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// The time limit of every wait in these tests. No test waits for it to pass.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+use crate::process::{Connection, Process, binary};
 
 /// The number of rounds of a test: `usual`, or as many times that as `DURABLE_TIMES` says.
 pub(crate) fn rounds(usual: usize) -> usize {
@@ -33,17 +31,6 @@ pub(crate) struct Server {
 pub(crate) struct Refused {
     pub(crate) code: Option<i32>,
     pub(crate) why: String,
-}
-
-/// The binary, without settings from variables.
-fn binary() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_talking-stick"));
-    for (name, _) in std::env::vars() {
-        if name.starts_with("TALKING_STICK_") {
-            command.env_remove(name);
-        }
-    }
-    command
 }
 
 /// The result of a command on a folder.
@@ -78,10 +65,7 @@ fn command(folder: &Path, words: &[&str]) -> Command {
         .arg("stick=optional,rate_limit={per_second: 100000, burst: 100000}")
         .arg("--data")
         .arg(folder)
-        .args(words)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+        .args(words);
     command
 }
 
@@ -104,25 +88,17 @@ impl Server {
             .args(words)
             .env_remove("STATE_DIRECTORY")
             .env("XDG_DATA_HOME", home)
-            .env("HOME", home)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped());
+            .env("HOME", home);
         Self::run(&mut command)
     }
 
     fn run(command: &mut Command) -> Self {
-        let mut child = command.spawn().expect("the binary starts");
-        let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
-        let mut before = String::new();
-        let address = loop {
-            let from = before.len();
-            let read = log.read_line(&mut before).expect("text");
-            assert!(read > 0, "it did not start: {before}");
-            if let Some((_, address)) = before[from..].split_once("listens on http://") {
-                break address.trim().parse().expect("an address");
-            }
-        };
+        let Process {
+            child,
+            address,
+            before,
+            log,
+        } = Process::start(command);
         Self {
             child: Mutex::new(child),
             address,
@@ -165,19 +141,12 @@ impl Server {
     }
 
     pub(crate) fn connect(&self) -> Connection {
-        let stream = TcpStream::connect(self.address).expect("it listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
-        stream.set_nodelay(true).expect("a socket");
-        Connection(BufReader::new(stream))
+        Connection::open(self.address)
     }
 
     /// Registers a participant in this room; returns its handle.
     pub(crate) fn register(&self, name: &str, room: &str) -> String {
-        let body = json!({ "username": name, "room": room });
-        let answer = self.connect().post("/register", "", &body);
-        let (status, answer) = answer.expect("it is answered");
-        assert_eq!(status, 200, "{answer}");
-        answer["handle"].as_str().expect("a handle").into()
+        self.connect().register(name, room)
     }
 
     /// Calls a tool; returns the status and the answer.
@@ -196,7 +165,9 @@ impl Server {
 
     /// Asks for this path; returns the status and the answer.
     pub(crate) fn get(&self, path: &str) -> (u16, Value) {
-        self.connect().get(path).expect("it is answered")
+        let answer = self.connect().exchange(&format!("GET {path}"), &[], "");
+        let answer = answer.expect("it is answered");
+        (answer.status, answer.json())
     }
 
     /// Says these texts in the caller's only room.
@@ -264,86 +235,6 @@ impl Drop for Server {
             let _ = child.kill();
             let _ = child.wait();
         }
-    }
-}
-
-/// A response.
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    /// The pair of the cookie that it sets.
-    pub(crate) cookie: String,
-    pub(crate) body: Value,
-}
-
-/// An HTTP/1.1 connection.
-pub(crate) struct Connection(BufReader<TcpStream>);
-
-impl Connection {
-    /// The status and body of the response; `None` when the connection ended first.
-    pub(crate) fn post(&mut self, path: &str, handle: &str, body: &Value) -> Option<(u16, Value)> {
-        let handle = [("Chat-Handle", handle)];
-        let headers = if handle[0].1.is_empty() {
-            &[][..]
-        } else {
-            &handle
-        };
-        let answer = self.ask("POST", path, headers, Some(body))?;
-        Some((answer.status, answer.body))
-    }
-
-    /// As `post`, without a handle and a body.
-    pub(crate) fn get(&mut self, path: &str) -> Option<(u16, Value)> {
-        let answer = self.ask("GET", path, &[], None)?;
-        Some((answer.status, answer.body))
-    }
-
-    /// The answer to this request; `None` when the connection ended first.
-    pub(crate) fn ask(
-        &mut self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: Option<&Value>,
-    ) -> Option<Answer> {
-        let body = body.map(Value::to_string).unwrap_or_default();
-        let headers = headers.iter();
-        let headers: String = headers
-            .map(|(name, value)| format!("{name}: {value}\r\n"))
-            .collect();
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
-             {headers}Content-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        self.0.get_mut().write_all(request.as_bytes()).ok()?;
-        let status = self.line()?.split(' ').nth(1)?.parse().ok()?;
-        let mut cookie = String::new();
-        let mut length = 0;
-        loop {
-            let line = self.line()?;
-            match line.split_once(": ") {
-                Some(("content-length", text)) => length = text.parse().ok()?,
-                Some(("set-cookie", text)) => {
-                    cookie = text.split(';').next().unwrap_or_default().to_owned();
-                }
-                Some(_) => {}
-                None => break,
-            }
-        }
-        let mut body = vec![0; length];
-        self.0.read_exact(&mut body).ok()?;
-        let body = serde_json::from_slice(&body).expect("JSON");
-        Some(Answer {
-            status,
-            cookie,
-            body,
-        })
-    }
-
-    fn line(&mut self) -> Option<String> {
-        let mut line = String::new();
-        let read = self.0.read_line(&mut line).ok()?;
-        (read > 0).then(|| line.trim_end().to_owned())
     }
 }
 

@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::client::{PATIENCE, Server, run};
+use crate::client::{Server, run};
+use crate::process::PATIENCE;
 
 fn inspected(folder: &Path) -> Value {
     let data = ["inspect", "--json", "--data"].map(OsStr::new);

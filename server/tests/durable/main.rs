@@ -6,6 +6,8 @@ mod folder;
 mod kills;
 mod past;
 mod people;
+#[path = "../shared/process.rs"]
+mod process;
 #[cfg(target_os = "linux")]
 mod trouble;
 mod upkeep;

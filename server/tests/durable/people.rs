@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::client::{Answer, Server};
+use crate::client::Server;
+use crate::process::Answer;
 
 /// The tokens of ann and of the operator, with their hashes.
 const ANN: (&str, &str) = (
@@ -49,7 +50,8 @@ impl Guarded {
 }
 
 fn ask(server: &Server, method: &str, path: &str, header: (&str, &str)) -> Answer {
-    let answer = server.connect().ask(method, path, &[header], None);
+    let line = format!("{method} {path}");
+    let answer = server.connect().exchange(&line, &[header], "");
     answer.expect("it is answered")
 }
 
@@ -57,7 +59,8 @@ fn log_in(server: &Server, token: &str) -> String {
     let bearer = format!("Bearer {token}");
     let answer = ask(server, "POST", "/session", ("Authorization", &bearer));
     assert_eq!(answer.status, 200, "{}", answer.body);
-    answer.cookie
+    let cookie = answer.header("set-cookie").expect("a cookie");
+    cookie.split(';').next().expect("a text").to_owned()
 }
 
 fn status(server: &Server, path: &str, cookie: &str) -> u16 {

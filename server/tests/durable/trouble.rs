@@ -10,7 +10,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::client::{PATIENCE, Server, text_of};
+use crate::client::{Server, text_of};
+use crate::process::PATIENCE;
 
 /// A disk that fails on command: `trouble.c`, loaded before the C library.
 pub(crate) struct Disk {

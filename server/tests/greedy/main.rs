@@ -3,5 +3,7 @@
 #![cfg(target_os = "linux")]
 
 mod memory;
+#[path = "../shared/process.rs"]
+mod process;
 mod server;
 mod shares;

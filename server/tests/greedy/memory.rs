@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::server::{Answer, Connection, Server, hello, modern};
+use crate::process::{Answer, Connection};
+use crate::server::{Server, hello, modern};
 
 /// The number of requests an attacker sends.
 const REQUESTS: usize = 60;
@@ -26,10 +27,10 @@ fn largest() -> Value {
 /// Another client is served, whatever the attacker does.
 fn serves(server: &Server) {
     let mut other = server.connect();
-    let handle = other.register("Other");
-    let said = other.post("/send", &handle, &json!({ "message": "hello" }));
+    let handle = other.register("Other", "lobby");
+    let said = other.call("/send", &handle, &json!({ "message": "hello" }));
     assert_eq!(said.status, 200, "{}", said.body);
-    let left = other.post("/unregister", &handle, &json!({}));
+    let left = other.call("/unregister", &handle, &json!({}));
     assert_eq!(left.status, 200, "{}", left.body);
 }
 
@@ -122,11 +123,11 @@ fn no_call_waits_for_a_huge_page() {
 fn a_session_keeps_no_long_addresses() {
     let server = Server::start(&FREE);
     let who = json!({ "username": "Ann" });
-    let ann = server.connect().post("/register", "", &who).json();
+    let ann = server.connect().call("/register", "", &who).json();
     let inbox = format!("chat://inbox/{}?after=", ann["reader_id"].as_str().unwrap());
     let mut attacker = server.connect();
-    let session = attacker.initialize().session.expect("a session");
-    let session = [("Mcp-Session-Id", &*session)];
+    let opened = attacker.initialize();
+    let session = [("Mcp-Session-Id", opened.session())];
     let mut subscribes = |after: &str| {
         let params = json!({ "uri": format!("{inbox}{after}") });
         let subscribe = json!({
@@ -134,7 +135,7 @@ fn a_session_keeps_no_long_addresses() {
         });
         let answer = attacker.mcp(&session, &subscribe.to_string());
         assert_eq!(answer.status, 200, "{}", answer.body);
-        attacker.end_of_stream()
+        attacker.chunks().expect("the stream ends")
     };
     let kept = subscribes("0");
     assert!(kept.contains("\"result\""), "{kept}");
@@ -167,10 +168,10 @@ fn a_check_that_waits_keeps_nothing_of_what_nobody_reads() {
     let checks: Vec<_> = std::iter::repeat_with(|| {
         let name = format!("Waiter {}", names.next().unwrap());
         let mut connection = server.connect();
-        let handle = connection.register(&name);
+        let handle = connection.register(&name, "lobby");
         // The participant is alone in a room, so that nothing wakes its check.
-        connection.post("/tools/leave_chat", &handle, &json!({}));
-        connection.post("/check_event", &handle, &json!({ "delay": 0 }));
+        connection.call("/tools/leave_chat", &handle, &json!({}));
+        connection.call("/check_event", &handle, &json!({ "delay": 0 }));
         let arguments = json!({ "wait_seconds": 50, "handle": handle });
         let params = json!({ "name": "check", "arguments": arguments });
         modern("tools/call", params, largest())
@@ -216,10 +217,10 @@ fn fill(server: &Server) -> Answer {
     let mut talkers = Vec::new();
     for n in 0..TALKERS {
         let mut talker = server.connect();
-        let handle = talker.register(&format!("Talker {n}"));
+        let handle = talker.register(&format!("Talker {n}"), "lobby");
         for room in 1..ROOMS {
             let who = json!({ "username": format!("Talker {n}"), "room": format!("{n} {room}") });
-            let joined = talker.post("/tools/login", &handle, &who);
+            let joined = talker.call("/tools/login", &handle, &who);
             assert_eq!(joined.status, 200, "{}", joined.body);
             talkers.push((n, handle.clone(), joined.json()["room_id"].clone()));
         }
@@ -228,7 +229,7 @@ fn fill(server: &Server) -> Answer {
         let (mut talker, mut said) = (server.connect(), long());
         said["room_id"] = room;
         for _ in 0..KEPT {
-            let answer = talker.post("/send", &handle, &said);
+            let answer = talker.call("/send", &handle, &said);
             if answer.status != 200 {
                 return answer;
             }
@@ -243,9 +244,9 @@ fn fill(server: &Server) -> Answer {
 fn above_the_limit_of_memory_nothing_is_taken_and_what_is_there_goes_on() {
     let server = Server::start(&LITTLE);
     let mut ann = server.connect();
-    let handle = ann.register("Ann");
+    let handle = ann.register("Ann", "lobby");
     let mut ben = server.connect();
-    let reads = ben.register("Ben");
+    let reads = ben.register("Ben", "lobby");
     let refused = fill(&server);
     assert_eq!((refused.status, refused.code()), (503, "overloaded".into()));
     assert!(refused.body.contains("memory"), "{}", refused.body);
@@ -255,7 +256,7 @@ fn above_the_limit_of_memory_nothing_is_taken_and_what_is_there_goes_on() {
         ("/register", json!({ "username": "Cid" })),
         ("/tools/enter_queue", json!({})),
     ] {
-        let answer = server.connect().post(path, "", &body);
+        let answer = server.connect().call(path, "", &body);
         let told = (answer.status, answer.code());
         assert_eq!(told, (503, "overloaded".into()), "{path}");
     }
@@ -264,13 +265,14 @@ fn above_the_limit_of_memory_nothing_is_taken_and_what_is_there_goes_on() {
     assert!(session.json()["error"]["data"]["error"]["retry_after_ms"].is_u64());
     let stream = [("Chat-Handle", &*handle)];
     let answer = server.connect().exchange("GET /events", &stream, "");
+    let answer = answer.expect("it is answered");
     assert_eq!((answer.status, answer.code()), (503, "overloaded".into()));
     for (path, body) in [
         ("/tools/history", json!({ "room_id": "room_1" })),
         ("/send", json!({ "message": "x" })),
         ("/tools/append", json!({ "text": "x" })),
     ] {
-        let answer = ann.post(path, &handle, &body);
+        let answer = ann.call(path, &handle, &body);
         let told = (answer.status, answer.code());
         assert_eq!(told, (503, "overloaded".into()), "{path}");
     }
@@ -281,7 +283,7 @@ fn above_the_limit_of_memory_nothing_is_taken_and_what_is_there_goes_on() {
         "/unregister",
     ];
     for path in answered {
-        let read = ben.post(path, &reads, &json!({}));
+        let read = ben.call(path, &reads, &json!({}));
         assert_eq!(read.status, 200, "{path} {}", read.body);
     }
     assert!(server.figure("memory_refused_total") >= 3);

@@ -1,30 +1,24 @@
 //! The running binary, and requests as bytes.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::io::BufReader;
+use std::net::SocketAddr;
+use std::process::{Child, ChildStderr};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
-/// The time limit of every wait in these tests. No test waits for it to pass.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::process::{Answer, Connection, PATIENCE, Process, binary};
 
 /// A running server.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
+    /// Kept open, so that the server can write.
+    _log: BufReader<ChildStderr>,
 }
 
 impl Server {
     pub(crate) fn start(words: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_talking-stick"));
-        // The environment of the machine must not change the test.
-        for (name, _) in std::env::vars() {
-            if name.starts_with("TALKING_STICK_") {
-                command.env_remove(name);
-            }
-        }
         let usual = [
             "--listen",
             "127.0.0.1:0",
@@ -32,28 +26,21 @@ impl Server {
             "error",
             "--in-memory",
         ];
-        let child = command.args(usual).args(words);
-        let child = child.stdin(Stdio::null()).stderr(Stdio::piped()).spawn();
-        let mut child = child.expect("the binary starts");
-        let log = BufReader::new(child.stderr.take().expect("a pipe"));
-        let mut lines = log.lines().map_while(Result::ok);
-        let address = lines.find_map(|line| {
-            let (_, address) = line.split_once("listens on http://")?;
-            address.parse().ok()
-        });
+        let started = Process::start(binary().args(usual).args(words));
         Self {
-            child,
-            address: address.expect("it says where it is"),
+            child: started.child,
+            address: started.address,
+            _log: started.log,
         }
     }
 
     pub(crate) fn connect(&self) -> Connection {
-        Connection::open(self.address, "")
+        Connection::open(self.address)
     }
 
     /// A connection that sends this token.
     pub(crate) fn connect_with(&self, token: &str) -> Connection {
-        Connection::open(self.address, token)
+        Connection::with_token(self.address, token)
     }
 
     /// The resident memory of the server in bytes.
@@ -77,6 +64,7 @@ impl Server {
 
     pub(crate) fn figure_with(&self, name: &str, token: &str) -> u64 {
         let answer = self.connect_with(token).exchange("GET /metrics", &[], "");
+        let answer = answer.expect("it is answered");
         assert_eq!(answer.status, 200);
         let wanted = format!("talking_stick_{name} ");
         let mut lines = answer.body.lines();
@@ -106,23 +94,10 @@ impl Drop for Server {
     }
 }
 
-/// An HTTP/1.1 connection.
-pub(crate) struct Connection {
-    stream: BufReader<TcpStream>,
-    token: String,
-}
-
-/// A response.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) session: Option<String>,
-    pub(crate) body: String,
-}
-
 impl Answer {
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
+    /// The id of the session that it opened.
+    pub(crate) fn session(&self) -> &str {
+        self.header("mcp-session-id").expect("a session")
     }
 
     /// The error code of a refusal, in either format.
@@ -134,100 +109,22 @@ impl Answer {
 }
 
 impl Connection {
-    fn open(address: SocketAddr, token: &str) -> Self {
-        let stream = TcpStream::connect(address).expect("it listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
-        stream.set_nodelay(true).expect("a socket");
-        Self {
-            stream: BufReader::new(stream),
-            token: token.into(),
-        }
-    }
-
-    /// Sends a request without waiting for its response.
-    pub(crate) fn send(&mut self, line: &str, headers: &[(&str, &str)], body: &str) {
-        let mut head = format!("{line} HTTP/1.1\r\nHost: localhost\r\n");
-        let token = format!("Bearer {}", self.token);
-        let token = (!self.token.is_empty()).then_some(("Authorization", &*token));
-        for (name, value) in headers.iter().copied().chain(token) {
-            head += &format!("{name}: {value}\r\n");
-        }
-        if line.starts_with("POST") {
-            let length = body.len();
-            head += &format!("Content-Type: application/json\r\nContent-Length: {length}\r\n");
-        }
-        let request = head + "\r\n" + body;
-        // A server that refuses by the headers need not read the body.
-        let _ = self.stream.get_mut().write_all(request.as_bytes());
-    }
-
-    pub(crate) fn exchange(&mut self, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        self.send(line, headers, body);
-        self.answer()
-    }
-
-    /// Reads a response: only the headers of a stream.
-    pub(crate) fn answer(&mut self) -> Answer {
-        let (status, session, length) = self.head();
-        let body = match length {
-            Some(length) => {
-                let mut body = vec![0; length];
-                self.stream.read_exact(&mut body).expect("the whole body");
-                String::from_utf8(body).expect("text")
-            }
-            None => String::new(),
-        };
-        Answer {
-            status,
-            session,
-            body,
-        }
-    }
-
-    fn head(&mut self) -> (u16, Option<String>, Option<usize>) {
-        let first = self.line();
-        let status = first.split(' ').nth(1).and_then(|code| code.parse().ok());
-        let (mut session, mut length) = (None, None);
-        loop {
-            let line = self.line();
-            match line.split_once(": ") {
-                Some(("mcp-session-id", id)) => session = Some(id.to_owned()),
-                Some(("content-length", text)) => length = text.parse().ok(),
-                Some(_) => {}
-                None => return (status.expect("a status line"), session, length),
-            }
-        }
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.stream.read_line(&mut line).expect("text");
-        line.trim_end().to_owned()
-    }
-
-    pub(crate) fn post(&mut self, path: &str, handle: &str, body: &Value) -> Answer {
-        let handle = (!handle.is_empty()).then_some(("Chat-Handle", handle));
-        let headers: Vec<_> = handle.into_iter().collect();
-        self.exchange(&format!("POST {path}"), &headers, &body.to_string())
-    }
-
-    /// Registers a participant; returns its handle.
-    pub(crate) fn register(&mut self, name: &str) -> String {
-        let answer = self.post("/register", "", &json!({ "username": name }));
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        answer.json()["handle"].as_str().expect("a handle").into()
+    /// Posts to a route.
+    pub(crate) fn call(&mut self, path: &str, handle: &str, body: &Value) -> Answer {
+        let line = format!("POST {path}");
+        let answer = self.exchange(&line, &[("Chat-Handle", handle)], &body.to_string());
+        answer.expect("it is answered")
     }
 
     /// Posts to the MCP endpoint.
     pub(crate) fn mcp(&mut self, headers: &[(&str, &str)], body: &str) -> Answer {
-        self.send_mcp(headers, body);
-        self.answer()
+        let answer = self.exchange("POST /mcp", &accepting(headers), body);
+        answer.expect("it is answered")
     }
 
+    /// Posts to the MCP endpoint without waiting for the response.
     pub(crate) fn send_mcp(&mut self, headers: &[(&str, &str)], body: &str) {
-        let accept = ("Accept", "application/json, text/event-stream");
-        let headers: Vec<_> = headers.iter().copied().chain([accept]).collect();
-        self.send("POST /mcp", &headers, body);
+        self.send("POST /mcp", &accepting(headers), body);
     }
 
     /// Opens an MCP session.
@@ -239,24 +136,15 @@ impl Connection {
     pub(crate) fn initialize_with(&mut self, capabilities: &Value) -> Answer {
         let answer = self.mcp(&[], &hello(capabilities));
         if answer.status == 200 && answer.body.is_empty() {
-            self.end_of_stream();
+            self.chunks().expect("the stream ends");
         }
         answer
     }
+}
 
-    /// Reads a chunked body to its end.
-    pub(crate) fn end_of_stream(&mut self) -> String {
-        let mut whole = Vec::new();
-        loop {
-            let length = usize::from_str_radix(&self.line(), 16).expect("a chunk's length");
-            let mut chunk = vec![0; length + 2];
-            self.stream.read_exact(&mut chunk).expect("the whole chunk");
-            whole.extend_from_slice(&chunk[..length]);
-            if length == 0 {
-                return String::from_utf8(whole).expect("text");
-            }
-        }
-    }
+fn accepting<'h>(headers: &[(&'h str, &'h str)]) -> Vec<(&'h str, &'h str)> {
+    let accept = ("Accept", "application/json, text/event-stream");
+    headers.iter().copied().chain([accept]).collect()
 }
 
 /// The `initialize` request of a client with these capabilities.

@@ -43,7 +43,7 @@ fn sessions_of_a_few_tokens_shut_out_no_other() {
     tokens.extend(["modest", "late"]);
     let (server, _file) = guarded(&tokens);
     let kept = server.connect_with("modest").initialize();
-    let kept = kept.session.expect("a session");
+    let kept = kept.session().to_owned();
     std::thread::scope(|scope| {
         for token in &greedy {
             let server = &server;

@@ -51,7 +51,7 @@ pub use lanes::LANES;
 pub use line::Paint;
 pub use live_line::{exhausting, live_line};
 pub use replayed::replayed;
-pub use shell::{repeat_command, run_command, started_as};
+pub use shell::{quote, repeat_command, run_command, started_as};
 pub use shrunk::{ShrunkRun, page as shrunk_page};
 pub use verdict_lines::{closing, verdict_line};
 

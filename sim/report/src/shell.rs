@@ -92,9 +92,10 @@ pub(super) fn more_seeds_command(file: &str, result: &RunResult) -> String {
     format!("{} {} --seeds {seeds}", program(), quote(file))
 }
 
-/// The path as one word of a POSIX shell. It uses backslashes instead of quotes, so that a line may
+/// The text as one word of a POSIX shell. It uses backslashes instead of quotes, so that a line may
 /// end anywhere.
-fn quote(path: &str) -> String {
+#[must_use]
+pub fn quote(path: &str) -> String {
     let mut word = String::new();
     for c in super::line::visible(path).chars() {
         let plain = c.is_alphanumeric() || "/._-+=:,@%".contains(c) || !c.is_ascii();

@@ -5,7 +5,6 @@ mod line;
 mod recorder;
 
 use std::io::{self, Write};
-use std::str::FromStr;
 
 use chat_types::Time;
 use rustc_hash::FxHashMap;
@@ -21,25 +20,10 @@ pub use recorder::{ObservedLine, Recorder};
 pub enum Follow {
     /// What this user did and observed.
     User(User),
+    /// What this virtual user did and observed, under whatever handles.
+    Agent(Agent),
     /// What happened in this room.
     Room(Room),
-}
-
-impl FromStr for Follow {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let number = |prefix| {
-            text.strip_prefix(prefix)
-                .and_then(|digits: &str| digits.parse().ok())
-        };
-        if let Some(n) = number("user_") {
-            return Ok(Self::User(User(n)));
-        }
-        number("room_")
-            .map(|n| Self::Room(Room(n)))
-            .ok_or_else(|| "write a user or a room, such as user_7 or room_3".to_owned())
-    }
 }
 
 /// The calls in flight: a retry's command is known only from its first attempt.
@@ -70,6 +54,10 @@ pub struct TraceWriter<W> {
     out: W,
     start: Time,
     follow: Option<Follow>,
+    /// Whether the followed subject was in the run.
+    is_found: bool,
+    /// The last of the run's users, virtual users and rooms.
+    last: (User, Agent, Room),
     calls: Calls,
     failed: Option<io::Error>,
 }
@@ -81,6 +69,8 @@ impl<W: Write> TraceWriter<W> {
             out,
             start,
             follow,
+            is_found: follow.is_none(),
+            last: (User(0), Agent(0), Room(0)),
             calls: Calls::default(),
             failed: None,
         }
@@ -97,11 +87,41 @@ impl<W: Write> TraceWriter<W> {
         }
     }
 
-    fn keeps(&self, line: &TraceLine<'_>) -> bool {
+    /// If the followed subject was not in the run, a sentence that names the last one that was.
+    #[must_use]
+    pub fn missing(&self) -> Option<String> {
+        let (user, agent, room) = self.last;
+        let (subject, last) = match self.follow? {
+            Follow::User(missing) => (missing.to_string(), user.to_string()),
+            Follow::Agent(missing) => (format!("user #{}", missing.0), format!("#{}", agent.0)),
+            Follow::Room(missing) => (missing.to_string(), room.to_string()),
+        };
+        let last = match last.ends_with("_0") {
+            true => "none at all".to_owned(),
+            false => format!("the last was {last}"),
+        };
+        (!self.is_found).then(|| format!("the run had no {subject}: {last}"))
+    }
+
+    fn keeps(&self, agent: Agent, line: &TraceLine<'_>) -> bool {
         match self.follow {
             None => true,
             Some(Follow::User(user)) => line.is_of(user),
+            Some(Follow::Agent(followed)) => agent == followed,
             Some(Follow::Room(room)) => line.is_in(room),
+        }
+    }
+
+    fn count(&mut self, record: &Record<'_>) {
+        let (user, agent, room) = &mut self.last;
+        *agent = (*agent).max(record.agent);
+        if let Some(known) = record.user.filter(|user| user.is_numbered()) {
+            *user = (*user).max(known);
+        }
+        if let ClientEvent::Received { event, .. } = record.what
+            && let Some((known, _)) = event.place()
+        {
+            *room = (*room).max(known);
         }
     }
 
@@ -119,9 +139,11 @@ impl<W: Write> TraceWriter<W> {
 impl<W: Write> Observer for TraceWriter<W> {
     fn observe(&mut self, record: &Record<'_>) {
         let line = TraceLine::of(record, self.start, &self.calls);
-        if self.keeps(&line) {
+        if self.keeps(record.agent, &line) {
+            self.is_found = true;
             self.write(&line);
         }
+        self.count(record);
         self.calls.follow(record);
     }
 

@@ -17,7 +17,8 @@ pub fn closest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
 }
 
 /// `; did you mean …?`, or an empty text.
-pub(super) fn did_you_mean(word: &str, candidates: &[&str]) -> String {
+#[must_use]
+pub fn did_you_mean(word: &str, candidates: &[&str]) -> String {
     closest(word, candidates).map_or_else(String::new, |c| format!("; did you mean `{c}`?"))
 }
 

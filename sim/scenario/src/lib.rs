@@ -35,9 +35,10 @@ use std::path::Path;
 use sim_model::outcome::Notes;
 use sim_model::plan::Plan;
 
-pub use closest::closest;
+pub use closest::{closest, did_you_mean};
 pub use error::{ErrorStyle, ScenarioError};
 pub use scenario::{annotated, schema};
+pub use server::limits;
 
 use error::Problem;
 use node::Place;

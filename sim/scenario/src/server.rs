@@ -5,6 +5,7 @@ use chat_types::Config;
 use chat_types::config::{ConfigKey, MOST_RATE, Takes};
 use serde_json::{Map, Value as Json, json};
 
+use super::closest::did_you_mean;
 use super::context::Context;
 use super::error::{Problem, Read};
 use super::fields::Fields;
@@ -13,6 +14,7 @@ use super::forms::DURATION;
 use super::node::{Node, Value};
 use super::schemas::{Schemas, described};
 use super::text::Text;
+use super::yaml;
 use chat_types::Span;
 
 /// `server`: the keys that differ from the defaults.
@@ -66,6 +68,35 @@ impl Form for ConfigChange {
     fn schema(schemas: &mut Schemas) -> Json {
         schemas.of::<Config>()
     }
+}
+
+/// Reads limits of a command line, such as `stick_lease=60s`, over the defaults. Of a key that is
+/// given twice, the last value counts.
+///
+/// # Errors
+/// A sentence about the first limit that is wrong.
+pub fn limits<'t>(limits: impl IntoIterator<Item = &'t str>) -> Result<Config, String> {
+    let mut config = Config::default();
+    for limit in limits {
+        let (key, value) = limit
+            .split_once('=')
+            .ok_or("write a key, `=` and a value, as in stick_lease=60s")?;
+        let key = key.trim();
+        let known = Config::KEYS.iter().find(|known| known.name == key);
+        let Some(known) = known else {
+            let names: Vec<_> = Config::KEYS.iter().map(|known| known.name).collect();
+            let guess = did_you_mean(key, &names);
+            return Err(format!("there is no limit `{key}`{guess}"));
+        };
+        let node = yaml::read(&format!("{key}: {value}"));
+        let read = node.and_then(|node| read(&node, "a limit", &config));
+        let wrong = |_| {
+            let accepted = accepted(known.takes);
+            format!("{key} cannot be `{}`; accepted: {accepted}", value.trim())
+        };
+        config = read.map_err(wrong)?;
+    }
+    Ok(config)
 }
 
 /// Parses keys of a configuration, which replace those of `over`.

@@ -310,6 +310,7 @@ impl<'r> Replay<'r> {
 
     fn finish(self) -> Replayed {
         let mut found = self.found;
+        found.other_names = self.followed.and_then(FollowedParticipant::other_names);
         if let Some(judge) = self.judge {
             let judgement = judge.finish(self.last_at);
             found.properties = judgement.properties;

@@ -16,12 +16,12 @@ Examples:
 
 Measures the server and prints its times as `capacity` and `network`, which a
 scenario takes as they are. With FILE, the scenario then runs live and virtually
-with these times, with one seed and at each load; its quantiles stand side by
-side. How near they come is shown, not promised: nothing is demanded of it.
+with these times, with one seed and at each load. The quantiles of both stand
+side by side; their differences do not fail the command.
 
-Start the server without limits on rates, as with `talking-stick --limit
-rate_limit=none`, take one of its own for this, and tell --limit what it was
-told. Everybody who was registered is taken away at the end.
+Use a server of its own, without limits on rates, as with `talking-stick
+--limit rate_limit=none`, and give its limits to --limit, too. All users are
+unregistered at the end.
 
 Exit codes: 0 it was measured, 1 a run violated a safety property, 3 a liveness
 property, 2 the command line or the scenario is wrong, 4 no server was there or
@@ -60,7 +60,7 @@ pub struct CalibrateArgs {
     )]
     pub scales: Vec<RateScale>,
     /// The seed of all runs, in place of the scenario's own
-    #[arg(long, value_name = "N", requires = "file")]
+    #[arg(long, value_name = "N", requires = "file", value_parser = super::seed(), allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// A limit the server was started with: turn_limit=none
     #[arg(long = "limit", value_name = "KEY=VALUE", requires = "file")]

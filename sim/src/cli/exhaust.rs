@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::whole;
 use sim_model::outcome::TinyWorld;
 
 pub(super) const EXAMPLES: &str = "\
@@ -27,19 +28,19 @@ Exit codes: 0 nothing is violated, 1 something is (the shortest path is shown),
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct ExhaustArgs {
     /// Number of users
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=5))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u8>(2, 5), allow_negative_numbers = true)]
     pub users: u8,
     /// Largest number of steps of a path
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = whole::<u32>(1, 64), allow_negative_numbers = true)]
     pub depth: u32,
     /// Largest number of faults on one path
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u8>(0, 255), allow_negative_numbers = true)]
     pub faults: u8,
     /// Which tiny world
     #[arg(long, value_enum, default_value_t = WorldChoice::All)]
     pub world: WorldChoice,
     /// Number of threads (all cores)
-    #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true)]
+    #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true, value_parser = super::jobs, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,
     /// Write the result as JSON (- is the standard output)
     #[arg(long, value_name = "FILE")]

@@ -7,9 +7,10 @@ use chat_types::Span;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use sim_model::names::PROPERTIES;
-use sim_model::outcome::{Mix, PANIC, Seek};
+use sim_model::outcome::{Mix, Seek};
 use sim_model::recipe::Recipe;
+
+use super::{count, seed};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -50,7 +51,7 @@ pub struct ExploreArgs {
     #[arg(long)]
     pub flows: bool,
     /// How many seeds to try in all
-    #[arg(long, value_name = "N", required_unless_present_any = ["time", "guided"])]
+    #[arg(long, value_name = "N", required_unless_present_any = ["time", "guided"], value_parser = count::<NonZeroU64>(), allow_negative_numbers = true)]
     pub seeds: Option<NonZeroU64>,
     /// How long to explore, as in 90s or 10m
     #[arg(long = "for", id = "time", value_name = "TIME", conflicts_with = "seeds", value_parser = some_time)]
@@ -60,11 +61,13 @@ pub struct ExploreArgs {
         long,
         value_name = "FIRST",
         default_value_t = 1,
-        hide_default_value = true
+        hide_default_value = true,
+        value_parser = seed(),
+        allow_negative_numbers = true
     )]
     pub seed: u64,
     /// Draw every configuration from this seed
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", value_parser = seed(), allow_negative_numbers = true)]
     pub draw: Option<u64>,
     /// Continue after a failure
     #[arg(long)]
@@ -79,7 +82,7 @@ pub struct ExploreArgs {
     #[arg(long, value_name = "RECIPE", requires = "seeds")]
     pub recipe: Option<Recipe>,
     /// Count only violations of these (properties, panic)
-    #[arg(long = "property", value_name = "NAME,…", value_delimiter = ',', value_parser = property)]
+    #[arg(long = "property", value_name = "NAME,…", value_delimiter = ',', value_parser = super::property(), hide_possible_values = true)]
     pub properties: Vec<String>,
     /// Which schedules: plain, race or mixed (mixed)
     #[arg(long, value_parser = mix(), value_name = "WHICH", default_value = "mixed", hide_default_value = true, hide_possible_values = true)]
@@ -91,7 +94,7 @@ pub struct ExploreArgs {
     #[arg(long, requires = "seek")]
     pub unguided: bool,
     /// How many seeds to try at a time (one each core)
-    #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true)]
+    #[arg(long, value_name = "N", env = "SIM_JOBS", hide_env = true, value_parser = super::jobs, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,
     /// Write the findings as JSON (- is standard output)
     #[arg(long, value_name = "FILE")]
@@ -108,18 +111,6 @@ pub struct ExploreArgs {
     /// Show the verdict only
     #[arg(long, short)]
     pub quiet: bool,
-}
-
-/// Parses the name of a property, or `panic`.
-fn property(name: &str) -> Result<String, String> {
-    let mut known = PROPERTIES.into_iter().chain([PANIC]);
-    if known.any(|known| known == name) {
-        return Ok(name.to_owned());
-    }
-    Err(format!(
-        "expected {PANIC} or one of {}",
-        PROPERTIES.join(", ")
-    ))
 }
 
 fn some_time(text: &str) -> Result<Span, String> {

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use chat_types::Config;
 use clap::Args;
-use serde_json::Value;
 
 use super::RunArgs;
 use sim_live::{Options, Protocol, RateScale, Target, Token};
+use sim_report::quote;
 
 /// A live server, and its load.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
@@ -72,38 +72,20 @@ pub struct LiveArgs {
 
 /// A limit of the server, in the form of its own command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerLimit {
-    key: String,
-    value: Value,
-    text: String,
-}
+pub struct ServerLimit(String);
 
 impl FromStr for ServerLimit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (key, value) = text
-            .split_once('=')
-            .ok_or("write a key, `=` and a value, as in stick_lease=60s")?;
-        let limit = Self {
-            key: key.trim().to_owned(),
-            value: serde_saphyr::from_str(value).map_err(|error| error.to_string())?,
-            text: text.to_owned(),
-        };
-        config(std::slice::from_ref(&limit))?;
-        Ok(limit)
+        sim_scenario::limits([text])?;
+        Ok(Self(text.to_owned()))
     }
 }
 
 /// The defaults with these limits.
 pub(super) fn config(limits: &[ServerLimit]) -> Result<Config, String> {
-    let keys = limits
-        .iter()
-        .map(|one| (one.key.clone(), one.value.clone()));
-    let config = serde_json::from_value::<Config>(Value::Object(keys.collect()));
-    let config = config.map_err(|error| error.to_string())?;
-    config.check().map_err(|error| error.to_string())?;
-    Ok(config)
+    sim_scenario::limits(limits.iter().map(|limit| limit.0.as_str()))
 }
 
 impl LiveArgs {
@@ -125,7 +107,7 @@ impl LiveArgs {
         let Some(target) = &self.target else {
             return String::new();
         };
-        let mut words = format!(" --target {target}");
+        let mut words = format!(" --target {}", quote(&target.to_string()));
         if let Some(protocol) = self.protocol {
             words += &format!(" --protocol {}", protocol.name());
         }
@@ -134,11 +116,11 @@ impl LiveArgs {
         }
         for (flag, path) in [("journal", &self.journal), ("server", &self.server)] {
             if let Some(path) = path {
-                words += &format!(" --{flag} {}", path.display());
+                words += &format!(" --{flag} {}", quote(&path.display().to_string()));
             }
         }
         for limit in &self.limits {
-            words += &format!(" --limit {}", limit.text);
+            words += &format!(" --limit {}", quote(&limit.0));
         }
         words
     }

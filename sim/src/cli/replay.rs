@@ -6,6 +6,8 @@ use clap::Args;
 
 use sim_search::replay::FollowTarget;
 
+use super::{count, whole};
+
 pub(super) const EXAMPLES: &str = "\
 Examples:
   sim replay /var/lib/talking-stick           judge every decision of a server
@@ -34,7 +36,7 @@ pub struct ReplayArgs {
     #[arg(value_name = "JOURNAL")]
     pub journal: PathBuf,
     /// The last position to replay
-    #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "POSITION", value_parser = count::<u64>(), allow_negative_numbers = true)]
     pub until: Option<u64>,
     /// Show what one participant did and heard
     #[arg(long, value_name = "USER")]
@@ -43,7 +45,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "FILE")]
     pub to_scenario: Option<PathBuf>,
     /// The number of calls in that scenario
-    #[arg(long, value_name = "N", default_value_t = 200, requires = "to_scenario", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 200, requires = "to_scenario", value_parser = whole::<u32>(1, u32::MAX.into()), allow_negative_numbers = true)]
     pub last: u32,
     /// The server's program, which reads a folder
     #[arg(long, value_name = "PROGRAM")]

@@ -77,15 +77,138 @@ fn explore_takes_a_number_of_seeds_or_a_duration() {
     assert_eq!(long.schedule, sim_model::outcome::Mix::Race);
 }
 
+/// The words of the standard library and of serde, which name no flag's own values.
+const RUST_WORDS: [&str; 8] = [
+    "non-zero",
+    "digit found",
+    "target type",
+    "u32",
+    "expected a string",
+    "invalid type",
+    "unknown field",
+    "..",
+];
+
 #[test]
-fn follow_takes_a_user_or_a_room() {
-    use sim_model::protocol::{Room, User};
-    let follow =
-        |what: &str| run_args(&format!("sim a.yaml --trace t.jsonl --follow {what}")).follow;
-    assert_eq!(follow("user_7"), Some(Follow::User(User(7))));
-    assert_eq!(follow("room_3"), Some(Follow::Room(Room(3))));
-    assert!(refused("sim a.yaml --trace t.jsonl --follow 7").contains("such as user_7 or room_3"));
-    assert!(refused("sim a.yaml --follow user_7").contains("--trace"));
+fn an_error_says_which_values_a_flag_takes() {
+    let live = |limit: &str| format!("sim a.yaml --target http://h:1 --limit {limit}");
+    for (line, says) in [
+        (
+            "sim a.yaml --seed x".into(),
+            "write a whole number, 0 or more",
+        ),
+        (
+            "sim a.yaml --seed -1".into(),
+            "write a whole number, 0 or more",
+        ),
+        (
+            "sim a.yaml --seed 18446744073709551616".into(),
+            "the largest number is 18446744073709551615",
+        ),
+        (
+            "sim a.yaml --seeds 0".into(),
+            "write a whole number, 1 or more",
+        ),
+        (
+            "sim a.yaml --jobs 0".into(),
+            "write a whole number from 1 to 1024",
+        ),
+        (
+            "sim explore a.yaml --seeds x".into(),
+            "write a whole number, 1 or more",
+        ),
+        (
+            "sim explore a.yaml --seeds 1 --draw 1.5".into(),
+            "write a whole number, 0 or more",
+        ),
+        (
+            "sim exhaust --depth 0".into(),
+            "write a whole number from 1 to 64",
+        ),
+        (
+            "sim exhaust --users 9".into(),
+            "write a whole number from 2 to 5",
+        ),
+        (
+            "sim exhaust --faults -1".into(),
+            "write a whole number from 0 to 255",
+        ),
+        (
+            "sim replay d --until 0".into(),
+            "write a whole number, 1 or more",
+        ),
+        (
+            "sim replay d --last x --to-scenario s".into(),
+            "write a whole number from 1 to",
+        ),
+        (
+            "sim shrink a.yaml --property no_lost".into(),
+            "'no_lost_messages'",
+        ),
+        (
+            "sim explore a.yaml --seeds 1 --property no_lost".into(),
+            "'no_lost_messages'",
+        ),
+        (
+            live("x"),
+            "write a key, `=` and a value, as in stick_lease=60s",
+        ),
+        (
+            live("stick_leese=5s"),
+            "there is no limit `stick_leese`; did you mean `stick_lease`?",
+        ),
+        (
+            live("stick_lease=5"),
+            "stick_lease cannot be `5`; accepted: ",
+        ),
+        (
+            live("max_members=x"),
+            "max_members cannot be `x`; accepted: a whole number, 2 to 65536",
+        ),
+        (
+            live("max_members=-1"),
+            "max_members cannot be `-1`; accepted: a whole number",
+        ),
+        (
+            live("max_members=1"),
+            "max_members cannot be `1`; accepted: a whole number",
+        ),
+        (
+            live("max_members=[1"),
+            "max_members cannot be `[1`; accepted: a whole number",
+        ),
+        (
+            live("rate_limit=3"),
+            "rate_limit cannot be `3`; accepted: { per_second, burst } or none",
+        ),
+    ] {
+        let told = refused(&line);
+        assert!(told.contains(says), "{line}: {told}");
+        for word in RUST_WORDS {
+            assert!(!told.contains(word), "{line}: {told}");
+        }
+    }
+}
+
+#[test]
+fn the_arguments_that_name_a_server_again_are_words_of_a_shell() {
+    let words = [
+        "sim",
+        "a.yaml",
+        "--target",
+        "http://h:1",
+        "--journal",
+        "a folder",
+    ];
+    let limit = ["--limit", "rate_limit={per_second: 1, burst: 2}"];
+    let words = words.into_iter().chain(limit).map(OsString::from);
+    let Ok(Invocation::Run(run)) = parse(words) else {
+        panic!("it is a run");
+    };
+    assert_eq!(
+        run.live.words(),
+        r" --target http://h:1 --journal a\ folder --limit rate_limit=\{per_second:\ 1,\ burst:\ 2\}"
+    );
 }
 
 #[test]
@@ -124,7 +247,7 @@ fn invalid_arguments_are_refused() {
         ("sim explore a.yaml --for 0s", "no time at all"),
         ("sim explore a.yaml --seeds 7 --unguided", "--seek"),
         ("sim explore a.yaml --seeds 7 --seek luck", "stick-wait"),
-        ("sim exhaust --users 1", "2..=5"),
+        ("sim exhaust --users 1", "from 2 to 5"),
         ("sim compare a.json", "<B.json>"),
         ("sim compare a.json b.json --noise 200%", "below 100%"),
         ("sim exhaust --world lobby", "line, room, all"),

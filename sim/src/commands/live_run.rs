@@ -70,7 +70,7 @@ fn once(
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     let ready = sim_live::ready(plan, options).map_err(|error| unjudged(&error))?;
-    let trace = open_trace(arguments).map_err(|problem| (WRONG, problem))?;
+    let trace = open_trace(arguments, plan).map_err(|problem| (WRONG, problem))?;
     let trace = trace.map(Mutex::new);
     let seed = arguments.seed.unwrap_or(plan.seed);
     let began = (console.clock)();

@@ -2,7 +2,8 @@
 
 use chat_journal::Bundle;
 use sim_report::{Detail, View};
-use sim_search::replay::{ReplayOptions, replay, to_scenario};
+use sim_scenario::did_you_mean;
+use sim_search::replay::{FollowTarget, ReplayOptions, replay, to_scenario};
 
 use super::{Console, WRONG, is_stdout, journal, prepare_files};
 use crate::VERSION;
@@ -76,5 +77,20 @@ fn judged(arguments: &ReplayArgs, console: &mut Console<'_>) -> Result<u8, Strin
             console.say(&format!("\nits last calls: {again}\n"));
         }
     }
-    Ok(found.exit_code)
+    match (&found.other_names, &arguments.follow) {
+        (Some(names), Some(whom)) => Err(missing(whom, names)),
+        (Some(_) | None, _) => Ok(found.exit_code),
+    }
+}
+
+/// The followed participant is not in the journal.
+fn missing(whom: &FollowTarget, names: &[String]) -> String {
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    match whom {
+        FollowTarget::Number(n) => format!("--follow: user_{n} has no entry in the journal"),
+        FollowTarget::Name(name) => {
+            let guess = did_you_mean(name, &names);
+            format!("--follow: the journal has no participant `{name}`{guess}")
+        }
+    }
 }

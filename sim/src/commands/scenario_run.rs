@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::live_run::Problem;
-use super::{Console, WRONG, shrinking};
+use super::{Console, WRONG, follow, shrinking};
 use crate::VERSION;
 use crate::cli::RunArgs;
 use crate::output;
@@ -46,7 +46,7 @@ pub(super) fn run(
         count: arguments.seeds.unwrap_or(NonZeroU64::MIN),
         jobs: arguments.jobs.unwrap_or(console.cores),
     };
-    let trace = open_trace(arguments).map_err(|problem| (WRONG, problem))?;
+    let trace = open_trace(arguments, &plan).map_err(|problem| (WRONG, problem))?;
     let trace = trace.map(Mutex::new);
     let began = (console.clock)();
     let merged = run_all(seeds, &plan, trace.as_ref(), began, console);
@@ -109,12 +109,18 @@ fn run_all(
     })
 }
 
-pub(super) fn open_trace(arguments: &RunArgs) -> Result<Option<TraceFile>, String> {
+/// Opens the trace, if there is to be one.
+///
+/// # Errors
+/// It cannot be written, or the scenario has no user of the name to follow.
+pub(super) fn open_trace(arguments: &RunArgs, plan: &Plan) -> Result<Option<TraceFile>, String> {
     let Some(path) = &arguments.trace else {
         return Ok(None);
     };
+    let follow = arguments.follow.as_deref();
+    let follow = follow.map(|text| follow::subject(text, plan)).transpose()?;
     let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
-    let writer = TraceWriter::new(BufWriter::new(file), START, arguments.follow);
+    let writer = TraceWriter::new(BufWriter::new(file), START, follow);
     Ok(Some(writer))
 }
 
@@ -126,10 +132,9 @@ pub(super) fn close_trace(
         return Ok(());
     };
     let trace = trace.into_inner().unwrap_or_else(PoisonError::into_inner);
-    trace
-        .finish()
-        .map(drop)
-        .map_err(|error| cannot_write(path, &error))
+    let missing = trace.missing();
+    trace.finish().map_err(|error| cannot_write(path, &error))?;
+    missing.map_or(Ok(()), |missing| Err(format!("--follow: {missing}")))
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> String {

@@ -20,6 +20,8 @@ use sim_model::outcome::{
 };
 use sim_model::protocol::{Agent, User};
 
+mod outputs;
+
 /// A scenario with this name, whose users do nothing: the results of its runs are fabricated in
 /// these tests.
 fn scenario(name: &str) -> String {
@@ -137,24 +139,39 @@ impl TestFolder {
     }
 
     fn sim_with(&self, line: &str, run: RunSeed<'_>, interrupt: &Interrupt) -> Printed {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let code = self.execute(line, (run, interrupt), (&mut out, &mut err));
+        Printed {
+            code,
+            out: String::from_utf8(out).unwrap(),
+            err: String::from_utf8(err).unwrap(),
+        }
+    }
+
+    fn execute(
+        &self,
+        line: &str,
+        (run, interrupt): (RunSeed<'_>, &Interrupt),
+        (out, err): (&mut dyn Write, &mut dyn Write),
+    ) -> u8 {
         let word = |word: &str| match word.contains('.') {
             true => self.path(word).into_os_string(),
             false => OsString::from(word),
         };
         let invocation = cli::parse(line.split_whitespace().map(word)).unwrap();
-        let (mut out, mut err) = (Vec::new(), Vec::new());
         let ticks = Cell::new(0);
         let clock = || {
             ticks.set(ticks.get() + 1);
             Duration::from_millis(10 * ticks.get())
         };
-        let code = execute(
+        execute(
             &invocation,
             &mut Console {
                 run,
                 also_judge: None,
-                out: &mut out,
-                err: &mut err,
+                out,
+                unwritten: None,
+                err,
                 paint: Paint::Plain,
                 error_paint: Paint::Plain,
                 error_columns: 80,
@@ -165,12 +182,7 @@ impl TestFolder {
                 cores: NonZeroUsize::MIN,
                 unasked: &self.path("unasked"),
             },
-        );
-        Printed {
-            code,
-            out: String::from_utf8(out).unwrap(),
-            err: String::from_utf8(err).unwrap(),
-        }
+        )
     }
 }
 
@@ -328,32 +340,6 @@ fn json_is_the_only_text_on_the_standard_output() {
         "{}",
         printed.err
     );
-}
-
-#[test]
-fn junit_and_trace_are_written_to_their_paths() {
-    let folder = TestFolder::new();
-    let printed =
-        folder.sim("sim burst.yaml --junit new/j.xml --trace new/t.jsonl --follow user_7");
-    assert_eq!((printed.code, printed.err.as_str()), (0, ""));
-    assert!(
-        folder
-            .read("new/j.xml")
-            .contains("<testsuite name=\"burst\"")
-    );
-    let trace = folder.read("new/t.jsonl");
-    assert_eq!(trace.lines().count(), 20);
-    assert!(
-        trace.starts_with("{\"t_ms\":0.0,\"agent\":0,\"user\":\"user_7\""),
-        "{trace}"
-    );
-    assert_eq!(
-        folder
-            .sim("sim burst.yaml --trace t.jsonl --follow room_3")
-            .code,
-        0
-    );
-    assert_eq!(folder.read("t.jsonl"), "");
 }
 
 #[test]

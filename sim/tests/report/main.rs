@@ -136,6 +136,7 @@ impl TestFolder {
                 run,
                 also_judge: None,
                 out: &mut out,
+                unwritten: None,
                 err: &mut err,
                 paint: Paint::Plain,
                 error_paint: Paint::Plain,

@@ -199,6 +199,7 @@ fn two_failing_branches_of_one_seed_are_kept_in_files_of_their_own() {
         run: &run_seed,
         also_judge: Some(&two_ways),
         out: &mut out,
+        unwritten: None,
         err: &mut err,
         paint: Paint::Plain,
         error_paint: Paint::Plain,

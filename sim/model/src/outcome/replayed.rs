@@ -43,6 +43,9 @@ pub struct Replayed {
     pub validated: u64,
     /// The first broken invariant.
     pub broken: Option<BrokenInvariant>,
+    /// The names in the journal, if the followed participant is not one of them.
+    #[serde(skip)]
+    pub other_names: Option<Vec<String>>,
     /// Remarks on the journal.
     pub warnings: Vec<String>,
     /// 0 if all that was checked held, 1 if not, 4 if nothing was judged.

@@ -1,6 +1,6 @@
 //! One participant of a journal: its calls with their outcomes, and the events of its inbox.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use chat_core::{Caller, Entry, Hub, SecretHash, Seq, UserId};
@@ -12,6 +12,9 @@ use sim_world::translate;
 
 /// The largest number of events that are read at once.
 const PAGE: usize = 100;
+
+/// The largest number of names that are kept for an error.
+const MAX_NAMES: usize = 10_000;
 
 /// A participant to follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +44,8 @@ pub(super) struct FollowedParticipant {
     inboxes: BTreeMap<UserId, Seq>,
     /// Their handles, also after they unregister.
     handles: BTreeMap<SecretHash, UserId>,
+    /// Display names of others.
+    others: BTreeSet<String>,
 }
 
 impl FollowedParticipant {
@@ -49,7 +54,14 @@ impl FollowedParticipant {
             whom: whom.clone(),
             inboxes: BTreeMap::new(),
             handles: BTreeMap::new(),
+            others: BTreeSet::new(),
         }
+    }
+
+    /// The display names of others, if no participant was the followed one.
+    pub(super) fn other_names(self) -> Option<Vec<String>> {
+        let is_missing = self.inboxes.is_empty();
+        is_missing.then(|| self.others.into_iter().collect())
     }
 
     /// Shows the entry if it is of a followed participant, and what it added to their inboxes.
@@ -97,6 +109,10 @@ impl FollowedParticipant {
         let is_followed = self.inboxes.contains_key(&user) || self.is_meant(hub, user);
         if is_followed && let Some(handle) = handle {
             self.handles.insert(*handle, user);
+        }
+        if self.inboxes.is_empty() && self.others.len() < MAX_NAMES {
+            let who = hub.who_is(user).filter(|_| !is_followed);
+            self.others.extend(who.map(|who| who.name.to_string()));
         }
         is_followed.then_some(user)
     }

@@ -285,6 +285,21 @@ fn the_last_call_of_a_followed_participant_unregisters_it() {
 }
 
 #[test]
+fn a_participant_that_is_not_in_the_journal_leaves_the_names_of_others() {
+    let follow = |whom: &str| {
+        let options = ReplayOptions {
+            follow: Some(whom.parse().unwrap()),
+            ..ReplayOptions::default()
+        };
+        replayed(&conversation(), &options)
+    };
+    let (found, lines) = follow("benn");
+    assert!(found.other_names.unwrap().contains(&"ben".to_owned()) && lines.is_empty());
+    assert!(follow("user_99").0.other_names.is_some());
+    assert_eq!(follow("ben").0.other_names, None);
+}
+
+#[test]
 fn a_replay_stops_at_its_last_position_and_follows_one_participant() {
     let journal = conversation();
     let options = ReplayOptions {

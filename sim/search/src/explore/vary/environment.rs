@@ -48,7 +48,7 @@ pub(super) fn network(plan: &mut Plan, dice: &mut Dice) {
     }
 }
 
-/// Off, the scenario's own value, or one time in one of these.
+/// Draws a probability: never, the scenario's own, or once in one of these numbers.
 fn chance(name: &str, own: Ratio, one_in: &[u32], dice: &mut Dice) -> Ratio {
     let drawn = match dice.between(0, 4) {
         0 => own,

@@ -1,0 +1,192 @@
+//! The binary as a process, and bytes on a connection to it. Every read may be cut short, because
+//! tests stop and kill the server.
+#![allow(dead_code, reason = "no test program uses all of it")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// The time limit of every wait in these tests. No test waits for it to pass.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The binary without settings from variables, which must not change a test.
+pub(crate) fn binary() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_talking-stick"));
+    for (name, _) in std::env::vars() {
+        if name.starts_with("TALKING_STICK_") {
+            command.env_remove(name);
+        }
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// A server that listens.
+pub(crate) struct Process {
+    pub(crate) child: Child,
+    pub(crate) address: SocketAddr,
+    /// Its log up to the line with its address.
+    pub(crate) before: String,
+    /// The rest of its log.
+    pub(crate) log: BufReader<ChildStderr>,
+}
+
+impl Process {
+    /// Starts the server, and waits until it listens.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary starts");
+        let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut before = String::new();
+        let address = loop {
+            let from = before.len();
+            let read = log.read_line(&mut before).expect("text");
+            assert!(read > 0, "it did not start: {before}");
+            if let Some((_, rest)) = before[from..].split_once("http://") {
+                let address = rest.trim().split('"').next().expect("a text");
+                break address.parse().expect("an address");
+            }
+        };
+        Self {
+            child,
+            address,
+            before,
+            log,
+        }
+    }
+}
+
+/// A response. The body of a stream is not read.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    head: Vec<String>,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.iter().filter_map(|line| line.split_once(": "));
+        lines.find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
+    }
+}
+
+/// An HTTP/1.1 connection. Its methods return `None` when the connection ended first.
+pub(crate) struct Connection {
+    pub(crate) stream: BufReader<TcpStream>,
+    token: String,
+}
+
+impl Connection {
+    pub(crate) fn open(address: SocketAddr) -> Self {
+        Self::with_token(address, "")
+    }
+
+    /// A connection that sends this token with its requests, unless it is empty.
+    pub(crate) fn with_token(address: SocketAddr, token: &str) -> Self {
+        let stream = TcpStream::connect(address).expect("it listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+        stream.set_nodelay(true).expect("a socket");
+        Self {
+            stream: BufReader::new(stream),
+            token: token.into(),
+        }
+    }
+
+    /// Sends these bytes unchanged; false when the connection has ended.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> bool {
+        self.stream.get_mut().write_all(bytes).is_ok()
+    }
+
+    /// Sends a request without waiting for its response.
+    pub(crate) fn send(&mut self, line: &str, headers: &[(&str, &str)], body: &str) -> bool {
+        let mut head = format!("{line} HTTP/1.1\r\nHost: localhost\r\n");
+        for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
+            head += &format!("{name}: {value}\r\n");
+        }
+        if !self.token.is_empty() {
+            head += &format!("Authorization: Bearer {}\r\n", self.token);
+        }
+        if line.starts_with("POST") {
+            let length = body.len();
+            head += &format!("Content-Type: application/json\r\nContent-Length: {length}\r\n");
+        }
+        self.write((head + "\r\n" + body).as_bytes())
+    }
+
+    pub(crate) fn exchange(
+        &mut self,
+        line: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Option<Answer> {
+        // A server that refuses by the headers need not read the body: the response decides.
+        self.send(line, headers, body);
+        let head = self.head()?;
+        let status = head.first()?.split(' ').nth(1)?.parse().ok()?;
+        let mut answer = Answer {
+            status,
+            head,
+            body: String::new(),
+        };
+        if let Some(length) = answer.header("content-length") {
+            let mut body = vec![0; length.parse().ok()?];
+            self.stream.read_exact(&mut body).ok()?;
+            answer.body = String::from_utf8(body).expect("text");
+        }
+        Some(answer)
+    }
+
+    /// Posts to a route; returns the status and the body.
+    pub(crate) fn post(&mut self, path: &str, handle: &str, body: &Value) -> Option<(u16, Value)> {
+        let line = format!("POST {path}");
+        let answer = self.exchange(&line, &[("Chat-Handle", handle)], &body.to_string())?;
+        Some((answer.status, answer.json()))
+    }
+
+    /// Registers a participant in this room; returns its handle.
+    pub(crate) fn register(&mut self, name: &str, room: &str) -> String {
+        let body = serde_json::json!({ "username": name, "room": room });
+        let (status, answer) = self.post("/register", "", &body).expect("it is answered");
+        assert_eq!(status, 200, "{answer}");
+        answer["handle"].as_str().expect("a handle").into()
+    }
+
+    /// The lines of a response's head.
+    pub(crate) fn head(&mut self) -> Option<Vec<String>> {
+        let mut head = Vec::new();
+        loop {
+            match self.line()? {
+                line if line.is_empty() => return Some(head),
+                line => head.push(line),
+            }
+        }
+    }
+
+    /// Reads a chunked body (RFC 9112, section 7.1) to its end.
+    pub(crate) fn chunks(&mut self) -> Option<String> {
+        let mut whole = Vec::new();
+        loop {
+            let length = usize::from_str_radix(&self.line()?, 16).ok()?;
+            let mut chunk = vec![0; length + 2];
+            self.stream.read_exact(&mut chunk).ok()?;
+            whole.extend_from_slice(&chunk[..length]);
+            if length == 0 {
+                return Some(String::from_utf8(whole).expect("text"));
+            }
+        }
+    }
+
+    fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let read = self.stream.read_line(&mut line).ok()?;
+        (read > 0).then(|| line.trim_end().to_owned())
+    }
+}

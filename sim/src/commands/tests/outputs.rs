@@ -1,0 +1,86 @@
+//! Tests of outputs: files, followed users, and a standard output that fails.
+
+use super::*;
+
+#[test]
+fn junit_and_trace_are_written_to_their_paths() {
+    let folder = TestFolder::new();
+    let printed =
+        folder.sim("sim burst.yaml --junit new/j.xml --trace new/t.jsonl --follow user_7");
+    assert_eq!((printed.code, printed.err.as_str()), (0, ""));
+    assert!(
+        folder
+            .read("new/j.xml")
+            .contains("<testsuite name=\"burst\"")
+    );
+    let trace = folder.read("new/t.jsonl");
+    assert_eq!(trace.lines().count(), 20);
+    assert!(
+        trace.starts_with("{\"t_ms\":0.0,\"agent\":0,\"user\":\"user_7\""),
+        "{trace}"
+    );
+    let printed = folder.sim("sim burst.yaml --trace t.jsonl --follow room_3");
+    assert_eq!(
+        (printed.code, printed.err.as_str()),
+        (2, "error: --follow: the run had no room_3: none at all\n")
+    );
+    assert_eq!(folder.read("t.jsonl"), "");
+}
+
+#[test]
+fn an_unknown_user_is_refused_before_the_run() {
+    let folder = TestFolder::new();
+    let follow =
+        |whom: &str| folder.sim(&format!("sim burst.yaml --trace t.jsonl --follow {whom}"));
+    let printed = follow("penpl#3");
+    assert_eq!((printed.code, printed.out.as_str()), (2, ""));
+    assert_eq!(
+        printed.err,
+        "error: --follow: burst has no user or room `penpl#3`; did you mean `penpal`?\n  \
+         write user_7, penpal#12 or room_3\n"
+    );
+    assert!(follow("7").err.contains("no user or room `7`"));
+    assert_eq!(follow("penpal#0").code, 0);
+    assert!(folder.read("t.jsonl").contains("\"agent\":0"));
+}
+
+/// A pipe that its reader closed, or a full disk.
+struct Broken(ErrorKind);
+
+impl Write for Broken {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(self.0.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_an_error_and_a_page_cut_short_is_none() {
+    let folder = TestFolder::new();
+    let code = |line: &str, kind| {
+        let mut err = Vec::new();
+        let run = (&run_seed as RunSeed<'_>, &Interrupt::default());
+        let code = folder.execute(line, run, (&mut Broken(kind), &mut err));
+        (code, String::from_utf8(err).unwrap())
+    };
+    assert_eq!(
+        code("sim burst.yaml", ErrorKind::BrokenPipe),
+        (0, String::new())
+    );
+    let (exit, err) = code("sim burst.yaml", ErrorKind::StorageFull);
+    assert_eq!(exit, 2);
+    assert!(
+        err.starts_with("error: cannot write the standard output: "),
+        "{err}"
+    );
+    let (exit, err) = code("sim burst.yaml --json -", ErrorKind::BrokenPipe);
+    assert_eq!(exit, 2);
+    assert!(
+        err.contains("error: cannot write the standard output: "),
+        "{err}"
+    );
+    assert_eq!(code("sim schema", ErrorKind::StorageFull).0, 2);
+}

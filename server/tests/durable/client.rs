@@ -332,7 +332,9 @@ impl Connection {
         }
         let mut body = vec![0; length];
         self.0.read_exact(&mut body).ok()?;
-        let body = serde_json::from_slice(&body).expect("JSON");
+        // Metrics are no JSON.
+        let body =
+            serde_json::from_slice(&body).unwrap_or_else(|_| String::from_utf8_lossy(&body).into());
         Some(Answer {
             status,
             cookie,

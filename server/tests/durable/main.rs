@@ -6,6 +6,7 @@ mod folder;
 mod kills;
 mod past;
 mod people;
+mod rot;
 #[cfg(target_os = "linux")]
 mod trouble;
 mod upkeep;

@@ -9,13 +9,19 @@
 //! A commit never waits for it. The follower replays the records in a state of its own, which takes
 //! as much memory as the server's.
 
+mod checks;
 mod followed;
 mod follower;
+mod gap;
 mod past;
 mod progress;
 mod retention;
+mod salvage;
 mod scripts;
+mod sums;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,9 +38,11 @@ use follower::Follower;
 use past::PastReader;
 use progress::Progress;
 
+pub(crate) use checks::{DAMAGED, contents, has_sums};
 pub use followed::Followed;
 pub(crate) use past::{Match, Past, PastReading, QueryWords};
 pub use retention::{Keep, Retention};
+pub(crate) use sums::{MEMBERSHIP, MESSAGE, PLACE, ROOM, is_damage, open_to_read};
 
 /// How long a read waits for the follower, and for its turn.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -70,6 +78,8 @@ struct HistoryParts {
 struct Slot {
     path: PathBuf,
     reader: Option<PastReader>,
+    /// The number of damaged files before the one that the reader reads.
+    files: u64,
 }
 
 /// Why the past cannot be read now.
@@ -84,6 +94,9 @@ pub(crate) enum PastError {
     /// The file cannot be read.
     #[error("the history cannot be read")]
     Broken,
+    /// The file is not what was written. It is built anew.
+    #[error("the history is damaged, and is being built anew")]
+    Damaged,
 }
 
 impl History {
@@ -120,6 +133,7 @@ impl History {
             Arc::new(Mutex::new(Slot {
                 path: path_in(folder),
                 reader: None,
+                files: 0,
             }))
         };
         let shared = HistoryParts {
@@ -134,6 +148,13 @@ impl History {
     #[must_use]
     pub fn lag(&self) -> u64 {
         self.0.progress.lag()
+    }
+
+    /// The number of damaged files that were built anew since the start, and the number of rows that
+    /// were damaged and that the journal no longer had.
+    #[must_use]
+    pub fn damage(&self) -> (u64, u64) {
+        self.0.progress.damage()
     }
 
     /// Whether the participant is or was a member of the room.
@@ -171,16 +192,19 @@ impl History {
         limit: Duration,
         work: impl FnOnce(&PastReader) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, PastError> {
+        let (files, _) = self.0.progress.damage();
         if !self.0.progress.catch_up(PATIENCE).await {
             return Err(PastError::Behind);
         }
         let turn = tokio::time::timeout(PATIENCE, Arc::clone(slot).lock_owned());
         let mut slot = turn.await.map_err(|_| PastError::Slow)?;
         let read = tokio::task::spawn_blocking(move || {
-            let mut reader = match slot.reader.take() {
+            let reader = slot.reader.take().filter(|_| slot.files == files);
+            let mut reader = match reader {
                 Some(reader) => reader,
                 None => PastReader::open(&slot.path)?,
             };
+            slot.files = files;
             reader.until(Instant::now() + limit)?;
             let read = work(&reader);
             // After an error the file may be another one.
@@ -192,6 +216,10 @@ impl History {
         let read = read.await.map_err(|_| PastError::Broken)?;
         read.map_err(|error: rusqlite::Error| match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::OperationInterrupted) => PastError::Slow,
+            _ if is_damage(&error) => {
+                self.0.progress.found_damaged(files);
+                PastError::Damaged
+            }
             Some(_) | None => {
                 tracing::error!(%error, "the history cannot be read");
                 PastError::Broken

@@ -99,6 +99,8 @@ pub struct Metrics {
     inbox_lag_seconds: Histogram,
     model_bytes: Counter,
     history_lag: Gauge,
+    history_damaged: Gauge,
+    history_lost: Gauge,
     sizes: Sizes,
     process: Process,
 }
@@ -131,6 +133,8 @@ impl Default for Metrics {
             inbox_lag_seconds: times(),
             model_bytes: Counter::default(),
             history_lag: Gauge::default(),
+            history_damaged: Gauge::default(),
+            history_lost: Gauge::default(),
             sizes: Sizes::default(),
             process: Process::start(),
         };
@@ -227,6 +231,16 @@ impl Metrics {
             "Entries of the journal that the history lacks",
             self.history_lag.clone(),
         );
+        registry.register(
+            "history_damaged",
+            "Damaged files of the history since the start, each of which was built anew",
+            self.history_damaged.clone(),
+        );
+        registry.register(
+            "history_lost",
+            "Rows of the history that were damaged, and that the journal no longer had",
+            self.history_lost.clone(),
+        );
     }
 
     /// Records an answered call of this tool with its duration.
@@ -298,10 +312,16 @@ impl Metrics {
         self.model_bytes.inc_by(bytes as u64);
     }
 
-    /// Records how many entries of the journal the history lacks.
-    pub fn history_lags(&self, entries: u64) {
-        self.history_lag
-            .set(i64::try_from(entries).unwrap_or(i64::MAX));
+    /// Records how many entries of the journal the history lacks, how many of its files were damaged,
+    /// and how many rows were lost.
+    pub fn history_is(&self, lag: u64, (damaged, lost): (u64, u64)) {
+        for (gauge, number) in [
+            (&self.history_lag, lag),
+            (&self.history_damaged, damaged),
+            (&self.history_lost, lost),
+        ] {
+            gauge.set(i64::try_from(number).unwrap_or(i64::MAX));
+        }
     }
 
     /// Renders all metrics with the current reading of the node; without one, with the last
@@ -368,7 +388,7 @@ mod tests {
         metrics.refused("stick_required");
         metrics.count_refused_request(Kind::WrongToken);
         metrics.sent_to_model(120);
-        metrics.history_lags(5);
+        metrics.history_is(5, (1, 2));
         metrics.delivered(Time(0), Time(1_000));
         let seen = seen();
         let capacity = Capacity::default();
@@ -390,6 +410,8 @@ mod tests {
             "talking_stick_turned_away_total{why=\"wrong_token\"} 1",
             "talking_stick_model_bytes_total 120",
             "talking_stick_history_lag 5",
+            "talking_stick_history_damaged 1",
+            "talking_stick_history_lost 2",
             "talking_stick_inbox_lag_seconds_count 1",
             "talking_stick_participants 3",
             "talking_stick_queue_first_wait_seconds 2.0",

@@ -275,8 +275,9 @@ async fn metrics(State(service): State<Service>, headers: HeaderMap) -> Response
     let form = Exposition::asked_by(&headers);
     let kind = [(CONTENT_TYPE, form.content_type()), (VARY, "accept")];
     let capacity = service.capacity();
-    let lag = service.history().map_or(0, History::lag);
-    node.metrics().history_lags(lag);
+    if let Some(history) = service.history() {
+        node.metrics().history_is(history.lag(), history.damage());
+    }
     let text = node
         .metrics()
         .render(node.now(), seen, (node.queued(), capacity), form);

@@ -47,8 +47,10 @@ impl Journal for Followed {
     fn attach(&mut self, later: FateReporter) {
         let (history, entries) = (self.history.clone(), Arc::clone(&self.entries));
         self.journal.attach(FateReporter::new(move |fate| {
+            // Reads that follow the answer wait for the history; the answer does not.
             history.note(fate, entries.load(Ordering::Relaxed));
             later.tell(fate);
+            history.0.progress.wake();
         }));
     }
 
@@ -57,6 +59,7 @@ impl Journal for Followed {
         let appended = self.journal.append(now, batch);
         if let Append::Settled(fate) = appended {
             self.history.note(fate, batch.len() as u64);
+            self.history.0.progress.wake();
         }
         appended
     }

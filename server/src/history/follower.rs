@@ -5,16 +5,18 @@
 //! memory: it only makes the history older. On any error it begins again at the place of the
 //! tables.
 
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
 use chat_core::{Body, Config, Hub, Position};
 use chat_journal::{Broken, Chain, Origin, Record, Snapshot};
 
+use super::checks::verify;
 use super::progress::{Progress, WakeReason};
 use super::retention::{Load, Retention};
+use super::sums::is_damage;
 use super::tables::{Fact, Reached, Tables};
 use crate::clock::Clock;
 use crate::journal::{DatabaseError, JournalReader};
@@ -22,8 +24,14 @@ use crate::journal::{DatabaseError, JournalReader};
 /// The pause after an error.
 const RETRY: Duration = Duration::from_secs(10);
 
-/// The pause after damaged tables were renamed.
+/// The pause after damaged tables were moved.
 const AGAIN: Duration = Duration::from_millis(100);
+
+/// What is added to the name of damaged tables until all that is needed of them is taken.
+const ASIDE: &str = ".aside";
+
+/// What is added to their name then.
+const DAMAGED: &str = ".damaged";
 
 /// The number of records below which the follower lets more of them come before it goes on.
 const FEW: usize = 64;
@@ -40,6 +48,8 @@ pub(super) enum FollowError {
     Journal(#[from] DatabaseError),
     #[error("{0}")]
     Folder(#[from] io::Error),
+    #[error("the history is damaged: a reader found it")]
+    Damaged,
     #[error("no record and no snapshot continues position {}: {why}", after.0)]
     Gap { after: Position, why: String },
 }
@@ -70,16 +80,18 @@ impl Follower {
     pub(super) fn run(self) {
         let mut following = None;
         loop {
-            let pause = match self.turn(&mut following) {
+            let turn = match self.progress.is_damaged() {
+                true => Err(FollowError::Damaged),
+                false => self.turn(&mut following),
+            };
+            let pause = match turn {
                 Ok(true) if !self.progress.is_late() => continue,
                 Ok(_) => IDLE,
                 Err(error) => {
                     tracing::error!(%error, "the history does not follow the journal; it tries again");
                     following = None;
-                    match is_damaged(&error) {
-                        true => self.set_aside(),
-                        false => RETRY,
-                    }
+                    let is_aside = is_damaged(&error) && self.set_aside();
+                    if is_aside { AGAIN } else { RETRY }
                 }
             };
             let last = following.as_ref().map(|found| found.chain.last());
@@ -131,6 +143,7 @@ impl Follower {
     fn begin(&self) -> Result<Following, FollowError> {
         let journal = JournalReader::open(&self.folder)?;
         let mut tables = Tables::open(&super::path_in(&self.folder), self.origin.realm)?;
+        verify(&tables.connection)?;
         let committed = self.progress.committed();
         if tables.place()?.position > committed {
             tracing::warn!(
@@ -168,6 +181,8 @@ impl Follower {
             }
         }
         following.hub.collect_posted();
+        self.progress.set_lost(following.tables.lost()?);
+        self.keep_damaged();
         Ok(following)
     }
 
@@ -197,7 +212,7 @@ impl Follower {
                 return Ok(Some(found));
             }
         }
-        let is_whole = match journal.first()? {
+        let is_whole = match journal.first().map_err(DatabaseError::from)? {
             Some(first) => first == Position(1),
             None => journal.snapshots()?.is_empty(),
         };
@@ -238,7 +253,10 @@ impl Follower {
                 && let Some((chain, hub)) = self.snapshot(journal, position)?
             {
                 let rooms: Vec<_> = hub.kept_rooms().collect();
-                tables.skip_to(&rooms, &place_of(&chain))?;
+                let [aside, ..] = &self.named(ASIDE);
+                // Whatever follows the position of the tables is not older than they are.
+                let is_new = after == Position(0) && aside.exists();
+                tables.skip_to(&rooms, &place_of(&chain), is_new.then_some(aside))?;
                 tracing::warn!(
                     after = after.0,
                     to = position.0,
@@ -253,20 +271,52 @@ impl Follower {
         })
     }
 
-    /// Renames damaged tables, so that the next attempt builds them anew. Returns the pause before it.
-    fn set_aside(&self) -> Duration {
-        let path = super::path_in(&self.folder);
-        for end in ["", "-wal", "-shm"] {
-            let name = |middle: &str| {
-                let mut name = path.clone().into_os_string();
-                name.push(middle);
-                name.push(end);
-                name
+    /// Moves damaged tables out of the way, so that the next attempt builds them anew. False if that
+    /// is not possible.
+    fn set_aside(&self) -> bool {
+        let [present, aside] = ["", ASIDE].map(|middle| self.named(middle));
+        // Those that were damaged first have more than those that were to replace them.
+        let is_second = aside[0].exists();
+        let moved = present.iter().zip(&aside).map(|(from, to)| {
+            let moved = match is_second {
+                true => fs::remove_file(from),
+                false => fs::rename(from, to),
             };
-            // Absent files need no renaming; another error shows at the next attempt.
-            let _ = std::fs::rename(name(""), name(".damaged"));
+            moved.or_else(|error| match error.kind() {
+                io::ErrorKind::NotFound => Ok(()),
+                _ => Err(error),
+            })
+        });
+        let moved: io::Result<()> = moved.collect();
+        if let Err(error) = &moved {
+            tracing::error!(%error, "the damaged history cannot be moved");
         }
-        AGAIN
+        self.progress.replaced();
+        moved.is_ok()
+    }
+
+    /// Keeps damaged tables under another name: nothing more is taken from them.
+    fn keep_damaged(&self) {
+        let [aside, kept] = [ASIDE, DAMAGED].map(|middle| self.named(middle));
+        if !aside[0].exists() {
+            return;
+        }
+        for (from, to) in aside.iter().zip(&kept) {
+            // One that is absent now must not be left of an earlier time.
+            let _ = fs::remove_file(to);
+            let _ = fs::rename(from, to);
+        }
+    }
+
+    /// The tables' file and the files that SQLite has beside it, with this in the middle of their
+    /// names.
+    fn named(&self, middle: &str) -> [PathBuf; 3] {
+        ["", "-wal", "-shm"].map(|end| {
+            let mut name = super::path_in(&self.folder).into_os_string();
+            name.push(middle);
+            name.push(end);
+            name.into()
+        })
     }
 }
 
@@ -280,7 +330,8 @@ impl Following {
     /// Replays the records up to this place, which the tables have.
     fn replay_to(&mut self, place: &Reached) -> Result<Replayed, FollowError> {
         while self.chain.last() < place.position {
-            let batch = self.journal.batch(self.chain.last())?;
+            let batch = self.journal.batch(self.chain.last());
+            let batch = batch.map_err(DatabaseError::from)?;
             if batch.is_empty() {
                 return Ok(Replayed::Unreadable);
             }
@@ -309,7 +360,8 @@ impl Following {
 
     /// Writes the events of the next records. Returns the number of records.
     fn step(&mut self) -> Result<usize, FollowError> {
-        let batch = self.journal.batch(self.chain.last())?;
+        let batch = self.journal.batch(self.chain.last());
+        let batch = batch.map_err(DatabaseError::from)?;
         if batch.is_empty() {
             return Ok(0);
         }
@@ -374,12 +426,9 @@ fn place_of(chain: &Chain) -> Reached {
 
 /// Whether the tables have to be built anew.
 fn is_damaged(error: &FollowError) -> bool {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    let FollowError::Tables(error) = error else {
-        return false;
-    };
-    matches!(
-        error.sqlite_error_code(),
-        Some(DatabaseCorrupt | NotADatabase)
-    )
+    match error {
+        FollowError::Damaged => true,
+        FollowError::Tables(error) => is_damage(error),
+        FollowError::Journal(_) | FollowError::Folder(_) | FollowError::Gap { .. } => false,
+    }
 }

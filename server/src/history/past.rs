@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use chat_core::{Body, Epoch, Event, RoomId, RoomSeq, Time, UserId, Who};
-use rusqlite::{Connection, OpenFlags, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::scripts::spaced;
+use super::sums::{corrupt, open_to_read};
 use super::tables::{signed, unsigned};
 
 /// The number of SQLite's instructions between two looks at the clock.
@@ -56,15 +57,26 @@ pub(super) struct PastReader {
     connection: Connection,
 }
 
-/// The columns of a message.
-const COLUMNS: &str = "m.id, m.room, m.seq, m.at, m.user, m.chosen_id, m.name, m.epoch, m.text";
+/// The columns of a message that was found in this room. The last one fails if it is damaged.
+fn columns(room: &str) -> String {
+    format!(
+        "m.id, m.room, m.seq, m.at, m.user, m.chosen_id, m.name, m.epoch, m.text, checked(m.sum,
+         m.id, {room}, m.seq, m.at, m.user, m.chosen_id, m.name, m.epoch, m.text)"
+    )
+}
+
+/// A condition that fails if the membership that was found for this user and room is damaged.
+fn is_sound(user: &str, room: &str) -> String {
+    format!(
+        "checked(s.sum, s.id, {user}, s.chosen_id, s.name, {room}, s.from_seq, s.from_position,
+         s.from_at) AND checked(s.end_sum, s.id, s.to_seq, s.to_position, s.to_at)"
+    )
+}
 
 impl PastReader {
     /// Opens the file.
     pub(super) fn open(path: &Path) -> rusqlite::Result<Self> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(std::time::Duration::from_secs(1))?;
+        let connection = open_to_read(path)?;
         Ok(Self { connection })
     }
 
@@ -77,8 +89,11 @@ impl PastReader {
 
     /// Whether the participant is or was a member of the room.
     pub(super) fn was_in(&self, user: UserId, room: RoomId) -> rusqlite::Result<bool> {
-        let select = "SELECT 1 FROM memberships WHERE user = ?1 AND room = ?2 LIMIT 1";
-        let mut select = self.connection.prepare_cached(select)?;
+        let select = format!(
+            "SELECT 1 FROM memberships s WHERE user = ?1 AND room = ?2 AND {} LIMIT 1",
+            is_sound("?1", "?2")
+        );
+        let mut select = self.connection.prepare_cached(&select)?;
         select.exists(params![user.0, room.0])
     }
 
@@ -91,19 +106,27 @@ impl PastReader {
     ) -> rusqlite::Result<Past> {
         let before = before.map_or(i64::MAX, |seq| signed(seq.0));
         let mut answer = PageBuilder::new(reading);
-        let stays = "SELECT from_seq, coalesce(to_seq, ?3) FROM memberships
-             WHERE user = ?1 AND room = ?2 AND from_seq < ?3 ORDER BY from_seq DESC";
-        let mut stays = self.connection.prepare_cached(stays)?;
+        let stays = format!(
+            "SELECT from_seq, coalesce(to_seq, ?3) FROM memberships s WHERE user = ?1
+             AND room = ?2 AND from_seq < ?3 AND {} ORDER BY from_seq DESC",
+            is_sound("?1", "?2")
+        );
+        let mut stays = self.connection.prepare_cached(&stays)?;
         let mut stays = stays.query(params![reading.user.0, room.0, before])?;
         let select = format!(
-            "SELECT {COLUMNS} FROM messages m WHERE m.room = ?1 AND m.seq > ?2 AND m.seq < ?3
-             ORDER BY m.seq DESC"
+            "SELECT {} FROM messages m WHERE m.room = ?1 AND m.seq > ?2 AND m.seq < ?3
+             ORDER BY m.seq DESC",
+            columns("?1")
         );
         while let Some(stay) = stays.next()? {
             let (from, to): (i64, i64) = (stay.get(0)?, stay.get(1)?);
             let mut select = self.connection.prepare_cached(&select)?;
             let mut rows = select.query(params![room.0, from, to.min(before)])?;
             while let Some(row) = rows.next()? {
+                let seq: i64 = row.get(2)?;
+                if seq <= from || to.min(before) <= seq {
+                    return Err(corrupt());
+                }
                 if !answer.try_add(row)? {
                     return Ok(answer.past(true));
                 }
@@ -127,11 +150,13 @@ impl PastReader {
             return Ok((Vec::new(), false));
         }
         let select = format!(
-            "SELECT {COLUMNS} FROM words w JOIN messages m ON m.id = w.rowid
+            "SELECT {} FROM words w JOIN messages m ON m.id = w.rowid
              WHERE words MATCH ?1 AND w.rowid < ?2 AND EXISTS (
                  SELECT 1 FROM memberships s WHERE s.user = ?3 AND s.room = m.room
-                 AND s.from_seq < m.seq AND (s.to_seq IS NULL OR m.seq < s.to_seq))
-             ORDER BY w.rowid DESC"
+                 AND s.from_seq < m.seq AND (s.to_seq IS NULL OR m.seq < s.to_seq) AND {})
+             ORDER BY w.rowid DESC",
+            columns("m.room"),
+            is_sound("?3", "m.room")
         );
         let before = before.map_or(i64::MAX, signed);
         let mut select = self.connection.prepare_cached(&select)?;
@@ -154,9 +179,12 @@ impl PastReader {
     }
 
     fn rooms_of(&self, user: UserId) -> rusqlite::Result<Vec<RoomId>> {
-        let select = "SELECT room FROM memberships WHERE user = ?1
-             GROUP BY room ORDER BY max(from_position) DESC LIMIT ?2";
-        let mut select = self.connection.prepare_cached(select)?;
+        let select = format!(
+            "SELECT room FROM memberships s WHERE user = ?1 AND {}
+             GROUP BY room ORDER BY max(from_position) DESC LIMIT ?2",
+            is_sound("?1", "s.room")
+        );
+        let mut select = self.connection.prepare_cached(&select)?;
         let rooms = select.query_map(params![user.0, ROOMS], |row| Ok(RoomId(row.get(0)?)))?;
         rooms.collect()
     }

@@ -27,6 +27,12 @@ struct Positions {
     sleeps: bool,
     /// The server stops: the follower ends at the end of the journal, or at this instant.
     stop: Option<Instant>,
+    /// The number of files before the present one, which were damaged.
+    files: u64,
+    /// A reader found the present file damaged.
+    is_damaged: bool,
+    /// The number of rows that were damaged, and that the journal no longer had.
+    lost: u64,
 }
 
 /// Why the follower is awake.
@@ -48,6 +54,9 @@ impl Progress {
                 wanted: Position(0),
                 sleeps: false,
                 stop: None,
+                files: 0,
+                is_damaged: false,
+                lost: 0,
             }),
             moved: Condvar::new(),
             reached: watch::Sender::new(Position(0)),
@@ -62,7 +71,11 @@ impl Progress {
     pub(super) fn commit(&self, last: Position) {
         let mut state = self.state();
         state.committed = state.committed.max(last);
-        if std::mem::take(&mut state.sleeps) {
+    }
+
+    /// Wakes the follower if it sleeps until the next commit.
+    pub(super) fn wake(&self) {
+        if std::mem::take(&mut self.state().sleeps) {
             self.moved.notify_all();
         }
     }
@@ -101,6 +114,39 @@ impl Progress {
         matches!(tokio::time::timeout(limit, waited).await, Ok(Ok(_)))
     }
 
+    /// The number of damaged files before the present one, and of the rows that were lost with them.
+    pub(super) fn damage(&self) -> (u64, u64) {
+        let state = self.state();
+        (state.files, state.lost)
+    }
+
+    /// A reader found the file after `files` others damaged.
+    pub(super) fn found_damaged(&self, files: u64) {
+        let mut state = self.state();
+        if state.files == files {
+            state.is_damaged = true;
+            self.moved.notify_all();
+        }
+    }
+
+    /// Whether a reader found the present file damaged.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.state().is_damaged
+    }
+
+    /// The damaged file is out of the way, and another one begins: reads wait for it.
+    pub(super) fn replaced(&self) {
+        self.reached(Position(0));
+        let mut state = self.state();
+        state.files += 1;
+        state.is_damaged = false;
+    }
+
+    /// The number of lost rows.
+    pub(super) fn set_lost(&self, rows: u64) {
+        self.state().lost = rows;
+    }
+
     /// Lets the follower end at the end of the journal, or at this instant.
     pub(super) fn stop(&self, by: Instant) {
         self.state().stop = Some(by);
@@ -115,7 +161,9 @@ impl Progress {
     /// Lets more records come, unless a reader waits for those after `last`.
     pub(super) fn linger(&self, last: Position) {
         let state = self.state();
-        let waits = |state: &mut Positions| state.wanted <= last && state.stop.is_none();
+        let waits = |state: &mut Positions| {
+            state.wanted <= last && state.stop.is_none() && !state.is_damaged
+        };
         // Neither the time nor a poisoned lock matters here.
         drop(self.moved.wait_timeout_while(state, LINGER, waits));
     }
@@ -126,14 +174,16 @@ impl Progress {
         let mut state = self.state();
         state.sleeps = last.is_some();
         let rests = |state: &mut Positions| {
-            state.stop.is_none() && last.is_none_or(|last| state.committed <= last)
+            state.stop.is_none()
+                && !state.is_damaged
+                && last.is_none_or(|last| state.committed <= last)
         };
         let slept = self.moved.wait_timeout_while(state, pause, rests);
         let (mut state, _) = slept.unwrap_or_else(PoisonError::into_inner);
         state.sleeps = false;
         let is_behind = last.is_some_and(|last| state.committed > last);
         match state.stop {
-            _ if is_behind => WakeReason::ToFollow,
+            _ if is_behind || state.is_damaged => WakeReason::ToFollow,
             Some(_) => WakeReason::ToStop,
             None => WakeReason::Idle,
         }

@@ -4,42 +4,44 @@
 //! together with the position and the link of the last one, so that every event is there exactly
 //! once, after any crash.
 
-use super::scripts::spaced;
 use std::path::Path;
 use std::time::Duration;
 
-use chat_core::{Body, Event, KeptRoom, Position, Time, Who};
-use rusqlite::functions::FunctionFlags;
-use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
+use chat_core::{Body, Event, Position, Who};
+use rusqlite::{Connection, Transaction, params};
+
+use super::checks::has_sums;
+use super::sums::{self, PLACE};
 
 /// The version of the tables. Another version is built anew from the journal.
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 
 /// How long another program may lock the database before a write fails.
 const BUSY: Duration = Duration::from_secs(5);
 
-const SCHEMA: &str = "
+pub(super) const SCHEMA: &str = "
+    -- lost: rows that were damaged, and that the journal no longer had. sum, end_sum: see sums.rs.
     CREATE TABLE place (
         format INTEGER NOT NULL, realm BLOB NOT NULL,
-        position INTEGER NOT NULL, link BLOB
+        position INTEGER NOT NULL, link BLOB, lost INTEGER NOT NULL, sum INTEGER NOT NULL
     ) STRICT;
     -- id: the position of the entry that sent it. Of a message that a snapshot alone held: a
     -- position before the snapshot's, in the order of their instants.
     CREATE TABLE messages (
         id INTEGER PRIMARY KEY, room INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL,
         user INTEGER NOT NULL, chosen_id TEXT, name TEXT NOT NULL, epoch INTEGER,
-        text TEXT NOT NULL, UNIQUE (room, seq)
+        text TEXT NOT NULL, sum INTEGER NOT NULL, UNIQUE (room, seq)
     ) STRICT;
     CREATE TABLE rooms (
         room INTEGER PRIMARY KEY, name TEXT, position INTEGER NOT NULL, at INTEGER NOT NULL,
-        ended_position INTEGER, ended_at INTEGER
+        ended_position INTEGER, ended_at INTEGER, sum INTEGER, end_sum INTEGER
     ) STRICT;
     -- The member saw the places of the room between from_seq and to_seq.
     CREATE TABLE memberships (
         id INTEGER PRIMARY KEY, user INTEGER NOT NULL, chosen_id TEXT, name TEXT NOT NULL,
         room INTEGER NOT NULL,
         from_seq INTEGER NOT NULL, from_position INTEGER NOT NULL, from_at INTEGER NOT NULL,
-        to_seq INTEGER, to_position INTEGER, to_at INTEGER
+        to_seq INTEGER, to_position INTEGER, to_at INTEGER, sum INTEGER, end_sum INTEGER
     ) STRICT;
     CREATE INDEX memberships_of_user ON memberships (user, room, from_seq);
     CREATE INDEX memberships_open ON memberships (room) WHERE to_seq IS NULL;
@@ -47,8 +49,29 @@ const SCHEMA: &str = "
     CREATE VIEW participants AS
         SELECT user, chosen_id, name, min(from_position) AS position, min(from_at) AS at
         FROM memberships GROUP BY user, chosen_id, name;
+    -- Two sums, because a change of the end must not confirm a damaged beginning.
+    CREATE TRIGGER room_added AFTER INSERT ON rooms BEGIN
+        UPDATE rooms SET sum = row_sum(new.room, new.name, new.position, new.at),
+            end_sum = row_sum(new.room, new.ended_position, new.ended_at)
+        WHERE room = new.room;
+    END;
+    CREATE TRIGGER room_ended AFTER UPDATE OF ended_position, ended_at ON rooms BEGIN
+        UPDATE rooms SET end_sum = row_sum(new.room, new.ended_position, new.ended_at)
+        WHERE room = new.room;
+    END;
+    CREATE TRIGGER membership_added AFTER INSERT ON memberships BEGIN
+        UPDATE memberships SET sum = row_sum(new.id, new.user, new.chosen_id, new.name, new.room,
+                new.from_seq, new.from_position, new.from_at),
+            end_sum = row_sum(new.id, new.to_seq, new.to_position, new.to_at)
+        WHERE id = new.id;
+    END;
+    CREATE TRIGGER membership_ended AFTER UPDATE OF to_seq, to_position, to_at ON memberships BEGIN
+        UPDATE memberships SET end_sum = row_sum(new.id, new.to_seq, new.to_position, new.to_at)
+        WHERE id = new.id;
+    END;
+    CREATE VIEW spoken AS SELECT id, room, spaced(text) AS text FROM messages;
     CREATE VIRTUAL TABLE words USING fts5 (
-        room, text, content='messages', content_rowid='id', prefix='2 3', columnsize=0,
+        room, text, content='spoken', content_rowid='id', prefix='2 3', columnsize=0,
         tokenize='unicode61 remove_diacritics 2'
     );
     INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
@@ -56,6 +79,8 @@ const SCHEMA: &str = "
         INSERT INTO words (rowid, room, text) VALUES (new.id, new.room, spaced(new.text));
     END;
     CREATE TRIGGER message_removed AFTER DELETE ON messages BEGIN
+        SELECT checked(old.sum, old.id, old.room, old.seq, old.at, old.user, old.chosen_id, old.name,
+            old.epoch, old.text);
         INSERT INTO words (words, rowid, room, text)
         VALUES ('delete', old.id, old.room, spaced(old.text));
     END;
@@ -93,11 +118,7 @@ impl Tables {
     pub(super) fn open(path: &Path, realm: u128) -> rusqlite::Result<Self> {
         let connection = Connection::open(path)?;
         connection.busy_timeout(BUSY)?;
-        let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-        connection.create_scalar_function("spaced", 1, flags, |call| {
-            let text = call.get_raw(0).as_str()?;
-            Ok(spaced(text).into_owned())
-        })?;
+        sums::define(&connection)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         // A lost end is written again from the journal.
         connection.pragma_update(None, "synchronous", "NORMAL")?;
@@ -107,7 +128,7 @@ impl Tables {
             connection,
             messages: 0,
         };
-        if !tables.is_current(realm)? {
+        if !is_current(&tables.connection, realm)? {
             tables.create(realm)?;
         }
         let count = "SELECT count(*) FROM messages";
@@ -116,33 +137,17 @@ impl Tables {
         Ok(tables)
     }
 
-    fn is_current(&self, realm: u128) -> rusqlite::Result<bool> {
-        let found = "SELECT 1 FROM sqlite_schema WHERE name = 'place'";
-        let found = self
-            .connection
-            .query_row(found, [], |_| Ok(()))
-            .optional()?;
-        if found.is_none() {
-            return Ok(false);
-        }
-        let current = "SELECT format, realm FROM place";
-        let current = self.connection.query_row(current, [], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?))
-        });
-        let current = current.optional()?;
-        Ok(current == Some((FORMAT, realm.to_le_bytes().to_vec())))
-    }
-
     /// Drops all tables and creates empty ones.
     pub(super) fn create(&mut self, realm: u128) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         transaction.execute_batch(
             "DROP VIEW IF EXISTS participants; DROP TABLE IF EXISTS words;
-             DROP TABLE IF EXISTS messages; DROP TABLE IF EXISTS memberships;
+             DROP VIEW IF EXISTS spoken; DROP TABLE IF EXISTS messages; DROP TABLE IF EXISTS memberships;
              DROP TABLE IF EXISTS rooms; DROP TABLE IF EXISTS place;",
         )?;
         transaction.execute_batch(SCHEMA)?;
-        let place = "INSERT INTO place (format, realm, position) VALUES (?1, ?2, 0)";
+        let place = "INSERT INTO place (format, realm, position, lost, sum)
+             VALUES (?1, ?2, 0, 0, row_sum(?1, ?2, 0, NULL, 0))";
         transaction.execute(place, params![FORMAT, realm.to_le_bytes()])?;
         transaction.commit()?;
         self.messages = 0;
@@ -151,13 +156,20 @@ impl Tables {
 
     /// How far the tables follow the journal.
     pub(super) fn place(&self) -> rusqlite::Result<Reached> {
-        let place = "SELECT position, link FROM place";
-        self.connection.query_row(place, [], |row| {
+        let place = format!("SELECT position, link FROM place WHERE {PLACE}");
+        self.connection.query_row(&place, [], |row| {
             Ok(Reached {
                 position: Position(unsigned(row.get(0)?)),
                 link: row.get(1)?,
             })
         })
+    }
+
+    /// The number of rows that were damaged, and that the journal no longer had.
+    pub(super) fn lost(&self) -> rusqlite::Result<u64> {
+        let lost = "SELECT lost FROM place";
+        let lost = self.connection.query_row(lost, [], |row| row.get(0))?;
+        Ok(unsigned(lost))
     }
 
     /// Writes these events, and the place after them.
@@ -183,58 +195,54 @@ impl Tables {
     /// Removes everything after this position: the journal was cut there.
     pub(super) fn cut(&mut self, after: Position) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
-        let end = signed(after.0);
-        let removed = transaction.execute("DELETE FROM messages WHERE id > ?1", [end])?;
-        for change in [
-            "DELETE FROM memberships WHERE from_position > ?1",
-            "DELETE FROM rooms WHERE position > ?1",
-            "UPDATE memberships SET to_seq = NULL, to_position = NULL, to_at = NULL
-             WHERE to_position > ?1",
-            "UPDATE rooms SET ended_position = NULL, ended_at = NULL WHERE ended_position > ?1",
-        ] {
-            transaction.execute(change, [end])?;
-        }
+        let removed = remove_after(&transaction, after)?;
         let place = Reached {
             position: after,
             link: None,
         };
         set_place(&transaction, &place)?;
         transaction.commit()?;
-        self.messages -= removed as u64;
-        Ok(())
-    }
-
-    /// Continues at a snapshot whose records are gone: adds what its rooms still keep, and corrects
-    /// who is in them. What a membership saw in between is unknown, and not shown.
-    pub(super) fn skip_to(&mut self, rooms: &[KeptRoom], place: &Reached) -> rusqlite::Result<()> {
-        let transaction = self.connection.transaction()?;
-        let known = "SELECT position FROM place";
-        let known: i64 = transaction.query_row(known, [], |row| row.get(0))?;
-        close_left(&transaction, rooms, known)?;
-        let mut new = Vec::new();
-        for room in rooms {
-            open_kept(&transaction, room, place.position)?;
-            for event in &room.messages {
-                if !has(&transaction, event)? {
-                    new.push(event);
-                }
-            }
-        }
-        new.sort_by_key(|event| (event.at, event.room, event.room_seq));
-        // Each was sent by an entry of its own before the snapshot.
-        let before = place.position.0 + 1 - new.len() as u64;
-        for (id, event) in (before..).zip(&new) {
-            add_message(&transaction, Position(id), event)?;
-        }
-        set_place(&transaction, place)?;
-        transaction.commit()?;
-        self.messages += new.len() as u64;
+        self.messages -= removed;
         Ok(())
     }
 }
 
-fn set_place(transaction: &Transaction<'_>, place: &Reached) -> rusqlite::Result<()> {
-    let update = "UPDATE place SET position = ?1, link = ?2";
+/// Whether the tables are of this version and of this journal.
+///
+/// # Errors
+/// They are damaged.
+fn is_current(connection: &Connection, realm: u128) -> rusqlite::Result<bool> {
+    if !has_sums(connection)? {
+        return Ok(false);
+    }
+    let place = format!("SELECT format, realm FROM place WHERE {PLACE}");
+    let (format, of): (i64, Vec<u8>) =
+        connection.query_row(&place, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok((format, of) == (FORMAT, realm.to_le_bytes().to_vec()))
+}
+
+/// Removes everything after this position. Returns the number of removed messages.
+pub(super) fn remove_after(
+    transaction: &Transaction<'_>,
+    position: Position,
+) -> rusqlite::Result<u64> {
+    let end = signed(position.0);
+    let removed = transaction.execute("DELETE FROM messages WHERE id > ?1", [end])?;
+    for change in [
+        "DELETE FROM memberships WHERE from_position > ?1",
+        "DELETE FROM rooms WHERE position > ?1",
+        "UPDATE memberships SET to_seq = NULL, to_position = NULL, to_at = NULL
+         WHERE to_position > ?1",
+        "UPDATE rooms SET ended_position = NULL, ended_at = NULL WHERE ended_position > ?1",
+    ] {
+        transaction.execute(change, [end])?;
+    }
+    Ok(removed as u64)
+}
+
+pub(super) fn set_place(transaction: &Transaction<'_>, place: &Reached) -> rusqlite::Result<()> {
+    let update = "UPDATE place SET position = ?1, link = ?2,
+         sum = row_sum(format, realm, ?1, ?2, lost)";
     let mut update = transaction.prepare_cached(update)?;
     update.execute(params![signed(place.position.0), place.link])?;
     Ok(())
@@ -274,7 +282,7 @@ fn apply(transaction: &Transaction<'_>, fact: &Fact) -> rusqlite::Result<u64> {
     Ok(0)
 }
 
-fn add_message(
+pub(super) fn add_message(
     transaction: &Transaction<'_>,
     position: Position,
     event: &Event,
@@ -287,8 +295,9 @@ fn add_message(
     else {
         return Ok(0);
     };
-    let insert = "INSERT INTO messages (id, room, seq, at, user, chosen_id, name, epoch, text)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (room, seq) DO NOTHING";
+    let insert = "INSERT INTO messages (id, room, seq, at, user, chosen_id, name, epoch, text, sum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, row_sum(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9))
+         ON CONFLICT (room, seq) DO NOTHING";
     let mut insert = transaction.prepare_cached(insert)?;
     let added = insert.execute(params![
         signed(position.0),
@@ -302,12 +311,6 @@ fn add_message(
         &**text,
     ])?;
     Ok(added as u64)
-}
-
-fn has(transaction: &Transaction<'_>, event: &Event) -> rusqlite::Result<bool> {
-    let select = "SELECT 1 FROM messages WHERE room = ?1 AND seq = ?2";
-    let mut select = transaction.prepare_cached(select)?;
-    select.exists(params![event.room.0, signed(event.room_seq.0)])
 }
 
 fn add_room(transaction: &Transaction<'_>, fact: &Fact) -> rusqlite::Result<()> {
@@ -353,84 +356,6 @@ fn leave(transaction: &Transaction<'_>, fact: &Fact, who: Option<&Who>) -> rusql
          AND NOT EXISTS (SELECT 1 FROM memberships WHERE room = ?3 AND to_seq IS NULL)";
     let mut end = transaction.prepare_cached(end)?;
     end.execute(params![position, at, room])?;
-    Ok(())
-}
-
-/// Ends the open memberships that these rooms do not have, at the last known place.
-fn close_left(
-    transaction: &Transaction<'_>,
-    rooms: &[KeptRoom],
-    known: i64,
-) -> rusqlite::Result<()> {
-    let select = "SELECT id, user, room, from_at FROM memberships WHERE to_seq IS NULL";
-    let mut select = transaction.prepare(select)?;
-    let mut open = select.query([])?;
-    let close = "UPDATE memberships SET to_position = ?1, to_at = from_at, to_seq = 1 +
-         coalesce((SELECT max(seq) FROM messages WHERE room = memberships.room), from_seq)
-         WHERE id = ?2";
-    while let Some(row) = open.next()? {
-        let (id, user): (i64, u32) = (row.get(0)?, row.get(1)?);
-        let (room, from_at): (u32, Time) = (row.get(2)?, Time(unsigned(row.get(3)?)));
-        let found = rooms.binary_search_by_key(&room, |room| room.id.0);
-        let stays = found.is_ok_and(|index| {
-            let members = rooms[index].members.iter();
-            members
-                .into_iter()
-                .any(|(who, since)| who.id.0 == user && *since == from_at)
-        });
-        if !stays {
-            transaction.execute(close, params![known, id])?;
-        }
-    }
-    let end = "UPDATE rooms SET ended_position = ?1, ended_at = at WHERE ended_position IS NULL
-         AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.room = rooms.room AND to_seq IS NULL)";
-    transaction.execute(end, [known])?;
-    Ok(())
-}
-
-/// Opens the memberships of this room that are not open.
-fn open_kept(
-    transaction: &Transaction<'_>,
-    room: &KeptRoom,
-    position: Position,
-) -> rusqlite::Result<()> {
-    let id = room.id.0;
-    let began = room.members.iter().map(|(_, since)| since.0).min();
-    let insert = "INSERT INTO rooms (room, name, position, at) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT DO UPDATE SET ended_position = NULL, ended_at = NULL";
-    let began = signed(began.unwrap_or(0));
-    let row = params![id, room.name.as_deref(), signed(position.0), began];
-    transaction.execute(insert, row)?;
-    let open = "SELECT 1 FROM memberships WHERE user = ?1 AND room = ?2 AND to_seq IS NULL";
-    let insert = "INSERT INTO memberships
-         (user, chosen_id, name, room, from_seq, from_position, from_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    for (who, since) in &room.members {
-        let mut open = transaction.prepare_cached(open)?;
-        if open.exists(params![who.id.0, id])? {
-            continue;
-        }
-        // It certainly was a member after the last message up to the instant of its joining.
-        let before = room.messages.iter().rev().find(|event| event.at <= *since);
-        let first = room.messages.first();
-        let from = match (before, first) {
-            (Some(before), _) => before.room_seq.0,
-            (None, Some(first)) => first.room_seq.0.saturating_sub(1),
-            (None, None) => room.last.0,
-        };
-        transaction.execute(
-            insert,
-            params![
-                who.id.0,
-                who.chosen_id,
-                who.name,
-                id,
-                signed(from),
-                signed(position.0),
-                signed(since.0)
-            ],
-        )?;
-    }
     Ok(())
 }
 

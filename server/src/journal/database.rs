@@ -5,6 +5,8 @@
 //! does not detect missing rows: the recovery of a WAL stops at the first damaged frame, and its
 //! pages have no checksums. `chat-journal` therefore checks checksums, the chain and contiguity.
 
+use std::fs::File;
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -31,6 +33,14 @@ const SCHEMA: &str = "
         FROM journal, json_each(kinds) AS entry;
     COMMIT;
 ";
+
+/// The size that the file of the WAL has from the first batch on. A write that does not make a file
+/// longer is synced without the file system's own journal, which takes several times as long, and up
+/// to a hundred times while all cores are in use.
+const WAL_BYTES: u64 = 8 << 20;
+
+/// The size of a page, and of its head in the WAL.
+const PAGE: u64 = 4_096 + 24;
 
 /// How long another program may lock the database before a commit fails.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
@@ -93,6 +103,25 @@ impl Database {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY)?;
         Ok(Self { connection })
+    }
+
+    /// Writes zeros behind the end of the WAL, up to its usual size. SQLite takes them for the rest of
+    /// an older WAL. A checkpoint lets it write from the beginning again.
+    pub(super) fn reserve(&self) -> io::Result<()> {
+        let Some(path) = self.connection.path() else {
+            return Ok(());
+        };
+        let mut wal = File::options().write(true).open(format!("{path}-wal"))?;
+        let end = wal.seek(SeekFrom::End(0))?;
+        let zeros = usize::try_from(WAL_BYTES.saturating_sub(end)).unwrap_or(0);
+        wal.write_all(&vec![0; zeros])?;
+        wal.sync_all()
+    }
+
+    /// Whether a checkpoint is due when these records, of this size altogether, are in the WAL.
+    pub(super) const fn is_full(records: u64, bytes: u64) -> bool {
+        // A record takes part of a page, often its parent, and pages of its own if it is long.
+        bytes / 4_096 * PAGE + records * 2 * PAGE > WAL_BYTES
     }
 
     /// Whether a crash ended the creation of the file before its tables were committed.
@@ -216,7 +245,8 @@ impl Database {
         ))
     }
 
-    /// Copies the WAL into the database, as far as readers allow.
+    /// Copies the WAL into the database, as far as readers allow. If that is all of it, the next
+    /// record is written to the beginning of the WAL.
     pub(super) fn checkpoint(&self) -> Result<(), rusqlite::Error> {
         let passive = "PRAGMA wal_checkpoint(PASSIVE)";
         self.connection.query_row(passive, [], |_| Ok(()))

@@ -18,9 +18,6 @@ use super::{Append, Fate, FateReporter, Journal};
 /// The number of entries between two snapshots.
 const SNAPSHOT_EVERY: u64 = 50_000;
 
-/// The number of records in the WAL before a checkpoint between two batches.
-const CHECKPOINT_EVERY: u64 = 1_000;
-
 /// The idle time after which the writer does its postponed work.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -71,6 +68,7 @@ impl Journal for DurableJournal {
             .name("journal".into())
             .spawn(move || {
                 let mut writer = writer;
+                writer.reserve();
                 writer.run(&queue, &later);
                 // A shutdown that has timed out no longer receives.
                 let _ = end.send(writer);
@@ -116,8 +114,8 @@ pub(super) struct Writer {
     pub(super) config: Config,
     pub(super) chain: Chain,
     pub(super) marks: MarkFile,
-    /// Records since the last checkpoint.
-    pub(super) unchecked: u64,
+    /// Records since the last checkpoint, and their size.
+    pub(super) unchecked: (u64, u64),
     /// The position of the newest snapshot.
     pub(super) snapshot: Position,
     pub(super) forgetting: Forgetting,
@@ -163,7 +161,8 @@ impl Writer {
             }
         }
         self.chain = sealed.after;
-        self.unchecked += 1;
+        self.unchecked.0 += 1;
+        self.unchecked.1 += sealed.bytes.len() as u64;
         if let Err(error) = self.marks.set(&Mark::at(&self.chain)) {
             tracing::error!(%error, "the mark of the journal cannot be written");
         }
@@ -179,6 +178,7 @@ impl Writer {
             match self.reopened(first) {
                 Ok((database, found)) => {
                     self.database = Some(database);
+                    self.reserve();
                     tracing::warn!(found = found.is_some(), "the journal was opened again");
                     return found.is_some_and(|found| found == record);
                 }
@@ -199,16 +199,36 @@ impl Writer {
         Ok((database, found))
     }
 
+    /// Makes the WAL as long as it usually becomes.
+    fn reserve(&self) {
+        if let Some(Err(error)) = self.database.as_ref().map(Database::reserve) {
+            tracing::warn!(%error, "the WAL grows with its records, which takes longer");
+        }
+    }
+
     /// Work between two batches.
     fn tidy(&mut self) {
-        if self.unchecked >= CHECKPOINT_EVERY {
-            self.unchecked = 0;
-            if let Some(Err(error)) = self.database.as_ref().map(Database::checkpoint) {
-                tracing::warn!(%error, "a checkpoint failed, and is tried again");
-            }
+        let (records, bytes) = self.unchecked;
+        if Database::is_full(records, bytes) {
+            self.checkpoint();
         }
+        self.sync_marks();
         self.snapshot_beside();
         self.forget();
+    }
+
+    /// Lets the next records replace those in the WAL.
+    fn checkpoint(&mut self) {
+        self.unchecked = (0, 0);
+        if let Some(Err(error)) = self.database.as_ref().map(Database::checkpoint) {
+            tracing::warn!(%error, "a checkpoint failed, and is tried again");
+        }
+    }
+
+    fn sync_marks(&mut self) {
+        if let Err(error) = self.marks.sync_when_due() {
+            tracing::error!(%error, "the mark of the journal cannot be made durable");
+        }
     }
 
     fn forget(&mut self) {
@@ -219,16 +239,10 @@ impl Writer {
 
     /// Work while there is nothing to write.
     fn rest(&mut self) {
-        if let Err(error) = self.marks.sync() {
-            tracing::error!(%error, "the mark of the journal cannot be made durable");
-        }
-        if self.unchecked > 0
-            && matches!(
-                self.database.as_ref().map(Database::truncate),
-                Some(Ok(true))
-            )
-        {
-            self.unchecked = 0;
+        self.sync_marks();
+        // Not one that truncates: a WAL that must grow again makes commits slow.
+        if self.unchecked.0 > 0 {
+            self.checkpoint();
         }
         self.snapshot_beside();
         self.forget();

@@ -13,12 +13,16 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use chat_core::Position;
 use chat_journal::Mark;
 
 /// The number of kept snapshots: the newest, and one that replaces it if it is damaged.
 const SNAPSHOTS_KEPT: usize = 2;
+
+/// The longest time for which a mark is not made durable.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// The prefix of a snapshot's file name, before its position.
 const SNAPSHOT: &str = "snapshot-";
@@ -141,6 +145,8 @@ pub(super) struct MarkFile {
     file: File,
     turn: u64,
     is_synced: bool,
+    /// The instant of the last sync.
+    synced: Instant,
 }
 
 impl MarkFile {
@@ -152,6 +158,7 @@ impl MarkFile {
             file,
             turn: 0,
             is_synced: true,
+            synced: Instant::now(),
         })
     }
 
@@ -168,8 +175,17 @@ impl MarkFile {
         if !self.is_synced {
             self.file.sync_data()?;
             self.is_synced = true;
+            self.synced = Instant::now();
         }
         Ok(())
+    }
+
+    /// Makes the last mark durable if that was not done for a second.
+    pub(super) fn sync_when_due(&mut self) -> io::Result<()> {
+        match self.synced.elapsed() < SYNC_EVERY {
+            true => Ok(()),
+            false => self.sync(),
+        }
     }
 }
 

@@ -157,7 +157,7 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
         config: config.clone(),
         chain: recovered.chain,
         marks,
-        unchecked: 0,
+        unchecked: (0, 0),
         snapshot: recovered.snapshot,
         snapping: None,
     });

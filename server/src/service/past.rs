@@ -244,7 +244,7 @@ fn millis(span: Duration) -> u64 {
 fn unread(why: PastError) -> Refusal {
     let advice = match why {
         PastError::Slow => ": name more words, or a room, or try again later",
-        PastError::Behind | PastError::Broken => "; try again later",
+        PastError::Behind | PastError::Broken | PastError::Damaged => "; try again later",
     };
     Refusal::overloaded(
         format!("Older messages cannot be read now: {why}{advice}"),

@@ -6,7 +6,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::Row;
 use serde_json::{Map, Value, json};
 
 use super::UpkeepError;
@@ -16,58 +16,90 @@ use crate::wire::timestamp;
 /// The version of the lines.
 const FORMAT: u32 = 1;
 
-/// The kinds of lines, each with its query. A column `…at` is an instant; `room` and `user` become
-/// ids.
-const KINDS: [(&str, &str); 4] = [
-    (
-        "room",
-        "SELECT room AS room_id, name, position, at, ended_position, ended_at
-         FROM rooms ORDER BY room",
-    ),
-    (
-        "participant",
-        "SELECT user AS user_id, chosen_id, name AS display_name, position, at
-         FROM participants ORDER BY position, user",
-    ),
-    (
-        "membership",
-        "SELECT user AS user_id, chosen_id, room AS room_id, from_seq, from_position, from_at,
-         to_seq, to_position, to_at FROM memberships ORDER BY from_position, id",
-    ),
-    (
-        "message",
-        "SELECT id AS position, room AS room_id, seq AS room_seq, at, user AS user_id, chosen_id,
-         name AS display_name, epoch, text AS message FROM messages ORDER BY id",
-    ),
+/// A kind of lines, with the parts of its query. A column `…at` is an instant; `room` and `user`
+/// become ids.
+struct Kind {
+    name: &'static str,
+    select: &'static str,
+    /// Fails at a damaged row.
+    sums: &'static str,
+    end: &'static str,
+}
+
+const KINDS: [Kind; 4] = [
+    Kind {
+        name: "room",
+        select: "SELECT room AS room_id, name, position, at, ended_position, ended_at FROM rooms",
+        sums: history::ROOM,
+        end: "ORDER BY room",
+    },
+    Kind {
+        name: "participant",
+        select: "SELECT user AS user_id, chosen_id, name AS display_name,
+             min(from_position) AS position, min(from_at) AS at FROM memberships",
+        sums: history::MEMBERSHIP,
+        end: "GROUP BY user, chosen_id, name ORDER BY position, user",
+    },
+    Kind {
+        name: "membership",
+        select: "SELECT user AS user_id, chosen_id, room AS room_id, from_seq, from_position,
+             from_at, to_seq, to_position, to_at FROM memberships",
+        sums: history::MEMBERSHIP,
+        end: "ORDER BY from_position, id",
+    },
+    Kind {
+        name: "message",
+        select: "SELECT id AS position, room AS room_id, seq AS room_seq, at, user AS user_id,
+             chosen_id, name AS display_name, epoch, text AS message FROM messages",
+        sums: history::MESSAGE,
+        end: "ORDER BY id",
+    },
 ];
 
 /// Writes the history of the journal in `data`.
 ///
 /// # Errors
-/// There is none, or it cannot be read.
+/// There is none, or it cannot be read or is damaged.
 pub fn export(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
     let path = history::path_in(data);
     if !path.exists() {
         return Err(UpkeepError::NoHistory { path });
     }
-    let wrong = || UpkeepError::sqlite(&path);
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(&path, flags).map_err(wrong())?;
+    let wrong = || {
+        |error: rusqlite::Error| match history::is_damage(&error) {
+            true => UpkeepError::Damaged {
+                path: path.clone(),
+                problems: history::DAMAGED.into(),
+            },
+            false => UpkeepError::sqlite(&path)(error),
+        }
+    };
+    let connection = history::open_to_read(&path).map_err(wrong())?;
+    if !history::has_sums(&connection).map_err(wrong())? {
+        return Err(UpkeepError::NoHistory { path });
+    }
     // One transaction: all lines are of one moment.
     let moment = connection.unchecked_transaction().map_err(wrong())?;
-    let place = "SELECT position FROM place";
+    let place = format!("SELECT position FROM place WHERE {}", history::PLACE);
     let position: i64 = moment
-        .query_row(place, [], |row| row.get(0))
+        .query_row(&place, [], |row| row.get(0))
         .map_err(wrong())?;
     let head = json!({ "kind": "export", "format": FORMAT, "position": position });
     writeln!(out, "{head}")?;
     let mut lines = 1_u64;
-    for (kind, query) in KINDS {
-        let mut select = moment.prepare(query).map_err(wrong())?;
+    for Kind {
+        name,
+        select,
+        sums,
+        end,
+    } in KINDS
+    {
+        let query = format!("{select} WHERE {sums} {end}");
+        let mut select = moment.prepare(&query).map_err(wrong())?;
         let names: Vec<String> = select.column_names().map(Into::into).collect();
         let mut rows = select.query([]).map_err(wrong())?;
         while let Some(row) = rows.next().map_err(wrong())? {
-            let line = line(kind, &names, row).map_err(wrong())?;
+            let line = line(name, &names, row).map_err(wrong())?;
             writeln!(out, "{line}")?;
             lines += 1;
         }

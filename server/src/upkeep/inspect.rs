@@ -40,12 +40,17 @@ struct Report {
     /// The position up to which the history follows; none without a history.
     history: Option<i64>,
     history_messages: Option<i64>,
+    /// Rows of the history that were damaged, and that the journal no longer had.
+    history_lost: Option<i64>,
     bytes: BTreeMap<String, u64>,
     /// The position from which on every record continues the one before it.
     verified_from: u64,
     /// Whether a server could start.
     starts: bool,
     problems: Vec<String>,
+    /// Whether the journal and its snapshots have no problem.
+    #[serde(skip)]
+    is_whole: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -96,7 +101,12 @@ fn report(data: &Path, reader: &JournalReader, origin: &Origin) -> Result<Report
     let starts = recovered.is_ok();
     problems.extend(recovered.err().map(|error| error.to_string()));
     problems.dedup();
-    let (history, history_messages) = past(data).unzip();
+    let is_whole = problems.is_empty();
+    let past = history::contents(&history::path_in(data)).transpose();
+    let past = past.unwrap_or_else(|problem| {
+        problems.push(problem);
+        None
+    });
     Ok(Report {
         folder: data.display().to_string(),
         realm: format!("{:032x}", origin.realm),
@@ -107,12 +117,14 @@ fn report(data: &Path, reader: &JournalReader, origin: &Origin) -> Result<Report
         records: chain.records,
         marked,
         snapshots,
-        history,
-        history_messages,
+        history: past.map(|past| past.position),
+        history_messages: past.map(|past| past.messages),
+        history_lost: past.map(|past| past.lost),
         bytes: sizes(data).map_err(UpkeepError::file(data))?,
         verified_from: chain.from.0,
         starts,
         problems,
+        is_whole,
     })
 }
 
@@ -213,16 +225,6 @@ fn follow(
     }
 }
 
-/// The place and the number of messages of the history.
-fn past(data: &Path) -> Option<(i64, i64)> {
-    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let path = history::path_in(data);
-    let connection = rusqlite::Connection::open_with_flags(path, flags).ok()?;
-    let select = "SELECT position, (SELECT count(*) FROM messages) FROM place";
-    let found = connection.query_row(select, [], |row| Ok((row.get(0)?, row.get(1)?)));
-    found.ok()
-}
-
 fn sizes(data: &Path) -> io::Result<BTreeMap<String, u64>> {
     let mut sizes = BTreeMap::new();
     for entry in fs::read_dir(data)? {
@@ -264,13 +266,16 @@ fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
                 out,
                 "history    up to position {position}, {messages} messages"
             )?;
+            if let Some(lost @ 1..) = report.history_lost {
+                writeln!(out, "history    {lost} damaged rows were lost")?;
+            }
         }
-        _ => writeln!(out, "history    none")?,
+        _ => writeln!(out, "history    none that can be read")?,
     }
     for (name, bytes) in &report.bytes {
         writeln!(out, "file       {name}, {bytes} bytes")?;
     }
-    let chain = match (report.problems.is_empty(), report.verified_from) {
+    let chain = match (report.is_whole, report.verified_from) {
         (false, _) => "broken".into(),
         (true, 0) => "no records".into(),
         (true, from) => format!("whole from position {from} on"),

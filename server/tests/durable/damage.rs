@@ -49,7 +49,12 @@ fn written(folder: &Path) -> Files {
             _ => assert_eq!(server.stop(), Some(0)),
         }
     }
-    read(folder)
+    let mut files = read(folder);
+    // Most of the WAL is reserved, and zero: it is left out, so that damage meets what is written.
+    let wal = files.get_mut("journal.db-wal").expect("it was killed");
+    let end = wal.iter().rposition(|byte| *byte != 0);
+    wal.truncate(end.map_or(0, |end| end + 1));
+    files
 }
 
 fn read(folder: &Path) -> Files {

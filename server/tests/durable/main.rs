@@ -8,6 +8,7 @@ mod past;
 mod people;
 #[path = "../shared/process.rs"]
 mod process;
+mod rot;
 #[cfg(target_os = "linux")]
 mod trouble;
 mod upkeep;

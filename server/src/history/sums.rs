@@ -1,0 +1,104 @@
+//! Checksums of rows. SQLite has none of its own: it returns a text in which the disk changed a
+//! letter.
+//!
+//! Two functions for statements, beside `spaced`: `row_sum(a, b, …)` is the checksum of these values
+//! and their types; `checked(sum, a, b, …)` is 1 if it is `sum`, and otherwise fails as SQLite fails
+//! at a damaged page. Where a row was found by an index, the statement passes the values that it
+//! searched for, so that a damaged index is detected, too.
+
+use std::path::Path;
+use std::time::Duration;
+
+use chat_core::{mix, mix_bytes};
+use rusqlite::functions::{Context, FunctionFlags};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
+
+use super::scripts::spaced;
+
+/// The checksum of no values: the first digits of the golden ratio.
+const EMPTY: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// How long a reader waits while another program locks the database.
+const BUSY: Duration = Duration::from_secs(1);
+
+// The conditions that a row of each table is as it was written.
+pub(crate) const MESSAGE: &str =
+    "checked(sum, id, room, seq, at, user, chosen_id, name, epoch, text)";
+pub(crate) const ROOM: &str =
+    "checked(sum, room, name, position, at) AND checked(end_sum, room, ended_position, ended_at)";
+pub(crate) const MEMBERSHIP: &str =
+    "checked(sum, id, user, chosen_id, name, room, from_seq, from_position, from_at)
+     AND checked(end_sum, id, to_seq, to_position, to_at)";
+pub(crate) const PLACE: &str = "checked(sum, format, realm, position, link, lost)";
+
+/// Opens the file read-only.
+pub(crate) fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    define(&connection)?;
+    Ok(connection)
+}
+
+/// Defines the functions.
+pub(super) fn define(connection: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection.create_scalar_function("spaced", 1, flags, |call| {
+        let text = call.get_raw(0).as_str()?;
+        Ok(spaced(text).into_owned())
+    })?;
+    connection.create_scalar_function("row_sum", -1, flags, |call| Ok(sum_from(call, 0)))?;
+    connection.create_scalar_function("checked", -1, flags, |call| {
+        let is_right =
+            matches!(call.get_raw(0), ValueRef::Integer(sum) if sum == sum_from(call, 1));
+        match is_right {
+            true => Ok(1),
+            false => Err(corrupt()),
+        }
+    })
+}
+
+/// The checksum of the arguments from this one on.
+fn sum_from(call: &Context<'_>, first: usize) -> i64 {
+    let sum = (first..call.len()).fold(EMPTY, |sum, index| {
+        let add = |kind, bytes: &[u8]| mix_bytes(mix(sum, kind), bytes);
+        match call.get_raw(index) {
+            ValueRef::Null => add(0, &[]),
+            ValueRef::Integer(number) => add(1, &number.to_le_bytes()),
+            ValueRef::Real(number) => add(2, &number.to_le_bytes()),
+            ValueRef::Text(text) => add(3, text),
+            ValueRef::Blob(bytes) => add(4, bytes),
+        }
+    });
+    i64::from_le_bytes(sum.to_le_bytes())
+}
+
+/// The error of a damaged file.
+pub(super) fn corrupt() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT), None)
+}
+
+/// Whether the error says that the file is not what was written, and not that it cannot be used now.
+pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
+    match error.sqlite_error_code() {
+        Some(
+            ErrorCode::PermissionDenied
+            | ErrorCode::OperationAborted
+            | ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::OutOfMemory
+            | ErrorCode::ReadOnly
+            | ErrorCode::OperationInterrupted
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::DiskFull
+            | ErrorCode::CannotOpen
+            | ErrorCode::FileLockingProtocolFailed
+            | ErrorCode::SchemaChanged
+            | ErrorCode::NoLargeFileSupport
+            | ErrorCode::AuthorizationForStatementDenied,
+        ) => false,
+        // The statements are fixed: with sound tables, none fails for another reason.
+        Some(_) | None => true,
+    }
+}

@@ -1,0 +1,230 @@
+//! Damage to the file: what is read is what was written, or the damage is noticed.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use chat_core::{Body, Event, Position, RoomId, RoomSeq, Time, UserId, Who, mix};
+use rusqlite::Connection;
+
+use super::checks::{contents, verify};
+use super::past::{PastReader, PastReading, QueryWords};
+use super::sums::is_damage;
+use super::tables::{Fact, Reached, Tables};
+
+const REALM: u128 = 7;
+
+/// The number of damaged files, which `DURABLE_TIMES` multiplies.
+const ROUNDS: u64 = 80;
+
+const USERS: [u32; 3] = [1, 2, 3];
+const ROOMS: [u32; 3] = [1, 2, 3];
+const QUERIES: [&str; 4] = ["word", "tea", "会議", "3"];
+
+fn who(id: u32) -> Arc<Who> {
+    Arc::new(Who {
+        id: UserId(id),
+        chosen_id: (id == 2).then(|| "ben-2".into()),
+        name: format!("name of {id}").into(),
+    })
+}
+
+fn fact(position: u64, room: u32, seq: u64, body: Body) -> Fact {
+    let event = Event {
+        room: RoomId(room),
+        room_seq: RoomSeq(seq),
+        at: Time(position * 1_000),
+        body,
+    };
+    Fact {
+        position: Position(position),
+        event: Arc::new(event),
+        room_name: Some("lobby".into()),
+    }
+}
+
+/// Three rooms, in which some come, speak and leave. User 3 is never in room 3.
+fn write(path: &Path) -> u64 {
+    let mut tables = Tables::open(path, REALM).unwrap();
+    let (mut position, mut facts) = (0, Vec::new());
+    for room in ROOMS {
+        let mut seq = 0;
+        let mut say = |body: Body| {
+            position += 1;
+            seq += 1;
+            facts.push(fact(position, room, seq, body));
+        };
+        for user in USERS.into_iter().filter(|user| (room, *user) != (3, 3)) {
+            say(Body::Joined(who(user)));
+        }
+        for number in 0..60 {
+            let text = match number % 3 {
+                0 => format!("word {number} of room {room}"),
+                1 => format!("tea for {number}, 会議は{number}時"),
+                _ => "a longer text, ".repeat(20),
+            };
+            say(Body::Message {
+                sender: who(USERS[number % 2]),
+                text: text.into(),
+                epoch: None,
+            });
+            if number == 40 {
+                say(Body::Left(who(2)));
+            }
+        }
+    }
+    let place = Reached {
+        position: Position(position),
+        link: Some(vec![9; 16]),
+    };
+    tables.write(&facts, &place).unwrap();
+    tables.rest().unwrap();
+    position
+}
+
+/// What one participant reads in one place.
+type Page = Vec<Arc<Event>>;
+
+/// Each page that can be read: of each user in each room, and of each search.
+fn pages(path: &Path) -> Vec<rusqlite::Result<Page>> {
+    let reader = match PastReader::open(path) {
+        Ok(reader) => reader,
+        Err(error) => return vec![Err(error)],
+    };
+    let mut pages = Vec::new();
+    for user in USERS {
+        let reading = PastReading {
+            user: UserId(user),
+            hidden: BTreeSet::new(),
+            limit: 1_000,
+            bytes: 1_000_000,
+            used: 0,
+        };
+        for room in ROOMS {
+            let past = reader.room(RoomId(room), None, &reading);
+            pages.push(past.map(|past| past.messages));
+        }
+        for query in QUERIES {
+            let words = QueryWords::new(query).unwrap();
+            let found = reader.search(&words, (None, None), &reading);
+            pages.push(found.map(|(found, _)| found.into_iter().map(|one| one.event).collect()));
+        }
+    }
+    pages
+}
+
+#[test]
+fn a_flipped_bit_is_noticed_or_changes_nothing_that_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.db");
+    write(&path);
+    let whole = std::fs::read(&path).unwrap();
+    let owed: Vec<Page> = pages(&path).into_iter().map(Result::unwrap).collect();
+    assert!(owed[2].len() == 60 && owed[16].is_empty(), "{owed:?}");
+    let (mut noticed, mut refused, mut equal) = (0, 0, 0);
+    let times = std::env::var("DURABLE_TIMES");
+    let times: u64 = times.map_or(1, |times| times.parse().expect("a number of times"));
+    for round in 0..ROUNDS * times {
+        let mut draw = mix(round, 1);
+        let mut below = |limit: u64| {
+            draw = mix(draw, 2);
+            draw % limit
+        };
+        let mut file = whole.clone();
+        for _ in 0..=below(3) {
+            let bit = usize::try_from(below(whole.len() as u64 * 8)).unwrap();
+            file[bit / 8] ^= 1 << (bit % 8);
+        }
+        std::fs::write(&path, &file).unwrap();
+        // As while the server runs: no text but those that are owed to this reader.
+        for (page, owed) in pages(&path).iter().zip(&owed) {
+            match page {
+                Ok(page) => {
+                    let all = page.iter().all(|event| owed.contains(event));
+                    assert!(all, "round {round}: {page:?}");
+                }
+                Err(error) => {
+                    assert!(is_damage(error), "round {round}: {error}");
+                    refused += 1;
+                }
+            }
+        }
+        // As at a start: the whole file is checked before it is read.
+        let opened = Tables::open(&path, REALM);
+        match opened.and_then(|tables| verify(&tables.connection)) {
+            Ok(()) => {
+                equal += 1;
+                let read: Vec<Page> = pages(&path).into_iter().map(Result::unwrap).collect();
+                assert_eq!(read, owed, "round {round}");
+            }
+            Err(error) => {
+                assert!(is_damage(&error), "round {round}: {error}");
+                noticed += 1;
+            }
+        }
+        for end in ["-wal", "-shm"] {
+            // SQLite has removed most of them.
+            let _ = std::fs::remove_file(folder.path().join(format!("history.db{end}")));
+        }
+    }
+    assert!(
+        noticed > ROUNDS / 4 && refused > ROUNDS / 4 && equal > 0,
+        "{noticed} noticed, {refused} refused, {equal} equal"
+    );
+}
+
+#[test]
+fn sound_rows_are_taken_from_damaged_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let end = write(&path("history.db"));
+    let owed = pages(&path("history.db"));
+    let damaged = Connection::open(path("history.db")).unwrap();
+    let harm = "UPDATE messages SET text = 'another' WHERE room = 1 AND seq = 8";
+    damaged.execute(harm, []).unwrap();
+    let harm = "UPDATE memberships SET user = 1 WHERE room = 3 AND user = 2";
+    damaged.execute(harm, []).unwrap();
+    drop(damaged);
+    assert!(contents(&path("history.db")).unwrap().is_err());
+    let mut tables = Tables::open(&path("new.db"), REALM).unwrap();
+    // The journal has what is after this position.
+    let place = Reached {
+        position: Position(end - 10),
+        link: None,
+    };
+    tables
+        .skip_to(&[], &place, Some(&path("history.db")))
+        .unwrap();
+    verify(&tables.connection).unwrap();
+    assert_eq!(tables.lost(), Ok(2));
+    tables.rest().unwrap();
+    for (number, (read, owed)) in pages(&path("new.db")).iter().zip(&owed).enumerate() {
+        let (read, owed) = (read.as_ref().unwrap(), owed.as_ref().unwrap());
+        let is_taken = |event: &&Arc<Event>| {
+            (event.room.0, event.room_seq.0) != (1, 8)
+                && event.at.0 <= place.position.0 * 1_000
+                && !(event.room.0 == 3 && (7..14).contains(&number))
+        };
+        let taken: Vec<_> = owed.iter().filter(is_taken).collect();
+        assert_eq!(read.iter().collect::<Vec<_>>(), taken, "page {number}");
+    }
+}
+
+#[test]
+fn tables_of_an_older_version_are_built_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.db");
+    let older = Connection::open(&path).unwrap();
+    older
+        .execute_batch(
+            "CREATE TABLE place (format INTEGER, realm BLOB, position INTEGER, link BLOB);
+             INSERT INTO place VALUES (2, x'07', 90, NULL);
+             CREATE TABLE messages (id INTEGER PRIMARY KEY, text TEXT);",
+        )
+        .unwrap();
+    drop(older);
+    assert_eq!(contents(&path), None);
+    let tables = Tables::open(&path, REALM).unwrap();
+    verify(&tables.connection).unwrap();
+    assert_eq!(tables.place().unwrap().position, Position(0));
+}

@@ -17,10 +17,11 @@ const fn part(name: &'static str, folder: &'static str) -> Part {
 }
 
 /// The published packages.
-pub(super) const PARTS: [Part; 13] = [
+pub(super) const PARTS: [Part; 14] = [
     part("chat-types", "core/types"),
     part("chat-core", "core"),
     part("chat-journal", "core/journal"),
+    part("chat-cluster", "core/cluster"),
     part("server", "server"),
     part("sim-model", "sim/model"),
     part("sim-user", "sim/user"),

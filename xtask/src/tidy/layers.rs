@@ -4,7 +4,7 @@
 use super::{Finding, Source};
 
 /// A manifest, with the packages that it must not name.
-const FORBIDDEN: [(&str, &[&str]); 14] = [
+const FORBIDDEN: [(&str, &[&str]); 15] = [
     (
         "core/Cargo.toml",
         &[
@@ -21,6 +21,10 @@ const FORBIDDEN: [(&str, &[&str]); 14] = [
             "time",
             "tokio",
         ],
+    ),
+    (
+        "core/cluster/Cargo.toml",
+        &["getrandom", "server", "sim", "tokio"],
     ),
     (
         "core/journal/Cargo.toml",

@@ -31,7 +31,7 @@ use crate::id::{Seq, UserId};
 use crate::reject::Reject;
 
 pub use call::{Call, Output, Read, Reader, Response, Ticket};
-pub use departure::Departure;
+pub use departure::{Departure, InFlight};
 
 use acknowledgements::Acknowledgements;
 use chat_types::{Config, Span, Time};

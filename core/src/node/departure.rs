@@ -22,19 +22,30 @@ pub struct Departure {
     pub streams: Vec<Ticket>,
 }
 
+/// What is known of the batch in flight of a node that ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InFlight {
+    /// The journal contains nothing of it, and never will.
+    Absent,
+    /// The journal may contain it.
+    Unknown,
+}
+
 impl Node {
-    /// Ends the node. The journal contains nothing of the batch in flight, if there is one.
+    /// Ends the node.
     ///
     /// A call with a request key is never reported as not done: the caller may have repeated it
     /// elsewhere. A break whose answer is delayed has taken effect already.
     #[must_use]
-    pub fn depart(mut self) -> Departure {
+    pub fn depart(mut self, in_flight: InFlight) -> Departure {
         let mut unanswered = Vec::new();
         let flying = self.origins.iter().copied().zip(self.entries.iter());
-        let waiting = self.proposed.iter().map(|(origin, entry)| (*origin, entry));
-        for (origin, entry) in flying.chain(waiting) {
+        let flying = flying.map(|(origin, entry)| (origin, entry, in_flight));
+        let waiting = self.proposed.iter();
+        let waiting = waiting.map(|(origin, entry)| (*origin, entry, InFlight::Absent));
+        for (origin, entry, fate) in flying.chain(waiting) {
             if let Some(ticket) = origin.ticket() {
-                unanswered.push((ticket, known(origin, entry)));
+                unanswered.push((ticket, known(origin, entry, fate)));
                 let joined = self.retries.take(ticket).into_iter();
                 unanswered.extend(joined.map(|joined| (joined, Earlier::Unknown)));
             }
@@ -52,10 +63,14 @@ impl Node {
     }
 }
 
-/// What is known of the request of a call that the journal does not contain.
-const fn known(origin: Origin, entry: &Entry) -> Earlier {
-    match (origin, entry) {
-        (Origin::Call(_) | Origin::Break(_), Entry::Call { key: Some(_), .. }) => Earlier::Unknown,
-        _ => Earlier::Unasked,
+/// What is known of the request of a call without an answer.
+const fn known(origin: Origin, entry: &Entry, fate: InFlight) -> Earlier {
+    let is_call = matches!(origin, Origin::Call(_) | Origin::Break(_));
+    match fate {
+        InFlight::Absent if is_call && matches!(entry, Entry::Call { key: Some(_), .. }) => {
+            Earlier::Unknown
+        }
+        InFlight::Absent => Earlier::Unasked,
+        InFlight::Unknown => Earlier::Unknown,
     }
 }

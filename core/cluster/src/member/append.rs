@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use chat_core::{Position, Time};
+use chat_core::{InFlight, Position, Time};
 
 use super::{Member, State};
 use crate::envelope::{Body, Unfit};
@@ -284,9 +284,13 @@ impl Member {
             return Arrival::Damaged;
         }
         // Another record is at the place of the append in flight, which is thereby absent.
-        self.append = None;
-        self.depart();
+        let claim = self.append.take().filter(Append::is_claim);
+        self.depart(InFlight::Absent);
         self.follow(now, next);
+        if claim.is_some() {
+            // The claim expected an old sequence: what this member follows is behind.
+            self.follow_elsewhere();
+        }
         Arrival::Settled
     }
 
@@ -313,7 +317,7 @@ impl Member {
                 }
             }
             Purpose::Heartbeat | Purpose::Noop => {}
-            Purpose::Resigned => self.depart(),
+            Purpose::Resigned => self.depart(InFlight::Absent),
         }
         if let State::Owner(office) = &mut self.state {
             office.renew(append.began);

@@ -1,6 +1,6 @@
 //! Following the log: each record in order, checked, applied; never one skipped.
 
-use chat_core::{Hub, Time};
+use chat_core::{Hub, InFlight, Position, Time};
 
 use super::append::Arrival;
 use super::{Member, State};
@@ -49,6 +49,11 @@ impl Member {
             again_at: now.boot + FETCH_AGAIN,
             attempts: attempts + 1,
         });
+        self.follow_elsewhere();
+    }
+
+    /// Follows the log from the next record on, from another source.
+    pub(super) fn follow_elsewhere(&mut self) {
         self.fetches += 1;
         self.outputs.push_back(Output::Fetch {
             from: self.place.sequence + 1,
@@ -118,23 +123,27 @@ impl Member {
         self.outputs.push_back(Output::FetchSnapshot);
     }
 
-    /// Continues from a stored snapshot, if this member has no later state and is not the owner.
+    /// Continues from a stored snapshot, if this member has no later state.
     pub fn snapshot_found(&mut self, now: Now, snapshot: LogSnapshot) {
         let is_later = snapshot.sequence() > self.place.sequence;
         let is_stranded = matches!(self.state, State::Stranded { .. })
             && snapshot.sequence() == self.place.sequence;
-        if matches!(self.state, State::Owner(_)) || !(is_later || is_stranded) {
+        if !(is_later || is_stranded) {
             return;
         }
-        // If the log contains a claim in flight, it is in the snapshot or behind it.
+        // An owner that is behind a snapshot is the owner no more. Whether the log contains its
+        // append in flight is in records that may be purged.
         self.append = None;
+        self.depart(InFlight::Unknown);
         self.place = snapshot.place;
         self.state = State::Standby(Box::new(snapshot.hub));
         self.applied(now);
-        self.fetch(now, 0);
+        self.follow_elsewhere();
     }
 }
 
-fn is_in_state(hub: &Hub, position: chat_core::Position, digest: u64) -> bool {
-    hub.position() == position && hub.digest() == digest
+/// Whether the state is the one with this digest. Before the first entry a state is the member's
+/// own configuration and nothing else.
+fn is_in_state(hub: &Hub, position: Position, digest: u64) -> bool {
+    hub.position() == position && (position == Position(0) || hub.digest() == digest)
 }

@@ -1,6 +1,6 @@
 //! The owner: it drives the node, whose batches it appends.
 
-use chat_core::{Departure, Earlier, Node, Output as NodeOutput, Position, Time};
+use chat_core::{Departure, Earlier, InFlight, Node, Output as NodeOutput, Position, Time};
 
 use super::append::Purpose;
 use super::{Member, State};
@@ -96,9 +96,8 @@ impl Member {
         self.outputs.push_back(Output::BecameOwner { epoch });
     }
 
-    /// Another member owns the log, or may claim it. The log contains nothing of the batch in
-    /// flight. Does nothing on a member that is not the owner.
-    pub(super) fn depart(&mut self) {
+    /// Another member owns the log, or may claim it. Does nothing on a member that is not the owner.
+    pub(super) fn depart(&mut self, in_flight: InFlight) {
         let office = match std::mem::replace(&mut self.state, State::Moving) {
             State::Owner(office) => office,
             other @ (State::Standby(_) | State::Stranded { .. } | State::Moving) => {
@@ -112,7 +111,7 @@ impl Member {
             outputs,
             unanswered,
             streams,
-        } = office.node.depart();
+        } = office.node.depart(in_flight);
         self.state = State::Standby(Box::new(hub));
         for output in outputs {
             self.outputs.push_back(Output::Node(doubted(output)));

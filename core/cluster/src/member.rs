@@ -300,6 +300,22 @@ impl Member {
         LogSnapshot::write(&self.settings.origin, &self.place, self.hub())
     }
 
+    /// All but the applied state, as text: for searches for new states. The applied state follows
+    /// from the log.
+    #[must_use]
+    pub fn outline(&self) -> String {
+        let office = match &self.state {
+            State::Owner(office) => Some(office.outline()),
+            State::Standby(_) | State::Stranded { .. } | State::Moving => None,
+        };
+        let times = (self.heard, self.claim_from, self.missing);
+        let (place, append) = (&self.place, &self.append);
+        format!(
+            "{place:?} {append:?} {times:?} {office:?} {:?}",
+            self.role()
+        )
+    }
+
     fn new_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id

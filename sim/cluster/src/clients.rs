@@ -1,7 +1,10 @@
 //! Clients: each has one call at a time, and repeats it elsewhere until it knows the outcome.
 
+use std::sync::Arc;
+
+use chat_cluster::{Member, Now, Output};
 use chat_core::{
-    Address, Answer, Body, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey,
+    Address, Answer, Body, Call, Caller, Command, Earlier, Event, Read, Reader, Reject, RequestKey,
     Response, SecretHash, Ticket,
 };
 use chat_types::{Span, Time};
@@ -258,20 +261,60 @@ impl Client {
                 vec![ClusterFact::Accepted(write)]
             }
             (Wish::Read { read }, Response::Read(Answer::History { messages, more, .. })) => {
-                let texts = messages.iter().filter_map(|event| {
-                    let Body::Message { text, .. } = &event.body else {
-                        return None;
-                    };
-                    write_of(text)
-                });
                 vec![ClusterFact::Read {
                     read,
                     member: self.at as u64,
-                    shown: texts.collect(),
+                    shown: writes_of(messages),
                     more: *more,
                 }]
             }
             (Wish::Read { .. }, _) => Vec::new(),
         }
     }
+}
+
+/// The registration of a client by itself.
+pub(crate) fn registration() -> (Ticket, Call) {
+    let client = Client::new(1, 0);
+    (Ticket(1_000), client.call(Wish::Register))
+}
+
+/// A write of that client, without a request key. Its ticket is its number.
+pub(crate) fn write(write: u64) -> (Ticket, Call) {
+    let client = Client::new(1, 0);
+    let keyed = false;
+    (Ticket(write), client.call(Wish::Write { write, keyed }))
+}
+
+/// A read of that client.
+pub(crate) fn history_read() -> Call {
+    Client::new(1, 0).call(Wish::Read { read: 0 })
+}
+
+/// What a member shows to this read: the writes, and whether there are older ones. None if it
+/// refuses the read.
+pub(crate) fn history_of(member: &mut Member, now: Now, read: Call) -> Option<(Vec<u64>, bool)> {
+    let ticket = Ticket(2_000);
+    member.submit(now, ticket, Address(1), read);
+    while let Some(output) = member.poll_output() {
+        if let Output::Node(chat_core::Output::Reply {
+            ticket: of,
+            outcome: Ok(Response::Read(Answer::History { messages, more, .. })),
+        }) = output
+            && of == ticket
+        {
+            return Some((writes_of(&messages), more));
+        }
+    }
+    None
+}
+
+fn writes_of(messages: &[Arc<Event>]) -> Vec<u64> {
+    let texts = messages.iter().filter_map(|event| {
+        let Body::Message { text, .. } = &event.body else {
+            return None;
+        };
+        write_of(text)
+    });
+    texts.collect()
 }

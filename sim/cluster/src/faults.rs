@@ -18,6 +18,8 @@ pub(crate) const END: Time = Time(92_000_000);
 /// Something that goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
+    /// The log's leader ends. Just before, it appends and reports nothing.
+    LeaderFails { replica: usize, lasts: Span },
     /// The log has no leader for a while; then this replica leads.
     NewLeader { replica: usize, lasts: Span },
     /// What the member sends to the log is lost.
@@ -83,7 +85,7 @@ fn draw_fault(draw: &mut Draw, bad: usize) -> Fault {
     let member = index(draw, MEMBERS);
     let replica = index(draw, REPLICAS);
     match draw.below(16) {
-        0 | 1 => Fault::NewLeader {
+        0 | 1 => Fault::LeaderFails {
             replica,
             lasts: span(draw, 4_000, 9_000),
         },

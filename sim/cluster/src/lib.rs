@@ -9,9 +9,11 @@
 //! The history goes to [`sim_judge::cluster`], which shares no code with the members.
 
 mod clients;
+mod exhaust;
 mod faults;
 mod log;
 mod site;
 mod world;
 
+pub use exhaust::{Searched, Step, exhaust};
 pub use world::{Ended, run_seed};

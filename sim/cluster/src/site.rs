@@ -53,6 +53,17 @@ pub(crate) fn origin() -> Origin {
     identity.origin()
 }
 
+/// The settings of a member.
+pub(crate) fn settings(id: MemberId) -> Settings {
+    Settings {
+        id,
+        address: format!("{}", id.number).into(),
+        origin: origin(),
+        config: config(),
+        snapshot_every: SNAPSHOT_EVERY,
+    }
+}
+
 fn config() -> Config {
     Config {
         stick: StickRule::Optional,
@@ -118,16 +129,10 @@ impl Site {
     /// Starts the process, from a snapshot or from the beginning of the log.
     pub(crate) fn start(&mut self, at: Time, snapshot: Option<&[u8]>) {
         self.incarnation += 1;
-        let settings = Settings {
-            id: MemberId {
-                number: self.number as u64,
-                incarnation: self.incarnation,
-            },
-            address: format!("{}", self.number).into(),
-            origin: origin(),
-            config: config(),
-            snapshot_every: SNAPSHOT_EVERY,
-        };
+        let settings = settings(MemberId {
+            number: self.number as u64,
+            incarnation: self.incarnation,
+        });
         let now = self.now(at);
         let member = match snapshot {
             Some(bytes) => {

@@ -114,6 +114,7 @@ struct Sender {
 /// What goes wrong with appends and reports now.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weather {
+    unreported_until: Time,
     reports_lost_until: Time,
     doubled_until: Time,
     slow_until: Time,

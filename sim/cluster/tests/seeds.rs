@@ -1,6 +1,6 @@
 //! Histories of many seeds.
 
-use sim_cluster::run_seed;
+use sim_cluster::{exhaust, run_seed};
 use sim_judge::cluster::ClusterRule;
 
 #[test]
@@ -21,4 +21,11 @@ fn one_seed_gives_one_history() {
     let (first, second) = (run_seed(7), run_seed(7));
     assert_eq!(first.hash, second.hash);
     assert_ne!(first.hash, run_seed(8).hash);
+}
+
+#[test]
+fn every_order_of_a_few_steps_holds() {
+    let found = exhaust(4);
+    assert_eq!(found.broken, None);
+    assert!(found.states > 500, "{} states", found.states);
 }

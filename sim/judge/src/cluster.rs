@@ -69,6 +69,8 @@ pub enum ClusterFact {
         /// Whether there are older ones.
         more: bool,
     },
+    /// A member found that it cannot follow any more. All members run one version of one code.
+    Stranded(u64),
     /// From here on, nothing goes wrong any more.
     Healed,
     /// The history ends.
@@ -245,6 +247,13 @@ impl ClusterJudge {
                 shown,
                 more,
             } => self.read(*read, *member, shown, *more),
+            ClusterFact::Stranded(member) => {
+                self.check(ClusterRule::Agreement, false, || {
+                    format!(
+                        "member {member} cannot apply the log, or has another state than its owner"
+                    )
+                });
+            }
             ClusterFact::Healed => {}
             ClusterFact::Ended {
                 members,

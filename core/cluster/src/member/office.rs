@@ -71,6 +71,15 @@ impl Office {
         self.next_at = at;
     }
 
+    /// All but the hub, as text.
+    pub(super) fn outline(&self) -> String {
+        let batch: Vec<_> = self.node.batch().collect();
+        let load = self.node.load();
+        let times = (self.began, self.next_at, self.leaving);
+        let storage = self.node.check_storage(Time(0));
+        format!("{batch:?} {load:?} {times:?} {storage:?}")
+    }
+
     fn digest(&mut self) -> (Position, u64) {
         let hub = self.node.hub();
         match self.digest {

@@ -62,7 +62,7 @@ impl World {
             Output::Alarm(Alarm::Hole { .. }) => self.count("holes"),
             Output::Alarm(Alarm::Damaged { .. }) => self.count("damaged records"),
             Output::Alarm(Alarm::Diverged { .. } | Alarm::Unreadable { .. }) => {
-                self.count("stranded");
+                self.fact(ClusterFact::Stranded(site as u64));
             }
         }
     }
@@ -115,7 +115,9 @@ impl World {
                 self.schedule(at, Event::Report { to, id, outcome });
             }
         }
-        if self.weather.reports_lost_until > self.now && self.draw.below(3) == 0 {
+        let is_unreported = self.weather.unreported_until > self.now;
+        let is_stormy = self.weather.reports_lost_until > self.now;
+        if is_unreported || (is_stormy && self.draw.below(3) == 0) {
             return self.count("reports lost");
         }
         let copies = 1 + u64::from(self.weather.doubled_until > self.now);

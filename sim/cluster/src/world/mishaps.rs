@@ -9,6 +9,9 @@ use crate::faults::Fault;
 use crate::log::REPLICAS;
 use crate::site::{MEMBERS, Site};
 
+/// How long a leader that fails appends without a report.
+const UNREPORTED: Span = Span::millis(200);
+
 impl World {
     fn owner(&self) -> Option<usize> {
         let is_owner = |site: &Site| {
@@ -21,6 +24,11 @@ impl World {
     pub(super) fn fail(&mut self, fault: Fault) {
         let now = self.now;
         match fault {
+            Fault::LeaderFails { replica, lasts } => {
+                self.weather.unreported_until = now + UNREPORTED;
+                let fault = Fault::NewLeader { replica, lasts };
+                self.schedule(now + UNREPORTED, Event::Fault(fault));
+            }
             Fault::NewLeader { replica, lasts } => self.log.elect(replica, now + lasts),
             Fault::CutOut { member, lasts } => self.sites[member].out_cut_until = now + lasts,
             Fault::CutIn { member, lasts } => self.sites[member].in_cut_until = now + lasts,

@@ -45,7 +45,9 @@ pub use id::{
 };
 pub use inbox::{Item, Page};
 pub use moderation::{Ban, Measure, MeasurePlace, MeasureTarget, Report};
-pub use node::{Call, Load, Node, Output, Read, Reader, Response, Ticket, VERSION};
+pub use node::{
+    Call, Departure, InFlight, Load, Node, Output, Read, Reader, Response, Ticket, VERSION,
+};
 pub use reject::{Accepted, Argument, Earlier, NameFault, Reject};
 pub use reply::{Reply, WasWaiting};
 pub use room::{Notice, NoticeKind};

@@ -15,6 +15,7 @@ mod admission;
 mod batch;
 mod call;
 mod delayed_replies;
+mod departure;
 mod gate;
 mod long_polls;
 mod reading;
@@ -30,6 +31,7 @@ use crate::id::{Seq, UserId};
 use crate::reject::Reject;
 
 pub use call::{Call, Output, Read, Reader, Response, Ticket};
+pub use departure::{Departure, InFlight};
 
 use acknowledgements::Acknowledgements;
 use chat_types::{Config, Span, Time};

@@ -1,6 +1,7 @@
 //! The command line: its grammar and its meaning.
 
 mod calibrate;
+mod cluster;
 mod compare;
 mod exhaust;
 mod explain;
@@ -25,6 +26,7 @@ use sim_model::outcome::PANIC;
 use sim_model::recipe::Recipe;
 
 pub use calibrate::CalibrateArgs;
+pub use cluster::ClusterArgs;
 pub use compare::{CompareArgs, Percent};
 pub use exhaust::{ExhaustArgs, WorldChoice};
 pub use explain::ExplainArgs;
@@ -49,6 +51,8 @@ pub enum Invocation {
     Explain(ExplainArgs),
     /// Try every interleaving of a tiny world.
     Exhaust(ExhaustArgs),
+    /// Run histories of a cluster.
+    Cluster(ClusterArgs),
     /// Compare two results.
     Compare(CompareArgs),
     /// Measure a live server.
@@ -211,6 +215,9 @@ enum Command {
     /// Try every interleaving of a tiny world, and judge them all
     #[command(after_help = exhaust::EXAMPLES)]
     Exhaust(ExhaustArgs),
+    /// Run servers that share a log, with all that goes wrong, and judge them
+    #[command(after_help = cluster::EXAMPLES)]
+    Cluster(ClusterArgs),
     /// Show the differences between two results, better or worse
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArgs),
@@ -392,6 +399,7 @@ where
         Some(Command::Schema) => Invocation::Schema,
         Some(Command::Explain(explain)) => Invocation::Explain(explain),
         Some(Command::Exhaust(exhaust)) => Invocation::Exhaust(exhaust),
+        Some(Command::Cluster(cluster)) => Invocation::Cluster(cluster),
         Some(Command::Compare(compare)) => Invocation::Compare(compare),
         Some(Command::Calibrate(calibrate)) => Invocation::Calibrate(calibrate),
         Some(Command::Replay(replay)) => Invocation::Replay(replay),

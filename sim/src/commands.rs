@@ -1,6 +1,7 @@
 //! The subcommands, from their arguments to the exit code.
 
 mod calibrating;
+mod clustering;
 mod compare;
 mod exhaust;
 mod explain;
@@ -116,6 +117,7 @@ fn execute_command(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
         Invocation::Schema => schema(console),
         Invocation::Explain(arguments) => explain::explain(arguments, console),
         Invocation::Exhaust(arguments) => exhaust::exhaust(arguments, console),
+        Invocation::Cluster(arguments) => clustering::run(arguments, console),
         Invocation::Compare(arguments) => compare::compare(arguments, console),
         Invocation::Calibrate(arguments) => calibrating::run(arguments, console),
         Invocation::Replay(arguments) => replaying::run(arguments, console),

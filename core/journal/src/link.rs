@@ -39,15 +39,16 @@ impl Link {
         bytes
     }
 
-    /// Appends their checksum to `bytes`.
-    pub(crate) fn close(self, bytes: &mut Vec<u8>) -> Self {
+    /// Appends the link of these bytes, which follow `self`, to them. Returns it.
+    pub fn close(self, bytes: &mut Vec<u8>) -> Self {
         let link = self.over(bytes);
         bytes.extend_from_slice(&link.to_bytes());
         link
     }
 
     /// Splits bytes from the checksum at their end. `None` if the checksum does not match.
-    pub(crate) fn open(self, bytes: &[u8]) -> Option<(&[u8], Self)> {
+    #[must_use]
+    pub fn open(self, bytes: &[u8]) -> Option<(&[u8], Self)> {
         let length = bytes.len().checked_sub(LINK_BYTES)?;
         let (content, written) = bytes.split_at(length);
         let link = self.over(content);

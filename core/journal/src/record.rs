@@ -133,6 +133,18 @@ impl Chain {
         self.tip
     }
 
+    /// The number of the owner that wrote the last record; 1 if there is one machine.
+    #[must_use]
+    pub const fn owner(&self) -> u64 {
+        self.owner
+    }
+
+    /// The same end, whose next record this owner writes. Owners are numbered in their order.
+    #[must_use]
+    pub const fn owned_by(self, owner: u64) -> Self {
+        Self { owner, ..self }
+    }
+
     /// The number of records of the journal so far.
     #[must_use]
     pub const fn batches(&self) -> u64 {
@@ -193,7 +205,7 @@ impl Chain {
         let expected = Head {
             core: VERSION,
             realm: self.realm,
-            owner: self.owner,
+            owner: head.owner.max(self.owner),
             batch: self.batches + 1,
             first: self.last.next(),
             at: head.at,
@@ -201,7 +213,8 @@ impl Chain {
         if head != expected || entries.is_empty() || !rest.is_empty() {
             return Err(Broken::Content(format!("its head is {head:?}")));
         }
-        *self = self.behind(head.first, entries.len(), tip);
+        let chain = self.owned_by(head.owner);
+        *self = chain.behind(head.first, entries.len(), tip);
         Ok(Record {
             first: head.first,
             at: head.at,

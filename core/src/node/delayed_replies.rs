@@ -82,6 +82,11 @@ impl DelayedReplies {
         tickets
     }
 
+    /// The breaks whose answers are delayed.
+    pub(super) fn delayed(&self) -> impl Iterator<Item = Ticket> {
+        self.due.iter().map(|(_, ticket)| *ticket)
+    }
+
     pub(super) fn next_due(&self) -> Option<Time> {
         self.due.first().map(|(at, _)| *at)
     }

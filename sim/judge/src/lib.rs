@@ -11,6 +11,7 @@
 //! run's [`SeedOutcome`].
 
 mod auditor;
+pub mod cluster;
 mod comparison;
 mod counts;
 mod difference;

@@ -65,7 +65,8 @@ impl CoverageTargets {
     pub(crate) fn collect(root: &Path) -> Result<Self, String> {
         let text = fs::read_to_string(root.join(ARCHITECTURE))
             .map_err(|error| format!("cannot read {ARCHITECTURE}: {error}"))?;
-        let properties = table(&text);
+        let mut properties = table(&text, "\n## Properties\n");
+        properties.extend(table(&text, "\n### Rules of a cluster\n"));
         if properties.is_empty() {
             return Err(format!("{ARCHITECTURE} has no table of properties"));
         }
@@ -133,9 +134,9 @@ fn compare(
     missing.chain(stale).collect()
 }
 
-/// The names in the first column of the table of properties.
-fn table(markdown: &str) -> Vec<String> {
-    let Some((_, section)) = markdown.split_once("\n## Properties\n") else {
+/// The names in the first column of the table below a heading.
+fn table(markdown: &str, heading: &str) -> Vec<String> {
+    let Some((_, section)) = markdown.split_once(heading) else {
         return Vec::new();
     };
     section
@@ -219,6 +220,6 @@ mod tests {
     fn the_table_is_read_by_its_first_column() {
         let markdown = "# A\n| `x` |\n\n## Properties\n\n| name | holds |\n|---|---|\n\
                         | `bounded` | no `x` passes |\n| `latency` | y |\n\n## Next\n| `z` |\n";
-        assert_eq!(table(markdown), ["bounded", "latency"]);
+        assert_eq!(table(markdown, "\n## Properties\n"), ["bounded", "latency"]);
     }
 }

@@ -57,7 +57,15 @@ pub(crate) fn hunt(
         Hunt::Explore(files) if knows_explore(tree) => explore(tree, files, wanted, effort),
         Hunt::Explore(files) => run(tree, files, wanted, effort),
         Hunt::Run(files) => run(tree, files, wanted, effort),
+        Hunt::Cluster => cluster(tree, effort),
     }
+}
+
+/// Runs `sim cluster`, which ends with the first seed that fails.
+fn cluster(tree: &Tree<'_>, effort: Effort) -> Result<Vec<Detection>, String> {
+    let seeds = effort.seeds.to_string();
+    let words = ["cluster", "--seeds", &seeds].map(str::to_owned);
+    finds_of_explore(&sim_json(tree, &words, effort)?)
 }
 
 /// Whether this finding ends the hunt.

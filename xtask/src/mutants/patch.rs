@@ -18,7 +18,7 @@ use std::path::Path;
 pub(crate) const FOLDER: &str = "mutants";
 
 /// The folder that patches may change.
-const CORE: [&str; 2] = ["core/src/", "core/journal/src/"];
+const CORE: [&str; 3] = ["core/src/", "core/cluster/src/", "core/journal/src/"];
 
 /// The largest number of lines that a patch may add or remove: a larger one is more than one bug.
 const LINES: usize = 12;
@@ -33,6 +33,8 @@ pub(crate) enum Hunt {
     Explore(Vec<String>),
     /// By `sim run` over these files as written, with their thresholds.
     Run(Vec<String>),
+    /// By `sim cluster`: the head has the line `cluster:`.
+    Cluster,
 }
 
 /// One bug to plant.
@@ -130,9 +132,11 @@ fn read_head(head: &str) -> Result<Head, String> {
             hunt = Some(Hunt::Explore(list(files)));
         } else if let Some(files) = line.strip_prefix("run:") {
             hunt = Some(Hunt::Run(list(files)));
+        } else if line == "cluster:" {
+            hunt = Some(Hunt::Cluster);
         } else if let Some((word, _)) = line.split_once(':').filter(|(word, _)| is_key(word)) {
             return Err(format!(
-                "unknown key `{word}:`: expected `caught-by:`, `explore:` or `run:`"
+                "unknown key `{word}:`: expected `caught-by:`, `explore:`, `run:` or `cluster:`"
             ));
         } else {
             about.push(line);
@@ -164,7 +168,7 @@ fn list(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The files that a diff changes, all of them in the core or its journal.
+/// The files that a diff changes, all of them in the core, its journal or its cluster.
 fn changed_files(diff: &str) -> Result<Vec<String>, String> {
     let mut files = Vec::new();
     for line in diff.lines() {
@@ -238,6 +242,9 @@ pub(crate) mod tests {
             read("a", &text).expect("a good patch").hunt,
             Hunt::Run(vec!["a.yaml".into(), "b.yaml".into()])
         );
+        let text = format!("A bug.\ncaught-by: cluster_refused\ncluster:\n{DIFF}");
+        let mutant = read("a", &text).expect("a good patch");
+        assert_eq!(mutant.hunt, Hunt::Cluster);
     }
 
     #[test]

@@ -17,14 +17,16 @@ const fn part(name: &'static str, folder: &'static str) -> Part {
 }
 
 /// The published packages.
-pub(super) const PARTS: [Part; 13] = [
+pub(super) const PARTS: [Part; 15] = [
     part("chat-types", "core/types"),
     part("chat-core", "core"),
     part("chat-journal", "core/journal"),
+    part("chat-cluster", "core/cluster"),
     part("server", "server"),
     part("sim-model", "sim/model"),
     part("sim-user", "sim/user"),
     part("sim-judge", "sim/judge"),
+    part("sim-cluster", "sim/cluster"),
     part("sim-scenario", "sim/scenario"),
     part("sim-report", "sim/report"),
     part("sim-world", "sim/world"),

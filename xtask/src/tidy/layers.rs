@@ -4,7 +4,7 @@
 use super::{Finding, Source};
 
 /// A manifest, with the packages that it must not name.
-const FORBIDDEN: [(&str, &[&str]); 14] = [
+const FORBIDDEN: [(&str, &[&str]); 16] = [
     (
         "core/Cargo.toml",
         &[
@@ -23,6 +23,10 @@ const FORBIDDEN: [(&str, &[&str]); 14] = [
         ],
     ),
     (
+        "core/cluster/Cargo.toml",
+        &["getrandom", "server", "sim", "tokio"],
+    ),
+    (
         "core/journal/Cargo.toml",
         &["getrandom", "rusqlite", "server", "sim", "tokio"],
     ),
@@ -31,8 +35,16 @@ const FORBIDDEN: [(&str, &[&str]); 14] = [
     ("sim/Cargo.toml", &["chat-core", "hyper", "server", "tokio"]),
     (
         "sim/judge/Cargo.toml",
-        &["chat-core", "hyper", "server", "sim-world", "tokio"],
+        &[
+            "chat-cluster",
+            "chat-core",
+            "hyper",
+            "server",
+            "sim-world",
+            "tokio",
+        ],
     ),
+    ("sim/cluster/Cargo.toml", &["hyper", "server", "tokio"]),
     (
         "sim/live/Cargo.toml",
         &["chat-core", "server", "sim-search", "sim-world"],
@@ -60,9 +72,10 @@ const FORBIDDEN: [(&str, &[&str]); 14] = [
 
 /// A crate of the simulator, with those of its crates that it may depend on. Its tests may use
 /// more.
-const PARTS: [(&str, &[&str]); 9] = [
+const PARTS: [(&str, &[&str]); 10] = [
     ("core/types/Cargo.toml", &[]),
     ("sim/model/Cargo.toml", &[]),
+    ("sim/cluster/Cargo.toml", &["sim-judge", "sim-model"]),
     ("sim/judge/Cargo.toml", &["sim-model"]),
     (
         "sim/live/Cargo.toml",

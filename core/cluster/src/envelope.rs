@@ -1,0 +1,121 @@
+//! Envelopes: the records of the log, as bytes.
+//!
+//! ```text
+//! "TSCLUSTR" | format u16 | head and body, by postcard | link of all before
+//! ```
+//!
+//! The link continues the previous record's, and is checked before anything else is parsed. So a
+//! record at the wrong place, or with a changed bit, is never parsed.
+
+use chat_core::Position;
+use chat_journal::{Broken, Link};
+use serde::{Deserialize, Serialize};
+
+/// The first bytes of every record.
+const MAGIC: &[u8; 8] = b"TSCLUSTR";
+
+/// The version of the format of records.
+pub const FORMAT: u16 = 1;
+
+/// The size limit of a record. The log must accept messages of this size.
+pub const MAX_ENVELOPE_BYTES: usize = 8 << 20;
+
+/// A member, from one start of its process to the end of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct MemberId {
+    /// The number of the member in its cluster.
+    pub number: u64,
+    /// A number drawn at the start of the process, so that an append of the process before it is
+    /// never taken for its own.
+    pub incarnation: u64,
+}
+
+/// The part before the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Head {
+    pub(crate) realm: u128,
+    /// The sequence of the record: one more than its append expects as the last.
+    pub(crate) sequence: u64,
+    /// The number of the owner's time in office.
+    pub(crate) epoch: u64,
+    pub(crate) author: MemberId,
+}
+
+/// The content of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Body<'a> {
+    /// The author is the owner from here on.
+    Claim {
+        /// The address at which other members reach it.
+        address: &'a str,
+    },
+    /// A batch of the owner's node: a record of the journal.
+    Batch {
+        #[serde(borrow)]
+        record: &'a [u8],
+    },
+    /// The owner is there.
+    Heartbeat {
+        /// The position of the last entry.
+        position: Position,
+        /// The digest of the state there.
+        digest: u64,
+    },
+    /// The owner is no longer the owner.
+    Resigned,
+    /// Stands where an append of unknown outcome would have stood, which is thereby absent.
+    Noop,
+}
+
+/// Why bytes are not the next record of the log.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// The bytes were changed, or belong to another place.
+    #[error("its checksum does not continue the record before it")]
+    Link,
+    /// Another version of this crate wrote it.
+    #[error("its format is {0}, and this version reads format {FORMAT}")]
+    Format(u16),
+    /// The batch is not one that this version reads.
+    #[error("its batch is not usable: {0}")]
+    Batch(Broken),
+    /// The checksum matches, but the content is not the next record, which is a bug.
+    #[error("its checksum is right, but {0}")]
+    Content(String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Content<'a> {
+    head: Head,
+    #[serde(borrow)]
+    body: Body<'a>,
+}
+
+/// Makes a record that follows the one with link `tip`. Returns its own link, too.
+pub(crate) fn seal(tip: Link, head: Head, body: Body<'_>) -> (Vec<u8>, Link) {
+    let mut bytes = Vec::from(*MAGIC);
+    bytes.extend_from_slice(&FORMAT.to_le_bytes());
+    let content = Content { head, body };
+    let mut bytes = postcard::to_extend(&content, bytes).expect("a record serialises");
+    let link = tip.close(&mut bytes);
+    (bytes, link)
+}
+
+/// Parses a record that follows the one with link `tip`. Returns its own link, too.
+pub(crate) fn open(tip: Link, bytes: &[u8]) -> Result<(Head, Body<'_>, Link), Unfit> {
+    let (content, link) = tip.open(bytes).ok_or(Unfit::Link)?;
+    let (format, rest) = content
+        .strip_prefix(MAGIC)
+        .and_then(|rest| rest.split_first_chunk::<2>())
+        .ok_or_else(|| Unfit::Content("it is no record of a cluster".into()))?;
+    let format = u16::from_le_bytes(*format);
+    if format != FORMAT {
+        return Err(Unfit::Format(format));
+    }
+    let (content, rest) = postcard::take_from_bytes::<Content<'_>>(rest)
+        .map_err(|error| Unfit::Content(error.to_string()))?;
+    if !rest.is_empty() {
+        return Err(Unfit::Content(format!("{} bytes follow it", rest.len())));
+    }
+    Ok((content.head, content.body, link))
+}

@@ -1,0 +1,360 @@
+//! One member of a cluster.
+//!
+//! ```text
+//!              silence, or a resignation              the claim is in the log
+//!  ┌──────────┐ ──────────────────────► ┌──────────┐ ──────────────────────► ┌───────┐ ◄─┐ acknowledged
+//!  │ Follower │                         │ Claiming │                         │ Owner │ ──┘
+//!  └──────────┘ ◄────────────────────── └──────────┘   ┌──────────┐ ◄─────── └───────┘
+//!     │  ▲  ▲     another's record, or refused         │ Settling │ timeout      │ resign
+//!     │  │  │                                          └──────────┘ ────────►    ▼
+//!     │  │  └───────────── another's record ─────────────┘   found       ┌───────────┐
+//!     │  └──────────────── `Resigned` is in the log ──────────────────── │ Resigning │
+//!     ▼ unreadable, or another state        snapshot                     └───────────┘
+//!  ┌──────────┐ ────────────────────────► Follower
+//!  │ Stranded │
+//!  └──────────┘
+//! ```
+
+mod append;
+mod claim;
+mod follow;
+mod office;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use chat_core::{Address, Call, Config, Earlier, Hub, Node, Position, Ticket, Time};
+use chat_journal::Origin;
+
+use crate::envelope::{MAX_ENVELOPE_BYTES, MemberId};
+use crate::output::{Output, Refusal};
+use crate::place::{Owner, Place};
+use crate::snapshot::LogSnapshot;
+use crate::timing::{Now, RETRY};
+
+use append::Append;
+use follow::Missing;
+use office::Office;
+
+/// The bytes of an entry beside its longest text.
+const ENTRY_BYTES: usize = 16 << 10;
+
+/// The bytes of the largest character.
+const CHARACTER_BYTES: usize = 4;
+
+/// The settings of a member.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The member.
+    pub id: MemberId,
+    /// Its address for other members.
+    pub address: Arc<str>,
+    /// The beginning of the cluster's journal.
+    pub origin: Origin,
+    /// The node's configuration, if this member is the owner.
+    pub config: Config,
+    /// The number of records between two snapshots.
+    pub snapshot_every: u64,
+}
+
+/// Why settings are not usable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MemberError {
+    /// A single entry may be larger than a record of the log.
+    #[error(
+        "an entry may have {largest} bytes, and a record of the log has at most {MAX_ENVELOPE_BYTES}: lower the limits of texts"
+    )]
+    Entry {
+        /// The size of the largest entry.
+        largest: usize,
+    },
+}
+
+/// The member's part in its cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It applies the records of the log.
+    Follower,
+    /// The outcome of its claim is not known yet.
+    Claiming,
+    /// It runs the node.
+    Owner,
+    /// It runs the node, and the outcome of an append is unknown.
+    Settling,
+    /// It finishes its calls, and takes no more.
+    Resigning,
+    /// It cannot apply the next record. It refuses all calls, and may continue from a snapshot.
+    Stranded,
+}
+
+/// One member.
+#[derive(Clone, Debug)]
+pub struct Member {
+    settings: Settings,
+    place: Place,
+    state: State,
+    append: Option<Append>,
+    /// When the last record was applied, or the member started.
+    heard: Time,
+    /// No claim before this instant.
+    claim_from: Time,
+    missing: Option<Missing>,
+    /// The number of requests for missing records so far.
+    fetches: u64,
+    next_id: u64,
+    /// Records since the last snapshot.
+    records: u64,
+    outputs: VecDeque<Output>,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Standby(Box<Hub>),
+    Owner(Box<Office>),
+    Stranded {
+        hub: Box<Hub>,
+        ask_at: Time,
+    },
+    /// While the state passes from one variant to another.
+    Moving,
+}
+
+impl Member {
+    /// A member of a new cluster, or one that follows the log from its beginning.
+    ///
+    /// # Errors
+    /// The settings are not usable.
+    pub fn new(settings: Settings, now: Now) -> Result<Self, MemberError> {
+        let hub = Hub::new(settings.config.clone(), settings.origin.seed);
+        let place = Place::new(&settings.origin);
+        Self::at(settings, place, hub, now)
+    }
+
+    /// A member that follows the log from a snapshot.
+    ///
+    /// # Errors
+    /// The settings are not usable.
+    pub fn restored(
+        settings: Settings,
+        snapshot: LogSnapshot,
+        now: Now,
+    ) -> Result<Self, MemberError> {
+        Self::at(settings, snapshot.place, snapshot.hub, now)
+    }
+
+    fn at(mut settings: Settings, place: Place, hub: Hub, now: Now) -> Result<Self, MemberError> {
+        settings.config.max_batch = settings.config.max_batch.min(largest_batch(&settings)?);
+        Ok(Self {
+            settings,
+            place,
+            state: State::Standby(Box::new(hub)),
+            append: None,
+            heard: now.boot,
+            claim_from: now.boot,
+            missing: None,
+            fetches: 0,
+            next_id: 0,
+            records: 0,
+            outputs: VecDeque::new(),
+        })
+    }
+
+    /// Its part in the cluster.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        match &self.state {
+            State::Stranded { .. } => Role::Stranded,
+            State::Standby(_) | State::Moving if self.append.is_some() => Role::Claiming,
+            State::Standby(_) | State::Moving => Role::Follower,
+            State::Owner(office) if office.is_leaving() => Role::Resigning,
+            State::Owner(_) => match &self.append {
+                Some(append) if append.is_unknown() => Role::Settling,
+                Some(_) | None => Role::Owner,
+            },
+        }
+    }
+
+    /// The sequence of the last record that is applied.
+    #[must_use]
+    pub const fn sequence(&self) -> u64 {
+        self.place.sequence
+    }
+
+    /// The latest owner that is known.
+    #[must_use]
+    pub const fn owner(&self) -> Option<&Owner> {
+        self.place.owner.as_ref()
+    }
+
+    /// The applied state.
+    ///
+    /// # Panics
+    /// Never: the state moves only within a call.
+    #[must_use]
+    pub fn hub(&self) -> &Hub {
+        match &self.state {
+            State::Standby(hub) | State::Stranded { hub, .. } => hub,
+            State::Owner(office) => office.node.hub(),
+            State::Moving => unreachable!("the state moves only within a call"),
+        }
+    }
+
+    /// The node, while this member is the owner: for streams, and for callers that disconnect.
+    pub fn node(&mut self) -> Option<&mut Node> {
+        match &mut self.state {
+            State::Owner(office) => Some(&mut office.node),
+            State::Standby(_) | State::Stranded { .. } | State::Moving => None,
+        }
+    }
+
+    /// Whether the owner takes calls. Another member may be the owner if not.
+    #[must_use]
+    pub fn has_lease(&self, now: Now) -> bool {
+        matches!(&self.state, State::Owner(office) if office.has_lease(now.boot))
+    }
+
+    /// Accepts a call. Its answer or refusal follows as an output, now or later.
+    pub fn submit(&mut self, now: Now, ticket: Ticket, from: Address, call: Call) {
+        match &mut self.state {
+            State::Owner(office) if office.has_lease(now.boot) => {
+                office.node.submit(now.wall, ticket, from, call);
+            }
+            // The state may be old, so that even a refusal by it may be wrong.
+            State::Owner(_) | State::Standby(_) | State::Stranded { .. } | State::Moving => {
+                let earlier = match call {
+                    Call::Command { key: Some(_), .. } => Earlier::Unknown,
+                    Call::Command { .. }
+                    | Call::Operate { .. }
+                    | Call::Read { .. }
+                    | Call::OpenStream { .. } => Earlier::Unasked,
+                };
+                self.refuse(ticket, earlier);
+            }
+        }
+        self.advance(now);
+    }
+
+    fn refuse(&mut self, ticket: Ticket, earlier: Earlier) {
+        let owner = self.place.owner.clone();
+        let other = owner.filter(|owner| owner.member != self.settings.id && !owner.resigned);
+        self.outputs.push_back(Output::Moved(Refusal {
+            ticket,
+            owner: other,
+            retry_after: RETRY,
+            earlier,
+        }));
+    }
+
+    /// Gives up the ownership in good order: takes nothing new, finishes what it has, and leaves
+    /// the log to others. Does nothing on a member that is not the owner.
+    pub fn resign(&mut self, now: Now) {
+        if let State::Owner(office) = &mut self.state {
+            office.leave();
+        }
+        self.advance(now);
+    }
+
+    /// The instants at which `handle_timeout` is due: one of either clock.
+    pub fn poll_timeout(&mut self) -> Due {
+        let flying = self.append.as_ref();
+        let mut boot: Vec<Time> = flying.map(Append::due).into_iter().collect();
+        boot.extend(self.missing.as_ref().map(|missing| missing.again_at));
+        let is_free = flying.is_none();
+        let is_batch = flying.is_some_and(Append::is_batch);
+        let mut wall = None;
+        match &mut self.state {
+            State::Owner(office) => {
+                // The node does not know of an append that is no batch: what it proposes waits.
+                if is_free || is_batch {
+                    wall = office.node.poll_timeout();
+                }
+                boot.extend(is_free.then_some(office.next_at));
+            }
+            State::Stranded { ask_at, .. } => boot.push(*ask_at),
+            State::Standby(_) | State::Moving => {}
+        }
+        boot.extend(self.claim_due());
+        let boot = boot.into_iter().min();
+        Due { wall, boot }
+    }
+
+    /// Does what is due: attempts whose time is over, a claim, a heartbeat, the node's own timers.
+    pub fn handle_timeout(&mut self, now: Now) {
+        self.handle_append_timeout(now);
+        self.handle_missing_timeout(now);
+        self.handle_silence(now);
+        if let State::Owner(office) = &mut self.state {
+            office.node.handle_timeout(now.wall);
+        }
+        self.advance(now);
+    }
+
+    /// The next output for the shell.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// The applied state with its place in the log, as bytes. The cost is linear in its size.
+    #[must_use]
+    pub fn snapshot(&self) -> Vec<u8> {
+        LogSnapshot::write(&self.settings.origin, &self.place, self.hub())
+    }
+
+    /// All but the applied state, as text: for searches for new states. The applied state follows
+    /// from the log.
+    #[must_use]
+    pub fn outline(&self) -> String {
+        let office = match &self.state {
+            State::Owner(office) => Some(office.outline()),
+            State::Standby(_) | State::Stranded { .. } | State::Moving => None,
+        };
+        let times = (self.heard, self.claim_from, self.missing);
+        let (place, append) = (&self.place, &self.append);
+        format!(
+            "{place:?} {append:?} {times:?} {office:?} {:?}",
+            self.role()
+        )
+    }
+
+    fn new_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    /// Records that a record is applied.
+    fn applied(&mut self, now: Now) {
+        self.heard = now.boot;
+        self.missing = None;
+        self.records += 1;
+    }
+
+    fn keep(&mut self, position: Position, record: Arc<[u8]>) {
+        let sequence = self.place.sequence;
+        self.outputs.push_back(Output::Applied {
+            sequence,
+            position,
+            record,
+        });
+    }
+}
+
+/// When a member needs `handle_timeout`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// By the time of day.
+    pub wall: Option<Time>,
+    /// By the time since the machine started.
+    pub boot: Option<Time>,
+}
+
+/// The largest number of entries whose batch fits into a record of the log.
+fn largest_batch(settings: &Settings) -> Result<u32, MemberError> {
+    let config = &settings.config;
+    let texts = [config.max_message, config.max_draft, config.max_excuse];
+    let longest = texts.into_iter().max().unwrap_or(0) as usize;
+    let largest = longest * CHARACTER_BYTES + ENTRY_BYTES;
+    match MAX_ENVELOPE_BYTES / largest {
+        0 => Err(MemberError::Entry { largest }),
+        entries => Ok(u32::try_from(entries).unwrap_or(u32::MAX)),
+    }
+}

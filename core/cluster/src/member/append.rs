@@ -1,0 +1,350 @@
+//! The append in flight, and its fate.
+//!
+//! | report | fate |
+//! |---|---|
+//! | acknowledged as the next sequence | the log has it |
+//! | refused, and no earlier attempt is unknown | the log will never have it |
+//! | the log's last sequence is another | the record after ours is read: ours, or another's |
+//! | none in time | unknown: the same bytes again, with the same expected sequence |
+//!
+//! Only a record of the log proves that the log has no other at its place. That a record was not
+//! found proves nothing.
+
+use std::sync::Arc;
+
+use chat_core::{InFlight, Position, Time};
+
+use super::{Member, State};
+use crate::envelope::{Body, Unfit};
+use crate::output::{Alarm, AppendId, Outcome, Output, ReadId, Source};
+use crate::place::Place;
+use crate::timing::{Now, PUBLISH_TIMEOUT, READ_TIMEOUT, RETRY};
+
+/// What an append is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Claim,
+    Batch {
+        first: Position,
+        at: Time,
+        /// The record of the journal.
+        record: Arc<[u8]>,
+    },
+    Heartbeat,
+    Resigned,
+    /// Settles the append before it as absent.
+    Noop,
+}
+
+/// Bytes that may become the next record.
+#[derive(Clone, Debug)]
+struct Candidate {
+    id: AppendId,
+    purpose: Purpose,
+    bytes: Arc<[u8]>,
+    /// The place after it.
+    after: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// An attempt waits for its report.
+    Publishing { until: Time },
+    /// The next attempt waits.
+    Paused { until: Time },
+    /// Another record is at the place: it is read.
+    Reading {
+        id: Option<ReadId>,
+        attempt: u64,
+        until: Time,
+    },
+}
+
+/// An append whose fate is not known yet.
+#[derive(Clone, Debug)]
+pub(super) struct Append {
+    /// What was published for this place: the last one is published again.
+    candidates: Vec<Candidate>,
+    expected: u64,
+    /// When the first attempt began.
+    began: Time,
+    /// Whether an attempt ended without a report, and may still arrive.
+    unknown: bool,
+    step: Step,
+}
+
+impl Append {
+    pub(super) const fn is_unknown(&self) -> bool {
+        self.unknown || matches!(self.step, Step::Reading { .. })
+    }
+
+    pub(super) fn is_batch(&self) -> bool {
+        let mut purposes = self.candidates.iter().map(|candidate| &candidate.purpose);
+        purposes.any(|purpose| matches!(purpose, Purpose::Batch { .. }))
+    }
+
+    pub(super) const fn due(&self) -> Time {
+        match self.step {
+            Step::Publishing { until } | Step::Paused { until } | Step::Reading { until, .. } => {
+                until
+            }
+        }
+    }
+
+    fn is_claim(&self) -> bool {
+        let mut purposes = self.candidates.iter().map(|candidate| &candidate.purpose);
+        purposes.any(|purpose| *purpose == Purpose::Claim)
+    }
+}
+
+impl Member {
+    /// Publishes the first attempt of an append.
+    pub(super) fn begin_append(
+        &mut self,
+        now: Now,
+        purpose: Purpose,
+        (bytes, after): (Vec<u8>, Place),
+    ) {
+        assert!(self.append.is_none(), "one append is in flight at a time");
+        let candidate = self.candidate(purpose, (bytes, after));
+        self.append = Some(Append {
+            candidates: vec![candidate],
+            expected: self.place.sequence,
+            began: now.boot,
+            unknown: false,
+            step: Step::Paused { until: now.boot },
+        });
+        self.publish(now);
+    }
+
+    fn candidate(&mut self, purpose: Purpose, (bytes, after): (Vec<u8>, Place)) -> Candidate {
+        Candidate {
+            id: AppendId(self.new_id()),
+            purpose,
+            bytes: bytes.into(),
+            after,
+        }
+    }
+
+    /// Publishes the last candidate, for the first time or again.
+    fn publish(&mut self, now: Now) {
+        let Some(append) = &mut self.append else {
+            return;
+        };
+        let Some(candidate) = append.candidates.last() else {
+            return;
+        };
+        let until = now.boot + PUBLISH_TIMEOUT;
+        append.step = Step::Publishing { until };
+        self.outputs.push_back(Output::Publish {
+            id: candidate.id,
+            expected: append.expected,
+            bytes: Arc::clone(&candidate.bytes),
+        });
+    }
+
+    /// Reports the result of an attempt. A report may be late, and may come twice.
+    ///
+    /// # Panics
+    /// The log acknowledged a record at another place than the expected one: it has no
+    /// compare-and-append, and nothing is safe.
+    pub fn published(&mut self, now: Now, id: AppendId, outcome: Outcome) {
+        let Some(append) = &mut self.append else {
+            return;
+        };
+        let mut candidates = append.candidates.iter();
+        let Some(place) = candidates.position(|candidate| candidate.id == id) else {
+            return;
+        };
+        let is_only = append.candidates.len() == 1;
+        let is_reading = matches!(append.step, Step::Reading { .. });
+        match outcome {
+            Outcome::Acknowledged(sequence) => {
+                assert_eq!(
+                    sequence,
+                    append.expected + 1,
+                    "the log appended a record elsewhere than expected"
+                );
+                self.commit(now, place);
+            }
+            Outcome::WrongLast if is_reading => {}
+            Outcome::WrongLast => self.read_next(now, 0),
+            Outcome::Busy | Outcome::Rejected if is_reading => {}
+            Outcome::Busy | Outcome::Rejected if is_only && !append.unknown => self.fail(now),
+            Outcome::Busy => {
+                let until = now.boot + RETRY;
+                append.step = Step::Paused { until };
+            }
+            Outcome::Rejected => self.settle_by_noop(now),
+        }
+        self.advance(now);
+    }
+
+    /// Publishes a record without effect in place of one that the log no longer takes, though an
+    /// earlier attempt may have reached it. Whichever is in the log decides.
+    fn settle_by_noop(&mut self, now: Now) {
+        let Some(append) = &mut self.append else {
+            return;
+        };
+        let until = now.boot + RETRY;
+        append.step = Step::Paused { until };
+        if append.is_claim() || append.candidates.len() > 1 {
+            return;
+        }
+        let noop = self.place.seal(self.settings.id, Body::Noop);
+        let candidate = self.candidate(Purpose::Noop, noop);
+        if let Some(append) = &mut self.append {
+            append.candidates.push(candidate);
+        }
+    }
+
+    fn read_next(&mut self, now: Now, attempt: u64) {
+        let id = ReadId(self.new_id());
+        let Some(append) = &mut self.append else {
+            return;
+        };
+        append.step = Step::Reading {
+            id: Some(id),
+            attempt,
+            until: now.boot + READ_TIMEOUT,
+        };
+        // The leader may be a replica that has lost this very record.
+        let source = match attempt % 2 {
+            0 => Source::Leader,
+            _ => Source::Replica(attempt / 2),
+        };
+        self.outputs.push_back(Output::Read {
+            id,
+            sequence: append.expected + 1,
+            source,
+        });
+    }
+
+    /// Reports the record that was read: `None` if the source has none at this place, which proves
+    /// nothing.
+    pub fn found(&mut self, now: Now, id: ReadId, bytes: Option<&[u8]>) {
+        let Some(append) = &mut self.append else {
+            return;
+        };
+        let Step::Reading {
+            id: expected,
+            until,
+            ..
+        } = &mut append.step
+        else {
+            return;
+        };
+        if *expected != Some(id) {
+            return;
+        }
+        *expected = None;
+        *until = now.boot + RETRY;
+        if let Some(bytes) = bytes
+            && self.arrive(now, bytes) == Arrival::Damaged
+        {
+            let sequence = self.place.sequence + 1;
+            self.outputs
+                .push_back(Output::Alarm(Alarm::Damaged { sequence }));
+        }
+        self.advance(now);
+    }
+
+    pub(super) fn handle_append_timeout(&mut self, now: Now) {
+        let Some(append) = &mut self.append else {
+            return;
+        };
+        if now.boot < append.due() {
+            return;
+        }
+        match append.step {
+            Step::Publishing { .. } => {
+                append.unknown = true;
+                if append.is_batch()
+                    && let State::Owner(office) = &mut self.state
+                {
+                    office.node.append_unknown();
+                }
+                self.publish(now);
+            }
+            Step::Paused { .. } => self.publish(now),
+            Step::Reading { attempt, .. } => self.read_next(now, attempt + 1),
+        }
+    }
+
+    /// The bytes at the next sequence: a candidate's, another's, or damaged ones.
+    pub(super) fn arrive(&mut self, now: Now, bytes: &[u8]) -> Arrival {
+        let candidates = self.append.iter().flat_map(|append| &append.candidates);
+        let mut candidates = candidates.map(|candidate| &*candidate.bytes);
+        if let Some(place) = candidates.position(|candidate| candidate == bytes) {
+            self.commit(now, place);
+            return Arrival::Settled;
+        }
+        let next = self.place.open(bytes);
+        if next == Err(Unfit::Link) {
+            return Arrival::Damaged;
+        }
+        // Another record is at the place of the append in flight, which is thereby absent.
+        let claim = self.append.take().filter(Append::is_claim);
+        self.depart(InFlight::Absent);
+        self.follow(now, next);
+        if claim.is_some() {
+            // The claim expected an old sequence: what this member follows is behind.
+            self.follow_elsewhere();
+        }
+        Arrival::Settled
+    }
+
+    /// The log contains this candidate of the append in flight.
+    fn commit(&mut self, now: Now, candidate: usize) {
+        let Some(mut append) = self.append.take() else {
+            return;
+        };
+        let was_batch = append.is_batch();
+        let Candidate { purpose, after, .. } = append.candidates.swap_remove(candidate);
+        self.place = after;
+        self.applied(now);
+        match purpose {
+            Purpose::Claim => self.take_office(append.began),
+            Purpose::Batch { first, at, record } => {
+                if let State::Owner(office) = &mut self.state {
+                    office.node.committed(first, at);
+                }
+                self.keep(self.place.chain.last(), record);
+            }
+            Purpose::Noop if was_batch => {
+                if let State::Owner(office) = &mut self.state {
+                    office.node.append_failed(now.wall);
+                }
+            }
+            Purpose::Heartbeat | Purpose::Noop => {}
+            Purpose::Resigned => self.depart(InFlight::Absent),
+        }
+        if let State::Owner(office) = &mut self.state {
+            office.renew(append.began);
+        }
+    }
+
+    /// The log will never contain the append in flight, and contains no other record there yet.
+    fn fail(&mut self, now: Now) {
+        let Some(append) = self.append.take() else {
+            return;
+        };
+        let is_batch = append.is_batch();
+        match &mut self.state {
+            State::Owner(office) if is_batch => office.node.append_failed(now.wall),
+            State::Owner(office) => office.retry(now.boot + RETRY),
+            State::Standby(_) | State::Stranded { .. } | State::Moving => {
+                self.claim_from = now.boot + RETRY;
+            }
+        }
+    }
+}
+
+/// What became of bytes at the next sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// They are the next record.
+    Settled,
+    /// They are not what the log contains.
+    Damaged,
+}

@@ -1,0 +1,149 @@
+//! Following the log: each record in order, checked, applied; never one skipped.
+
+use chat_core::{Hub, InFlight, Position, Time};
+
+use super::append::Arrival;
+use super::{Member, State};
+use crate::envelope::Unfit;
+use crate::output::{Alarm, Output};
+use crate::place::{News, Next};
+use crate::snapshot::LogSnapshot;
+use crate::timing::{FETCH_AGAIN, Now};
+
+/// After this many requests for missing records a snapshot is requested, too: the log may have been
+/// purged.
+const FETCHES_BEFORE_SNAPSHOT: u64 = 4;
+
+/// The next record is requested from another source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Missing {
+    pub(super) again_at: Time,
+    attempts: u64,
+}
+
+impl Member {
+    /// Receives a record of the log from a source that the member follows. Records may come again,
+    /// and from several sources.
+    pub fn record(&mut self, now: Now, sequence: u64, bytes: &[u8]) {
+        let next = self.place.sequence + 1;
+        if sequence < next || matches!(self.state, State::Stranded { .. }) {
+            return;
+        }
+        if sequence > next {
+            self.miss(now, Alarm::Hole { sequence: next });
+        } else if self.arrive(now, bytes) == Arrival::Damaged {
+            self.miss(now, Alarm::Damaged { sequence });
+        }
+        self.advance(now);
+    }
+
+    fn miss(&mut self, now: Now, alarm: Alarm) {
+        if self.missing.is_none() {
+            self.outputs.push_back(Output::Alarm(alarm));
+            self.fetch(now, 0);
+        }
+    }
+
+    fn fetch(&mut self, now: Now, attempts: u64) {
+        self.missing = Some(Missing {
+            again_at: now.boot + FETCH_AGAIN,
+            attempts: attempts + 1,
+        });
+        self.follow_elsewhere();
+    }
+
+    /// Follows the log from the next record on, from another source.
+    pub(super) fn follow_elsewhere(&mut self) {
+        self.fetches += 1;
+        self.outputs.push_back(Output::Fetch {
+            from: self.place.sequence + 1,
+            attempt: self.fetches,
+        });
+    }
+
+    pub(super) fn handle_missing_timeout(&mut self, now: Now) {
+        if let State::Stranded { ask_at, .. } = &mut self.state
+            && now.boot >= *ask_at
+        {
+            *ask_at = now.boot + FETCH_AGAIN;
+            self.outputs.push_back(Output::FetchSnapshot);
+        }
+        if let Some(Missing { again_at, attempts }) = self.missing
+            && now.boot >= again_at
+        {
+            self.fetch(now, attempts);
+            if attempts % FETCHES_BEFORE_SNAPSHOT == 0 {
+                self.outputs.push_back(Output::FetchSnapshot);
+            }
+        }
+    }
+
+    /// Applies the record that follows, on a standby.
+    pub(super) fn follow(&mut self, now: Now, next: Result<Next, Unfit>) {
+        let State::Standby(hub) = &mut self.state else {
+            return;
+        };
+        let sequence = self.place.sequence + 1;
+        let Next { after, news } = match next {
+            Ok(next) => next,
+            Err(why) => return self.strand(now, Alarm::Unreadable { sequence, why }),
+        };
+        let mut kept = None;
+        match news {
+            News::Batch { batch, record } => {
+                for entry in &batch.entries {
+                    // The owner answers.
+                    let _ = hub.handle(batch.at, entry);
+                    while hub.poll_effect().is_some() {}
+                }
+                kept = Some((batch.last(), record));
+            }
+            News::Heartbeat { position, digest } => {
+                if !is_in_state(hub, position, digest) {
+                    return self.strand(now, Alarm::Diverged { sequence });
+                }
+            }
+            News::Claimed | News::Resigned | News::Noop => {}
+        }
+        self.place = after;
+        self.applied(now);
+        if let Some((position, record)) = kept {
+            self.keep(position, record);
+        }
+    }
+
+    /// Stops following.
+    fn strand(&mut self, now: Now, alarm: Alarm) {
+        if let State::Standby(hub) = std::mem::replace(&mut self.state, State::Moving) {
+            let ask_at = now.boot + FETCH_AGAIN;
+            self.state = State::Stranded { hub, ask_at };
+        }
+        self.missing = None;
+        self.outputs.push_back(Output::Alarm(alarm));
+        self.outputs.push_back(Output::FetchSnapshot);
+    }
+
+    /// Continues from a stored snapshot, if this member has no later state.
+    pub fn snapshot_found(&mut self, now: Now, snapshot: LogSnapshot) {
+        let is_later = snapshot.sequence() > self.place.sequence;
+        let is_stranded = matches!(self.state, State::Stranded { .. })
+            && snapshot.sequence() == self.place.sequence;
+        if !(is_later || is_stranded) {
+            return;
+        }
+        // An owner that is behind a snapshot is the owner no more. Whether the log contains its
+        // append in flight is in records that may be purged.
+        self.append = None;
+        self.depart(InFlight::Unknown);
+        self.place = snapshot.place;
+        self.state = State::Standby(Box::new(snapshot.hub));
+        self.applied(now);
+        self.follow_elsewhere();
+    }
+}
+
+/// Whether the state is the one with this digest. Before the first entry a state is the member's
+/// own configuration and nothing else.
+fn is_in_state(hub: &Hub, position: Position, digest: u64) -> bool {
+    hub.position() == position && (position == Position(0) || hub.digest() == digest)
+}

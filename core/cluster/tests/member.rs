@@ -1,0 +1,267 @@
+//! Members over a log that the test moves by hand: what each report makes of an append.
+
+use std::sync::Arc;
+
+use chat_cluster::{
+    Alarm, AppendId, HEARTBEAT, LEASE, Member, MemberId, Now, Outcome, Output, PUBLISH_TIMEOUT,
+    Role, SILENCE, Settings,
+};
+use chat_core::{
+    Address, Call, Caller, Command, Config, Earlier, RequestKey, SecretHash, Ticket, Time,
+};
+use chat_journal::Identity;
+
+/// An append that a member asked for.
+struct Published {
+    id: AppendId,
+    expected: u64,
+    bytes: Arc<[u8]>,
+}
+
+/// One member, its clock, and all that it asked for.
+struct Bench {
+    member: Member,
+    now: Now,
+    published: Vec<Published>,
+    others: Vec<Output>,
+}
+
+impl Bench {
+    fn new(number: u64) -> Self {
+        let identity = Identity {
+            realm: 7,
+            seed: 5,
+            secret: [1; 32],
+        };
+        let settings = Settings {
+            id: MemberId {
+                number,
+                incarnation: 100 + number,
+            },
+            address: format!("member {number}").into(),
+            origin: identity.origin(),
+            config: Config::default(),
+            snapshot_every: 1_000,
+        };
+        let now = Now {
+            wall: Time(1_000_000),
+            boot: Time(0),
+        };
+        Self {
+            member: Member::new(settings, now).expect("the defaults fit"),
+            now,
+            published: Vec::new(),
+            others: Vec::new(),
+        }
+    }
+
+    fn pass(&mut self, span: chat_core::Span) {
+        self.now.wall += span;
+        self.now.boot += span;
+        self.member.handle_timeout(self.now);
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        while let Some(output) = self.member.poll_output() {
+            if let Output::Publish {
+                id,
+                expected,
+                bytes,
+            } = output
+            {
+                self.published.push(Published {
+                    id,
+                    expected,
+                    bytes,
+                });
+            } else {
+                self.others.push(output);
+            }
+        }
+    }
+
+    fn report(&mut self, id: AppendId, outcome: Outcome) {
+        self.member.published(self.now, id, outcome);
+        self.drain();
+    }
+
+    fn record(&mut self, sequence: u64, bytes: &[u8]) {
+        self.member.record(self.now, sequence, bytes);
+        self.drain();
+    }
+
+    /// The bytes of the last append, which the log acknowledges.
+    fn acknowledge(&mut self) -> Arc<[u8]> {
+        let last = self.published.last().expect("an append is in flight");
+        let (id, sequence, bytes) = (last.id, last.expected + 1, last.bytes.clone());
+        self.report(id, Outcome::Acknowledged(sequence));
+        bytes
+    }
+
+    fn register(&mut self, ticket: u64, key: Option<RequestKey>) {
+        let call = Call::Command {
+            caller: Caller::New {
+                handle: SecretHash([9; 16]),
+                reader: SecretHash([8; 16]),
+                from: Address(1),
+            },
+            key,
+            command: Command::Login {
+                username: "Ada".into(),
+                room: "hall".into(),
+            },
+        };
+        self.member
+            .submit(self.now, Ticket(ticket), Address(1), call);
+        self.drain();
+    }
+
+    /// The refusals so far, by ticket.
+    fn moved(&self) -> Vec<(u64, Earlier)> {
+        let mut found = Vec::new();
+        for output in &self.others {
+            if let Output::Moved(refusal) = output {
+                found.push((refusal.ticket.0, refusal.earlier));
+            }
+        }
+        found
+    }
+
+    fn answered(&self, ticket: u64) -> bool {
+        let is_answer = |output: &Output| matches!(output, Output::Node(chat_core::Output::Reply { ticket: of, outcome: Ok(_) }) if of.0 == ticket);
+        self.others.iter().any(is_answer)
+    }
+
+    fn reads(&self) -> Vec<chat_cluster::ReadId> {
+        let mut found = Vec::new();
+        for output in &self.others {
+            if let Output::Read { id, .. } = output {
+                found.push(*id);
+            }
+        }
+        found
+    }
+
+    fn alarms(&self) -> Vec<&Alarm> {
+        let mut found = Vec::new();
+        for output in &self.others {
+            if let Output::Alarm(alarm) = output {
+                found.push(alarm);
+            }
+        }
+        found
+    }
+}
+
+/// A member that is the owner, its first batch in the log; and the records of the log.
+fn owner() -> (Bench, Vec<Arc<[u8]>>) {
+    let mut bench = Bench::new(1);
+    bench.pass(SILENCE.times(2));
+    let claim = bench.acknowledge();
+    let started = bench.acknowledge();
+    assert_eq!(bench.member.role(), Role::Owner);
+    (bench, vec![claim, started])
+}
+
+#[test]
+fn a_silent_log_is_claimed_and_its_owner_serves() {
+    let (mut bench, _) = owner();
+    bench.register(1, None);
+    assert!(!bench.answered(1), "the call waits for the log");
+    bench.acknowledge();
+    assert!(bench.answered(1));
+}
+
+#[test]
+fn a_follower_applies_what_the_owner_appends_and_agrees() {
+    let (mut owner, mut log) = owner();
+    owner.register(1, None);
+    log.push(owner.acknowledge());
+    owner.pass(HEARTBEAT);
+    log.push(owner.acknowledge());
+    let mut follower = Bench::new(2);
+    for (index, bytes) in log.iter().enumerate() {
+        follower.record(index as u64 + 1, bytes);
+    }
+    assert_eq!(follower.member.sequence(), 4);
+    assert_eq!(follower.member.hub().digest(), owner.member.hub().digest());
+    assert_eq!(follower.alarms(), Vec::<&Alarm>::new());
+}
+
+#[test]
+fn an_unknown_append_is_published_again_with_the_same_bytes() {
+    let (mut bench, _) = owner();
+    bench.register(1, None);
+    bench.pass(PUBLISH_TIMEOUT);
+    assert_eq!(bench.member.role(), Role::Settling);
+    let [.., first, second] = &bench.published[..] else {
+        panic!("two attempts");
+    };
+    assert_eq!((first.id, &first.bytes), (second.id, &second.bytes));
+    assert_eq!(first.expected, second.expected);
+    // A refusal of the second attempt says nothing about the first one.
+    let id = second.id;
+    bench.report(id, Outcome::Busy);
+    assert_eq!(bench.member.role(), Role::Settling);
+    // The first one is in the log, so the second one has the wrong last sequence.
+    bench.report(id, Outcome::WrongLast);
+    let bytes = bench.published.last().expect("it is there").bytes.clone();
+    let read = *bench.reads().last().expect("the record is read");
+    bench.member.found(bench.now, read, None);
+    bench.drain();
+    assert!(!bench.answered(1), "that nothing was found proves nothing");
+    bench.pass(PUBLISH_TIMEOUT);
+    let read = *bench.reads().last().expect("the record is read again");
+    bench.member.found(bench.now, read, Some(&bytes));
+    bench.drain();
+    assert!(bench.answered(1));
+}
+
+#[test]
+fn an_owner_that_was_superseded_refuses_its_calls_and_follows() {
+    let (mut old, log) = owner();
+    let mut new = Bench::new(2);
+    for (index, bytes) in log.iter().enumerate() {
+        new.record(index as u64 + 1, bytes);
+    }
+    new.pass(SILENCE.times(2));
+    let claim = new.acknowledge();
+    old.register(1, None);
+    old.register(2, Some(RequestKey(3)));
+    old.record(3, &claim);
+    assert_eq!(old.member.role(), Role::Follower);
+    assert_eq!(old.moved(), [(1, Earlier::Unasked), (2, Earlier::Unknown)]);
+    let lost = Output::LostOwnership { epoch: 1 };
+    assert_eq!(old.others.last(), Some(&lost));
+    // The old owner follows the new one from here on.
+    old.record(4, &new.acknowledge());
+    assert_eq!(old.member.hub().digest(), new.member.hub().digest());
+}
+
+#[test]
+fn calls_are_taken_within_the_lease_only() {
+    let (mut bench, _) = owner();
+    let later = LEASE;
+    bench.now.boot += later;
+    bench.register(1, None);
+    assert_eq!(bench.moved(), [(1, Earlier::Unasked)]);
+}
+
+#[test]
+fn a_hole_and_a_changed_record_are_requested_elsewhere() {
+    let (mut owner, mut log) = owner();
+    owner.pass(HEARTBEAT);
+    log.push(owner.acknowledge());
+    let mut follower = Bench::new(2);
+    follower.record(1, &log[0]);
+    follower.record(3, &log[2]);
+    assert_eq!(follower.alarms(), [&Alarm::Hole { sequence: 2 }]);
+    let mut flipped = log[1].to_vec();
+    flipped[30] ^= 4;
+    follower.record(2, &flipped);
+    assert_eq!(follower.member.sequence(), 1);
+    follower.record(2, &log[1]);
+    follower.record(3, &log[2]);
+    assert_eq!(follower.member.sequence(), 3);
+}

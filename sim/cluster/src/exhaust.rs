@@ -1,0 +1,399 @@
+//! Every interleaving of two members and a short log, to a given depth.
+//!
+//! One member is the owner, the other follows. From there, every action is tried in every state: an
+//! append lands, lands without a report, is lost or is refused; a report or a record arrives, or a
+//! read of a fate finds nothing; a member's next deadline passes while the other one stands still;
+//! a client writes. Appends, reports and reads that are on their way may take any order, and any time.
+//!
+//! States are merged if both members, all that is on its way, and the judge are equal. At each state
+//! every member that would take calls is read in a copy, so that a stale lease is a violation.
+
+use std::collections::{BTreeMap, hash_map::DefaultHasher};
+use std::fmt::Debug;
+use std::hash::Hasher;
+
+use chat_cluster::{AppendId, Member, MemberId, Now, Outcome, Output, ReadId};
+use chat_core::Earlier;
+use chat_types::Time;
+use sim_judge::cluster::{ClusterFact, ClusterJudge, ClusterViolation};
+
+use crate::clients::{history_of, history_read, registration, write};
+use crate::site::settings;
+
+/// The writes of one path.
+const WRITES: u64 = 2;
+
+/// The most records behind the first ones: three appends of either member.
+const APPENDS: u64 = 3;
+
+/// The most messages on their way.
+const FLYING: usize = 4;
+
+/// One step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// An append arrives at the log, and its report is on its way.
+    Land(usize),
+    /// An append arrives at the log, and its report is lost.
+    LandUnreported(usize),
+    /// An append is lost.
+    Lose(usize),
+    /// An append is refused before it is proposed.
+    Refuse(usize),
+    /// A report arrives.
+    Report(usize),
+    /// A read of a fate finds what the log has.
+    Find(usize),
+    /// A read of a fate finds nothing.
+    FindNothing(usize),
+    /// The next record arrives at the member.
+    Deliver(usize),
+    /// The member's next deadline passes.
+    Timeout(usize),
+    /// A client writes at the member.
+    Write(usize),
+}
+
+/// The result of a search.
+#[derive(Clone, Debug)]
+pub struct Searched {
+    /// The number of different states.
+    pub states: u64,
+    /// The number of steps that were tried.
+    pub steps: u64,
+    /// The first path that violates a rule, with the rule or the panic.
+    pub broken: Option<(Vec<Step>, String)>,
+}
+
+#[derive(Clone, Debug)]
+struct Request {
+    member: usize,
+    id: AppendId,
+    expected: u64,
+    bytes: Vec<u8>,
+}
+
+#[derive(Clone, Debug)]
+struct TinyCluster {
+    now: Time,
+    members: [Member; 2],
+    log: Vec<Vec<u8>>,
+    first: u64,
+    requests: Vec<Request>,
+    reports: Vec<(usize, AppendId, Outcome)>,
+    reads: Vec<(usize, ReadId, u64)>,
+    writes: u64,
+    reading: u64,
+    judge: ClusterJudge,
+}
+
+/// Searches all paths of at most this many steps.
+#[must_use]
+pub fn exhaust(depth: u32) -> Searched {
+    let mut search = Search {
+        known: BTreeMap::new(),
+        path: Vec::new(),
+        found: Searched {
+            states: 0,
+            steps: 0,
+            broken: None,
+        },
+    };
+    let root = TinyCluster::new();
+    search.visit(&root, depth);
+    search.found
+}
+
+struct Search {
+    /// The states with the largest number of steps that was tried from each.
+    known: BTreeMap<u64, u32>,
+    path: Vec<Step>,
+    found: Searched,
+}
+
+impl Search {
+    fn visit(&mut self, state: &TinyCluster, left: u32) {
+        let key = state.key();
+        match self.known.get(&key) {
+            Some(tried) if *tried >= left => return,
+            Some(_) => {}
+            None => self.found.states += 1,
+        }
+        self.known.insert(key, left);
+        if left == 0 {
+            return;
+        }
+        for step in state.steps() {
+            let mut next = state.clone();
+            self.path.push(step);
+            self.found.steps += 1;
+            next.apply(step);
+            next.look();
+            if let Some(violation) = next.judge.violations().first() {
+                self.broken(violation);
+            } else {
+                self.visit(&next, left - 1);
+            }
+            if self.found.broken.is_some() {
+                return;
+            }
+            self.path.pop();
+        }
+    }
+
+    fn broken(&mut self, violation: &ClusterViolation) {
+        self.found.broken = Some((self.path.clone(), violation.to_string()));
+    }
+}
+
+impl TinyCluster {
+    /// The first member is the owner, and has a client; the second one has applied all of it.
+    fn new() -> Self {
+        let now = Now {
+            wall: Time(1_000_000_000),
+            boot: Time(0),
+        };
+        let member = |number| {
+            let settings = settings(MemberId {
+                number,
+                incarnation: 1,
+            });
+            Member::new(settings, now).expect("the configuration fits")
+        };
+        let mut tiny = Self {
+            now: Time(0),
+            members: [member(0), member(1)],
+            log: Vec::new(),
+            first: 0,
+            requests: Vec::new(),
+            reports: Vec::new(),
+            reads: Vec::new(),
+            writes: 0,
+            reading: 0,
+            judge: ClusterJudge::default(),
+        };
+        tiny.apply(Step::Timeout(0));
+        tiny.settle();
+        let (ticket, call) = registration();
+        tiny.turn(0, |member, now| {
+            member.submit(now, ticket, chat_core::Address(1), call);
+        });
+        tiny.settle();
+        tiny.first = tiny.log.len() as u64;
+        tiny
+    }
+
+    /// Lets all that is on its way arrive.
+    fn settle(&mut self) {
+        loop {
+            if !self.requests.is_empty() {
+                self.apply(Step::Land(0));
+            } else if !self.reports.is_empty() {
+                self.apply(Step::Report(0));
+            } else if self.members[1].sequence() < self.log.len() as u64 {
+                self.apply(Step::Deliver(1));
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn now(&self) -> Now {
+        Now {
+            wall: Time(1_000_000_000 + self.now.0),
+            boot: self.now,
+        }
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let appended = self.log.len() as u64 - self.first;
+        for (index, request) in self.requests.iter().enumerate() {
+            let lands = request.expected == self.log.len() as u64;
+            if !lands || appended < APPENDS {
+                steps.extend([Step::Land(index), Step::LandUnreported(index)]);
+            }
+            steps.extend([Step::Lose(index), Step::Refuse(index)]);
+        }
+        steps.extend((0..self.reports.len()).map(Step::Report));
+        for index in 0..self.reads.len() {
+            steps.extend([Step::Find(index), Step::FindNothing(index)]);
+        }
+        for member in 0..self.members.len() {
+            if self.members[member].sequence() < self.log.len() as u64 {
+                steps.push(Step::Deliver(member));
+            }
+            if self.requests.len() + self.reports.len() + self.reads.len() < FLYING {
+                steps.push(Step::Timeout(member));
+                if self.writes < WRITES {
+                    steps.push(Step::Write(member));
+                }
+            }
+        }
+        steps
+    }
+
+    fn apply(&mut self, step: Step) {
+        match step {
+            Step::Land(index) => {
+                let request = self.requests.remove(index);
+                let outcome = self.land(&request);
+                self.reports.push((request.member, request.id, outcome));
+            }
+            Step::LandUnreported(index) => {
+                let request = self.requests.remove(index);
+                self.land(&request);
+            }
+            Step::Lose(index) => {
+                self.requests.remove(index);
+            }
+            Step::Refuse(index) => {
+                let Request { member, id, .. } = self.requests.remove(index);
+                self.reports.push((member, id, Outcome::Busy));
+            }
+            Step::Report(index) => {
+                let (member, id, outcome) = self.reports.remove(index);
+                self.turn(member, |member, now| member.published(now, id, outcome));
+            }
+            Step::Find(index) => {
+                let (member, id, sequence) = self.reads.remove(index);
+                let bytes = self.record(sequence);
+                self.turn(member, |member, now| {
+                    member.found(now, id, bytes.as_deref())
+                });
+            }
+            Step::FindNothing(index) => {
+                let (member, id, _) = self.reads.remove(index);
+                self.turn(member, |member, now| member.found(now, id, None));
+            }
+            Step::Deliver(member) => {
+                let sequence = self.members[member].sequence() + 1;
+                let bytes = self.record(sequence).unwrap_or_default();
+                self.turn(member, |member, now| member.record(now, sequence, &bytes));
+            }
+            Step::Timeout(member) => {
+                let due = self.members[member].poll_timeout();
+                let wall = due.wall.map(|due| due.since(self.now().wall));
+                let boot = due.boot.map(|due| due.since(self.now));
+                if let Some(rest) = wall.into_iter().chain(boot).min() {
+                    self.now += rest;
+                }
+                self.turn(member, |member, now| member.handle_timeout(now));
+            }
+            Step::Write(member) => {
+                self.writes += 1;
+                let (ticket, call) = write(self.writes);
+                self.turn(member, |member, now| {
+                    member.submit(now, ticket, chat_core::Address(1), call);
+                });
+            }
+        }
+    }
+
+    fn record(&self, sequence: u64) -> Option<Vec<u8>> {
+        let index = usize::try_from(sequence.checked_sub(1)?).ok()?;
+        self.log.get(index).cloned()
+    }
+
+    fn land(&mut self, request: &Request) -> Outcome {
+        if request.expected != self.log.len() as u64 {
+            return Outcome::WrongLast;
+        }
+        self.log.push(request.bytes.clone());
+        let sequence = self.log.len() as u64;
+        let bytes = request.bytes.clone();
+        self.judge
+            .observe(&ClusterFact::Appended { sequence, bytes });
+        Outcome::Acknowledged(sequence)
+    }
+
+    fn turn(&mut self, member: usize, act: impl FnOnce(&mut Member, Now)) {
+        let now = self.now();
+        act(&mut self.members[member], now);
+        while let Some(output) = self.members[member].poll_output() {
+            self.emit(member, output);
+        }
+        let (sequence, hub) = (self.members[member].sequence(), self.members[member].hub());
+        let state = (hub.position().0, 0);
+        self.judge.observe(&ClusterFact::Applied {
+            member: member as u64,
+            sequence,
+            state,
+        });
+    }
+
+    fn emit(&mut self, member: usize, output: Output) {
+        if let Output::Publish {
+            id,
+            expected,
+            bytes,
+        } = output
+        {
+            let bytes = bytes.to_vec();
+            self.requests.push(Request {
+                member,
+                id,
+                expected,
+                bytes,
+            });
+        } else if let Output::Read { id, sequence, .. } = output {
+            self.reads.push((member, id, sequence));
+        } else if let Output::Node(chat_core::Output::Reply { ticket, outcome }) = output {
+            if ticket.0 <= WRITES {
+                self.judge.observe(&match outcome {
+                    Ok(_) => ClusterFact::Accepted(ticket.0),
+                    Err(_) => ClusterFact::NotDone(ticket.0),
+                });
+            }
+        } else if let Output::Moved(refusal) = &output {
+            let is_sure = refusal.earlier != Earlier::Unknown;
+            if refusal.ticket.0 <= WRITES && is_sure {
+                self.judge.observe(&ClusterFact::NotDone(refusal.ticket.0));
+            }
+        } else if let Output::Alarm(_) = output {
+            self.judge.observe(&ClusterFact::Stranded(member as u64));
+        }
+    }
+
+    /// Looks at every member that would take calls.
+    fn look(&mut self) {
+        let now = self.now();
+        let holds = |member: &usize| self.members[*member].has_lease(now);
+        let holders: Vec<usize> = (0..self.members.len()).filter(holds).collect();
+        for member in &holders {
+            self.reading += 1;
+            let read = self.reading;
+            self.judge.observe(&ClusterFact::ReadBegan(read));
+            let shown = history_of(&mut self.members[*member].clone(), now, history_read());
+            if let Some((shown, more)) = shown {
+                self.judge.observe(&ClusterFact::Read {
+                    read,
+                    member: *member as u64,
+                    shown,
+                    more,
+                });
+            }
+        }
+        self.reading = 0;
+        let holders = holders.into_iter().map(|member| member as u64).collect();
+        self.judge.observe(&ClusterFact::Leases(holders));
+    }
+
+    /// A fingerprint of all that the future depends on.
+    fn key(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let mut add = |part: &dyn Debug| hasher.write(format!("{part:?}").as_bytes());
+        add(&self.now);
+        for member in &self.members {
+            add(&member.outline());
+        }
+        add(&self.log.len());
+        add(&self.log.last());
+        add(&self.requests);
+        add(&self.reports);
+        add(&self.reads);
+        add(&self.writes);
+        add(&self.judge.accepted());
+        hasher.finish()
+    }
+}

@@ -1,0 +1,367 @@
+//! The judge of a cluster's history: facts in their real order, and rules over them.
+//!
+//! It shares no code with the members. It reads the log's records by its own parser, finds the
+//! writes in them by their texts, and never asks a member what it believes.
+
+mod record;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use record::{LogRecord, RecordKind};
+
+/// The text of a write: what a client says, and what is searched for in the log.
+#[must_use]
+pub fn text_of(write: u64) -> String {
+    format!("{}{write:06}", record::MARK)
+}
+
+/// The write with this text.
+#[must_use]
+pub fn write_of(text: &str) -> Option<u64> {
+    text.strip_prefix(record::MARK)?.parse().ok()
+}
+
+/// Something that happened in a cluster. Instants are in microseconds of real time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClusterFact {
+    /// The log contains a record.
+    Appended {
+        /// Its sequence.
+        sequence: u64,
+        /// Its bytes.
+        bytes: Vec<u8>,
+    },
+    /// A member applied all records up to this one.
+    Applied {
+        /// The member.
+        member: u64,
+        /// The record.
+        sequence: u64,
+        /// The position and the digest of its state.
+        state: (u64, u64),
+    },
+    /// These members would take calls at this instant.
+    Leases(Vec<u64>),
+    /// A client's write was accepted.
+    Accepted(u64),
+    /// A client's write was refused as not done, for good: the client will not repeat it.
+    NotDone(u64),
+    /// A client's write was refused as not done so far.
+    NotYet(u64),
+    /// A client's call was refused in a way that no client's act explains.
+    Odd {
+        /// The member.
+        member: u64,
+        /// The code.
+        code: &'static str,
+    },
+    /// A read begins.
+    ReadBegan(u64),
+    /// A read shows these writes.
+    Read {
+        /// The read.
+        read: u64,
+        /// The member.
+        member: u64,
+        /// The writes, in their order: the newest ones.
+        shown: Vec<u64>,
+        /// Whether there are older ones.
+        more: bool,
+    },
+    /// A member found that it cannot follow any more. All members run one version of one code.
+    Stranded(u64),
+    /// From here on, nothing goes wrong any more.
+    Healed,
+    /// The history ends.
+    Ended {
+        /// Each member: the last record that it has applied.
+        members: Vec<(u64, u64)>,
+        /// The clients that have had no write accepted for a long time.
+        starved: Vec<u64>,
+        /// The calls that members had long enough to answer, and did not.
+        unanswered: Vec<u64>,
+    },
+}
+
+/// The rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ClusterRule {
+    /// Only its claimant writes under an epoch, and nobody does after a later claim.
+    OneOwner,
+    /// At most one member takes calls at an instant.
+    OneLease,
+    /// Members agree at equal sequences.
+    Agreement,
+    /// What was accepted is in the log, and is shown once.
+    Acknowledged,
+    /// What was refused as not done is not done.
+    Refused,
+    /// A read shows all that was accepted before it began.
+    FreshReads,
+    /// After the faults, clients are served, members follow, calls are answered.
+    Progress,
+}
+
+impl ClusterRule {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::OneOwner,
+        Self::OneLease,
+        Self::Agreement,
+        Self::Acknowledged,
+        Self::Refused,
+        Self::FreshReads,
+        Self::Progress,
+    ];
+
+    /// The name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OneOwner => "cluster_one_owner",
+            Self::OneLease => "cluster_one_lease",
+            Self::Agreement => "cluster_agreement",
+            Self::Acknowledged => "cluster_acknowledged",
+            Self::Refused => "cluster_refused",
+            Self::FreshReads => "cluster_fresh_reads",
+            Self::Progress => "cluster_progress",
+        }
+    }
+}
+
+/// A broken rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterViolation {
+    /// The rule.
+    pub rule: ClusterRule,
+    /// The facts against it, in words.
+    pub detail: String,
+}
+
+impl fmt::Display for ClusterViolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.rule.name(), self.detail)
+    }
+}
+
+/// The owner, as the log has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LogOwner {
+    epoch: u64,
+    author: (u64, u64),
+    resigned: bool,
+}
+
+/// Judges one history.
+#[derive(Clone, Debug, Default)]
+pub struct ClusterJudge {
+    last: u64,
+    owner: Option<LogOwner>,
+    /// The writes of the log, with their order in it.
+    written: BTreeMap<u64, usize>,
+    states: BTreeMap<u64, (u64, (u64, u64))>,
+    accepted: Vec<u64>,
+    not_done: BTreeSet<u64>,
+    /// How many writes were accepted when a read began.
+    reads: BTreeMap<u64, usize>,
+    /// How often each rule was checked.
+    checks: BTreeMap<ClusterRule, u64>,
+    violations: Vec<ClusterViolation>,
+}
+
+impl ClusterJudge {
+    /// The violations so far.
+    #[must_use]
+    pub fn violations(&self) -> &[ClusterViolation] {
+        &self.violations
+    }
+
+    /// How often the rule was checked.
+    #[must_use]
+    pub fn checks(&self, rule: ClusterRule) -> u64 {
+        self.checks.get(&rule).copied().unwrap_or_default()
+    }
+
+    /// The number of writes that were accepted.
+    #[must_use]
+    pub fn accepted(&self) -> usize {
+        self.accepted.len()
+    }
+
+    /// The number of claims in the log.
+    #[must_use]
+    pub fn epochs(&self) -> u64 {
+        self.owner.map_or(0, |owner| owner.epoch)
+    }
+
+    fn check(&mut self, rule: ClusterRule, holds: bool, detail: impl FnOnce() -> String) {
+        *self.checks.entry(rule).or_default() += 1;
+        if !holds {
+            let detail = detail();
+            self.violations.push(ClusterViolation { rule, detail });
+        }
+    }
+
+    /// Takes the next fact.
+    pub fn observe(&mut self, fact: &ClusterFact) {
+        match fact {
+            ClusterFact::Appended { sequence, bytes } => self.appended(*sequence, bytes),
+            ClusterFact::Applied {
+                member,
+                sequence,
+                state,
+            } => self.applied(*member, *sequence, *state),
+            ClusterFact::Leases(members) => {
+                self.check(ClusterRule::OneLease, members.len() < 2, || {
+                    format!("members {members:?} take calls at one instant")
+                });
+            }
+            ClusterFact::Accepted(write) => {
+                let holds = self.written.contains_key(write);
+                self.check(ClusterRule::Acknowledged, holds, || {
+                    format!("write {write} was accepted, and the log does not have it")
+                });
+                self.accepted.push(*write);
+            }
+            ClusterFact::NotDone(write) | ClusterFact::NotYet(write) => {
+                let holds = !self.written.contains_key(write);
+                self.check(ClusterRule::Refused, holds, || {
+                    format!("write {write} was refused as not done, and the log has it")
+                });
+                if matches!(fact, ClusterFact::NotDone(_)) {
+                    self.not_done.insert(*write);
+                }
+            }
+            ClusterFact::Odd { member, code } => {
+                self.check(ClusterRule::FreshReads, false, || {
+                    format!("member {member} refused a registered client's call as {code}")
+                });
+            }
+            ClusterFact::ReadBegan(read) => {
+                self.reads.insert(*read, self.accepted.len());
+            }
+            ClusterFact::Read {
+                read,
+                member,
+                shown,
+                more,
+            } => self.read(*read, *member, shown, *more),
+            ClusterFact::Stranded(member) => {
+                self.check(ClusterRule::Agreement, false, || {
+                    format!(
+                        "member {member} cannot apply the log, or has another state than its owner"
+                    )
+                });
+            }
+            ClusterFact::Healed => {}
+            ClusterFact::Ended {
+                members,
+                starved,
+                unanswered,
+            } => self.ended(members, starved, unanswered),
+        }
+    }
+
+    fn appended(&mut self, sequence: u64, bytes: &[u8]) {
+        assert_eq!(sequence, self.last + 1, "the log of the world has no holes");
+        self.last = sequence;
+        let Some(LogRecord {
+            epoch,
+            author,
+            kind,
+        }) = LogRecord::parse(bytes)
+        else {
+            return self.check(ClusterRule::OneOwner, false, || {
+                format!("record {sequence} has not the form of a record")
+            });
+        };
+        let before = self.owner;
+        let holds = match (kind, before) {
+            (RecordKind::Claim, before) => epoch == before.map_or(0, |owner| owner.epoch) + 1,
+            (_, Some(owner)) => (epoch, author) == (owner.epoch, owner.author) && !owner.resigned,
+            (_, None) => false,
+        };
+        self.check(ClusterRule::OneOwner, holds, || {
+            format!(
+                "record {sequence} is a {kind:?} of member {author:?} under epoch {epoch}, after {before:?}"
+            )
+        });
+        match (kind, &mut self.owner) {
+            (RecordKind::Claim, owner) => {
+                *owner = Some(LogOwner {
+                    epoch,
+                    author,
+                    resigned: false,
+                });
+            }
+            (RecordKind::Resigned, Some(owner)) => owner.resigned = true,
+            _ => {}
+        }
+        for write in record::writes(bytes) {
+            let order = self.written.len();
+            self.written.entry(write).or_insert(order);
+            let holds = !self.not_done.contains(&write);
+            self.check(ClusterRule::Refused, holds, || {
+                format!("write {write} was refused as not done, and is in record {sequence}")
+            });
+        }
+    }
+
+    fn applied(&mut self, member: u64, sequence: u64, state: (u64, u64)) {
+        let (first, known) = *self.states.entry(sequence).or_insert((member, state));
+        self.check(ClusterRule::Agreement, known == state, || {
+            format!("after record {sequence} member {first} is at {known:?}, member {member} at {state:?}")
+        });
+        let holds = sequence <= self.last;
+        self.check(ClusterRule::Agreement, holds, || {
+            format!("member {member} has applied record {sequence}, which the log does not have")
+        });
+    }
+
+    fn read(&mut self, read: u64, member: u64, shown: &[u64], more: bool) {
+        let distinct: BTreeSet<u64> = shown.iter().copied().collect();
+        self.check(
+            ClusterRule::Acknowledged,
+            distinct.len() == shown.len(),
+            || format!("member {member} shows a write twice: {shown:?}"),
+        );
+        let order = |write: &u64| self.written.get(write).copied();
+        let phantom = shown.iter().find(|write| order(write).is_none()).copied();
+        let oldest = shown.first().and_then(order).filter(|_| more);
+        let owed = self.reads.get(&read).copied().unwrap_or_default();
+        let missing = self.accepted[..owed]
+            .iter()
+            .find(|write| !distinct.contains(write) && order(write) >= oldest)
+            .copied();
+        self.check(ClusterRule::Acknowledged, phantom.is_none(), || {
+            format!("member {member} shows write {phantom:?}, which the log does not have")
+        });
+        self.check(ClusterRule::FreshReads, missing.is_none(), || {
+            format!(
+                "read {read} at member {member} does not show write {missing:?}, accepted before it began"
+            )
+        });
+    }
+
+    fn ended(&mut self, members: &[(u64, u64)], starved: &[u64], unanswered: &[u64]) {
+        let last = self.last;
+        // The newest records may still be on their way.
+        let behind: Vec<_> = members
+            .iter()
+            .filter(|(_, sequence)| sequence + 20 < last)
+            .collect();
+        self.check(ClusterRule::Progress, behind.is_empty(), || {
+            format!("the log has {last} records, and members are behind: {behind:?}")
+        });
+        self.check(ClusterRule::Progress, starved.is_empty(), || {
+            format!("clients {starved:?} have had no write accepted since the faults ended")
+        });
+        self.check(ClusterRule::Progress, unanswered.is_empty(), || {
+            format!("calls {unanswered:?} were never answered")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! The rules on histories made by hand.
+
+use super::{ClusterFact, ClusterJudge, ClusterRule, text_of};
+
+fn record(epoch: u8, author: u8, kind: u8, text: &str) -> Vec<u8> {
+    let mut bytes = b"TSCLUSTR\x01\x00".to_vec();
+    bytes.extend([7, 1, epoch, author, author, kind]);
+    bytes.extend(text.as_bytes());
+    bytes
+}
+
+fn rules(facts: &[ClusterFact]) -> Vec<ClusterRule> {
+    let mut judge = ClusterJudge::default();
+    for fact in facts {
+        judge.observe(fact);
+    }
+    judge.violations().iter().map(|found| found.rule).collect()
+}
+
+fn log(records: &[Vec<u8>]) -> Vec<ClusterFact> {
+    let numbered = records.iter().zip(1..);
+    numbered
+        .map(|(bytes, sequence)| ClusterFact::Appended {
+            sequence,
+            bytes: bytes.clone(),
+        })
+        .collect()
+}
+
+#[test]
+fn epochs_follow_one_another_and_each_has_one_author() {
+    let (claim, batch, resigned) = (0, 1, 3);
+    let good = [
+        record(1, 1, claim, ""),
+        record(1, 1, batch, ""),
+        record(2, 2, claim, ""),
+        record(2, 2, resigned, ""),
+        record(3, 1, claim, ""),
+    ];
+    assert_eq!(rules(&log(&good)), []);
+    for (number, wrong) in [
+        (2, record(1, 2, batch, "")),
+        (4, record(1, 1, batch, "")),
+        (4, record(2, 2, batch, "")),
+        (4, record(4, 1, claim, "")),
+    ] {
+        let mut bad = good[..number.min(good.len() - 1)].to_vec();
+        bad.push(wrong);
+        assert_eq!(rules(&log(&bad)), [ClusterRule::OneOwner], "{number}");
+    }
+}
+
+#[test]
+fn what_was_accepted_is_in_the_log_and_in_later_reads_once() {
+    let mut facts = log(&[record(1, 1, 0, ""), record(1, 1, 1, &text_of(5))]);
+    let read = |shown: &[u64]| ClusterFact::Read {
+        read: 1,
+        member: 1,
+        shown: shown.to_vec(),
+        more: false,
+    };
+    facts.push(ClusterFact::Accepted(5));
+    facts.push(ClusterFact::ReadBegan(1));
+    let with = |more: &[ClusterFact]| rules(&[&facts[..], more].concat());
+    assert_eq!(with(&[read(&[5])]), []);
+    assert_eq!(with(&[read(&[])]), [ClusterRule::FreshReads]);
+    assert_eq!(with(&[read(&[5, 5])]), [ClusterRule::Acknowledged]);
+    assert_eq!(
+        with(&[ClusterFact::Accepted(6)]),
+        [ClusterRule::Acknowledged]
+    );
+    assert_eq!(with(&[ClusterFact::NotYet(5)]), [ClusterRule::Refused]);
+}
+
+#[test]
+fn what_was_refused_as_not_done_is_never_in_the_log() {
+    let mut facts = vec![ClusterFact::NotDone(5)];
+    facts.extend(log(&[record(1, 1, 0, ""), record(1, 1, 1, &text_of(5))]));
+    assert_eq!(rules(&facts), [ClusterRule::Refused]);
+}
+
+#[test]
+fn members_agree_and_one_at_a_time_takes_calls() {
+    let applied = |member, state| ClusterFact::Applied {
+        member,
+        sequence: 1,
+        state,
+    };
+    let mut facts = log(&[record(1, 1, 0, "")]);
+    facts.extend([applied(1, (3, 4)), applied(2, (3, 4))]);
+    assert_eq!(rules(&facts), []);
+    facts.push(applied(3, (3, 5)));
+    facts.push(ClusterFact::Leases(vec![1]));
+    facts.push(ClusterFact::Leases(vec![1, 2]));
+    assert_eq!(
+        rules(&facts),
+        [ClusterRule::Agreement, ClusterRule::OneLease]
+    );
+}
+
+#[test]
+fn a_healed_cluster_serves_and_follows() {
+    let ended = |members: &[(u64, u64)], starved: &[u64]| {
+        let mut facts = log(&vec![record(1, 1, 0, ""); 1]);
+        facts.extend((2..40).map(|sequence| ClusterFact::Appended {
+            sequence,
+            bytes: record(1, 1, 2, ""),
+        }));
+        facts.push(ClusterFact::Ended {
+            members: members.to_vec(),
+            starved: starved.to_vec(),
+            unanswered: Vec::new(),
+        });
+        rules(&facts)
+    };
+    assert_eq!(ended(&[(1, 39), (2, 30)], &[]), []);
+    assert_eq!(ended(&[(1, 39), (2, 3)], &[]), [ClusterRule::Progress]);
+    assert_eq!(ended(&[(1, 39)], &[4]), [ClusterRule::Progress]);
+}

@@ -7,8 +7,10 @@ mod explain;
 mod exploring;
 mod journal;
 mod live_run;
+mod observers;
 mod replaying;
 mod scenario_run;
+mod serving;
 mod shrinking;
 
 use sim_search::explore::AlsoJudge;
@@ -20,6 +22,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::cli::{self, Invocation, RunArgs, ValidateArgs};
 use crate::output;
+use crate::report_server::ReportServer;
 use crate::{COMMIT, VERSION};
 use sim_live::needed_faults;
 use sim_model::outcome::{INTERRUPTED, Interrupt, RunResult, worst};
@@ -87,7 +90,8 @@ impl Console<'_> {
 /// Executes a command, and returns the exit code.
 pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
     match invocation {
-        Invocation::Run(arguments) => run(arguments, console),
+        Invocation::Run(arguments) => run_watched(arguments, None, console),
+        Invocation::Serve(arguments) => serving::serve(arguments, console),
         Invocation::Explore(arguments) => exploring::run(arguments, console),
         Invocation::Shrink(arguments) => shrinking::shrink(arguments, console),
         Invocation::Validate(arguments) => validate(arguments, console),
@@ -159,8 +163,13 @@ fn repeated_faults(plan: &Plan) -> String {
     text
 }
 
-/// Runs scenarios. All errors in the arguments are found before the first run.
-fn run(arguments: &RunArgs, console: &mut Console<'_>) -> u8 {
+/// Runs scenarios, and shows them on the server, if there is one. All errors in the arguments are
+/// found before the first run.
+fn run_watched(
+    arguments: &RunArgs,
+    server: Option<&ReportServer>,
+    console: &mut Console<'_>,
+) -> u8 {
     let Some(mut plans) = load_all(&arguments.files, console) else {
         return WRONG;
     };
@@ -184,8 +193,8 @@ fn run(arguments: &RunArgs, console: &mut Console<'_>) -> u8 {
             break;
         }
         let finished = match arguments.live.options() {
-            None => scenario_run::run(arguments, path, plan, console),
-            Some(options) => live_run::run(arguments, path, &plan, &options, console),
+            None => scenario_run::run(arguments, path, plan, server, console),
+            Some(options) => live_run::run(arguments, (path, &plan), &options, server, console),
         };
         let finished = match finished {
             Ok(finished) => finished,
@@ -211,6 +220,9 @@ fn run(arguments: &RunArgs, console: &mut Console<'_>) -> u8 {
         );
         code = worst(code, finished.result().exit_code);
         runs.push(finished);
+        if let Some(server) = server {
+            server.finish(&runs);
+        }
     }
     let several = runs.len() > 1 && view.detail != Detail::Quiet;
     if several {

@@ -35,6 +35,19 @@ pub(super) struct LaneSelection {
     pub(super) place: Option<(Room, u64)>,
 }
 
+impl LaneSelection {
+    /// These lanes, without a violation.
+    pub(super) const fn of(lanes: Vec<(Agent, Lane)>) -> Self {
+        Self {
+            lanes,
+            left_out: 0,
+            violation: Span(u64::MAX),
+            subject: None,
+            place: None,
+        }
+    }
+}
+
 /// Observes a run to choose the participants.
 #[derive(Debug)]
 pub(super) struct LaneSelector {
@@ -118,6 +131,17 @@ impl LaneSelector {
             place: self.place,
             lanes: chosen.iter().map(|one| lane(*one)).collect(),
         })
+    }
+
+    /// The participants to show with a chosen one, until the end of the run; `None` if it was never
+    /// active.
+    pub(super) fn choose_followed(mut self, plan: &Plan) -> Option<LaneSelection> {
+        let is_known = self
+            .concerned
+            .iter()
+            .all(|user| self.agents.contains_key(user));
+        self.until = Some(self.last);
+        is_known.then(|| self.choose(plan)).flatten()
     }
 
     /// Recently active participants of the affected rooms, latest first.

@@ -39,6 +39,8 @@ pub use replay::ReplayArgs;
 pub enum Invocation {
     /// Run scenarios and judge them.
     Run(RunArgs),
+    /// Run scenarios, and show their report in a browser.
+    Serve(RunArgs),
     /// Search for failing seeds.
     Explore(ExploreArgs),
     /// Shrink a failure.
@@ -70,9 +72,10 @@ impl Invocation {
     #[must_use]
     pub fn json(&self) -> Option<&Path> {
         let path = match self {
-            Self::Run(arguments) => &arguments.json,
+            Self::Run(arguments) | Self::Serve(arguments) => &arguments.json,
             Self::Explore(arguments) => &arguments.json,
             Self::Exhaust(arguments) => &arguments.json,
+            Self::Cluster(arguments) => &arguments.json,
             Self::Compare(arguments) => &arguments.json,
             Self::Calibrate(arguments) => &arguments.json,
             Self::Replay(arguments) => &arguments.json,
@@ -94,6 +97,7 @@ Examples:
   sim scenarios/*.yaml --seeds 200            run 200 seeds of each
   sim explore scenarios/*.yaml --for 10m      look for what breaks
   sim burst.yaml --report burst.html          see what happened, in a browser
+  sim serve scenarios/soak.yaml               the same while it runs
   sim run burst.yaml --json - | jq .verdict   read the verdict by program
   sim validate scenarios/*.yaml               check scenarios, run nothing
   sim explain stick_wait                      what a term means
@@ -143,6 +147,17 @@ out and named, and a fault that a live server cannot have must be optional.
 Names of rooms and users end in letters of the run, but the queue is one for
 all: use a server of its own. For load, start it without limits on rates, as
 with `talking-stick --limit rate_limit=none`.";
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  sim serve scenarios/soak.yaml
+  sim serve scenarios/steady.yaml --target http://127.0.0.1:8894 \\
+      --rate-scale 20
+
+Prints the address of a page on a free port of 127.0.0.1, which renews itself
+while the run goes on, and shows the whole report afterwards. Takes the options
+of `sim run`. Ctrl-C during the run ends the run; after it, Ctrl-C ends the
+report, and the exit code is that of the run.";
 
 const SHRINK_EXAMPLES: &str = "\
 Examples:
@@ -197,6 +212,9 @@ enum Command {
     /// Run scenarios and judge them; `run` may be left out
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
+    /// Run scenarios, and show their report in a browser while they run
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(RunArgs),
     /// Search for failures, with a configuration drawn from each seed
     #[command(after_help = explore::EXAMPLES)]
     Explore(ExploreArgs),
@@ -270,8 +288,8 @@ pub struct RunArgs {
     /// Write what clients did and observed, line by line
     #[arg(long, value_name = "FILE.jsonl")]
     pub trace: Option<PathBuf>,
-    /// Trace only user_7, penpal#12 or room_3
-    #[arg(long, value_name = "USER|ROOM", requires = "trace")]
+    /// Trace only user_7, penpal#12 or room_3; the report draws the user
+    #[arg(long, value_name = "USER|ROOM")]
     pub follow: Option<String>,
     /// Do not shrink a run that fails
     #[arg(long)]
@@ -393,6 +411,7 @@ where
     let invocation = match cli.command {
         None => Invocation::Run(cli.run),
         Some(Command::Run(run)) => Invocation::Run(run),
+        Some(Command::Serve(run)) => Invocation::Serve(run),
         Some(Command::Explore(explore)) => Invocation::Explore(explore),
         Some(Command::Shrink(shrink)) => Invocation::Shrink(shrink),
         Some(Command::Validate(validate)) => Invocation::Validate(validate),
@@ -406,7 +425,7 @@ where
         Some(Command::Completions { shell }) => Invocation::Completions(shell),
         Some(Command::Man { folder }) => Invocation::Man(folder),
     };
-    if let Invocation::Run(run) = &invocation {
+    if let Invocation::Run(run) | Invocation::Serve(run) = &invocation {
         check_run(run)?;
     }
     if let Invocation::Replay(arguments) = &invocation {
@@ -432,6 +451,9 @@ fn check_run(run: &RunArgs) -> Result<(), clap::Error> {
     }
     if run.trace.is_some() && run.seeds.is_some_and(|seeds| seeds.get() > 1) {
         return wrong("--trace follows one run: leave --seeds (or SIM_SEEDS) at 1");
+    }
+    if run.follow.is_some() && run.trace.is_none() && run.report.is_none() {
+        return wrong("--follow is for a trace or a report: name one with --trace or --report");
     }
     if run.recipe.is_some() && (run.files.len() > 1 || run.seeds.is_some_and(|n| n.get() > 1)) {
         return wrong("--recipe is of one run: name one scenario file and one seed");

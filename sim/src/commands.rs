@@ -9,8 +9,10 @@ mod exploring;
 mod follow;
 mod journal;
 mod live_run;
+mod observers;
 mod replaying;
 mod scenario_run;
+mod serving;
 mod shrinking;
 
 use sim_search::explore::AlsoJudge;
@@ -22,6 +24,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::cli::{self, Invocation, RunArgs, ValidateArgs};
 use crate::output;
+use crate::report_server::ReportServer;
 use crate::{COMMIT, VERSION};
 use sim_live::needed_faults;
 use sim_model::outcome::{INTERRUPTED, Interrupt, RunResult, worst};
@@ -110,7 +113,8 @@ pub fn execute(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
 
 fn execute_command(invocation: &Invocation, console: &mut Console<'_>) -> u8 {
     match invocation {
-        Invocation::Run(arguments) => run(arguments, console),
+        Invocation::Run(arguments) => run_watched(arguments, None, console),
+        Invocation::Serve(arguments) => serving::serve(arguments, console),
         Invocation::Explore(arguments) => exploring::run(arguments, console),
         Invocation::Shrink(arguments) => shrinking::shrink(arguments, console),
         Invocation::Validate(arguments) => validate(arguments, console),
@@ -183,8 +187,13 @@ fn repeated_faults(plan: &Plan) -> String {
     text
 }
 
-/// Runs scenarios. All errors in the arguments are found before the first run.
-fn run(arguments: &RunArgs, console: &mut Console<'_>) -> u8 {
+/// Runs scenarios, and shows them on the server, if there is one. All errors in the arguments are
+/// found before the first run.
+fn run_watched(
+    arguments: &RunArgs,
+    server: Option<&ReportServer>,
+    console: &mut Console<'_>,
+) -> u8 {
     let Some(mut plans) = load_all(&arguments.files, console) else {
         return WRONG;
     };
@@ -208,8 +217,8 @@ fn run(arguments: &RunArgs, console: &mut Console<'_>) -> u8 {
             break;
         }
         let finished = match arguments.live.options() {
-            None => scenario_run::run(arguments, path, plan, console),
-            Some(options) => live_run::run(arguments, path, &plan, &options, console),
+            None => scenario_run::run(arguments, path, plan, server, console),
+            Some(options) => live_run::run(arguments, (path, &plan), &options, server, console),
         };
         let finished = match finished {
             Ok(finished) => finished,
@@ -235,6 +244,9 @@ fn run(arguments: &RunArgs, console: &mut Console<'_>) -> u8 {
         );
         code = worst(code, finished.result().exit_code);
         runs.push(finished);
+        if let Some(server) = server {
+            server.finish(&runs);
+        }
     }
     let several = runs.len() > 1 && view.detail != Detail::Quiet;
     if several {

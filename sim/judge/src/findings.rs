@@ -139,12 +139,14 @@ impl Findings {
         self.kept.sort_by_key(|finding| finding.at);
         let violation = |finding: Finding| {
             let sentence = Sentence::of(&finding.difference);
+            let mut subject = sentence.subject(&finding.users);
+            finding.difference.add_facts(&mut subject);
             Violation {
                 property: finding.property.name().to_owned(),
                 at: Span(finding.at.0),
                 detail: sentence.to_string(),
                 seed: 0,
-                subject: sentence.subject(&finding.users),
+                subject,
                 users: finding.users,
             }
         };

@@ -21,7 +21,6 @@ mod charts;
 pub mod distribution;
 mod figures;
 mod groups;
-mod latency;
 mod open;
 mod rooms;
 mod shares;
@@ -33,10 +32,10 @@ use chat_types::{Span, Time};
 
 use self::distribution::Distribution;
 use self::groups::{Groups, Measured, Sample};
-use self::latency::{MessagesInFlight, Times};
 use self::shares::Shares;
 use self::waits::Waits;
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
+use sim_model::messages_in_flight::{MessagesInFlight, Times};
 use sim_model::outcome::{Seek, UserWaits, Worst};
 use sim_model::plan::Plan;
 use sim_model::protocol::{
@@ -158,7 +157,7 @@ impl Metrics {
             commit_latency: Distribution::new(),
             bytes_per_message: Distribution::new(),
             groups: Groups::default(),
-            in_flight: MessagesInFlight::new(),
+            in_flight: MessagesInFlight::default(),
             users: Vec::new(),
             merged_users: 0,
             merged_turns: Shares::default(),

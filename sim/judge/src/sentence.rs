@@ -1,6 +1,7 @@
 //! Sentences about differences, for people who know the protocol but not the source. A sentence
 //! consists of typed parts, so that its subjects can be queried without parsing the text.
 
+mod both_facts;
 mod differences;
 mod facts;
 mod outcomes;

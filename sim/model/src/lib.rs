@@ -3,6 +3,7 @@
 
 pub mod draw;
 pub mod history;
+pub mod messages_in_flight;
 pub mod names;
 pub mod outcome;
 pub mod plan;

@@ -130,6 +130,12 @@ pub struct Subject {
     pub rooms: Vec<Room>,
     /// The event that it is about, by its position in its room.
     pub place: Option<(Room, u64)>,
+    /// What the protocol prescribes, in words.
+    pub predicted: String,
+    /// What was seen in its place, in words.
+    pub seen: String,
+    /// When the prescribed was due, if that was before the violation was found.
+    pub due: Option<Span>,
 }
 
 fn as_milliseconds<S: Serializer>(at: &Span, serializer: S) -> Result<S::Ok, S::Error> {

@@ -15,11 +15,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
 
+use chat_types::Span;
 use sim_model::history::Observer;
-use sim_model::outcome::{START, Violation};
+use sim_model::outcome::{START, Subject, Violation};
 use sim_model::plan::Plan;
+use sim_model::protocol::Agent;
 
-use lane_selection::LaneSelector;
+use crate::trace::Follow;
+
+use lane_selection::{LaneSelection, LaneSelector};
 use recorder::LaneRecorder;
 
 /// A lane for each participant and one for the server, and everything sent between them. Times are
@@ -34,6 +38,9 @@ pub struct Diagram {
     pub property: String,
     /// The sentence about the violation.
     pub detail: String,
+    /// Both facts of the violation, as marks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<FactMark>,
     /// When the violation was found.
     pub violation_us: u64,
     /// The beginning of the shown period.
@@ -60,6 +67,21 @@ pub enum Shown {
     Whole,
     /// The smallest scenario that still violates the same property.
     Shrunk,
+    /// A chosen user, whatever the verdict.
+    Followed,
+}
+
+/// One of the two facts of a violation, at its place in the diagram.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FactMark {
+    /// Which fact it is: `predicted` or `seen`.
+    pub fact: &'static str,
+    /// The lane of the first affected participant; the server's if there is none.
+    pub lane: usize,
+    /// When it was due, or when it was seen.
+    pub at_us: u64,
+    /// The fact in words.
+    pub words: String,
 }
 
 /// The owner of a lane.
@@ -212,11 +234,82 @@ pub fn diagram(
     diagram.seed = seed;
     diagram.property.clone_from(&violation.property);
     diagram.detail.clone_from(&violation.detail);
+    diagram.marks = fact_marks(&diagram, &violation.subject);
     Some(diagram)
 }
 
-/// A run that panics has observed everything up to then.
-fn run_again(plan: &Plan, seed: u64, run: RunAgain<'_>, observer: &mut dyn Observer) {
+/// Draws what one user did and received until the end of the run. `None` for a room, and if no such
+/// user was active.
+#[must_use]
+pub fn followed(plan: &Plan, seed: u64, follow: Follow, run: RunAgain<'_>) -> Option<Diagram> {
+    let chosen = Violation {
+        at: Span(u64::MAX),
+        ..Violation::default()
+    };
+    let mut observer = LaneSelector::new(START, &chosen);
+    run_again(plan, seed, run, &mut observer);
+    let user = observer.user(follow)?;
+    let selection = observer.choose_followed(plan, user)?;
+    let mut recorder = LaneRecorder::new(plan, START, &selection);
+    run_again(plan, seed, run, &mut recorder);
+    let mut diagram = recorder.into_diagram(&selection);
+    diagram.of = Shown::Followed;
+    diagram.seed = seed;
+    diagram.detail = format!("What {user} did and received");
+    diagram.rules.retain(|rule| rule.label != VIOLATION);
+    for event in &mut diagram.events {
+        event.blamed = false;
+    }
+    Some(diagram)
+}
+
+/// The label of the rule at a violation.
+const VIOLATION: &str = "violation";
+
+/// Runs a seed again, and records the events and faults of these participants, each with the number
+/// of its lane in their order. The server has the number of participants.
+pub(crate) fn record_lanes(
+    plan: &Plan,
+    seed: u64,
+    users: Vec<(Agent, String)>,
+    run: RunAgain<'_>,
+) -> (Vec<Event>, Vec<Band>) {
+    let lane = |(agent, name)| {
+        let lane = Lane {
+            name,
+            persona: String::new(),
+            role: Role::Bystander,
+        };
+        (agent, lane)
+    };
+    let selection = LaneSelection::of(users.into_iter().map(lane).collect());
+    let mut recorder = LaneRecorder::new(plan, START, &selection);
+    run_again(plan, seed, run, &mut recorder);
+    recorder.into_events(&selection)
+}
+
+fn fact_marks(diagram: &Diagram, subject: &Subject) -> Vec<FactMark> {
+    if subject.predicted.is_empty() && subject.seen.is_empty() {
+        return Vec::new();
+    }
+    let of = |role: Role| diagram.lanes.iter().position(|lane| lane.role == role);
+    let lane = of(Role::Concerned).or_else(|| of(Role::Server));
+    let due = subject.due.map_or(diagram.violation_us, |due| due.0);
+    [
+        ("predicted", &subject.predicted, due),
+        ("seen", &subject.seen, diagram.violation_us),
+    ]
+    .map(|(fact, words, at_us)| FactMark {
+        fact,
+        lane: lane.unwrap_or(0),
+        at_us: at_us.clamp(diagram.from_us, diagram.to_us),
+        words: words.clone(),
+    })
+    .into()
+}
+
+/// Runs a seed again. A run that panics has observed everything up to then.
+pub fn run_again(plan: &Plan, seed: u64, run: RunAgain<'_>, observer: &mut dyn Observer) {
     let again = catch_unwind(AssertUnwindSafe(|| run(plan, seed, observer)));
     drop(again);
 }

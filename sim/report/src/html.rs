@@ -6,19 +6,25 @@
 
 mod calibration_page;
 mod property_meanings;
+mod running;
 mod view;
 
 use super::failure::what_failed;
+pub use running::{RunningView, running_data};
+
 use super::{CalibrationReport, FinishedRun};
 use sim_model::outcome::Verdict;
 
 const PAGE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/page.css");
 /// The order matters: each program uses the earlier ones.
-const PROGRAMS: [&str; 4] = [
+const PROGRAMS: [&str; 7] = [
     include_str!("html/dom.js"),
     include_str!("html/charts.js"),
+    include_str!("html/fact_marks.js"),
     include_str!("html/diagram.js"),
+    include_str!("html/series.js"),
+    include_str!("html/users.js"),
     include_str!("html/page.js"),
 ];
 
@@ -30,9 +36,32 @@ const PROGRAMS_FOR_BOTH: [&str; 3] = [PROGRAMS[0], PROGRAMS[1], include_str!("ht
 /// # Errors
 /// Only if serialisation fails, which no result causes.
 pub fn html(runs: &[FinishedRun], version: &str) -> serde_json::Result<String> {
-    let data = serde_json::to_string(&view::page(runs, version))?;
+    let data = report_data(runs, version)?;
     Ok(page(&title(runs), &data, &PROGRAMS))
 }
+
+/// The data of the page of these runs.
+///
+/// # Errors
+/// Only if serialisation fails, which no result causes.
+pub fn report_data(runs: &[FinishedRun], version: &str) -> serde_json::Result<String> {
+    serde_json::to_string(&view::page(runs, version))
+}
+
+/// The page of a server that shows runs while they go on: it asks the server for its data again.
+#[must_use]
+pub fn served_html(data: &str) -> String {
+    let programs = [PROGRAMS.concat(), FOLLOW.to_owned()];
+    let programs = programs.each_ref().map(String::as_str);
+    page("sim", data, &programs).replacen(OFFLINE, WITH_SERVER, 1)
+}
+
+/// The rules of the page's content: it loads nothing, and a served page only from its server.
+const OFFLINE: &str = "default-src 'none';";
+const WITH_SERVER: &str = "default-src 'none'; connect-src 'self';";
+
+/// The program that a served page has besides.
+const FOLLOW: &str = include_str!("html/served.js");
 
 /// The page of a measured server, and of a scenario on both servers.
 ///

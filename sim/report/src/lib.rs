@@ -27,6 +27,7 @@ mod replayed;
 mod run_counts;
 #[cfg(test)]
 pub(crate) mod samples;
+pub mod series;
 pub mod server_comparison;
 mod shell;
 mod shrunk;
@@ -35,6 +36,7 @@ pub mod trace;
 mod verdict_lines;
 
 use crate::diagram::Diagram;
+use crate::series::{Series, UserLanes};
 use crate::trace::ObservedLine;
 use sim_model::outcome::{Class, RunResult, Summary, Verdict, Violation, unreached};
 use sim_model::plan::Plan;
@@ -44,7 +46,7 @@ pub use calibration_yaml::calibration_yaml;
 pub use compared::compared;
 pub use exhausted::exhausted;
 pub use exploration::{ExplorationReport, Kept, exploration, exploration_json, exploring_line};
-pub use html::{calibrated_html, html};
+pub use html::{RunningView, calibrated_html, html, report_data, running_data, served_html};
 pub use json::{Origin, json};
 pub use junit::junit;
 pub use lanes::LANES;
@@ -95,6 +97,10 @@ pub struct FinishedRun {
     pub shrunk: Option<ShrunkRun>,
     /// Diagrams of the same violation, in the order of display.
     pub diagrams: Vec<Diagram>,
+    /// The figures of one seed over time, if they were recorded.
+    pub series: Option<Series>,
+    /// Lanes of users of that seed.
+    pub lanes: Option<UserLanes>,
     /// The report that was written automatically: its path or URL.
     pub look: Option<String>,
 }

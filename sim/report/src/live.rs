@@ -89,6 +89,18 @@ pub(super) fn facts(live: &LiveResult) -> Vec<(&'static str, String)> {
     facts
 }
 
+/// By what a live run was judged, and what that leaves out.
+pub(super) const fn judged(live: &LiveResult) -> &'static str {
+    if live.journal_entries.is_some() {
+        "Judged by the clients' histories and the server's journal. Only the instants of reads are in \
+         neither, and were not judged."
+    } else {
+        "Judged by the clients' histories alone: a violation is reported only where two facts \
+         contradict each other. What clients cannot know was not judged, and is counted as such; \
+         with --journal the server's decisions are judged, too."
+    }
+}
+
 /// The offered and achieved rates, the driver's own delay, and the stages.
 pub(super) fn figures(run: &FinishedRun) -> Vec<Line> {
     let Some(live) = &run.result().live else {

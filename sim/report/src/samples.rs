@@ -223,6 +223,8 @@ pub(crate) fn passed() -> FinishedRun {
         excerpt: None,
         shrunk: None,
         diagrams: Vec::new(),
+        series: None,
+        lanes: None,
         look: None,
     }
 }

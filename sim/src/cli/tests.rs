@@ -432,6 +432,7 @@ fn help_fits_the_page_and_names_only_existing_commands() {
         "sim compare --help",
         "sim calibrate --help",
         "sim replay --help",
+        "sim serve --help",
     ] {
         let text = help(line);
         assert!(

@@ -108,7 +108,7 @@ fn both(
 ) -> Result<LoadStage, Problem> {
     let ready = sim_live::ready(plan, options).map_err(|error| unjudged(&error))?;
     let began = (console.clock)();
-    let outcome = watched(&ready, seed, (None, None), began, console);
+    let outcome = watched(&ready, seed, (None, None, None), began, console);
     let LiveOutcome { outcome, live } = outcome.map_err(|error| unjudged(&error))?;
     if console.interrupt.is_requested() {
         return Err((INTERRUPTED, "interrupted: no comparison".to_owned()));

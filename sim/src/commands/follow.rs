@@ -1,16 +1,26 @@
 //! `--follow`: a user or a room of a run, by one of its names.
 
+use crate::cli::RunArgs;
 use sim_model::plan::{Plan, Workload};
 use sim_model::protocol::{Agent, Room, User};
 use sim_report::trace::Follow;
 use sim_scenario::did_you_mean;
+
+/// The subject of `--follow`, if it is given.
+///
+/// # Errors
+/// The scenario has no such user.
+pub(super) fn subject_of(arguments: &RunArgs, plan: &Plan) -> Result<Option<Follow>, String> {
+    let text = arguments.follow.as_deref();
+    text.map(|text| subject(text, plan)).transpose()
+}
 
 /// The subject that `text` names: `user_7` or `room_3` as in the protocol, or a user of the scenario,
 /// such as `penpal#12`, or `ann` in the steps form.
 ///
 /// # Errors
 /// The scenario has no such user.
-pub(super) fn subject(text: &str, plan: &Plan) -> Result<Follow, String> {
+fn subject(text: &str, plan: &Plan) -> Result<Follow, String> {
     let number = |prefix| {
         let digits: &str = text.strip_prefix(prefix)?;
         digits.parse().ok()

@@ -1,13 +1,15 @@
 //! Runs one scenario file against a live server: once, or at higher and higher rates.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use super::scenario_run::{TraceFile, close_trace, look, open_trace};
-use super::{Console, UNJUDGED, WRONG, journal};
+use super::observers::{Observers, lock};
+use super::scenario_run::{close_trace, look, open_trace};
+use super::{Console, UNJUDGED, WRONG, follow, journal};
 use crate::cli::{LiveArgs, RunArgs};
+use crate::report_server::ReportServer;
 use sim_live::{Journal, LiveError, LiveOutcome, Options, RateScale, Ready};
 use sim_model::history::Observer;
 use sim_model::outcome::{
@@ -15,6 +17,7 @@ use sim_model::outcome::{
 };
 use sim_model::plan::Plan;
 use sim_model::recipe::Recipe;
+use sim_report::series::SeriesRecorder;
 use sim_report::{FinishedRun, live_line, repeat_command};
 use sim_search::runner::of_one_seed;
 
@@ -36,18 +39,18 @@ pub(super) fn unjudged(error: &LiveError) -> Problem {
 /// Runs the scenario; with `--stages`, at several rates.
 pub(super) fn run(
     arguments: &RunArgs,
-    path: &Path,
-    plan: &Plan,
+    (path, plan): (&Path, &Plan),
     options: &Options,
+    server: Option<&ReportServer>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     // A journal that cannot be read is found before the first run.
     observe_journal(&arguments.live, &mut None::<&mut dyn Observer>)
         .map_err(|why| (UNJUDGED, why))?;
     let mut run = if arguments.live.stages {
-        staged(arguments, path, plan, options, console)?
+        staged(arguments, (path, plan), options, server, console)?
     } else {
-        once(arguments, path, plan, options, console)?
+        once(arguments, (path, plan), options, server, console)?
     };
     (console.live)(None);
     run.look = look(&run, console);
@@ -64,19 +67,30 @@ fn observe_journal(live: &LiveArgs, observer: &mut dyn Observer) -> Result<u64, 
 
 fn once(
     arguments: &RunArgs,
-    path: &Path,
-    plan: &Plan,
+    (path, plan): (&Path, &Plan),
     options: &Options,
+    server: Option<&ReportServer>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     let ready = sim_live::ready(plan, options).map_err(|error| unjudged(&error))?;
-    let trace = open_trace(arguments, plan).map_err(|problem| (WRONG, problem))?;
+    let follow = follow::subject_of(arguments, plan).map_err(|problem| (WRONG, problem))?;
+    let trace = open_trace(arguments, follow).map_err(|problem| (WRONG, problem))?;
     let trace = trace.map(Mutex::new);
     let seed = arguments.seed.unwrap_or(plan.seed);
     let began = (console.clock)();
     let entries = |observer: &mut dyn Observer| observe_journal(&arguments.live, observer);
     let journal = arguments.live.journal.as_ref().map(|_| &entries as _);
-    let outcome = watched(&ready, seed, (journal, trace.as_ref()), began, console);
+    // A live run cannot be repeated, so its series is recorded whether or not a report is written.
+    let file = path.display().to_string();
+    let series = match server {
+        Some(server) => server.begin(file.clone(), ready.plan(), (seed, 1)),
+        None => Arc::new(Mutex::new(SeriesRecorder::new(seed))),
+    };
+    let also = Observers {
+        trace: trace.as_ref(),
+        series: Some(&*series),
+    };
+    let outcome = watched(&ready, seed, (journal, Some(also), server), began, console);
     let LiveOutcome { outcome, live } = outcome.map_err(|error| unjudged(&error))?;
     let wall = (console.clock)().saturating_sub(began);
     close_trace(arguments, trace).map_err(|problem| (WRONG, problem))?;
@@ -92,7 +106,6 @@ fn once(
         summary.result.interrupted = true;
         summary.result.exit_code = worst(summary.result.exit_code, INTERRUPTED);
     }
-    let file = path.display().to_string();
     summary.result.repro = Some(Repro {
         command: repeat_command(&file, seed, 1, &Recipe::default()) + &arguments.live.words(),
         whole: None,
@@ -105,6 +118,8 @@ fn once(
         excerpt: None,
         shrunk: None,
         diagrams: Vec::new(),
+        series: Some(lock(&series).series()),
+        lanes: None,
         look: None,
     })
 }
@@ -113,20 +128,19 @@ fn once(
 pub(super) fn watched(
     ready: &Ready,
     seed: u64,
-    (journal, trace): (Option<&Journal<'_>>, Option<&Mutex<TraceFile>>),
+    (journal, mut also, server): (
+        Option<&Journal<'_>>,
+        Option<Observers<'_>>,
+        Option<&ReportServer>,
+    ),
     began: Duration,
     console: &mut Console<'_>,
 ) -> Result<LiveOutcome, LiveError> {
     let progress = Progress::until(console.interrupt.clone());
     let here = thread::current();
     let run = || {
-        let outcome = match trace {
-            None => sim_live::run(ready, seed, &progress, journal, None),
-            Some(trace) => {
-                let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
-                sim_live::run(ready, seed, &progress, journal, Some(&mut *trace))
-            }
-        };
+        let also = also.as_mut().map(|also| also as &mut dyn Observer);
+        let outcome = sim_live::run(ready, seed, &progress, journal, also);
         here.unpark();
         outcome
     };
@@ -136,6 +150,9 @@ pub(super) fn watched(
             let wall = (console.clock)().saturating_sub(began);
             let line = live_line(&ready.plan().name, 1, &progress.now(), wall);
             (console.live)(Some(&line));
+            if let Some(server) = server {
+                server.advance(progress.now());
+            }
             thread::park_timeout(DRAW_EVERY);
         }
         match running.join() {
@@ -149,9 +166,9 @@ pub(super) fn watched(
 /// until one passes, and then bisects. Returns the run at that rate.
 fn staged(
     arguments: &RunArgs,
-    path: &Path,
-    plan: &Plan,
+    (path, plan): (&Path, &Plan),
     options: &Options,
+    server: Option<&ReportServer>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     let mut search = Search::default();
@@ -165,7 +182,7 @@ fn staged(
             scale,
             ..options.clone()
         };
-        let run = once(&words, path, plan, &options, console)?;
+        let run = once(&words, (path, plan), &options, server, console)?;
         let result = run.result();
         let verdict = result.verdict;
         let mut is_lost = false;

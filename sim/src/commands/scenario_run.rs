@@ -13,14 +13,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::live_run::Problem;
+use super::observers::{Observers, TraceFile};
 use super::{Console, WRONG, follow, shrinking};
 use crate::VERSION;
 use crate::cli::RunArgs;
 use crate::output;
+use crate::report_server::ReportServer;
 use sim_model::outcome::{INTERRUPTED, Progress, Repro};
 use sim_model::plan::Plan;
-use sim_report::diagram::{Diagram, Shown, diagram};
-use sim_report::trace::{Recorder, TraceWriter};
+use sim_report::diagram::{Diagram, RunAgain, Shown, diagram, followed, run_again};
+use sim_report::series::{SeriesRecorder, user_lanes};
+use sim_report::trace::{Follow, Recorder, TraceWriter};
 use sim_report::{
     FailureExcerpt, FinishedRun, LANES, Rerun, html, live_line, repeat_command, run_command,
 };
@@ -28,8 +31,6 @@ use sim_search::runner::{Merged, Seeds, run_seeds};
 
 /// The number of lines of a failure excerpt.
 const STORY: usize = 12;
-
-pub(super) type TraceFile = TraceWriter<BufWriter<File>>;
 
 /// Runs the scenario.
 ///
@@ -39,6 +40,7 @@ pub(super) fn run(
     arguments: &RunArgs,
     path: &Path,
     plan: Plan,
+    server: Option<&ReportServer>,
     console: &mut Console<'_>,
 ) -> Result<FinishedRun, Problem> {
     let seeds = Seeds {
@@ -46,10 +48,19 @@ pub(super) fn run(
         count: arguments.seeds.unwrap_or(NonZeroU64::MIN),
         jobs: arguments.jobs.unwrap_or(console.cores),
     };
-    let trace = open_trace(arguments, &plan).map_err(|problem| (WRONG, problem))?;
+    let follow = follow::subject_of(arguments, &plan).map_err(|problem| (WRONG, problem))?;
+    let trace = open_trace(arguments, follow).map_err(|problem| (WRONG, problem))?;
     let trace = trace.map(Mutex::new);
     let began = (console.clock)();
-    let merged = run_all(seeds, &plan, trace.as_ref(), began, console);
+    let file = path.display().to_string();
+    let watched = server.map(|server| {
+        let seeds = (seeds.first, seeds.count.get());
+        (server, server.begin(file.clone(), &plan, seeds))
+    });
+    let watched = watched
+        .as_ref()
+        .map(|(server, series)| (*server, &**series));
+    let merged = run_all(seeds, &plan, (trace.as_ref(), watched), began, console);
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
     close_trace(arguments, trace).map_err(|problem| (WRONG, problem))?;
@@ -63,12 +74,14 @@ pub(super) fn run(
         console.complain(&format!("{told}: the result is that of these\n"));
     }
     let mut run = FinishedRun {
-        file: path.display().to_string(),
+        file,
         summary: merged.finish(&plan, wall),
         plan,
         excerpt: None,
         shrunk: None,
         diagrams: Vec::new(),
+        series: None,
+        lanes: None,
         look: None,
     };
     run.summary.result.repro = Some(repro(&run, seeds));
@@ -77,29 +90,41 @@ pub(super) fn run(
         run.shrunk = shrinking::after_run(&run, console);
         tell_shrunk(&mut run);
     }
-    run.diagrams = diagrams(&run, console.run);
+    if arguments.report.is_some() || server.is_some() || run.headline().is_some() {
+        record_for_report(&mut run, follow, console.run);
+    }
     run.look = look(&run, console);
     Ok(run)
 }
 
+/// The server of the report, and the recorder of what it shows of the first seed.
+type Watched<'a> = (&'a ReportServer, &'a Mutex<SeriesRecorder>);
+
 fn run_all(
     seeds: Seeds,
     plan: &Plan,
-    trace: Option<&Mutex<TraceFile>>,
+    (trace, watched): (Option<&Mutex<TraceFile>>, Option<Watched<'_>>),
     began: Duration,
     console: &mut Console<'_>,
 ) -> Merged {
     let run_seed = console.run;
-    let run = |seed: u64, progress: &Progress| match trace {
-        None => run_seed(plan, seed, progress, None),
-        Some(trace) => {
-            let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
-            run_seed(plan, seed, progress, Some(&mut *trace))
+    let run = |seed: u64, progress: &Progress| {
+        let is_first = |_: &Watched<'_>| seed == seeds.first;
+        let mut also = Observers {
+            trace,
+            series: watched.filter(is_first).map(|(_, series)| series),
+        };
+        match also.is_empty() {
+            true => run_seed(plan, seed, progress, None),
+            false => run_seed(plan, seed, progress, Some(&mut also)),
         }
     };
     let (live, clock) = (&mut *console.live, console.clock);
     run_seeds(seeds, console.interrupt, &run, &mut |progress| {
         let wall = clock().saturating_sub(began);
+        if let Some((server, _)) = watched {
+            server.advance(progress.now());
+        }
         live(Some(&live_line(
             &plan.name,
             seeds.count.get(),
@@ -112,13 +137,14 @@ fn run_all(
 /// Opens the trace, if there is to be one.
 ///
 /// # Errors
-/// It cannot be written, or the scenario has no user of the name to follow.
-pub(super) fn open_trace(arguments: &RunArgs, plan: &Plan) -> Result<Option<TraceFile>, String> {
+/// It cannot be written.
+pub(super) fn open_trace(
+    arguments: &RunArgs,
+    follow: Option<Follow>,
+) -> Result<Option<TraceFile>, String> {
     let Some(path) = &arguments.trace else {
         return Ok(None);
     };
-    let follow = arguments.follow.as_deref();
-    let follow = follow.map(|text| follow::subject(text, plan)).transpose()?;
     let file = File::create(path).map_err(|error| cannot_write(path, &error))?;
     let writer = TraceWriter::new(BufWriter::new(file), START, follow);
     Ok(Some(writer))
@@ -198,18 +224,38 @@ fn excerpt(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<FailureExcerpt> {
     })
 }
 
-/// Repeats the run of the first violation, and draws it.
-fn diagrams(run: &FinishedRun, run_seed: RunSeed<'_>) -> Vec<Diagram> {
-    let Some(violation) = run.headline() else {
-        return Vec::new();
-    };
+/// Repeats the run of the first violation, or of the first seed, and records what only a report
+/// shows: figures over time, lanes of users, and drawings.
+fn record_for_report(run: &mut FinishedRun, follow: Option<Follow>, run_seed: RunSeed<'_>) {
     let again = |plan: &Plan, seed: u64, observer: &mut dyn Observer| {
         run_seed(plan, seed, &Progress::default(), Some(observer));
     };
-    let whole = diagram(&run.plan, violation.seed, violation, Shown::Whole, &again);
+    let result = run.result();
+    let seed = run
+        .headline()
+        .map_or(result.seed, |violation| violation.seed);
+    let mut recorder = SeriesRecorder::new(seed);
+    run_again(&run.plan, seed, &again, &mut recorder);
+    let series = recorder.series();
+    let found = (result, &run.summary.charts);
+    let lanes = user_lanes(&run.plan, &series, found, &again);
+    run.diagrams = diagrams(run, &again);
+    if let Some(follow) = follow {
+        run.diagrams
+            .extend(followed(&run.plan, seed, follow, &again));
+    }
+    (run.series, run.lanes) = (Some(series), Some(lanes));
+}
+
+/// Draws the first violation, and the shrunk one.
+fn diagrams(run: &FinishedRun, again: RunAgain<'_>) -> Vec<Diagram> {
+    let Some(violation) = run.headline() else {
+        return Vec::new();
+    };
+    let whole = diagram(&run.plan, violation.seed, violation, Shown::Whole, again);
     let shrunk = run.shrunk.as_ref().and_then(|run| {
         let (plan, violation) = (&run.shrunk.plan, &run.shrunk.violation);
-        diagram(plan, plan.seed, violation, Shown::Shrunk, &again)
+        diagram(plan, plan.seed, violation, Shown::Shrunk, again)
     });
     shrunk.into_iter().chain(whole).collect()
 }

@@ -47,7 +47,7 @@ fn smaller(mut plan: Plan) -> Plan {
     plan
 }
 
-fn finished(file: &Path) -> FinishedRun {
+pub(super) fn finished(file: &Path) -> FinishedRun {
     let plan = smaller(sim_scenario::load(file).expect("a shipped scenario"));
     let seeds = Seeds {
         first: plan.seed,
@@ -64,6 +64,8 @@ fn finished(file: &Path) -> FinishedRun {
         excerpt: None,
         shrunk: None,
         diagrams: Vec::new(),
+        series: None,
+        lanes: None,
         look: None,
     }
 }

@@ -6,6 +6,8 @@
 
 mod agreement;
 mod calibration;
+mod over_time;
+mod serving;
 mod started_as;
 
 use sim_model::outcome::START;
@@ -23,7 +25,7 @@ use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::names::PROPERTIES;
-use sim_model::outcome::{Interrupt, Progress, Violation};
+use sim_model::outcome::{Interrupt, Progress, Subject, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Op, User};
 use sim_report::Paint;
@@ -82,6 +84,11 @@ fn blaming(
         detail: format!(
             "{user}'s push was accepted although its grant was over <img src=x onerror=alert(1)>"
         ),
+        subject: Subject {
+            predicted: "refused with stick_required".to_owned(),
+            seen: "accepted as the last push".to_owned(),
+            ..Subject::default()
+        },
         ..Violation::default()
     });
     outcome
@@ -269,6 +276,18 @@ fn a_violation_is_drawn_with_all_that_was_wrong() {
         .collect();
     assert_eq!(blamed.len(), 1, "{blamed:#?}");
     assert_eq!(blamed[0]["to_us"], diagram["violation_us"]);
+    let marks = diagram["marks"].as_array().unwrap();
+    let facts: Vec<&str> = marks
+        .iter()
+        .map(|mark| mark["fact"].as_str().unwrap())
+        .collect();
+    assert_eq!(facts, ["predicted", "seen"]);
+    for mark in marks {
+        assert_eq!(
+            (&mark["lane"], &mark["at_us"]),
+            (&blamed[0]["lane"], &blamed[0]["to_us"])
+        );
+    }
     assert!(
         blamed[0]["label"]
             .as_str()

@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 
 const TESTS: Tests = Tests {
     folder: "sim/tests/browser",
-    files: &["report.test.mjs"],
+    files: &["browser.mjs", "report.test.mjs", "parts.test.mjs"],
     workspace: "browser",
     left: "reports",
 };

@@ -137,7 +137,7 @@ impl Describe for Unsolicited {
 }
 
 /// The position before a page, its end, and whether more follows.
-struct PageRange((u64, u64, bool));
+pub(super) struct PageRange(pub(super) (u64, u64, bool));
 
 impl Describe for PageRange {
     fn describe(&self, to: &mut Sentence) {
@@ -204,7 +204,7 @@ impl Describe for CallSummary {
 }
 
 /// An entry of the journal, and its caller.
-struct Written<'a>(&'a Entry, Option<User>);
+pub(super) struct Written<'a>(pub(super) &'a Entry, pub(super) Option<User>);
 
 impl Describe for Written<'_> {
     fn describe(&self, to: &mut Sentence) {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chat_types::{Span, Time};
 
 use super::{Lane, Role};
+use crate::trace::Follow;
 use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{PANIC, Violation};
 use sim_model::plan::{Plan, Workload};
@@ -33,6 +34,19 @@ pub(super) struct LaneSelection {
     pub(super) subject: Option<Span>,
     /// The event that the violation is about.
     pub(super) place: Option<(Room, u64)>,
+}
+
+impl LaneSelection {
+    /// These lanes, without a violation.
+    pub(super) const fn of(lanes: Vec<(Agent, Lane)>) -> Self {
+        Self {
+            lanes,
+            left_out: 0,
+            violation: Span(u64::MAX),
+            subject: None,
+            place: None,
+        }
+    }
 }
 
 /// Observes a run to choose the participants.
@@ -120,6 +134,28 @@ impl LaneSelector {
         })
     }
 
+    /// The user to follow: of a virtual user, its last one. `None` for a room, and if it was never
+    /// active.
+    pub(super) fn user(&self, follow: Follow) -> Option<User> {
+        match follow {
+            Follow::User(user) => self.agents.contains_key(&user).then_some(user),
+            Follow::Agent(agent) => self.last_user(agent),
+            Follow::Room(_) => None,
+        }
+    }
+
+    fn last_user(&self, agent: Agent) -> Option<User> {
+        let mut users = self.agents.iter().rev();
+        users.find(|(_, of)| **of == agent).map(|(user, _)| *user)
+    }
+
+    /// The participants to show with a chosen one, until the end of the run.
+    pub(super) fn choose_followed(mut self, plan: &Plan, user: User) -> Option<LaneSelection> {
+        self.concerned = vec![user];
+        self.until = Some(self.last);
+        self.choose(plan)
+    }
+
     /// Recently active participants of the affected rooms, latest first.
     fn roommates(&self) -> Vec<Agent> {
         let until = self.until.unwrap_or(self.last);
@@ -161,13 +197,7 @@ impl LaneSelector {
     }
 
     fn lane(&self, plan: &Plan, agent: Agent, user: Option<User>, role: Role) -> Lane {
-        let known = || {
-            self.agents
-                .iter()
-                .rev()
-                .find(|(_, of)| **of == agent)
-                .map(|(user, _)| *user)
-        };
+        let known = || self.last_user(agent);
         let scripted = match &plan.workload {
             Workload::Steps { users, .. } => {
                 let user = users.get(agent.0 as usize);

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::call_description::{CallDescription, several};
 use super::lane_selection::LaneSelection;
 use super::window::{self, Window};
-use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, Shown};
+use super::{Band, Diagram, Event, Fate, Kind, Lane, Role, Rule, Shown, VIOLATION};
 use sim_model::history::{DeliveryPath, Record};
 use sim_model::plan::{Delivery, Plan};
 use sim_model::protocol::{Agent, CallId, InboxEvent, Op, Outcome, Room};
@@ -101,6 +101,26 @@ impl<'a> LaneRecorder<'a> {
         }
     }
 
+    /// The events and faults of the lanes, numbered in the order of the selection.
+    pub(super) fn into_events(mut self, selection: &LaneSelection) -> (Vec<Event>, Vec<Band>) {
+        if let Some(since) = self.down_since.take() {
+            self.band(self.server, since, self.last, "crash", "server down");
+        }
+        let mut numbers = vec![selection.lanes.len(); selection.lanes.len() + 1];
+        for (number, (agent, _)) in selection.lanes.iter().enumerate() {
+            numbers[self.lanes[agent]] = number;
+        }
+        for event in &mut self.events {
+            event.lane = numbers[event.lane];
+        }
+        for band in &mut self.bands {
+            band.lane = numbers[band.lane];
+            band.to_us = band.to_us.min(self.last.0);
+        }
+        self.events.sort_by_key(|event| event.from_us);
+        (self.events, self.bands)
+    }
+
     /// The diagram of the finished run.
     pub(super) fn into_diagram(mut self, selection: &LaneSelection) -> Diagram {
         if let Some(since) = self.down_since.take() {
@@ -118,7 +138,7 @@ impl<'a> LaneRecorder<'a> {
         let seen_there = self.events.iter().any(|event| event.blamed);
         self.rules.push(Rule {
             at_us: self.violation.0,
-            label: "violation".to_owned(),
+            label: VIOLATION.to_owned(),
         });
         let window = Window {
             // A violation found at the end of the run may be about a much earlier event.
@@ -134,6 +154,7 @@ impl<'a> LaneRecorder<'a> {
             seed: 0,
             property: String::new(),
             detail: String::new(),
+            marks: Vec::new(),
             violation_us: self.violation.0,
             from_us: 0,
             to_us: 0,

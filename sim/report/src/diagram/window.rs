@@ -146,6 +146,7 @@ mod tests {
             seed: 1,
             property: String::new(),
             detail: String::new(),
+            marks: Vec::new(),
             violation_us: 90_000_000,
             from_us: 0,
             to_us: 0,

@@ -1,5 +1,7 @@
 // The charts of a run: percentiles, waits by user, and events over time.
 
+// The place of all charts over time in their boxes.
+const AXIS = { left: 52, right: 12, height: 118, top: 8, bottom: 6 };
 const SERIES = { message_latency: 1, request_latency: 2, queue_wait: 3, stick_wait: 4, commit_latency: 5 };
 const DASHES = { 1: null, 2: '7 3', 3: '2 3', 4: '10 3 2 3', 5: '14 4' };
 
@@ -164,9 +166,15 @@ function waitWords(wait, several) {
   return `${wait.user}${seed}: ${span(wait.longest_ms)}${wait.open ? ' and still waiting' : ''}, ${wait.waits} ${wait.waits === 1 ? 'wait' : 'waits'}${over}`;
 }
 
+// The end of the axis of time.
+function endOf(run) {
+  const { timeline: line, series } = run;
+  return Math.max(line.ended_ms, line.quiet_ms || 0, ...line.faults.map((fault) => fault.at_ms + fault.for_ms), series && !run.several_seeds ? series.arrived.length * series.bucket_ms : 0, 1);
+}
+
 function timelinePlot(run) {
   const line = run.timeline;
-  const end = Math.max(line.ended_ms, line.quiet_ms || 0, ...line.faults.map((fault) => fault.at_ms + fault.for_ms), 1);
+  const end = endOf(run);
   const rows = packRows(line.faults, end);
   const total = line.arrivals.reduce((sum, n) => sum + n, 0);
   const events = [
@@ -194,7 +202,7 @@ function packRows(faults, end) {
 }
 
 function drawTimeline(line, end, rows, words, width) {
-  const left = 40, right = 12, top = 16, bars = 88, rowHeight = 22;
+  const left = AXIS.left, right = AXIS.right, top = 16, bars = 88, rowHeight = 22;
   const faultTop = top + bars + 10;
   const bottom = faultTop + (Math.max(-1, ...rows) + 1) * rowHeight + 4;
   const height = bottom + 24;
@@ -241,3 +249,31 @@ function drawTimeline(line, end, rows, words, width) {
 }
 
 const crossPath = (x, y, r) => `M${round(x - r)},${round(y - r)}L${round(x + r)},${round(y + r)}M${round(x + r)},${round(y - r)}L${round(x - r)},${round(y + r)}`;
+
+// Figures of stages by their offered rate, in the order of that. `ideal` draws the line on which a
+// server achieves what is offered. A hollow mark is of a stage that failed.
+function stagePlot(stages, title, axes, shown, lines, ideal) {
+  const words = `${title}. ${stages.map((stage) => `${shown(lines[0][2](stage))} at ${Math.round(stage.offered_per_second)} offered each second, ${stage.verdict === 'pass' ? 'passed' : 'failed'}`).join('; ')}.`;
+  const draw = (width) => {
+    const height = 220, left = 58, right = 14, top = 10, bottom = 30;
+    const end = Math.max(...stages.map((stage) => stage.offered_per_second), 1);
+    const most = Math.max(...stages.flatMap((stage) => lines.map((line) => line[2](stage))), ideal ? end : 0, 1e-3);
+    const x = (n) => round(left + (n / end) * (width - left - right));
+    const y = (n) => round(height - bottom - (n / most) * (height - top - bottom));
+    const marks = (line) => stages.map((stage) => s('circle', { class: `${stage.verdict === 'pass' ? 'end' : 'open-mark'} series-${line[1]}`, cx: x(stage.offered_per_second), cy: y(line[2](stage)), r: 4 },
+      s('title', {}, `${line[0]}: ${shown(line[2](stage))} at ${Math.round(stage.offered_per_second)}/s offered, ${stage.verdict === 'pass' ? 'passed' : 'failed'}`)));
+    return s('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': words },
+      steps(most, 4).map((n) => [s('line', { class: 'grid', x1: left, x2: width - right, y1: y(n), y2: y(n) }), s('text', { class: 'tick', x: left - 6, y: y(n) + 4, 'text-anchor': 'end' }, n === 0 ? '0' : shown(n))]),
+      steps(end, width < 500 ? 3 : 6).map((n) => s('text', { class: 'tick', x: x(n), y: height - 10, 'text-anchor': x(n) > width - 30 ? 'end' : 'middle' }, grouped(+n.toFixed(1)))),
+      ideal ? s('line', { class: 'cross', x1: x(0), y1: y(0), x2: x(end), y2: y(end) }) : null,
+      lines.map((line) => [s('polyline', { class: `curve series-${line[1]}`, 'stroke-dasharray': DASHES[line[1]], points: stages.map((stage) => `${x(stage.offered_per_second)},${y(line[2](stage))}`).join(' ') }), marks(line)]));
+  };
+  return h('figure', { class: 'chart stage-plot' }, h('h3', {}, title), drawn(draw, 'plot'), lineLegend(lines.map((line) => [line[0], line[1]])),
+    h('figcaption', {}, `${axes}. A hollow mark is of a stage that did not pass.${ideal ? ' On the dashed line everything offered is achieved.' : ''}`));
+}
+
+// What each line is, by colour and dashes.
+function lineLegend(lines) {
+  return h('ul', { class: 'legend' }, lines.map(([name, series]) => h('li', {},
+    s('svg', { width: 34, height: 10, 'aria-hidden': 'true' }, s('line', { x1: 1, x2: 33, y1: 5, y2: 5, class: `curve series-${series}`, 'stroke-dasharray': DASHES[series] })), ` ${name}`)));
+}

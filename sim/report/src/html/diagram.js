@@ -30,6 +30,7 @@ function timeScale(diagram, events, mode, zoom) {
     add(band.to_us);
   }
   for (const rule of diagram.rules) add(rule.at_us);
+  for (const mark of diagram.marks || []) add(mark.at_us);
   const known = [...instants].sort((a, b) => a - b);
   const places = [0];
   const gaps = [];
@@ -92,7 +93,7 @@ function diagramView(diagram) {
     groups = shown.map((event, i) => eventGroup(diagram, event, i, place, labels[i]));
     canvas.replaceChildren(
       ...laneLines(diagram, place, pad), ...diagram.bands.map((band) => bandGroup(diagram, band, place)),
-      ...rules(diagram, place), ...scale.gaps.map((gap) => gapMark(gap, place, pad)), ...groups);
+      ...rules(diagram, place), ...scale.gaps.map((gap) => gapMark(gap, place, pad)), ...groups, ...factMarks(diagram, place));
     reach(state.at === null ? firstFocus() : Math.min(state.at, groups.length - 1), false);
   };
 
@@ -142,6 +143,7 @@ function diagramView(diagram) {
     scroller.scrollTop = 0;
   };
   const toViolation = (focus) => {
+    if (focus) scroller.scrollIntoView({ block: 'nearest' });
     const i = firstFocus();
     const y = shown.some((event) => event.blamed) ? scale.y(shown[i].from_us) : scale.y(diagram.violation_us);
     scroller.scrollTop = y - scroller.clientHeight / 2 + LANE.head;
@@ -223,7 +225,7 @@ function diagramView(diagram) {
   };
   const tools = h('div', { class: 'tools', role: 'toolbar', 'aria-label': 'The diagram' },
     h('span', { class: 'group' }, button('−', 'Zoom out', () => zoomTo(state.zoom / ZOOM.step)), zoomed, button('+', 'Zoom in', () => zoomTo(state.zoom * ZOOM.step)),
-      button('Fit', 'Show the whole stretch', fit), button('Violation', 'Go to the violation', () => toViolation(true))),
+      button('Fit', 'Show the whole stretch', fit), diagram.of === 'followed' ? null : button('Violation', 'Go to the violation', () => toViolation(true))),
     h('span', { class: 'group' }, check('even time', (on) => keep(() => {
       state.mode = on ? 'even' : 'packed';
       state.zoom = 1;
@@ -232,7 +234,7 @@ function diagramView(diagram) {
   render();
   show(null);
   return h('div', { class: 'diagram' }, tools, h('div', { class: 'panes' }, scroller, details), key(diagram),
-    h('p', { class: 'muted hint' }, 'Ctrl and wheel, pinch, or the keys + and − zoom; 0 fits; drag or scroll to pan; v goes to the violation. Enter and the arrow keys go from event to event.'),
+    h('p', { class: 'muted hint' }, `Ctrl and wheel, pinch, or the keys + and − zoom; 0 fits; drag or scroll to pan${diagram.of === 'followed' ? '' : '; v goes to the violation'}. Enter and the arrow keys go from event to event.`),
     diagram.left_out.length > 0 ? h('ul', { class: 'muted left-out' }, diagram.left_out.map((words) => h('li', {}, words))) : null,
     asTable(diagram, server));
 }
@@ -442,6 +444,7 @@ function detailsOf(diagram, event) {
   const fate = event.kind === 'point' ? [] : [['fate', FATES[event.fate] + (event.copy ? '; a second copy that the network made' : '')]];
   return [
     event.blamed ? h('p', { class: 'blame' }, `✗ ${diagram.property}: here it showed`) : null,
+    event.blamed ? factList(diagram) : null,
     h('p', { class: 'what' }, h('span', { class: 'muted' }, `${between(diagram, event)} · ${KINDS[event.kind]}`), h('strong', {}, event.label)),
     h('dl', {}, [...times, ...fate, ...event.facts].map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])),
   ].filter(Boolean);
@@ -450,8 +453,8 @@ function detailsOf(diagram, event) {
 const stretch = (diagram) => `${(diagram.from_us / 1e6).toFixed(3)}s to ${(diagram.to_us / 1e6).toFixed(3)}s`;
 
 function overview(diagram) {
-  return [h('p', { class: 'what' }, h('span', { class: 'muted' }, stretch(diagram)), h('strong', {}, diagram.detail)),
-    h('p', { class: 'muted' }, 'Point at an arrow or a mark, or press Enter in the diagram, to read what was asked and answered.')];
+  return [h('p', { class: 'what' }, h('span', { class: 'muted' }, stretch(diagram)), h('strong', {}, diagram.detail)), factList(diagram),
+    h('p', { class: 'muted' }, 'Point at an arrow or a mark, or press Enter in the diagram, to read what was asked and answered.')].filter(Boolean);
 }
 
 function key(diagram) {

@@ -68,6 +68,43 @@ function drawn(draw, className) {
   return box;
 }
 
+// The number of rows of a table that are shown at once; a button shows the others.
+const SHOWN_ROWS = 10;
+
+// A table of which the rows past the tenth are folded.
+function foldedTable(caption, heads, rows, className) {
+  const whole = table(caption, heads, rows, className);
+  const folded = [...whole.querySelectorAll('tbody tr')].slice(SHOWN_ROWS);
+  if (folded.length === 0) return whole;
+  for (const row of folded) row.classList.add('folded');
+  const unfold = h('button', { type: 'button', class: 'unfold', 'aria-expanded': 'false', on: { click: () => {
+    const open = unfold.getAttribute('aria-expanded') === 'false';
+    for (const row of folded) row.classList.toggle('folded', !open);
+    unfold.setAttribute('aria-expanded', String(open));
+    unfold.textContent = open ? `Show the first ${SHOWN_ROWS} only` : `Show ${grouped(folded.length)} more`;
+  } } }, `Show ${grouped(folded.length)} more`);
+  return h('div', { class: 'foldable' }, whole, unfold);
+}
+
+// A command, with a button that copies it.
+function command(text) {
+  const code = h('code', {}, text);
+  const said = h('span', { class: 'copied', role: 'status' });
+  const copy = async () => {
+    let done;
+    try {
+      await navigator.clipboard.writeText(text);
+      done = true;
+    } catch {
+      // A browser without access to the clipboard: the command is selected for its own copy.
+      getSelection().selectAllChildren(code);
+      done = false;
+    }
+    said.textContent = done ? '✓ copied' : 'selected: copy it with the keyboard';
+  };
+  return h('span', { class: 'command' }, code, h('button', { type: 'button', class: 'copy', 'aria-label': `Copy: ${text}`, on: { click: copy } }, 'Copy'), said);
+}
+
 // A table in its own box, so that a wide one scrolls by itself.
 function table(caption, heads, rows, className) {
   const head = heads.map((text) => h('th', { scope: 'col', class: text.startsWith('#') ? 'number' : null }, text.replace('#', '')));

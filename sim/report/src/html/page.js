@@ -11,6 +11,26 @@ function section(id, title, ...children) {
   return h('section', { class: id, 'aria-labelledby': heading }, h('h2', { id: heading }, title), children);
 }
 
+// Gives each section of a page an anchor, and lists the sections. `prefix` keeps the anchors of
+// several runs apart.
+function contents(sections, prefix) {
+  const taken = new Set();
+  const links = sections.map((one) => {
+    let anchor = prefix + one.classList[0];
+    while (taken.has(anchor)) anchor += '-2';
+    taken.add(anchor);
+    one.id = anchor;
+    one.tabIndex = -1;
+    return h('li', {}, h('a', { href: `#${anchor}` }, one.querySelector('h2').textContent));
+  });
+  return h('nav', { class: 'contents', 'aria-label': 'Contents' }, h('ul', {}, links));
+}
+
+// What passed is folded behind one line.
+function folded(summary, ...children) {
+  return h('details', { class: 'passed' }, h('summary', {}, summary), children);
+}
+
 function verdictHeader(run) {
   const good = passed(run);
   const [first, ...rest] = run.sentences.length > 0 ? run.sentences : [`${run.what} did not hold.`];
@@ -18,14 +38,14 @@ function verdictHeader(run) {
     h('p', { class: 'badge-line' }, h('strong', { class: 'badge' }, good ? '✓ PASS' : '✗ FAIL'), good ? null : h('strong', { class: 'property' }, run.what),
       h('span', { class: 'muted' }, `${run.name} · ${run.seeds} · ${VERDICTS[run.verdict]} · exit ${run.exit_code}`)),
     h('h1', {}, first), rest.map((sentence) => h('p', { class: 'sentence' }, sentence)),
-    run.repeat ? h('p', { class: 'repeat' }, h('span', { class: 'muted' }, good ? 'Repeat ' : 'See it again '), h('code', {}, run.repeat)) : null,
+    run.commands.length > 0 ? h('ul', { class: 'commands' }, run.commands.map(([words, text]) => h('li', {}, h('span', { class: 'muted' }, `${words} `), command(text)))) : null,
     run.rerun ? h('p', { class: 'muted' }, run.rerun) : null);
 }
 
 function facts(run) {
   const personas = run.personas.map(([name, n]) => (n === '' ? name : `${n} ${name}`)).join(', ');
   const agents = ['Agents', `${run.users}${personas ? `: ${personas}` : ''}`];
-  const all = run.live ? [['Scenario', run.file], agents, ...run.live, ['Real time', run.wall]] : [
+  const all = run.live ? [['Scenario', run.file], agents, ...run.live.facts, ['Real time', run.wall]] : [
     ['Scenario', run.file], agents, ['Server', run.server.join(' ')],
     ['Network', run.network.length > 0 ? run.network.join(' · ') : 'loses and doubles nothing'],
     ['Virtual time', `${run.virtual_time}, ${run.steps} steps`], ['Real time', run.wall], ['Trace hash', h('code', {}, run.trace_hash)],
@@ -36,7 +56,7 @@ function facts(run) {
 
 function violationsSection(run) {
   if (run.violations.length === 0) return null;
-  const heads = ['Property', 'Virtual time', 'What happened', 'Users'];
+  const heads = ['Property', run.live ? 'Time' : 'Virtual time', 'What happened', 'Users'];
   if (run.several_seeds) heads.push('#Seed');
   const rows = run.violations.map((violation) => {
     const cells = [violation.property, instant(violation.at_ms * 1000), violation.detail, violation.users.join(', ')];
@@ -46,44 +66,65 @@ function violationsSection(run) {
   const more = run.violations_in_all - run.violations.length;
   return section('violations', `Violations (${grouped(run.violations_in_all)})`,
     run.several_seeds && run.failing_seeds.length > 0 ? h('p', {}, `Seeds that showed one: ${run.failing_seeds.join(', ')}.`) : null,
-    table('Violations', heads, rows), more > 0 ? h('p', { class: 'muted' }, `${grouped(more)} more are not listed.`) : null);
+    foldedTable('Violations', heads, rows), more > 0 ? h('p', { class: 'muted' }, `${grouped(more)} more are not listed.`) : null);
 }
 
 function diagramSections(run) {
   return run.diagrams.map((diagram) => {
     const shrunk = diagram.of === 'shrunk';
-    return section('space-time', shrunk ? 'Shrunk: the least that still violates it' : 'What happened',
+    const followed = diagram.of === 'followed';
+    return section('space-time', shrunk ? 'Shrunk: the least that still violates it' : followed ? diagram.detail : 'What happened',
       h('p', { class: 'lead' }, shrunk ? `The smallest run found that violates ${diagram.property}.` : `Seed ${diagram.seed}, ${stretch(diagram)} of virtual time. Time goes downward; long pauses are drawn short.`),
       diagramView(diagram));
   });
 }
 
-function propertiesSection(run) {
-  const groups = CLASSES.map(([name, title, words]) => {
-    const all = run.properties.filter((property) => property.class === name);
-    if (all.length === 0) return null;
-    const order = { violated: 0, 'not judged': 1, held: 2, 'not exercised': 3 };
-    all.sort((a, b) => order[a.standing] - order[b.standing]);
+const ORDER = { violated: 0, 'not judged': 1, held: 2, 'not exercised': 3 };
+const isOpen = (property) => property.standing === 'violated' || property.standing === 'not judged';
+
+function propertyWords(property) {
+  const part = property.unjudged === '0' ? '' : `, ${property.unjudged} not judged`;
+  if (property.standing === 'held') return `${property.checks} checks${part}`;
+  return property.standing === 'violated' ? `violated, ${property.checks} checks${part}` : property.standing + (property.standing === 'not judged' ? ` (${property.unjudged} times)` : '');
+}
+
+function propertyGroups(all) {
+  return CLASSES.map(([name, title, words]) => {
+    const some = all.filter((property) => property.class === name);
+    if (some.length === 0) return null;
+    some.sort((a, b) => ORDER[a.standing] - ORDER[b.standing]);
     return h('div', { class: 'property-class' }, h('h3', {}, title, h('span', { class: 'muted' }, ` ${words}`)),
-      h('ul', { class: 'properties' }, all.map((property) => h('li', { class: property.standing.replace(' ', '-'), 'data-property': property.name },
+      h('ul', { class: 'properties' }, some.map((property) => h('li', { class: property.standing.replace(' ', '-'), 'data-property': property.name },
         h('span', { class: 'mark', 'aria-hidden': 'true' }, STANDINGS[property.standing]),
         h('span', { class: 'name' }, h('strong', {}, property.name), h('span', { class: 'muted' }, property.meaning)),
-        h('span', { class: 'standing' }, property.standing === 'held' ? `${property.checks} checks` : property.standing === 'violated' ? `violated, ${property.checks} checks` : property.standing)))));
+        h('span', { class: 'standing' }, propertyWords(property))))));
   });
-  return section('property-list', 'Properties', groups);
+}
+
+function propertiesSection(run) {
+  const open = run.properties.filter(isOpen);
+  const rest = run.properties.filter((property) => !isOpen(property));
+  const count = (standing) => rest.filter((property) => property.standing === standing && property.class !== 'threshold').length;
+  const [held, unused, thresholds] = [count('held'), count('not exercised'), rest.filter((property) => property.class === 'threshold').length];
+  const words = `✓ ${held} held${unused > 0 ? `, – ${unused} not exercised` : ''}${thresholds > 0 ? `; ${thresholds} of thresholds` : ''}`;
+  return section('property-list', 'Properties', run.live ? h('p', { class: 'lead' }, run.live.judged) : null, propertyGroups(open), rest.length > 0 ? folded(words, propertyGroups(rest)) : null);
 }
 
 function thresholdsSection(run) {
   if (run.thresholds.length === 0) return null;
-  const rows = run.thresholds.map((threshold) => [h('code', {}, `${threshold.metric} ${threshold.expression}`), threshold.measured + (threshold.seed ? ` (seed ${threshold.seed})` : ''),
+  const rows = (some) => some.map((threshold) => [h('code', {}, `${threshold.metric} ${threshold.expression}`), threshold.measured + (threshold.seed ? ` (seed ${threshold.seed})` : ''),
     h('span', { class: threshold.met === true ? 'met' : threshold.met === false ? 'crossed' : 'muted' }, threshold.met === true ? '✓ met' : threshold.met === false ? '✗ crossed' : '? not measured')]);
-  return section('thresholds', 'Thresholds', table('Thresholds', ['Threshold', '#Measured', 'Result'], rows, 'tight'));
+  const met = run.thresholds.filter((threshold) => threshold.met === true);
+  const others = run.thresholds.filter((threshold) => threshold.met !== true);
+  const shown = (some, caption) => foldedTable(caption, ['Threshold', '#Measured', 'Result'], rows(some), 'tight');
+  return section('thresholds', 'Thresholds', others.length > 0 ? shown(others, 'Thresholds that were not met') : null,
+    met.length > 0 ? folded(`✓ ${met.length} met`, shown(met, 'Thresholds that were met')) : null);
 }
 
 function latencySection(run) {
   const rows = run.metrics.map((metric) => [metric.title, metric.count, ...metric.figures, metric.unfinished > 0 ? grouped(metric.unfinished) : '–']);
   return section('latency', 'Latency',
-    h('p', { class: 'lead' }, 'Virtual time, from the moment an action was meant to start.', run.several_seeds ? ' Over all seeds.' : null),
+    h('p', { class: 'lead' }, run.live ? 'Real time, from the moment an action was meant to start: a delay of the driver counts.' : 'Virtual time, from the moment an action was meant to start.', run.several_seeds ? ' Over all seeds.' : null),
     percentilePlot(run), table('Figures', ['Metric', '#Count', '#p50', '#p90', '#p95', '#p99', '#p99.9', '#Max', '#Mean', '#Open at the end'], rows));
 }
 
@@ -99,14 +140,27 @@ function messagesSection(run) {
   const refusals = run.refusals.map(([code, n]) => [h('code', {}, code), n]);
   return section('messages', 'Messages and refusals', h('div', { class: 'pair' },
     h('div', {}, h('h3', {}, 'Messages'), table('Messages', ['Messages', '#Count', 'Meaning'], rows, 'tight')),
-    h('div', {}, h('h3', {}, 'Refusals of all calls, by code'), refusals.length > 0 ? table('Refusals by code', ['Code', '#Count'], refusals, 'tight') : h('p', { class: 'nothing' }, 'Nothing was refused.'))));
+    h('div', {}, h('h3', {}, 'Refusals of all calls, by code'), refusals.length > 0 ? foldedTable('Refusals by code', ['Code', '#Count'], refusals, 'tight') : h('p', { class: 'nothing' }, 'Nothing was refused.'))));
+}
+
+// The load of a live run at each rate that was tried.
+function stagesSection(run) {
+  if (!run.live || run.live.stages.length === 0) return null;
+  const stages = [...run.live.stages].sort((a, b) => a.offered_per_second - b.offered_per_second);
+  const rate = (n) => (n < 99.95 ? n.toFixed(1) : grouped(Math.round(n)));
+  const rows = run.live.stages.map((stage) => [`× ${+stage.rate_scale.toFixed(3)}`, grouped(stage.users), rate(stage.offered_per_second), rate(stage.achieved_per_second), span(stage.message_p99), span(stage.request_p99), span(stage.delay_p99),
+    h('span', { class: stage.verdict === 'pass' ? 'met' : 'crossed' }, stage.verdict === 'pass' ? '✓ passed' : `✗ ${VERDICTS[stage.verdict]}`)]);
+  return section('stages', 'Load: every rate that was tried', h('p', { class: 'lead' }, 'Each stage is a run of the scenario at one rate. A server keeps up as long as it achieves what is offered; then the latencies rise.'),
+    stages.length > 1 ? h('div', { class: 'pair' }, stagePlot(stages, 'Calls each second: offered and achieved', 'offered/s → achieved/s', (n) => `${rate(n).replace(/\.0$/, '')}/s`, [['achieved', 1, (stage) => stage.achieved_per_second]], true),
+      stagePlot(stages, 'The 99th percentile of latencies', 'offered/s → p99', span, [['message', 1, (stage) => stage.message_p99], ['request', 2, (stage) => stage.request_p99], ['the driver’s own delay', 5, (stage) => stage.delay_p99]], false)) : null,
+    table('Stages', ['Rate', '#Users', '#Offered/s', '#Achieved/s', '#Message p99', '#Request p99', '#Driver p99', 'Result'], rows, 'tight'));
 }
 
 function reachedSection(run) {
   const chip = (point) => h('li', { class: `${point.times > 0 ? 'yes' : 'no'}${point.expected ? ' expected' : ''}` }, h('span', { 'aria-hidden': 'true' }, point.times > 0 ? '✓ ' : '– '), point.name, point.times > 0 ? h('span', { class: 'times' }, ` ${grouped(point.times)}`) : null, point.expected ? h('span', { class: 'wanted' }, ' expected') : null);
   const by = (want) => run.reached.filter(want).sort((a, b) => b.expected - a.expected);
   const yes = by((point) => point.times > 0), no = by((point) => point.times === 0);
-  return section('reached', 'Points reached', h('p', { class: 'lead' }, `${yes.length} of ${run.reached.length} points that a run should reach now and then. The scenario is after those marked as expected.`),
+  return section('reached', 'Points reached', h('p', { class: 'lead' }, `${yes.length} of ${run.reached.length} points that a run should reach now and then. The scenario is after those marked as expected.${run.live ? ' On a live server only points that clients can see are counted.' : ''}`),
     h('ul', { class: 'chips' }, yes.map(chip)), no.length > 0 ? h('h3', {}, 'Never reached') : null, h('ul', { class: 'chips' }, no.map(chip)));
 }
 
@@ -120,23 +174,64 @@ function stuckSection(run) {
     return cells;
   });
   const more = run.stuck_in_all - run.stuck.length;
-  return section('stuck', `Stuck users (${grouped(run.stuck_in_all)})`, h('p', { class: 'lead' }, run.rest), table('Stuck users', heads, rows, 'tight'), more > 0 ? h('p', { class: 'muted' }, `${grouped(more)} more are not listed.`) : null);
+  return section('stuck', `Stuck users (${grouped(run.stuck_in_all)})`, h('p', { class: 'lead' }, run.rest), foldedTable('Stuck users', heads, rows, 'tight'), more > 0 ? h('p', { class: 'muted' }, `${grouped(more)} more are not listed.`) : null);
 }
 
-function runPage(run, id) {
-  return h('main', { class: 'run', id }, verdictHeader(run), diagramSections(run), violationsSection(run), facts(run),
-    propertiesSection(run), thresholdsSection(run), section('when', 'When what happened', timelinePlot(run)), latencySection(run), waitsSection(run),
-    messagesSection(run), reachedSection(run), stuckSection(run));
+function whenSection(run) {
+  const words = () => `${run.several_seeds ? `The charts below are of seed ${run.series.seed} alone. ` : ''}One axis of time for all; the shaded bands are faults.`;
+  return section('when', 'When what happened', timelinePlot(run), run.series ? [h('p', { class: 'lead' }, words()), overTime(run)] : null);
 }
+
+// What failed comes first: the violation, what crossed a threshold, and who was stuck.
+function runPage(run, id, prefix) {
+  const crossed = run.thresholds.some((threshold) => threshold.met !== true);
+  const failed = run.properties.some((property) => property.standing === 'violated');
+  const missed = run.reached.some((point) => point.expected && point.times === 0);
+  const first = [diagramSections(run), violationsSection(run), stuckSection(run), crossed ? thresholdsSection(run) : null, failed ? propertiesSection(run) : null, missed ? reachedSection(run) : null];
+  const rest = [stagesSection(run), whenSection(run), latencySection(run), waitsSection(run), messagesSection(run),
+    crossed ? null : thresholdsSection(run), failed ? null : propertiesSection(run), missed ? null : reachedSection(run), usersSection(run)];
+  const sections = [first, rest].flat(2).filter(Boolean);
+  const places = contents(sections, prefix);
+  const split = first.flat().filter(Boolean).length;
+  return h('main', { class: 'run', id }, verdictHeader(run), places, sections.slice(0, split), facts(run), sections.slice(split));
+}
+
+// Paper shows what is folded.
+function unfoldForPaper() {
+  let opened = [];
+  window.addEventListener('beforeprint', () => {
+    opened = [...document.querySelectorAll('details:not([open])')];
+    for (const one of opened) one.open = true;
+  });
+  window.addEventListener('afterprint', () => opened.forEach((one) => { one.open = false; }));
+}
+
+// The page of a run that goes on.
+function runningPage(run) {
+  return h('main', { class: 'run', id: 'report' }, h('header', { class: 'verdict running' }, h('p', { class: 'badge-line' }, h('strong', { class: 'badge' }, '… RUNNING'), h('span', { class: 'muted' }, 'Nothing is judged before the end.')), h('h1', {}, run.name)),
+    h('div', { class: 'about' }, run.about.trim() ? h('p', {}, run.about) : null, h('dl', { class: 'facts' }, run.facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))))),
+    whenSection(run));
+}
+
+// The listeners of what is shown, which end when something else is.
+let listeners = new AbortController();
 
 // A single run fills the page. With several, a list links to each, and one is shown at a time;
 // printing shows all.
-function start() {
-  const data = JSON.parse(document.getElementById('data').textContent);
+function start(data) {
   const app = document.getElementById('app');
+  listeners.abort();
+  listeners = new AbortController();
+  const { signal } = listeners;
+  app.replaceChildren();
+  if (!data.runs) {
+    app.append(data.running ? runningPage(data.running) : h('main', { class: 'run', id: 'report' }, h('h1', {}, 'No run has begun.')));
+    return;
+  }
   const footer = h('footer', {}, h('p', { class: 'muted' }, `Talking Stick simulator ${data.version}. One file, which asks nothing of the network.`));
   if (data.runs.length === 1) {
-    app.append(runPage(data.runs[0], 'report'), footer);
+    app.append(runPage(data.runs[0], 'report', ''), footer);
+    toAnchor();
     return;
   }
   const built = new Map();
@@ -146,12 +241,12 @@ function start() {
   const failed = data.runs.filter((run) => !passed(run)).length;
   const build = (i) => {
     if (!built.has(i)) {
-      built.set(i, runPage(data.runs[i], `run-${i + 1}-page`));
+      built.set(i, runPage(data.runs[i], `run-${i + 1}-page`, `run-${i + 1}-`));
       box.append(built.get(i));
     }
   };
   const choose = () => {
-    const asked = /^#run-(\d+)$/.exec(location.hash);
+    const asked = /^#run-(\d+)(?:-|$)/.exec(location.hash);
     const first = Math.max(0, data.runs.findIndex((run) => !passed(run)));
     const i = asked && data.runs[Number(asked[1]) - 1] ? Number(asked[1]) - 1 : first;
     build(i);
@@ -162,14 +257,23 @@ function start() {
     h('p', { class: 'muted' }, `${data.runs.length} scenarios, ${failed === 0 ? 'all passed' : `${failed} failed`}`), h('ul', {}, links.map((link) => h('li', {}, link)))), box, footer);
   window.addEventListener('hashchange', () => {
     choose();
-    window.scrollTo(0, 0);
-  });
+    if (!toAnchor()) window.scrollTo(0, 0);
+  }, { signal });
   window.addEventListener('beforeprint', () => data.runs.forEach((_, i) => {
     build(i);
     built.get(i).hidden = false;
-  }));
-  window.addEventListener('afterprint', choose);
+  }), { signal });
+  window.addEventListener('afterprint', choose, { signal });
   choose();
+  toAnchor();
 }
 
-start();
+// Sections are made after the browser looked for the anchor of the address.
+function toAnchor() {
+  const place = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+  if (place) place.scrollIntoView();
+  return Boolean(place);
+}
+
+unfoldForPaper();
+start(JSON.parse(document.getElementById('data').textContent));

@@ -13,10 +13,12 @@ use crate::failure::{failing_seed, sentences, what_failed};
 use crate::figures::{measured, of_metric, title};
 use crate::header::{network, server};
 use crate::numbers::{count, figure, milliseconds};
+use crate::series::{Series, UserLanes};
+use crate::shell::repeat_command;
 use crate::verdict_lines::speed;
 use crate::{FinishedRun, Rerun, live};
 use sim_model::names::METRICS;
-use sim_model::outcome::{Charts, Class, Point, RunResult, Stuck, Verdict, Violation};
+use sim_model::outcome::{Charts, Class, Point, RunResult, StageResult, Stuck, Verdict, Violation};
 use sim_model::plan::{Fault, FaultKind, Workload};
 
 /// The most listed violations and stuck users; further ones are counted.
@@ -51,7 +53,7 @@ struct Run<'a> {
     trace_hash: &'a str,
     /// For a live run, in place of the parts about the simulated server.
     #[serde(skip_serializing_if = "Option::is_none")]
-    live: Option<Vec<(&'static str, String)>>,
+    live: Option<Live<'a>>,
     rerun: Option<String>,
     properties: Vec<Property<'a>>,
     thresholds: Vec<Threshold<'a>>,
@@ -69,8 +71,21 @@ struct Run<'a> {
     violations: Vec<&'a Violation>,
     violations_in_all: u64,
     failing_seeds: Vec<String>,
-    repeat: Option<&'a str>,
+    /// Commands to paste, each with its purpose.
+    commands: Vec<(&'static str, &'a str)>,
     diagrams: &'a [Diagram],
+    series: Option<&'a Series>,
+    lanes: Option<&'a UserLanes>,
+    /// The command that draws one user, whose name is to be added.
+    follow: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Live<'a> {
+    facts: Vec<(&'static str, String)>,
+    /// By what the run was judged, and what that leaves out.
+    judged: &'static str,
+    stages: &'a [StageResult],
 }
 
 #[derive(Serialize)]
@@ -80,6 +95,7 @@ struct Property<'a> {
     class: Class,
     standing: &'static str,
     checks: String,
+    unjudged: String,
 }
 
 #[derive(Serialize)]
@@ -111,18 +127,18 @@ struct Share {
 }
 
 #[derive(Serialize)]
-struct Timeline {
-    bucket_ms: f64,
-    arrivals: Vec<u64>,
-    faults: Vec<FaultMark>,
-    violations_ms: Vec<f64>,
-    healed_ms: Option<f64>,
-    quiet_ms: Option<f64>,
-    ended_ms: f64,
+pub(super) struct Timeline {
+    pub(super) bucket_ms: f64,
+    pub(super) arrivals: Vec<u64>,
+    pub(super) faults: Vec<FaultMark>,
+    pub(super) violations_ms: Vec<f64>,
+    pub(super) healed_ms: Option<f64>,
+    pub(super) quiet_ms: Option<f64>,
+    pub(super) ended_ms: f64,
 }
 
 #[derive(Serialize)]
-struct FaultMark {
+pub(super) struct FaultMark {
     at_ms: f64,
     for_ms: f64,
     kind: &'static str,
@@ -169,7 +185,11 @@ fn run(run: &FinishedRun) -> Run<'_> {
             String::new()
         },
         trace_hash: &result.trace_hash,
-        live: result.live.as_ref().map(live::facts),
+        live: result.live.as_ref().map(|result| Live {
+            facts: live::facts(result),
+            judged: live::judged(result),
+            stages: &result.stages,
+        }),
         rerun: run.excerpt.as_ref().map(|excerpt| match excerpt.rerun {
             Rerun::Same => "run again: same hash".to_owned(),
             Rerun::Different { trace_hash } => {
@@ -205,9 +225,44 @@ fn run(run: &FinishedRun) -> Run<'_> {
             .take(LISTED)
             .map(|failing| failing.seed.to_string())
             .collect(),
-        repeat: result.repro.as_ref().map(|repro| repro.command.as_str()),
+        commands: commands(result),
         diagrams: &run.diagrams,
+        series: run.series.as_ref(),
+        lanes: run.lanes.as_ref(),
+        follow: run
+            .series
+            .as_ref()
+            .map(|series| follow_command(run, series)),
     }
+}
+
+fn commands(result: &RunResult) -> Vec<(&'static str, &str)> {
+    let Some(repro) = &result.repro else {
+        return Vec::new();
+    };
+    let purpose = match (result.verdict, &result.live) {
+        (_, Some(_)) => "Run it once more",
+        (Verdict::Pass, None) => "Repeat",
+        (_, None) => "See it again",
+    };
+    let whole = repro.whole.as_deref();
+    let whole = whole.map(|command| ("See the whole run again", command));
+    [(purpose, repro.command.as_str())]
+        .into_iter()
+        .chain(whole)
+        .collect()
+}
+
+fn follow_command(run: &FinishedRun, series: &Series) -> String {
+    let output = match &run.result().live {
+        Some(_) => "--trace trace.jsonl --follow",
+        None => "--report report.html --follow",
+    };
+    let again = match (&run.result().live, &run.result().repro) {
+        (Some(_), Some(repro)) => repro.command.clone(),
+        (_, _) => repeat_command(&run.file, series.seed, 1, &run.plan.recipe),
+    };
+    format!("{again} {output}")
 }
 
 fn personas(run: &FinishedRun) -> Vec<(String, String)> {
@@ -236,6 +291,7 @@ fn properties(result: &RunResult) -> Vec<Property<'_>> {
             Standing::NotExercised => "not exercised",
         },
         checks: count(property.checks),
+        unjudged: count(property.unjudged),
     };
     in_order(result).into_iter().map(property).collect()
 }
@@ -303,7 +359,7 @@ fn timeline(run: &FinishedRun) -> Timeline {
     Timeline {
         bucket_ms: ms(timeline.bucket),
         arrivals: timeline.arrivals.clone(),
-        faults: faults(&run.plan.faults_of(run.result().seed)),
+        faults: faults(&run.plan.faults_of(shown_seed(run))),
         violations_ms: violations,
         healed_ms: timeline.healed_at.map(ms),
         quiet_ms: timeline.quiet_at.map(ms),
@@ -311,7 +367,13 @@ fn timeline(run: &FinishedRun) -> Timeline {
     }
 }
 
-fn faults(faults: &[Fault]) -> Vec<FaultMark> {
+/// The seed whose faults and figures over time are shown.
+fn shown_seed(run: &FinishedRun) -> u64 {
+    let recorded = run.series.as_ref();
+    recorded.map_or(run.result().seed, |series| series.seed)
+}
+
+pub(super) fn faults(faults: &[Fault]) -> Vec<FaultMark> {
     let struck = |fault: &Fault| {
         let (kind, length, words) = match &fault.kind {
             FaultKind::Down { down_for, how } => {

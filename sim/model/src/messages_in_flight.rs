@@ -7,14 +7,14 @@
 
 use chat_types::Time;
 
-use sim_model::protocol::{Agent, Room};
+use crate::protocol::{Agent, Room};
 
 /// The number of places in the table: a power of two.
 const PLACES: usize = 1 << 15;
 
 /// What is known about one message so far.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Times {
+pub enum Times {
     /// Nothing yet.
     Empty,
     /// The sender, and its intended start.
@@ -27,23 +27,26 @@ pub(super) enum Times {
 
 /// The measured latency of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Learned {
-    pub(super) sender: Agent,
+pub struct Learned {
+    /// The sender.
+    pub sender: Agent,
     /// The sender's intended start.
-    pub(super) since: Time,
+    pub since: Time,
     /// In microseconds.
-    pub(super) took: u64,
+    pub took: u64,
 }
 
 /// Messages of which only one half is known.
 #[derive(Clone, Debug)]
-pub(super) struct MessagesInFlight(Vec<(Room, u64, Times)>);
+pub struct MessagesInFlight(Vec<(Room, u64, Times)>);
 
-impl MessagesInFlight {
-    pub(super) fn new() -> Self {
+impl Default for MessagesInFlight {
+    fn default() -> Self {
         Self(vec![(Room(0), 0, Times::Empty); PLACES])
     }
+}
 
+impl MessagesInFlight {
     fn place(&mut self, room: Room, seq: u64) -> &mut Times {
         let mixed = (u64::from(room.0) ^ seq.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         // The highest bits give an index below PLACES, whatever the width of `usize`.
@@ -57,7 +60,7 @@ impl MessagesInFlight {
     }
 
     /// Records one half of a message. Returns the latency if both are known now.
-    pub(super) fn learn(&mut self, room: Room, seq: u64, half: Times) -> Option<Learned> {
+    pub fn learn(&mut self, room: Room, seq: u64, half: Times) -> Option<Learned> {
         let known = self.place(room, seq);
         match (*known, half) {
             (Times::Empty, half) => {

@@ -1,0 +1,57 @@
+//! The two facts of a difference, each in its own words, for marks in a diagram.
+
+use chat_types::Span;
+use sim_model::outcome::Subject;
+use sim_model::protocol::Refusal;
+
+use super::differences::{PageRange, Written};
+use super::{Describe, Sentence};
+use crate::difference::{Decision, Difference, InboxPosition};
+
+impl Difference {
+    /// Adds what the protocol prescribes and what was seen to the subject of a violation.
+    pub(crate) fn add_facts(&self, subject: &mut Subject) {
+        let (predicted, seen) = facts(self);
+        subject.predicted = predicted.to_string();
+        subject.seen = seen.to_string();
+        if let Self::Late { since, .. } = self {
+            subject.due = Some(Span(since.0));
+        }
+    }
+}
+
+/// The prescribed fact, and the observed one.
+fn facts(difference: &Difference) -> (Sentence, Sentence) {
+    match difference {
+        Difference::Decision(Decision { owed, said, .. })
+        | Difference::Answer { owed, said, .. } => both(owed, said),
+        Difference::Uncommitted { said, .. } => both(&"no answer before its entry", said),
+        Difference::Early { said, .. } => both(&"no answer yet", said),
+        Difference::Unsolicited(seen) => both(&"nothing", seen),
+        Difference::Event(InboxPosition { owed, seen, .. }) => both(&owed.as_deref(), seen),
+        Difference::Gap { owed, seen, .. } => both(owed, seen),
+        Difference::Reach { owed, seen, .. } => both(&PageRange(*owed), &PageRange(*seen)),
+        Difference::Notice { owed, seen, .. } => both(owed, seen),
+        Difference::Late { due, .. } => both(due, &"nothing until now"),
+        Difference::Batch { owed, seen } => both(owed, seen),
+        Difference::Taken { owed, .. } => both(owed, &"put in a batch for the journal"),
+        Difference::Entry { call, entry } => both(call, &Written(entry, call.caller)),
+        Difference::Size { size, limit, .. }
+        | Difference::Kept {
+            owed: limit, size, ..
+        } => both(limit, size),
+        Difference::Position { owed, seen } | Difference::Damaged { owed, seen, .. } => {
+            both(owed, seen)
+        }
+        Difference::Redecided { before, after, .. } => both(before, after),
+        Difference::Unjournaled { said, .. } => {
+            let said = Ok::<_, Refusal>(said.clone());
+            both(&"an entry of the journal with this answer", &said)
+        }
+        Difference::Witnessed(facts) => both(&facts[0], &facts[1]),
+    }
+}
+
+fn both(predicted: &impl Describe, seen: &impl Describe) -> (Sentence, Sentence) {
+    (Sentence::of(predicted), Sentence::of(seen))
+}

@@ -1,0 +1,92 @@
+//! The data of the page of a run that goes on.
+
+use serde::Serialize;
+
+use super::view::{Timeline, faults};
+use crate::numbers::{count, milliseconds};
+use crate::series::Series;
+use sim_model::outcome::ProgressNow;
+use sim_model::plan::Plan;
+
+/// A run that goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct RunningView<'a> {
+    /// The scenario file as the command line names it.
+    pub file: &'a str,
+    /// The scenario.
+    pub plan: &'a Plan,
+    /// The number of seeds.
+    pub seeds: u64,
+    /// How far the run is.
+    pub progress: &'a ProgressNow,
+    /// The figures of the first seed until now.
+    pub series: &'a Series,
+}
+
+#[derive(Serialize)]
+struct Page<'a> {
+    version: &'a str,
+    running: Running<'a>,
+}
+
+#[derive(Serialize)]
+struct Running<'a> {
+    name: &'a str,
+    about: &'a str,
+    /// How far it is, as names and values.
+    facts: Vec<(&'static str, String)>,
+    several_seeds: bool,
+    series: &'a Series,
+    timeline: Timeline,
+}
+
+/// The data of the page.
+///
+/// # Errors
+/// Only if serialisation fails, which no run causes.
+pub fn running_data(view: &RunningView<'_>, version: &str) -> serde_json::Result<String> {
+    let RunningView { plan, series, .. } = view;
+    let duration = plan.duration.0 as f64 / 1_000.0;
+    serde_json::to_string(&Page {
+        version,
+        running: Running {
+            name: &plan.name,
+            about: &plan.about,
+            facts: facts(view),
+            several_seeds: view.seeds > 1,
+            series,
+            timeline: Timeline {
+                bucket_ms: series.bucket_ms,
+                arrivals: series.arrived.clone(),
+                faults: faults(&plan.faults_of(series.seed)),
+                violations_ms: Vec::new(),
+                healed_ms: (series.ended_ms >= duration).then_some(duration),
+                quiet_ms: None,
+                ended_ms: series.ended_ms,
+            },
+        },
+    })
+}
+
+fn facts(view: &RunningView<'_>) -> Vec<(&'static str, String)> {
+    let now = view.progress;
+    let mut facts = vec![
+        ("Scenario", view.file.to_owned()),
+        ("Time of the run", milliseconds(view.series.ended_ms)),
+        ("Users", count(now.users)),
+    ];
+    if view.seeds > 1 {
+        let done = format!("{} of {}", count(now.seeds_done), count(view.seeds));
+        facts.push(("Seeds done", done));
+    }
+    match now.live {
+        None => facts.push(("Steps", count(now.steps))),
+        Some(live) => facts.extend([
+            ("Calls offered", format!("{}/s", count(live.offered))),
+            ("Calls answered", format!("{}/s", count(live.answered))),
+            ("p99 of all calls", milliseconds(live.p99_us / 1_000.0)),
+            ("Failed requests", count(live.failed)),
+        ]),
+    }
+    facts
+}

@@ -1,0 +1,183 @@
+use std::sync::Arc;
+
+use super::*;
+use chat_types::Time;
+use sim_model::protocol::{Earlier, Refusal, Room, User};
+
+fn at(ms: u64) -> Time {
+    START + Span::millis(ms)
+}
+
+fn tell(recorder: &mut SeriesRecorder, ms: u64, agent: u32, what: ClientEvent<'_>) {
+    recorder.observe(&Record {
+        at: at(ms),
+        agent: Agent(agent),
+        user: Some(User(agent)),
+        what,
+    });
+}
+
+/// A message of the agent, meant at this instant and accepted and seen `took_ms` later.
+fn say(recorder: &mut SeriesRecorder, ms: u64, agent: u32, room_seq: u64, took_ms: u64) {
+    let op = Op::Send {
+        room: None,
+        text: Arc::from("hello"),
+        epoch: None,
+    };
+    let call = CallId(u32::try_from(room_seq).unwrap());
+    let intended = at(ms);
+    let called = ClientEvent::Called {
+        call,
+        op: &op,
+        intended,
+        keyed: true,
+    };
+    tell(recorder, ms, agent, called);
+    let accepted = Ok(Answer::Sent {
+        room: Room(1),
+        room_seq,
+        at: at(ms),
+        turns_left: None,
+    });
+    let answered = ClientEvent::Answered {
+        call,
+        op: &op,
+        called_at: intended,
+        intended,
+        outcome: &accepted,
+    };
+    tell(recorder, ms + took_ms, agent, answered);
+    let saw = InboxEvent::Message {
+        room: Room(1),
+        room_seq,
+        sender: User(agent),
+        shown: sim_model::protocol::Shown {
+            chosen_id: None,
+            name: "penpal",
+        },
+        text: "hello",
+        epoch: None,
+    };
+    let received = ClientEvent::Received {
+        seq: room_seq,
+        sent_at: at(ms),
+        event: &saw,
+        path: sim_model::history::DeliveryPath::Stream,
+        first: true,
+    };
+    tell(recorder, ms + took_ms, agent + 1, received);
+}
+
+#[test]
+fn counts_and_quantiles_are_those_of_the_records() {
+    let mut recorder = SeriesRecorder::new(7);
+    for n in 0..10 {
+        say(&mut recorder, n * 20, 0, n + 1, n + 1);
+    }
+    tell(&mut recorder, 400, 1, ClientEvent::Finished);
+    let series = recorder.series();
+    assert_eq!(series.bucket_ms, 10.0);
+    assert_eq!(series.messages_offered.iter().sum::<u64>(), 10);
+    assert_eq!(series.messages_accepted.iter().sum::<u64>(), 10);
+    assert_eq!(series.arrived.iter().sum::<u64>(), 2);
+    assert_eq!(series.present.last(), Some(&1));
+    let measured = series.latency.iter().flatten();
+    assert_eq!(measured.map(|latency| latency.count).sum::<u64>(), 10);
+    assert_eq!(series.sample.len(), 10);
+    assert_eq!(series.sample[9], (190.0, 10.0));
+    let users: Vec<_> = series
+        .users
+        .iter()
+        .map(|row| (row.sent, row.received))
+        .collect();
+    assert_eq!(users, [(10, 0), (0, 10)]);
+    assert_eq!(series.users[1].left_ms, Some(400.0));
+}
+
+#[test]
+fn a_long_run_has_no_more_buckets_and_points_than_a_short_one() {
+    let mut recorder = SeriesRecorder::new(7);
+    for n in 0..20_000 {
+        say(&mut recorder, n * 100, 0, n + 1, 5 + n % 40);
+    }
+    let series = recorder.series();
+    assert!(series.arrived.len() <= BUCKETS, "{}", series.arrived.len());
+    assert_eq!(series.bucket_ms, 20_480.0);
+    assert_eq!(series.messages_offered.iter().sum::<u64>(), 20_000);
+    let measured = series.latency.iter().flatten();
+    assert_eq!(measured.map(|latency| latency.count).sum::<u64>(), 20_000);
+    assert!((SAMPLE / 2..=SAMPLE).contains(&series.sample.len()));
+    assert_eq!(series.sampled_of, 20_000);
+    let first = series.sample[0].0;
+    let last = series.sample.last().unwrap().0;
+    assert!(first < 10_000.0 && last > 1_990_000.0, "{first} {last}");
+}
+
+#[test]
+fn a_refusal_counts_unless_an_earlier_attempt_may_have_been_accepted() {
+    let mut recorder = SeriesRecorder::new(7);
+    let op = Op::LeaveQueue;
+    let refused = Err(Refusal {
+        code: "overloaded",
+        retry_after: None,
+        earlier: Earlier::Unsaid,
+        rooms: None,
+    });
+    for (call, is_retried) in [(1, false), (2, true)] {
+        let call = CallId(call);
+        if is_retried {
+            let why = Retry::Silence;
+            tell(&mut recorder, 1, 0, ClientEvent::Retried { call, why });
+        }
+        let answered = ClientEvent::Answered {
+            call,
+            op: &op,
+            called_at: at(0),
+            intended: at(0),
+            outcome: &refused,
+        };
+        tell(&mut recorder, 2, 0, answered);
+    }
+    let series = recorder.series();
+    assert_eq!(series.refused.iter().sum::<u64>(), 1);
+    assert_eq!(series.calls_answered.iter().sum::<u64>(), 2);
+}
+
+#[test]
+fn the_line_holds_those_who_wait() {
+    let mut recorder = SeriesRecorder::new(7);
+    let op = Op::LeaveQueue;
+    for (ms, agent, answer) in [
+        (
+            1,
+            0,
+            Answer::Waiting {
+                user: User(0),
+                position: 1,
+                estimated_wait: None,
+            },
+        ),
+        (
+            12,
+            1,
+            Answer::Waiting {
+                user: User(1),
+                position: 2,
+                estimated_wait: None,
+            },
+        ),
+        (25, 0, Answer::LeftQueue { left: true }),
+    ] {
+        let outcome = Ok(answer);
+        let answered = ClientEvent::Answered {
+            call: CallId(0),
+            op: &op,
+            called_at: at(0),
+            intended: at(0),
+            outcome: &outcome,
+        };
+        tell(&mut recorder, ms, agent, answered);
+    }
+    tell(&mut recorder, 35, 1, ClientEvent::Vanished);
+    assert_eq!(recorder.series().in_line, [1, 2, 1, 0]);
+}

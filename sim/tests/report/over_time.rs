@@ -1,0 +1,149 @@
+//! The figures over time and the users of a report, beside the result of the same run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use sim_model::outcome::{LiveResult, MetricResult, Requests, StageResult, Starts, Verdict};
+use sim_report::html;
+use sim_search::seed::run_seed;
+
+use super::agreement::finished;
+use super::{BURST, CONTENTION, TestFolder, blaming, data};
+
+fn sum(counts: &Value) -> u64 {
+    let counts = counts.as_array().unwrap().iter();
+    counts.map(|count| count.as_u64().unwrap()).sum()
+}
+
+#[test]
+fn figures_over_time_have_the_totals_of_the_result() {
+    let folder = TestFolder::new();
+    let json = folder.folder.join("totals.json");
+    let more = format!("--json {}", json.display());
+    let (_, _, page) = folder.sim(&run_seed, &[BURST], &more, "totals.html");
+    let result: Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    let series = &data(&page)["runs"][0]["series"];
+    assert_eq!(
+        sum(&series["messages_offered"]),
+        result["counts"]["attempted"]
+    );
+    assert_eq!(
+        sum(&series["messages_accepted"]),
+        result["counts"]["accepted"]
+    );
+    assert_eq!(sum(&series["arrived"]), result["users"]);
+    let refusals = result["refusals"].as_object().unwrap().values();
+    let refusals: u64 = refusals.map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(sum(&series["refused"]), refusals);
+    let measured = series["latency"].as_array().unwrap().iter();
+    let measured: u64 = measured.filter_map(|bucket| bucket["count"].as_u64()).sum();
+    assert_eq!(measured, result["metrics"]["message_latency"]["count"]);
+    assert_eq!(measured, series["sampled_of"]);
+    let longest = series["latency"].as_array().unwrap().iter();
+    let longest = longest
+        .filter_map(|bucket| bucket["max"].as_f64())
+        .fold(0.0, f64::max);
+    assert_eq!(
+        longest,
+        result["metrics"]["message_latency"]["max"]
+            .as_f64()
+            .unwrap()
+    );
+}
+
+#[test]
+fn the_report_of_many_users_stays_small() {
+    let (_, _, page) = TestFolder::new().sim(&run_seed, &[BURST], "", "small.html");
+    let run = &data(&page)["runs"][0];
+    let length = |list: &Value| list.as_array().unwrap().len();
+    let (series, lanes) = (&run["series"], &run["lanes"]);
+    assert!(length(&series["arrived"]) <= 120);
+    assert!(length(&series["sample"]) <= 600);
+    assert_eq!(length(&series["users"]), 267);
+    assert!(length(&lanes["users"]) >= 15, "{}", length(&lanes["users"]));
+    assert!((1_000..=1_200).contains(&length(&lanes["events"])));
+    let known = length(&lanes["labels"]) as u64;
+    let events = lanes["events"].as_array().unwrap();
+    assert!(
+        events
+            .iter()
+            .all(|event| event[2].as_u64().unwrap() < known)
+    );
+}
+
+#[test]
+fn any_user_of_a_passing_run_can_be_followed() {
+    let more = "--follow user_7";
+    let (code, _, page) = TestFolder::new().sim(&run_seed, &[BURST], more, "followed.html");
+    assert_eq!(code, 0);
+    let diagrams = &data(&page)["runs"][0]["diagrams"];
+    assert_eq!(diagrams.as_array().unwrap().len(), 1);
+    let diagram = &diagrams[0];
+    assert_eq!(diagram["of"], "followed");
+    let lanes = diagram["lanes"].as_array().unwrap();
+    assert!(
+        lanes.iter().any(|lane| lane["name"] == "user_7"),
+        "{lanes:?}"
+    );
+    assert!((2..=8).contains(&lanes.len()));
+    let events = diagram["events"].as_array().unwrap();
+    assert!((4..500).contains(&events.len()), "{}", events.len());
+    assert!(events.iter().all(|event| event["blamed"].is_null()));
+}
+
+fn stage(rate_scale: f64, offered: f64, achieved: f64, verdict: Verdict) -> StageResult {
+    StageResult {
+        rate_scale,
+        users: 60,
+        offered_per_second: offered,
+        achieved_per_second: achieved,
+        message_p99: 30.0,
+        request_p99: 20.0 * rate_scale,
+        delay_p99: 1.0,
+        verdict,
+    }
+}
+
+#[test]
+fn a_live_run_says_what_was_not_judged_and_shows_its_stages() {
+    let mut run = finished(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/brief.yaml"));
+    let result = &mut run.summary.result;
+    let outcomes = result.properties.get_mut("outcomes").unwrap();
+    (outcomes.held, outcomes.checks, outcomes.unjudged) = (None, 0, 702);
+    result.live = Some(LiveResult {
+        target: "http://127.0.0.1:8894".to_owned(),
+        protocol: "http",
+        rate_scale: 1.0,
+        suffix: "-abc".to_owned(),
+        journal_entries: None,
+        starts: Starts::default(),
+        requests: Requests::default(),
+        offered_per_second: 116.0,
+        achieved_per_second: 116.0,
+        scheduling_delay: MetricResult::default(),
+        uncorrected: BTreeMap::new(),
+        ignored: Vec::new(),
+        lacking: Vec::new(),
+        left_out: Vec::new(),
+        remarks: Vec::new(),
+        stages: vec![
+            stage(1.0, 116.0, 116.0, Verdict::Pass),
+            stage(2.0, 232.0, 230.0, Verdict::Pass),
+            stage(4.0, 464.0, 310.0, Verdict::Threshold),
+        ],
+    });
+    let page = html(&[run], "0.1.0").unwrap();
+    fs::write(TestFolder::new().folder.join("live.html"), &page).unwrap();
+    let live = &data(&page)["runs"][0]["live"];
+    assert!(live["judged"].as_str().unwrap().contains("was not judged"));
+    assert_eq!(live["stages"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_failing_run_has_the_figures_of_its_failing_seed() {
+    let (_, _, page) = TestFolder::new().sim(&blaming, &[CONTENTION], "--seeds 2", "failing.html");
+    let run = &data(&page)["runs"][0];
+    assert_eq!(run["series"]["seed"], run["violations"][0]["seed"]);
+}

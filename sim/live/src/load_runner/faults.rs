@@ -37,7 +37,7 @@ impl LoadRunner<'_, '_> {
         };
         let until = now + duration;
         let struck = self.victims(victims);
-        self.metrics.observe_network(&NetworkRecord::Struck {
+        self.metrics.observe_network(&NetworkRecord::FaultApplied {
             at: now,
             fault: index,
             victims: &struck,

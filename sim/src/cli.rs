@@ -73,6 +73,7 @@ impl Invocation {
             Self::Run(arguments) => &arguments.json,
             Self::Explore(arguments) => &arguments.json,
             Self::Exhaust(arguments) => &arguments.json,
+            Self::Cluster(arguments) => &arguments.json,
             Self::Compare(arguments) => &arguments.json,
             Self::Calibrate(arguments) => &arguments.json,
             Self::Replay(arguments) => &arguments.json,

@@ -1,6 +1,6 @@
 //! Opens the journal in a folder: recovers its state, or begins a new journal.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use chat_core::{Config, Node, Position};
@@ -62,6 +62,16 @@ pub enum OpenError {
     },
 }
 
+impl OpenError {
+    fn of(error: RecoveryError<ReadError>, folder: &Path) -> Self {
+        let (path, error) = (folder.into(), Box::new(error));
+        match error.is_of_another_build() {
+            true => Self::OtherBuild { path, error },
+            false => Self::Recovery { path, error },
+        }
+    }
+}
+
 /// The options for opening a journal.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -115,19 +125,7 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
     let look = &mut |_: &_, _, _: &_, _: &_| {};
     let origin = identity.origin();
     let recovered = recover(&mut stored, &origin, config, options.loss, look);
-    let recovered = recovered.map_err(|error| {
-        let path = folder.path().into();
-        match error.is_of_another_build() {
-            true => OpenError::OtherBuild {
-                path,
-                error: Box::new(error),
-            },
-            false => OpenError::Recovery {
-                path,
-                error: Box::new(error),
-            },
-        }
-    })?;
+    let recovered = recovered.map_err(|error| OpenError::of(error, folder.path()))?;
     drop(found);
     let database = Database::open(&folder.database(), options.durability).map_err(wrong)?;
     if known.is_none() {

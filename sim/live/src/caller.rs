@@ -92,6 +92,20 @@ pub(super) enum Message {
     },
 }
 
+impl Message {
+    /// Whether it shows that the target is there.
+    pub(super) const fn is_heard(&self) -> bool {
+        match self {
+            Self::Asked(_) | Self::Failed { .. } | Self::Closed { .. } => false,
+            Self::Answered { .. }
+            | Self::Read { .. }
+            | Self::Opened { .. }
+            | Self::Pushed { .. }
+            | Self::Grew { .. } => true,
+        }
+    }
+}
+
 impl CallerContext {
     pub(super) fn tell(&self, message: Message) {
         let at = self.clock.now();

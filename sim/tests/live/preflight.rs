@@ -2,7 +2,7 @@
 //! protocol, and the refusal says what is wrong.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{Shutdown, TcpListener};
 use std::thread;
 
 use super::fake_server::{FakeServer, Fault};
@@ -28,6 +28,9 @@ fn answers(with: &'static [u8]) -> String {
                 // Errors of a connection do not matter.
                 let _ = stream.read(&mut [0; 4_096]);
                 let _ = stream.write_all(with);
+                let _ = stream.shutdown(Shutdown::Write);
+                // Unread bytes would reset the connection before the answer is read.
+                let _ = stream.read_to_end(&mut Vec::new());
             });
         }
     });

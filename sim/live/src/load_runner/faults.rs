@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use chat_types::Time;
 
 use super::{LoadRunner, Phase, Wakeup};
-use crate::caller::{Message, TimedMessage};
+use crate::caller::Message;
 use sim_model::history::{NetworkRecord, Observer as _};
 use sim_model::outcome::START;
 use sim_model::plan::{FaultKind, Victims};
@@ -103,7 +103,7 @@ impl LoadRunner<'_, '_> {
             return;
         }
         for message in std::mem::take(&mut self.clients[agent as usize].kept) {
-            self.receive(TimedMessage { at: now, message });
+            self.handle(message, now);
         }
         self.settle(agent);
     }

@@ -18,17 +18,15 @@ impl LoadRunner<'_, '_> {
         let now = self.clock.now();
         self.metrics.record_delay(received.at, now);
         self.steps += 1;
-        match received.message {
-            Message::Asked(_) | Message::Failed { .. } | Message::Closed { .. } => {}
-            Message::Answered { .. }
-            | Message::Read { .. }
-            | Message::Opened { .. }
-            | Message::Pushed { .. }
-            | Message::Grew { .. } => self.watch.hear(received.at),
+        if received.message.is_heard() {
+            self.watch.hear(received.at);
         }
-        let Some(message) = self.keep(received.message, now) else {
-            return;
-        };
+        if let Some(message) = self.keep(received.message, now) {
+            self.handle(message, now);
+        }
+    }
+
+    pub(super) fn handle(&mut self, message: Message, now: Time) {
         match message {
             Message::Asked(found) => self.hear_of_target(found, now),
             Message::Answered { ticket, mut reply } => {

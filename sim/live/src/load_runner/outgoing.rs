@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_types::{Time, mix};
+use chat_types::{Span, Time, mix};
 
 use super::{LoadRunner, RequestPurpose, Wakeup};
 use crate::ask::Ask;
@@ -115,20 +115,23 @@ impl LoadRunner<'_, '_> {
                     self.close(agent);
                 }
             }
-            Action::DropAll { length } => {
-                let (at, who) = (self.clock.now(), Agent(agent));
-                self.metrics.observe_network(&NetworkRecord::Disconnected {
-                    at,
-                    agent: who,
-                    length,
-                });
-                let lost = std::mem::take(&mut client.in_flight);
-                for one in lost {
-                    self.forget(Some(one.ticket));
-                }
-                self.close(agent);
-            }
+            Action::DropAll { length } => self.drop_all(agent, length),
         }
+    }
+
+    /// Ends all connections of a client.
+    fn drop_all(&mut self, agent: u32, length: Option<Span>) {
+        let (at, who) = (self.clock.now(), Agent(agent));
+        self.metrics.observe_network(&NetworkRecord::Disconnected {
+            at,
+            agent: who,
+            length,
+        });
+        let lost = std::mem::take(&mut self.clients[agent as usize].in_flight);
+        for one in lost {
+            self.forget(Some(one.ticket));
+        }
+        self.close(agent);
     }
 
     /// Cancels a request that is not awaited any more.

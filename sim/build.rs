@@ -22,7 +22,7 @@ fn git(arguments: &[&str]) -> Option<String> {
 
 fn copy_pages(out: &mut impl Write) -> std::io::Result<()> {
     let to = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
-    let folder = ["../docs", "docs"].map(Path::new);
+    let folder = ["docs", "../docs"].map(Path::new);
     let folder = folder.into_iter().find(|folder| folder.is_dir());
     let folder = folder.unwrap_or(Path::new("../docs"));
     for page in PAGES {

@@ -227,7 +227,7 @@ enum Command {
     /// Print the JSON Schema of scenario files
     #[command(after_help = SCHEMA_EXAMPLES)]
     Schema,
-    /// Explain a term: a property, a metric, a step, a fault, an exit code
+    /// Explain a term: a metric, a property, a step, a fault
     #[command(after_help = explain::EXAMPLES)]
     Explain(ExplainArgs),
     /// Try every interleaving of a tiny world, and judge them all
@@ -294,7 +294,7 @@ pub struct RunArgs {
     /// Do not shrink a run that fails
     #[arg(long)]
     pub no_shrink: bool,
-    /// Show every property, metric and point; figures by persona, phase, room
+    /// Show everything, also by persona, phase and room
     #[arg(long, short, conflicts_with = "quiet")]
     pub verbose: bool,
     /// Show the verdict only, one line for each scenario

@@ -9,7 +9,7 @@ Examples:
   sim explain stick_order      a property
   sim explain partition        a fault
   sim explain exit 3           an exit code
-  sim explain grace            whatever has this word in its name
+  sim explain grace            terms with this word in their names
   sim explain jain --json
 
 Exit codes: 0 it is explained, 2 there is no such term.";

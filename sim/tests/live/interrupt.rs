@@ -84,5 +84,6 @@ fn a_virtual_run_of_one_seed_ends_with_no_run_in_its_result() {
     assert_eq!(ended.code(), Some(130), "{ended}");
     let json = std::fs::read_to_string(folder.path().join("results/out.json")).expect("a result");
     let result: Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(result, serde_json::json!({ "exit_code": 130, "runs": [] }));
+    assert_eq!(result["exit_code"], 130);
+    assert_eq!(result["runs"], serde_json::json!([]));
 }

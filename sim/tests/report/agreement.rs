@@ -176,7 +176,10 @@ fn the_properties_agree(shown: &Shown) {
             (_, other) => panic!("{name} is {other}"),
         };
         assert_eq!(entry["standing"], standing, "{name}");
-        assert_eq!(shown.passed(name), standing == "held", "{name}");
+        // In JUnit thresholds are cases of their own, and nothing else breaks these properties.
+        if entry["class"] != "threshold" {
+            assert_eq!(shown.passed(name), standing == "held", "{name}");
+        }
         match standing {
             "held" => shown.terminal_shows(&format!("✓ {name} {}", grouped(n))),
             "violated" => shown.terminal_shows(&format!("✗ {name} {}", grouped(n))),
@@ -203,7 +206,8 @@ fn the_groups_add_up(shown: &Shown) {
         if list.is_empty() {
             continue;
         }
-        assert!(list.len() <= 51, "{kind}");
+        let most = if kind == "rooms" { 11 } else { 51 };
+        assert!(list.len() <= most, "{kind}");
         let sum: u64 = list.iter().map(|group| number(&group["refused"])).sum();
         assert_eq!(sum, refused, "refused by {kind}");
         for name in ["message_latency", "queue_wait", "stick_wait"] {

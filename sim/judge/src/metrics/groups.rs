@@ -125,7 +125,7 @@ impl Groups {
             }
             let mut end = START;
             for phase in phases {
-                end = end + phase.duration;
+                end += phase.duration;
                 let of_name = |group: &Group| group.name == phase.name;
                 let place = groups.phases.iter().position(of_name);
                 let place = place.unwrap_or(groups.phases.len()).min(MOST);

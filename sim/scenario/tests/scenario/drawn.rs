@@ -128,6 +128,30 @@ fn step() -> impl Strategy<Value = ScriptStep> {
     })
 }
 
+/// Repetitions of a fault, so rare that they stay within the limit.
+fn repeats() -> impl Strategy<Value = Repeats> + Clone {
+    let gap = prop_oneof![
+        (1_u64..9).prop_map(Shape::Fixed),
+        (0_u64..3, 3_u64..9).prop_map(|(low, high)| Shape::Uniform(low, high)),
+        (1_u64..9).prop_map(|mean| Shape::Exponential { mean }),
+    ];
+    gap.prop_map(|gap| {
+        let seconds = |n: u64| n * 1_000_000;
+        let every = Arc::new(Quantiles::new(match gap {
+            Shape::Fixed(n) => Shape::Fixed(seconds(n)),
+            Shape::Uniform(low, high) => Shape::Uniform(seconds(low), seconds(high)),
+            Shape::Lognormal { p50, p99 } => Shape::Lognormal { p50, p99 },
+            Shape::Exponential { mean } => Shape::Exponential {
+                mean: seconds(mean),
+            },
+        }));
+        Repeats {
+            every,
+            first: FirstTime::AtOnce,
+        }
+    })
+}
+
 fn fault() -> impl Strategy<Value = Fault> {
     let victims = || {
         let users = prop::sample::subsequence((0..6).collect::<Vec<u32>>(), 1..4);
@@ -164,26 +188,7 @@ fn fault() -> impl Strategy<Value = Fault> {
     ];
     let milestone = (reached, 1_u32..9).prop_map(|(reached, count)| Milestone { reached, count });
     let need = one(&[Need::Required, Need::Optional]);
-    let gap = prop_oneof![
-        (1_u64..9).prop_map(Shape::Fixed),
-        (0_u64..3, 3_u64..9).prop_map(|(low, high)| Shape::Uniform(low, high)),
-        (1_u64..9).prop_map(|mean| Shape::Exponential { mean }),
-    ];
-    let repeats = gap.prop_map(|gap| {
-        let seconds = |n: u64| n * 1_000_000;
-        let every = Arc::new(Quantiles::new(match gap {
-            Shape::Fixed(n) => Shape::Fixed(seconds(n)),
-            Shape::Uniform(low, high) => Shape::Uniform(seconds(low), seconds(high)),
-            Shape::Lognormal { p50, p99 } => Shape::Lognormal { p50, p99 },
-            Shape::Exponential { mean } => Shape::Exponential {
-                mean: seconds(mean),
-            },
-        }));
-        Repeats {
-            every,
-            first: FirstTime::AtOnce,
-        }
-    });
+    let repeats = repeats();
     let when = prop_oneof![
         time().prop_map(|at| (at, None, None)),
         (time(), milestone).prop_map(|(at, milestone)| (at, Some(milestone), None)),

@@ -232,11 +232,8 @@ impl Merged {
             unreached: &unreached(plan, &sometimes),
             silent: is_silent(plan, &self.counts),
         });
-        let (metrics, fairness) = self
-            .metrics
-            .as_ref()
-            .map(Metrics::results)
-            .unwrap_or_default();
+        let measured = self.metrics.as_ref();
+        let (metrics, fairness) = measured.map(Metrics::results).unwrap_or_default();
         let result = RunResult {
             scenario: plan.name.clone(),
             seed: self.seeds.first,
@@ -256,19 +253,11 @@ impl Merged {
             properties,
             sometimes,
             metrics,
-            groups: self
-                .metrics
-                .as_ref()
-                .map(Metrics::by_group)
-                .unwrap_or_default(),
+            groups: measured.map(Metrics::by_group).unwrap_or_default(),
             fairness,
             thresholds,
             coverage: self.tally.coverage().clone(),
-            refusals: self
-                .metrics
-                .as_ref()
-                .map(Metrics::refusals)
-                .unwrap_or_default(),
+            refusals: measured.map(Metrics::refusals).unwrap_or_default(),
             rest,
             stuck: self.stuck.items,
             stuck_left_out: self.stuck.left_out,
@@ -283,11 +272,7 @@ impl Merged {
             by_persona: self.by_persona,
             timeline: self.timeline,
             failing: self.failing.items,
-            charts: self
-                .metrics
-                .as_ref()
-                .map(Metrics::charts)
-                .unwrap_or_default(),
+            charts: measured.map(Metrics::charts).unwrap_or_default(),
         }
     }
 }

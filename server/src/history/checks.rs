@@ -94,13 +94,10 @@ fn verify_rows(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// The statements that made the tables.
-fn schema(
-    connection: &Connection,
-) -> rusqlite::Result<Vec<(String, String, String, Option<String>)>> {
-    let select = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name";
+fn schema(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let select = "SELECT type || ' ' || name || ' ' || tbl_name || ' ' || coalesce(sql, '')
+         FROM sqlite_schema ORDER BY name";
     let mut select = connection.prepare(select)?;
-    let rows = select.query_map([], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-    })?;
+    let rows = select.query_map([], |row| row.get(0))?;
     rows.collect()
 }

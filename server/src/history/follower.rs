@@ -282,10 +282,10 @@ impl Follower {
                 true => fs::remove_file(from),
                 false => fs::rename(from, to),
             };
-            moved.or_else(|error| match error.kind() {
-                io::ErrorKind::NotFound => Ok(()),
-                _ => Err(error),
-            })
+            match moved {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                moved => moved,
+            }
         });
         let moved: io::Result<()> = moved.collect();
         if let Err(error) = &moved {

@@ -89,104 +89,94 @@ const RUST_WORDS: [&str; 8] = [
     "..",
 ];
 
+fn refused_with(line: &str, says: &str) {
+    let told = refused(line);
+    assert!(told.contains(says), "{line}: {told}");
+    for word in RUST_WORDS {
+        assert!(!told.contains(word), "{line}: {told}");
+    }
+}
+
+/// Lines, and what the error of each says.
+const NUMBERS: [(&str, &str); 14] = [
+    ("sim a.yaml --seed x", "write a whole number, 0 or more"),
+    ("sim a.yaml --seed -1", "write a whole number, 0 or more"),
+    (
+        "sim a.yaml --seed 18446744073709551616",
+        "the largest number is 18446744073709551615",
+    ),
+    ("sim a.yaml --seeds 0", "write a whole number, 1 or more"),
+    ("sim a.yaml --jobs 0", "write a whole number from 1 to 1024"),
+    (
+        "sim explore a.yaml --seeds x",
+        "write a whole number, 1 or more",
+    ),
+    (
+        "sim explore a.yaml --seeds 1 --draw 1.5",
+        "write a whole number, 0 or more",
+    ),
+    ("sim exhaust --depth 0", "write a whole number from 1 to 64"),
+    ("sim exhaust --users 9", "write a whole number from 2 to 5"),
+    (
+        "sim exhaust --faults -1",
+        "write a whole number from 0 to 255",
+    ),
+    ("sim replay d --until 0", "write a whole number, 1 or more"),
+    (
+        "sim replay d --last x --to-scenario s",
+        "write a whole number from 1 to",
+    ),
+    ("sim shrink a.yaml --property no_lost", "'no_lost_messages'"),
+    (
+        "sim explore a.yaml --seeds 1 --property no_lost",
+        "'no_lost_messages'",
+    ),
+];
+
 #[test]
 fn an_error_says_which_values_a_flag_takes() {
-    let live = |limit: &str| format!("sim a.yaml --target http://h:1 --limit {limit}");
-    for (line, says) in [
-        (
-            "sim a.yaml --seed x".into(),
-            "write a whole number, 0 or more",
-        ),
-        (
-            "sim a.yaml --seed -1".into(),
-            "write a whole number, 0 or more",
-        ),
-        (
-            "sim a.yaml --seed 18446744073709551616".into(),
-            "the largest number is 18446744073709551615",
-        ),
-        (
-            "sim a.yaml --seeds 0".into(),
-            "write a whole number, 1 or more",
-        ),
-        (
-            "sim a.yaml --jobs 0".into(),
-            "write a whole number from 1 to 1024",
-        ),
-        (
-            "sim explore a.yaml --seeds x".into(),
-            "write a whole number, 1 or more",
-        ),
-        (
-            "sim explore a.yaml --seeds 1 --draw 1.5".into(),
-            "write a whole number, 0 or more",
-        ),
-        (
-            "sim exhaust --depth 0".into(),
-            "write a whole number from 1 to 64",
-        ),
-        (
-            "sim exhaust --users 9".into(),
-            "write a whole number from 2 to 5",
-        ),
-        (
-            "sim exhaust --faults -1".into(),
-            "write a whole number from 0 to 255",
-        ),
-        (
-            "sim replay d --until 0".into(),
-            "write a whole number, 1 or more",
-        ),
-        (
-            "sim replay d --last x --to-scenario s".into(),
-            "write a whole number from 1 to",
-        ),
-        (
-            "sim shrink a.yaml --property no_lost".into(),
-            "'no_lost_messages'",
-        ),
-        (
-            "sim explore a.yaml --seeds 1 --property no_lost".into(),
-            "'no_lost_messages'",
-        ),
-        (
-            live("x"),
-            "write a key, `=` and a value, as in stick_lease=60s",
-        ),
-        (
-            live("stick_leese=5s"),
-            "there is no limit `stick_leese`; did you mean `stick_lease`?",
-        ),
-        (
-            live("stick_lease=5"),
-            "stick_lease cannot be `5`; accepted: ",
-        ),
-        (
-            live("max_members=x"),
-            "max_members cannot be `x`; accepted: a whole number, 2 to 65536",
-        ),
-        (
-            live("max_members=-1"),
-            "max_members cannot be `-1`; accepted: a whole number",
-        ),
-        (
-            live("max_members=1"),
-            "max_members cannot be `1`; accepted: a whole number",
-        ),
-        (
-            live("max_members=[1"),
-            "max_members cannot be `[1`; accepted: a whole number",
-        ),
-        (
-            live("rate_limit=3"),
-            "rate_limit cannot be `3`; accepted: { per_second, burst } or none",
-        ),
-    ] {
-        let told = refused(&line);
-        assert!(told.contains(says), "{line}: {told}");
-        for word in RUST_WORDS {
-            assert!(!told.contains(word), "{line}: {told}");
-        }
+    for (line, says) in NUMBERS {
+        refused_with(line, says);
+    }
+}
+
+/// Values of `--limit`, and what the error of each says.
+const LIMITS: [(&str, &str); 8] = [
+    ("x", "write a key, `=` and a value, as in stick_lease=60s"),
+    (
+        "stick_leese=5s",
+        "there is no limit `stick_leese`; did you mean `stick_lease`?",
+    ),
+    ("stick_lease=5", "stick_lease cannot be `5`; accepted: "),
+    (
+        "max_members=x",
+        "max_members cannot be `x`; accepted: a whole number, 2 to 65536",
+    ),
+    (
+        "max_members=-1",
+        "max_members cannot be `-1`; accepted: a whole number",
+    ),
+    (
+        "max_members=1",
+        "max_members cannot be `1`; accepted: a whole number",
+    ),
+    (
+        "max_members=[1",
+        "max_members cannot be `[1`; accepted: a whole number",
+    ),
+    (
+        "rate_limit=3",
+        "rate_limit cannot be `3`; accepted: { per_second, burst } or none",
+    ),
+];
+
+#[test]
+fn an_error_says_which_values_a_limit_takes() {
+    for (limit, says) in LIMITS {
+        refused_with(
+            &format!("sim a.yaml --target http://h:1 --limit {limit}"),
+            says,
+        );
     }
 }
 

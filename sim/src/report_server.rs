@@ -116,6 +116,12 @@ impl ReportServer {
         }
     }
 
+    /// Whether a run has ended.
+    #[must_use]
+    pub fn has_report(&self) -> bool {
+        lock(&self.shown).done.is_some()
+    }
+
     /// A run has ended; these are all so far.
     pub fn finish(&self, runs: &[FinishedRun]) {
         let mut shown = lock(&self.shown);

@@ -21,7 +21,8 @@ pub(super) fn serve(arguments: &RunArgs, console: &mut Console<'_>) -> u8 {
     };
     console.complain(&format!("report: {} (Ctrl-C ends it)\n", server.url()));
     let code = run_watched(arguments, Some(&server), console);
-    if code != WRONG {
+    // Without a finished run there is nothing to read.
+    if server.has_report() {
         while !console.interrupt.is_requested() {
             thread::park_timeout(LOOK_EVERY);
         }

@@ -13,8 +13,8 @@ use super::agreement::finished;
 use super::{BURST, CONTENTION, TestFolder, blaming, data};
 
 fn sum(counts: &Value) -> u64 {
-    let counts = counts.as_array().unwrap().iter();
-    counts.map(|count| count.as_u64().unwrap()).sum()
+    let counts = counts.as_array().expect("a list").iter();
+    counts.map(|count| count.as_u64().expect("a count")).sum()
 }
 
 #[test]
@@ -127,6 +127,8 @@ fn a_live_run_says_what_was_not_judged_and_shows_its_stages() {
         ignored: Vec::new(),
         lacking: Vec::new(),
         left_out: Vec::new(),
+        driver_busy: 0.0,
+        lost: None,
         remarks: Vec::new(),
         stages: vec![
             stage(1.0, 116.0, 116.0, Verdict::Pass),

@@ -73,6 +73,7 @@ fn serve(
             run: &run,
             also_judge: None,
             out: &mut io::sink(),
+            unwritten: None,
             err: &mut Words(said),
             paint: Paint::Plain,
             error_paint: Paint::Plain,

@@ -190,12 +190,7 @@ fn run(run: &FinishedRun) -> Run<'_> {
             judged: live::judged(result),
             stages: &result.stages,
         }),
-        rerun: run.excerpt.as_ref().map(|excerpt| match excerpt.rerun {
-            Rerun::Same => "run again: same hash".to_owned(),
-            Rerun::Different { trace_hash } => {
-                format!("run again: another hash, {trace_hash:016x}: not deterministic")
-            }
-        }),
+        rerun: rerun(run),
         properties: properties(result),
         thresholds: thresholds(result),
         metrics: metrics(result),
@@ -234,6 +229,17 @@ fn run(run: &FinishedRun) -> Run<'_> {
             .as_ref()
             .map(|series| follow_command(run, series)),
     }
+}
+
+/// What the second run of a violation's seed showed.
+fn rerun(run: &FinishedRun) -> Option<String> {
+    let excerpt = run.excerpt.as_ref()?;
+    Some(match excerpt.rerun {
+        Rerun::Same => "run again: same hash".to_owned(),
+        Rerun::Different { trace_hash } => {
+            format!("run again: another hash, {trace_hash:016x}: not deterministic")
+        }
+    })
 }
 
 fn commands(result: &RunResult) -> Vec<(&'static str, &str)> {

@@ -233,7 +233,7 @@ enum Command {
     /// Try every interleaving of a tiny world, and judge them all
     #[command(after_help = exhaust::EXAMPLES)]
     Exhaust(ExhaustArgs),
-    /// Run servers that share a log, with all that goes wrong, and judge them
+    /// Run servers that share a log, under faults, and judge them
     #[command(after_help = cluster::EXAMPLES)]
     Cluster(ClusterArgs),
     /// Show the differences between two results, better or worse
@@ -288,7 +288,7 @@ pub struct RunArgs {
     /// Write what clients did and observed, line by line
     #[arg(long, value_name = "FILE.jsonl")]
     pub trace: Option<PathBuf>,
-    /// Trace only user_7, penpal#12 or room_3; the report draws the user
+    /// Trace or draw only user_7, penpal#12 or room_3
     #[arg(long, value_name = "USER|ROOM")]
     pub follow: Option<String>,
     /// Do not shrink a run that fails

@@ -6,14 +6,19 @@ use chat_types::{Span, Time};
 use chrono::DateTime;
 use cpu_time::{ProcessTime, ThreadTime};
 
-use super::driver_load::Worked;
-
 /// Real time since the beginning of a run, and conversion of servers' timestamps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     began: Instant,
     /// The beginning, in microseconds since the Unix epoch.
     epoch: u64,
+}
+
+/// The processor time of the driver, of all its threads and of the thread that owns the users.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Worked {
+    pub(super) all: Duration,
+    pub(super) owner: Duration,
 }
 
 impl Clock {

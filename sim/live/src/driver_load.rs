@@ -4,12 +4,10 @@
 //! are taken by others, the server's among them, a driver with little work is late as well. So the
 //! processor time of the driver is measured, over the windows that have a late action.
 
-use std::time::Duration;
-
 use chat_types::{Span, Time};
 use sim_model::outcome::MetricResult;
 
-use super::clock::Clock;
+use super::clock::{Clock, Worked};
 
 /// From this delay on, an action is late.
 const LATE: Span = Span::millis(5);
@@ -19,13 +17,6 @@ const WINDOW: Span = Span::millis(200);
 
 /// From this share of a thread's time on, the thread is the bottleneck.
 const BUSY: f64 = 0.8;
-
-/// The processor time of the driver, of all its threads and of the thread that owns the users.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Worked {
-    pub(super) all: Duration,
-    pub(super) owner: Duration,
-}
 
 /// The load of the driver's threads.
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +100,8 @@ pub(super) fn remark(delay: &MetricResult, request: &MetricResult, busy: f64) ->
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn worked(all: u64, owner: u64) -> Worked {

@@ -8,7 +8,7 @@ use clap::Args;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   sim cluster                                 fifty histories
-  sim cluster --seed 26 --seeds 1 --trace     one of them, with all that happened
+  sim cluster --seed 26 --seeds 1 --trace     one of them, with all its facts
   sim cluster --seeds 10000 --json found.json a night of them
   sim cluster --exhaust 7                     every order of a few steps
 
@@ -34,7 +34,7 @@ pub struct ClusterArgs {
     /// Write the result as JSON (- is the standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Try every interleaving of two members, up to this many steps, in place of seeds
+    /// Try every interleaving of two members, to this depth
     #[arg(long, value_name = "DEPTH", conflicts_with_all = ["seed", "seeds", "trace"])]
     pub exhaust: Option<u32>,
     /// Print every fact of the last history

@@ -423,6 +423,8 @@ fn help_fits_the_page_and_names_only_existing_commands() {
         "sim calibrate --help",
         "sim replay --help",
         "sim serve --help",
+        "sim cluster --help",
+        "sim explain --help",
     ] {
         let text = help(line);
         assert!(

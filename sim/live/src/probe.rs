@@ -175,7 +175,7 @@ async fn try_check(
     let reply = read(net, &ask, &answer).map_err(|why| strange(net, &why.0))?;
     match reply.outcome {
         Err(refusal) if refusal.code == "blocked" => Err(ProbeError::Refused(BARRED)),
-        Err(refusal) if refusal.code.starts_with("http_") => {
+        Err(refusal) if refusal.code == "not_found" || refusal.code.starts_with("http_") => {
             let why = format!("a check is answered {}", answer.status());
             Err(strange(net, &why))
         }

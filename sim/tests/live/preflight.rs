@@ -59,6 +59,22 @@ fn a_web_server_without_a_chat_is_named_by_its_answer() {
 }
 
 #[test]
+fn a_path_where_the_server_has_nothing_is_named() {
+    let page =
+        b"HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 64\r\n\
+        connection: close\r\n\r\n\
+        {\"error\":{\"code\":\"not_found\",\"message\":\"there is nothing here\"}}";
+    let target = answers(page);
+    for protocol in PROTOCOLS {
+        let told = refusal(&target, protocol);
+        assert!(
+            told.contains("404 Not Found") || told.contains("nothing here"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
 fn a_barred_address_is_named() {
     let page = b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let target = answers(page);

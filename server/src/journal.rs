@@ -41,7 +41,7 @@ pub enum Fate {
 pub enum Append {
     /// The fate is known.
     Settled(Fate),
-    /// The append continues. Its fate is reported through [`Later`].
+    /// The append continues. Its fate is reported through [`FateReporter`].
     Pending,
 }
 

@@ -195,7 +195,7 @@ pub struct StdioArgs {
 pub enum Connect {
     /// The one on the default address, if it runs.
     Auto,
-    /// None.
+    /// No server: the process serves the client itself.
     Never,
     /// The one at this address.
     Url(String),

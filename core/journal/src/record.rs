@@ -139,7 +139,8 @@ impl Chain {
         self.owner
     }
 
-    /// The same end, whose next record this owner writes. Owners are numbered in their order.
+    /// Returns this end with `owner` as the writer of the next record. A later owner has a larger
+    /// number.
     #[must_use]
     pub const fn owned_by(self, owner: u64) -> Self {
         Self { owner, ..self }

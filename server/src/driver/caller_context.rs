@@ -57,7 +57,7 @@ pub enum RoomKind {
 /// Additional facts for one kind of answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnswerFacts {
-    /// None.
+    /// The answer needs no further facts.
     Nothing,
     /// `enter_queue`: the number of waiters.
     Queue(usize),

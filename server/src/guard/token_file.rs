@@ -46,7 +46,7 @@ pub(super) enum TokenLookup {
     Owner(Owner),
     /// The owner of an expired token.
     Ended,
-    /// None.
+    /// No line of the file has this token.
     Nobody,
 }
 

@@ -18,7 +18,7 @@ pub struct Phase {
 /// The arrivals of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
-    /// None.
+    /// No user arrives.
     Pause,
     /// This number of users.
     Count {

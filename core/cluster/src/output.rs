@@ -118,8 +118,8 @@ pub enum Alarm {
         /// The heartbeat that showed it.
         sequence: u64,
     },
-    /// The record is not one that this version can apply. This member no longer follows, and
-    /// remains a door.
+    /// The record is not one that this version can apply. This member no longer follows, and refuses
+    /// calls.
     Unreadable {
         /// The record.
         sequence: u64,

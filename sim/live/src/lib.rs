@@ -16,7 +16,8 @@
 //! `reply.rs` and `event.rs` translate between users' words and JSON, `request.rs` and `wire.rs`
 //! between JSON and HTTP. `probe.rs` probes the server's capabilities, `prepare.rs` adapts the
 //! scenario to them, `driver_metrics.rs` and `driver_load.rs` measure the driver itself, `watch.rs`
-//! notices that the server is gone, and `unregister.rs` unregisters all users. `calibrate.rs` measures the server without users.
+//! notices that the server is gone, and `unregister.rs` unregisters all users. `calibrate.rs`
+//! measures the server without users.
 
 mod ask;
 mod calibrate;

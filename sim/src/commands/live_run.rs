@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use super::observers::{Observers, lock};
+use super::observers::Observers;
 use super::scenario_run::{close_trace, look, open_trace};
 use super::{Console, UNJUDGED, WRONG, follow, journal};
 use crate::cli::{LiveArgs, RunArgs};
-use crate::report_server::ReportServer;
+use crate::report_server::{ReportServer, lock};
 use sim_live::{Journal, LiveError, LiveOutcome, Options, RateScale, Ready};
 use sim_model::history::Observer;
 use sim_model::outcome::{

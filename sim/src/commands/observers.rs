@@ -2,11 +2,13 @@
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use sim_model::history::{Observer, Record, WorldRecord};
 use sim_report::series::SeriesRecorder;
 use sim_report::trace::TraceWriter;
+
+use crate::report_server::lock;
 
 pub(super) type TraceFile = TraceWriter<BufWriter<File>>;
 
@@ -15,11 +17,6 @@ pub(super) type TraceFile = TraceWriter<BufWriter<File>>;
 pub(super) struct Observers<'a> {
     pub(super) trace: Option<&'a Mutex<TraceFile>>,
     pub(super) series: Option<&'a Mutex<SeriesRecorder>>,
-}
-
-/// A panicking run leaves what was recorded until then.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Observers<'_> {

@@ -46,8 +46,8 @@ fn get(host: &str, path: &str) -> String {
     body.to_owned()
 }
 
-/// Serves a run of `burst.yaml`. After its last step the run sends on `at_the_end`, and blocks until it
-/// receives from `go_on`.
+/// Serves a run of `burst.yaml`. After its last step, the run sends on `at_the_end` and blocks until
+/// it receives from `go_on`.
 fn serve(
     said: Sender<String>,
     at_the_end: Sender<()>,

@@ -36,7 +36,7 @@ pub(crate) struct Head {
     pub(crate) realm: u128,
     /// The sequence of the record: one more than its append expects as the last.
     pub(crate) sequence: u64,
-    /// The number of the owner's time in office.
+    /// The epoch: the number of the claim that made the owner.
     pub(crate) epoch: u64,
     pub(crate) author: MemberId,
 }

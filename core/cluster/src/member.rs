@@ -18,7 +18,7 @@
 mod append;
 mod claim;
 mod follow;
-mod office;
+mod ownership;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use crate::timing::{Now, RETRY};
 
 use append::Append;
 use follow::Missing;
-use office::Office;
+use ownership::Ownership;
 
 /// The bytes of an entry beside its longest text.
 const ENTRY_BYTES: usize = 16 << 10;
@@ -110,7 +110,7 @@ pub struct Member {
 #[derive(Clone, Debug)]
 enum State {
     Standby(Box<Hub>),
-    Owner(Box<Office>),
+    Owner(Box<Ownership>),
     Stranded {
         hub: Box<Hub>,
         ask_at: Time,
@@ -166,7 +166,7 @@ impl Member {
             State::Stranded { .. } => Role::Stranded,
             State::Standby(_) | State::Moving if self.append.is_some() => Role::Claiming,
             State::Standby(_) | State::Moving => Role::Follower,
-            State::Owner(office) if office.is_leaving() => Role::Resigning,
+            State::Owner(ownership) if ownership.is_leaving() => Role::Resigning,
             State::Owner(_) => match &self.append {
                 Some(append) if append.is_unknown() => Role::Settling,
                 Some(_) | None => Role::Owner,
@@ -194,7 +194,7 @@ impl Member {
     pub fn hub(&self) -> &Hub {
         match &self.state {
             State::Standby(hub) | State::Stranded { hub, .. } => hub,
-            State::Owner(office) => office.node.hub(),
+            State::Owner(ownership) => ownership.node.hub(),
             State::Moving => unreachable!("the state moves only within a call"),
         }
     }
@@ -202,7 +202,7 @@ impl Member {
     /// The node, while this member is the owner: for streams, and for callers that disconnect.
     pub fn node(&mut self) -> Option<&mut Node> {
         match &mut self.state {
-            State::Owner(office) => Some(&mut office.node),
+            State::Owner(ownership) => Some(&mut ownership.node),
             State::Standby(_) | State::Stranded { .. } | State::Moving => None,
         }
     }
@@ -210,14 +210,14 @@ impl Member {
     /// Whether the owner takes calls. Another member may be the owner if not.
     #[must_use]
     pub fn has_lease(&self, now: Now) -> bool {
-        matches!(&self.state, State::Owner(office) if office.has_lease(now.boot))
+        matches!(&self.state, State::Owner(ownership) if ownership.has_lease(now.boot))
     }
 
     /// Accepts a call. Its answer or refusal follows as an output, now or later.
     pub fn submit(&mut self, now: Now, ticket: Ticket, from: Address, call: Call) {
         match &mut self.state {
-            State::Owner(office) if office.has_lease(now.boot) => {
-                office.node.submit(now.wall, ticket, from, call);
+            State::Owner(ownership) if ownership.has_lease(now.boot) => {
+                ownership.node.submit(now.wall, ticket, from, call);
             }
             // The state may be old, so that even a refusal by it may be wrong.
             State::Owner(_) | State::Standby(_) | State::Stranded { .. } | State::Moving => {
@@ -248,8 +248,8 @@ impl Member {
     /// Gives up the ownership in good order: takes nothing new, finishes what it has, and leaves
     /// the log to others. Does nothing on a member that is not the owner.
     pub fn resign(&mut self, now: Now) {
-        if let State::Owner(office) = &mut self.state {
-            office.leave();
+        if let State::Owner(ownership) = &mut self.state {
+            ownership.leave();
         }
         self.advance(now);
     }
@@ -263,12 +263,12 @@ impl Member {
         let is_batch = flying.is_some_and(Append::is_batch);
         let mut wall = None;
         match &mut self.state {
-            State::Owner(office) => {
+            State::Owner(ownership) => {
                 // The node does not know of an append that is no batch: what it proposes waits.
                 if is_free || is_batch {
-                    wall = office.node.poll_timeout();
+                    wall = ownership.node.poll_timeout();
                 }
-                boot.extend(is_free.then_some(office.next_at));
+                boot.extend(is_free.then_some(ownership.next_at));
             }
             State::Stranded { ask_at, .. } => boot.push(*ask_at),
             State::Standby(_) | State::Moving => {}
@@ -283,8 +283,8 @@ impl Member {
         self.handle_append_timeout(now);
         self.handle_missing_timeout(now);
         self.handle_silence(now);
-        if let State::Owner(office) = &mut self.state {
-            office.node.handle_timeout(now.wall);
+        if let State::Owner(ownership) = &mut self.state {
+            ownership.node.handle_timeout(now.wall);
         }
         self.advance(now);
     }
@@ -304,14 +304,14 @@ impl Member {
     /// from the log.
     #[must_use]
     pub fn outline(&self) -> String {
-        let office = match &self.state {
-            State::Owner(office) => Some(office.outline()),
+        let ownership = match &self.state {
+            State::Owner(ownership) => Some(ownership.outline()),
             State::Standby(_) | State::Stranded { .. } | State::Moving => None,
         };
         let times = (self.heard, self.claim_from, self.missing);
         let (place, append) = (&self.place, &self.append);
         format!(
-            "{place:?} {append:?} {times:?} {office:?} {:?}",
+            "{place:?} {append:?} {times:?} {ownership:?} {:?}",
             self.role()
         )
     }

@@ -69,12 +69,12 @@ pub enum Output {
     Moved(Refusal),
     /// This member is the owner from here on.
     BecameOwner {
-        /// The number of its time in office.
+        /// Its epoch: the number of its claim.
         epoch: u64,
     },
     /// This member is no longer the owner. The refusals of its calls precede this output.
     LostOwnership {
-        /// The number of its time in office.
+        /// Its epoch: the number of its claim.
         epoch: u64,
     },
     /// Store a snapshot: see [`crate::Member::snapshot`].

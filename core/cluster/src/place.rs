@@ -11,7 +11,7 @@ use crate::envelope::{self, Body, Head, MemberId, Unfit};
 /// The owner of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
-    /// The number of its time in office, from 1 on.
+    /// Its epoch: the number of its claim, from 1 on.
     pub epoch: u64,
     /// The member.
     pub member: MemberId,
@@ -71,7 +71,7 @@ impl Place {
         }
     }
 
-    /// The number of the latest owner's time in office; 0 before the first.
+    /// The number of the latest owner's time in ownership; 0 before the first.
     pub(crate) fn epoch(&self) -> u64 {
         self.owner.as_ref().map_or(0, |owner| owner.epoch)
     }

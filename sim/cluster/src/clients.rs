@@ -18,7 +18,7 @@ pub(crate) const CLIENTS: usize = 4;
 
 /// What a client wants to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wish {
+enum Intent {
     Register,
     Write { write: u64, keyed: bool },
     Read { read: u64 },
@@ -29,11 +29,11 @@ enum Wish {
 pub(crate) struct Client {
     number: u64,
     draw: Draw,
-    wish: Option<Wish>,
+    intent: Option<Intent>,
     /// The call that it waits for.
     ticket: Option<Ticket>,
     registered: bool,
-    /// Whether an attempt of the wish may still be on its way.
+    /// Whether an attempt of the intent may still be on its way.
     doubtful: bool,
     /// The member that it believes to be the owner.
     at: usize,
@@ -80,7 +80,7 @@ impl Client {
         Self {
             number: u64::from(number) + 1,
             draw,
-            wish: None,
+            intent: None,
             ticket: None,
             registered: false,
             doubtful: false,
@@ -103,40 +103,40 @@ impl Client {
         &mut self,
         numbers: &mut Numbers,
     ) -> (usize, Ticket, Call, Span, Option<ClusterFact>) {
-        let wish = match self.wish {
-            Some(wish) => wish,
-            None if !self.registered => Wish::Register,
+        let intent = match self.intent {
+            Some(intent) => intent,
+            None if !self.registered => Intent::Register,
             None => match self.draw.below(8) {
-                0 | 1 => Wish::Read {
+                0 | 1 => Intent::Read {
                     read: numbers.next(),
                 },
-                2 => Wish::Write {
+                2 => Intent::Write {
                     write: numbers.next(),
                     keyed: false,
                 },
-                _ => Wish::Write {
+                _ => Intent::Write {
                     write: numbers.next(),
                     keyed: true,
                 },
             },
         };
-        if self.wish.replace(wish).is_none() {
+        if self.intent.replace(intent).is_none() {
             self.doubtful = false;
         }
         let ticket = Ticket(numbers.next());
         self.ticket = Some(ticket);
         let patience = Span::millis(1_000 + self.draw.below(3_000));
-        let began = match wish {
-            Wish::Read { read } => Some(ClusterFact::ReadBegan(read)),
-            Wish::Register | Wish::Write { .. } => None,
+        let began = match intent {
+            Intent::Read { read } => Some(ClusterFact::ReadBegan(read)),
+            Intent::Register | Intent::Write { .. } => None,
         };
-        (self.at, ticket, self.call(wish), patience, began)
+        (self.at, ticket, self.call(intent), patience, began)
     }
 
-    fn call(&self, wish: Wish) -> Call {
+    fn call(&self, intent: Intent) -> Call {
         let caller = Caller::Handle(self.handle());
-        match wish {
-            Wish::Register => Call::Command {
+        match intent {
+            Intent::Register => Call::Command {
                 caller: Caller::New {
                     handle: self.handle(),
                     reader: SecretHash([u8::try_from(100 + self.number).unwrap_or_default(); 16]),
@@ -148,7 +148,7 @@ impl Client {
                     room: "hall".into(),
                 },
             },
-            Wish::Write { write, keyed } => Call::Command {
+            Intent::Write { write, keyed } => Call::Command {
                 caller,
                 key: keyed.then_some(RequestKey((1 << 40) + u128::from(write))),
                 command: Command::SendMessage {
@@ -157,7 +157,7 @@ impl Client {
                     epoch: None,
                 },
             },
-            Wish::Read { .. } => Call::Read {
+            Intent::Read { .. } => Call::Read {
                 reader: Reader::Handle(self.handle()),
                 read: Read::History {
                     room: None,
@@ -174,11 +174,11 @@ impl Client {
         self.doubtful = true;
         self.elsewhere();
         if !matches!(
-            self.wish,
-            Some(Wish::Write { keyed: true, .. } | Wish::Register)
+            self.intent,
+            Some(Intent::Write { keyed: true, .. } | Intent::Register)
         ) {
             // Without a key the outcome remains unknown; a read begins anew.
-            self.wish = None;
+            self.intent = None;
         }
         self.next(Vec::new())
     }
@@ -195,7 +195,7 @@ impl Client {
     /// Receives the answer to the call that it waits for.
     pub(crate) fn receive(&mut self, now: Time, received: &Received) -> Next {
         self.ticket = None;
-        let Some(wish) = self.wish else {
+        let Some(intent) = self.intent else {
             return self.next(Vec::new());
         };
         let member = self.at as u64;
@@ -205,17 +205,17 @@ impl Client {
                     Some(owner) => self.at = *owner,
                     None => self.elsewhere(),
                 }
-                self.refused(wish, *earlier)
+                self.refused(intent, *earlier)
             }
-            Received::Node(Ok(response)) => self.accepted(now, wish, response),
+            Received::Node(Ok(response)) => self.accepted(now, intent, response),
             Received::Node(Err(reject)) if reject.is_retryable() => {
                 if self.draw.below(3) == 0 {
                     self.elsewhere();
                 }
-                self.refused(wish, reject.earlier())
+                self.refused(intent, reject.earlier())
             }
             Received::Node(Err(reject)) => {
-                self.wish = None;
+                self.intent = None;
                 vec![ClusterFact::Odd {
                     member,
                     code: reject.code(),
@@ -226,10 +226,10 @@ impl Client {
     }
 
     /// A refusal that says what is known of the request.
-    fn refused(&mut self, wish: Wish, earlier: Earlier) -> Vec<ClusterFact> {
-        let Wish::Write { write, keyed } = wish else {
-            if matches!(wish, Wish::Read { .. }) {
-                self.wish = None;
+    fn refused(&mut self, intent: Intent, earlier: Earlier) -> Vec<ClusterFact> {
+        let Intent::Write { write, keyed } = intent else {
+            if matches!(intent, Intent::Read { .. }) {
+                self.intent = None;
             }
             return Vec::new();
         };
@@ -237,30 +237,30 @@ impl Client {
         match earlier {
             Earlier::Unknown if keyed => Vec::new(),
             Earlier::Unknown => {
-                self.wish = None;
+                self.intent = None;
                 Vec::new()
             }
             // A client that repeats nothing after such a refusal relies on it.
             Earlier::None | Earlier::Unasked if gives_up => {
-                self.wish = None;
+                self.intent = None;
                 vec![ClusterFact::NotDone(write)]
             }
             Earlier::None | Earlier::Unasked => vec![ClusterFact::NotYet(write)],
         }
     }
 
-    fn accepted(&mut self, now: Time, wish: Wish, response: &Response) -> Vec<ClusterFact> {
-        self.wish = None;
-        match (wish, response) {
-            (Wish::Register, _) => {
+    fn accepted(&mut self, now: Time, intent: Intent, response: &Response) -> Vec<ClusterFact> {
+        self.intent = None;
+        match (intent, response) {
+            (Intent::Register, _) => {
                 self.registered = true;
                 Vec::new()
             }
-            (Wish::Write { write, .. }, _) => {
+            (Intent::Write { write, .. }, _) => {
                 self.served = now;
                 vec![ClusterFact::Accepted(write)]
             }
-            (Wish::Read { read }, Response::Read(Answer::History { messages, more, .. })) => {
+            (Intent::Read { read }, Response::Read(Answer::History { messages, more, .. })) => {
                 vec![ClusterFact::Read {
                     read,
                     member: self.at as u64,
@@ -268,7 +268,7 @@ impl Client {
                     more: *more,
                 }]
             }
-            (Wish::Read { .. }, _) => Vec::new(),
+            (Intent::Read { .. }, _) => Vec::new(),
         }
     }
 }
@@ -276,19 +276,19 @@ impl Client {
 /// The registration of a client by itself.
 pub(crate) fn registration() -> (Ticket, Call) {
     let client = Client::new(1, 0);
-    (Ticket(1_000), client.call(Wish::Register))
+    (Ticket(1_000), client.call(Intent::Register))
 }
 
 /// A write of that client, without a request key. Its ticket is its number.
 pub(crate) fn write(write: u64) -> (Ticket, Call) {
     let client = Client::new(1, 0);
     let keyed = false;
-    (Ticket(write), client.call(Wish::Write { write, keyed }))
+    (Ticket(write), client.call(Intent::Write { write, keyed }))
 }
 
 /// A read of that client.
 pub(crate) fn history_read() -> Call {
-    Client::new(1, 0).call(Wish::Read { read: 0 })
+    Client::new(1, 0).call(Intent::Read { read: 0 })
 }
 
 /// What a member shows to this read: the writes, and whether there are older ones. None if it

@@ -111,9 +111,9 @@ struct Sender {
     incarnation: u64,
 }
 
-/// What goes wrong with appends and reports now.
+/// The faults of appends and of reports that are active now.
 #[derive(Clone, Copy, Debug, Default)]
-struct Weather {
+struct ActiveFaults {
     unreported_until: Time,
     reports_lost_until: Time,
     doubled_until: Time,
@@ -132,7 +132,7 @@ struct World {
     sites: Vec<Site>,
     clients: Vec<Client>,
     numbers: Numbers,
-    weather: Weather,
+    active: ActiveFaults,
     snapshots: Vec<(u64, Vec<u8>)>,
     /// The calls that members have: who made them, when, and to which process.
     calls: BTreeMap<Ticket, (usize, Time, Sender)>,
@@ -181,7 +181,7 @@ impl World {
             sites,
             clients: (0..count).map(|n| Client::new(seed, n)).collect(),
             numbers: Numbers::default(),
-            weather: Weather::default(),
+            active: ActiveFaults::default(),
             snapshots: Vec::new(),
             calls: BTreeMap::new(),
             leases: Vec::new(),

@@ -260,9 +260,9 @@ impl Member {
             Step::Publishing { .. } => {
                 append.unknown = true;
                 if append.is_batch()
-                    && let State::Owner(office) = &mut self.state
+                    && let State::Owner(ownership) = &mut self.state
                 {
-                    office.node.append_unknown();
+                    ownership.node.append_unknown();
                 }
                 self.publish(now);
             }
@@ -304,23 +304,23 @@ impl Member {
         self.place = after;
         self.applied(now);
         match purpose {
-            Purpose::Claim => self.take_office(append.began),
+            Purpose::Claim => self.become_owner(append.began),
             Purpose::Batch { first, at, record } => {
-                if let State::Owner(office) = &mut self.state {
-                    office.node.committed(first, at);
+                if let State::Owner(ownership) = &mut self.state {
+                    ownership.node.committed(first, at);
                 }
                 self.keep(self.place.chain.last(), record);
             }
             Purpose::Noop if was_batch => {
-                if let State::Owner(office) = &mut self.state {
-                    office.node.append_failed(now.wall);
+                if let State::Owner(ownership) = &mut self.state {
+                    ownership.node.append_failed(now.wall);
                 }
             }
             Purpose::Heartbeat | Purpose::Noop => {}
             Purpose::Resigned => self.depart(InFlight::Absent),
         }
-        if let State::Owner(office) = &mut self.state {
-            office.renew(append.began);
+        if let State::Owner(ownership) = &mut self.state {
+            ownership.renew(append.began);
         }
     }
 
@@ -331,8 +331,8 @@ impl Member {
         };
         let is_batch = append.is_batch();
         match &mut self.state {
-            State::Owner(office) if is_batch => office.node.append_failed(now.wall),
-            State::Owner(office) => office.retry(now.boot + RETRY),
+            State::Owner(ownership) if is_batch => ownership.node.append_failed(now.wall),
+            State::Owner(ownership) => ownership.retry(now.boot + RETRY),
             State::Standby(_) | State::Stranded { .. } | State::Moving => {
                 self.claim_from = now.boot + RETRY;
             }

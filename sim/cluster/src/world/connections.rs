@@ -78,8 +78,8 @@ impl World {
             return;
         }
         let mut at = arrives;
-        if self.weather.slow_until > self.now && self.draw.below(3) == 0 {
-            at = arrives + Span(self.draw.below(self.weather.slow.0));
+        if self.active.slow_until > self.now && self.draw.below(3) == 0 {
+            at = arrives + Span(self.draw.below(self.active.slow.0));
         }
         let event = Event::Append {
             from,
@@ -97,8 +97,8 @@ impl World {
                 return self.count("appends without a leader");
             }
             Outcome::Busy
-        } else if self.weather.refused_until > self.now && self.draw.below(2) == 0 {
-            match self.weather.rejects {
+        } else if self.active.refused_until > self.now && self.draw.below(2) == 0 {
+            match self.active.rejects {
                 0 => Outcome::Busy,
                 _ => Outcome::Rejected,
             }
@@ -108,19 +108,19 @@ impl World {
         if let Outcome::Acknowledged(sequence) = outcome {
             let bytes = bytes.to_vec();
             self.fact(ClusterFact::Appended { sequence, bytes });
-            if self.weather.doubled_until > self.now && self.draw.below(2) == 0 {
+            if self.active.doubled_until > self.now && self.draw.below(2) == 0 {
                 // The append arrives twice: the second time it is refused because of the first.
                 let (at, to) = (self.now + self.hop(), from);
                 let outcome = Outcome::WrongLast;
                 self.schedule(at, Event::Report { to, id, outcome });
             }
         }
-        let is_unreported = self.weather.unreported_until > self.now;
-        let is_stormy = self.weather.reports_lost_until > self.now;
+        let is_unreported = self.active.unreported_until > self.now;
+        let is_stormy = self.active.reports_lost_until > self.now;
         if is_unreported || (is_stormy && self.draw.below(3) == 0) {
             return self.count("reports lost");
         }
-        let copies = 1 + u64::from(self.weather.doubled_until > self.now);
+        let copies = 1 + u64::from(self.active.doubled_until > self.now);
         for _ in 0..copies {
             let at = self.now + self.hop();
             let to = from;

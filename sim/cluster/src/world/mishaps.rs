@@ -25,7 +25,7 @@ impl World {
         let now = self.now;
         match fault {
             Fault::LeaderFails { replica, lasts } => {
-                self.weather.unreported_until = now + UNREPORTED;
+                self.active.unreported_until = now + UNREPORTED;
                 let fault = Fault::NewLeader { replica, lasts };
                 self.schedule(now + UNREPORTED, Event::Fault(fault));
             }
@@ -66,15 +66,15 @@ impl World {
                 let sequence = self.log.last().saturating_add_signed(back).max(1);
                 self.log.harm(replica, sequence, harm);
             }
-            Fault::LoseReports { lasts } => self.weather.reports_lost_until = now + lasts,
-            Fault::Double { lasts } => self.weather.doubled_until = now + lasts,
+            Fault::LoseReports { lasts } => self.active.reports_lost_until = now + lasts,
+            Fault::Double { lasts } => self.active.doubled_until = now + lasts,
             Fault::SlowAppends { up_to, lasts } => {
-                self.weather.slow_until = now + lasts;
-                self.weather.slow = up_to;
+                self.active.slow_until = now + lasts;
+                self.active.slow = up_to;
             }
             Fault::Refuse { lasts, rejected } => {
-                self.weather.refused_until = now + lasts;
-                self.weather.rejects = rejected;
+                self.active.refused_until = now + lasts;
+                self.active.rejects = rejected;
             }
             Fault::SetClock { member, by } => self.sites[member].wall_off += by,
         }

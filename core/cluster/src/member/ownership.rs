@@ -20,7 +20,7 @@ enum Leaving {
 
 /// All that only the owner has.
 #[derive(Clone, Debug)]
-pub(super) struct Office {
+pub(super) struct Ownership {
     pub(super) node: Node,
     /// When the last append that is in the log began.
     began: Time,
@@ -31,7 +31,7 @@ pub(super) struct Office {
     digest: Option<(Position, u64)>,
 }
 
-impl Office {
+impl Ownership {
     const fn new(node: Node, began: Time) -> Self {
         Self {
             node,
@@ -91,7 +91,7 @@ impl Office {
 
 impl Member {
     /// The claim is in the log: the state becomes a node's.
-    pub(super) fn take_office(&mut self, began: Time) {
+    pub(super) fn become_owner(&mut self, began: Time) {
         let State::Standby(hub) = std::mem::replace(&mut self.state, State::Moving) else {
             unreachable!("only a standby claims");
         };
@@ -100,15 +100,15 @@ impl Member {
             Position(0) => Node::start(config, self.settings.origin.seed),
             Position(_) => Node::resume(*hub, config),
         };
-        self.state = State::Owner(Box::new(Office::new(node, began)));
+        self.state = State::Owner(Box::new(Ownership::new(node, began)));
         let epoch = self.place.epoch();
         self.outputs.push_back(Output::BecameOwner { epoch });
     }
 
     /// Another member owns the log, or may claim it. Does nothing on a member that is not the owner.
     pub(super) fn depart(&mut self, in_flight: InFlight) {
-        let office = match std::mem::replace(&mut self.state, State::Moving) {
-            State::Owner(office) => office,
+        let ownership = match std::mem::replace(&mut self.state, State::Moving) {
+            State::Owner(ownership) => ownership,
             other @ (State::Standby(_) | State::Stranded { .. } | State::Moving) => {
                 self.state = other;
                 return;
@@ -120,7 +120,7 @@ impl Member {
             outputs,
             unanswered,
             streams,
-        } = office.node.depart(in_flight);
+        } = ownership.node.depart(in_flight);
         self.state = State::Standby(Box::new(hub));
         for output in outputs {
             self.outputs.push_back(Output::Node(doubted(output)));
@@ -138,18 +138,18 @@ impl Member {
         if self.append.is_none() {
             self.append_next(now);
         }
-        let State::Owner(office) = &mut self.state else {
+        let State::Owner(ownership) = &mut self.state else {
             return;
         };
-        let has_lease = office.has_lease(now.boot);
-        while let Some(output) = office.node.poll_output() {
+        let has_lease = ownership.has_lease(now.boot);
+        while let Some(output) = ownership.node.poll_output() {
             let output = if has_lease { output } else { doubted(output) };
             self.outputs.push_back(Output::Node(output));
         }
     }
 
     fn append_next(&mut self, now: Now) {
-        let State::Owner(office) = &mut self.state else {
+        let State::Owner(ownership) = &mut self.state else {
             return;
         };
         if self.records >= self.settings.snapshot_every {
@@ -157,7 +157,7 @@ impl Member {
             self.outputs.push_back(Output::StoreSnapshot);
         }
         let id = self.settings.id;
-        if let Some(batch) = office.node.poll_batch(now.wall) {
+        if let Some(batch) = ownership.node.poll_batch(now.wall) {
             let sealed = self.place.chain.seal(now.wall, batch);
             let record = sealed.bytes.as_slice();
             let (bytes, mut after) = self.place.seal(id, Body::Batch { record });
@@ -173,16 +173,16 @@ impl Member {
             };
             return self.begin_append(now, purpose, (bytes, after));
         }
-        if now.boot < office.next_at {
+        if now.boot < ownership.next_at {
             return;
         }
-        if office.leaving != Leaving::No && office.node.finish(now.wall) {
-            office.leaving = Leaving::Gone;
+        if ownership.leaving != Leaving::No && ownership.node.finish(now.wall) {
+            ownership.leaving = Leaving::Gone;
             self.outputs.push_back(Output::StoreSnapshot);
             let resigned = self.place.seal(id, Body::Resigned);
             return self.begin_append(now, Purpose::Resigned, resigned);
         }
-        let (position, digest) = office.digest();
+        let (position, digest) = ownership.digest();
         let heartbeat = self.place.seal(id, Body::Heartbeat { position, digest });
         self.begin_append(now, Purpose::Heartbeat, heartbeat);
     }

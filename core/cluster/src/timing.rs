@@ -22,6 +22,11 @@ pub const LEASE: Span = Span::secs(2);
 /// The silence of the log after which a standby claims it, before the margin.
 pub const SILENCE: Span = Span::secs(3);
 
+const _: () = assert!(
+    LEASE.0 * 11 < SILENCE.0 * 9,
+    "the lease ends before the silence does, also by clocks that are a tenth too slow and too fast"
+);
+
 /// The margin is below this span. Each standby has its own, so that one of them is first.
 pub const MARGIN: Span = Span::secs(1);
 

@@ -133,6 +133,21 @@ impl Bench {
         self.others.iter().any(is_answer)
     }
 
+    /// What the node's refusal of this call says of earlier attempts.
+    fn refused(&self, ticket: u64) -> Option<Earlier> {
+        self.others.iter().find_map(|output| {
+            if let Output::Node(chat_core::Output::Reply {
+                ticket: of,
+                outcome,
+            }) = output
+                && of.0 == ticket
+            {
+                return outcome.as_ref().err().map(chat_core::Reject::earlier);
+            }
+            None
+        })
+    }
+
     fn reads(&self) -> Vec<chat_cluster::ReadId> {
         let mut found = Vec::new();
         for output in &self.others {
@@ -246,6 +261,21 @@ fn calls_are_taken_within_the_lease_only() {
     bench.now.boot += later;
     bench.register(1, None);
     assert_eq!(bench.moved(), [(1, Earlier::Unasked)]);
+}
+
+#[test]
+fn a_refusal_outside_of_the_lease_does_not_exclude_an_earlier_attempt() {
+    for (late, earlier) in [
+        (chat_core::Span::ZERO, Earlier::None),
+        (LEASE, Earlier::Unknown),
+    ] {
+        let (mut bench, _) = owner();
+        bench.register(1, Some(RequestKey(3)));
+        bench.now.boot += late;
+        let id = bench.published.last().expect("the call is in flight").id;
+        bench.report(id, Outcome::Busy);
+        assert_eq!(bench.refused(1), Some(earlier), "{late} late");
+    }
 }
 
 #[test]

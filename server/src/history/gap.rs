@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use chat_core::{Event, KeptRoom, Position, Time};
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension as _, Transaction, params};
 
 use super::salvage::salvage;
 use super::tables::{Reached, Tables, add_message, remove_after, set_place, signed, unsigned};
@@ -37,9 +37,12 @@ impl Tables {
             }
         }
         new.sort_by_key(|event| (event.at, event.room, event.room_seq));
+        let mut end = place.position;
         for event in new.into_iter().rev() {
-            let id = free_before(&transaction, event, place.position)?;
+            let id = free_before(&transaction, event, end)?;
             add_message(&transaction, id, event)?;
+            // All others are older, so each position is looked at once.
+            end = Position(id.0.saturating_sub(1));
         }
         set_place(&transaction, place)?;
         let count = "SELECT count(*) FROM messages";
@@ -57,10 +60,12 @@ fn free_before(
     event: &Event,
     end: Position,
 ) -> rusqlite::Result<Position> {
-    let next = "SELECT min(id) FROM messages WHERE room = ?1 AND seq > ?2";
+    let next = "SELECT id FROM messages WHERE room = ?1 AND seq > ?2 ORDER BY seq LIMIT 1";
+    let mut next = transaction.prepare_cached(next)?;
     let place = params![event.room.0, signed(event.room_seq.0)];
-    let next: Option<i64> = transaction.query_row(next, place, |row| row.get(0))?;
-    let mut free = next.map_or(end.0, |next| unsigned(next).saturating_sub(1));
+    let next: Option<i64> = next.query_row(place, |row| row.get(0)).optional()?;
+    let last = next.map_or(end.0, |next| unsigned(next).saturating_sub(1));
+    let mut free = last.min(end.0);
     let mut taken = transaction.prepare_cached("SELECT 1 FROM messages WHERE id = ?1")?;
     while taken.exists([signed(free)])? {
         free -= 1;

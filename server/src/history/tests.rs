@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use chat_core::{Body, Event, Position, RoomId, RoomSeq, Time, UserId, Who, mix};
+use chat_core::{Body, Event, KeptRoom, Position, RoomId, RoomSeq, Time, UserId, Who, mix};
 use rusqlite::Connection;
 
 use super::checks::{contents, verify};
 use super::past::{PastReader, PastReading, QueryWords};
 use super::sums::is_damage;
-use super::tables::{Fact, Reached, Tables};
+use super::tables::{Fact, Reached, Tables, signed};
 
 const REALM: u128 = 7;
 
@@ -208,6 +208,47 @@ fn sound_rows_are_taken_from_damaged_tables() {
         let taken: Vec<_> = owed.iter().filter(is_taken).collect();
         assert_eq!(read.iter().collect::<Vec<_>>(), taken, "page {number}");
     }
+}
+
+#[test]
+fn the_messages_of_a_snapshot_are_in_the_order_of_their_instants() {
+    const COUNT: u64 = 3_000;
+    const MANY: u64 = 300;
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut rooms: Vec<KeptRoom> = (0..MANY)
+        .map(|room| KeptRoom {
+            id: RoomId(u32::try_from(room).expect("few rooms")),
+            name: None,
+            last: RoomSeq(COUNT / MANY),
+            members: Vec::new(),
+            messages: Vec::new(),
+        })
+        .collect();
+    for number in 0..COUNT {
+        let room = number % MANY;
+        let body = Body::Message {
+            sender: who(1),
+            text: number.to_string().into(),
+            epoch: None,
+        };
+        let id = u32::try_from(room).expect("few rooms");
+        let said = fact(1 + number, id, 1 + number / MANY, body).event;
+        rooms[usize::try_from(room).expect("few rooms")]
+            .messages
+            .push(said);
+    }
+    let mut tables = Tables::open(&folder.path().join("history.db"), REALM).unwrap();
+    let place = Reached {
+        position: Position(2 * COUNT),
+        link: None,
+    };
+    tables.skip_to(&rooms, &place, None).unwrap();
+    let select = "SELECT id, text FROM messages ORDER BY id";
+    let mut select = tables.connection.prepare(select).unwrap();
+    let found = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+    let found: Vec<(i64, String)> = found.unwrap().map(Result::unwrap).collect();
+    let expected = (0..COUNT).map(|number| (signed(COUNT + 1 + number), number.to_string()));
+    assert!(found.into_iter().eq(expected));
 }
 
 #[test]

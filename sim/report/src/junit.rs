@@ -1,6 +1,6 @@
-//! The result as JUnit XML, which CI systems show: a test suite for each scenario file, a test
-//! case for each property that is not about thresholds, threshold and expected point, one for users that are stuck, and one that
-//! fails if nothing was judged.
+//! The result as JUnit XML, which CI systems show. Each scenario file is a test suite. Its test cases
+//! are the thresholds, the expected points, and the properties that no threshold breaks; one more is
+//! about stuck users, one about a run that judged nothing, and one about a lost target.
 
 use std::fmt::Write as _;
 

@@ -56,7 +56,8 @@ pub(crate) struct End {
     pub(crate) at: Span,
 }
 
-/// The most different lognormal and exponential distributions of one scenario: each needs a computed table.
+/// The most different lognormal and exponential distributions of one scenario: each needs a computed
+/// table.
 const MAX_TABLES: usize = 1_000;
 
 /// The tables of one scenario; equal distributions share one.

@@ -157,7 +157,7 @@ impl World<'_, '_> {
     fn start_fault(&mut self, index: u32) {
         let kind = &self.fault(index).kind.clone();
         let now = self.now();
-        self.timeline.mark(now.since(START), label(kind));
+        self.timeline.mark(now.since(START), kind.label());
         let lasting = match kind {
             FaultKind::Down { down_for, how } => {
                 match how {
@@ -473,23 +473,5 @@ impl World<'_, '_> {
             user,
             room,
         });
-    }
-}
-
-fn label(kind: &FaultKind) -> &'static str {
-    match kind {
-        FaultKind::Down {
-            how: Outage::Stop, ..
-        } => "stop",
-        FaultKind::Down { .. } => "crash",
-        FaultKind::Configure(_) => "configure",
-        FaultKind::Partition { .. } => "partition",
-        FaultKind::SlowReaders { .. } => "slow",
-        FaultKind::SlowDisk { .. } => "slow disk",
-        FaultKind::FailDisk { .. } => "disk fails",
-        FaultKind::Suspend { .. } => "suspend",
-        FaultKind::ClockJump { .. } => "clock jump",
-        FaultKind::LoseReplies => "replies lost",
-        FaultKind::Operator(_) => "operator",
     }
 }

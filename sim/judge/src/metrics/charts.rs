@@ -18,8 +18,9 @@ const PERCENTILES: [f64; 29] = [
 ];
 
 impl Metrics {
-    /// Stores how long each user waited until the end of the run, and ends its figures by room. `name` is a user's own name;
-    /// `overtaken` says who was overtaken, as the judge of the same run found.
+    /// Stores how long each user waited until the end of the run, and ends its figures by room.
+    /// `name` is a user's own name; `overtaken` says who was overtaken, as the judge of the same run
+    /// found.
     pub fn keep_waits(
         &mut self,
         seed: u64,

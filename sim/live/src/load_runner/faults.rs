@@ -22,7 +22,7 @@ impl LoadRunner<'_, '_> {
         if self.phase != Phase::Safety {
             return;
         }
-        self.timeline.mark(now.since(START), fault.kind.name());
+        self.timeline.mark(now.since(START), fault.kind.label());
         let (victims, duration, strike): (_, _, fn(&mut Self, u32, Time)) = match &fault.kind {
             FaultKind::Partition { victims, duration } => (victims, *duration, Self::cut),
             FaultKind::SlowReaders { victims, duration } => (victims, *duration, Self::slow),

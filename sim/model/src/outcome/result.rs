@@ -257,8 +257,8 @@ pub struct RestResult {
     pub held: bool,
     /// Stuck users, over all seeds.
     pub stuck: u64,
-    /// The share of users that the scenario allows to be stuck, in the scenario's notation; none if it allows
-    /// none.
+    /// The share of users that the scenario allows to be stuck, in the scenario's notation; none if it
+    /// allows none.
     pub allowed: Option<String>,
     /// With several seeds, the one with the largest share, if that was more than allowed.
     pub seed: Option<u64>,

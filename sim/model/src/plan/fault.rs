@@ -203,6 +203,26 @@ impl FaultKind {
         }
     }
 
+    /// Its label on a timeline.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Down {
+                how: Outage::Stop, ..
+            } => "stop",
+            Self::Down { .. } => "crash",
+            Self::Configure(_) => "configure",
+            Self::Partition { .. } => "partition",
+            Self::SlowReaders { .. } => "slow",
+            Self::SlowDisk { .. } => "slow disk",
+            Self::FailDisk { .. } => "disk fails",
+            Self::Suspend { .. } => "suspend",
+            Self::ClockJump { .. } => "clock jump",
+            Self::LoseReplies => "replies lost",
+            Self::Operator(_) => "operator",
+        }
+    }
+
     /// How long it lasts; 0 if it is a moment.
     #[must_use]
     pub fn length(&self) -> Span {

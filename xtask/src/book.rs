@@ -3,15 +3,14 @@
 //! The pages are in `docs/` and at the root, and link to one another and to other files. mdBook
 //! would copy everything beside a page. So `stage.rs` copies the pages and the files that they link
 //! to into a separate folder, in the layout of the repository, and mdBook builds from there. mdBook
-//! is installed if it is missing, without optimisation: that takes a third of the time, and is fast
-//! enough.
+//! is installed if it is missing.
 
 mod examples;
 mod html;
 mod links;
 mod stage;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::cargo::Cargo;
@@ -63,41 +62,15 @@ fn program(cargo: &Cargo) -> Result<PathBuf, Outcome> {
     let program = root
         .join("bin")
         .join(format!("mdbook{}", std::env::consts::EXE_SUFFIX));
-    if !program.exists() {
-        install(cargo, &root)?;
-    }
-    Ok(program)
-}
-
-fn install(cargo: &Cargo, root: &Path) -> Result<(), Outcome> {
-    let Some(root) = root.to_str() else {
+    let Some(folder) = root.to_str() else {
         return Err(Outcome::Failed(
             "the workspace's path is not Unicode".into(),
         ));
     };
-    let words = [
-        &[
-            "install",
-            "--locked",
-            "--debug",
-            "mdbook",
-            "--version",
-            VERSION,
-        ][..],
-        &[
-            "--no-default-features",
-            "--features",
-            "search",
-            "--root",
-            root,
-        ],
-    ]
-    .concat();
-    // Debug information would only cost time.
-    match cargo.run_with(&[("CARGO_PROFILE_DEV_DEBUG", "false")], &words) {
-        Outcome::Passed => Ok(()),
-        Outcome::Failed(why) | Outcome::Skipped(why) => Err(Outcome::Skipped(format!(
-            "mdbook is not installed, and could not be: {why}"
-        ))),
-    }
+    let few = ["--no-default-features", "--features", "search"];
+    let more = [&few[..], &["--root", folder]].concat();
+    cargo
+        .there_or_installed(|| program.exists(), ("mdbook", VERSION), &more)
+        .map_err(Outcome::Skipped)?;
+    Ok(program)
 }

@@ -87,6 +87,42 @@ impl Cargo {
             .is_ok_and(|status| status.success())
     }
 
+    /// Checks that a program is there, and installs its package from the registry otherwise:
+    /// without optimisation, which would take longer than it saves.
+    ///
+    /// # Errors
+    /// Why it is missing.
+    pub(crate) fn there_or_installed(
+        &self,
+        is_there: impl Fn() -> bool,
+        (package, version): (&str, &str),
+        more: &[&str],
+    ) -> Result<(), String> {
+        if is_there() {
+            return Ok(());
+        }
+        let words = [
+            "install",
+            "--locked",
+            "--debug",
+            package,
+            "--version",
+            version,
+        ];
+        let installed = self.run_with(
+            &[("CARGO_PROFILE_DEV_DEBUG", "false")],
+            &[&words, more].concat(),
+        );
+        if is_there() {
+            return Ok(());
+        }
+        let why = match installed {
+            Outcome::Failed(why) | Outcome::Skipped(why) => why,
+            Outcome::Passed => "it brought another program".into(),
+        };
+        Err(format!("{package} {version} is not installed: {why}"))
+    }
+
     /// Builds the simulator.
     pub(crate) fn build_sim(&self, build: Build) -> Outcome {
         self.run(build.of_sim())
@@ -168,8 +204,9 @@ impl Cargo {
         let mut command = Command::new(&self.program);
         command.args(words).current_dir(folder).stdin(Stdio::null());
         if Strictness::from_environment() == Strictness::Strict {
-            // CI builds once, so incremental builds do not pay.
+            // CI builds once, so incremental builds do not pay; and it debugs nothing.
             command.env("CARGO_PROFILE_DEV_INCREMENTAL", "false");
+            command.env("CARGO_PROFILE_DEV_DEBUG", "false");
         }
         command
     }

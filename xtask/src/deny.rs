@@ -33,15 +33,8 @@ pub(crate) fn advisories(cargo: &Cargo) -> Outcome {
 
 /// Passed if cargo-deny is installed, or can be.
 fn installed(cargo: &Cargo) -> Outcome {
-    if cargo.has("deny") {
-        return Outcome::Passed;
+    match cargo.there_or_installed(|| cargo.has("deny"), ("cargo-deny", VERSION), &[]) {
+        Ok(()) => Outcome::Passed,
+        Err(why) => Outcome::Skipped(why),
     }
-    let installed = cargo.run(&["install", "--locked", "cargo-deny", "--version", VERSION]);
-    if installed == Outcome::Passed && cargo.has("deny") {
-        return Outcome::Passed;
-    }
-    Outcome::Skipped(format!(
-        "cargo-deny is not installed, and `cargo install --locked cargo-deny --version {VERSION}` \
-         did not bring it"
-    ))
 }

@@ -1,5 +1,8 @@
 //! The steps of `cargo xtask test`, in the order in which they run.
 
+use std::num::NonZero;
+use std::thread;
+
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::{
@@ -177,6 +180,9 @@ impl Step {
     }
 }
 
+/// The tests that run at a time for each core: half of their time is waiting for a server's timers.
+const TESTS_PER_CORE: usize = 3;
+
 /// Runs the tests, by nextest if it is installed; it has better output, but does not run
 /// documentation tests. A snapshot that differs is a failure and is never written.
 fn test(cargo: &Cargo) -> Outcome {
@@ -184,10 +190,13 @@ fn test(cargo: &Cargo) -> Outcome {
     if !cargo.has("nextest") {
         return cargo.run_with(&frozen, &["test", "--workspace"]);
     }
+    let threads = TESTS_PER_CORE * thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = threads.to_string();
+    let nextest = ["nextest", "run", "--workspace", "--no-fail-fast"];
     cargo
         .run_with(
             &frozen,
-            &["nextest", "run", "--workspace", "--no-fail-fast"],
+            &[&nextest[..], &["--test-threads", &threads]].concat(),
         )
         .and_then(|| cargo.run_with(&frozen, &["test", "--workspace", "--doc"]))
 }

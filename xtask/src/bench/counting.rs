@@ -78,34 +78,14 @@ fn said(command: &mut Command) -> Result<String, String> {
 /// Why they cannot be installed.
 pub(crate) fn ready(cargo: &Cargo) -> Result<(), String> {
     there_or_installed(&["valgrind"], &["valgrind"])?;
-    if has_runner(cargo)? {
-        return Ok(());
-    }
-    // The runner does little itself, and optimising it would take longer.
-    let installed = cargo.run_with(
-        &[("CARGO_PROFILE_DEV_DEBUG", "false")],
-        &[
-            "install",
-            "--locked",
-            "--debug",
-            "gungraun-runner",
-            "--version",
-            RUNNER,
-        ],
-    );
-    if has_runner(cargo)? {
-        return Ok(());
-    }
-    Err(format!(
-        "gungraun-runner {RUNNER} is not installed, and `cargo install` did not bring it: \
-         {installed:?}"
-    ))
+    let runner = ("gungraun-runner", RUNNER);
+    cargo.there_or_installed(|| has_runner(cargo), runner, &[])
 }
 
-fn has_runner(cargo: &Cargo) -> Result<bool, String> {
+fn has_runner(cargo: &Cargo) -> bool {
     let mut list = cargo.command_in(cargo.root(), &["install", "--list"]);
     let wanted = format!("gungraun-runner v{RUNNER}:");
-    Ok(said(&mut list)?.lines().any(|line| line == wanted))
+    said(&mut list).is_ok_and(|said| said.lines().any(|line| line == wanted))
 }
 
 /// Counts everything, and returns instructions by name.

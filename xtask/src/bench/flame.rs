@@ -12,7 +12,6 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::cargo::{Cargo, ended};
-use crate::outcome::Outcome;
 use crate::programs::{answers_to, run, there_or_installed};
 
 /// The version of inferno to install if it is missing.
@@ -41,7 +40,7 @@ const ROWS: usize = 12;
 /// Why profiling failed.
 pub(crate) fn draw(cargo: &Cargo) -> Result<String, String> {
     there_or_installed(&["perf"], &["linux-perf"])?;
-    install(cargo)?;
+    cargo.there_or_installed(is_there, ("inferno", INFERNO), &[])?;
     let program = build(cargo)?;
     let folder = cargo.scratch()?.join("flame");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -62,21 +61,6 @@ pub(crate) fn draw(cargo: &Cargo) -> Result<String, String> {
 /// Whether inferno is installed. It does not report a version.
 fn is_there() -> bool {
     answers_to("inferno-flamegraph", "--help")
-}
-
-fn install(cargo: &Cargo) -> Result<(), String> {
-    if is_there() {
-        return Ok(());
-    }
-    let words = ["install", "--locked", "inferno", "--version", INFERNO];
-    let installed = cargo.run(&words);
-    if installed == Outcome::Passed && is_there() {
-        return Ok(());
-    }
-    Err(format!(
-        "inferno-flamegraph is not installed, and `cargo {}` did not bring it: {installed:?}",
-        words.join(" ")
-    ))
 }
 
 /// Builds the benches as `cargo bench` does. Returns the path of the program.

@@ -17,7 +17,6 @@ use super::patch::Hunt;
 use super::survivors::{self, Keys};
 use super::tree::Tree;
 use crate::cargo::{self, Cargo};
-use crate::outcome::Outcome;
 
 /// The version of cargo-mutants to install if it is missing.
 const VERSION: &str = "27.1.0";
@@ -48,7 +47,7 @@ pub(crate) fn run(
     out: &mut impl Write,
 ) -> Result<bool, String> {
     let listed = survivors::load(cargo.root())?;
-    install(cargo)?;
+    cargo.there_or_installed(|| cargo.has("mutants"), ("cargo-mutants", VERSION), &[])?;
     let folder = cargo.root().join("target/mutants/generated");
     fs::create_dir_all(&folder)
         .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
@@ -72,20 +71,6 @@ pub(crate) fn run(
     )
     .map_err(|error| error.to_string())?;
     Ok(findings.is_empty())
-}
-
-fn install(cargo: &Cargo) -> Result<(), String> {
-    if cargo.has("mutants") {
-        return Ok(());
-    }
-    let words = ["install", "--locked", "cargo-mutants", "--version", VERSION];
-    if cargo.run(&words) == Outcome::Passed && cargo.has("mutants") {
-        return Ok(());
-    }
-    Err(format!(
-        "cargo-mutants is not installed, and `cargo {}` did not bring it",
-        words.join(" ")
-    ))
 }
 
 /// The names of all mutants, a line each.

@@ -37,6 +37,7 @@ use crate::clock::Clock;
 use follower::Follower;
 use past::PastReader;
 use progress::Progress;
+use tables::Tables;
 
 pub(crate) use checks::{DAMAGED, contents, has_sums};
 pub use followed::Followed;
@@ -111,6 +112,12 @@ impl History {
         config: &Config,
         (retention, end): (Retention, Position),
     ) -> std::io::Result<(Self, Receiver<()>)> {
+        let tables = path_in(folder);
+        if !tables.exists() {
+            // Commands on the folder find tables once the server answers. The follower opens the
+            // file again, and reports why it cannot.
+            let _ = Tables::open(&tables, origin.realm);
+        }
         let progress = Arc::new(Progress::new(end));
         let follower = Follower {
             folder: folder.into(),

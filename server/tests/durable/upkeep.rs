@@ -112,6 +112,17 @@ fn a_folder_with_something_in_it_is_left_alone() {
 fn an_export_has_a_line_for_everything() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = Server::start(folder.path(), &[]);
+    let export = || {
+        run(&[
+            "export".as_ref(),
+            "--data".as_ref(),
+            folder.path().as_os_str(),
+        ])
+    };
+    // A server that answers has a history, though an empty one.
+    let empty = export();
+    assert_eq!(empty.code, Some(0), "{}", empty.why);
+    assert_eq!(empty.out.lines().count(), 2, "{}", empty.out);
     let ann = server.register("ann", "lobby");
     let ben = server.register("ben", "lobby");
     server.say(
@@ -126,11 +137,7 @@ fn an_export_has_a_line_for_everything() {
     );
     // The history has caught up with what was answered.
     assert_eq!(server.history(&ann, "room_1", 50).len(), 30);
-    let ran = run(&[
-        "export".as_ref(),
-        "--data".as_ref(),
-        folder.path().as_os_str(),
-    ]);
+    let ran = export();
     assert_eq!(ran.code, Some(0), "{}", ran.why);
     let lines: Vec<Value> = ran
         .out

@@ -15,32 +15,6 @@ pub(crate) struct Cargo {
     root: PathBuf,
 }
 
-/// The build profile of `sim`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Build {
-    Debug,
-    /// Nearly as fast as a release build, and built in a third of the time.
-    Quick,
-}
-
-impl Build {
-    /// The profile's name.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Debug => "debug",
-            Self::Quick => "quick",
-        }
-    }
-
-    /// The arguments that build the simulator with this profile.
-    const fn of_sim(self) -> &'static [&'static str] {
-        match self {
-            Self::Debug => TESTED,
-            Self::Quick => &["build", "--package", "sim", "--profile", "quick"],
-        }
-    }
-}
-
 /// Builds the tests and programs of the whole workspace in debug, as the step `test` does. Building
 /// one package alone would select fewer features of shared dependencies and compile those again.
 const TESTED: &[&str] = &["test", "--workspace", "--no-run"];
@@ -123,56 +97,22 @@ impl Cargo {
         Err(format!("{package} {version} is not installed: {why}"))
     }
 
-    /// Builds the simulator.
-    pub(crate) fn build_sim(&self, build: Build) -> Outcome {
-        self.run(build.of_sim())
-    }
-
     /// Builds every program in debug, and returns the path of the named one.
     ///
     /// # Errors
     /// The outcome of a failed build.
     pub(crate) fn program(&self, name: &str) -> Result<PathBuf, Outcome> {
         match self.run(TESTED) {
-            Outcome::Passed => Ok(self.built(Build::Debug, name)),
+            Outcome::Passed => Ok(self.debug(name)),
             other @ (Outcome::Failed(_) | Outcome::Skipped(_)) => Err(other),
         }
     }
 
-    fn built(&self, build: Build, name: &str) -> PathBuf {
+    /// The path of a program that was built in debug.
+    fn debug(&self, name: &str) -> PathBuf {
         let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
         let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-        self.root.join(target).join(build.name()).join(name)
-    }
-
-    /// Runs `sim words…`, shows its output, and returns its exit status.
-    ///
-    /// # Errors
-    /// Why it did not start.
-    pub(crate) fn sim(&self, build: Build, words: &[&str]) -> Result<ExitStatus, String> {
-        self.sim_command(build, words)
-            .status()
-            .map_err(|error| format!("sim did not start: {error}"))
-    }
-
-    /// Runs `sim words…` and returns its output.
-    ///
-    /// # Errors
-    /// Why it did not start, or its exit status if it failed.
-    pub(crate) fn sim_prints(&self, build: Build, words: &[&str]) -> Result<Vec<u8>, String> {
-        let output = self
-            .sim_command(build, words)
-            .stderr(Stdio::inherit())
-            .output()
-            .map_err(|error| format!("sim did not start: {error}"))?;
-        if !output.status.success() {
-            return Err(format!(
-                "`sim {}` {}",
-                words.join(" "),
-                ended(output.status)
-            ));
-        }
-        Ok(output.stdout)
+        self.root.join(target).join("debug").join(name)
     }
 
     /// The folder of this program's own files, created if it is missing.
@@ -184,15 +124,6 @@ impl Cargo {
         fs::create_dir_all(&folder)
             .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
         Ok(folder)
-    }
-
-    fn sim_command(&self, build: Build, words: &[&str]) -> Command {
-        let mut command = Command::new(self.built(build, "sim"));
-        command
-            .args(words)
-            .current_dir(&self.root)
-            .stdin(Stdio::null());
-        command
     }
 
     fn command(&self, words: &[&str]) -> Command {

@@ -221,8 +221,8 @@ Every step runs, also after a failure; then the failures are listed. The last li
 `N passed, N failed, N skipped`, counted in steps. Exit code 0: no step failed. 1: a step failed.
 2: the command line is invalid. With CI=true a skipped step fails the run.
 
-`mutants` tests the checks: it plants the bugs of mutants/*.patch in a copy of the core under
-target/mutants, one at a time, and runs the simulator on each with at most N seeds (2000). The
+`mutants` tests the checks: it plants the bugs of mutants/*.patch in a copy of the workspace below
+target/copy, one at a time, and runs the simulator on each with at most N seeds (10,000). The
 last line reads `N caught, N missed`. Exit code 1: a bug was missed, or caught only by a property
 that its patch does not name. The table is also written to target/mutants/curated.json.
 

@@ -3,8 +3,9 @@
 
 use std::fs;
 
-use crate::cargo::{Build, Cargo};
+use crate::cargo::Cargo;
 use crate::outcome::Outcome;
+use crate::sim::Sim;
 
 const SCENARIO: &str = "scenarios/burst.yaml";
 
@@ -13,6 +14,12 @@ const SEEDS: &str = "8";
 
 /// A seed that must give another hash. A constant hash would pass all other comparisons.
 const OTHER_SEED: &str = "1000003";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Build {
+    Debug,
+    Optimised,
+}
 
 /// A build and the arguments with which the scenario is run.
 #[derive(Clone, Copy, Debug)]
@@ -25,18 +32,18 @@ struct Variant {
 /// Variants that must give the same hashes.
 const SAME: [Variant; 4] = [
     Variant {
-        name: "quick, 1 job",
-        build: Build::Quick,
+        name: "optimised, 1 job",
+        build: Build::Optimised,
         words: &["--jobs", "1"],
     },
     Variant {
-        name: "quick, 1 job, again",
-        build: Build::Quick,
+        name: "optimised, 1 job, again",
+        build: Build::Optimised,
         words: &["--jobs", "1"],
     },
     Variant {
-        name: "quick, 2 jobs",
-        build: Build::Quick,
+        name: "optimised, 2 jobs",
+        build: Build::Optimised,
         words: &["--jobs", "2"],
     },
     Variant {
@@ -48,43 +55,44 @@ const SAME: [Variant; 4] = [
 
 /// A variant that must give another hash.
 const OTHER: Variant = Variant {
-    name: "quick, another seed",
-    build: Build::Quick,
+    name: "optimised, another seed",
+    build: Build::Optimised,
     words: &["--jobs", "1", "--seed", OTHER_SEED],
 };
 
 /// Runs the scenario in every variant and compares the hashes.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
-    cargo
-        .build_sim(Build::Quick)
-        .and_then(|| cargo.build_sim(Build::Debug))
-        .and_then(|| match hashes(cargo) {
-            Ok((same, other)) => Outcome::of_findings(&judge(&same, &other)),
-            Err(why) => Outcome::Failed(why),
-        })
+    match hashes(cargo) {
+        Ok((same, other)) => Outcome::of_findings(&judge(&same, &other)),
+        Err(outcome) => outcome,
+    }
 }
 
 /// The name of a variant, with its trace hash.
 type Hashed = (&'static str, String);
 
-fn hashes(cargo: &Cargo) -> Result<(Vec<Hashed>, Hashed), String> {
-    let mut same = Vec::with_capacity(SAME.len());
-    for variant in SAME {
-        same.push((variant.name, hash(cargo, variant)?));
-    }
-    Ok((same, (OTHER.name, hash(cargo, OTHER)?)))
+fn hashes(cargo: &Cargo) -> Result<(Vec<Hashed>, Hashed), Outcome> {
+    let (optimised, debug) = (Sim::optimised(cargo)?, Sim::debug(cargo)?);
+    let hashed = |variant: Variant| {
+        let sim = match variant.build {
+            Build::Debug => &debug,
+            Build::Optimised => &optimised,
+        };
+        let hash = hash(cargo, sim, variant).map_err(Outcome::Failed)?;
+        Ok((variant.name, hash))
+    };
+    let same = SAME.into_iter().map(hashed).collect::<Result<_, _>>()?;
+    Ok((same, hashed(OTHER)?))
 }
 
 /// Runs the scenario in one way. The verdict of the run belongs to the step `scenarios`.
-fn hash(cargo: &Cargo, variant: Variant) -> Result<String, String> {
-    let file = cargo
-        .scratch()?
-        .join(format!("determinism-{}.json", variant.build.name()));
+fn hash(cargo: &Cargo, sim: &Sim<'_>, variant: Variant) -> Result<String, String> {
+    let file = cargo.scratch()?.join("determinism.json");
     let _ = fs::remove_file(&file);
     let path = file.to_str().ok_or("the workspace's path is not Unicode")?;
     let mut words = vec![SCENARIO, "--seeds", SEEDS, "--quiet", "--json", path];
     words.extend(variant.words);
-    let status = cargo.sim(variant.build, &words)?;
+    let status = sim.run(&words)?;
     let json = fs::read_to_string(&file).map_err(|error| {
         format!(
             "{}: no result: {error} (sim {})",

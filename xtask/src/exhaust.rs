@@ -1,8 +1,9 @@
 //! Searches every interleaving of the tiny worlds, to a depth that takes half a minute on two
 //! cores; and histories of a cluster.
 
-use crate::cargo::{Build, Cargo, ended};
+use crate::cargo::{Cargo, ended};
 use crate::outcome::Outcome;
+use crate::sim::Sim;
 
 /// The largest number of steps of a path. One more step takes four times as long.
 const DEPTH: &str = "6";
@@ -15,15 +16,17 @@ const CLUSTER_SEEDS: &str = "40";
 
 /// Searches all worlds.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
-    cargo
-        .build_sim(Build::Quick)
-        .and_then(|| sim(cargo, &["exhaust", "--depth", DEPTH]))
-        .and_then(|| sim(cargo, &["cluster", "--exhaust", CLUSTER_DEPTH]))
-        .and_then(|| sim(cargo, &["cluster", "--seeds", CLUSTER_SEEDS]))
+    let sim = match Sim::optimised(cargo) {
+        Ok(sim) => sim,
+        Err(outcome) => return outcome,
+    };
+    search(&sim, &["exhaust", "--depth", DEPTH])
+        .and_then(|| search(&sim, &["cluster", "--exhaust", CLUSTER_DEPTH]))
+        .and_then(|| search(&sim, &["cluster", "--seeds", CLUSTER_SEEDS]))
 }
 
-fn sim(cargo: &Cargo, words: &[&str]) -> Outcome {
-    match cargo.sim(Build::Quick, words) {
+fn search(sim: &Sim<'_>, words: &[&str]) -> Outcome {
+    match sim.run(words) {
         Ok(status) if status.success() => Outcome::Passed,
         Ok(status) => Outcome::Failed(format!("sim {} {}", words.join(" "), ended(status))),
         Err(why) => Outcome::Failed(why),

@@ -1,9 +1,10 @@
 //! Runs the simulator against the real server: a short scenario in every protocol, judged by the
 //! server's journal. Then it replays that journal.
 
-use crate::cargo::{Build, Cargo, ended};
+use crate::cargo::{Cargo, ended};
 use crate::outcome::Outcome;
 use crate::server::Server;
+use crate::sim::Sim;
 
 /// All users of a scenario have one address here, so the limits of an address are raised.
 const LIMITS: [&str; 6] = [
@@ -31,6 +32,10 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
         Ok(program) => program,
         Err(outcome) => return outcome,
     };
+    let sim = match Sim::debug(cargo) {
+        Ok(sim) => sim,
+        Err(outcome) => return outcome,
+    };
     let folder = cargo.root().join(JOURNAL);
     // The journal of the check before.
     if folder.exists()
@@ -52,7 +57,7 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     let replay = [&["replay", JOURNAL, "--server", &program][..], &scenario].concat();
     let validate = vec!["validate", REPLAYED];
     let runs = live.into_iter().chain([replay, validate]);
-    let failed = |words: Vec<&str>| match cargo.sim(Build::Debug, &words) {
+    let failed = |words: Vec<&str>| match sim.run(&words) {
         Ok(status) if status.success() => None,
         Ok(status) => Some(format!("sim {}: it {}", words.join(" "), ended(status))),
         Err(why) => Some(why),

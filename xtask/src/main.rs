@@ -23,9 +23,11 @@ mod run;
 mod scenarios;
 mod schema;
 mod server;
+mod sim;
 mod steps;
 mod tidy;
 mod unit;
+mod workspace_copy;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -11,7 +11,6 @@ mod generated;
 mod hunt;
 mod patch;
 mod survivors;
-mod tree;
 mod verdict;
 
 pub(crate) use curated::{HuntRequest, canary, list, run};

@@ -8,8 +8,9 @@ use std::process::ExitStatus;
 
 use serde_json::Value;
 
-use crate::cargo::{self, Build, Cargo};
+use crate::cargo::{self, Cargo};
 use crate::outcome::Outcome;
+use crate::sim::Sim;
 
 /// The folder of scenarios.
 pub(crate) const FOLDER: &str = "scenarios";
@@ -53,17 +54,19 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     });
     let mut runs = plan(shipped, files(cargo.root(), REGRESSIONS));
     runs.extend(everyday);
-    cargo.build_sim(Build::Quick).and_then(|| {
-        let mut reached = Reached::default();
-        let mut findings: Vec<String> = Vec::new();
-        for run in &runs {
-            let json = cargo.root().join(RESULT);
-            findings.extend(failure(cargo, run, &json));
-            findings.extend(reached.add(&json));
-        }
-        findings.extend(reached.never());
-        Outcome::of_findings(&findings)
-    })
+    let sim = match Sim::optimised(cargo) {
+        Ok(sim) => sim,
+        Err(outcome) => return outcome,
+    };
+    let mut reached = Reached::default();
+    let mut findings: Vec<String> = Vec::new();
+    for run in &runs {
+        let json = cargo.root().join(RESULT);
+        findings.extend(failure(&sim, run, &json));
+        findings.extend(reached.add(&json));
+    }
+    findings.extend(reached.never());
+    Outcome::of_findings(&findings)
 }
 
 /// The number of seeds for each file. A regression needs one seed: the steps form fixes all that a
@@ -93,7 +96,7 @@ fn exit_of(text: &str) -> i32 {
 }
 
 /// Runs one scenario. Returns a sentence if it failed, with the command that reproduces it.
-fn failure(cargo: &Cargo, run: &Run, json: &Path) -> Option<String> {
+fn failure(sim: &Sim<'_>, run: &Run, json: &Path) -> Option<String> {
     let seeds = run.seeds.to_string();
     let json = json.display().to_string();
     let words = [
@@ -104,7 +107,7 @@ fn failure(cargo: &Cargo, run: &Run, json: &Path) -> Option<String> {
         "--json",
         &json,
     ];
-    let meaning = match cargo.sim(Build::Quick, &words) {
+    let meaning = match sim.run(&words) {
         Ok(status) if status.code() == Some(run.exit) => return None,
         Ok(status) if status.success() => format!("it passed, and is to end with {}", run.exit),
         Ok(status) => meaning(status),

@@ -2,22 +2,25 @@
 
 use std::fs;
 
-use crate::cargo::{Build, Cargo};
+use crate::cargo::Cargo;
 use crate::outcome::Outcome;
+use crate::sim::Sim;
 
 const SCHEMA: &str = "scenarios/schema.json";
 
 /// Compares the schemas byte for byte.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
-    cargo
-        .build_sim(Build::Quick)
-        .and_then(|| match cargo.sim_prints(Build::Quick, &["schema"]) {
-            Ok(printed) => compare(
-                fs::read(cargo.root().join(SCHEMA)).ok().as_deref(),
-                &printed,
-            ),
-            Err(why) => Outcome::Failed(why),
-        })
+    let sim = match Sim::optimised(cargo) {
+        Ok(sim) => sim,
+        Err(outcome) => return outcome,
+    };
+    match sim.prints(&["schema"]) {
+        Ok(printed) => compare(
+            fs::read(cargo.root().join(SCHEMA)).ok().as_deref(),
+            &printed,
+        ),
+        Err(why) => Outcome::Failed(why),
+    }
 }
 
 fn compare(committed: Option<&[u8]>, printed: &[u8]) -> Outcome {

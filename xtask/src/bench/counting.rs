@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::cargo::{Cargo, ended};
 use crate::programs::there_or_installed;
+use crate::workspace_copy::{PROFILE, WorkspaceCopy};
 
 /// The version of gungraun's runner. It must equal that of the library in `Cargo.toml`.
 const RUNNER: &str = "0.20.0";
@@ -106,10 +107,10 @@ pub(crate) fn count(cargo: &Cargo) -> Result<BTreeMap<String, u64>, String> {
         "bench",
         "--package",
         "benches",
-        // The profile of the other steps: it reuses their build of the simulator. A release build
-        // would take minutes and change the counts by few percent.
+        // The other steps have built the simulator with this profile. A release build would take
+        // minutes and change the counts by few percent.
         "--profile",
-        "quick",
+        PROFILE,
         "--no-default-features",
         "--bench",
         "counts",
@@ -119,8 +120,8 @@ pub(crate) fn count(cargo: &Cargo) -> Result<BTreeMap<String, u64>, String> {
         "--parallel=2",
         &home,
     ];
-    let output = cargo
-        .command_in(cargo.root(), &words)
+    let output = WorkspaceCopy::refresh(cargo)?
+        .command(&words)
         .output()
         .map_err(|error| format!("cargo did not start: {error}"))?;
     if !output.status.success() {

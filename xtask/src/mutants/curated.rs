@@ -8,10 +8,10 @@ use super::coverage::CoverageTargets;
 use super::hunt::{self, Effort};
 use super::patch::{self, Mutant};
 use super::survivors;
-use super::tree::Tree;
 use super::verdict::{self, Fate, Row};
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
+use crate::workspace_copy::WorkspaceCopy;
 
 /// The default number of seeds for each mutant.
 pub(crate) const SEEDS: u64 = 10_000;
@@ -78,15 +78,18 @@ pub(crate) fn run(
             return Err(uncovered.join("\n"));
         }
     }
-    let tree = Tree::refresh(cargo)?;
+    let copy = WorkspaceCopy::refresh(cargo)?;
     let effort = Effort {
         seeds: request.seeds,
         jobs: request.jobs,
     };
-    let rows = hunt_all(&tree, &chosen, effort, out)?;
-    let file = cargo.root().join("target").join("mutants").join(RESULTS);
+    let rows = hunt_all(&copy, &chosen, effort, out)?;
+    let folder = cargo.root().join("target").join("mutants");
+    let file = folder.join(RESULTS);
     let json = format!("{:#}\n", verdict::to_json(&rows));
-    fs::write(&file, json).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    fs::create_dir_all(&folder)
+        .and_then(|()| fs::write(&file, json))
+        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     verdict::write_sum(&rows, out).map_err(|error| error.to_string())
 }
 
@@ -104,7 +107,7 @@ fn choose<'a>(all: &'a [Mutant], only: &[String]) -> Result<Vec<&'a Mutant>, Str
 }
 
 fn hunt_all(
-    tree: &Tree<'_>,
+    copy: &WorkspaceCopy<'_>,
     mutants: &[&Mutant],
     effort: Effort,
     out: &mut impl Write,
@@ -115,7 +118,7 @@ fn hunt_all(
     for (index, mutant) in mutants.iter().enumerate() {
         let progress = Progress::show(index + 1, mutants.len(), &mutant.name);
         let started = Instant::now();
-        let fate = try_one(tree, mutant, effort);
+        let fate = try_one(copy, mutant, effort);
         progress.clear();
         let row = Row {
             mutant: mutant.name.clone(),
@@ -131,12 +134,12 @@ fn hunt_all(
 }
 
 /// Plants one mutant, hunts it, and removes it again in any case.
-fn try_one(tree: &Tree<'_>, mutant: &Mutant, effort: Effort) -> Result<Fate, String> {
-    let hunted = tree
+fn try_one(copy: &WorkspaceCopy<'_>, mutant: &Mutant, effort: Effort) -> Result<Fate, String> {
+    let hunted = copy
         .plant(&mutant.diff)
-        .and_then(|()| tree.build())
-        .and_then(|()| hunt::hunt(tree, &mutant.hunt, &mutant.caught_by, effort));
-    tree.heal(&mutant.files)?;
+        .and_then(|()| copy.build())
+        .and_then(|()| hunt::hunt(copy, &mutant.hunt, &mutant.caught_by, effort));
+    copy.heal(&mutant.files)?;
     Ok(match hunted {
         Ok(finds) => Fate::of(finds, &mutant.caught_by),
         Err(why) => Fate::Broken(why),
@@ -150,9 +153,9 @@ pub(crate) fn canary(cargo: &Cargo) -> Outcome {
         let all = patch::read_all(cargo.root())?;
         let mut findings = CoverageTargets::collect(cargo.root())?.check(&all);
         findings.extend(survivors::load(cargo.root()).err());
-        let tree = Tree::refresh(cargo)?;
+        let copy = WorkspaceCopy::refresh(cargo)?;
         for mutant in &all {
-            if let Err(why) = tree.check(&mutant.diff) {
+            if let Err(why) = copy.check(&mutant.diff) {
                 findings.push(format!("mutants/{}.patch: {why}", mutant.name));
             }
         }
@@ -161,7 +164,7 @@ pub(crate) fn canary(cargo: &Cargo) -> Outcome {
             seeds: CANARY_SEEDS,
             jobs: None,
         };
-        let rows = hunt_all(&tree, &chosen, effort, &mut io::stdout())?;
+        let rows = hunt_all(&copy, &chosen, effort, &mut io::stdout())?;
         for row in rows.iter().filter(|row| !row.fate.is_good()) {
             findings.push(format!(
                 "the harness does not see {} within {CANARY_SEEDS} seeds: {:?}",

@@ -15,8 +15,8 @@ use super::curated::HuntRequest;
 use super::hunt::{self, Effort};
 use super::patch::Hunt;
 use super::survivors::{self, Keys};
-use super::tree::Tree;
 use crate::cargo::{self, Cargo};
+use crate::workspace_copy::WorkspaceCopy;
 
 /// The version of cargo-mutants to install if it is missing.
 const VERSION: &str = "27.1.0";
@@ -223,7 +223,7 @@ fn hunt_all(
     (all, request): (&Keys, &HuntRequest),
     out: &mut impl Write,
 ) -> Result<Vec<String>, String> {
-    let tree = Tree::refresh(cargo)?;
+    let copy = WorkspaceCopy::refresh(cargo)?;
     let mut known = Known::read(folder.join("hunted.json"));
     let effort = Effort {
         seeds: request.seeds,
@@ -246,7 +246,7 @@ fn hunt_all(
             if std::io::stderr().is_terminal() {
                 writeln!(out, "[{}/{}] {key}", index + 1, missed.len()).map_err(said)?;
             }
-            let seen = hunt_one(&tree, mutant, &diff, effort)?;
+            let seen = hunt_one(&copy, mutant, &diff, effort)?;
             known.add(diff, seen.clone())?;
             seen
         };
@@ -260,16 +260,16 @@ fn hunt_all(
 
 /// The simulator's first finding; none if it has none.
 fn hunt_one(
-    tree: &Tree<'_>,
+    copy: &WorkspaceCopy<'_>,
     mutant: &Missed,
     diff: &str,
     effort: Effort,
 ) -> Result<Option<String>, String> {
-    let hunted = tree
+    let hunted = copy
         .plant(diff)
-        .and_then(|()| tree.build())
-        .and_then(|()| hunt::hunt(tree, &Hunt::Explore(Vec::new()), &[], effort));
-    tree.heal(std::slice::from_ref(&mutant.file))?;
+        .and_then(|()| copy.build())
+        .and_then(|()| hunt::hunt(copy, &Hunt::Explore(Vec::new()), &[], effort));
+    copy.heal(std::slice::from_ref(&mutant.file))?;
     let finds = hunted.map_err(|why| format!("{}: {why}", mutant.name))?;
     Ok(finds.into_iter().next().map(|find| find.property))
 }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::patch::Hunt;
-use super::tree::Tree;
 use crate::scenarios;
+use crate::workspace_copy::WorkspaceCopy;
 
 /// Scenarios that are too large for repeated runs.
 const HEAVY: [&str; 1] = ["scenarios/scale.yaml"];
@@ -42,30 +42,29 @@ pub(crate) struct Detection {
     pub(crate) steps: Option<u64>,
 }
 
-/// Hunts the mutant that is planted in the tree. Returns all findings in order. The hunt continues
+/// Hunts the mutant that is planted in the copy. Returns all findings in order. The hunt continues
 /// until a finding is in `wanted`; if that is empty, the first finding ends it.
 ///
 /// # Errors
 /// Why the simulator could not be run.
 pub(crate) fn hunt(
-    tree: &Tree<'_>,
+    copy: &WorkspaceCopy<'_>,
     hunt: &Hunt,
     wanted: &[String],
     effort: Effort,
 ) -> Result<Vec<Detection>, String> {
     match hunt {
-        Hunt::Explore(files) if knows_explore(tree) => explore(tree, files, wanted, effort),
-        Hunt::Explore(files) => run(tree, files, wanted, effort),
-        Hunt::Run(files) => run(tree, files, wanted, effort),
-        Hunt::Cluster => cluster(tree, effort),
+        Hunt::Explore(files) => explore(copy, files, wanted, effort),
+        Hunt::Run(files) => run(copy, files, wanted, effort),
+        Hunt::Cluster => cluster(copy, effort),
     }
 }
 
 /// Runs `sim cluster`, which ends with the first seed that fails.
-fn cluster(tree: &Tree<'_>, effort: Effort) -> Result<Vec<Detection>, String> {
+fn cluster(copy: &WorkspaceCopy<'_>, effort: Effort) -> Result<Vec<Detection>, String> {
     let seeds = effort.seeds.to_string();
     let words = ["cluster", "--seeds", &seeds].map(str::to_owned);
-    finds_of_explore(&sim_json(tree, &words, effort)?)
+    finds_of_explore(&sim_json(copy, &words, effort)?)
 }
 
 /// Whether this finding ends the hunt.
@@ -73,24 +72,17 @@ fn is_wanted(find: &Detection, wanted: &[String]) -> bool {
     wanted.is_empty() || wanted.contains(&find.property)
 }
 
-/// Whether the tree's simulator has the subcommand `explore`.
-fn knows_explore(tree: &Tree<'_>) -> bool {
-    let mut command = tree.sim();
-    command.args(["explore", "--help"]);
-    command.output().is_ok_and(|output| output.status.success())
-}
-
 /// Runs `sim explore`, which draws the configuration from the seed, until a wanted property is
 /// violated. If none is, runs it until the first violation of any property, for the report.
 fn explore(
-    tree: &Tree<'_>,
+    copy: &WorkspaceCopy<'_>,
     files: &[String],
     wanted: &[String],
     effort: Effort,
 ) -> Result<Vec<Detection>, String> {
     let mut words = vec!["explore".to_owned()];
     if files.is_empty() {
-        words.extend(shipped(tree.root())?);
+        words.extend(shipped(copy.root())?);
         words.push("--flows".to_owned());
     } else {
         words.extend(files.to_vec());
@@ -100,22 +92,22 @@ fn explore(
     if !wanted.is_empty() {
         words.extend(["--property".to_owned(), wanted.join(",")]);
     }
-    let mut found = finds_of_explore(&sim_json(tree, &words, effort)?)?;
+    let mut found = finds_of_explore(&sim_json(copy, &words, effort)?)?;
     if let Some(first) = found.first_mut()
         && first.steps.is_none()
     {
-        first.steps = shrunk_later(tree, &words, first.seed, effort)?;
+        first.steps = shrunk_later(copy, &words, first.seed, effort)?;
     }
     if !found.is_empty() || wanted.is_empty() {
         return Ok(found);
     }
-    finds_of_explore(&sim_json(tree, &anything, effort)?)
+    finds_of_explore(&sim_json(copy, &anything, effort)?)
 }
 
 /// The steps of the first later failure that can be shrunk: some runs do not fail any more when
 /// they are written as steps.
 fn shrunk_later(
-    tree: &Tree<'_>,
+    copy: &WorkspaceCopy<'_>,
     words: &[String],
     mut seed: u64,
     effort: Effort,
@@ -123,7 +115,7 @@ fn shrunk_later(
     for _ in 0..MORE {
         let from = ["--seed".to_owned(), (seed + 1).to_string()];
         let words = [words, &from].concat();
-        let found = finds_of_explore(&sim_json(tree, &words, effort)?)?;
+        let found = finds_of_explore(&sim_json(copy, &words, effort)?)?;
         let Some(first) = found.first() else {
             break;
         };
@@ -137,13 +129,13 @@ fn shrunk_later(
 
 /// Runs `sim run` on a few seeds of each scenario, then on more and more.
 fn run(
-    tree: &Tree<'_>,
+    copy: &WorkspaceCopy<'_>,
     files: &[String],
     wanted: &[String],
     effort: Effort,
 ) -> Result<Vec<Detection>, String> {
     let files = if files.is_empty() {
-        shipped(tree.root())?
+        shipped(copy.root())?
     } else {
         files.to_vec()
     };
@@ -162,7 +154,7 @@ fn run(
                 count.to_string(),
                 "--quiet".into(),
             ];
-            let result = sim_json(tree, &words, effort)?;
+            let result = sim_json(copy, &words, effort)?;
             finds.extend(finds_of_run(&result, file, first, tried));
             tried += count;
             if finds.iter().any(|find| is_wanted(find, wanted)) {
@@ -176,13 +168,13 @@ fn run(
 }
 
 /// Runs the simulator and parses its JSON output.
-fn sim_json(tree: &Tree<'_>, words: &[String], effort: Effort) -> Result<Value, String> {
+fn sim_json(copy: &WorkspaceCopy<'_>, words: &[String], effort: Effort) -> Result<Value, String> {
     let said = format!("sim {}", words.join(" "));
-    let [json, errors] = ["hunt.json", "hunt.err"].map(|name| tree.root().with_file_name(name));
+    let [json, errors] = ["hunt.json", "hunt.err"].map(|name| copy.root().with_file_name(name));
     let _ = fs::remove_file(&json);
     let stderr = File::create(&errors)
         .map_err(|error| format!("cannot write {}: {error}", errors.display()))?;
-    let mut command = tree.sim();
+    let mut command = copy.sim();
     command.args(words).arg("--json").arg(&json);
     if let Some(jobs) = effort.jobs {
         command.args(["--jobs", &jobs.to_string()]);

@@ -1,63 +1,57 @@
-//! A copy of the workspace in which bugs are planted, with its own build folder.
+//! A copy of the workspace, with its own build folder. All optimised builds of the check are made in
+//! it, and bugs are planted in it: so a planted bug compiles only the changed package and those that
+//! depend on it.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::cargo::{self, Build, Cargo};
+use crate::cargo::{self, Cargo};
 
-/// The build profile of the simulator.
-const PROFILE: &str = Build::Quick.name();
+/// The build profile.
+pub(crate) const PROFILE: &str = "quick";
 
-/// The copy.
+/// The folder of the copy and of its builds.
+const FOLDER: &str = "target/copy";
+
+/// The copy. Only one process uses it at a time.
 #[derive(Debug)]
-pub(crate) struct Tree<'a> {
+pub(crate) struct WorkspaceCopy<'a> {
     cargo: &'a Cargo,
     /// The copy's root.
     root: PathBuf,
     /// The copy's build folder.
     target: PathBuf,
+    /// Locked until it is dropped.
+    _lock: File,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> WorkspaceCopy<'a> {
     /// Brings the copy up to date. Unchanged files are not touched, so that Cargo builds only what
-    /// changed.
+    /// changed. Waits until no other process uses the copy.
     ///
     /// # Errors
     /// A file that cannot be read or written.
     pub(crate) fn refresh(cargo: &'a Cargo) -> Result<Self, String> {
-        let folder = cargo.root().join("target").join("mutants");
-        let tree = Self {
+        let folder = cargo.root().join(FOLDER);
+        let copy = Self {
             cargo,
-            root: folder.join("tree"),
+            root: folder.join("workspace"),
             target: folder.join("target"),
+            _lock: locked(&folder)?,
         };
-        tree.take_over(&cargo.root().join("target").join(PROFILE));
         let wanted = files_of(cargo.root())?;
         for path in &wanted {
-            tree.restore(path)?;
+            copy.restore(path)?;
         }
         let mut found = Vec::new();
-        gather(&tree.root, "", &mut found)?;
+        gather(&copy.root, "", &mut found)?;
         for path in found.iter().filter(|path| !wanted.contains(path)) {
-            fs::remove_file(tree.root.join(path))
+            fs::remove_file(copy.root.join(path))
                 .map_err(|error| format!("cannot remove the old {path}: {error}"))?;
         }
-        Ok(tree)
-    }
-
-    /// Reuses the workspace's build products by hard links, so that dependencies are not compiled
-    /// again. The copy's own packages have other names there, because their paths differ. Products
-    /// that cannot be linked are built.
-    fn take_over(&self, built: &Path) {
-        let to = self.target.join(PROFILE);
-        if to.exists() {
-            return;
-        }
-        for folder in ["build", "deps", ".fingerprint"] {
-            link_all(&built.join(folder), &to.join(folder));
-        }
+        Ok(copy)
     }
 
     /// Restores one file to its state in the workspace. It gets a new modification time, so that
@@ -139,9 +133,7 @@ impl<'a> Tree<'a> {
     pub(crate) fn build(&self) -> Result<(), String> {
         let words = ["build", "--quiet", "--profile", PROFILE, "--package", "sim"];
         let output = self
-            .cargo
-            .command_in(&self.root, &words)
-            .env("CARGO_TARGET_DIR", &self.target)
+            .command(&words)
             .output()
             .map_err(|error| format!("cargo did not start: {error}"))?;
         if output.status.success() {
@@ -156,10 +148,22 @@ impl<'a> Tree<'a> {
         Err(format!("it does not build:\n{}", first.join("\n")))
     }
 
+    /// The command `cargo words…` in the copy.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = self.cargo.command_in(&self.root, words);
+        command.env("CARGO_TARGET_DIR", &self.target);
+        command
+    }
+
+    /// The simulator that was built last.
+    pub(crate) fn program(&self) -> PathBuf {
+        let name = format!("sim{}", std::env::consts::EXE_SUFFIX);
+        self.target.join(PROFILE).join(name)
+    }
+
     /// The command of the simulator that was built last, in the copy's root.
     pub(crate) fn sim(&self) -> Command {
-        let name = format!("sim{}", std::env::consts::EXE_SUFFIX);
-        let mut command = Command::new(self.target.join(PROFILE).join(name));
+        let mut command = Command::new(self.program());
         command.current_dir(&self.root).stdin(Stdio::null());
         command
     }
@@ -168,6 +172,15 @@ impl<'a> Tree<'a> {
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
+}
+
+/// Locks the copy, or waits until the process that uses it has ended.
+fn locked(folder: &Path) -> Result<File, String> {
+    let said = |error| format!("cannot lock {}: {error}", folder.display());
+    fs::create_dir_all(folder).map_err(said)?;
+    let file = File::create(folder.join("lock")).map_err(said)?;
+    file.lock().map_err(said)?;
+    Ok(file)
 }
 
 /// Every file that git tracks, or that is neither tracked nor ignored. All others are no sources.
@@ -186,7 +199,7 @@ fn files_of(root: &Path) -> Result<Vec<String>, String> {
         .map_err(|error| format!("git did not start: {error}"))?;
     if !output.status.success() {
         return Err(format!(
-            "`git {}` {}; mutants need the git repository",
+            "`git {}` {}; the copy needs the git repository",
             words.join(" "),
             cargo::ended(output.status)
         ));
@@ -197,19 +210,6 @@ fn files_of(root: &Path) -> Result<Vec<String>, String> {
         .filter(|path| !path.is_empty() && root.join(path).is_file())
         .map(str::to_owned)
         .collect())
-}
-
-/// Hard-links every file of a folder into another one.
-fn link_all(from: &Path, to: &Path) {
-    let _ = fs::create_dir_all(to);
-    for entry in fs::read_dir(from).into_iter().flatten().flatten() {
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        if from.is_dir() {
-            link_all(&from, &to);
-        } else {
-            let _ = fs::hard_link(&from, &to);
-        }
-    }
 }
 
 /// Every file below a folder of the copy.

@@ -38,7 +38,7 @@ pub(crate) fn level_flag(text: &str) -> Result<tracing::Level, String> {
 /// Parses the address to listen on.
 ///
 /// # Errors
-/// What it takes.
+/// A sentence that names the accepted forms.
 pub(crate) fn address_flag(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| format!("write {ADDRESS}"))
 }

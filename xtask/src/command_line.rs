@@ -238,7 +238,7 @@ machine. --growth measures all costs from a thousand participants to a million, 
 that grow faster than a logarithm; its times need an idle machine. --flame profiles the core, the
 node and the virtual world with perf for ten seconds each, and draws a flame graph of each.
 
-`load` builds the server in release and measures it. Figures of one run are comparable with one
+`load` builds the server as it is shipped, and measures it. Figures of one run are comparable with one
 another. `driver` measures the simulator's throughput beside oha's (`cargo install --locked oha`).
 `turmoil` needs no server: it measures the virtual world beside another simulator's. All loads
 need an idle machine.

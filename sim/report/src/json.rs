@@ -37,7 +37,8 @@ struct Host {
 }
 
 impl Origin {
-    /// This machine with its cores, and the program in this version, which started then.
+    /// The origin of results that this process makes: the program's version and commit, the number
+    /// of cores that it uses, and the time of its start.
     #[must_use]
     pub fn new(
         version: &'static str,

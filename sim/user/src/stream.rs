@@ -179,7 +179,7 @@ impl EventStream {
         })
     }
 
-    /// Closes the stream, and needs none.
+    /// Closes the stream, and marks that the user no longer needs one.
     pub(super) fn close(&mut self) -> StreamBefore {
         let was = self.was();
         let generation = self.generation;

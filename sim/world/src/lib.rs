@@ -136,7 +136,7 @@ enum Phase {
 const TWIN_EVERY: u64 = 16;
 
 /// Runs one seed of a plan to its end, and passes all records to the observer, which does not
-/// change the run. An interrupted run ends somewhere, with an outcome of no use.
+/// change the run. An interrupted run ends at any step, and its outcome is to be discarded.
 ///
 /// # Panics
 /// If an invariant of the core is broken, or if one seed has two histories. Both are bugs, which

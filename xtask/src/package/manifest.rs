@@ -47,7 +47,7 @@ pub(super) fn published(name: &str) -> String {
 /// The manifest in this place, with published names.
 ///
 /// # Errors
-/// It has not the form that is expected.
+/// The manifest has another form than this function expects.
 pub(super) fn renamed(path: &Path, text: &str) -> Result<String, String> {
     let folder = path.parent().unwrap_or(path);
     match PARTS.iter().find(|part| Path::new(part.folder) == folder) {

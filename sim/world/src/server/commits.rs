@@ -57,7 +57,7 @@ impl World<'_, '_> {
 
     /// Handles the end of the append in progress.
     pub(crate) fn handle_commit(&mut self, append: u32) {
-        // A crash has ended it, or the end of a fault has settled it.
+        // A crash has discarded this append, or the end of a fault has settled it.
         if append != self.server.appends || !self.server.appending {
             return;
         }

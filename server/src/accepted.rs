@@ -30,7 +30,7 @@ pub(crate) fn level(text: &str) -> Option<tracing::Level> {
 /// Parses a level of the log on the command line.
 ///
 /// # Errors
-/// The levels.
+/// A sentence that names the levels.
 pub(crate) fn level_flag(text: &str) -> Result<tracing::Level, String> {
     level(text).ok_or_else(|| format!("write {LEVELS}"))
 }
@@ -46,7 +46,7 @@ pub(crate) fn address_flag(text: &str) -> Result<SocketAddr, String> {
 /// Parses the percentage of breaks that alert the boss.
 ///
 /// # Errors
-/// What it takes.
+/// A sentence that names the accepted forms.
 pub(crate) fn percent_flag(text: &str) -> Result<u32, String> {
     whole(text, 100)
 }
@@ -54,7 +54,7 @@ pub(crate) fn percent_flag(text: &str) -> Result<u32, String> {
 /// Parses the boss's cool-down.
 ///
 /// # Errors
-/// What it takes.
+/// A sentence that names the accepted forms.
 pub(crate) fn cooldown_flag(text: &str) -> Result<u32, String> {
     whole(text, MAX_COOLDOWN)
 }

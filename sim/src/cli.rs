@@ -6,6 +6,7 @@ mod compare;
 mod exhaust;
 mod explain;
 mod explore;
+mod files;
 mod live;
 mod replay;
 
@@ -197,8 +198,7 @@ and judges what the users saw.";
     version = crate::VERSION,
     after_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true,
-    disable_help_subcommand = true
+    subcommand_negates_reqs = true
 )]
 struct Cli {
     #[command(subcommand)]
@@ -409,7 +409,12 @@ where
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let cli = Cli::try_parse_from(arguments)?;
     let invocation = match cli.command {
-        None => Invocation::Run(cli.run),
+        None => {
+            let first = cli.run.files.first().map(PathBuf::as_path);
+            let wrong = |message| Cli::command().error(ErrorKind::InvalidSubcommand, message);
+            first.map_or(Ok(()), files::check_first).map_err(wrong)?;
+            Invocation::Run(cli.run)
+        }
         Some(Command::Run(run)) => Invocation::Run(run),
         Some(Command::Serve(run)) => Invocation::Serve(run),
         Some(Command::Explore(explore)) => Invocation::Explore(explore),
@@ -428,16 +433,9 @@ where
     if let Invocation::Run(run) | Invocation::Serve(run) = &invocation {
         check_run(run)?;
     }
-    if let Invocation::Replay(arguments) = &invocation {
-        let named = [
-            ("--json", &arguments.json),
-            ("--to-scenario", &arguments.to_scenario),
-        ];
-        let wrong = |message| Cli::command().error(ErrorKind::ArgumentConflict, message);
-        check_files(&named).map_err(wrong)?;
-    }
+    let wrong = |message| Cli::command().error(ErrorKind::ArgumentConflict, message);
+    files::check(&invocation).map_err(wrong)?;
     if let Invocation::Calibrate(arguments) = &invocation {
-        let wrong = |message| Cli::command().error(ErrorKind::ArgumentConflict, message);
         calibrate::check(arguments).map_err(wrong)?;
     }
     Ok(invocation)
@@ -458,30 +456,7 @@ fn check_run(run: &RunArgs) -> Result<(), clap::Error> {
     if run.recipe.is_some() && (run.files.len() > 1 || run.seeds.is_some_and(|n| n.get() > 1)) {
         return wrong("--recipe is of one run: name one scenario file and one seed");
     }
-    live::check(run).or_else(|message| wrong(&message))?;
-    let named = [
-        ("--json", &run.json),
-        ("--junit", &run.junit),
-        ("--report", &run.report),
-        ("--trace", &run.trace),
-    ];
-    check_files(&named).or_else(|message| wrong(&message))
-}
-
-/// Checks that output files differ, and that at most one output goes to the standard output.
-fn check_files(named: &[(&str, &Option<PathBuf>)]) -> Result<(), String> {
-    for (i, (option, path)) in named.iter().enumerate() {
-        if *option != "--json" && path.as_deref() == Some(Path::new("-")) {
-            return Err(format!(
-                "only --json can write to the standard output, not {option}"
-            ));
-        }
-        let same = |(_, other): &&(&str, &Option<PathBuf>)| path.is_some() && *path == *other;
-        if let Some((other, _)) = named[i + 1..].iter().find(same) {
-            return Err(format!("{option} and {other} name the same file"));
-        }
-    }
-    Ok(())
+    live::check(run).or_else(|message| wrong(&message))
 }
 
 #[cfg(test)]

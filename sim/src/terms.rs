@@ -18,7 +18,7 @@ const PAGES: [(&str, &str); 4] = [
 ];
 
 /// The groups: the name, and the page, the heading and the first column of its table.
-const GROUPS: [(&str, &str, &str, &str); 17] = [
+const GROUPS: [(&str, &str, &str, &str); 18] = [
     ("exit codes", "running.md", "Exit codes", "exit"),
     ("properties", "judge.md", "Properties", "property"),
     ("metrics", "scenario-reference.md", "Thresholds", "metric"),
@@ -56,6 +56,7 @@ const GROUPS: [(&str, &str, &str, &str); 17] = [
     ("milestones", "scenario-reference.md", "Faults", "milestone"),
     ("keys of server", "protocol.md", "1. Configuration", "key"),
     ("presence", "protocol.md", "2.4 Presence states", "state"),
+    ("refusals", "protocol.md", "16.3 Refusals", "code"),
 ];
 
 /// The group of words that are defined in sentences.

@@ -1,7 +1,7 @@
 //! The measurements of a run: durations in microseconds from the intended start, shares, and
 //! counts.
 //!
-//! - `message_latency`: intended start of a send → first seen by a recipient, by any path.
+//! - `message_latency`: intended start of a send → seen by the first of its recipients, by any path.
 //! - `queue_wait`, `stick_wait`: intended start of the call → the user learns of the match or the
 //!   grant. A wait
 //!   that is still open when the run ends counts with its length so far, and is

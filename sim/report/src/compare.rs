@@ -60,6 +60,7 @@ enum Exit {
     Liveness,
     Unjudged,
     Figure,
+    Speed,
 }
 
 /// The speed in real time, before and after.
@@ -118,7 +119,7 @@ impl Compared {
         let differences = self.differences.iter();
         differences
             .map(|one| (one.change, one.exit))
-            .chain(wall.map(|change| (change, Exit::Figure)))
+            .chain(wall.map(|change| (change, Exit::Speed)))
     }
 }
 
@@ -157,12 +158,14 @@ impl Comparison {
             .flat_map(Compared::changes)
             .filter(|(change, _)| *change == Change::Worse)
             .map(|(_, exit)| exit)
+            .filter(|exit| *exit != Exit::Speed || regressions == Regressions::FailOnSpeed)
             .collect();
         let codes = [
             (Exit::Safety, 1),
             (Exit::Liveness, 3),
             (Exit::Unjudged, 4),
             (Exit::Figure, 99),
+            (Exit::Speed, 99),
         ];
         let first = codes.iter().find(|(exit, _)| worse.contains(exit));
         first.map_or(0, |(_, code)| *code)
@@ -174,8 +177,10 @@ impl Comparison {
 pub enum Regressions {
     /// It is only shown.
     Pass,
-    /// It is shown, and sets the exit code.
+    /// It is shown, and sets the exit code, unless it is the speed in real time.
     Fail,
+    /// It is shown, and sets the exit code.
+    FailOnSpeed,
 }
 
 /// Compares the runs of two results, scenario by scenario. `noise` is a part of the larger figure,

@@ -145,13 +145,16 @@ pub(super) fn to_try(run: &FinishedRun) -> Vec<Line> {
             ));
         }
     }
-    let label = if lines.is_empty() { "try" } else { "" };
+    let (label, words) = match lines.is_empty() {
+        true => ("try", "more seeds:"),
+        false => ("", "or more seeds:"),
+    };
     let command = more_seeds_command(&run.file, run.result());
     lines.push(
         Line::new()
             .with(Style::Faint, label)
             .pad(INDENT)
-            .text("or more seeds:"),
+            .text(words),
     );
     lines.extend(command_lines("", &command, INDENT));
     lines

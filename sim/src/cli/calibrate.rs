@@ -102,10 +102,5 @@ pub(super) fn check(arguments: &CalibrateArgs) -> Result<(), String> {
     if arguments.scales.len() > MOST_LOADS {
         return Err(format!("--scales takes at most {MOST_LOADS} loads"));
     }
-    let files = [
-        ("--out", &arguments.out),
-        ("--json", &arguments.json),
-        ("--report", &arguments.report),
-    ];
-    super::check_files(&files)
+    Ok(())
 }

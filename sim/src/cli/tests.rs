@@ -202,6 +202,33 @@ fn the_arguments_that_name_a_server_again_are_words_of_a_shell() {
 }
 
 #[test]
+fn no_output_replaces_an_input_and_no_word_is_taken_for_a_file() {
+    for (line, says) in [
+        ("sim a.yaml --json a.yaml", "--json would overwrite a.yaml"),
+        ("sim a.yaml b.yaml --report b.yaml", "overwrite b.yaml"),
+        ("sim explore a.yaml --seeds 1 --json a.yaml", "overwrite"),
+        ("sim explore a.yaml --seeds 1 --trace -", "only --json"),
+        ("sim shrink a.yaml -o a.yaml", "overwrite a.yaml"),
+        (
+            "sim compare a.json b.json --json b.json",
+            "overwrite b.json",
+        ),
+        ("sim replay a.bundle --to-scenario a.bundle", "overwrite"),
+        (
+            "sim calibrate a.yaml --target http://h --out a.yaml",
+            "overwrite",
+        ),
+        ("sim runn a.yaml", "no file `runn`; did you mean `run`?"),
+        ("sim version", "no command and no file `version`"),
+        ("sim cluster --seeds 0", "a whole number, 1 or more"),
+        ("sim cluster --exhaust 0", "from 1 to 32"),
+    ] {
+        let told = refused(line);
+        assert!(told.contains(says), "{line}: {told}");
+    }
+}
+
+#[test]
 fn invalid_arguments_are_refused() {
     for (line, says) in [
         ("sim", "required"),

@@ -18,11 +18,11 @@ pub(super) fn compare(arguments: &CompareArgs, console: &mut Console<'_>) -> u8 
     ) else {
         return WRONG;
     };
-    let found = compare::compare(&before, &after, arguments.noise.0 / 100.0);
-    let regressions = if arguments.fail_on_regression {
-        Regressions::Fail
-    } else {
-        Regressions::Pass
+    let found = compare::compare(&before, &after, arguments.tolerance());
+    let regressions = match (arguments.fail_on_regression, arguments.noise) {
+        (false, _) => Regressions::Pass,
+        (true, None) => Regressions::Fail,
+        (true, Some(_)) => Regressions::FailOnSpeed,
     };
     let code = found.exit_code(regressions);
     let view = View {

@@ -11,7 +11,8 @@ use sim_model::plan::{Compare, Figure, Plan, Threshold};
 
 impl Metrics {
     /// Each threshold of the plan, in its order, and whether it was met. The rate of `stuck` is
-    /// relative to all users, that of messages to all attempts, that of retries to all calls.
+    /// relative to all users, that of messages to all attempts, those of refusals and of retries to
+    /// all calls.
     #[must_use]
     pub fn thresholds(&self, plan: &Plan, counts: &Counts, stuck: u64) -> Vec<ThresholdResult> {
         plan.thresholds
@@ -51,7 +52,10 @@ impl Metrics {
             "reordered" => share(counts.reordered, attempted),
             "phantom" => share(counts.phantom, attempted),
             "gapped" => share(counts.gapped, attempted),
-            "refused" => share(counts.refused, attempted),
+            "refused" => share(
+                self.refusals.iter().map(|(_, times)| times).sum(),
+                self.calls,
+            ),
             "retries" => share(self.retries, self.calls),
             "stuck" => share(stuck, self.merged_users + self.users.len() as u64),
             _ => None,

@@ -102,7 +102,7 @@ impl<'o> RunJudge<'o> {
         let mut judgement = self.judge.finish(ran.ended_at);
         judgement.counts.left_out = ran.left_out;
         let stuck = stuck(&ran, &metrics);
-        let name = |index: usize| ran.users[index].name.to_string();
+        let name = |index: usize| ran.users[index].shown();
         metrics.keep_waits(ran.seed, ran.ended_at, &judgement.overtaken, &name);
         SeedOutcome {
             thresholds: metrics.thresholds(plan, &judgement.counts, stuck.len() as u64),

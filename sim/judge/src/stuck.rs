@@ -21,7 +21,7 @@ pub(crate) fn stuck(ran: &WorldOutcome, metrics: &Metrics) -> Vec<Stuck> {
         }
         let waiting = in_words_of_the_protocol(waiting, metrics.open_wait(index));
         Some(Stuck {
-            user: user.name.to_string(),
+            who: user.shown(),
             at: waiting.at,
             waiting_for: waiting.waiting_for,
             since_ms: waiting.since.since(START).as_millis(),

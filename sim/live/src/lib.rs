@@ -309,7 +309,8 @@ fn remarks(live: &LiveResult, failure: Option<&str>) -> Vec<String> {
 /// The judged results of the run.
 fn outcome(plan: &Plan, seed: u64, runner: LoadRunner<'_, '_>, now: Time) -> SeedOutcome {
     let users = runner.clients.iter().map(|client| UserOutcome {
-        name: Arc::clone(client.user.given_name()),
+        name: Arc::clone(client.user.scenario_name()),
+        user: client.user.last_user(),
         waiting: client.user.stuck().or_else(|| client.user.pending()),
     });
     let users = users.collect();

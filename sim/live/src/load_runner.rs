@@ -332,8 +332,9 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         let agent = u32::try_from(self.clients.len()).expect("the plan limits users");
         self.timeline.arrive(meant.since(START));
         let suffix = self.pool.net.writer.names.suffix();
-        let name: Arc<str> = format!("{name}{suffix}").into();
-        let user = VirtualUser::new(Agent(agent), script, self.plan.client, self.seed, name);
+        let given: Arc<str> = format!("{name}{suffix}").into();
+        let user = VirtualUser::new(Agent(agent), script, self.plan.client, self.seed, given);
+        let user = user.known_as(name.into());
         self.clients.push(Client::new(user));
         self.busy += 1;
         let user = &mut self.clients[agent as usize].user;

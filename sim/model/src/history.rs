@@ -14,6 +14,8 @@ pub struct Record<'a> {
     pub at: Time,
     /// The virtual user.
     pub agent: Agent,
+    /// Its name in the scenario, such as `penpal#12`; empty where there is no scenario.
+    pub name: &'a str,
     /// The client's participant at that moment; none before the first registration.
     pub user: Option<User>,
     /// The action or observation.

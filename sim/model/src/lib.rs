@@ -11,4 +11,5 @@ pub mod point_counter;
 pub mod protocol;
 pub mod recipe;
 pub mod server;
+pub mod user_name;
 pub mod words;

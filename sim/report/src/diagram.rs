@@ -20,6 +20,7 @@ use sim_model::history::Observer;
 use sim_model::outcome::{START, Subject, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::Agent;
+use sim_model::user_name::UserName;
 
 use crate::trace::Follow;
 
@@ -226,7 +227,7 @@ pub fn diagram(
     let plan = &plan.of_seed(seed);
     let mut observer = LaneSelector::new(START, violation);
     run_again(plan, seed, run, &mut observer);
-    let selection = observer.choose(plan)?;
+    let selection = observer.choose()?;
     let mut recorder = LaneRecorder::new(plan, START, &selection);
     run_again(plan, seed, run, &mut recorder);
     let mut diagram = recorder.into_diagram(&selection);
@@ -241,7 +242,7 @@ pub fn diagram(
 /// Draws what one user did and received until the end of the run. `None` for a room, and if no such
 /// user was active.
 #[must_use]
-pub fn followed(plan: &Plan, seed: u64, follow: Follow, run: RunAgain<'_>) -> Option<Diagram> {
+pub fn followed(plan: &Plan, seed: u64, follow: &Follow, run: RunAgain<'_>) -> Option<Diagram> {
     let chosen = Violation {
         at: Span(u64::MAX),
         ..Violation::default()
@@ -249,13 +250,18 @@ pub fn followed(plan: &Plan, seed: u64, follow: Follow, run: RunAgain<'_>) -> Op
     let mut observer = LaneSelector::new(START, &chosen);
     run_again(plan, seed, run, &mut observer);
     let user = observer.user(follow)?;
-    let selection = observer.choose_followed(plan, user)?;
+    let selection = observer.choose_followed(user)?;
     let mut recorder = LaneRecorder::new(plan, START, &selection);
     run_again(plan, seed, run, &mut recorder);
     let mut diagram = recorder.into_diagram(&selection);
     diagram.of = Shown::Followed;
     diagram.seed = seed;
-    diagram.detail = format!("What {user} did and received");
+    let lane = diagram
+        .lanes
+        .iter()
+        .find(|lane| lane.role == Role::Concerned);
+    let name = lane.map_or("", |lane| lane.persona.as_str());
+    diagram.detail = format!("What {} did and received", UserName::new(Some(user), name));
     diagram.rules.retain(|rule| rule.label != VIOLATION);
     for event in &mut diagram.events {
         event.blamed = false;

@@ -183,7 +183,7 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
         } else {
             let mut body = String::new();
             for stuck in result.stuck.iter().take(20) {
-                let _ = writeln!(body, "seed {}: {} {}", stuck.seed, stuck.user, waits(stuck));
+                let _ = writeln!(body, "seed {}: {} {}", stuck.seed, stuck.who, waits(stuck));
             }
             Outcome::Failed {
                 message: rest(result),

@@ -108,7 +108,7 @@ pub struct FinishedRun {
 /// What the clients of a violation observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailureExcerpt {
-    /// The clients, such as `user_7`; each has a lane.
+    /// The clients, such as `user_7 (penpal#12)`; each has a lane.
     pub users: Vec<String>,
     /// What they did and observed, in order.
     pub lines: Vec<ObservedLine>,

@@ -140,7 +140,7 @@ pub(super) fn stuck(result: &RunResult, detail: Detail) -> Vec<Line> {
     lines
 }
 
-/// `penpal#12 waits for a partner in the queue since 12.0s (seed 3)`
+/// `user_7 (penpal#12) waits for a partner in the queue since 12.0s (seed 3)`
 fn stuck_words(stuck: &Stuck, result: &RunResult) -> String {
     let seed = if result.seeds > 1 {
         format!(" (seed {})", stuck.seed)
@@ -149,5 +149,10 @@ fn stuck_words(stuck: &Stuck, result: &RunResult) -> String {
     };
     let end = format!(" {}{seed}", waits(stuck));
     let room = 70_usize.saturating_sub(end.chars().count()).max(10);
-    fit(&format!("{}{end}", fit(&stuck.user, room)), 70)
+    let whole = stuck.who.to_string();
+    let who = match stuck.who.user {
+        Some(user) if whole.chars().count() > room => user.to_string(),
+        Some(_) | None => whole,
+    };
+    fit(&format!("{}{end}", fit(&who, room)), 70)
 }

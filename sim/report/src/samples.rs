@@ -20,6 +20,7 @@ use sim_model::outcome::{
 use sim_model::plan::{Plan, Threshold, Workload};
 use sim_model::protocol::User;
 use sim_model::recipe::Recipe;
+use sim_model::user_name::UserName;
 
 pub(crate) const FILE: &str = "scenarios/burst.yaml";
 
@@ -351,7 +352,7 @@ pub(crate) fn stalled_run() -> FinishedRun {
 
 pub(crate) fn stuck(n: u64) -> Stuck {
     Stuck {
-        user: format!("penpal#{n}"),
+        who: UserName::new(Some(User(n as u32 + 1)), &format!("penpal#{n}")),
         at: "flow[1] await".to_owned(),
         waiting_for: "a partner in the queue".to_owned(),
         since_ms: 12_000 + n * 250,
@@ -465,7 +466,7 @@ pub(crate) fn overlong(mut run: FinishedRun) -> FinishedRun {
         violation.detail = format!("{} {}", long("what"), violation.detail.repeat(9));
     }
     for stuck in &mut result.stuck {
-        stuck.user = long("stuck");
+        stuck.who.name = long("stuck");
         stuck.waiting_for = long("waits");
     }
     result.repro = Some(Repro {

@@ -8,6 +8,7 @@ mod lanes;
 mod recorder;
 
 use serde::{Serialize, Serializer};
+use sim_model::user_name::UserName;
 
 pub use lanes::{UserLanes, user_lanes};
 pub use recorder::SeriesRecorder;
@@ -63,10 +64,8 @@ pub struct BucketLatency {
 /// One user of the run. There may be many, so that a page has it as a list of its fields.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UserRow {
-    /// Its name in the protocol, such as `user_7`; empty if it never registered.
-    pub user: String,
-    /// Its name in the scenario, such as `penpal#12`; empty if it never said one.
-    pub name: String,
+    /// Its id and its name in the scenario.
+    pub who: UserName,
     /// When it arrived.
     pub arrived_ms: f64,
     /// When it finished or left for good; none if it did neither.
@@ -83,7 +82,7 @@ pub struct UserRow {
 
 impl Serialize for UserRow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let texts = (&self.user, &self.name);
+        let texts = (self.who.user, &self.who.name);
         let counts = (self.calls, self.refused, self.sent, self.received);
         (texts, self.arrived_ms, self.left_ms, counts).serialize(serializer)
     }

@@ -16,12 +16,12 @@ use sim_model::protocol::{Agent, CallId, Room, User};
 pub use recorder::{ObservedLine, Recorder};
 
 /// The subject of a filtered trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Follow {
-    /// What this user did and observed.
+    /// What the user with this id did and observed.
     User(User),
-    /// What this virtual user did and observed, under whatever handles.
-    Agent(Agent),
+    /// What the user of this name in the scenario did and observed, under whatever handles.
+    Name(String),
     /// What happened in this room.
     Room(Room),
 }
@@ -56,8 +56,12 @@ pub struct TraceWriter<W> {
     follow: Option<Follow>,
     /// Whether the followed subject was in the run.
     is_found: bool,
-    /// The last of the run's users, virtual users and rooms.
-    last: (User, Agent, Room),
+    /// The last of the run's ids and rooms.
+    last: (User, Room),
+    /// The last of the run's users, and its name in the scenario.
+    last_arrived: (Agent, String),
+    /// The name of the user with the number of the followed one, which may be of another persona.
+    same_number: Option<String>,
     calls: Calls,
     failed: Option<io::Error>,
 }
@@ -68,9 +72,11 @@ impl<W: Write> TraceWriter<W> {
         Self {
             out,
             start,
-            follow,
             is_found: follow.is_none(),
-            last: (User(0), Agent(0), Room(0)),
+            follow,
+            last: (User(0), Room(0)),
+            last_arrived: (Agent(0), String::new()),
+            same_number: None,
             calls: Calls::default(),
             failed: None,
         }
@@ -90,31 +96,43 @@ impl<W: Write> TraceWriter<W> {
     /// If the followed subject was not in the run, a sentence that names the last one that was.
     #[must_use]
     pub fn missing(&self) -> Option<String> {
-        let (user, agent, room) = self.last;
-        let (subject, last) = match self.follow? {
+        let (user, room) = self.last;
+        let (subject, last) = match self.follow.as_ref()? {
             Follow::User(missing) => (missing.to_string(), user.to_string()),
-            Follow::Agent(missing) => (format!("user #{}", missing.0), format!("#{}", agent.0)),
+            Follow::Name(missing) => (missing.clone(), self.last_arrived.1.clone()),
             Follow::Room(missing) => (missing.to_string(), room.to_string()),
         };
-        let last = match last.ends_with("_0") {
+        let last = match last.is_empty() || last.ends_with("_0") {
             true => "none at all".to_owned(),
             false => format!("the last was {last}"),
         };
-        (!self.is_found).then(|| format!("the run had no {subject}: {last}"))
+        let guess = self.same_number.as_ref();
+        let guess = guess.map_or_else(String::new, |guess| format!("; did you mean `{guess}`?"));
+        (!self.is_found).then(|| format!("the run had no {subject}: {last}{guess}"))
     }
 
-    fn keeps(&self, agent: Agent, line: &TraceLine<'_>) -> bool {
-        match self.follow {
+    fn keeps(&self, name: &str, line: &TraceLine<'_>) -> bool {
+        match &self.follow {
             None => true,
-            Some(Follow::User(user)) => line.is_of(user),
-            Some(Follow::Agent(followed)) => agent == followed,
-            Some(Follow::Room(room)) => line.is_in(room),
+            Some(Follow::User(user)) => line.is_of(*user),
+            Some(Follow::Name(followed)) => name == followed,
+            Some(Follow::Room(room)) => line.is_in(*room),
         }
     }
 
     fn count(&mut self, record: &Record<'_>) {
-        let (user, agent, room) = &mut self.last;
-        *agent = (*agent).max(record.agent);
+        let (last, name) = &mut self.last_arrived;
+        if name.is_empty() || *last < record.agent {
+            *last = record.agent;
+            record.name.clone_into(name);
+            let number = |name: &str| name.rsplit_once('#').map(|(_, n)| n.to_owned());
+            if let Some(Follow::Name(followed)) = &self.follow
+                && number(followed).is_some_and(|n| number(record.name) == Some(n))
+            {
+                self.same_number = Some(record.name.to_owned());
+            }
+        }
+        let (user, room) = &mut self.last;
         if let Some(known) = record.user.filter(|user| user.is_numbered()) {
             *user = (*user).max(known);
         }
@@ -139,7 +157,7 @@ impl<W: Write> TraceWriter<W> {
 impl<W: Write> Observer for TraceWriter<W> {
     fn observe(&mut self, record: &Record<'_>) {
         let line = TraceLine::of(record, self.start, &self.calls);
-        if self.keeps(record.agent, &line) {
+        if self.keeps(record.name, &line) {
             self.is_found = true;
             self.write(&line);
         }

@@ -8,10 +8,13 @@ pub fn closest<'c>(word: &str, candidates: &[&'c str]) -> Option<&'c str> {
     if letters > 64 {
         return None;
     }
+    let most = |candidate: &str| (candidate.len().max(letters) / 3).max(1);
     candidates
         .iter()
+        // The distance is at least the difference of the lengths, and costs more.
+        .filter(|candidate| candidate.chars().count().abs_diff(letters) <= most(candidate))
         .map(|candidate| (strsim::osa_distance(word, candidate), *candidate))
-        .filter(|(slips, candidate)| *slips <= (candidate.len().max(letters) / 3).max(1))
+        .filter(|(slips, candidate)| *slips <= most(candidate))
         .min_by_key(|(slips, _)| *slips)
         .map(|(_, candidate)| candidate)
 }

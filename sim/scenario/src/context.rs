@@ -10,17 +10,20 @@ use super::error::{Problem, Read};
 use super::node::Place;
 
 /// The context of a part of a scenario: the values of earlier keys, which are read in the order of
-/// their declaration.
+/// their declaration. `None` is a value that has mistakes: what depends on it is not checked, so that
+/// no mistake is reported that only follows from another.
 #[derive(Debug, Default)]
 pub(crate) struct Context {
     /// The configuration of the server, which limits steps and which faults change.
-    pub(crate) server: Config,
+    pub(crate) server: Option<Config>,
     /// The users of the steps form; empty in the phases form.
-    pub(crate) users: Vec<ScriptUser>,
+    pub(crate) users: Option<Vec<ScriptUser>>,
     /// The tables of the distributions so far.
     pub(crate) tables: Tables,
     /// The number of users that the phases bring.
-    pub(crate) arrivals: ArrivingUsers,
+    pub(crate) arrivals: Option<ArrivingUsers>,
+    /// The duration of the scenario, if the file has it.
+    pub(crate) duration: Option<Span>,
     /// The end of each phase, step and fault.
     pub(crate) ends: Vec<End>,
     /// The faults that repeat.

@@ -1,4 +1,4 @@
-//! Errors in a scenario: the place, the accepted values, and the lines around the place.
+//! Mistakes in a scenario: the place, the accepted values, and the lines around the place.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::node::Place;
 /// The result of reading a part of a scenario.
 pub(super) type Read<T> = Result<T, Box<Problem>>;
 
-/// An error at a place, without the file.
+/// An error at a place, without the file, and those found beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     /// The place.
@@ -26,6 +26,8 @@ pub(super) struct Problem {
     pub(super) accepted: String,
     /// A related place, with its label.
     pub(super) also: Option<(Place, String)>,
+    /// The problems of other parts of the same value.
+    beside: Vec<Problem>,
 }
 
 impl Problem {
@@ -41,6 +43,7 @@ impl Problem {
             label: "here".into(),
             accepted: accepted.into(),
             also: None,
+            beside: Vec::new(),
         })
     }
 
@@ -56,30 +59,86 @@ impl Problem {
         self
     }
 
-    /// The problem with its file.
-    pub(super) fn within(self, file: &str, text: &str) -> ScenarioError {
-        let (line, column) = line_and_column(text, self.place.start);
+    /// The problem and those beside it, with their file and in its order.
+    pub(super) fn within(mut self, file: &str, text: &str) -> ScenarioError {
+        let beside = std::mem::take(&mut self.beside);
+        let mut problems = vec![self];
+        problems.extend(beside);
+        problems.sort_by_key(|problem| problem.place.start);
+        // The parts of a value that is used again by an alias have the places of the first use.
+        problems.dedup();
+        let more = problems.len().saturating_sub(MOST_MISTAKES);
+        problems.truncate(MOST_MISTAKES);
+        let mistakes = problems.into_iter();
+        ScenarioError {
+            file: file.to_owned(),
+            mistakes: mistakes.map(|problem| problem.drawn(text)).collect(),
+            more,
+        }
+    }
+
+    fn drawn(self, text: &str) -> Mistake {
         let primary = (on_its_line(text, self.place), self.label);
         let also = self
             .also
             .map(|(place, label)| (on_its_line(text, place), label));
-        ScenarioError(Box::new(Report {
-            file: file.to_owned(),
-            at: Some((line, column)),
+        Mistake {
+            at: Some(line_and_column(text, self.place.start)),
             message: self.message,
             accepted: self.accepted,
             excerpt: Some(Excerpt::new(text, primary, also)),
-        }))
+        }
     }
 }
 
-/// An invalid scenario: its first error.
-///
-/// [`ScenarioError::render`] draws it with the affected lines.
-pub struct ScenarioError(Box<Report>);
+/// The problems of one value's parts, collected while the parts are read.
+#[derive(Debug, Default)]
+#[must_use = "a value with problems is refused"]
+pub(super) struct Problems(Option<Box<Problem>>);
 
-struct Report {
+impl Problems {
+    /// The value of a part; `None` if it has problems, which are kept.
+    pub(super) fn keep<T>(&mut self, read: Read<T>) -> Option<T> {
+        let mut problem = match read {
+            Ok(value) => return Some(value),
+            Err(problem) => problem,
+        };
+        match &mut self.0 {
+            None => self.0 = Some(problem),
+            Some(first) => {
+                let beside = std::mem::take(&mut problem.beside);
+                first.beside.push(*problem);
+                first.beside.extend(beside);
+            }
+        }
+        None
+    }
+
+    /// The whole value, unless a part has a problem. Without one, there is a value.
+    pub(super) fn finish<T>(self, value: Option<T>) -> Read<T> {
+        match self.0 {
+            Some(problem) => Err(problem),
+            None => Ok(value.expect("a part is left out only with a problem")),
+        }
+    }
+}
+
+/// The most mistakes of one file that are shown.
+const MOST_MISTAKES: usize = 20;
+
+/// An invalid scenario: its mistakes, in the order of the file.
+///
+/// [`ScenarioError::render`] draws them with the affected lines.
+pub struct ScenarioError {
     file: String,
+    /// At least one, at most [`MOST_MISTAKES`].
+    mistakes: Vec<Mistake>,
+    /// The number of further ones.
+    more: usize,
+}
+
+/// One mistake in a scenario.
+pub struct Mistake {
     at: Option<(usize, usize)>,
     message: String,
     accepted: String,
@@ -102,67 +161,89 @@ impl ScenarioError {
         message: impl Into<String>,
         accepted: impl Into<String>,
     ) -> Self {
-        Self(Box::new(Report {
+        Self {
             file: file.to_owned(),
-            at: None,
-            message: message.into(),
-            accepted: accepted.into(),
-            excerpt: None,
-        }))
+            mistakes: vec![Mistake {
+                at: None,
+                message: message.into(),
+                accepted: accepted.into(),
+                excerpt: None,
+            }],
+            more: 0,
+        }
     }
 
     /// The file's name as given by the caller.
     #[must_use]
     pub fn file(&self) -> &str {
-        &self.0.file
+        &self.file
     }
 
-    /// Line and column, both from 1; `None` if the error is about the whole file.
+    /// The first mistakes, in the order of the file; at least one.
     #[must_use]
-    pub fn line_and_column(&self) -> Option<(usize, usize)> {
-        self.0.at
+    pub fn mistakes(&self) -> &[Mistake] {
+        &self.mistakes
     }
 
-    /// The error, in one line.
+    /// The number of mistakes after these.
+    #[must_use]
+    pub const fn more(&self) -> usize {
+        self.more
+    }
+
+    /// The mistakes as text, each with the affected lines, on this many columns; at most 80.
+    #[must_use]
+    pub fn render(&self, look: ErrorStyle, columns: usize) -> String {
+        let columns = columns.clamp(LEAST_COLUMNS, MOST_COLUMNS);
+        let mistakes = self.mistakes.iter();
+        let mut drawn: Vec<String> = mistakes
+            .map(|mistake| mistake.render(&self.file, look, columns))
+            .collect();
+        if self.more > 0 {
+            let mistakes = if self.more == 1 {
+                "mistake"
+            } else {
+                "mistakes"
+            };
+            drawn.push(format!(
+                "… {} more {mistakes} in {}\n",
+                self.more, self.file
+            ));
+        }
+        drawn.join("\n")
+    }
+}
+
+impl Mistake {
+    /// Line and column, both from 1; `None` if the mistake is about the whole file.
+    #[must_use]
+    pub const fn line_and_column(&self) -> Option<(usize, usize)> {
+        self.at
+    }
+
+    /// The mistake, in one line.
     #[must_use]
     pub fn message(&self) -> &str {
-        &self.0.message
+        &self.message
     }
 
     /// The accepted values.
     #[must_use]
     pub fn accepted(&self) -> &str {
-        &self.0.accepted
+        &self.accepted
     }
 
-    /// File, line, column and message in one line, in the format of compilers.
-    #[must_use]
-    pub fn one_line(&self) -> String {
-        let Report { file, message, .. } = self.0.as_ref();
-        match self.0.at {
-            Some((line, column)) => format!("{file}:{line}:{column}: {message}"),
-            None => format!("{file}: {message}"),
-        }
-    }
-
-    /// The error as text, with the affected lines, on this many columns; at most 80.
-    #[must_use]
-    pub fn render(&self, look: ErrorStyle, columns: usize) -> String {
-        let columns = columns.clamp(LEAST_COLUMNS, MOST_COLUMNS);
-        let Report {
-            file,
-            message,
-            accepted,
-            excerpt,
-            ..
-        } = self.0.as_ref();
-        let message = wrapped(message, columns - "error: ".len());
+    fn render(&self, file: &str, look: ErrorStyle, columns: usize) -> String {
+        let message = wrapped(&self.message, columns - "error: ".len());
         let group = Group::with_title(Level::ERROR.primary_title(message));
-        let (group, indent) = match excerpt {
+        let (group, indent) = match &self.excerpt {
             Some(excerpt) => (group.element(excerpt.snippet(file)), excerpt.indent()),
             None => (group.element(Origin::path(file)), 1),
         };
-        let accepted = wrapped(accepted, columns - indent - " ╰ help: ".chars().count());
+        let accepted = wrapped(
+            &self.accepted,
+            columns - indent - " ╰ help: ".chars().count(),
+        );
         let group = group.element(Level::HELP.message(normalize_untrusted_str(&accepted)));
         let renderer = match look {
             ErrorStyle::Colour => Renderer::styled(),
@@ -175,16 +256,27 @@ impl ScenarioError {
     }
 }
 
-/// The error; the place is in the drawing, or in [`ScenarioError::one_line`].
+/// Place and message of each mistake in one line, in the format of compilers.
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)
+        let file = &self.file;
+        for (index, mistake) in self.mistakes.iter().enumerate() {
+            let break_before = if index == 0 { "" } else { "\n" };
+            let message = &mistake.message;
+            match mistake.at {
+                Some((line, column)) => {
+                    write!(f, "{break_before}{file}:{line}:{column}: {message}")?
+                }
+                None => write!(f, "{break_before}{file}: {message}")?,
+            }
+        }
+        Ok(())
     }
 }
 
 impl fmt::Debug for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; {}", self.one_line(), self.0.accepted)
+        write!(f, "{self}")
     }
 }
 

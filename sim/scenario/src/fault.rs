@@ -284,7 +284,7 @@ impl Form for NamedUser {
     const EXAMPLE: &'static str = User::EXAMPLE;
 
     fn read(node: &Node, context: &mut Context) -> Read<u32> {
-        if context.users.is_empty() {
+        if context.users.as_ref().is_some_and(Vec::is_empty) {
             return Err(Problem::new(
                 node.place,
                 "only the steps form has users with names",
@@ -348,7 +348,8 @@ impl Form for OperatorAct {
             return Ok(Self { verb, user: None });
         }
         let acts: Vec<&str> = OperatorVerb::ALL.iter().map(|verb| verb.name()).collect();
-        let fields = Fields::named(node, Self::WHAT, acts.clone())?;
+        let (fields, problems) = Fields::named(node, Self::WHAT, acts.clone())?;
+        problems.finish(Some(()))?;
         let (word, value) = fields.one_of(&acts, "{}")?;
         let known = OperatorVerb::ALL.iter().find(|verb| verb.name() == word);
         let mut act = Self {

@@ -1,12 +1,14 @@
 //! A map that accepts only certain keys.
 
-use super::closest::did_you_mean;
-use super::error::{Problem, Read};
+use std::collections::BTreeMap;
+
+use super::closest::{closest, did_you_mean};
+use super::error::{Problem, Problems, Read};
 use super::node::{Entry, Node, Place, Value, shortened};
 use super::schemas::Key;
 
-/// The entries of one map, checked for unknown and repeated keys, and for keys that cannot be
-/// combined.
+/// The entries of one map. Its problems are unknown and repeated keys, and keys that cannot be
+/// combined; the values of the known keys can be read nevertheless.
 #[derive(Debug)]
 pub(crate) struct Fields<'n> {
     /// Where the map begins.
@@ -15,15 +17,27 @@ pub(crate) struct Fields<'n> {
     what: &'static str,
     accepted: Vec<&'static str>,
     entries: &'n [Entry],
+    /// The keys that unknown keys probably mean; `None` for one that may mean any.
+    meant: Vec<Option<&'static str>>,
 }
 
 impl<'n> Fields<'n> {
     /// Reads `node` as a map with these keys.
-    pub(crate) fn read(node: &'n Node, what: &'static str, keys: &'static [Key]) -> Read<Self> {
+    pub(crate) fn read(
+        node: &'n Node,
+        what: &'static str,
+        keys: &'static [Key],
+    ) -> Read<(Self, Problems)> {
         let names = keys.iter().map(|key| key.name).collect();
-        let fields = Self::named(node, what, names)?;
-        fields.refuse_combinations(keys)?;
-        Ok(fields)
+        let (fields, mut problems) = Self::named(node, what, names)?;
+        let combined = keys.iter().filter(|key| key.is_combined());
+        if !combined
+            .map(|key| key.name)
+            .any(|name| fields.may_be_misspelt(name))
+        {
+            problems.keep(fields.refuse_combinations(keys));
+        }
+        Ok((fields, problems))
     }
 
     /// Reads `node` as a map with no keys but the `accepted` ones.
@@ -31,7 +45,7 @@ impl<'n> Fields<'n> {
         node: &'n Node,
         what: &'static str,
         accepted: Vec<&'static str>,
-    ) -> Read<Self> {
+    ) -> Read<(Self, Problems)> {
         let Value::Map(entries) = &node.value else {
             return Err(Problem::new(
                 node.place,
@@ -42,22 +56,33 @@ impl<'n> Fields<'n> {
                 format!("accepted keys of {what}: {}", accepted.join(", ")),
             ));
         };
-        let fields = Self {
+        let mut fields = Self {
             place: node.place,
             what,
             accepted,
             entries,
+            meant: Vec::new(),
         };
-        fields.refuse_unknown()?;
-        fields.refuse_repeated()?;
-        Ok(fields)
+        let mut problems = Problems::default();
+        let mut first: BTreeMap<&str, &Entry> = BTreeMap::new();
+        for entry in entries {
+            let known = fields.refuse_unknown(entry);
+            problems.keep(known.and_then(|()| match first.insert(&entry.key, entry) {
+                None => Ok(()),
+                Some(before) => Err(fields.repeated(entry, before)),
+            }));
+        }
+        Ok((fields, problems))
     }
 
-    fn refuse_unknown(&self) -> Read<()> {
-        let unknown = |entry: &&Entry| !self.accepted.contains(&entry.key.as_str());
-        let Some(entry) = self.entries.iter().find(unknown) else {
+    fn refuse_unknown(&mut self, entry: &Entry) -> Read<()> {
+        if self.accepted.contains(&entry.key.as_str()) {
             return Ok(());
-        };
+        }
+        let meant = closest(&entry.key, &self.accepted);
+        if !self.meant.contains(&meant) {
+            self.meant.push(meant);
+        }
         let guess = did_you_mean(&entry.key, &self.accepted);
         Err(Problem::new(
             entry.place,
@@ -67,19 +92,21 @@ impl<'n> Fields<'n> {
         .labelled(format!("not a key of {}{guess}", self.what)))
     }
 
-    fn refuse_repeated(&self) -> Read<()> {
-        for (i, entry) in self.entries.iter().enumerate() {
-            if let Some(first) = self.entries[..i].iter().find(|e| e.key == entry.key) {
-                return Err(Problem::new(
-                    entry.place,
-                    format!("the key `{}` is there twice in {}", entry.key, self.what),
-                    "each key at most once; remove one of the two",
-                )
-                .labelled("again here")
-                .with(first.place, "first here"));
-            }
-        }
-        Ok(())
+    fn repeated(&self, entry: &Entry, first: &Entry) -> Box<Problem> {
+        Problem::new(
+            entry.place,
+            format!("the key `{}` is there twice in {}", entry.key, self.what),
+            "each key at most once; remove one of the two",
+        )
+        .labelled("again here")
+        .with(first.place, "first here")
+    }
+
+    /// Whether an unknown key may be this one, misspelt. Then it is no mistake of its own that this
+    /// one is missing.
+    pub(crate) fn may_be_misspelt(&self, key: &str) -> bool {
+        let mut meant = self.meant.iter();
+        self.get(key).is_none() && meant.any(|meant| meant.is_none_or(|meant| meant == key))
     }
 
     fn refuse_combinations(&self, keys: &[Key]) -> Read<()> {

@@ -189,9 +189,9 @@ impl<const LEAST: usize> Form for Steps<LEAST> {
             ));
         }
         context.depth += 1;
-        let steps = List::<Step, 0, Self::Of>::read(node, context)?;
+        let steps = List::<Step, 0, Self::Of>::read(node, context);
         context.depth -= 1;
-        Ok(steps)
+        steps
     }
 
     fn write(steps: &Self::Of, context: &Context) -> Option<Text> {

@@ -5,7 +5,7 @@
 use serde_json::{Value as Json, json};
 
 use super::context::Context;
-use super::error::Read;
+use super::error::{Problems, Read};
 use super::fields::Fields;
 use super::node::{Node, Value};
 use super::schemas::{Key, Schemas};
@@ -81,8 +81,12 @@ pub(crate) trait Keyed: Form {
     /// All accepted keys.
     const KEYS: &'static [Key];
 
-    /// Reads the values of all keys.
-    fn from_fields(fields: &Fields<'_>, context: &mut Context) -> Read<Self::Of>;
+    /// Reads the values of all keys. `problems` are those of the map.
+    fn from_fields(
+        fields: &Fields<'_>,
+        problems: Problems,
+        context: &mut Context,
+    ) -> Read<Self::Of>;
 }
 
 /// A form whose keys differ from the fields of its type.
@@ -113,8 +117,8 @@ impl<T: ByKeys> Form for T {
         {
             return Ok(value);
         }
-        let fields = Fields::read(node, Self::WHAT, T::Keys::KEYS)?;
-        let keys = T::Keys::from_fields(&fields, context)?;
+        let (fields, problems) = Fields::read(node, Self::WHAT, T::Keys::KEYS)?;
+        let keys = T::Keys::from_fields(&fields, problems, context)?;
         T::from_keys(keys, &fields)
     }
 
@@ -210,16 +214,19 @@ macro_rules! form {
 
             fn from_fields(
                 fields: &$crate::fields::Fields<'_>,
+                mut problems: $crate::error::Problems,
                 context: &mut $crate::context::Context,
             ) -> $crate::error::Read<$of> {
-                Ok($($path)::+ {
-                    $($field: $crate::form::read_key::<$form>(
-                        fields,
-                        $crate::form::key_name!($field $($key)?),
-                        $crate::form::usual!($form $(= $usual)?),
-                        context,
-                    )?,)*
-                    $(..$others)?
+                $(let $field = $crate::form::read_key::<$form>(
+                    fields,
+                    $crate::form::key_name!($field $($key)?),
+                    $crate::form::usual!($form $(= $usual)?),
+                    &mut problems,
+                    context,
+                );)*
+                problems.finish(match ($($field,)*) {
+                    ($(Some($field),)*) => Some($($path)::+ { $($field,)* $(..$others)? }),
+                    _ => None,
                 })
             }
         }
@@ -235,8 +242,8 @@ macro_rules! form {
                 context: &mut $crate::context::Context,
             ) -> $crate::error::Read<$of> {
                 use $crate::form::Keyed as _;
-                let fields = $crate::fields::Fields::read(node, $what, Self::KEYS)?;
-                Self::from_fields(&fields, context)
+                let (fields, problems) = $crate::fields::Fields::read(node, $what, Self::KEYS)?;
+                Self::from_fields(&fields, problems, context)
             }
 
             fn write(
@@ -351,20 +358,22 @@ pub(crate) fn usual_text<F: Form>(usual: Option<DefaultValue<F::Of>>) -> Option<
     (!text.is_empty()).then(|| text.to_string())
 }
 
-/// The value of a key, or its default.
+/// The value of a key, or its default; `None` if it is wrong, or missing.
 pub(crate) fn read_key<F: Form>(
     fields: &Fields<'_>,
     key: &str,
     usual: Option<DefaultValue<F::Of>>,
+    problems: &mut Problems,
     context: &mut Context,
-) -> Read<F::Of> {
+) -> Option<F::Of> {
     if let Some(node) = fields.get(key) {
-        return F::read(node, context);
+        return problems.keep(F::read(node, context));
     }
-    match usual.map(|usual| (usual.make)()).or_else(F::left_out) {
-        Some(value) => Ok(value),
-        None => F::read(fields.need(key, &F::example())?, context),
+    let value = usual.map(|usual| (usual.make)()).or_else(F::left_out);
+    if value.is_none() && !fields.may_be_misspelt(key) {
+        problems.keep(fields.need(key, &F::example()));
     }
+    value
 }
 
 /// A value as it is written, unless it is the default.

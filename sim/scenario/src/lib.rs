@@ -3,8 +3,8 @@
 //! Text becomes nodes with their places (`yaml`, `node`), and nodes become the plan. The format of
 //! the parts is declared in `scenario`, `surroundings`, `server`, `workload`, `flow`, `script`,
 //! `fault` and `threshold`: each key once, in a table (`form`), from which reading, writing and the
-//! JSON Schema follow. Every error becomes a [`ScenarioError`], with the place and the accepted
-//! values.
+//! JSON Schema follow. The mistakes of a file become a [`ScenarioError`], each with its place and the
+//! accepted values.
 
 mod closest;
 mod context;
@@ -36,7 +36,7 @@ use sim_model::outcome::Notes;
 use sim_model::plan::Plan;
 
 pub use closest::{closest, did_you_mean};
-pub use error::{ErrorStyle, ScenarioError};
+pub use error::{ErrorStyle, Mistake, ScenarioError};
 pub use scenario::{annotated, schema};
 pub use server::limits;
 

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde_json::{Value as Json, json};
 
 use super::context::Context;
-use super::error::{Problem, Read};
+use super::error::{Problem, Problems, Read};
 use super::form::Form;
 use super::forms::expected;
 use super::node::{Node, Value};
@@ -30,12 +30,8 @@ impl<F: Form, const LEAST: usize, C: FromIterator<F::Of> + AsRef<[F::Of]>> Form
     }
 
     fn read(node: &Node, context: &mut Context) -> Read<C> {
-        let items = items::<F>(node)?;
-        if items.len() < LEAST {
-            let accepted = format!("at least one, as in {}", Self::example());
-            return Err(expected(node, &format!("{} or more", F::WHAT), &accepted));
-        }
-        items.iter().map(|item| F::read(item, context)).collect()
+        let (list, problems) = Self::each(node, context)?;
+        problems.finish(list.into_iter().collect())
     }
 
     fn write(list: &C, context: &Context) -> Option<Text> {
@@ -54,6 +50,21 @@ impl<F: Form, const LEAST: usize, C: FromIterator<F::Of> + AsRef<[F::Of]>> Form
     }
 }
 
+impl<F: Form, const LEAST: usize, C> List<F, LEAST, C> {
+    /// The value of each item, `None` for a wrong one, and their problems.
+    fn each(node: &Node, context: &mut Context) -> Read<(Vec<Option<F::Of>>, Problems)> {
+        let items = items::<F>(node)?;
+        if items.len() < LEAST {
+            let accepted = format!("at least one, as in [{}]", F::example());
+            return Err(expected(node, &format!("{} or more", F::WHAT), &accepted));
+        }
+        let mut problems = Problems::default();
+        let items = items.iter();
+        let list = items.map(|item| problems.keep(F::read(item, context)));
+        Ok((list.collect(), problems))
+    }
+}
+
 /// A list of at least `LEAST` different items.
 pub(crate) struct Distinct<F, const LEAST: usize = 0>(PhantomData<F>);
 
@@ -67,19 +78,19 @@ impl<F: Form<Of: PartialEq>, const LEAST: usize> Form for Distinct<F, LEAST> {
     }
 
     fn read(node: &Node, context: &mut Context) -> Read<Self::Of> {
-        let list = List::<F, LEAST>::read(node, context)?;
-        let items = items::<F>(node)?.iter().enumerate();
-        match items
-            .zip(&list)
-            .find(|((index, _), value)| list[..*index].contains(value))
-        {
-            None => Ok(list),
-            Some(((_, item), _)) => Err(Problem::new(
-                item.place,
-                format!("{} is there twice", item.described()),
-                "each at most once",
-            )),
+        let (list, mut problems) = List::<F, LEAST>::each(node, context)?;
+        for (index, item) in items::<F>(node)?.iter().enumerate() {
+            let before = list[..index].iter().filter(|other| **other == list[index]);
+            // A value that is there many times is one mistake.
+            if list[index].is_some() && before.count() == 1 {
+                problems.keep(Err::<(), _>(Problem::new(
+                    item.place,
+                    format!("{} is there twice", item.described()),
+                    "each at most once",
+                )));
+            }
         }
+        problems.finish(list.into_iter().collect())
     }
 
     fn write(list: &Self::Of, context: &Context) -> Option<Text> {

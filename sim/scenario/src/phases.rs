@@ -248,10 +248,10 @@ impl Form for Phases {
             context.ends.push(End { place, at });
         }
         let certain = phases.iter().filter(|phase| !phase.is_random());
-        context.arrivals = ArrivingUsers {
+        context.arrivals = Some(ArrivingUsers {
             certain: certain.map(Phase::users).sum(),
             all_are: !phases.iter().any(Phase::is_random),
-        };
+        });
         Ok(phases)
     }
 

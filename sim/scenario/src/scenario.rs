@@ -7,11 +7,11 @@ use serde_json::{Value as Json, json};
 
 use super::context::{Context, End, Repeated};
 use super::environment::{Capacity, Client, Network};
-use super::error::{Problem, Read};
+use super::error::{Problem, Problems, Read};
 use super::fault::Faults;
 use super::fields::Fields;
 use super::form::{Form, Keyed, form};
-use super::forms::{Name, SomeTime, Whole, text};
+use super::forms::{Name, SomeTime, Whole, narrowed, text};
 use super::node::{Node, Value};
 use super::phases::Phases;
 use super::schemas::{Schemas, object};
@@ -45,7 +45,7 @@ form! {
         seed: Whole<0, { u64::MAX }> = 1,
         /// The safety phase: arrivals and faults. By default 30s, or longer if the phases, faults
         /// or steps need longer.
-        duration: Option<SomeTime>,
+        duration: Option<Duration>,
         /// The liveness phase lasts at most this long: faults are healed, users come to the end of
         /// their flows without pauses or further rounds of loops, all inboxes drain.
         liveness: SomeTime = Span::secs(60),
@@ -89,6 +89,14 @@ form! {
     }
 }
 
+narrowed! {
+    /// `duration`: the safety phase.
+    Duration, SomeTime, SomeTime::WHAT, |value, _, context| {
+        context.duration = Some(*value);
+        Ok(())
+    }
+}
+
 /// A text for people.
 enum About {}
 
@@ -128,11 +136,26 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
             format!("a map with keys among: {}", keys.join(", ")),
         ));
     }
-    let mut context = Context::default();
-    let fields = Fields::read(node, ScenarioKeys::WHAT, ScenarioKeys::KEYS)?;
-    let keys = ScenarioKeys::from_fields(&fields, &mut context)?;
-    let duration = duration(keys.duration, &fields, &context.ends)?;
-    refuse_frequent(&context.repeated, duration)?;
+    let (fields, map) = Fields::read(node, ScenarioKeys::WHAT, ScenarioKeys::KEYS)?;
+    let has = |key| fields.get(key).is_some() || fields.may_be_misspelt(key);
+    let mut context = Context {
+        server: (!fields.may_be_misspelt("server")).then(Config::default),
+        users: (!has("users") && !has("steps")).then(Vec::new),
+        ..Context::default()
+    };
+    let keys = ScenarioKeys::from_fields(&fields, map, &mut context);
+    let mut problems = Problems::default();
+    // The default is known once all parts are right.
+    let last = context.ends.iter().map(|end| end.at).max();
+    let usual = keys.is_ok() && fields.get("duration").is_none();
+    let usual = usual.then(|| last.unwrap_or(Span::ZERO).max(USUAL_DURATION));
+    let keys = problems.keep(keys);
+    let duration = context.duration.or(usual);
+    if let Some(duration) = duration {
+        problems.keep(refuse_late(duration, &fields, &context.ends));
+        problems.keep(refuse_frequent(&context.repeated, duration));
+    }
+    let (keys, duration) = problems.finish(keys.zip(duration))?;
     Ok(Plan {
         name: keys.name.unwrap_or_else(|| stem.to_owned()),
         about: keys.about.unwrap_or_default(),
@@ -160,14 +183,10 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
     })
 }
 
-/// The duration, within which every part must end; the default is the end of the last part.
-fn duration(given: Option<Span>, fields: &Fields<'_>, ends: &[End]) -> Read<Span> {
-    let Some(duration) = given else {
-        let last = ends.iter().map(|end| end.at).max();
-        return Ok(last.unwrap_or(Span::ZERO).max(USUAL_DURATION));
-    };
+/// Refuses parts that end after the duration.
+fn refuse_late(duration: Span, fields: &Fields<'_>, ends: &[End]) -> Read<()> {
     match ends.iter().find(|end| end.at > duration) {
-        None => Ok(duration),
+        None => Ok(()),
         Some(End { place, at }) => Err(Problem::new(
             *place,
             format!("this ends at {at}, after the scenario's duration of {duration}"),
@@ -205,8 +224,8 @@ pub fn annotated(plan: &Plan, notes: &Notes) -> String {
         Workload::Steps { users, .. } => users.clone(),
     };
     let context = Context {
-        server: plan.server.clone(),
-        users,
+        server: Some(plan.server.clone()),
+        users: Some(users),
         ..Context::default()
     };
     if let Some(Text::Map(keys)) = ScenarioKeys::write(&keys(plan), &context) {

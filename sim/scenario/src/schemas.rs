@@ -41,6 +41,13 @@ pub(crate) struct Key {
     pub(crate) usual: fn() -> Option<String>,
 }
 
+impl Key {
+    /// Whether other keys decide whether it is required or refused.
+    pub(crate) const fn is_combined(&self) -> bool {
+        !(self.one_of.is_empty() && self.with.is_empty() && self.needed_with.is_empty())
+    }
+}
+
 /// The schema with a description.
 pub(crate) fn described(mut schema: Json, about: &str) -> Json {
     if !about.is_empty() {

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::closest::did_you_mean;
 use super::context::{Context, End};
-use super::error::{Problem, Read};
+use super::error::{Problem, Problems, Read};
 use super::fields::Fields;
 use super::flow::CallStep;
 use super::form::{Form, Keyed as _, form};
@@ -37,7 +37,9 @@ pub(crate) enum User {}
 
 impl User {
     fn find(place: Place, name: &str, context: &Context) -> Read<u32> {
-        let users = &context.users;
+        let Some(users) = &context.users else {
+            return Ok(0);
+        };
         let index = users.iter().position(|known| known.name == name);
         index.and_then(|i| u32::try_from(i).ok()).ok_or_else(|| {
             let names: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();
@@ -63,7 +65,7 @@ impl Form for User {
     }
 
     fn write(index: &u32, context: &Context) -> Option<Text> {
-        let user = context.users.get(*index as usize);
+        let user = context.users.as_ref()?.get(*index as usize);
         user.map(|user| Text::quoted(&user.name))
     }
 
@@ -146,7 +148,7 @@ narrowed! {
             return Err(expected(node, "users", &format!("1 to {MAX_USERS} names")));
         }
         distinct_names::<ScriptUser>(node, users.iter().map(|user| user.name.as_str()))?;
-        context.users.clone_from(users);
+        context.users = Some(users.clone());
         Ok(())
     }
 }
@@ -199,7 +201,8 @@ narrowed! {
     Steps, List<StepForm, 1>, StepForm::WHAT, |steps, node, context| {
         for (item, step) in items::<StepForm>(node)?.iter().zip(&*steps) {
             if matches!(step.what, Step::Disconnect(_)) {
-                let fields = Fields::read(item, StepForm::WHAT, StepForm::KEYS)?;
+                let (fields, problems) = Fields::read(item, StepForm::WHAT, StepForm::KEYS)?;
+                problems.finish(Some(()))?;
                 fields.refuse(&["leave_out", "net"], "a disconnection sends nothing")?;
             }
             let (place, at) = (item.place, step.at);
@@ -225,19 +228,22 @@ impl Form for Pushes {
                 "a map from users to a duration or `lost`, such as { b: 400ms, c: lost }";
             return Err(expected(node, Self::WHAT, accepted));
         };
-        let mut pushes = Vec::new();
-        for entry in entries {
-            let user = User::find(entry.place, &entry.key, context)?;
-            if pushes.iter().any(|(other, _)| *other == user) {
-                return Err(Problem::new(
+        let (mut pushes, mut problems) = (Vec::new(), Problems::default());
+        for (index, entry) in entries.iter().enumerate() {
+            let user = User::find(entry.place, &entry.key, context);
+            let again = entries[..index].iter().any(|other| other.key == entry.key);
+            let user = problems.keep(user.and_then(|user| match again {
+                false => Ok(user),
+                true => Err(Problem::new(
                     entry.place,
                     format!("the user `{}` is there twice", entry.key),
                     "each user at most once",
-                ));
-            }
-            pushes.push((user, Delivery::read(&entry.node, context)?));
+                )),
+            }));
+            let delivery = problems.keep(Delivery::read(&entry.node, context));
+            pushes.extend(user.zip(delivery));
         }
-        Ok(pushes)
+        problems.finish(Some(pushes))
     }
 
     fn write(pushes: &Self::Of, context: &Context) -> Option<Text> {

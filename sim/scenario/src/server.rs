@@ -25,8 +25,10 @@ impl Form for Config {
     const NAME: Option<&'static str> = Some("Config");
 
     fn read(node: &Node, context: &mut Context) -> Read<Self> {
-        context.server = read(node, Self::WHAT, &Self::default())?;
-        Ok(context.server.clone())
+        context.server = None;
+        let config = read(node, Self::WHAT, &Self::default())?;
+        context.server = Some(config.clone());
+        Ok(config)
     }
 
     fn write(config: &Self, _: &Context) -> Option<Text> {
@@ -58,11 +60,15 @@ impl Form for ConfigChange {
     const EXAMPLE: &'static str = Config::EXAMPLE;
 
     fn read(node: &Node, context: &mut Context) -> Read<Self::Of> {
-        read(node, Self::WHAT, &context.server).map(Box::new)
+        let config = match &context.server {
+            Some(server) => read(node, Self::WHAT, server)?,
+            None => read_keys(node, Self::WHAT, &Self::Of::default())?.1,
+        };
+        Ok(Box::new(config))
     }
 
     fn write(config: &Self::Of, context: &Context) -> Option<Text> {
-        Some(differing(config, &context.server))
+        Some(differing(config, context.server.as_ref()?))
     }
 
     fn schema(schemas: &mut Schemas) -> Json {
@@ -99,25 +105,9 @@ pub fn limits<'t>(limits: impl IntoIterator<Item = &'t str>) -> Result<Config, S
     Ok(config)
 }
 
-/// Parses keys of a configuration, which replace those of `over`.
+/// Parses keys of a configuration, which replace those of `over`, and checks them together.
 fn read(node: &Node, what: &'static str, over: &Config) -> Read<Config> {
-    let keys = Config::KEYS.iter().map(|key| key.name).collect();
-    let fields = Fields::named(node, what, keys)?;
-    let mut config = over.clone();
-    for key in Config::KEYS {
-        let Some(value) = fields.get(key.name) else {
-            continue;
-        };
-        let mut all = entries(&config);
-        all.insert(key.name.to_owned(), to_json(value));
-        config = serde_json::from_value(Json::Object(all)).map_err(|_| {
-            Problem::new(
-                value.place,
-                format!("`{}` cannot be {}", key.name, value.described()),
-                format!("accepted here: {}", accepted(key.takes)),
-            )
-        })?;
-    }
+    let (fields, config) = read_keys(node, what, over)?;
     config.check().map_err(|error| {
         Problem::new(
             fields.place_of(error.key),
@@ -126,6 +116,29 @@ fn read(node: &Node, what: &'static str, over: &Config) -> Read<Config> {
         )
     })?;
     Ok(config)
+}
+
+/// Parses keys of a configuration, each on its own.
+fn read_keys<'n>(node: &'n Node, what: &'static str, over: &Config) -> Read<(Fields<'n>, Config)> {
+    let keys = Config::KEYS.iter().map(|key| key.name).collect();
+    let (fields, mut problems) = Fields::named(node, what, keys)?;
+    let mut config = over.clone();
+    for key in Config::KEYS {
+        let Some(value) = fields.get(key.name) else {
+            continue;
+        };
+        let mut all = entries(&config);
+        all.insert(key.name.to_owned(), to_json(value));
+        let read = serde_json::from_value(Json::Object(all)).map_err(|_| {
+            Problem::new(
+                value.place,
+                format!("`{}` cannot be {}", key.name, value.described()),
+                format!("accepted here: {}", accepted(key.takes)),
+            )
+        });
+        config = problems.keep(read).unwrap_or(config);
+    }
+    problems.finish(Some((fields, config)))
 }
 
 /// The accepted values of a key, for an error about any value.

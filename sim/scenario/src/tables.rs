@@ -7,7 +7,7 @@ use chat_types::Span;
 use serde_json::{Map, Value as Json, json};
 
 use super::context::Context;
-use super::error::{Problem, Read};
+use super::error::{Problem, Problems, Read};
 use super::fields::Fields;
 use super::form::Form;
 use super::forms::{DURATION, Whole};
@@ -129,7 +129,8 @@ impl<U: Unit> Form for Drawn<U> {
 fn drawn(node: &Node, unit: &mut dyn FnMut(&Node) -> Read<u64>) -> Read<Shape> {
     const EXAMPLE: &str = "…";
     let accepted = vec!["min", "max", "p50", "p99", "mean"];
-    let fields = Fields::named(node, "a distribution", accepted)?;
+    let (fields, problems) = Fields::named(node, "a distribution", accepted)?;
+    problems.finish(Some(()))?;
     if let Some(mean) = fields.get("mean") {
         fields.refuse(
             &["min", "max", "p50", "p99"],
@@ -154,9 +155,13 @@ fn drawn(node: &Node, unit: &mut dyn FnMut(&Node) -> Read<u64>) -> Read<Shape> {
     } else {
         ("min", "max")
     };
-    let low = fields.need(low_key, EXAMPLE)?;
-    let high = fields.need(high_key, EXAMPLE)?;
-    let (from, to) = (unit(low)?, unit(high)?);
+    let mut problems = Problems::default();
+    let mut bound = |key| {
+        let node = problems.keep(fields.need(key, EXAMPLE))?;
+        Some((node, problems.keep(unit(node))?))
+    };
+    let bounds = bound(low_key).zip(bound(high_key));
+    let ((low, from), (high, to)) = problems.finish(bounds)?;
     if from > to {
         return Err(Problem::new(
             high.place,

@@ -120,7 +120,7 @@ impl Form for Thresholds {
     const EXAMPLE: &'static str = "{ lost: \"count==0\" }";
 
     fn read(node: &Node, _: &mut Context) -> Read<Vec<Threshold>> {
-        let fields = Fields::named(node, Self::WHAT, METRICS.to_vec())?;
+        let (fields, mut problems) = Fields::named(node, Self::WHAT, METRICS.to_vec())?;
         let mut thresholds = Vec::new();
         for metric in METRICS {
             let Some(node) = fields.get(metric) else {
@@ -132,10 +132,10 @@ impl Form for Thresholds {
                 std::slice::from_ref(node)
             };
             for item in items {
-                thresholds.push(threshold(item, metric)?);
+                thresholds.extend(problems.keep(threshold(item, metric)));
             }
         }
-        Ok(thresholds)
+        problems.finish(Some(thresholds))
     }
 
     /// Thresholds of one metric are adjacent, as the parser orders them.

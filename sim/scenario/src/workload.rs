@@ -138,7 +138,7 @@ narrowed! {
             return Err(expected(node, "personas", "1 to 1000 personas"));
         }
         distinct_names::<Arc<Persona>>(node, personas.iter().map(|persona| persona.name.as_str()))?;
-        check_counts(personas, node, context.arrivals)
+        context.arrivals.map_or(Ok(()), |arrivals| check_counts(personas, node, arrivals))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::cli::RunArgs;
 use sim_model::plan::{Plan, Workload};
-use sim_model::protocol::{Agent, Room, User};
+use sim_model::protocol::{Room, User};
+use sim_report::series::Series;
 use sim_report::trace::Follow;
-use sim_scenario::did_you_mean;
+use sim_scenario::{closest, did_you_mean};
 
 /// The subject of `--follow`, if it is given.
 ///
@@ -31,33 +32,51 @@ fn subject(text: &str, plan: &Plan) -> Result<Follow, String> {
     if let Some(n) = number("room_") {
         return Ok(Follow::Room(Room(n)));
     }
-    let (names, agent): (Vec<&str>, _) = match &plan.workload {
+    let (names, number): (Vec<&str>, _) = match &plan.workload {
         Workload::Steps { users, .. } => {
-            let names: Vec<_> = users.iter().map(|user| user.name.as_str()).collect();
-            let agent = names.iter().position(|name| *name == text);
-            (names, agent.and_then(|agent| u32::try_from(agent).ok()))
+            let names = users.iter().map(|user| user.name.as_str());
+            (names.collect(), None)
         }
         Workload::Phases { personas, .. } => {
-            let names: Vec<_> = personas.iter().map(|one| one.name.as_str()).collect();
-            let numbered = text.rsplit_once('#');
-            let numbered = numbered.filter(|(name, _)| names.contains(name));
-            (names, numbered.and_then(|(_, n)| n.parse().ok()))
+            let names = personas.iter().map(|one| one.name.as_str());
+            (names.collect(), Some(text.rsplit_once('#')))
         }
     };
-    agent
-        .map(|agent| Follow::Agent(Agent(agent)))
-        .ok_or_else(|| {
-            let name = text.rsplit_once('#').map_or(text, |(name, _)| name);
-            let own = match &plan.workload {
-                Workload::Steps { .. } => {
-                    names.first().map_or_else(String::new, ToString::to_string)
-                }
-                Workload::Phases { .. } => format!("{}#12", names.first().unwrap_or(&"user")),
-            };
-            format!(
-                "--follow: {} has no user or room `{text}`{}\n  write user_7, {own} or room_3",
-                plan.name,
-                did_you_mean(name, &names)
-            )
-        })
+    let (name, end) = match number {
+        Some(Some((name, digits))) => (name, format!("#{digits}")),
+        Some(None) | None => (text, String::new()),
+    };
+    let is_whole = match number {
+        None => true,
+        Some(numbered) => numbered.is_some_and(|(_, digits)| digits.parse::<u32>().is_ok()),
+    };
+    if is_whole && names.contains(&name) {
+        return Ok(Follow::Name(text.to_owned()));
+    }
+    let own = match (names.first(), number) {
+        (Some(first), None) => (*first).to_owned(),
+        (first, _) => format!("{}#12", first.unwrap_or(&"user")),
+    };
+    let guess = closest(name, &names).map(|close| format!("{close}{end}"));
+    let guess = guess.filter(|guess| guess != text);
+    let guess = guess.map_or_else(String::new, |guess| format!("; did you mean `{guess}`?"));
+    Err(format!(
+        "--follow: {} has no user or room `{text}`{guess}\n  write user_7, {own} or room_3",
+        plan.name
+    ))
+}
+
+/// If a run of this series had no such user, a sentence that says so. `None` for a room, and for a
+/// name that may be one of the users that the series does not list.
+pub(super) fn missing(follow: &Follow, series: &Series) -> Option<String> {
+    match follow {
+        Follow::Room(_) => None,
+        Follow::User(user) => Some(format!("the run had no {user}")),
+        Follow::Name(name) => {
+            let names = series.users.iter().map(|row| row.who.name.as_str());
+            let names: Vec<&str> = names.collect();
+            let is_missing = series.users_left_out == 0 && !names.contains(&name.as_str());
+            is_missing.then(|| format!("the run had no {name}{}", did_you_mean(name, &names)))
+        }
+    }
 }

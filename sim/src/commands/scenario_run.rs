@@ -49,7 +49,7 @@ pub(super) fn run(
         jobs: arguments.jobs.unwrap_or(console.cores),
     };
     let follow = follow::subject_of(arguments, &plan).map_err(|problem| (WRONG, problem))?;
-    let trace = open_trace(arguments, follow).map_err(|problem| (WRONG, problem))?;
+    let trace = open_trace(arguments, follow.clone()).map_err(|problem| (WRONG, problem))?;
     let trace = trace.map(Mutex::new);
     let began = (console.clock)();
     let file = path.display().to_string();
@@ -91,7 +91,7 @@ pub(super) fn run(
         tell_shrunk(&mut run);
     }
     if arguments.report.is_some() || server.is_some() || run.headline().is_some() {
-        record_for_report(&mut run, follow, console.run);
+        record_for_report(&mut run, follow.as_ref(), console.run)?;
     }
     run.look = look(&run, console);
     Ok(run)
@@ -218,7 +218,7 @@ fn excerpt(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<FailureExcerpt> {
         Err(_) => Rerun::Different { trace_hash: 0 },
     };
     Some(FailureExcerpt {
-        users: users.iter().map(ToString::to_string).collect(),
+        users: recorder.names(),
         lines: recorder.into_lines(),
         rerun,
     })
@@ -226,7 +226,14 @@ fn excerpt(run: &FinishedRun, run_seed: RunSeed<'_>) -> Option<FailureExcerpt> {
 
 /// Repeats the run of the first violation, or of the first seed, and records what only a report
 /// shows: figures over time, lanes of users, and drawings.
-fn record_for_report(run: &mut FinishedRun, follow: Option<Follow>, run_seed: RunSeed<'_>) {
+///
+/// # Errors
+/// The run has no user to follow.
+fn record_for_report(
+    run: &mut FinishedRun,
+    follow: Option<&Follow>,
+    run_seed: RunSeed<'_>,
+) -> Result<(), Problem> {
     let again = |plan: &Plan, seed: u64, observer: &mut dyn Observer| {
         run_seed(plan, seed, &Progress::default(), Some(observer));
     };
@@ -241,10 +248,16 @@ fn record_for_report(run: &mut FinishedRun, follow: Option<Follow>, run_seed: Ru
     let lanes = user_lanes(&run.plan, &series, found, &again);
     run.diagrams = diagrams(run, &again);
     if let Some(follow) = follow {
-        run.diagrams
-            .extend(followed(&run.plan, seed, follow, &again));
+        let drawn = followed(&run.plan, seed, follow, &again);
+        if drawn.is_none()
+            && let Some(missing) = follow::missing(follow, &series)
+        {
+            return Err((WRONG, format!("--follow: {missing}")));
+        }
+        run.diagrams.extend(drawn);
     }
     (run.series, run.lanes) = (Some(series), Some(lanes));
+    Ok(())
 }
 
 /// Draws the first violation, and the shrunk one.

@@ -47,6 +47,7 @@ fn run_seed(
             observer.observe(&Record {
                 at: START + Span::millis(ms),
                 agent: Agent(0),
+                name: "penpal#0",
                 user: Some(User(7)),
                 what: ClientEvent::StreamOpened,
             });

@@ -9,6 +9,7 @@ mod calibration;
 mod over_time;
 mod serving;
 mod started_as;
+mod user_names;
 
 use sim_model::outcome::START;
 use sim_search::seed::run_seed;

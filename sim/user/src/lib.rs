@@ -109,6 +109,8 @@ pub struct VirtualUser {
     agent: Agent,
     /// Its participant; none while it has no handle.
     user: Option<User>,
+    /// Its last participant, whether or not it still has the handle.
+    last_user: Option<User>,
     /// The number that determines its handle.
     secret: u64,
     activity: Activity,
@@ -131,6 +133,8 @@ pub struct VirtualUser {
     /// Drawn once: whether its requests have keys.
     keys: Keys,
     script: Script,
+    /// Its name in the scenario.
+    scenario_name: Arc<str>,
     /// Its given name, and the name that it uses now.
     given_name: Arc<str>,
     name: Arc<str>,
@@ -178,6 +182,7 @@ impl VirtualUser {
         Self {
             agent,
             user: None,
+            last_user: None,
             secret,
             activity: Activity::Idle,
             suspended_until: Time(0),
@@ -197,6 +202,7 @@ impl VirtualUser {
             keys: if keyless { Keys::None } else { Keys::Random },
             script,
             name: called,
+            scenario_name: Arc::clone(&name),
             given_name: name,
             renamed: 0,
             forgot: 0,
@@ -206,6 +212,13 @@ impl VirtualUser {
             leave_out: Vec::new(),
             last_key: None,
         }
+    }
+
+    /// Sets its name in the scenario, if it registers under another.
+    #[must_use]
+    pub fn known_as(mut self, scenario_name: Arc<str>) -> Self {
+        self.scenario_name = scenario_name;
+        self
     }
 
     /// Sets the secret by which it opens its streams from now on.
@@ -454,6 +467,7 @@ impl VirtualUser {
         o.observe(&Record {
             at,
             agent: self.agent,
+            name: &self.scenario_name,
             user: self.user,
             what,
         });

@@ -73,10 +73,16 @@ impl VirtualUser {
         }
     }
 
-    /// Its given name, whatever name it uses now.
+    /// Its name in the scenario, whatever name it uses now.
     #[must_use]
-    pub fn given_name(&self) -> &Arc<str> {
-        &self.given_name
+    pub fn scenario_name(&self) -> &Arc<str> {
+        &self.scenario_name
+    }
+
+    /// Its last participant; none before it registered.
+    #[must_use]
+    pub const fn last_user(&self) -> Option<User> {
+        self.last_user
     }
 
     /// Its participant; none before it is registered.

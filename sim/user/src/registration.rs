@@ -29,6 +29,7 @@ impl VirtualUser {
         };
         if self.user.is_none() {
             self.user = Some(user);
+            self.last_user = Some(user);
             if !matches!(self.activity, Activity::Away { .. }) {
                 self.open_stream(now, false);
             }

@@ -473,7 +473,8 @@ impl<'a, 'o> World<'a, 'o> {
     /// The results of the run, which is over.
     fn ran(self) -> WorldOutcome {
         let users = self.clients.iter().map(|client| UserOutcome {
-            name: Arc::clone(client.user.given_name()),
+            name: Arc::clone(client.user.scenario_name()),
+            user: client.user.last_user(),
             waiting: client.user.stuck().or_else(|| client.user.pending()),
         });
         let left_out = self.clients.iter().map(|client| client.user.left_out());

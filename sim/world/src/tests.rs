@@ -262,7 +262,7 @@ fn stuck_of(users: u32, server: &str, flow: &str) -> Vec<String> {
     let told = |s: &Stuck| {
         format!(
             "{} at {}: {}, since {}",
-            s.user, s.at, s.waiting_for, s.since_ms
+            s.who.name, s.at, s.waiting_for, s.since_ms
         )
     };
     stuck.iter().map(told).collect()

@@ -9,6 +9,7 @@ use super::waits::{Waited, Waits};
 use super::{MICROS, Metrics};
 use sim_model::outcome::{Charts, Curve, UserWait, UserWaits};
 use sim_model::protocol::Agent;
+use sim_model::user_name::UserName;
 
 /// Percentiles of a curve: denser towards 100, as on an axis that is logarithmic in the part above
 /// the percentile. They are literals, so that every machine draws the same curve.
@@ -19,14 +20,14 @@ const PERCENTILES: [f64; 29] = [
 
 impl Metrics {
     /// Stores how long each user waited until the end of the run, and ends its figures by room.
-    /// `name` is a user's own name; `overtaken` says who was overtaken, as the judge of the same run
+    /// `name` is a user's name; `overtaken` says who was overtaken, as the judge of the same run
     /// found.
     pub fn keep_waits(
         &mut self,
         seed: u64,
         now: Time,
         overtaken: &BTreeMap<Agent, u64>,
-        name: &dyn Fn(usize) -> String,
+        name: &dyn Fn(usize) -> UserName,
     ) {
         self.groups.end(seed);
         self.overtaken = overtaken.values().copied().max().unwrap_or(0);
@@ -38,7 +39,7 @@ impl Metrics {
             let open = since.map_or(Span::ZERO, |since| now.since(since)).0;
             let waits = waited.times + u32::from(since.is_some());
             (waits > 0).then(|| UserWait {
-                user: name(index),
+                who: name(index),
                 seed,
                 longest_ms: waited.longest.max(open) as f64 / MICROS,
                 waits,

@@ -17,6 +17,7 @@ fn tell(metrics: &mut Metrics, at: u64, agent: Agent, what: ClientEvent<'_>) {
     metrics.observe(&Record {
         at: second(at),
         agent,
+        name: "",
         user: Some(User(agent.0 + 10)),
         what,
     });

@@ -69,6 +69,7 @@ mod tests {
         throughput.observe(&Record {
             at,
             agent: Agent(0),
+            name: "",
             user: None,
             what,
         });

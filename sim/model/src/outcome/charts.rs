@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use crate::user_name::UserName;
+
 /// The number of users whose waits are kept, the longest first. The worst of many seeds are among
 /// the worst of each, so merging is exact.
 const WORST: usize = 240;
@@ -42,8 +44,9 @@ pub struct UserWaits {
 /// The waits of one user.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UserWait {
-    /// The virtual user, such as `penpal#12`.
-    pub user: String,
+    /// The user: its id and its name in the scenario.
+    #[serde(flatten)]
+    pub who: UserName,
     /// The seed of its run.
     pub seed: u64,
     /// The longest of its waits, in milliseconds.
@@ -89,7 +92,7 @@ mod tests {
 
     fn wait(user: u64, seed: u64, longest_ms: f64) -> UserWait {
         UserWait {
-            user: format!("penpal#{user}"),
+            who: UserName::new(None, &format!("penpal#{user}")),
             seed,
             longest_ms,
             waits: 1,

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{Counts, Coverage, GroupResults, PropertyResult, Violation};
 use crate::plan::Figure;
+use crate::user_name::UserName;
 
 /// The result of a run of one scenario, over one or more seeds.
 #[derive(Clone, Debug, Serialize)]
@@ -267,8 +268,9 @@ pub struct RestResult {
 /// A user that did not finish.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stuck {
-    /// The virtual user, such as `penpal#12`.
-    pub user: String,
+    /// The user: its id and its name in the scenario.
+    #[serde(flatten)]
+    pub who: UserName,
     /// The step of its flow at which it stopped, such as `flow[1] await`.
     pub at: String,
     /// What it waits for, in the protocol's terms: `a partner in the queue`, `the stick of room_3`,

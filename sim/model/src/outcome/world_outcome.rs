@@ -5,6 +5,8 @@ use std::sync::Arc;
 use chat_types::{Span, Time};
 
 use super::{Tally, Timeline};
+use crate::protocol::User;
+use crate::user_name::UserName;
 
 /// The instant at which every run begins; reports count from it.
 pub const START: Time = Time(0);
@@ -44,10 +46,20 @@ impl WorldOutcome {
 /// One user of a finished run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserOutcome {
-    /// The virtual user's own name, such as `penpal#12`.
+    /// Its name in the scenario, such as `penpal#12`.
     pub name: Arc<str>,
+    /// Its last id on the server.
+    pub user: Option<User>,
     /// What it still waits for; `None` if it is done or disconnected permanently.
     pub waiting: Option<Waiting>,
+}
+
+impl UserOutcome {
+    /// The name by which it is shown.
+    #[must_use]
+    pub fn shown(&self) -> UserName {
+        UserName::new(self.user, &self.name)
+    }
 }
 
 /// What a user waits for, at which step, and since when.

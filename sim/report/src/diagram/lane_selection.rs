@@ -9,8 +9,7 @@ use super::{Lane, Role};
 use crate::trace::Follow;
 use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{PANIC, Violation};
-use sim_model::plan::{Plan, Workload};
-use sim_model::protocol::{Agent, Op, Room, User};
+use sim_model::protocol::{Agent, Room, User};
 
 /// The most lanes of participants: more do not fit side by side.
 const LANES: usize = 7;
@@ -88,7 +87,7 @@ impl LaneSelector {
     }
 
     /// The participants to show; `None` if there was no activity.
-    pub(super) fn choose(self, plan: &Plan) -> Option<LaneSelection> {
+    pub(super) fn choose(self) -> Option<LaneSelection> {
         let of = |users: &[User]| -> Vec<(Agent, Option<User>)> {
             let known = |user: &User| Some((*self.agents.get(user)?, Some(*user)));
             users.iter().filter_map(known).collect()
@@ -123,7 +122,7 @@ impl LaneSelector {
         );
         let shown = chosen.iter().filter(|one| all.contains(&one.0)).count();
         let lane = |(agent, user, role): (Agent, Option<User>, Role)| {
-            (agent, self.lane(plan, agent, user, role))
+            (agent, self.lane(agent, user, role))
         };
         (!chosen.is_empty()).then(|| LaneSelection {
             left_out: (all.len() - shown) as u64,
@@ -136,10 +135,13 @@ impl LaneSelector {
 
     /// The user to follow: of a virtual user, its last one. `None` for a room, and if it was never
     /// active.
-    pub(super) fn user(&self, follow: Follow) -> Option<User> {
+    pub(super) fn user(&self, follow: &Follow) -> Option<User> {
         match follow {
-            Follow::User(user) => self.agents.contains_key(&user).then_some(user),
-            Follow::Agent(agent) => self.last_user(agent),
+            Follow::User(user) => self.agents.contains_key(user).then_some(*user),
+            Follow::Name(name) => {
+                let (agent, _) = self.names.iter().find(|(_, known)| *known == name)?;
+                self.last_user(*agent)
+            }
             Follow::Room(_) => None,
         }
     }
@@ -150,10 +152,10 @@ impl LaneSelector {
     }
 
     /// The participants to show with a chosen one, until the end of the run.
-    pub(super) fn choose_followed(mut self, plan: &Plan, user: User) -> Option<LaneSelection> {
+    pub(super) fn choose_followed(mut self, user: User) -> Option<LaneSelection> {
         self.concerned = vec![user];
         self.until = Some(self.last);
-        self.choose(plan)
+        self.choose()
     }
 
     /// Recently active participants of the affected rooms, latest first.
@@ -196,22 +198,16 @@ impl LaneSelector {
         latest
     }
 
-    fn lane(&self, plan: &Plan, agent: Agent, user: Option<User>, role: Role) -> Lane {
+    fn lane(&self, agent: Agent, user: Option<User>, role: Role) -> Lane {
         let known = || self.last_user(agent);
-        let scripted = match &plan.workload {
-            Workload::Steps { users, .. } => {
-                let user = users.get(agent.0 as usize);
-                user.map(|user| user.name.clone())
-            }
-            Workload::Phases { .. } => None,
+        let name = self.names.get(&agent).cloned().unwrap_or_default();
+        let (name, persona) = match user.or_else(known) {
+            Some(user) => (user.to_string(), name),
+            None => (name, String::new()),
         };
-        let persona = scripted.or_else(|| self.names.get(&agent).cloned());
         Lane {
-            name: user.or_else(known).map_or_else(
-                || format!("agent {}", agent.0),
-                |user| format!("user_{}", user.0),
-            ),
-            persona: persona.unwrap_or_default(),
+            name,
+            persona,
             role,
         }
     }
@@ -236,18 +232,9 @@ impl Observer for LaneSelector {
         if let Some(user) = record.user {
             self.agents.entry(user).or_insert(agent);
         }
-        if let ClientEvent::Called {
-            op:
-                Op::EnterQueue {
-                    display_name: Some(name),
-                    ..
-                }
-                | Op::Login { username: name, .. },
-            ..
-        } = record.what
-        {
-            self.names.entry(agent).or_insert_with(|| name.to_string());
-        } else if let ClientEvent::Answered {
+        let name = self.names.entry(agent);
+        name.or_insert_with(|| record.name.to_owned());
+        if let ClientEvent::Answered {
             outcome: Ok(answer),
             ..
         } = record.what

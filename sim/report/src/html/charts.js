@@ -126,7 +126,7 @@ function waitPlot(title, waits, several) {
   const open = waits.worst.filter((wait) => wait.open).length;
   const shown = waits.worst.length;
   const all = shown < waits.users ? `the ${grouped(shown)} of ${grouped(waits.users)} users who waited longest` : `all ${grouped(shown)} users who waited`;
-  const words = `${title}: ${all}, the longest first. Longest ${span(longest)} (${waits.worst[0].user}), shortest shown ${span(waits.worst[shown - 1].longest_ms)}. ${overtaken} overtaken, ${open} still waiting at the end.`;
+  const words = `${title}: ${all}, the longest first. Longest ${span(longest)} (${userName(waits.worst[0])}), shortest shown ${span(waits.worst[shown - 1].longest_ms)}. ${overtaken} overtaken, ${open} still waiting at the end.`;
   const draw = (width) => {
     const height = 150, left = 52, top = 14, bottom = 8;
     const ticks = steps(longest || 1, 3);
@@ -150,7 +150,7 @@ function waitPlot(title, waits, several) {
   };
   const heads = several ? ['User', 'Seed', '#Longest', '#Waits', '#Overtaken'] : ['User', '#Longest', '#Waits', '#Overtaken'];
   const rows = waits.worst.slice(0, 6).map((wait) => {
-    const cells = [wait.user, span(wait.longest_ms) + (wait.open ? ' and on' : ''), wait.waits, wait.overtaken];
+    const cells = [userName(wait), span(wait.longest_ms) + (wait.open ? ' and on' : ''), wait.waits, wait.overtaken];
     if (several) cells.splice(1, 0, wait.seed);
     return cells;
   });
@@ -163,7 +163,7 @@ function waitPlot(title, waits, several) {
 function waitWords(wait, several) {
   const seed = several ? ` (seed ${wait.seed})` : '';
   const over = wait.overtaken > 0 ? `, overtaken ${wait.overtaken} times` : '';
-  return `${wait.user}${seed}: ${span(wait.longest_ms)}${wait.open ? ' and still waiting' : ''}, ${wait.waits} ${wait.waits === 1 ? 'wait' : 'waits'}${over}`;
+  return `${userName(wait)}${seed}: ${span(wait.longest_ms)}${wait.open ? ' and still waiting' : ''}, ${wait.waits} ${wait.waits === 1 ? 'wait' : 'waits'}${over}`;
 }
 
 // The end of the axis of time.

@@ -169,7 +169,7 @@ function stuckSection(run) {
   const heads = ['User', 'At', 'Waits for', '#Since'];
   if (run.several_seeds) heads.push('#Seed');
   const rows = run.stuck.map((stuck) => {
-    const cells = [stuck.user, stuck.at, stuck.waiting_for, span(stuck.since_ms)];
+    const cells = [userName(stuck), stuck.at, stuck.waiting_for, span(stuck.since_ms)];
     if (run.several_seeds) cells.push(stuck.seed);
     return cells;
   });

@@ -16,7 +16,7 @@ function laneOf(run, row, index) {
   const bands = lanes.bands.filter((band) => (band.lane === lane || band.lane === lanes.users.length) && band.from_us < to_us && band.to_us > from_us);
   const more = lanes.left_out[lane];
   return { of: 'followed', seed: run.series.seed, property: '', detail: `What ${userName(row)} did and received`, violation_us: from_us, from_us, to_us, events, rules: [],
-    lanes: [{ name: row.user || 'unregistered', persona: row.name, role: 'bystander' }, { name: 'server', persona: '', role: 'server' }],
+    lanes: [{ name: row.user || row.name, persona: row.user ? row.name : '', role: 'bystander' }, { name: 'server', persona: '', role: 'server' }],
     bands: bands.map((band) => ({ ...band, lane: band.lane === lane ? 0 : 1 })),
     left_out: more > 0 ? [`${grouped(more)} later events of this user are not in this file.`] : [] };
 }
@@ -24,21 +24,25 @@ function laneOf(run, row, index) {
 // The users of a series, whose rows are lists of fields.
 const usersOf = (series) => series.users.map(([[user, name], arrived_ms, left_ms, [calls, refused, sent, received]]) => ({ user, name, arrived_ms, left_ms, calls, refused, sent, received }));
 
-const userName = (row) => row.name || row.user || 'a user without a name';
+// A user, in a list of any kind: its id, and its name in the scenario.
+const userName = (row) => (row.user ? `${row.user} (${row.name})` : row.name);
+
+// A word of a shell command.
+const shellWord = (word) => (/^[\w.-][\w.#-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 function usersSection(run) {
   const series = run.series;
   if (!series || series.users.length === 0) return null;
-  const stuck = new Set(run.stuck.filter((one) => one.seed === series.seed).map((one) => one.user));
-  const all = usersOf(series).map((row, index) => ({ row, index, words: `${row.user} ${row.name}`.toLowerCase() }));
+  const stuck = new Set(run.stuck.filter((one) => one.seed === series.seed).map((one) => one.name));
+  const all = usersOf(series).map((row, index) => ({ row, index, words: userName(row).toLowerCase() }));
   const end = (row) => (stuck.has(row.name) ? '✗ stuck' : row.left_ms === null ? 'still there at the end' : `done at ${clock(row.left_ms)}`);
   const box = h('div', { class: 'found' });
   const lane = h('div', { class: 'chosen', tabindex: '-1' });
   const count = h('p', { class: 'muted', role: 'status' });
   const choose = ({ row, index }) => {
     const diagram = laneOf(run, row, index);
-    const more = [h('p', { class: 'muted' }, run.live ? 'Everything of this user, line by line: ' : 'This user among those of its rooms, with all facts: ', command(`${run.follow} ${row.user || 'user_N'}`))];
-    lane.replaceChildren(h('h3', {}, `${userName(row)}${row.name && row.user ? ` (${row.user})` : ''}`),
+    const more = [h('p', { class: 'muted' }, run.live ? 'Everything of this user, line by line: ' : 'This user among those of its rooms, with all facts: ', command(`${run.follow} ${shellWord(row.user || row.name)}`))];
+    lane.replaceChildren(h('h3', {}, userName(row)),
       ...(diagram ? [diagramView(diagram)] : [h('p', { class: 'nothing' }, run.live ? 'A live run does not record packets, so that no lane can be drawn.' : 'The lane of this user is not in this file.')]), ...more);
     lane.focus();
   };
@@ -46,8 +50,8 @@ function usersSection(run) {
     const wanted = text.trim().toLowerCase();
     const found = all.filter((one) => one.words.includes(wanted));
     count.textContent = `${grouped(found.length)} of ${grouped(all.length + series.users_left_out)} users${series.users_left_out > 0 ? `; the last ${grouped(series.users_left_out)} are not in this file` : ''}`;
-    const rows = found.slice(0, 200).map((one) => [h('button', { type: 'button', class: 'user-link', on: { click: () => choose(one) } }, userName(one.row)), one.row.user || '–', clock(one.row.arrived_ms), end(one.row), one.row.calls, one.row.refused, one.row.sent, one.row.received]);
-    box.replaceChildren(found.length === 0 ? h('p', { class: 'nothing' }, 'No user has this in its name.') : foldedTable('Users', ['User', 'Id', 'Arrived', 'End', '#Calls', '#Refused', '#Sent', '#Received'], rows, 'tight'),
+    const rows = found.slice(0, 200).map((one) => [h('button', { type: 'button', class: 'user-link', on: { click: () => choose(one) } }, userName(one.row)), clock(one.row.arrived_ms), end(one.row), one.row.calls, one.row.refused, one.row.sent, one.row.received]);
+    box.replaceChildren(found.length === 0 ? h('p', { class: 'nothing' }, 'No user has this in its name.') : foldedTable('Users', ['User', 'Arrived', 'End', '#Calls', '#Refused', '#Sent', '#Received'], rows, 'tight'),
       found.length > 200 ? h('p', { class: 'muted' }, 'The first 200 are listed: search for others by name.') : '');
   };
   const search = h('input', { type: 'search', placeholder: 'penpal#12, user_7', 'aria-label': 'Search users by name or id', on: { input: () => show(search.value) } });

@@ -55,7 +55,7 @@ pub fn user_lanes(
     run: RunAgain<'_>,
 ) -> UserLanes {
     let agents = choose(series, result, charts);
-    let named = |agent: &u32| (Agent(*agent), series.users[*agent as usize].user.clone());
+    let named = |agent: &u32| (Agent(*agent), series.users[*agent as usize].who.to_string());
     let (events, bands) = record_lanes(plan, series.seed, agents.iter().map(named).collect(), run);
     packed(agents, events, bands)
 }
@@ -63,15 +63,15 @@ pub fn user_lanes(
 fn choose(series: &Series, result: &RunResult, charts: &Charts) -> Vec<u32> {
     let by_name: BTreeMap<&str, u32> = (0..)
         .zip(&series.users)
-        .map(|(index, row)| (row.name.as_str(), index))
+        .map(|(index, row)| (row.who.name.as_str(), index))
         .collect();
     let of_seed = |seed: u64| seed == series.seed;
     let stuck = result.stuck.iter().filter(|stuck| of_seed(stuck.seed));
     let waits = charts.queue.worst.iter().take(LANES / 4);
     let waits = waits.filter(|wait| of_seed(wait.seed));
     let named = stuck
-        .map(|stuck| stuck.user.as_str())
-        .chain(waits.map(|wait| wait.user.as_str()));
+        .map(|stuck| stuck.who.name.as_str())
+        .chain(waits.map(|wait| wait.who.name.as_str()));
     let first = named.filter_map(|name| by_name.get(name).copied());
     let mut chosen: Vec<u32> = Vec::new();
     for agent in first.chain((0..).zip(&series.users).map(|(agent, _)| agent)) {

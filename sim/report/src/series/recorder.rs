@@ -222,12 +222,11 @@ impl SeriesRecorder {
             self.count(at, Count::Arrived);
             if let Some(row) = self.row(record.agent) {
                 row.arrived_ms = milliseconds(at);
+                record.name.clone_into(&mut row.who.name);
             }
         }
-        if let (Some(user), Some(row)) = (record.user, self.row(record.agent))
-            && row.user.is_empty()
-        {
-            row.user = user.to_string();
+        if let (Some(user), Some(row)) = (record.user, self.row(record.agent)) {
+            row.who.user = Some(user).filter(|user| user.is_numbered());
         }
     }
 
@@ -256,15 +255,6 @@ impl SeriesRecorder {
         }
         let Some(row) = self.row(agent) else { return };
         row.calls += 1;
-        if let Op::EnterQueue {
-            display_name: Some(name),
-            ..
-        }
-        | Op::Login { username: name, .. } = op
-            && row.name.is_empty()
-        {
-            row.name = name.to_string();
-        }
     }
 
     fn answered(

@@ -19,6 +19,9 @@ pub(super) struct TraceLine<'a> {
     t_ms: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<u32>,
+    /// The user's name in the scenario.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<String>,
     kind: &'static str,
@@ -93,6 +96,7 @@ impl<'a> TraceLine<'a> {
         let mut line = Self {
             t_ms: milliseconds(record.at.since(start)),
             agent: Some(record.agent.0),
+            name: Some(record.name),
             user: record.user.map(show_user),
             kind: kind_of(&record.what),
             ..Self::default()

@@ -7,6 +7,7 @@ use chat_types::{Span, Time};
 use super::Calls;
 use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::protocol::User;
+use sim_model::user_name::UserName;
 use sim_model::words;
 
 /// One line of the clients' observations.
@@ -14,7 +15,7 @@ use sim_model::words;
 pub struct ObservedLine {
     /// The time since the start of the run.
     pub at: Span,
-    /// The user, such as `user_7`; empty for what affects all, such as a crash.
+    /// The user, such as `user_7 (penpal#12)`; empty for what affects all, such as a crash.
     pub user: String,
     /// A short description.
     pub text: String,
@@ -24,7 +25,7 @@ pub struct ObservedLine {
 
 #[derive(Debug)]
 struct Lane {
-    name: String,
+    name: UserName,
     user: User,
     lines: VecDeque<(u64, ObservedLine)>,
 }
@@ -42,12 +43,12 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Keeps at most `keep` lines in all of `users` (named `user_7`; others are ignored), none of
+    /// Keeps at most `keep` lines in all of `users` (others are ignored), none of
     /// them later than `until`. The run begins at `start`.
     #[must_use]
     pub fn new(start: Time, until: Span, users: &[User], keep: usize) -> Self {
         let lane = |user: &User| Lane {
-            name: user.to_string(),
+            name: UserName::new(Some(*user), ""),
             user: *user,
             lines: VecDeque::new(),
         };
@@ -62,12 +63,19 @@ impl Recorder {
         }
     }
 
+    /// The names of the users, in their order.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let lanes = self.lanes.iter();
+        lanes.map(|lane| lane.name.to_string()).collect()
+    }
+
     /// The lines in the order they happened. Every user has a fair share of them, so that a busy
     /// user does not displace the others; the world's records in between are added.
     #[must_use]
     pub fn into_lines(self) -> Vec<ObservedLine> {
         let shares = shares(self.keep, &self.lanes);
-        let first_user = self.lanes.first().map(|lane| lane.name.clone());
+        let first_user = self.lanes.first().map(|lane| lane.name.to_string());
         let mut kept: Vec<(u64, ObservedLine)> = Vec::new();
         for (lane, share) in self.lanes.into_iter().zip(shares) {
             let skip = lane.lines.len() - share;
@@ -135,6 +143,9 @@ impl Observer for Recorder {
         else {
             return;
         };
+        if lane.name.name.is_empty() {
+            record.name.clone_into(&mut lane.name.name);
+        }
         let words = words::client(&record.what, record.user, verb.map(|(verb, _)| verb));
         let (Some(at), Some(text)) = (at, words) else {
             return;
@@ -144,7 +155,7 @@ impl Observer for Recorder {
         }
         let line = ObservedLine {
             at,
-            user: lane.name.clone(),
+            user: lane.name.to_string(),
             text,
             blamed: false,
         };

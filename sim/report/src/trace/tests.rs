@@ -109,6 +109,7 @@ fn tell(
     observer.observe(&Record {
         at: at(ms),
         agent: Agent(agent),
+        name: &format!("penpal#{agent}"),
         user: user.map(User),
         what,
     });

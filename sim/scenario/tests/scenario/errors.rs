@@ -14,10 +14,49 @@ fn errors_of_bad_scenarios_name_the_place_and_the_accepted_values() {
         let error = parse_bytes(name, &std::fs::read(&file).unwrap())
             .err()
             .unwrap_or_else(|| panic!("{name} is accepted"));
-        assert!(error.line_and_column().is_some(), "{error}");
-        assert!(!error.accepted().is_empty(), "{error}");
+        for mistake in error.mistakes() {
+            assert!(mistake.line_and_column().is_some(), "{error}");
+            assert!(!mistake.accepted().is_empty(), "{error}");
+        }
         insta::assert_snapshot!(stem, error.render(ErrorStyle::Plain, 80));
     }
+}
+
+/// The lines of the mistakes in a file, and the number of further ones.
+fn lines_of(file: &str) -> (Vec<usize>, usize) {
+    let path = std::path::Path::new("tests/bad_scenarios").join(file);
+    let error = load(&path).expect_err(file);
+    let lines = error.mistakes().iter().map(|mistake| {
+        let (line, _) = mistake.line_and_column().expect("a place");
+        line
+    });
+    (lines.collect(), error.more())
+}
+
+#[test]
+fn every_mistake_of_a_file_is_reported_in_its_order() {
+    let lines = vec![
+        1, 3, 3, 4, 7, 8, 8, 10, 11, 11, 13, 13, 15, 16, 16, 17, 17, 17, 18, 20,
+    ];
+    assert_eq!(lines_of("many_mistakes.yaml"), (lines, 1));
+}
+
+#[test]
+fn a_mistake_that_only_follows_from_another_is_not_reported() {
+    assert_eq!(lines_of("many_that_follow.yaml"), (vec![2, 3, 6], 0));
+    assert_eq!(
+        lines_of("many_counts_that_follow.yaml"),
+        (vec![2, 5, 5, 6, 7], 0)
+    );
+}
+
+#[test]
+fn of_many_mistakes_the_first_are_drawn_and_the_others_counted() {
+    let path = std::path::Path::new("tests/bad_scenarios/many_more_than_shown.yaml");
+    let drawn = load(path).unwrap_err().render(ErrorStyle::Plain, 80);
+    assert_eq!(drawn.matches("error: unknown verb").count(), 20);
+    let last = format!("\n\n… 3 more mistakes in {}\n", path.display());
+    assert!(drawn.ends_with(&last), "{drawn}");
 }
 
 fn refused(text: &str) -> ScenarioError {
@@ -27,7 +66,7 @@ fn refused(text: &str) -> ScenarioError {
 #[test]
 fn ten_megabytes_are_refused_at_once() {
     let error = refused(&"# a comment\n".repeat(900_000));
-    assert_eq!(error.line_and_column(), None);
+    assert_eq!(error.mistakes()[0].line_and_column(), None);
     insta::assert_snapshot!(error.render(ErrorStyle::Plain, 80), @r"
     error: the file is larger than a scenario may be
      ╭▸ large.yaml
@@ -87,7 +126,7 @@ fn parsing_a_mebibyte_of_any_character_terminates() {
 fn a_file_that_cannot_be_read_is_named() {
     let error = load(std::path::Path::new("no/such/scenario.yaml")).unwrap_err();
     assert_eq!(error.file(), "no/such/scenario.yaml");
-    assert!(error.one_line().contains("cannot be read"), "{error}");
+    assert!(error.to_string().contains("cannot be read"), "{error}");
     assert!(load(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).is_err());
 }
 
@@ -108,14 +147,15 @@ fn foreign_line_breaks_do_not_move_the_cursor() {
 
 #[test]
 fn an_error_fits_the_columns_of_the_terminal() {
-    let text = format!("name: a\nusers: [{}]\nstages: 1\n", "a, ".repeat(60));
+    let users: String = (10..70).map(|n| format!("a{n}, ")).collect();
+    let text = format!("name: a\nusers: [{users}]\nstages: 1\n");
     let drawn = refused(&text).render(ErrorStyle::Plain, 40);
     insta::assert_snapshot!(drawn, @r"
     error: unknown key `stages` in a
            scenario
       ╭▸ large.yaml:3:1
       │
-    2 │ users: [a, a, a, a, a, a, a, a, a, …
+    2 │ users: [a10, a11, a12, a13, a14, a1…
     3 │ stages: 1
       │ ━━━━━━ not a key of a scenario
       │

@@ -137,8 +137,10 @@ proptest! {
     ) {
         let bytes = damages.iter().fold(file, |bytes, damage| apply(damage, bytes));
         if let Err(error) = parse_bytes("damaged.yaml", &bytes) {
-            prop_assert!(!error.message().is_empty());
-            prop_assert!(error.line_and_column().is_some());
+            for mistake in error.mistakes() {
+                prop_assert!(!mistake.message().is_empty());
+                prop_assert!(mistake.line_and_column().is_some());
+            }
             let drawn = error.render(ErrorStyle::Plain, 80);
             prop_assert!(!drawn.chars().any(|c| c.is_control() && c != '\n'), "{drawn:?}");
         }

@@ -183,6 +183,7 @@ impl Steps {
         self.recorder.observe(&Record {
             at,
             agent,
+            name: "",
             user: None,
             what: ClientEvent::Called {
                 call,

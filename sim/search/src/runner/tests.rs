@@ -12,6 +12,7 @@ use sim_model::outcome::{
 };
 use sim_model::plan::Figure;
 use sim_model::protocol::{Agent, CallId, Op, User};
+use sim_model::user_name::UserName;
 
 use super::*;
 use sim_scenario::parse;
@@ -27,6 +28,7 @@ fn metrics(seed: u64) -> Metrics {
     metrics.observe(&Record {
         at: START,
         agent: Agent(0),
+        name: "a#0",
         user: None,
         what: ClientEvent::Called {
             call: CallId(0),
@@ -36,7 +38,7 @@ fn metrics(seed: u64) -> Metrics {
         },
     });
     metrics.keep_waits(seed, START + Span::secs(1), &BTreeMap::new(), &|_| {
-        "a#0".to_owned()
+        UserName::new(None, "a#0")
     });
     metrics
 }

@@ -16,7 +16,7 @@ fn junit_and_trace_are_written_to_their_paths() {
     let trace = folder.read("new/t.jsonl");
     assert_eq!(trace.lines().count(), 20);
     assert!(
-        trace.starts_with("{\"t_ms\":0.0,\"agent\":0,\"user\":\"user_7\""),
+        trace.starts_with("{\"t_ms\":0.0,\"agent\":0,\"name\":\"penpal#0\",\"user\":\"user_7\""),
         "{trace}"
     );
     let printed = folder.sim("sim burst.yaml --trace t.jsonl --follow room_3");
@@ -36,7 +36,7 @@ fn an_unknown_user_is_refused_before_the_run() {
     assert_eq!((printed.code, printed.out.as_str()), (2, ""));
     assert_eq!(
         printed.err,
-        "error: --follow: burst has no user or room `penpl#3`; did you mean `penpal`?\n  \
+        "error: --follow: burst has no user or room `penpl#3`; did you mean `penpal#3`?\n  \
          write user_7, penpal#12 or room_3\n"
     );
     assert!(follow("7").err.contains("no user or room `7`"));

@@ -109,6 +109,7 @@ impl HistoryBuilder {
         self.judge.observe(&Record {
             at: self.now,
             agent: Agent(user.0),
+            name: "",
             user: Some(user),
             what,
         });

@@ -12,6 +12,7 @@ fn tell(recorder: &mut SeriesRecorder, ms: u64, agent: u32, what: ClientEvent<'_
     recorder.observe(&Record {
         at: at(ms),
         agent: Agent(agent),
+        name: &format!("penpal#{agent}"),
         user: Some(User(agent)),
         what,
     });

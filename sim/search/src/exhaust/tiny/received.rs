@@ -60,6 +60,7 @@ impl Tiny {
         let record = Record {
             at: self.now,
             agent: Agent(u32::from(user)),
+            name: "",
             user: client.user,
             what,
         };

@@ -83,7 +83,7 @@ impl Console<'_> {
     }
 
     fn complain(&mut self, text: &str) {
-        let _ = self.err.write_all(text.as_bytes());
+        let _ = self.err.write_all(without_numbers(text).as_bytes());
     }
 
     fn complain_of(&mut self, problem: &ScenarioError) {
@@ -92,6 +92,15 @@ impl Console<'_> {
             Paint::Colour => ErrorStyle::Colour,
         };
         self.complain(&problem.render(look, self.error_columns));
+    }
+}
+
+/// The text without the system's numbers of errors, which say nothing to people: `(os error 2)`.
+fn without_numbers(text: &str) -> String {
+    let (first, rest) = text.split_once(" (os error ").unwrap_or((text, ""));
+    match rest.split_once(')') {
+        Some((_, rest)) => format!("{first}{}", without_numbers(rest)),
+        None => text.to_owned(),
     }
 }
 

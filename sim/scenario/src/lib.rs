@@ -29,7 +29,7 @@ mod threshold;
 mod workload;
 mod yaml;
 
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use sim_model::outcome::Notes;
@@ -50,11 +50,16 @@ use node::Place;
 pub fn load(path: &Path) -> Result<Plan, ScenarioError> {
     let file = path.display().to_string();
     let unreadable = |error: std::io::Error| {
-        ScenarioError::of_file(
-            &file,
-            format!("{file} cannot be read: {error}"),
-            "a scenario as a YAML file",
-        )
+        let kind = error.kind();
+        let (why, help) = if kind == ErrorKind::NotFound {
+            ("there is no such file".into(), "name a scenario file")
+        } else if kind == ErrorKind::IsADirectory {
+            let help = "name its files, as in `sim scenarios/*.yaml`";
+            ("it is a folder".into(), help)
+        } else {
+            (error.to_string(), "a scenario is a YAML file")
+        };
+        ScenarioError::of_file(&file, format!("{file} cannot be read: {why}"), help)
     };
     let mut bytes = Vec::new();
     let most = u64::try_from(yaml::MAX_BYTES).unwrap_or(u64::MAX) + 1;

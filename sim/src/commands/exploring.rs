@@ -53,7 +53,11 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
     let guided = match arguments.guided.then(|| corpus(arguments)) {
         Some(Ok(corpus)) => Some(corpus),
         Some(Err(problem)) => {
-            console.complain(&format!("error: cannot read the corpus: {problem}\n"));
+            let folder = arguments.corpus.as_deref().unwrap_or(Path::new(""));
+            console.complain(&format!(
+                "error: cannot read the corpus {}: {problem}\n",
+                folder.display()
+            ));
             return WRONG;
         }
         None => None,

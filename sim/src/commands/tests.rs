@@ -480,3 +480,15 @@ fn explore_runs_to_its_end_with_keep_going() {
     assert!(timed.out.starts_with("PASS · "), "{}", timed.out);
     assert_eq!(folder.sim("sim explore wrong.yaml --seeds 7").code, 2);
 }
+
+#[test]
+fn complaints_have_no_numbers_of_the_system() {
+    for (text, told) in [
+        ("a: gone (os error 2)\n", "a: gone\n"),
+        ("a (os error 2), b (os error 13): c", "a, b: c"),
+        ("a (os error 2", "a (os error 2"),
+        ("a (b)", "a (b)"),
+    ] {
+        assert_eq!(without_numbers(text), told);
+    }
+}

@@ -350,13 +350,13 @@ pub(crate) fn stalled_run() -> FinishedRun {
     run
 }
 
-pub(crate) fn stuck(n: u64) -> Stuck {
+pub(crate) fn stuck(n: u32) -> Stuck {
     Stuck {
-        who: UserName::new(Some(User(n as u32 + 1)), &format!("penpal#{n}")),
+        who: UserName::new(Some(User(n + 1)), &format!("penpal#{n}")),
         at: "flow[1] await".to_owned(),
         waiting_for: "a partner in the queue".to_owned(),
-        since_ms: 12_000 + n * 250,
-        seed: 57 + n,
+        since_ms: 12_000 + u64::from(n) * 250,
+        seed: 57 + u64::from(n),
     }
 }
 

@@ -46,7 +46,7 @@ pub enum DemoError {
         code: &'static str,
         message: String,
     },
-    #[error("cannot show the conversation: {0}")]
+    #[error("cannot show the conversation: {}", crate::os_error::reason(_0))]
     Output(#[from] std::io::Error),
 }
 

@@ -5,6 +5,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
+use crate::os_error::reason;
+
 /// The time limit of each step.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -15,7 +17,10 @@ const MAX_LINE: u64 = 1_024;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HealthError {
     /// There is no answer.
-    #[error("no server answers on {at}: {error}; --listen names another address")]
+    #[error(
+        "no server answers on {at}: {}; --listen names another address",
+        reason(error)
+    )]
     Silent {
         /// The address.
         at: SocketAddr,

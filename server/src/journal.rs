@@ -14,7 +14,7 @@ use chat_core::{Entry, Hub, Position, Time};
 pub use database::{DatabaseError, Durability};
 pub use durable::DurableJournal;
 pub use folder::FolderError;
-pub(crate) use folder::{database_in, private_file, private_folder};
+pub(crate) use folder::{database_in, is_no_folder, private_file, private_folder};
 pub use memory::MemoryJournal;
 pub use opening::{OpenError, Opened, Options, open};
 pub use reader::ReadError;

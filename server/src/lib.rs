@@ -20,6 +20,7 @@ pub mod logs;
 mod manual;
 pub mod mcp;
 pub mod metrics;
+mod os_error;
 mod priority;
 pub mod program;
 pub mod refusal;

@@ -26,6 +26,7 @@ use tower::ServiceExt as _;
 
 use crate::capacity::{CONNECTING, Full, MAX_WAIT};
 use crate::metrics::NoConnection;
+use crate::os_error::reason;
 use crate::refusal::Refusal;
 use crate::service::Service;
 
@@ -59,7 +60,10 @@ impl Default for ConnectionLimits {
 #[must_use]
 pub fn raise_file_limit() -> u64 {
     rlimit::increase_nofile_limit(u64::MAX).unwrap_or_else(|error| {
-        tracing::debug!(%error, "the limit of open files stays as it is");
+        tracing::debug!(
+            error = reason(&error),
+            "the limit of open files stays as it is"
+        );
         rlimit::getrlimit(rlimit::Resource::NOFILE).map_or(u64::MAX, |(soft, _)| soft)
     })
 }
@@ -111,7 +115,7 @@ pub async fn serve(
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(%error, "cannot accept a connection");
+                tracing::warn!(error = reason(&error), "cannot accept a connection");
                 node.metrics().not_connected(NoConnection::NotAccepted);
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
@@ -132,7 +136,10 @@ pub async fn serve(
             }
         };
         if let Err(error) = prepare(&stream, limits.pace.window) {
-            tracing::debug!(%error, "a connection keeps the machine's own settings");
+            tracing::debug!(
+                error = reason(&error),
+                "a connection keeps the machine's own settings"
+            );
         }
         let app = app.clone();
         let stop = stop.clone();

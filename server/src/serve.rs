@@ -1,5 +1,6 @@
 //! A whole server: the driver, the routes and the listener, assembled, and shut down in order.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use crate::journal::{self, Journal, MemoryJournal};
 use crate::listener;
 use crate::mcp;
 use crate::metrics::{Exposition, Seen};
+use crate::os_error::{advice, reason};
 use crate::requests;
 use crate::service::Service;
 use crate::settings::Settings;
@@ -40,10 +42,7 @@ const LAST_BYTES: Duration = Duration::from_millis(500);
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum ServeError {
-    #[error(
-        "cannot listen on {address}: {error}; another server may be there, and --listen chooses \
-         another place"
-    )]
+    #[error("cannot listen on {address}: {}", unbound(error))]
     Listen {
         address: SocketAddr,
         error: std::io::Error,
@@ -56,7 +55,7 @@ pub enum ServeError {
     Tokens(#[from] TokensError),
     #[error(transparent)]
     Journal(#[from] journal::OpenError),
-    #[error("the history has no thread: {0}")]
+    #[error("the history has no thread: {}", reason(_0))]
     Thread(std::io::Error),
     #[error(transparent)]
     Died(#[from] Died),
@@ -69,6 +68,27 @@ pub struct Core {
     pub service: Service,
     /// The running driver.
     pub running: Running,
+}
+
+/// Why the server cannot listen, and what to do.
+fn unbound(error: &std::io::Error) -> String {
+    let known = [
+        (
+            ErrorKind::AddrInUse,
+            "another server may be there, and --listen chooses another place",
+        ),
+        (
+            ErrorKind::PermissionDenied,
+            "ports below 1024 need a right that this user lacks; choose a higher one with --listen",
+        ),
+        (
+            ErrorKind::AddrNotAvailable,
+            "this machine has no such address; --listen takes one of its own, 127.0.0.1 for \
+             itself, or 0.0.0.0 for all",
+        ),
+    ];
+    let advice = advice(error, &known, "--listen chooses another place");
+    format!("{}; {advice}", reason(error))
 }
 
 impl ServeError {
@@ -161,9 +181,11 @@ impl Server {
         let refused = |error| ServeError::Listen { address, error };
         let socket = TcpListener::bind(address).await.map_err(refused)?;
         let address = socket.local_addr().map_err(refused)?;
+        let admission = Admission::read(settings)?;
+        let tokens = admission.files();
         let Core { service, running } = Core::start(settings)?;
         let closing = CancellationToken::new();
-        let (app, tokens) = app(settings, &service, &closing)?;
+        let app = app(settings, &service, &closing, admission);
         let limits = (service.clone(), listener::ConnectionLimits::default());
         let connections = listener::serve(socket, app, limits, closing.clone());
         Ok(Self {
@@ -210,22 +232,42 @@ impl Server {
     }
 }
 
-/// All routes behind the guard, and the token files.
+/// The hosts and tokens that requests need. They are read before the journal is opened: with a wrong
+/// one, a start makes no folder.
+struct Admission {
+    hosts: AllowedHosts,
+    tokens: Option<Arc<TokenFile>>,
+    operators: Option<Arc<TokenFile>>,
+}
+
+impl Admission {
+    fn read(settings: &Settings) -> Result<Self, ServeError> {
+        let read = |path: &Option<PathBuf>| {
+            let file = path.as_deref().map(TokenFile::read).transpose();
+            file.map(|file| file.map(Arc::new))
+        };
+        Ok(Self {
+            hosts: AllowedHosts::new(&settings.allow_hosts)?,
+            operators: read(&settings.operator_tokens)?,
+            tokens: read(&settings.auth_tokens)?,
+        })
+    }
+
+    fn files(&self) -> Vec<Arc<TokenFile>> {
+        self.tokens.iter().chain(&self.operators).cloned().collect()
+    }
+}
+
+/// All routes behind the guard.
 fn app(
     settings: &Settings,
     service: &Service,
     closing: &CancellationToken,
-) -> Result<(Router, Vec<Arc<TokenFile>>), ServeError> {
-    let read = |path: &Option<PathBuf>| {
-        let file = path.as_deref().map(TokenFile::read).transpose();
-        file.map(|file| file.map(Arc::new))
-    };
-    let operators = read(&settings.operator_tokens)?;
-    let tokens = read(&settings.auth_tokens)?;
-    let files = tokens.iter().chain(&operators).cloned().collect();
+    admission: Admission,
+) -> Router {
     let http = http::HttpOptions {
         usernames: settings.usernames,
-        admin: match operators {
+        admin: match admission.operators {
             Some(_) => http::Admin::Served,
             None => http::Admin::Absent,
         },
@@ -235,9 +277,9 @@ fn app(
     let journal = settings.journal.as_ref();
     let options = guard::GuardOptions {
         sessions: journal.map(|journal| journal.folder.join(guard::SESSIONS)),
-        hosts: AllowedHosts::new(&settings.allow_hosts)?,
-        tokens,
-        operators,
+        hosts: admission.hosts,
+        tokens: admission.tokens,
+        operators: admission.operators,
         max_body: guard::max_body(&settings.limits),
         ..guard::GuardOptions::default()
     };
@@ -250,8 +292,7 @@ fn app(
         .merge(mcp)
         .merge(web::router());
     let app = guard::wrap(app, service.clone(), options);
-    let app = requests::watch(app, service.clone(), settings.access_log);
-    Ok((app, files))
+    requests::watch(app, service.clone(), settings.access_log)
 }
 
 fn mcp_options(settings: &Settings, closing: &CancellationToken) -> mcp::McpOptions {

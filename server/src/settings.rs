@@ -17,6 +17,7 @@ use crate::http::Usernames;
 use crate::journal;
 use crate::mcp::OutputSchemas;
 use crate::mcp::{Fixtures, Present};
+use crate::os_error::reason;
 use crate::requests::AccessLog;
 use crate::tools::Toolset;
 
@@ -73,7 +74,7 @@ pub struct Settings {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum SettingsError {
-    #[error("cannot read {path}: {error}", path = path.display())]
+    #[error("cannot read the file of --config, {path}: {}", reason(error), path = path.display())]
     Unreadable {
         path: PathBuf,
         error: std::io::Error,

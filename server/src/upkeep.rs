@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 use chat_journal::RecoveryError;
 
-use crate::journal::{DatabaseError, ReadError};
+use crate::journal::{DatabaseError, ReadError, database_in, is_no_folder};
+use crate::os_error::{advice, reason};
 
 pub use copy::{backup, restore};
 pub use export::export;
@@ -23,12 +24,17 @@ pub use records::records;
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message says what the fields are")]
 pub enum UpkeepError {
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {}", path.display(), unread(error))]
     File { path: PathBuf, error: io::Error },
     #[error("{}: {error}", path.display())]
     Database { path: PathBuf, error: DatabaseError },
     #[error("{}: there is no journal; --data names its folder", path.display())]
     NoJournal { path: PathBuf },
+    #[error(
+        "{}: there is no backup; write the folder that `talking-stick backup` made",
+        path.display()
+    )]
+    NoBackup { path: PathBuf },
     #[error(
         "{}: there is no history yet; a server that starts with this folder makes it",
         path.display()
@@ -47,8 +53,35 @@ pub enum UpkeepError {
         "the records are no text: write them to a file, as in `talking-stick records > journal.bundle`"
     )]
     Terminal,
-    #[error("the output cannot be written: {0}")]
+    #[error("the output cannot be written: {}", reason(_0))]
     Output(#[from] io::Error),
+}
+
+/// Why a file or folder cannot be used, and what to do.
+fn unread(error: &io::Error) -> String {
+    if is_no_folder(error) {
+        return "it is no folder; a journal and its backup are folders".into();
+    }
+    let refused = "; run the command as the user as whom the server runs";
+    let advice = advice(error, &[(io::ErrorKind::PermissionDenied, refused)], "");
+    format!("{}{advice}", reason(error))
+}
+
+/// Checks that the folder of a journal has a journal; `none` makes the error if it has not.
+fn check_journal(
+    folder: &Path,
+    none: impl FnOnce(PathBuf) -> UpkeepError,
+) -> Result<(), UpkeepError> {
+    let found = database_in(folder).try_exists();
+    match found.map_err(UpkeepError::file(folder))? {
+        true => Ok(()),
+        false => Err(none(folder.into())),
+    }
+}
+
+/// The error of a folder without a journal.
+fn no_journal(path: PathBuf) -> UpkeepError {
+    UpkeepError::NoJournal { path }
 }
 
 impl UpkeepError {
@@ -68,5 +101,18 @@ impl UpkeepError {
     fn database(path: &Path) -> impl FnOnce(DatabaseError) -> Self + use<> {
         let path = path.to_owned();
         move |error| Self::Database { path, error }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_another_user_is_told_as_such() {
+        let refused = io::ErrorKind::PermissionDenied.into();
+        let said = UpkeepError::file(Path::new("data"))(refused).to_string();
+        let wanted = "data: permission denied; run the command as the user as whom the server runs";
+        assert_eq!(said, wanted);
     }
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::LOG;
 use super::tokens::Hash;
 use crate::journal::private_file;
+use crate::os_error::reason;
 
 /// The name of the file in a data folder.
 pub const SESSIONS: &str = "sessions.json";
@@ -72,7 +73,7 @@ impl SessionFile {
             Err(error) => {
                 let file = self.path.display();
                 tracing::warn!(
-                    target: LOG, %file, %error,
+                    target: LOG, %file, error = reason(&error),
                     "the sessions of the page are lost: people log in again"
                 );
                 Vec::new()
@@ -94,7 +95,7 @@ impl SessionFile {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = self.try_write(&stored()) {
             let file = self.path.display();
-            tracing::warn!(target: LOG, %file, %error, "the sessions of the page are not stored");
+            tracing::warn!(target: LOG, %file, error = reason(&error), "the sessions of the page are not stored");
         }
     }
 

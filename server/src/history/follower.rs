@@ -46,7 +46,7 @@ pub(super) enum FollowError {
     Tables(#[from] rusqlite::Error),
     #[error("{0}")]
     Journal(#[from] DatabaseError),
-    #[error("{0}")]
+    #[error("{}", crate::os_error::reason(_0))]
     Folder(#[from] io::Error),
     #[error("the history is damaged: a reader found it")]
     Damaged,
@@ -289,7 +289,10 @@ impl Follower {
         });
         let moved: io::Result<()> = moved.collect();
         if let Err(error) = &moved {
-            tracing::error!(%error, "the damaged history cannot be moved");
+            tracing::error!(
+                error = crate::os_error::reason(error),
+                "the damaged history cannot be moved"
+            );
         }
         self.progress.replaced();
         moved.is_ok()

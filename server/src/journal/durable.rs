@@ -14,6 +14,7 @@ use super::forgetting::Forgetting;
 use super::kinds::kinds;
 use super::reader::Stored;
 use super::{Append, Fate, FateReporter, Journal};
+use crate::os_error::reason;
 
 /// The number of entries between two snapshots.
 const SNAPSHOT_EVERY: u64 = 50_000;
@@ -75,7 +76,10 @@ impl Journal for DurableJournal {
             });
         match spawned {
             Ok(_) => self.0 = State::Running { jobs, ended },
-            Err(error) => tracing::error!(%error, "the journal has no thread: nothing is accepted"),
+            Err(error) => tracing::error!(
+                error = reason(&error),
+                "the journal has no thread: nothing is accepted"
+            ),
         }
     }
 
@@ -164,7 +168,10 @@ impl Writer {
         self.unchecked.0 += 1;
         self.unchecked.1 += sealed.bytes.len() as u64;
         if let Err(error) = self.marks.set(&Mark::at(&self.chain)) {
-            tracing::error!(%error, "the mark of the journal cannot be written");
+            tracing::error!(
+                error = reason(&error),
+                "the mark of the journal cannot be written"
+            );
         }
         Fate::Committed { first, at: job.at }
     }
@@ -202,7 +209,10 @@ impl Writer {
     /// Makes the WAL as long as it usually becomes.
     fn reserve(&self) {
         if let Some(Err(error)) = self.database.as_ref().map(Database::reserve) {
-            tracing::warn!(%error, "the WAL grows with its records, which takes longer");
+            tracing::warn!(
+                error = reason(&error),
+                "the WAL grows with its records, which takes longer"
+            );
         }
     }
 
@@ -227,7 +237,10 @@ impl Writer {
 
     fn sync_marks(&mut self) {
         if let Err(error) = self.marks.sync_when_due() {
-            tracing::error!(%error, "the mark of the journal cannot be made durable");
+            tracing::error!(
+                error = reason(&error),
+                "the mark of the journal cannot be made durable"
+            );
         }
     }
 
@@ -281,7 +294,7 @@ impl Writer {
             });
         match spawned {
             Ok(_) => self.snapping = Some(snapping),
-            Err(error) => tracing::error!(%error, "a snapshot has no thread"),
+            Err(error) => tracing::error!(error = reason(&error), "a snapshot has no thread"),
         }
     }
 
@@ -300,7 +313,10 @@ impl Writer {
             false => Ok(()),
         };
         if let Err(error) = written.and_then(|()| self.marks.sync()) {
-            tracing::error!(%error, "the last snapshot was not written; the next start replays");
+            tracing::error!(
+                error = reason(&error),
+                "the last snapshot was not written; the next start replays"
+            );
         }
         if let Some(Err(error)) = self.database.as_ref().map(Database::truncate) {
             tracing::warn!(%error, "the last checkpoint failed; the next start makes it");

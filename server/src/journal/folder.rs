@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 use chat_core::Position;
 use chat_journal::Mark;
 
+use crate::os_error::{advice, reason};
+
 /// The number of kept snapshots: the newest, and one that replaces it if it is damaged.
 const SNAPSHOTS_KEPT: usize = 2;
 
@@ -36,7 +38,7 @@ const PRIVATE_FOLDER: u32 = 0o700;
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// An error of the operating system.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {}", path.display(), unusable(error))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -54,6 +56,34 @@ pub enum FolderError {
         /// The content of the other server's lock file.
         owner: String,
     },
+}
+
+/// Why a folder cannot be used, and what to do.
+fn unusable(error: &io::Error) -> String {
+    use io::ErrorKind;
+    if is_no_folder(error) {
+        return "it is no folder; --data takes the folder of the journal, which the server makes if \
+                it is absent"
+            .into();
+    }
+    let known = [
+        (
+            ErrorKind::PermissionDenied,
+            "the user as whom the server runs must own the folder, or choose another with --data",
+        ),
+        (
+            ErrorKind::NotFound,
+            "no folder can be made there; choose another with --data",
+        ),
+    ];
+    let advice = advice(error, &known, "choose another folder with --data");
+    format!("{}; {advice}", reason(error))
+}
+
+/// Whether there is a file instead of a folder.
+pub(crate) fn is_no_folder(error: &io::Error) -> bool {
+    use io::ErrorKind;
+    [ErrorKind::AlreadyExists, ErrorKind::NotADirectory].contains(&error.kind())
 }
 
 /// A folder that this process has locked.

@@ -11,6 +11,7 @@ use super::durable::{DurableJournal, Writer};
 use super::folder::{self, Folder, FolderError, MarkFile};
 use super::forgetting::Forgetting;
 use super::reader::{ReadError, Stored};
+use crate::os_error::reason;
 
 /// Why a server cannot start from its journal.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +31,7 @@ pub enum OpenError {
         error: DatabaseError,
     },
     /// A file beside the database cannot be read or written.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {}", path.display(), reason(error))]
     File {
         /// The folder.
         path: PathBuf,

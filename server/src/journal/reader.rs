@@ -25,7 +25,7 @@ pub enum ReadError {
     #[error("{0}")]
     Sqlite(#[from] rusqlite::Error),
     /// A file cannot be read.
-    #[error("{0}")]
+    #[error("{}", crate::os_error::reason(_0))]
     File(#[from] std::io::Error),
 }
 

@@ -19,6 +19,7 @@ use super::bounded::Bounded;
 use super::progress::ClientProgress;
 use crate::http::{HANDLE_HEADER, TITLE};
 use crate::identity::{Handle, ReaderId};
+use crate::os_error::without_number;
 
 /// The protocol version with self-contained requests.
 const ERA: &str = "2026-07-28";
@@ -177,7 +178,7 @@ impl Upstream {
             .await
             .map_err(|error| UpstreamError::Unreachable {
                 base: self.base.clone(),
-                why: chain(&error),
+                why: without_number(&chain(&error)).into(),
             })
     }
 

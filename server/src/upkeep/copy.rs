@@ -11,7 +11,7 @@ use chat_core::Position;
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
 
-use super::UpkeepError;
+use super::{UpkeepError, check_journal, no_journal};
 use crate::history;
 use crate::journal::{
     JournalReader, database_in, marks_in, private_file, private_folder, snapshot_in,
@@ -25,6 +25,7 @@ const ATTEMPTS: usize = 3;
 /// # Errors
 /// The journal cannot be read, or the copy not be written. Then there is no folder `to`.
 pub fn backup(data: &Path, to: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
+    check_journal(data, no_journal)?;
     let position = copy(data, to)?;
     let (from, to) = (data.display(), to.display());
     let position = position.0;
@@ -39,6 +40,7 @@ pub fn backup(data: &Path, to: &Path, out: &mut dyn Write) -> Result<(), UpkeepE
 /// # Errors
 /// As for a backup; a journal that cannot be recovered is not restored.
 pub fn restore(from: &Path, data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
+    check_journal(from, |path| UpkeepError::NoBackup { path })?;
     let position = copy(from, data)?;
     let (data, position) = (data.display(), position.0);
     Ok(writeln!(
@@ -49,10 +51,6 @@ pub fn restore(from: &Path, data: &Path, out: &mut dyn Write) -> Result<(), Upke
 
 /// Returns the last position of the copy.
 fn copy(from: &Path, to: &Path) -> Result<Position, UpkeepError> {
-    if !database_in(from).exists() {
-        let path = from.into();
-        return Err(UpkeepError::NoJournal { path });
-    }
     check_empty(to)?;
     let mut name = to.as_os_str().to_owned();
     name.push(".incomplete");

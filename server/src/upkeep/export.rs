@@ -62,7 +62,7 @@ const KINDS: [Kind; 4] = [
 /// There is none, or it cannot be read or is damaged.
 pub fn export(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
     let path = history::path_in(data);
-    if !path.exists() {
+    if !path.try_exists().map_err(UpkeepError::file(data))? {
         return Err(UpkeepError::NoHistory { path });
     }
     let wrong = || {

@@ -9,9 +9,9 @@ use chat_core::{Position, VERSION};
 use chat_journal::{Broken, Chain, FORMAT, Link, Marks, Origin, Snapshot};
 use serde::Serialize;
 
-use super::UpkeepError;
+use super::{UpkeepError, check_journal, no_journal};
 use crate::history;
-use crate::journal::{JournalReader, database_in};
+use crate::journal::JournalReader;
 
 /// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,10 +65,7 @@ struct SnapshotReport {
 /// # Errors
 /// It cannot be read, or a server could not start from it.
 pub fn inspect(data: &Path, form: Form, out: &mut dyn Write) -> Result<(), UpkeepError> {
-    if !database_in(data).exists() {
-        let path = data.into();
-        return Err(UpkeepError::NoJournal { path });
-    }
+    check_journal(data, no_journal)?;
     let reader = JournalReader::open(data).map_err(UpkeepError::database(data))?;
     let origin = reader.origin().map_err(UpkeepError::database(data))?;
     let report = report(data, &reader, &origin)?;

@@ -6,8 +6,8 @@ use std::path::Path;
 use chat_core::Position;
 use chat_journal::{BundleWriter, Checkpoint, Snapshot};
 
-use super::UpkeepError;
-use crate::journal::{JournalReader, database_in};
+use super::{UpkeepError, check_journal, no_journal};
+use crate::journal::JournalReader;
 
 /// Writes the records of the journal in `data` as a bundle: all of them, and a snapshot to start
 /// from if the first ones are gone.
@@ -15,10 +15,7 @@ use crate::journal::{JournalReader, database_in};
 /// # Errors
 /// There is no journal, or it cannot be read.
 pub fn records(data: &Path, out: &mut dyn Write) -> Result<(), UpkeepError> {
-    if !database_in(data).exists() {
-        let path = data.into();
-        return Err(UpkeepError::NoJournal { path });
-    }
+    check_journal(data, no_journal)?;
     let reader = JournalReader::open(data).map_err(UpkeepError::database(data))?;
     let origin = reader.origin().map_err(UpkeepError::database(data))?;
     let mut bytes = Vec::new();

@@ -1,8 +1,9 @@
 //! A token file: read again when it changes, or on request.
 //!
-//! An invalid file changes nothing: the previous tokens stay, and the log names the wrong line. A
-//! file is only read after it looked unchanged twice in a row, so that an incomplete file is not
-//! mistaken for a shorter one.
+//! A missing or invalid file changes nothing: the previous tokens stay, and the log names the wrong
+//! line. A file without tokens revokes them all, and then no request passes; only at the start it is
+//! an error, because such a server would serve nobody. A file is only read after it looked unchanged
+//! twice in a row, so that an incomplete file is not mistaken for a shorter one.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -67,10 +68,14 @@ impl TokenFile {
     /// It cannot be read, has no token, or has a wrong line: which, and what is accepted.
     pub fn read(path: &Path) -> Result<Self, TokensError> {
         let stamp = stamp(path);
+        let tokens = Tokens::read(path)?;
+        if tokens.is_empty() {
+            return Err(TokensError::Empty { path: path.into() });
+        }
         Ok(Self {
             path: path.into(),
             now: Mutex::new(Now {
-                tokens: Tokens::read(path)?,
+                tokens,
                 read: stamp,
                 seen: stamp,
             }),
@@ -103,9 +108,16 @@ impl TokenFile {
                 kept,
                 added,
                 revoked,
-            }) => tracing::info!(
-                target: LOG, %file, kept, ?added, ?revoked, "the tokens were read again"
-            ),
+            }) => {
+                tracing::info!(
+                    target: LOG, %file, kept, ?added, ?revoked, "the tokens were read again"
+                );
+                if kept == 0 && added.is_empty() {
+                    tracing::warn!(
+                        target: LOG, %file, "the file has no token: nobody has access by it"
+                    );
+                }
+            }
             Err(error) => tracing::error!(
                 target: LOG, %error, "the tokens stay as they were: mend the file, and it is read \
                  again"
@@ -210,15 +222,24 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_or_empty_file_revokes_no_token() {
+    fn an_emptied_file_revokes_every_token_and_a_missing_one_none() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), line("ann", "a")).unwrap();
         let tokens = TokenFile::read(file.path()).unwrap();
-        std::fs::write(file.path(), "").unwrap();
-        tokens.reload();
+        std::fs::write(file.path(), "# none\n").unwrap();
+        tokens.look(Time(0));
         assert!(is_known(&tokens, "a"));
+        tokens.look(Time(0));
+        assert!(!is_known(&tokens, "a"));
+        assert!(matches!(
+            TokenFile::read(file.path()),
+            Err(TokensError::Empty { .. })
+        ));
+        std::fs::write(file.path(), line("ben", "b")).unwrap();
+        tokens.reload();
+        assert!(is_known(&tokens, "b") && !is_known(&tokens, "a"));
         drop(file);
         tokens.reload();
-        assert!(is_known(&tokens, "a"));
+        assert!(is_known(&tokens, "b"));
     }
 }

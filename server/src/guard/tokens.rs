@@ -6,6 +6,7 @@
 //! with an end is invalid from then on: `2026-12-31` is the end of that day in UTC,
 //! `2026-12-31T18:00:00Z` that instant.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use chat_core::Time;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime};
 use sha2::{Digest as _, Sha256};
 
+use crate::os_error::{advice, reason};
 use crate::scope::CallerScope;
 
 /// The largest number of tokens of a file: each request is compared with all of them.
@@ -87,11 +89,7 @@ pub(super) struct Changes {
 #[derive(Debug, thiserror::Error)]
 pub enum TokensError {
     /// It cannot be read.
-    #[error(
-        "cannot read the tokens in {}: {error}; the file may be its owner's alone, if that is the user \
-         as whom the server runs",
-        path.display()
-    )]
+    #[error("cannot read the tokens in {}: {}", path.display(), unread(error))]
     Unread {
         /// The file.
         path: PathBuf,
@@ -108,7 +106,7 @@ pub enum TokensError {
         /// The fault.
         what: Wrong,
     },
-    /// It has no token, so all requests would be refused.
+    /// It has no token at the start, so all requests would be refused.
     #[error("{}: there is no token in it; a line is a name and the token's SHA-256 in hex", path.display())]
     Empty {
         /// The file.
@@ -120,6 +118,21 @@ pub enum TokensError {
         /// The file.
         path: PathBuf,
     },
+}
+
+/// Why a file cannot be read, and what to do.
+fn unread(error: &std::io::Error) -> String {
+    let known = [
+        (
+            ErrorKind::NotFound,
+            "; --auth-tokens and --operator-tokens name files that exist",
+        ),
+        (
+            ErrorKind::PermissionDenied,
+            "; the file may be its owner's alone, if that is the user as whom the server runs",
+        ),
+    ];
+    format!("{}{}", reason(error), advice(error, &known, ""))
 }
 
 /// The fault of a line.
@@ -149,7 +162,7 @@ impl Tokens {
     /// Parses a token file.
     ///
     /// # Errors
-    /// It cannot be read, has no token, or has a wrong line: which, and what is accepted.
+    /// It cannot be read, or has a wrong line: which, and what is accepted.
     pub(super) fn read(path: &Path) -> Result<Self, TokensError> {
         let path = || path.to_owned();
         let unread = |error| TokensError::Unread {
@@ -163,15 +176,16 @@ impl Tokens {
         if text.len() as u64 > MAX_FILE {
             return Err(TokensError::TooLarge { path: path() });
         }
-        let tokens = Self::parse(&text).map_err(|(line, what)| TokensError::Wrong {
+        Self::parse(&text).map_err(|(line, what)| TokensError::Wrong {
             path: path(),
             line,
             what,
-        })?;
-        if tokens.all.is_empty() {
-            return Err(TokensError::Empty { path: path() });
-        }
-        Ok(tokens)
+        })
+    }
+
+    /// Whether the file has no token.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.all.is_empty()
     }
 
     fn parse(text: &str) -> Result<Self, (usize, Wrong)> {

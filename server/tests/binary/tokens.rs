@@ -100,6 +100,13 @@ fn a_hangup_reads_the_tokens_again_and_keeps_the_chats() {
     assert!(told.contains("revoked") && told.contains("ben"), "{told}");
     assert_eq!(answered(&guarded, "simsim", "GET /users", ""), 401);
     assert_eq!(answered(&guarded, "sesame", "POST /reconnect", "{}"), 200);
+    let told = guarded.read("", "no token");
+    assert!(told.contains("WARN"), "{told}");
+    assert_eq!(answered(&guarded, "sesame", "POST /reconnect", "{}"), 401);
+    let unnamed = Connection::open(guarded.server.address).exchange("GET /users", &[], "");
+    assert_eq!(unnamed.expect("it is answered").status, 401);
+    guarded.read(&token_line("ann", "sesame"), "read again");
+    assert_eq!(answered(&guarded, "sesame", "GET /users", ""), 200);
     guarded.server.signal("TERM");
     assert_eq!(guarded.server.exit_code(), Some(0));
 }

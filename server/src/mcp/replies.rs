@@ -15,6 +15,9 @@ use super::sessions::Sessions;
 use crate::guard::RequestCharge;
 use crate::refusal::Refusal;
 
+/// The longest text of a refusal by the library, in bytes.
+const MAX_TEXT: usize = 4_096;
+
 /// Rewrites answers: an invalid JSON-RPC message gets a JSON-RPC error, and a full server a
 /// refusal. A session that was opened with another bearer token does not exist for the caller.
 /// Unused parts of large requests are removed.
@@ -59,8 +62,29 @@ pub(super) async fn in_words(
         ),
         // Some clients accept only this as the end of their session.
         StatusCode::ACCEPTED if ends => StatusCode::NO_CONTENT.into_response(),
+        status if status.is_client_error() => in_json(response).await,
         _ => response,
     }
+}
+
+/// A refusal as JSON, as all others are. The library writes plain text, such as for a missing Accept.
+async fn in_json(response: Response) -> Response {
+    if has_json(response.headers()) {
+        return response;
+    }
+    let (head, body) = response.into_parts();
+    let text = to_bytes(body, MAX_TEXT).await.unwrap_or_default();
+    let text = match text.is_empty() {
+        true => head.status.canonical_reason().unwrap_or_default().into(),
+        false => String::from_utf8_lossy(&text),
+    };
+    let mut answer = error(head.status, -32_600, &text);
+    for (name, value) in &head.headers {
+        if *name != header::CONTENT_TYPE && *name != header::CONTENT_LENGTH {
+            answer.headers_mut().insert(name, value.clone());
+        }
+    }
+    answer
 }
 
 fn too_large(limit: usize) -> Response {

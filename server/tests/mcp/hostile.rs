@@ -120,6 +120,23 @@ async fn sessions_that_are_not_there_are_not_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_by_headers_is_json() {
+    let world = World::start().await;
+    for (line, status, wanted) in [
+        (("GET", "/mcp"), 406, "text/event-stream"),
+        (("POST", "/mcp"), 406, "text/event-stream"),
+        (("PUT", "/mcp"), 405, "Method Not Allowed"),
+    ] {
+        let reply = request(world.address, line, &[], b"").await;
+        assert_eq!(reply.status, status, "{line:?}");
+        assert_eq!(reply.header("content-type"), Some("application/json"));
+        let body = reply.answer().await;
+        let message = body["error"]["message"].as_str().expect("a text");
+        assert!(message.contains(wanted), "{line:?}: {body}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_session_is_there_for_the_token_that_opened_it_alone() {
     // In the server the guard knows whose token came; here a header names the caller.
     let scopes = [Arc::<CallerScope>::default(), Arc::default()];

@@ -133,7 +133,7 @@ impl Limits {
     pub fn within_files(self, files: u64) -> Self {
         let room = files.saturating_sub(OTHER_FILES).max(1);
         if room < self.connections.all {
-            tracing::info!(
+            tracing::debug!(
                 connections = room,
                 wanted = self.connections.all,
                 "fewer connections fit than are wanted; `ulimit -n` or LimitNOFILE= gives more"

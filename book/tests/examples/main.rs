@@ -4,6 +4,7 @@
 mod commands;
 mod complete;
 mod data;
+mod defaults;
 mod metrics;
 mod release;
 

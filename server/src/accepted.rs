@@ -35,12 +35,21 @@ pub(crate) fn level_flag(text: &str) -> Result<tracing::Level, String> {
     level(text).ok_or_else(|| format!("write {LEVELS}"))
 }
 
+/// An address and a port. The name `localhost` stands for 127.0.0.1: a server has one address, and
+/// other names may have several.
+pub(crate) fn address(text: &str) -> Option<SocketAddr> {
+    match text.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}").parse().ok(),
+        None => text.parse().ok(),
+    }
+}
+
 /// Parses the address to listen on.
 ///
 /// # Errors
 /// A sentence that names the accepted forms.
 pub(crate) fn address_flag(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| format!("write {ADDRESS}"))
+    address(text).ok_or_else(|| format!("write {ADDRESS}"))
 }
 
 /// Parses the percentage of breaks that alert the boss.

@@ -1,9 +1,12 @@
 //! The command line.
 
+pub(crate) mod variables;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use chat_core::Span;
+use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::accepted::{address_flag, cooldown_flag, level_flag, percent_flag};
@@ -38,8 +41,9 @@ stick_lease, turn_limit, max_members, and so on.
 A line of a file of tokens ends with the token's end, if it has one, in UTC:
   alice <sha256 of the token in hex> 2026-12-31
 The files are read again within two seconds of a change, and at once on SIGHUP.
-A token that stays keeps its chats; one that is gone is cut off. A file that
-cannot be used changes nothing, and the log names the line.
+A token that stays keeps its chats; one that is gone is cut off. An emptied
+file revokes all tokens, and nobody comes in. A file that is missing or wrong
+changes nothing, and the log names the line.
 
 Exit codes:
   0    stopped as asked, and everything accepted was delivered or kept
@@ -296,21 +300,22 @@ pub struct ServeArgs {
     )]
     pub toolsets: Vec<Toolset>,
     /// Leave the schemas of results out of the list of tools
-    #[arg(long, env = "TALKING_STICK_NO_OUTPUT_SCHEMAS",
-        hide_env = true, action = ArgAction::SetTrue)]
+    #[arg(long, env = "TALKING_STICK_NO_OUTPUT_SCHEMAS", hide_env = true,
+        action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
     pub no_output_schemas: bool,
     /// Serve older clients, which send a username alone
-    #[arg(long, env = "TALKING_STICK_TRUST_USERNAMES",
-        hide_env = true, action = ArgAction::SetTrue)]
+    #[arg(long, env = "TALKING_STICK_TRUST_USERNAMES", hide_env = true,
+        action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
     pub trust_usernames: bool,
     /// Time limit for a shutdown [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = Span::parse, env = "TALKING_STICK_GRACE",
-        hide_env = true)]
+        hide_env = true, allow_negative_numbers = true)]
     pub grace: Option<Span>,
     /// Memory, as in 512MiB or none [default: 3/4 of the machine's]
     #[arg(
         long,
         value_name = "SIZE",
+        allow_negative_numbers = true,
         env = "TALKING_STICK_MEMORY_LIMIT",
         hide_env = true
     )]
@@ -319,13 +324,14 @@ pub struct ServeArgs {
     #[arg(long, value_name = "DIR", env = "TALKING_STICK_DATA", hide_env = true)]
     pub data: Option<PathBuf>,
     /// Keep no journal: a stop loses everything
-    #[arg(long, env = "TALKING_STICK_IN_MEMORY",
-        hide_env = true, action = ArgAction::SetTrue)]
+    #[arg(long, env = "TALKING_STICK_IN_MEMORY", hide_env = true,
+        action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
     pub in_memory: bool,
     /// Last entries in the journal, a number or none [default: 1000000]
     #[arg(
         long,
         value_name = "COUNT",
+        allow_negative_numbers = true,
         env = "TALKING_STICK_JOURNAL_ENTRIES",
         hide_env = true
     )]
@@ -342,6 +348,7 @@ pub struct ServeArgs {
     #[arg(
         long,
         value_name = "TIME",
+        allow_negative_numbers = true,
         env = "TALKING_STICK_HISTORY_AGE",
         hide_env = true
     )]
@@ -350,6 +357,7 @@ pub struct ServeArgs {
     #[arg(
         long,
         value_name = "COUNT",
+        allow_negative_numbers = true,
         env = "TALKING_STICK_HISTORY_MESSAGES",
         hide_env = true
     )]
@@ -396,8 +404,8 @@ pub struct ServeArgs {
     )]
     pub log_level: Option<tracing::Level>,
     /// Log each request with its route, status and duration
-    #[arg(long, env = "TALKING_STICK_ACCESS_LOG",
-        hide_env = true, action = ArgAction::SetTrue)]
+    #[arg(long, env = "TALKING_STICK_ACCESS_LOG", hide_env = true,
+        action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
     pub access_log: bool,
     /// Serve the tools that the official conformance suite needs
     #[arg(long, hide = true)]

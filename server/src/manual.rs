@@ -3,17 +3,16 @@
 use std::io::Write;
 use std::path::Path;
 
-use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use crate::cli::Cli;
+use crate::cli::variables;
 
 /// Writes the completions of a shell.
 ///
 /// # Errors
 /// They cannot be written.
 pub(crate) fn completions(shell: Shell, out: &mut dyn Write) -> std::io::Result<()> {
-    let mut command = Cli::command();
+    let mut command = variables::command();
     // The library panics if it cannot write.
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command, "talking-stick", &mut text);
@@ -26,5 +25,5 @@ pub(crate) fn completions(shell: Shell, out: &mut dyn Write) -> std::io::Result<
 /// The folder cannot be made, or a page not be written.
 pub(crate) fn pages(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    clap_mangen::generate_to(Cli::command(), folder)
+    clap_mangen::generate_to(variables::command(), folder)
 }

@@ -7,18 +7,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::cli::{Cli, Command, LogForm, ServeArgs, StdioArgs};
+use crate::cli::{Command, LogForm, ServeArgs, StdioArgs, variables};
 use crate::demo::{Demo, DemoError};
 use crate::health_check;
 use crate::logs;
 use crate::manual;
+use crate::os_error::reason;
 use crate::serve::{ServeError, Server};
 use crate::service::Service;
 use crate::settings::{DEFAULT_LISTEN, Settings, Unnamed, usual_folder};
 use crate::stdio;
 use crate::upkeep::{self, Form, UpkeepError};
-use clap::Parser as _;
-use clap::error::{ContextKind, ContextValue};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -31,7 +30,7 @@ const INTERRUPTED: u8 = 130;
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn run_with_arguments() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match variables::parse() {
         Ok(cli) => cli,
         Err(why) => return refuse(&why),
     };
@@ -72,11 +71,16 @@ pub fn run_with_arguments() -> ExitCode {
             done(health_check::check(args.listen.unwrap_or(DEFAULT_LISTEN)))
         }
         Some(Command::Completions { shell }) => {
-            done(manual::completions(shell, &mut std::io::stdout().lock()))
+            let written = manual::completions(shell, &mut std::io::stdout().lock());
+            done(
+                written
+                    .map_err(|error| format!("the output cannot be written: {}", reason(&error))),
+            )
         }
-        Some(Command::Man { folder }) => {
-            done(manual::pages(&folder).map_err(|error| format!("{}: {error}", folder.display())))
-        }
+        Some(Command::Man { folder }) => done(
+            manual::pages(&folder)
+                .map_err(|error| format!("{}: {}", folder.display(), reason(&error))),
+        ),
     }
 }
 
@@ -84,30 +88,7 @@ pub fn run_with_arguments() -> ExitCode {
 fn refuse(why: &clap::Error) -> ExitCode {
     // There is no other place to report this error.
     let _ = why.print();
-    if let Some(variable) = variable_at_fault(why) {
-        let _ = writeln!(
-            std::io::stderr(),
-            "\nThe value is that of the variable {variable}."
-        );
-    }
     ExitCode::from(u8::try_from(why.exit_code()).unwrap_or(USAGE))
-}
-
-/// The variable that gave a wrong value, which errors call by the name of its flag.
-fn variable_at_fault(why: &clap::Error) -> Option<String> {
-    let Some(ContextValue::String(flag)) = why.get(ContextKind::InvalidArg) else {
-        return None;
-    };
-    let flag = flag.split(' ').next()?;
-    let name = flag.strip_prefix("--")?.replace('-', "_").to_uppercase();
-    // A flag goes before its variable, and some have a second name with underscores.
-    let named = |word: String| {
-        let word = word.split('=').next().unwrap_or_default().replace('_', "-");
-        word == flag
-    };
-    let is_named = std::env::args().any(named);
-    let variable = format!("TALKING_STICK_{name}");
-    (!is_named && std::env::var_os(&variable).is_some()).then_some(variable)
 }
 
 /// The exit code of a command that does one thing.
@@ -181,6 +162,7 @@ fn complain(why: &dyn std::fmt::Display) {
     } else {
         "error:"
     };
+    let why = variables::in_place_of_flags(&why.to_string());
     // There is no other place to report this error.
     let _ = writeln!(std::io::stderr(), "{word} {why}");
 }

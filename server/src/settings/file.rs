@@ -6,7 +6,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use chat_core::Span;
+use chat_core::{Config, Span};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
@@ -101,7 +101,7 @@ impl File {
         let mut keys = Keys(places);
         keys.check_names()?;
         Ok(Self {
-            listen: keys.text("listen", accepted::ADDRESS, |text| text.parse().ok())?,
+            listen: keys.text("listen", accepted::ADDRESS, accepted::address)?,
             allow_hosts: keys.list("allow_hosts", "a list, as in [chat.example.org]", |text| {
                 Some(text.into())
             })?,
@@ -137,9 +137,13 @@ fn unreadable(error: &serde_saphyr::Error) -> String {
     // What follows is for the library's users.
     let text = text.split(", set DuplicateKeyPolicy").next();
     let text = text.unwrap_or_default();
+    let text = match text.split_once("duplicate mapping key: ") {
+        Some((_, key)) => format!("`{key}` is there twice: leave one out"),
+        None => format!("it is no YAML: {text}"),
+    };
     match error.location() {
         Some(place) => format!("line {}: {text}", place.line()),
-        None => text.into(),
+        None => text,
     }
 }
 
@@ -157,11 +161,17 @@ impl Keys {
         let unknown = |(name, _): &(&String, &Spanned<Value>)| !KEYS.contains(&name.as_str());
         match self.0.iter().find(unknown) {
             None => Ok(()),
-            Some((name, given)) => Err(format!(
-                "line {}: there is no setting `{name}`{}",
-                given.referenced.line(),
-                closest(name, KEYS)
-            )),
+            Some((name, given)) => {
+                let line = given.referenced.line();
+                let hint = match Config::KEYS.iter().any(|key| key.name == name) {
+                    true => format!(
+                        "; it is a limit, and goes under `limits`, as in limits: {{ {name}: {} }}",
+                        given.value
+                    ),
+                    false => closest(name, KEYS),
+                };
+                Err(format!("line {line}: there is no setting `{name}`{hint}"))
+            }
         }
     }
 
@@ -232,6 +242,11 @@ impl Keys {
         let checked = limits.into_iter().map(|(key, given)| {
             let line = given.referenced.line();
             let found = accepted::shown(&given.value);
+            if KEYS.contains(&key.as_str()) {
+                return Err(format!(
+                    "line {line}: limits: `{key}` is no limit, and goes at the top of the file"
+                ));
+            }
             limits::checked(&key, given.value, &found)
                 .map_err(|why| format!("line {line}: limits: {why}"))
         });
@@ -309,10 +324,39 @@ mod tests {
         ] {
             assert_eq!(File::parse(text).err().as_deref(), Some(wanted), "{text}");
         }
-        for text in ["listen: [1", "grace: 1s\ngrace: 2s", "a: b: c"] {
+        for text in ["listen: [1", "a: b: c"] {
             let why = File::parse(text).expect_err(text);
-            assert!(why.contains("line "), "{why}");
+            assert!(
+                why.contains("line ") && why.contains("it is no YAML: "),
+                "{why}"
+            );
             assert!(!why.contains("Policy"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_key_in_another_place_or_twice_is_told_as_such() {
+        for (text, wanted) in [
+            (
+                "boss_alertness: 50",
+                "line 1: there is no setting `boss_alertness`; it is a limit, and goes under \
+                 `limits`, as in limits: { boss_alertness: 50 }",
+            ),
+            (
+                "limits:\n  grace: 5s",
+                "line 2: limits: `grace` is no limit, and goes at the top of the file",
+            ),
+            (
+                "log: json\nlog: pretty",
+                "line 2: `log` is there twice: leave one out",
+            ),
+            (
+                "listen: localhost:99999",
+                "line 1: listen must be an address and a port, as in 127.0.0.1:8894, not \
+                 `localhost:99999`",
+            ),
+        ] {
+            assert_eq!(File::parse(text).err().as_deref(), Some(wanted), "{text}");
         }
     }
 

@@ -23,7 +23,7 @@ fn a_place_that_is_taken_is_told_with_what_to_do() {
 
 #[test]
 fn a_setting_that_cannot_be_is_exit_2_and_says_what_could() {
-    let wrong: [(&[&str], &str); 15] = [
+    let wrong: [(&[&str], &str); 21] = [
         (&["--boss_alertness", "101"], "0 to 100"),
         (&["--boss-alertness", "-1"], "0 to 100"),
         (&["stdio", "--boss_alertness", "much"], "--boss-alertness"),
@@ -38,7 +38,16 @@ fn a_setting_that_cannot_be_is_exit_2_and_says_what_could() {
         (&["--grace", "soon"], "1.5s"),
         (&["--no-such-flag"], "--help"),
         (&["--config", "no-such-file.yaml"], "no-such-file.yaml"),
-        (&["--auth-tokens", "no-such-tokens"], "no-such-tokens"),
+        (
+            &["--auth-tokens", "no-such-tokens"],
+            "no-such-tokens: no such file or directory; --auth-tokens",
+        ),
+        (&["--in-memory", "extra"], "there is no command `extra`"),
+        (&["--in-memory", "stdio"], "`stdio` goes before its flags"),
+        (&["--history-messages", "-1"], "a number, or none"),
+        (&["--journal-entries", "-1"], "a number, or none"),
+        (&["--grace", "-1"], "1.5s"),
+        (&["--listen", "localhost:x"], "127.0.0.1:8894"),
         (&["--listen", "here"], "127.0.0.1:8894"),
         (&["--log-level", "5"], "error, warn, info, debug or trace"),
         (&["--history-messages", "many"], "a number, or none"),
@@ -47,6 +56,7 @@ fn a_setting_that_cannot_be_is_exit_2_and_says_what_could() {
         let (code, out, said) = ran(words);
         assert_eq!(code, Some(2), "{words:?}: {said}");
         assert!(said.contains(wanted), "{words:?}: {said}");
+        assert!(!said.contains("os error"), "{words:?}: {said}");
         assert_eq!(out, "", "{words:?}");
     }
 }
@@ -62,6 +72,15 @@ fn help_fits_a_terminal_of_eighty_columns() {
         }
     }
     let (_, help, _) = ran(&["--help"]);
+    for name in [
+        "LISTEN",
+        "LIMITS",
+        "IN_MEMORY",
+        "BOSS_ALERTNESS_COOLDOWN",
+        "ACCESS_LOG",
+    ] {
+        assert!(help.contains(&format!("TALKING_STICK_{name}")), "{name}");
+    }
     insta::assert_snapshot!(help);
 }
 
@@ -85,9 +104,125 @@ fn a_wrong_value_of_a_variable_is_told_with_the_variable() {
     command.arg("--no-such-flag");
     let flag = said(&mut command);
     assert!(!flag.contains("TALKING_STICK_GRACE"), "{flag}");
+    for (name, value, flag) in [
+        ("TALKING_STICK_GRACE", "soon", "--grace"),
+        ("TALKING_STICK_LIMITS", "foo=1", "--limit"),
+        ("TALKING_STICK_LISTEN", "here", "--listen"),
+        (
+            "TALKING_STICK_ALLOW_HOSTS",
+            "chat.example.org",
+            "--allow-hosts",
+        ),
+        ("TALKING_STICK_DATA", "d9", "--data"),
+        ("TALKING_STICK_ACCESS_LOG", "maybe", "--access-log"),
+    ] {
+        let variable = said(binary(&[]).env(name, value));
+        assert!(
+            variable.contains(name) && !variable.contains(flag),
+            "{variable}"
+        );
+    }
+}
+
+#[test]
+fn an_unknown_variable_is_refused_with_the_closest_one() {
     let mut command = binary(&[]);
-    let variable = said(command.env("TALKING_STICK_GRACE", "soon"));
-    assert!(variable.contains("TALKING_STICK_GRACE"), "{variable}");
+    let output = command
+        .env("TALKING_STICK_LIMIT", "stick=optional")
+        .output();
+    let output = output.expect("the binary starts");
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(
+        said.contains("`TALKING_STICK_LIMIT`; did you mean `TALKING_STICK_LIMITS`?"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_switch_takes_one_and_zero_from_its_variable() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let words = ["--data", data.to_str().expect("text"), "--grace", "soon"];
+    for (value, wanted) in [
+        ("1", "TALKING_STICK_IN_MEMORY keeps nothing"),
+        ("true", "keeps nothing"),
+    ] {
+        let mut command = binary(&words[..2]);
+        let output = command.env("TALKING_STICK_IN_MEMORY", value).output();
+        let said = String::from_utf8(output.expect("it starts").stderr).expect("text");
+        assert!(said.contains(wanted), "{said}");
+    }
+    // Nothing is wrong but the grace.
+    let mut command = binary(&words);
+    let output = command.env("TALKING_STICK_IN_MEMORY", "0").output();
+    let said = String::from_utf8(output.expect("it starts").stderr).expect("text");
+    assert!(said.contains("--grace"), "{said}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_used_is_told_with_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("q1.yaml");
+    std::fs::write(&file, "stick: optional").expect("room on the disk");
+    let file = file.to_str().expect("text");
+    let absent = folder.path().join("nope");
+    let absent = absent.to_str().expect("text");
+    let new = folder.path().join("new");
+    let new = new.to_str().expect("text");
+    let below = format!("{file}/below");
+    for (words, wanted) in [
+        (vec!["--data", file], "it is no folder; --data takes"),
+        (vec!["--data", &below], "it is no folder; --data takes"),
+        (vec!["inspect", "--data", file], "it is no folder"),
+        (vec!["export", "--data", file], "it is no folder"),
+        (
+            vec!["backup", new, "--data", absent],
+            "--data names its folder",
+        ),
+        (vec!["restore", absent, "--data", new], "there is no backup"),
+        (vec!["restore", file, "--data", new], "it is no folder"),
+        (vec!["man", &below], "not a directory"),
+    ] {
+        let (code, _, said) = ran(&words);
+        assert_eq!(code, Some(1), "{words:?}: {said}");
+        assert!(said.contains(wanted), "{words:?}: {said}");
+        assert!(!said.contains("os error"), "{words:?}: {said}");
+    }
+    let (code, _, said) = ran(&[
+        "--data",
+        new,
+        "--auth-tokens",
+        absent,
+        "--listen",
+        "127.0.0.1:0",
+    ]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(!std::path::Path::new(new).exists());
+}
+
+#[test]
+fn an_address_that_is_not_of_this_machine_is_told_as_such() {
+    // An address of RFC 5737, which no machine has.
+    let (code, _, said) = ran(&[
+        "--listen",
+        "192.0.2.1:8894",
+        "--allow-hosts",
+        "chat.example.org",
+        "--auth-tokens",
+        "t",
+    ]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("this machine has no such address"), "{said}");
+    assert!(!said.contains("another server"), "{said}");
+}
+
+#[test]
+fn localhost_is_an_address() {
+    let (code, _, said) = ran(&["demo", "--once", "--pace", "1ms", "--listen", "localhost:0"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("listens on http://127.0.0.1:"), "{said}");
+    assert!(!said.contains("fewer connections"), "{said}");
 }
 
 #[test]

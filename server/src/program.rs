@@ -5,7 +5,7 @@
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::cli::{Command, LogForm, ServeArgs, StdioArgs, variables};
 use crate::demo::{Demo, DemoError};
@@ -258,13 +258,14 @@ async fn run(settings: &Settings, play: &DemoMode) -> Result<ExitCode, Box<dyn s
             },
         }
     }
+    let first = Instant::now();
     tokio::select! {
         stopped = server.stop() => {
             stopped?;
             tracing::info!("stopped");
             Ok(ExitCode::SUCCESS)
         }
-        () = signals.stop() => {
+        () = signals.second_stop(first) => {
             tracing::warn!("stopped at once");
             Ok(ExitCode::from(INTERRUPTED))
         }
@@ -317,10 +318,19 @@ impl Signals {
         }
     }
 
-    /// Waits for a signal that requests a shutdown; others are ignored meanwhile.
-    async fn stop(&mut self) {
-        while self.next().await == Wanted::Reload {}
+    /// Waits for a further signal that requests a shutdown; others are ignored meanwhile.
+    async fn second_stop(&mut self, first: Instant) {
+        while self.next().await == Wanted::Reload || is_same_stop(first, Instant::now()) {}
     }
+}
+
+/// The time within which further signals belong to the first one. `timeout` and shells send two at
+/// once: to the process, and to its group.
+const SAME_STOP: Duration = Duration::from_millis(500);
+
+/// Whether two signals are one request for a shutdown.
+fn is_same_stop(first: Instant, second: Instant) -> bool {
+    second.saturating_duration_since(first) < SAME_STOP
 }
 
 /// The request of a signal.
@@ -328,4 +338,17 @@ impl Signals {
 enum Wanted {
     Stop,
     Reload,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_signals_within_half_a_second_are_one_request() {
+        let first = Instant::now();
+        assert!(is_same_stop(first, first));
+        assert!(is_same_stop(first, first + Duration::from_millis(499)));
+        assert!(!is_same_stop(first, first + SAME_STOP));
+    }
 }

@@ -55,6 +55,10 @@ impl Server {
         assert!(sent.expect("kill is on every Unix").success());
     }
 
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("it was started").is_none()
+    }
+
     pub(crate) fn exit_code(mut self) -> Option<i32> {
         self.child.wait().expect("it was started").code()
     }

@@ -36,6 +36,8 @@ pub(crate) enum MutantsRequest {
     Curated(mutants::HuntRequest),
     /// Run generated ones.
     Generated(mutants::HuntRequest),
+    /// Follow one from a live server to a scenario.
+    Live,
 }
 
 /// The first words.
@@ -117,6 +119,13 @@ fn read_mutants<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Str
         match word {
             "-h" | "--help" => return Ok(Request::Help),
             "--list" => return Ok(Request::MutantsRequest(MutantsRequest::List)),
+            "--live" => {
+                return alone(
+                    "mutants --live",
+                    words,
+                    Request::MutantsRequest(MutantsRequest::Live),
+                );
+            }
             "--curated" => which = MutantsRequest::Curated,
             "--generated" => which = MutantsRequest::Generated,
             "--only" => {
@@ -128,7 +137,7 @@ fn read_mutants<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Str
             other => {
                 return Err(format!(
                     "unknown word `{other}` after `mutants`: expected `--curated`, `--generated`, \
-                     `--only NAME,NAME`, `--seeds N`, `--jobs N`, `--list` or `--help`"
+                     `--live`, `--only NAME,NAME`, `--seeds N`, `--jobs N`, `--list` or `--help`"
                 ));
             }
         }
@@ -208,6 +217,7 @@ Usage:
   cargo xtask test [--only STEP,STEP] [--list]
   cargo xtask mutants [--curated] [--only NAME,NAME] [--seeds N] [--jobs N] [--list]
   cargo xtask mutants --generated [--seeds N] [--jobs N]
+  cargo xtask mutants --live
   cargo xtask bench [--compare | --accept | --growth | --flame]
   cargo xtask load WHAT [--help]    WHAT: requests, relay, hostile, durable, start, streams,
                                     driver or turmoil
@@ -230,6 +240,10 @@ With --generated, `cargo mutants` (installed if missing) changes the core in all
 knows. The simulator runs on the changes that the core's own tests do not catch. Those that it does
 not catch either must be explained in mutants/survivors.txt. A run takes hours; another call
 continues it.
+
+With --live, a race is planted in a server, too, which is then put under load. The replay of its
+journal must accuse it, and the scenario that `sim replay --to-scenario` makes must fail by the same
+property, and pass without the race.
 
 `bench` counts the instructions of the core's commands, the node and the virtual world, and
 compares them with benches/baseline.json. Exit code 1: a count grew by more than 2 %. --accept
@@ -314,6 +328,10 @@ mod tests {
             check("mutants --list"),
             Ok(Request::MutantsRequest(MutantsRequest::List))
         );
+        assert_eq!(
+            check("mutants --live"),
+            Ok(Request::MutantsRequest(MutantsRequest::Live))
+        );
     }
 
     #[test]
@@ -350,6 +368,10 @@ mod tests {
             ("package all", "unknown word `all` after `package`"),
             ("mutants all", "unknown word `all` after `mutants`"),
             ("mutants --only", "`--only` needs names"),
+            (
+                "mutants --live all",
+                "after `mutants --live`: expected none",
+            ),
             (
                 "mutants --generated --only a",
                 "does not go with `--generated`",

@@ -90,6 +90,7 @@ fn mutate(which: &MutantsRequest) -> ExitCode {
         MutantsRequest::List => mutants::list(&cargo, &mut out).map(|()| true),
         MutantsRequest::Curated(request) => mutants::run(&cargo, request, &mut out),
         MutantsRequest::Generated(request) => mutants::run_generated(&cargo, request, &mut out),
+        MutantsRequest::Live => mutants::run_live(&cargo, &mut out),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

@@ -4,14 +4,18 @@
 //! Curated mutants are small patches under `mutants/`, each with the properties that must catch it.
 //! Generated mutants come from `cargo mutants`. Those that neither the core's tests nor the
 //! simulator catch must be explained in `mutants/survivors.txt`.
+//!
+//! A race that is planted in a live server must come back from its journal as a scenario.
 
 mod coverage;
 mod curated;
 mod generated;
 mod hunt;
+mod live;
 mod patch;
 mod survivors;
 mod verdict;
 
 pub(crate) use curated::{HuntRequest, canary, list, run};
 pub(crate) use generated::run as run_generated;
+pub(crate) use live::run as run_live;

@@ -130,8 +130,9 @@ impl<'a> WorkspaceCopy<'a> {
     ///
     /// # Errors
     /// The compiler's output.
-    pub(crate) fn build(&self) -> Result<(), String> {
-        let words = ["build", "--quiet", "--profile", PROFILE, "--package", "sim"];
+    pub(crate) fn build(&self, packages: &[&str]) -> Result<(), String> {
+        let mut words = vec!["build", "--quiet", "--profile", PROFILE];
+        words.extend(packages.iter().flat_map(|package| ["--package", package]));
         let output = self
             .command(&words)
             .output()
@@ -155,15 +156,15 @@ impl<'a> WorkspaceCopy<'a> {
         command
     }
 
-    /// The simulator that was built last.
-    pub(crate) fn program(&self) -> PathBuf {
-        let name = format!("sim{}", std::env::consts::EXE_SUFFIX);
+    /// The path of a program that was built.
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
+        let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
         self.target.join(PROFILE).join(name)
     }
 
     /// The command of the simulator that was built last, in the copy's root.
     pub(crate) fn sim(&self) -> Command {
-        let mut command = Command::new(self.program());
+        let mut command = Command::new(self.program("sim"));
         command.current_dir(&self.root).stdin(Stdio::null());
         command
     }

@@ -14,11 +14,12 @@ mod lateness;
 mod long_polls;
 mod pages;
 mod pipeline;
+mod recovery;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_types::{Config, Time};
+use chat_types::Time;
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Outcome, Refusal, User};
 use sim_model::server::{BatchEntry, Decided, Entry, ServerCall, ServerRecord, Ticket};
@@ -164,14 +165,7 @@ impl Auditor {
             ServerRecord::AppendUnknown { .. } => self.pipeline.halt(),
             ServerRecord::Woken { at } => self.woken(at),
             ServerRecord::ClockJumped { at, .. } => self.jumped_at = at,
-            ServerRecord::Crashed { at } => {
-                if let Some(due) = self.in_flight.unfinished() {
-                    self.differ(at, Difference::Late { due, since: at });
-                }
-                self.in_flight = InFlight::default();
-                self.long_polls = LongPolls::default();
-                self.pipeline.handle_crash();
-            }
+            ServerRecord::Crashed { at } => self.handle_crash(at),
             ServerRecord::Redecided {
                 at,
                 position,
@@ -184,45 +178,15 @@ impl Auditor {
                 owed,
                 state,
             } => self.recovered_damaged(at, damage, owed, state),
+            ServerRecord::StartRefused {
+                at,
+                damage,
+                whole,
+                accepted,
+            } => self.start_refused(at, damage, whole, accepted),
             ServerRecord::Stopping { .. } => self.pipeline.stop(),
             ServerRecord::Finished { at } => self.handle_finish(at),
             ServerRecord::Restarted { at, config } => self.handle_restart(at, config),
-        }
-    }
-
-    /// The server has restarted. The journaled entries of a batch in flight are committed by now.
-    fn handle_restart(&mut self, at: Time, config: &Config) {
-        // The journaled entries of the batch in flight are committed by now.
-        self.recovered = true;
-        if self.position == 0 {
-            // The journal is empty, so there was no earlier configuration.
-            self.model = Model::new(config);
-        }
-        self.admission = Admission::new(config);
-        self.pipeline = Pipeline::resumed(config, at);
-    }
-
-    fn handle_redecision(&mut self, at: Time, position: u64, [before, after]: [&Decided; 2]) {
-        let (before, after) = (before.outcome.clone(), after.outcome.clone());
-        self.differ(
-            at,
-            Difference::Redecided {
-                position,
-                before,
-                after,
-            },
-        );
-    }
-
-    /// A damaged journal gives the state of the whole one, or is refused. Of the last entries it
-    /// may have lost those to which no answer has left.
-    fn recovered_damaged(&mut self, at: Time, damage: &str, owed: [u64; 2], state: Option<u64>) {
-        self.tally.add(Comparison::Damaged);
-        if let Some(seen) = state
-            && !owed.contains(&seen)
-        {
-            let (damage, [_, owed]) = (damage.into(), owed);
-            self.differ(at, Difference::Damaged { damage, owed, seen });
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, User};
-use sim_model::server::{Entry, Gap, ServerCall};
+use sim_model::server::{Entry, Gap, JournalState, ServerCall};
 
 use crate::fact::Fact;
 use crate::model::{Deadline, Event, Inbox};
@@ -85,6 +85,13 @@ pub enum Difference {
         damage: Arc<str>,
         owed: u64,
         seen: u64,
+    },
+    /// An accepted loss of a damaged journal left another state than the one before the first lost
+    /// entry, or none.
+    AcceptedLoss {
+        damage: Arc<str>,
+        owed: JournalState,
+        seen: Option<JournalState>,
     },
     /// A client's call was accepted, and the journal has no entry with this answer.
     Unjournaled {
@@ -184,7 +191,8 @@ impl Difference {
             | Self::Kept { .. }
             | Self::Position { .. }
             | Self::Redecided { .. }
-            | Self::Damaged { .. } => BTreeSet::new(),
+            | Self::Damaged { .. }
+            | Self::AcceptedLoss { .. } => BTreeSet::new(),
         };
         users.into_iter().collect()
     }

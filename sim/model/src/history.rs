@@ -109,6 +109,10 @@ pub enum WorldRecord<'a> {
     Restarted { at: Time },
     /// The server's clock jumped ahead.
     ClockJumped { at: Time, by: Span },
+    /// A stored file was damaged.
+    DiskDamaged { at: Time, damage: &'a str },
+    /// The server refused to start from damaged files.
+    StartRefused { at: Time, why: &'a str },
     /// An operator's act took effect: `verb` is mute, unmute, kick, close or ban.
     Operated {
         at: Time,

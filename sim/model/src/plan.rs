@@ -9,8 +9,8 @@ mod usual;
 mod verb;
 
 pub use fault::{
-    Fault, FaultKind, FirstTime, MAX_REPEATS, Milestone, Need, OperatorAct, OperatorVerb, Outage,
-    Reached, Repeats, Victims,
+    Fault, FaultKind, FirstTime, Harm, MAX_REPEATS, Milestone, Need, OperatorAct, OperatorVerb,
+    Outage, Reached, Repeats, Stored, Victims,
 };
 pub use network::{Delivery, Network};
 pub use persona::{ClientProfile, Frequency, Habits, Naming, Persona, Reads};

@@ -13,7 +13,7 @@ use crate::protocol::{
 /// Counts the points that show in client records.
 ///
 /// The world adds those that only it can observe: `stream_broken`, `slow_reader_cut`,
-/// `unsynced_lost`, `from_snapshot`, `timer_fired`, `swapped`.
+/// `unsynced_lost`, `from_snapshot`, `damage_survived`, `start_refused`, `timer_fired`, `swapped`.
 #[derive(Clone, Debug, Default)]
 pub struct PointCounter {
     tally: Tally,
@@ -111,6 +111,8 @@ impl Observer for PointCounter {
                 _ => {}
             },
             WorldRecord::Restarted { .. }
+            | WorldRecord::DiskDamaged { .. }
+            | WorldRecord::StartRefused { .. }
             | WorldRecord::Healed { .. }
             | WorldRecord::Sizes { .. }
             | WorldRecord::Ended { .. } => {}

@@ -18,6 +18,15 @@ pub struct Handle(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
+/// The state at a position of the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JournalState {
+    /// The position.
+    pub position: u64,
+    /// The digest of the state after its entry.
+    pub digest: u64,
+}
+
 /// An act of the server, or an event at its border.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
@@ -95,6 +104,15 @@ pub enum ServerRecord<'a> {
         owed: [u64; 2],
         state: Option<u64>,
     },
+    /// The server refused to start from the journal with this damage. `whole` is the state before
+    /// the first entry that the damage took, `accepted` the one of a second start after an accepted
+    /// loss; none if that is refused.
+    StartRefused {
+        at: Time,
+        damage: &'a str,
+        whole: JournalState,
+        accepted: Option<JournalState>,
+    },
     /// The server refuses new calls from now on, and finishes admitted ones.
     Stopping { at: Time },
     /// The server has finished all admitted calls: waiting checks and delayed answers leave now,
@@ -127,6 +145,7 @@ impl ServerRecord<'_> {
         | Self::Crashed { at }
         | Self::Redecided { at, .. }
         | Self::RecoveredDamaged { at, .. }
+        | Self::StartRefused { at, .. }
         | Self::Stopping { at }
         | Self::Finished { at }
         | Self::Restarted { at, .. }

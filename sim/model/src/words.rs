@@ -41,6 +41,8 @@ pub fn world(record: &WorldRecord<'_>) -> Option<String> {
         WorldRecord::Down { how, .. } => Some(format!("server down: {}", how.words())),
         WorldRecord::Restarted { .. } => Some("server up again".to_owned()),
         WorldRecord::ClockJumped { by, .. } => Some(format!("server clock jumped by {by}")),
+        WorldRecord::DiskDamaged { damage, .. } => Some(format!("disk damaged: {damage}")),
+        WorldRecord::StartRefused { why, .. } => Some(format!("server start refused: {why}")),
         WorldRecord::Operated { verb, user, .. } => Some(match user {
             Some(user) => format!("operator: {verb} user_{}", user.0),
             None => format!("operator: {verb}"),

@@ -42,6 +42,8 @@ pub(super) const fn hint(point: Point) -> &'static str {
         Point::Crash => "crash: server under faults",
         Point::UnsyncedLost => "crash: server with lose_unsynced, and a slower commit",
         Point::TimerFired => "a shorter idle_timeout, stick_lease or reconnect_grace",
+        Point::DamageSurvived => "damage_disk of a snapshot, and a crash after it",
+        Point::StartRefused => "damage_disk of the journal, and a crash after it",
         Point::FromSnapshot => "a crash after capacity.snapshot_every entries of the journal",
         Point::Swapped => "a longer run: the hub is swapped now and then",
         Point::RoomFull => "a lower max_members, or more users in one room",

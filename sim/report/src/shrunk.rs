@@ -273,6 +273,7 @@ fn fault_words(kind: &FaultKind, users: &[ScriptUser]) -> String {
             format!("slow disk, {factor}×, for {duration}")
         }
         FaultKind::FailDisk { duration, .. } => format!("disk fails for {duration}"),
+        FaultKind::DamageDisk { what, of, .. } => what.of(*of),
         FaultKind::ClockJump { by } => format!("clock jumps by {by}"),
         FaultKind::LoseReplies => "the next answers get lost".to_owned(),
         FaultKind::Operator(act) => {

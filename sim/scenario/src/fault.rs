@@ -21,8 +21,8 @@ use sim_model::draw::Shape;
 use sim_model::names::{STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
 use sim_model::plan::{
-    Fault, FaultKind, FirstTime, Milestone, Need, OperatorAct, OperatorVerb, Outage, Reached,
-    Repeats, Victims,
+    Fault, FaultKind, FirstTime, Harm, Milestone, Need, OperatorAct, OperatorVerb, Outage, Reached,
+    Repeats, Stored, Victims,
 };
 
 words! {
@@ -71,6 +71,8 @@ form! {
         slow_disk: Option<SlowDisk>,
         #[one_of("kind")]
         fail_disk: Option<FailDisk>,
+        #[one_of("kind")]
+        damage_disk: Option<DamageDisk>,
         /// The server's clock jumps ahead.
         #[one_of("kind")]
         clock_jump: Option<SomeTime>,
@@ -96,6 +98,7 @@ group! {
         suspend: [AffectedUsers { victims, duration }] = [FaultKind::Suspend { victims, duration }],
         slow_disk: [SlowDisk { factor, duration }] = [FaultKind::SlowDisk { factor, duration }],
         fail_disk: [FailDisk { duration, unknown }] = [FaultKind::FailDisk { duration, unknown }],
+        damage_disk: [DamageDisk { what, of, restore_after }] = [FaultKind::DamageDisk { what, of, restore_after }],
         clock_jump: [by] = [FaultKind::ClockJump { by }],
         configure: [config] = [FaultKind::Configure(config)],
         lose: [()] = [FaultKind::LoseReplies],
@@ -320,6 +323,32 @@ form! {
         duration: SomeTime,
         /// Whether the outcome of the appends is known only when the fault ends.
         unknown: bool = false,
+    }
+}
+
+words! {
+    HarmWord("damage to a file") => Harm = all {
+        Harm::ALL.iter().map(|harm| (harm.name(), *harm)).collect()
+    }
+}
+
+words! {
+    StoredWord("a stored file") => Stored = all {
+        Stored::ALL.iter().map(|stored| (stored.name(), *stored)).collect()
+    }
+}
+
+form! {
+    /// A stored file is damaged, which the server's next start reads: it must give the same state,
+    /// or be refused.
+    struct DamageDisk("`damage_disk`", "{ what: flip, of: journal }") {
+        /// The damage: one bit changes, the end is missing, or all of it.
+        what: Word<HarmWord>,
+        /// The file: a record of the journal, a snapshot, or the marks, which say up to where
+        /// answers have left.
+        of: Word<StoredWord>,
+        /// How long after a refused start an operator brings a sound copy of the files.
+        restore_after: SomeTime = Span::secs(5),
     }
 }
 

@@ -91,6 +91,11 @@ fn check(plan: &Plan) {
                 assert!(by.0 >= 1_000);
                 continue;
             }
+            DamageDisk { restore_after, .. } => {
+                assert!(restore_after.0 >= 1_000);
+                assert!(fault.at < plan.duration, "{fault:?}");
+                continue;
+            }
             Configure(_) | LoseReplies | Operator(_) => continue,
         };
         assert!(lasts >= 1_000, "{fault:?}");

@@ -6,6 +6,7 @@
 //! made only when a recovery reads them.
 
 mod damage;
+mod strikes;
 
 use std::collections::VecDeque;
 
@@ -14,6 +15,8 @@ use chat_journal::{Chain, Files, Identity, Loss, Mark, Origin, Recovered, Snapsh
 use chat_types::{Config, Time};
 
 pub(crate) use damage::Damaged;
+use strikes::Strike;
+pub(crate) use strikes::{DamagedStart, Refusal};
 
 /// The largest number of entries that are kept in place of a snapshot.
 const LONG_TAIL: usize = 1_000;
@@ -51,6 +54,8 @@ pub(crate) struct Disk {
     pending: VecDeque<Entry>,
     /// The number of those entries, also when they are not kept.
     in_flight: usize,
+    /// The damage that files have suffered.
+    strikes: Vec<Strike>,
 }
 
 /// A committed batch.
@@ -109,6 +114,7 @@ impl Disk {
             covered: Position(0),
             pending: VecDeque::new(),
             in_flight: 0,
+            strikes: Vec::new(),
         }
     }
 
@@ -262,13 +268,7 @@ impl Disk {
         config: &Config,
         mut look: impl FnMut((Position, Time), &Entry, Decisions<'_>),
     ) -> (Node, Damaged) {
-        self.seal();
-        if self.covered > self.written() {
-            let mut before = self.cut_to(self.covered);
-            let recovered = self.read(&mut before, config, &mut look);
-            self.write(&recovered.hub);
-        }
-        self.files.marks = self.marks();
+        self.bring_up_to_date(config, &mut look);
         let mut files = self.files.clone();
         let recovered = self.read(&mut files, config, &mut look);
         let digest = recovered.hub.digest();
@@ -284,6 +284,21 @@ impl Disk {
         // A server that starts marks all that it has recovered.
         self.marked = self.end();
         (Node::resume(recovered.hub, config.clone()), damaged)
+    }
+
+    /// Makes the files as a server of this history would have written them.
+    fn bring_up_to_date(
+        &mut self,
+        config: &Config,
+        look: &mut impl FnMut((Position, Time), &Entry, Decisions<'_>),
+    ) {
+        self.seal();
+        if self.covered > self.written() {
+            let mut before = self.cut_to(self.covered);
+            let recovered = self.read(&mut before, config, look);
+            self.write(&recovered.hub);
+        }
+        self.files.marks = self.marks();
     }
 
     fn read(

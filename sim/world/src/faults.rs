@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_core::{Address, Call, Operate, RoomId, UserId};
-use chat_types::Time;
+use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
 use super::in_flight::InFlight;
@@ -171,15 +171,16 @@ impl World<'_, '_> {
                 return;
             }
             FaultKind::ClockJump { by } => {
-                // Outputs that the node decided before the clock jump leave with the old time.
-                self.hand_out();
-                self.server.clock_ahead = self.server.clock_ahead + *by;
-                self.observers
-                    .observe_world(&WorldRecord::ClockJumped { at: now, by: *by });
-                let at = self.server_now();
-                self.observers
-                    .observe_server(&ServerRecord::ClockJumped { at, by: *by });
-                self.node_due();
+                self.jump_clock(*by);
+                return;
+            }
+            FaultKind::DamageDisk {
+                what,
+                of,
+                restore_after,
+            } => {
+                self.server.restore_after = *restore_after;
+                self.damage_disk(*what, *of);
                 return;
             }
             FaultKind::LoseReplies => {
@@ -226,6 +227,19 @@ impl World<'_, '_> {
         self.events.schedule(now + lasting, Event::FaultEnds(index));
     }
 
+    fn jump_clock(&mut self, by: Span) {
+        // Outputs that the node decided before the clock jump leave with the old time.
+        self.hand_out();
+        self.server.clock_ahead = self.server.clock_ahead + by;
+        let at = self.now();
+        self.observers
+            .observe_world(&WorldRecord::ClockJumped { at, by });
+        let at = self.server_now();
+        self.observers
+            .observe_server(&ServerRecord::ClockJumped { at, by });
+        self.node_due();
+    }
+
     /// Ends a fault. Most faults end by the clock alone; the others need an action.
     pub(super) fn fault_ends(&mut self, index: u32) {
         match self.fault(index).kind {
@@ -235,6 +249,7 @@ impl World<'_, '_> {
             | FaultKind::Configure(_)
             | FaultKind::Partition { .. }
             | FaultKind::SlowDisk { .. }
+            | FaultKind::DamageDisk { .. }
             | FaultKind::Suspend { .. }
             | FaultKind::ClockJump { .. }
             | FaultKind::LoseReplies
@@ -258,6 +273,7 @@ impl World<'_, '_> {
         self.active_faults.answer_fault = AnswerFault::None;
         self.active_faults.slow_disk = (now, 1);
         self.active_faults.fail_disk.0 = now;
+        self.server.disk.restore();
         for client in &mut self.clients {
             client.cut_until = client.cut_until.min(now);
             client.slow_until = client.slow_until.min(now);

@@ -4,15 +4,15 @@ use chat_core::{Counters, Entry, Position};
 use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
-use super::World;
 use super::event_queue::Event;
 use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
 use super::race_schedule::Direction;
 use super::server::EntryReporter;
-use crate::disk::{Decisions, Unsynced};
+use super::{START, World};
+use crate::disk::{DamagedStart, Decisions, Refusal, Unsynced};
 use sim_model::history::{Observer as _, WorldRecord};
 use sim_model::outcome::Point;
-use sim_model::plan::Outage;
+use sim_model::plan::{Harm, Outage, Stored};
 
 impl World<'_, '_> {
     /// Starts a shutdown: new calls are refused, and the server goes down when admitted ones are
@@ -125,6 +125,9 @@ impl World<'_, '_> {
         if self.server.node.is_some() {
             return;
         }
+        if self.is_refused() {
+            return;
+        }
         let (now, server_now) = (self.now(), self.server_now());
         if self.server.disk.has_snapshot() {
             self.observers.reach(Point::FromSnapshot);
@@ -162,5 +165,62 @@ impl World<'_, '_> {
         self.observers
             .observe_world(&WorldRecord::Restarted { at: now });
         self.pump();
+    }
+
+    /// Damages a stored file, if there is one of this kind.
+    pub(super) fn damage_disk(&mut self, what: Harm, of: Stored) {
+        let at = self.now();
+        if let Some(damage) = &self.server.disk.damage(self.seed, what, of) {
+            self.observers
+                .observe_world(&WorldRecord::DiskDamaged { at, damage });
+        }
+    }
+
+    /// Starts the server from damaged files, if there are any. If that is refused, an operator
+    /// brings a sound copy later.
+    fn is_refused(&mut self) -> bool {
+        let config = self.server.config.as_deref();
+        let config = config.unwrap_or(&self.plan.server);
+        let Some((damage, owed, start)) = self.server.disk.start_damaged(config) else {
+            return false;
+        };
+        let (now, at) = (self.now(), self.server_now());
+        let damage = &damage;
+        match start {
+            DamagedStart::Started(state) => {
+                self.observers
+                    .observe_server(&ServerRecord::RecoveredDamaged {
+                        at,
+                        damage,
+                        owed,
+                        state: Some(state),
+                    });
+                self.observers.reach(Point::DamageSurvived);
+                if state == owed[0] && state != owed[1] {
+                    self.server.disk.drop_unmarked();
+                }
+                false
+            }
+            DamagedStart::Refused(Refusal {
+                why,
+                whole,
+                accepted,
+            }) => {
+                self.observers.observe_server(&ServerRecord::StartRefused {
+                    at,
+                    damage,
+                    whole,
+                    accepted,
+                });
+                self.observers.reach(Point::StartRefused);
+                self.timeline.mark(now.since(START), "start refused");
+                self.observers
+                    .observe_world(&WorldRecord::StartRefused { at: now, why: &why });
+                self.server.disk.restore();
+                let restored = now + self.server.restore_after;
+                self.events.schedule(restored, Event::Restart);
+                true
+            }
+        }
     }
 }

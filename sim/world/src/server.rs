@@ -62,6 +62,8 @@ pub(super) struct Server {
     pub(super) stopping: Option<Span>,
     /// The configuration of its next start, if it differs from the plan's.
     pub(super) config: Option<Box<Config>>,
+    /// The time from a refused start to a sound copy of the files.
+    pub(super) restore_after: Span,
 }
 
 /// Reports entries to the judges, one after another.
@@ -142,6 +144,7 @@ impl Server {
             reported: Position(0),
             stopping: None,
             config: None,
+            restore_after: Span::ZERO,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Tests of the world itself: one seed has one history, with any observer and any swaps of the Hub.
 
+mod damage;
 pub(super) mod judged;
 mod milestones;
 mod order;

@@ -168,7 +168,11 @@ fn run(
 }
 
 /// Runs the simulator and parses its JSON output.
-fn sim_json(copy: &WorkspaceCopy<'_>, words: &[String], effort: Effort) -> Result<Value, String> {
+pub(super) fn sim_json(
+    copy: &WorkspaceCopy<'_>,
+    words: &[String],
+    effort: Effort,
+) -> Result<Value, String> {
     let said = format!("sim {}", words.join(" "));
     let [json, errors] = ["hunt.json", "hunt.err"].map(|name| copy.root().with_file_name(name));
     let _ = fs::remove_file(&json);

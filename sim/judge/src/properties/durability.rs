@@ -1,5 +1,6 @@
 //! `durability`: an answer leaves after its entry is committed, and committed entries survive a
-//! crash. A damaged journal costs the start, and no committed entry.
+//! crash. A damaged journal costs the start, and no committed entry. An accepted loss costs only
+//! what the damage took.
 
 use super::Rule;
 use crate::comparison::Comparison;
@@ -20,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
                 | Difference::Position { .. }
                 | Difference::Redecided { .. }
                 | Difference::Damaged { .. }
+                | Difference::AcceptedLoss { .. }
                 | Difference::Unjournaled { .. }
         ) || matches!(
             difference,

@@ -43,6 +43,7 @@ fn facts(difference: &Difference) -> (Sentence, Sentence) {
         Difference::Position { owed, seen } | Difference::Damaged { owed, seen, .. } => {
             both(owed, seen)
         }
+        Difference::AcceptedLoss { owed, seen, .. } => both(owed, seen),
         Difference::Redecided { before, after, .. } => both(before, after),
         Difference::Unjournaled { said, .. } => {
             let said = Ok::<_, Refusal>(said.clone());

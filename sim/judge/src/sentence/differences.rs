@@ -1,7 +1,7 @@
 //! Differences: the protocol's expectation, and the observation.
 
 use sim_model::protocol::{Refusal, User};
-use sim_model::server::{Entry, ServerCall};
+use sim_model::server::{Entry, JournalState, ServerCall};
 
 use super::facts::{By, Names};
 use super::{Describe, Sentence, describe};
@@ -72,6 +72,7 @@ impl Describe for Difference {
             Self::Position { .. }
             | Self::Redecided { .. }
             | Self::Damaged { .. }
+            | Self::AcceptedLoss { .. }
             | Self::Unjournaled { .. } => journal(self, to),
             Self::Witnessed(facts) => describe!(to; facts[0], ", but ", facts[1]),
         }
@@ -93,9 +94,18 @@ fn journal(difference: &Difference, to: &mut Sentence) {
     } else if let Difference::Damaged { damage, owed, seen } = difference {
         describe!(to; "a start from a journal with the damage ", damage, " should be refused");
         describe!(to; ", or give the state ", owed, "; it gave ", seen);
+    } else if let Difference::AcceptedLoss { damage, owed, seen } = difference {
+        describe!(to; "after the damage ", damage, ", an accepted loss should leave ", *owed);
+        describe!(to; "; it left ", *seen);
     } else if let Difference::Unjournaled { user, verb, said } = difference {
         describe!(to; user, "'s ", *verb, " was ", Ok::<_, Refusal>(said.clone()));
         describe!(to; ", and no entry of the journal has this answer");
+    }
+}
+
+impl Describe for JournalState {
+    fn describe(&self, to: &mut Sentence) {
+        describe!(to; "the state ", self.digest, " at position ", self.position);
     }
 }
 

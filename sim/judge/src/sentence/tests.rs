@@ -11,7 +11,7 @@ use sim_model::protocol::{
     NoticeKind, Op, Outcome, PastMessage, Presence, ReadBy, Refusal, Room, Shown, StickChange,
     StickLoss, User,
 };
-use sim_model::server::{Act, Caller, Entry, Gap, Handle, ServerCall};
+use sim_model::server::{Act, Caller, Entry, Gap, Handle, JournalState, ServerCall};
 
 use super::Sentence;
 use crate::difference::{
@@ -272,6 +272,14 @@ fn a_sentence_shows_late_and_mismatched_facts() {
             damage: "record 7 lost".into(),
             owed: 8,
             seen: 9,
+        },
+        Difference::AcceptedLoss {
+            damage: "record 7 torn".into(),
+            owed: JournalState {
+                position: 6,
+                digest: 8,
+            },
+            seen: None,
         },
     ]);
     insta::assert_snapshot!(told(&differences));

@@ -31,6 +31,7 @@ impl LoadRunner<'_, '_> {
             | FaultKind::Configure(_)
             | FaultKind::SlowDisk { .. }
             | FaultKind::FailDisk { .. }
+            | FaultKind::DamageDisk { .. }
             | FaultKind::ClockJump { .. }
             | FaultKind::LoseReplies
             | FaultKind::Operator(_) => return,

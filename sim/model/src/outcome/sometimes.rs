@@ -99,6 +99,10 @@ points! {
     UnsyncedLost "unsynced_lost",
     /// The server recovered from a snapshot.
     FromSnapshot "from_snapshot",
+    /// The server started from damaged files, with all that it had acknowledged.
+    DamageSurvived "damage_survived",
+    /// The server refused to start from damaged files.
+    StartRefused "start_refused",
     /// Timers fired between two commands.
     TimerFired "timer_fired",
     /// The Hub was swapped for its restored snapshot.

@@ -171,6 +171,13 @@ pub enum FaultKind {
     SlowDisk { factor: u32, duration: Span },
     /// Each append fails. If `unknown`, its outcome is known only when the fault ends.
     FailDisk { duration: Span, unknown: bool },
+    /// A stored file is damaged, which the next recovery reads. If that is refused, an operator
+    /// brings a sound copy after `restore_after`.
+    DamageDisk {
+        what: Harm,
+        of: Stored,
+        restore_after: Span,
+    },
     /// The victims' processes are suspended: they neither send nor read nor handle timeouts.
     Suspend { victims: Victims, duration: Span },
     /// The server's clock jumps ahead.
@@ -196,6 +203,7 @@ impl FaultKind {
             Self::SlowReaders { .. } => "slow_readers",
             Self::SlowDisk { .. } => "slow_disk",
             Self::FailDisk { .. } => "fail_disk",
+            Self::DamageDisk { .. } => "damage_disk",
             Self::Suspend { .. } => "suspend",
             Self::ClockJump { .. } => "clock_jump",
             Self::LoseReplies => "lose",
@@ -216,6 +224,7 @@ impl FaultKind {
             Self::SlowReaders { .. } => "slow",
             Self::SlowDisk { .. } => "slow disk",
             Self::FailDisk { .. } => "disk fails",
+            Self::DamageDisk { .. } => "disk damaged",
             Self::Suspend { .. } => "suspend",
             Self::ClockJump { .. } => "clock jump",
             Self::LoseReplies => "replies lost",
@@ -238,9 +247,11 @@ impl FaultKind {
             | Self::SlowDisk { duration, .. }
             | Self::FailDisk { duration, .. }
             | Self::Suspend { duration, .. } => Some(duration),
-            Self::ClockJump { .. } | Self::Configure(_) | Self::LoseReplies | Self::Operator(_) => {
-                None
-            }
+            Self::ClockJump { .. }
+            | Self::Configure(_)
+            | Self::DamageDisk { .. }
+            | Self::LoseReplies
+            | Self::Operator(_) => None,
         }
     }
 
@@ -254,9 +265,52 @@ impl FaultKind {
             | Self::Configure(_)
             | Self::SlowDisk { .. }
             | Self::FailDisk { .. }
+            | Self::DamageDisk { .. }
             | Self::ClockJump { .. }
             | Self::LoseReplies
             | Self::Operator(_) => None,
+        }
+    }
+}
+
+chat_types::listed! {
+    /// The kinds of damage to a stored file.
+    Harm {
+        /// One bit changes.
+        Flip "flip",
+        /// Its end is missing.
+        Tear "tear",
+        /// It is missing.
+        Lose "lose",
+    }
+}
+
+chat_types::listed! {
+    /// The kinds of stored files.
+    Stored {
+        /// A record of the journal.
+        Journal "journal",
+        /// A snapshot.
+        Snapshot "snapshot",
+        /// The file of marks, which says up to where answers have left. Torn, it has one mark of
+        /// two.
+        Mark "mark",
+    }
+}
+
+impl Harm {
+    /// The damage in words, such as `a bit of a snapshot flips`.
+    #[must_use]
+    pub fn of(self, stored: Stored) -> String {
+        let file = match stored {
+            Stored::Journal => "a record of the journal",
+            Stored::Snapshot => "a snapshot",
+            Stored::Mark => "the file of marks",
+        };
+        match self {
+            Self::Flip => format!("a bit of {file} flips"),
+            Self::Tear => format!("{file} is torn"),
+            Self::Lose => format!("{file} is lost"),
         }
     }
 }

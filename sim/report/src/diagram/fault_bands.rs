@@ -46,6 +46,7 @@ impl LaneRecorder<'_> {
             | FaultKind::Configure(_)
             | FaultKind::SlowDisk { .. }
             | FaultKind::FailDisk { .. }
+            | FaultKind::DamageDisk { .. }
             | FaultKind::ClockJump { .. }
             | FaultKind::LoseReplies
             | FaultKind::Operator(_) => return,
@@ -80,6 +81,7 @@ impl LaneRecorder<'_> {
                 | FaultKind::Configure(_)
                 | FaultKind::Partition { .. }
                 | FaultKind::SlowReaders { .. }
+                | FaultKind::DamageDisk { .. }
                 | FaultKind::Suspend { .. }
                 | FaultKind::ClockJump { .. }
                 | FaultKind::LoseReplies

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use chat_types::Span;
 use serde::Serialize;
 
 use super::property_meanings::meaning;
@@ -352,7 +353,7 @@ fn shares(result: &RunResult) -> Vec<Share> {
 
 fn timeline(run: &FinishedRun) -> Timeline {
     let timeline = &run.summary.timeline;
-    let ms = |span: chat_types::Span| span.0 as f64 / 1_000.0;
+    let ms = |span: Span| span.0 as f64 / 1_000.0;
     let mut violations: Vec<f64> = run
         .result()
         .violations
@@ -388,7 +389,7 @@ pub(super) fn faults(faults: &[Fault]) -> Vec<FaultMark> {
             }
             FaultKind::Configure(_) => (
                 "configure",
-                chat_types::Span::ZERO,
+                Span::ZERO,
                 "from its next start on, the server is configured otherwise".to_owned(),
             ),
             FaultKind::Partition { duration, .. } => {
@@ -412,6 +413,7 @@ pub(super) fn faults(faults: &[Fault]) -> Vec<FaultMark> {
                     format!("appends fail for {duration}{fate}"),
                 )
             }
+            FaultKind::DamageDisk { what, of, .. } => ("disk damaged", Span::ZERO, what.of(*of)),
             FaultKind::Suspend { duration, .. } => (
                 "suspend",
                 *duration,
@@ -419,18 +421,14 @@ pub(super) fn faults(faults: &[Fault]) -> Vec<FaultMark> {
             ),
             FaultKind::ClockJump { by } => (
                 "clock jump",
-                chat_types::Span::ZERO,
+                Span::ZERO,
                 format!("the server's clock jumps by {by}"),
             ),
             FaultKind::LoseReplies => {
                 let words = "the next answers get lost".to_owned();
-                ("replies lost", chat_types::Span::ZERO, words)
+                ("replies lost", Span::ZERO, words)
             }
-            FaultKind::Operator(_) => (
-                "operator",
-                chat_types::Span::ZERO,
-                "an operator acts".to_owned(),
-            ),
+            FaultKind::Operator(_) => ("operator", Span::ZERO, "an operator acts".to_owned()),
         };
         let at = fault.milestone.map(|milestone| format!(", at {milestone}"));
         FaultMark {

@@ -165,6 +165,14 @@ impl<'a> TraceLine<'a> {
                 line.by_ms = Some(milliseconds(by));
                 (at, "clock_jumped")
             }
+            WorldRecord::DiskDamaged { at, damage } => {
+                line.reason = Some(damage);
+                (at, "disk_damaged")
+            }
+            WorldRecord::StartRefused { at, why } => {
+                line.reason = Some(why);
+                (at, "start_refused")
+            }
             WorldRecord::Operated {
                 at,
                 verb,

@@ -168,6 +168,8 @@ impl Observer for Recorder {
             WorldRecord::Down { at, .. }
             | WorldRecord::Restarted { at }
             | WorldRecord::ClockJumped { at, .. }
+            | WorldRecord::DiskDamaged { at, .. }
+            | WorldRecord::StartRefused { at, .. }
             | WorldRecord::Operated { at, .. }
             | WorldRecord::Healed { at }
             | WorldRecord::Sizes { at, .. }

@@ -8,9 +8,9 @@ use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::names::{EVENTS, STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
 use sim_model::plan::{
-    Alphabet, Argument, Delivery, Fault, FaultKind, FirstTime, Grant, Milestone, Need, Net,
-    OperatorAct, OperatorVerb, Outage, Plan, Reached, Repeats, ScriptStep, ScriptUser, Step, Text,
-    Verb, Victims, Workload,
+    Alphabet, Argument, Delivery, Fault, FaultKind, FirstTime, Grant, Harm, Milestone, Need, Net,
+    OperatorAct, OperatorVerb, Outage, Plan, Reached, Repeats, ScriptStep, ScriptUser, Step,
+    Stored, Text, Verb, Victims, Workload,
 };
 use sim_model::protocol::{OpKind, ReadBy};
 use sim_scenario::{parse, to_yaml};
@@ -177,6 +177,13 @@ fn fault() -> impl Strategy<Value = Fault> {
         (2_u32..9, time()).prop_map(|(factor, duration)| FaultKind::SlowDisk { factor, duration }),
         (time(), any::<bool>())
             .prop_map(|(duration, unknown)| FaultKind::FailDisk { duration, unknown }),
+        (one(Harm::ALL), one(Stored::ALL), time()).prop_map(|(what, of, restore_after)| {
+            FaultKind::DamageDisk {
+                what,
+                of,
+                restore_after,
+            }
+        }),
         time().prop_map(|by| FaultKind::ClockJump { by }),
         Just(FaultKind::LoseReplies),
         act.prop_map(|(verb, user)| FaultKind::Operator(OperatorAct { verb, user })),

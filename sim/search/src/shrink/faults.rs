@@ -33,6 +33,7 @@ pub(super) fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
         | FaultKind::Configure(_)
         | FaultKind::SlowDisk { .. }
         | FaultKind::FailDisk { .. }
+        | FaultKind::DamageDisk { .. }
         | FaultKind::ClockJump { .. } => fault.kind.clone(),
     };
     Some(Fault {

@@ -70,7 +70,9 @@ impl Observer for LaneRecorder<'_> {
                 let at = self.since_start(at);
                 self.point(server, at, format!("clock jumps by {by}"), Fate::Broken);
             }
-            WorldRecord::Operated { at, .. } => {
+            WorldRecord::DiskDamaged { at, .. }
+            | WorldRecord::StartRefused { at, .. }
+            | WorldRecord::Operated { at, .. } => {
                 let at = self.since_start(at);
                 if let Some(words) = words::world(record) {
                     self.point(server, at, words, Fate::Broken);

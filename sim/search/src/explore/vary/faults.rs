@@ -9,7 +9,8 @@ use super::dice::{Dice, ratio};
 use super::limits;
 use sim_model::outcome::Point;
 use sim_model::plan::{
-    Fault, FaultKind, Milestone, Need, OperatorAct, OperatorVerb, Outage, Plan, Reached, Victims,
+    Fault, FaultKind, Harm, Milestone, Need, OperatorAct, OperatorVerb, Outage, Plan, Reached,
+    Stored, Victims,
 };
 
 /// Draws the faults: some of the scenario's own at other times, and additional ones. All of them
@@ -49,7 +50,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
             need: Need::Required,
         });
     }
-    configure_in_time(&mut plan.faults, dice);
+    move_before_starts(&mut plan.faults, dice);
     plan.faults.sort_by_key(|fault| fault.at);
     // A registration must last longer than a packet, or a late copy has a second effect. A clock
     // jump shortens it.
@@ -61,6 +62,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         | FaultKind::SlowReaders { .. }
         | FaultKind::FailDisk { .. }
         | FaultKind::SlowDisk { .. }
+        | FaultKind::DamageDisk { .. }
         | FaultKind::Suspend { .. }
         | FaultKind::LoseReplies
         | FaultKind::Operator(_) => Span::ZERO,
@@ -70,18 +72,36 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     *forget_after = (*forget_after).max(ahead + Span::secs(5));
 }
 
-/// Moves each change of configuration before the last outage, because it takes effect at the next
-/// start.
-fn configure_in_time(faults: &mut [Fault], dice: &mut Dice) {
+/// Moves changes of configuration before the last outage, because they take effect at the next
+/// start, and damage of files, too. Marks are damaged during the outage: a running server replaces
+/// them.
+fn move_before_starts(faults: &mut [Fault], dice: &mut Dice) {
     let downs = faults
         .iter()
         .filter(|fault| matches!(fault.kind, FaultKind::Down { .. }));
-    let Some(last) = downs.map(|fault| fault.at).max() else {
+    let Some((last, down_for)) = downs.map(|fault| (fault.at, fault.kind.length())).max() else {
         return;
     };
+    let mut before = |most: Span| Span::millis(dice.before(most.max(Span::millis(1))).as_millis());
     for fault in faults {
-        if matches!(fault.kind, FaultKind::Configure(_)) && fault.at >= last {
-            fault.at = Span::millis(dice.before(last.max(Span::millis(1))).as_millis());
+        match fault.kind {
+            FaultKind::DamageDisk {
+                of: Stored::Mark, ..
+            } if fault.milestone.is_none() => fault.at = last + before(down_for),
+            FaultKind::Configure(_) | FaultKind::DamageDisk { .. } if fault.at >= last => {
+                fault.at = before(last);
+            }
+            FaultKind::Configure(_)
+            | FaultKind::DamageDisk { .. }
+            | FaultKind::Down { .. }
+            | FaultKind::Partition { .. }
+            | FaultKind::SlowReaders { .. }
+            | FaultKind::SlowDisk { .. }
+            | FaultKind::FailDisk { .. }
+            | FaultKind::Suspend { .. }
+            | FaultKind::ClockJump { .. }
+            | FaultKind::LoseReplies
+            | FaultKind::Operator(_) => {}
         }
     }
 }
@@ -179,6 +199,10 @@ fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<Fa
             faults.push(kind.clone());
         }
         faults.extend(undone(&kind).filter(|_| dice.coin()));
+        if matches!(kind, FaultKind::DamageDisk { .. }) {
+            // A file is read at a start only.
+            faults.push(down(dice.around(&edges), dice));
+        }
         faults.push(kind);
     }
     if goes_down(&faults) && !dice.one_in(4) {
@@ -255,15 +279,19 @@ fn milestone(dice: &mut Dice) -> Milestone {
     Milestone { reached, count }
 }
 
+fn down(down_for: Span, dice: &mut Dice) -> FaultKind {
+    FaultKind::Down {
+        down_for,
+        how: dice.pick(&[Outage::Stop, Outage::Crash, Outage::CrashUnsynced]),
+    }
+}
+
 fn fault(edges: &[Span], dice: &mut Dice) -> FaultKind {
     let duration = dice.around(edges);
     let share = dice.pick(&[ratio(1, 8), ratio(1, 3), ratio(2, 3), ratio(1, 1)]);
     let victims = Victims::Share(share);
     match dice.between(0, 10) {
-        0 | 1 => FaultKind::Down {
-            down_for: duration,
-            how: dice.pick(&[Outage::Stop, Outage::Crash, Outage::CrashUnsynced]),
-        },
+        0 | 1 => down(duration, dice),
         2 | 3 => FaultKind::Partition { victims, duration },
         4 => FaultKind::SlowReaders { victims, duration },
         5 => FaultKind::Suspend { victims, duration },
@@ -276,6 +304,11 @@ fn fault(edges: &[Span], dice: &mut Dice) -> FaultKind {
             unknown: dice.coin(),
         },
         7 => FaultKind::ClockJump { by: duration },
+        8 if dice.coin() => FaultKind::DamageDisk {
+            what: dice.pick(Harm::ALL),
+            of: dice.pick(Stored::ALL),
+            restore_after: duration,
+        },
         _ => FaultKind::Operator(act(dice)),
     }
 }
@@ -315,6 +348,7 @@ fn words(kind: &FaultKind) -> String {
             let fate = if *unknown { ", fate unknown" } else { "" };
             format!("disk fails for {duration}{fate}")
         }
+        FaultKind::DamageDisk { what, of, .. } => what.of(*of),
         FaultKind::ClockJump { by } => format!("clock jumps {by}"),
         FaultKind::LoseReplies => "answers lost".to_owned(),
         FaultKind::Operator(act) => act.verb.name().to_owned(),

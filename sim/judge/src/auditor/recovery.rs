@@ -1,0 +1,88 @@
+//! Crashes of the server, and its recoveries from whole and from damaged journals.
+
+use chat_types::{Config, Time};
+use sim_model::server::{Decided, JournalState};
+
+use super::Auditor;
+use super::admission::Admission;
+use super::in_flight::InFlight;
+use super::long_polls::LongPolls;
+use super::pipeline::Pipeline;
+use crate::comparison::Comparison;
+use crate::difference::Difference;
+use crate::model::Model;
+
+impl Auditor {
+    /// The server went down, and every call and stream with it.
+    pub(super) fn handle_crash(&mut self, at: Time) {
+        if let Some(due) = self.in_flight.unfinished() {
+            self.differ(at, Difference::Late { due, since: at });
+        }
+        self.in_flight = InFlight::default();
+        self.long_polls = LongPolls::default();
+        self.pipeline.handle_crash();
+    }
+
+    /// The server has restarted. The journaled entries of a batch in flight are committed by now.
+    pub(super) fn handle_restart(&mut self, at: Time, config: &Config) {
+        // The journaled entries of the batch in flight are committed by now.
+        self.recovered = true;
+        if self.position == 0 {
+            // The journal is empty, so there was no earlier configuration.
+            self.model = Model::new(config);
+        }
+        self.admission = Admission::new(config);
+        self.pipeline = Pipeline::resumed(config, at);
+    }
+
+    pub(super) fn handle_redecision(
+        &mut self,
+        at: Time,
+        position: u64,
+        [before, after]: [&Decided; 2],
+    ) {
+        let (before, after) = (before.outcome.clone(), after.outcome.clone());
+        self.differ(
+            at,
+            Difference::Redecided {
+                position,
+                before,
+                after,
+            },
+        );
+    }
+
+    /// A damaged journal gives the state of the whole one, or is refused. Of the last entries it
+    /// may have lost those to which no answer has left.
+    pub(super) fn recovered_damaged(
+        &mut self,
+        at: Time,
+        damage: &str,
+        owed: [u64; 2],
+        state: Option<u64>,
+    ) {
+        self.tally.add(Comparison::Damaged);
+        if let Some(seen) = state
+            && !owed.contains(&seen)
+        {
+            let (damage, [_, owed]) = (damage.into(), owed);
+            self.differ(at, Difference::Damaged { damage, owed, seen });
+        }
+    }
+
+    /// A start from a damaged journal may be refused. After an accepted loss, all before the first
+    /// lost entry is there.
+    pub(super) fn start_refused(
+        &mut self,
+        at: Time,
+        damage: &str,
+        owed: JournalState,
+        seen: Option<JournalState>,
+    ) {
+        self.tally.add(Comparison::Damaged);
+        if seen != Some(owed) {
+            let damage = damage.into();
+            self.differ(at, Difference::AcceptedLoss { damage, owed, seen });
+        }
+    }
+}

@@ -435,10 +435,38 @@ where
     }
     let wrong = |message| Cli::command().error(ErrorKind::ArgumentConflict, message);
     files::check(&invocation).map_err(wrong)?;
+    check_last_seed(&invocation).map_err(wrong)?;
     if let Invocation::Calibrate(arguments) = &invocation {
         calibrate::check(arguments).map_err(wrong)?;
     }
     Ok(invocation)
+}
+
+/// Checks that the last of several seeds is a seed.
+fn check_last_seed(invocation: &Invocation) -> Result<(), String> {
+    let (first, count) = match invocation {
+        Invocation::Run(run) | Invocation::Serve(run) => (run.seed, run.seeds),
+        Invocation::Explore(explore) => (Some(explore.seed), explore.seeds),
+        Invocation::Cluster(cluster) => (Some(cluster.seed), cluster.seeds),
+        Invocation::Shrink(_)
+        | Invocation::Validate(_)
+        | Invocation::Schema
+        | Invocation::Explain(_)
+        | Invocation::Exhaust(_)
+        | Invocation::Compare(_)
+        | Invocation::Calibrate(_)
+        | Invocation::Replay(_)
+        | Invocation::Completions(_)
+        | Invocation::Man(_) => return Ok(()),
+    };
+    let (first, count) = (first.unwrap_or(0), count.map_or(1, NonZeroU64::get));
+    match first.checked_add(count - 1) {
+        Some(_) => Ok(()),
+        None => Err(format!(
+            "--seeds {count} from seed {first} go beyond {}, the largest seed",
+            u64::MAX
+        )),
+    }
 }
 
 /// Rules that clap cannot express.

@@ -221,6 +221,18 @@ fn no_output_replaces_an_input_and_no_word_is_taken_for_a_file() {
         ("sim runn a.yaml", "no file `runn`; did you mean `run`?"),
         ("sim version", "no command and no file `version`"),
         ("sim cluster --seeds 0", "a whole number, 1 or more"),
+        (
+            "sim a.yaml --seed 18446744073709551615 --seeds 2",
+            "the largest seed",
+        ),
+        (
+            "sim explore a.yaml --seed 18446744073709551615 --seeds 2",
+            "the largest seed",
+        ),
+        (
+            "sim cluster --seed 18446744073709551615 --seeds 2",
+            "the largest seed",
+        ),
         ("sim cluster --exhaust 0", "from 1 to 32"),
     ] {
         let told = refused(line);

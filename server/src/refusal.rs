@@ -143,6 +143,32 @@ mod tests {
     }
 
     #[test]
+    fn the_protocol_lists_every_code_with_its_status() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/protocol.md");
+        let page = std::fs::read_to_string(page).expect("the protocol");
+        let (_, section) = page.split_once("### 16.3 Refusals").expect("the section");
+        let (section, _) = section.split_once("\n### ").expect("a section after it");
+        let listed = section.lines().filter_map(|line| {
+            let (code, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+            Some((code, rest.split_once(' ')?.0.parse().expect("a status")))
+        });
+        let mut listed: Vec<(&str, u16)> = listed.collect();
+        let status = |code| {
+            let refusal = Refusal {
+                code,
+                ..Refusal::invalid(String::new())
+            };
+            (code, refusal.status())
+        };
+        // The core does not know of searches.
+        let known = Reject::CODES.iter().copied().chain(["search_unavailable"]);
+        let mut known: Vec<(&str, u16)> = known.map(status).collect();
+        listed.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(listed, known);
+    }
+
+    #[test]
     fn a_retry_delay_is_never_zero() {
         let refusal = Refusal::from(Reject::Overloaded {
             retry_after: Span(3),

@@ -238,6 +238,12 @@ fn no_output_replaces_an_input_and_no_word_is_taken_for_a_file() {
         let told = refused(line);
         assert!(told.contains(says), "{line}: {told}");
     }
+    // Another path of the same file.
+    let folder = env!("CARGO_MANIFEST_DIR");
+    let told = refused(&format!(
+        "sim {folder}/Cargo.toml --json {folder}/src/../Cargo.toml"
+    ));
+    assert!(told.contains("would overwrite"), "{told}");
 }
 
 #[test]

@@ -3,10 +3,10 @@
 //!
 //! Resources that are held come from pools. A pool has a size, and a share for each source, which
 //! is a bearer token or an address. [`Pool::take`] returns a [`Reservation`], which returns its
-//! amount when it is dropped. It is stored beside the resource, in the session, the stream, the connection
-//! or the request, so it cannot be returned too early. The memory of the process has a limit of its
-//! own, see [`Memory`]. A [`Rate`] limits what a request consumes without holding it: processor
-//! time, and the texts that rooms and inboxes keep after the request.
+//! amount when it is dropped. It is stored beside the resource, in the session, the stream, the
+//! connection or the request, so it cannot be returned too early. The memory of the process has a
+//! limit of its own, see [`Memory`]. A [`Rate`] limits what a request consumes without holding it:
+//! processor time, and the texts that rooms and inboxes keep after the request.
 
 mod memory;
 mod pool;

@@ -3,18 +3,8 @@
 
 use crate::cargo::{Cargo, ended};
 use crate::outcome::Outcome;
-use crate::server::Server;
+use crate::server::{FOR_ONE_ADDRESS, Server};
 use crate::sim::Sim;
-
-/// All users of a scenario have one address here, so the limits of an address are raised.
-const LIMITS: [&str; 6] = [
-    "--limit",
-    "rate_limit=none",
-    "--limit",
-    "registration_rate_limit=none",
-    "--limit",
-    "max_per_address=100000",
-];
 
 /// Short enough to run with every check.
 const SCENARIO: &str = "scenarios/brief.yaml";
@@ -43,7 +33,7 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     {
         return Outcome::Failed(format!("{JOURNAL}: {why}"));
     }
-    let server = match Server::with_journal(&program, &folder, &LIMITS) {
+    let server = match Server::with_journal(&program, &folder, &FOR_ONE_ADDRESS) {
         Ok(server) => server,
         Err(why) => return Outcome::Failed(why),
     };

@@ -180,8 +180,16 @@ fn locked(folder: &Path) -> Result<File, String> {
     let said = |error| format!("cannot lock {}: {error}", folder.display());
     fs::create_dir_all(folder).map_err(said)?;
     let file = File::create(folder.join("lock")).map_err(said)?;
-    file.lock().map_err(said)?;
+    if file.try_lock().is_err() {
+        say("waiting for the process that uses target/copy");
+        file.lock().map_err(said)?;
+    }
     Ok(file)
+}
+
+#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
+fn say(text: &str) {
+    eprintln!("{text}");
 }
 
 /// Every file that git tracks, or that is neither tracked nor ignored. All others are no sources.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::hunt::{self, Effort};
 use super::patch::{self, Mutant};
 use crate::cargo::Cargo;
-use crate::server::Server;
+use crate::server::{FOR_ONE_ADDRESS, Server};
 use crate::workspace_copy::WorkspaceCopy;
 
 /// The race: a push that arrives after its lease has expired is accepted.
@@ -23,17 +23,8 @@ const SCENARIO: &str = "scenarios/brief.yaml";
 /// The number of calls of the scenario that is made of the journal.
 const LAST: &str = "40";
 
-/// All users of the load have one address. Leases are so short that many pushes meet their end.
-const LIMITS: [&str; 8] = [
-    "--limit",
-    "rate_limit=none",
-    "--limit",
-    "registration_rate_limit=none",
-    "--limit",
-    "max_per_address=100000",
-    "--limit",
-    "stick_lease=100ms",
-];
+/// Leases are so short that many pushes meet their end.
+const SHORT_LEASES: [&str; 2] = ["--limit", "stick_lease=100ms"];
 
 /// Plants the race, and follows it from the load to the scenario. Returns whether all failed and
 /// passed as they should.
@@ -83,8 +74,9 @@ fn follow(
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let [data, scenario] = ["data", "race.yaml"].map(|name| path(&folder.join(name)));
     let program = copy.program("talking-stick");
+    let limits = [&FOR_ONE_ADDRESS[..], &SHORT_LEASES].concat();
     let words = {
-        let server = Server::with_journal(&program, Path::new(&data), &LIMITS)?;
+        let server = Server::with_journal(&program, Path::new(&data), &limits)?;
         let program = path(&program);
         let live = ["--target", server.url(), "--journal", &data];
         let words = [&[SCENARIO], &live[..], &["--server", &program]].concat();

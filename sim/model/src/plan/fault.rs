@@ -193,42 +193,32 @@ impl FaultKind {
     /// Its key in scenarios.
     #[must_use]
     pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Down {
-                how: Outage::Stop, ..
-            } => "stop",
-            Self::Down { .. } => "crash",
-            Self::Configure(_) => "configure",
-            Self::Partition { .. } => "partition",
-            Self::SlowReaders { .. } => "slow_readers",
-            Self::SlowDisk { .. } => "slow_disk",
-            Self::FailDisk { .. } => "fail_disk",
-            Self::DamageDisk { .. } => "damage_disk",
-            Self::Suspend { .. } => "suspend",
-            Self::ClockJump { .. } => "clock_jump",
-            Self::LoseReplies => "lose",
-            Self::Operator(_) => "operator",
-        }
+        self.words().0
     }
 
     /// Its label on a timeline.
     #[must_use]
     pub const fn label(&self) -> &'static str {
+        self.words().1
+    }
+
+    /// Its key in scenarios, and its label on a timeline.
+    const fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Down {
                 how: Outage::Stop, ..
-            } => "stop",
-            Self::Down { .. } => "crash",
-            Self::Configure(_) => "configure",
-            Self::Partition { .. } => "partition",
-            Self::SlowReaders { .. } => "slow",
-            Self::SlowDisk { .. } => "slow disk",
-            Self::FailDisk { .. } => "disk fails",
-            Self::DamageDisk { .. } => "disk damaged",
-            Self::Suspend { .. } => "suspend",
-            Self::ClockJump { .. } => "clock jump",
-            Self::LoseReplies => "replies lost",
-            Self::Operator(_) => "operator",
+            } => ("stop", "stop"),
+            Self::Down { .. } => ("crash", "crash"),
+            Self::Configure(_) => ("configure", "configure"),
+            Self::Partition { .. } => ("partition", "partition"),
+            Self::SlowReaders { .. } => ("slow_readers", "slow"),
+            Self::SlowDisk { .. } => ("slow_disk", "slow disk"),
+            Self::FailDisk { .. } => ("fail_disk", "disk fails"),
+            Self::DamageDisk { .. } => ("damage_disk", "disk damaged"),
+            Self::Suspend { .. } => ("suspend", "suspend"),
+            Self::ClockJump { .. } => ("clock_jump", "clock jump"),
+            Self::LoseReplies => ("lose", "replies lost"),
+            Self::Operator(_) => ("operator", "operator"),
         }
     }
 

@@ -1,7 +1,9 @@
 //! The command line and its help.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
+use crate::apart;
 use crate::bench;
 use crate::mutants;
 use crate::steps::Step;
@@ -15,6 +17,8 @@ pub(crate) enum Request {
     List,
     /// Run these steps.
     Test(Vec<Step>),
+    /// Run one step, and write its outcome to this file. The program calls itself so.
+    Step(Step, PathBuf),
     /// Run mutants.
     MutantsRequest(MutantsRequest),
     /// Count instructions.
@@ -52,6 +56,7 @@ pub(crate) fn read(words: &[String]) -> Result<Request, String> {
     match words.next() {
         Some("help" | "-h" | "--help") => Ok(Request::Help),
         Some("test") => read_test(words),
+        Some(apart::WORD) => read_step(words),
         Some("mutants") => read_mutants(words),
         Some("bench") => read_bench(words),
         Some("load") => Ok(Request::Load(words.map(str::to_owned).collect())),
@@ -102,6 +107,14 @@ fn read_test<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Request, St
         }
     }
     Ok(Request::Test(chosen))
+}
+
+/// Parses the arguments after `step`.
+fn read_step<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Request, String> {
+    match (words.next().and_then(Step::from_name), words.next()) {
+        (Some(step), Some(file)) => Ok(Request::Step(step, file.into())),
+        _ => Err("`step` needs a step and a file".into()),
+    }
 }
 
 /// Parses the arguments after `mutants`.
@@ -227,7 +240,8 @@ Usage:
 
 Steps, in order:
 {steps}
-Every step runs, also after a failure; then the failures are listed. The last line reads
+Every step runs, also after a failure; then the failures are listed. Steps that mostly wait run at last,
+in two lanes beside each other; their output is shown when they end. The last line reads
 `N passed, N failed, N skipped`, counted in steps. Exit code 0: no step failed. 1: a step failed.
 2: the command line is invalid. With CI=true a skipped step fails the run.
 

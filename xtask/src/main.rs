@@ -4,6 +4,7 @@
 //! on a fresh machine. `steps.rs` lists the checks, and each has its own file. `cargo xtask
 //! mutants` tests the checks themselves: see `mutants.rs`.
 
+mod apart;
 mod bench;
 mod book;
 mod browser;
@@ -29,13 +30,16 @@ mod tidy;
 mod unit;
 mod workspace_copy;
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crate::apart::Apart;
 use crate::cargo::Cargo;
 use crate::command_line::{MutantsRequest, Request};
 use crate::outcome::Outcome;
+use crate::steps::Step;
 
 /// The exit code of an invalid command line.
 const USAGE: u8 = 2;
@@ -61,21 +65,45 @@ fn main() -> ExitCode {
         Ok(Request::Load(words)) => return load(&words),
         Ok(Request::Book) => return write_book(),
         Ok(Request::Package) => return make_packages(),
+        Ok(Request::Step(step, outcome)) => return one(step, &outcome),
         Ok(Request::Test(steps)) => steps,
         Err(error) => {
             eprintln!("error: {error}");
             return ExitCode::from(USAGE);
         }
     };
-    let cargo = Cargo::new(root());
-    let mut out = io::stdout();
-    let done = run::all(&steps, &mut out, |step| step.run(&cargo))
-        .and_then(|report| report.write(&mut out, outcome::Strictness::from_environment()));
-    match done {
+    match test(&steps) {
         Ok(run::Verdict::Good) => ExitCode::SUCCESS,
         Ok(run::Verdict::Bad) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("error: cannot write the summary: {error}");
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs steps, and prints the summary.
+fn test(steps: &[Step]) -> Result<run::Verdict, String> {
+    let cargo = Cargo::new(root());
+    let apart = Apart::new(cargo.scratch()?.join("steps"))?;
+    let mut out = io::stdout();
+    run::all(
+        steps,
+        &mut out,
+        |step| step.run(&cargo),
+        |step| apart.run(step),
+    )
+    .and_then(|report| report.write(&mut out, outcome::Strictness::from_environment()))
+    .map_err(|error| format!("cannot write the summary: {error}"))
+}
+
+/// Runs one step, and writes its outcome to a file.
+#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
+fn one(step: Step, file: &Path) -> ExitCode {
+    match fs::write(file, step.run(&Cargo::new(root())).text()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: cannot write {}: {error}", file.display());
             ExitCode::FAILURE
         }
     }

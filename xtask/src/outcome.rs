@@ -23,6 +23,25 @@ impl Outcome {
         Self::Failed(lines.join("\n"))
     }
 
+    /// The outcome as text: a word on a line, and the reason.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Passed => "passed\n".into(),
+            Self::Failed(why) => format!("failed\n{why}"),
+            Self::Skipped(why) => format!("skipped\n{why}"),
+        }
+    }
+
+    /// Reads the text of an outcome.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        match text.split_once('\n')? {
+            ("passed", "") => Some(Self::Passed),
+            ("failed", why) => Some(Self::Failed(why.into())),
+            ("skipped", why) => Some(Self::Skipped(why.into())),
+            _ => None,
+        }
+    }
+
     /// This outcome if it is not a pass, otherwise that of `next`.
     pub(crate) fn and_then(self, next: impl FnOnce() -> Self) -> Self {
         match self {
@@ -62,6 +81,19 @@ mod tests {
             Outcome::of_findings(&["one", "two"]),
             Outcome::Failed("one\ntwo".into())
         );
+    }
+
+    #[test]
+    fn every_outcome_is_read_back_from_its_text() {
+        for outcome in [
+            Outcome::Passed,
+            Outcome::Failed("one\ntwo".into()),
+            Outcome::Skipped(String::new()),
+        ] {
+            assert_eq!(Outcome::parse(&outcome.text()), Some(outcome));
+        }
+        assert_eq!(Outcome::parse(""), None);
+        assert_eq!(Outcome::parse("passe"), None);
     }
 
     #[test]

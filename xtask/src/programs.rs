@@ -1,9 +1,10 @@
 //! External programs: found, installed if they are missing, and run.
 
+use std::fs::File;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use crate::cargo::ended;
+use crate::cargo::{Cargo, ended};
 
 /// Checks that Node and npm are installed, and installs them otherwise.
 ///
@@ -58,6 +59,7 @@ pub(crate) fn answers_to(program: &str, word: &str) -> bool {
 /// # Errors
 /// Why they were not installed.
 pub(crate) fn install(packages: &[&str]) -> Result<(), String> {
+    let _one_at_a_time = lock()?;
     let mut words = vec!["install", "--yes", "--no-install-recommends"];
     words.extend(packages);
     run(apt_get().args(&words)).or_else(|_| {
@@ -67,6 +69,15 @@ pub(crate) fn install(packages: &[&str]) -> Result<(), String> {
         let _ = run(apt_get().arg("update"));
         run_with_reason(apt_get().args(&words))
     })
+}
+
+/// Waits for steps that install packages of the system now. `apt-get` waits for others by itself, but
+/// not while they update the lists of packages.
+fn lock() -> Result<File, String> {
+    let path = Cargo::new(crate::root()).scratch()?.join("packages.lock");
+    File::create(&path)
+        .and_then(|file| file.lock().map(|()| file))
+        .map_err(|error| format!("cannot lock {}: {error}", path.display()))
 }
 
 /// `apt-get`, which waits while another program installs, and tries each download again.

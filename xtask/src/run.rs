@@ -1,10 +1,15 @@
-//! Runs the steps one after another, and sums up their outcomes.
+//! Runs the steps, and sums up their outcomes.
+//!
+//! Most steps run one after another. Those of the two lanes follow them, a lane beside the other: much
+//! of their time is spent on waiting, or on one core.
 
 use std::io::{self, Write};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::outcome::{Outcome, Strictness};
-use crate::steps::Step;
+use crate::steps::{Lane, Step};
 
 /// The verdict of the whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,11 +18,15 @@ pub(crate) enum Verdict {
     Bad,
 }
 
-/// The outcome of each step, and its duration.
+/// The outcome of each step with its duration, and the duration of all.
 #[derive(Debug)]
-pub(crate) struct Report(Vec<(Step, Outcome, Duration)>);
+pub(crate) struct Report {
+    steps: Vec<(Step, Outcome, Duration)>,
+    took: Duration,
+}
 
-/// Runs every step, also after failures, and prints the name of each at its start and end.
+/// Runs every step, also after failures, and prints the name of each at its start and end. `run` shows
+/// the output of a step itself; `apart` returns it.
 ///
 /// # Errors
 /// When `out` cannot be written.
@@ -25,25 +34,71 @@ pub(crate) fn all(
     steps: &[Step],
     out: &mut impl Write,
     mut run: impl FnMut(Step) -> Outcome,
+    apart: impl Fn(Step) -> (Outcome, String) + Sync,
 ) -> io::Result<Report> {
+    let began = Instant::now();
+    let lanes = [Lane::Optimised, Lane::Programs].map(|lane| of_lane(steps, Some(lane)));
+    let (alone, lanes) = match lanes.iter().any(Vec::is_empty) {
+        true => (steps.to_vec(), [const { Vec::new() }; 2]),
+        false => (of_lane(steps, None), lanes),
+    };
     let mut done = Vec::with_capacity(steps.len());
-    for (index, &step) in steps.iter().enumerate() {
-        let (number, of) = (index + 1, steps.len());
-        writeln!(out, "\n=== {number}/{of} {}: {}", step.name(), step.about())?;
-        out.flush()?;
+    for step in alone {
+        begin(out, steps, step)?;
         let started = Instant::now();
         let outcome = run(step);
-        let took = started.elapsed();
-        match &outcome {
-            Outcome::Passed => writeln!(out, "{}: passed in {}", step.name(), seconds(took))?,
-            Outcome::Failed(why) => {
-                writeln!(out, "{why}\n{}: FAILED in {}", step.name(), seconds(took))?;
-            }
-            Outcome::Skipped(why) => writeln!(out, "{}: skipped: {why}", step.name())?,
-        }
-        done.push((step, outcome, took));
+        end(out, step, &outcome, started.elapsed())?;
+        done.push((step, outcome, started.elapsed()));
     }
-    Ok(Report(done))
+    let (ends, ended) = mpsc::channel();
+    thread::scope(|scope| {
+        for lane in &lanes {
+            let (ends, apart) = (ends.clone(), &apart);
+            scope.spawn(move || {
+                for &step in lane {
+                    let started = Instant::now();
+                    let (outcome, said) = apart(step);
+                    // The other end is gone when the output cannot be written.
+                    let _ = ends.send((step, outcome, started.elapsed(), said));
+                }
+            });
+        }
+        drop(ends);
+        for (step, outcome, took, said) in ended {
+            begin(out, steps, step)?;
+            out.write_all(said.as_bytes())?;
+            end(out, step, &outcome, took)?;
+            done.push((step, outcome, took));
+        }
+        io::Result::Ok(())
+    })?;
+    done.sort_by_key(|(step, ..)| steps.iter().position(|other| other == step));
+    Ok(Report {
+        steps: done,
+        took: began.elapsed(),
+    })
+}
+
+fn of_lane(steps: &[Step], lane: Option<Lane>) -> Vec<Step> {
+    let mut steps = steps.to_vec();
+    steps.retain(|step| step.lane() == lane);
+    steps
+}
+
+fn begin(out: &mut impl Write, steps: &[Step], step: Step) -> io::Result<()> {
+    let number = steps.iter().take_while(|other| **other != step).count() + 1;
+    let (of, name, about) = (steps.len(), step.name(), step.about());
+    writeln!(out, "\n=== {number}/{of} {name}: {about}")?;
+    out.flush()
+}
+
+fn end(out: &mut impl Write, step: Step, outcome: &Outcome, took: Duration) -> io::Result<()> {
+    let (name, took) = (step.name(), seconds(took));
+    match outcome {
+        Outcome::Passed => writeln!(out, "{name}: passed in {took}"),
+        Outcome::Failed(why) => writeln!(out, "{why}\n{name}: FAILED in {took}"),
+        Outcome::Skipped(why) => writeln!(out, "{name}: skipped: {why}"),
+    }
 }
 
 impl Report {
@@ -59,7 +114,7 @@ impl Report {
         let (mut passed, mut failed, mut skipped) = (0_u32, Vec::new(), 0_u32);
         let mut unexcused = 0_u32;
         writeln!(out, "\n=== summary")?;
-        for (step, outcome, took) in &self.0 {
+        for (step, outcome, took) in &self.steps {
             let (name, took) = (step.name(), seconds(*took));
             match outcome {
                 Outcome::Passed => {
@@ -84,8 +139,7 @@ impl Report {
         if is_incomplete {
             writeln!(out, "CI=true: a skipped step fails the run")?;
         }
-        let total = self.0.iter().map(|(_, _, took)| *took).sum();
-        writeln!(out, "in {}", seconds(total))?;
+        writeln!(out, "in {}", seconds(self.took))?;
         writeln!(
             out,
             "{passed} passed, {} failed, {skipped} skipped",
@@ -117,15 +171,18 @@ mod tests {
     use super::{Report, Strictness, Verdict, all};
     use crate::outcome::Outcome;
     use crate::steps::Step;
+    use std::sync::Barrier;
     use std::time::Duration;
 
     fn summary(outcomes: &[(Step, Outcome)], strictness: Strictness) -> (String, Verdict) {
-        let report = Report(
-            outcomes
+        let took = Duration::from_millis(1_500);
+        let report = Report {
+            steps: outcomes
                 .iter()
-                .map(|(step, outcome)| (*step, outcome.clone(), Duration::from_millis(1_500)))
+                .map(|(step, outcome)| (*step, outcome.clone(), took))
                 .collect(),
-        );
+            took,
+        };
         let mut out = Vec::new();
         let verdict = report
             .write(&mut out, strictness)
@@ -138,23 +195,52 @@ mod tests {
         let mut ran = Vec::new();
         let mut out = Vec::new();
         let steps = [Step::Fmt, Step::Tidy, Step::Doc];
-        let report = all(&steps, &mut out, |step| {
+        let run = |step| {
             ran.push(step);
             if step == Step::Tidy {
                 Outcome::Failed("a.rs: too long".into())
             } else {
                 Outcome::Passed
             }
-        })
-        .expect("a vector takes all");
+        };
+        let report =
+            all(&steps, &mut out, run, |_| unreachable!("no lanes")).expect("a vector takes all");
         assert_eq!(ran, steps);
-        assert_eq!(report.0.len(), 3);
+        assert_eq!(report.steps.len(), 3);
         let shown = String::from_utf8(out).expect("text");
         assert!(shown.contains("=== 2/3 tidy: "), "{shown}");
         assert!(
             shown.contains("a.rs: too long\ntidy: FAILED in "),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn lanes_run_beside_each_other_after_all_others() {
+        let steps = [Step::Schema, Step::Browser, Step::Exhaust, Step::Tidy];
+        // Each waits for the other lane, and would wait for ever if the lanes ran in turns.
+        let together = Barrier::new(2);
+        let (mut alone, mut out) = (Vec::new(), Vec::new());
+        let run = |step| {
+            alone.push(step);
+            Outcome::Passed
+        };
+        let report = all(&steps, &mut out, run, |step| {
+            if step != Step::Exhaust {
+                together.wait();
+            }
+            (Outcome::Passed, format!("the output of {}\n", step.name()))
+        })
+        .expect("a vector takes all");
+        assert_eq!(alone, [Step::Tidy]);
+        let done: Vec<Step> = report.steps.iter().map(|(step, ..)| *step).collect();
+        assert_eq!(done, steps);
+        let shown = String::from_utf8(out).expect("text");
+        let tidy = shown.find("=== 4/4 tidy").expect("it ran");
+        for name in ["schema", "browser", "exhaust"] {
+            let said = format!("\nthe output of {name}\n{name}: passed in ");
+            assert!(shown.find(&said) > Some(tidy), "{shown}");
+        }
     }
 
     #[test]

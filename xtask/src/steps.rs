@@ -36,6 +36,15 @@ pub(crate) enum Step {
     Clients,
 }
 
+/// Steps that share what only one at a time can use, and run beside those of the other lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// Steps on optimised builds, in the copy of the workspace.
+    Optimised,
+    /// Steps on the tested programs: browsers, clients, packages.
+    Programs,
+}
+
 impl Step {
     /// Every step, in order.
     pub(crate) const ALL: [Self; 21] = [
@@ -121,6 +130,33 @@ impl Step {
             Self::Clients => {
                 "the official conformance suite, and conversations of published MCP clients"
             }
+        }
+    }
+
+    /// Its lane. A step without one uses all cores, or is over at once.
+    pub(crate) const fn lane(self) -> Option<Lane> {
+        match self {
+            Self::Schema
+            | Self::Scenarios
+            | Self::Determinism
+            | Self::Exhaust
+            | Self::Canary
+            | Self::Live
+            | Self::Bench => Some(Lane::Optimised),
+            Self::Deploy
+            | Self::Package
+            | Self::Book
+            | Self::Browser
+            | Self::Page
+            | Self::Clients => Some(Lane::Programs),
+            Self::Fmt
+            | Self::Clippy
+            | Self::Test
+            | Self::Doc
+            | Self::Deny
+            | Self::Advisories
+            | Self::Unit
+            | Self::Tidy => None,
         }
     }
 

@@ -88,9 +88,12 @@ pub(crate) async fn run(args: &DurableArgs) -> Outcome<()> {
             waits: [Histogram::new(3)?, Histogram::new(3)?, Histogram::new(3)?],
         });
     }
-    let (span, mut syncs) = (Duration::from_secs(args.seconds), Histogram::new(3)?);
+    let span = Duration::from_secs(args.seconds);
+    let mut syncs = [Histogram::new(3)?, Histogram::new(3)?];
     for round in 0..args.rounds {
-        sync_alone(&folder.0, &mut syncs)?;
+        let [busy, quiet] = &mut syncs;
+        sync_alone(&folder.0, Duration::ZERO, busy)?;
+        sync_alone(&folder.0, Duration::from_secs_f64(1.0 / QUIET), quiet)?;
         for one in &mut all {
             let rate = saturate(one, span).await?;
             one.rates.push(rate);
@@ -120,7 +123,9 @@ pub(crate) async fn run(args: &DurableArgs) -> Outcome<()> {
         }
         println!();
     }
-    println!("{:<37}{:>63}", "a bare write and fdatasync", both(&syncs));
+    let [busy, quiet] = &syncs;
+    let bare = "a bare write and fdatasync";
+    println!("{bare:<37}{:>21}{:>42}", both(busy), both(quiet));
     Ok(())
 }
 
@@ -241,10 +246,12 @@ async fn pace(
     Ok(())
 }
 
-/// Writes and syncs a file, a record at a time.
-fn sync_alone(folder: &Path, waits: &mut Histogram<u64>) -> Outcome<()> {
+/// Writes and syncs a file, a record at a time: one after another, and at the pace of the quiet load,
+/// at which cores and the disk rest in between.
+fn sync_alone(folder: &Path, pause: Duration, waits: &mut Histogram<u64>) -> Outcome<()> {
     let mut file = File::create(folder.join("bare"))?;
-    for _ in 0..300 {
+    for _ in 0..200 {
+        thread::sleep(pause);
         let began = Instant::now();
         file.write_all(&[7; RECORD])?;
         file.sync_data()?;

@@ -272,6 +272,24 @@ fn a_journal_without_its_beginning_is_checked_but_not_judged() {
 }
 
 #[test]
+fn a_journal_is_reported_if_its_first_record_is_there_or_none_is_yet() {
+    let reported = |file: &[u8]| {
+        let mut decisions = Decisions::default();
+        let entries = observe(&mut Bundle::read(file).unwrap(), &mut decisions);
+        (entries.unwrap(), decisions.0.len())
+    };
+    let mut empty = Vec::new();
+    let writer = BundleWriter::begin(&identity().origin(), &mut empty);
+    writer.end(&mut empty);
+    assert_eq!(reported(&empty), (Some(0), 0));
+    let mut journal = conversation();
+    assert_eq!(reported(&journal.bundle()), (Some(18), 13));
+    journal.forget();
+    journal.call(known(1), say("after that"));
+    assert_eq!(reported(&journal.bundle()), (None, 0));
+}
+
+#[test]
 fn the_last_call_of_a_followed_participant_unregisters_it() {
     let mut journal = conversation();
     journal.call(known(2), Command::Unregister);

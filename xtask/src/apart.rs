@@ -21,11 +21,13 @@ pub(crate) struct Apart {
 }
 
 impl Apart {
-    /// Copies this program into the folder.
+    /// Copies this program into a new folder below `above`.
     ///
     /// # Errors
     /// A file that cannot be read or written.
-    pub(crate) fn new(folder: PathBuf) -> Result<Self, String> {
+    pub(crate) fn new(above: &Path) -> Result<Self, String> {
+        // Another process may run its copy, and writes its own outputs.
+        let folder = above.join(format!("steps-{}", std::process::id()));
         let program = folder.join(format!("xtask{}", std::env::consts::EXE_SUFFIX));
         let copied = fs::create_dir_all(&folder)
             .and_then(|()| std::env::current_exe())
@@ -65,6 +67,13 @@ impl Apart {
     }
 }
 
+impl Drop for Apart {
+    fn drop(&mut self) {
+        // Whatever stays is in the build folder.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Apart;
@@ -77,8 +86,7 @@ mod tests {
         use std::fs;
         use std::os::unix::fs::PermissionsExt as _;
 
-        let folder = std::env::temp_dir().join(format!("apart-{}", std::process::id()));
-        let apart = Apart::new(folder.clone()).expect("a temporary folder");
+        let apart = Apart::new(&std::env::temp_dir()).expect("a temporary folder");
         let program = |script: &str| {
             fs::write(&apart.program, format!("#!/bin/sh\n{script}\n")).expect("it is written");
             let mode = fs::Permissions::from_mode(0o755);
@@ -92,6 +100,8 @@ mod tests {
         let (outcome, _) = apart.run(Step::Page);
         let why = "the step's own process ended with exit code 101";
         assert_eq!(outcome, Outcome::Failed(why.into()));
-        fs::remove_dir_all(folder).expect("it is ours");
+        let folder = apart.folder.clone();
+        drop(apart);
+        assert!(!folder.exists());
     }
 }

@@ -85,7 +85,7 @@ fn main() -> ExitCode {
 /// Runs steps, and prints the summary.
 fn test(steps: &[Step]) -> Result<run::Verdict, String> {
     let cargo = Cargo::new(root());
-    let apart = Apart::new(cargo.scratch()?.join("steps"))?;
+    let apart = Apart::new(&cargo.scratch()?)?;
     let mut out = io::stdout();
     run::all(
         steps,

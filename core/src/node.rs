@@ -352,9 +352,11 @@ impl Node {
         }
     }
 
-    /// Whether an entry that reports the participant as seen is proposed and not yet in a batch.
+    /// Whether an entry that reports the participant as seen is proposed, or in the batch in flight,
+    /// which is proposed again if it fails.
     fn is_seen_proposed(&self, user: UserId) -> bool {
-        let mut entries = self.proposed.iter().map(|(_, entry)| entry);
+        let proposed = self.proposed.iter().map(|(_, entry)| entry);
+        let mut entries = proposed.chain(&self.entries);
         entries.any(|entry| {
             matches!(entry, Entry::Implied { user: of, implied: Implied::Seen { .. } } if *of == user)
         })

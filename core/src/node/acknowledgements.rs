@@ -63,6 +63,13 @@ impl Acknowledgements {
         self.update(now, user, |progress| progress.seen = true);
     }
 
+    /// Records that the last consequence of the participant's reads was not written.
+    pub(super) fn read_again(&mut self, now: Time, user: UserId) {
+        if self.users.get(&user).is_some() {
+            self.update(now, user, |progress| progress.read = true);
+        }
+    }
+
     fn update(&mut self, now: Time, user: UserId, change: impl FnOnce(&mut Progress)) {
         if self.users.get(&user).is_none() {
             self.users.insert(user, Progress::default());

@@ -178,13 +178,26 @@ impl Node {
                     self.streams.opened(ticket);
                     self.reply(ticket, Err(reject));
                 }
-                // Entries that cannot be refused are proposed again, in their order, before all
-                // others.
-                Origin::Node => self.proposed.push_front((Origin::Node, entry)),
+                Origin::Node => self.propose_again(now, entry),
             }
         }
         if self.proposed.is_empty() {
             self.retries.rest();
+        }
+    }
+
+    /// Proposes an own entry again, before all others. What reads imply joins what later reads imply:
+    /// each participant has one of it, however long the journal cannot be written.
+    fn propose_again(&mut self, now: Time, entry: Entry) {
+        let Entry::Implied { user, implied } = entry else {
+            return self.proposed.push_front((Origin::Node, entry));
+        };
+        match implied {
+            Implied::Read { .. } => self.acknowledgements.read_again(now, user),
+            Implied::Seen { waiting: None } => self.acknowledgements.see(now, user),
+            Implied::Seen { waiting: Some(_) } | Implied::OpenStream | Implied::CloseStream => {
+                self.proposed.push_front((Origin::Node, entry));
+            }
         }
     }
 

@@ -69,6 +69,65 @@ fn what_nobody_can_be_refused_survives_a_failed_append() {
 }
 
 #[test]
+fn what_reads_imply_does_not_grow_while_appends_fail() {
+    let mut shell = Shell::with_pair(Config {
+        idle_timeout: Span::secs(2),
+        ..Config::default()
+    });
+    let mut lengths = Vec::new();
+    for _ in 0..30 {
+        shell.now += Span::secs(1);
+        for name in ["ann", "ben"] {
+            let read = shell.call(check(name, None, Span::ZERO));
+            assert!(shell.read(read).is_some());
+        }
+        if let Some(batch) = shell.node.poll_batch(shell.now) {
+            lengths.push(batch.len());
+            shell.node.append_failed(shell.now);
+            shell.drain();
+        }
+    }
+    assert!(lengths.len() > 10, "{lengths:?}");
+    assert!(lengths.iter().all(|length| *length <= 4), "{lengths:?}");
+    // The reads are in the journal after all.
+    shell.pass(Span::secs(1));
+    let seen = shell.journal.iter().rev().take(4).filter(|(_, entry)| {
+        matches!(
+            entry,
+            Entry::Implied {
+                implied: Implied::Seen { .. },
+                ..
+            }
+        )
+    });
+    assert_eq!(seen.count(), 2);
+}
+
+#[test]
+fn what_a_waiting_check_implies_does_not_grow_while_appends_fail() {
+    let mut shell = Shell::with_pair(Config {
+        idle_timeout: Span::secs(2),
+        ..Config::default()
+    });
+    shell.call(check("ann", Some(1), Span::secs(50)));
+    let mut lengths = Vec::new();
+    for _ in 0..40 {
+        shell.now += Span::secs(1);
+        if let Some(batch) = shell.node.poll_batch(shell.now) {
+            lengths.push(batch.len());
+            // The disk is slow, too.
+            shell.now += Span::secs(1);
+            shell.node.handle_timeout(shell.now);
+            shell.node.append_failed(shell.now);
+        }
+        shell.node.handle_timeout(shell.now);
+        shell.drain();
+    }
+    assert!(lengths.len() > 10, "{lengths:?}");
+    assert!(lengths.iter().all(|length| *length <= 4), "{lengths:?}");
+}
+
+#[test]
 fn an_append_of_unknown_fate_stops_the_node_until_the_journal_says() {
     let mut shell = Shell::with_pair(Config::default());
     let said = shell.call(send("ann", "hi"));

@@ -301,7 +301,11 @@ impl Node {
     /// Whether all admitted calls are finished. If so, waiting checks and delayed answers are
     /// answered at once, and streams are closed.
     pub fn finish(&mut self, now: Time) -> bool {
-        if self.phase != Phase::Stopping || !self.entries.is_empty() || !self.proposed.is_empty() {
+        let is_failing = matches!(self.disk, Disk::Failing { .. });
+        // A failed batch may have had some of what reads imply.
+        let is_owed = is_failing && self.acknowledgements.due().is_some();
+        let is_written = self.entries.is_empty() && self.proposed.is_empty();
+        if self.phase != Phase::Stopping || !is_written || is_owed {
             return false;
         }
         for (user, waiting) in self.long_polls.take_all() {
@@ -327,12 +331,18 @@ impl Node {
             Disk::Failing { retry_at, .. } => retry_at,
         };
         let waiting = !self.proposed.is_empty();
+        let read = self.acknowledgements.due();
+        // A stop waits for nothing that might join the batch.
+        let read = read.map(|due| match self.phase {
+            Phase::Stopping => Time(0),
+            Phase::Serving => due,
+        });
         let hub = self.hub.poll_timeout();
         let work = waiting
             .then_some(Time(0))
             .into_iter()
             .chain(hub)
-            .chain(self.acknowledgements.due())
+            .chain(read)
             .min();
         due.into_iter().chain(work.map(|at| at.max(retry_at))).min()
     }

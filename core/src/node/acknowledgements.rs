@@ -63,11 +63,13 @@ impl Acknowledgements {
         self.update(now, user, |progress| progress.seen = true);
     }
 
-    /// Records that the last consequence of the participant's reads was not written.
-    pub(super) fn read_again(&mut self, now: Time, user: UserId) {
-        if self.users.get(&user).is_some() {
-            self.update(now, user, |progress| progress.read = true);
-        }
+    /// Records that a consequence was not written.
+    pub(super) fn imply_again(&mut self, now: Time, user: UserId, implied: Implied) {
+        self.update(now, user, |progress| match implied {
+            Implied::Read { .. } => progress.read = true,
+            Implied::Seen { .. } => progress.seen = true,
+            Implied::OpenStream | Implied::CloseStream => {}
+        });
     }
 
     fn update(&mut self, now: Time, user: UserId, change: impl FnOnce(&mut Progress)) {

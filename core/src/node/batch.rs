@@ -164,6 +164,7 @@ impl Node {
         for (origin, entry) in origins.iter().zip(&entries) {
             self.retries.settle(*origin, entry);
         }
+        let mut implied = Vec::new();
         for (origin, entry) in origins.into_iter().zip(entries).rev() {
             match origin {
                 Origin::Call(ticket) => {
@@ -178,26 +179,25 @@ impl Node {
                     self.streams.opened(ticket);
                     self.reply(ticket, Err(reject));
                 }
-                Origin::Node => self.propose_again(now, entry),
+                Origin::Node => match entry {
+                    Entry::Implied {
+                        user,
+                        implied: what,
+                    } if joins_others(what) => {
+                        implied.push((user, what));
+                    }
+                    // In their order, before all others.
+                    entry => self.proposed.push_front((Origin::Node, entry)),
+                },
             }
+        }
+        // These join what later reads imply: each participant has one of each kind, however long the
+        // journal cannot be written.
+        for (user, implied) in implied.into_iter().rev() {
+            self.acknowledgements.imply_again(now, user, implied);
         }
         if self.proposed.is_empty() {
             self.retries.rest();
-        }
-    }
-
-    /// Proposes an own entry again, before all others. What reads imply joins what later reads imply:
-    /// each participant has one of it, however long the journal cannot be written.
-    fn propose_again(&mut self, now: Time, entry: Entry) {
-        let Entry::Implied { user, implied } = entry else {
-            return self.proposed.push_front((Origin::Node, entry));
-        };
-        match implied {
-            Implied::Read { .. } => self.acknowledgements.read_again(now, user),
-            Implied::Seen { waiting: None } => self.acknowledgements.see(now, user),
-            Implied::Seen { waiting: Some(_) } | Implied::OpenStream | Implied::CloseStream => {
-                self.proposed.push_front((Origin::Node, entry));
-            }
         }
     }
 
@@ -206,4 +206,12 @@ impl Node {
     pub fn append_unknown(&mut self) {
         self.fate = Fate::Unknown;
     }
+}
+
+/// Whether each participant has at most one of it, whatever it reads.
+const fn joins_others(implied: Implied) -> bool {
+    matches!(
+        implied,
+        Implied::Read { .. } | Implied::Seen { waiting: None }
+    )
 }

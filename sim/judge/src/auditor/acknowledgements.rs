@@ -51,6 +51,11 @@ impl Acknowledgements {
         });
     }
 
+    /// The last *read* entry of the participant was not written.
+    pub(super) fn read_again(&mut self, at: Time, user: User) {
+        self.note(at, user, |state| state.has_read = true);
+    }
+
     /// An answer with events up to `cursor` left for the participant.
     pub(super) fn deliver(&mut self, at: Time, user: User, cursor: u64) {
         self.note(at, user, |state| {

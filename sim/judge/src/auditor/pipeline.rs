@@ -92,10 +92,12 @@ impl Pipeline {
         self.proposed.push_back((at, BatchEntry::Own(entry)));
     }
 
-    /// Adds a *seen* entry of a waiting check, unless one of its participant already waits.
+    /// Adds a *seen* entry of a waiting check, unless one of its participant already waits or is in
+    /// flight.
     pub(super) fn beat(&mut self, at: Time, user: User, waiting: Option<Span>) {
         let is_seen = |entry: &BatchEntry| matches!(entry, BatchEntry::Own(Entry::Seen { user: of, .. }) if *of == user);
-        if !self.proposed.iter().any(|(_, entry)| is_seen(entry)) {
+        let proposed = self.proposed.iter().map(|(_, entry)| entry);
+        if !proposed.chain(&self.in_flight).any(is_seen) {
             self.imply(at, Entry::Seen { user, waiting });
         }
     }
@@ -166,8 +168,8 @@ impl Pipeline {
         self.in_flight.is_empty()
     }
 
-    /// The append failed: returns the calls of the batch, and the pause. The server's own entries
-    /// are queued again, before the others.
+    /// The append failed: returns the calls of the batch, and the pause. What reads imply arises
+    /// again. The server's other entries are queued again, before all others.
     pub(super) fn failed(&mut self, at: Time) -> (Vec<Ticket>, Span) {
         let pause = match self.journal {
             Journal::Works | Journal::Down => FIRST_PAUSE,
@@ -178,11 +180,25 @@ impl Pipeline {
         self.is_halted = false;
         self.free_since = at;
         let mut calls = Vec::new();
-        while let Some(entry) = self.in_flight.pop_back() {
+        let mut queued = Vec::new();
+        for entry in self.in_flight.drain(..) {
             match entry {
                 BatchEntry::Call(ticket) => calls.push(ticket),
-                BatchEntry::Own(_) => self.proposed.push_front((at, entry)),
+                BatchEntry::Own(Entry::Seen {
+                    user,
+                    waiting: None,
+                }) => {
+                    self.acknowledgements.record_sign_of_life(at, user);
+                }
+                BatchEntry::Own(Entry::Read { user, .. }) => {
+                    self.acknowledgements.read_again(at, user);
+                }
+                BatchEntry::Own(_) => queued.push((at, entry)),
             }
+        }
+        calls.reverse();
+        for entry in queued.into_iter().rev() {
+            self.proposed.push_front(entry);
         }
         (calls, pause)
     }

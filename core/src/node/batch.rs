@@ -179,16 +179,19 @@ impl Node {
                     self.streams.opened(ticket);
                     self.reply(ticket, Err(reject));
                 }
-                Origin::Node => match entry {
-                    Entry::Implied {
+                Origin::Node => {
+                    if let Entry::Implied {
                         user,
-                        implied: what,
-                    } if joins_others(what) => {
-                        implied.push((user, what));
+                        implied: read,
+                    } = entry
+                        && joins_others(read)
+                    {
+                        implied.push((user, read));
+                    } else {
+                        // In their order, before all others.
+                        self.proposed.push_front((Origin::Node, entry));
                     }
-                    // In their order, before all others.
-                    entry => self.proposed.push_front((Origin::Node, entry)),
-                },
+                }
             }
         }
         // These join what later reads imply: each participant has one of each kind, however long the

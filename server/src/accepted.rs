@@ -6,6 +6,8 @@ use serde_json::Value;
 
 /// What the address takes.
 pub(crate) const ADDRESS: &str = "an address and a port, as in 127.0.0.1:8894";
+/// What the address of a PostgreSQL server takes.
+pub(crate) const POSTGRES: &str = "an address, as in postgres://chat@db.example.org/chat";
 /// What a time takes.
 pub(crate) const TIME: &str = "a time, as in 250ms, 10s, 5m or 1d";
 /// What an age takes.

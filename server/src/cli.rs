@@ -11,7 +11,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::accepted::{address_flag, cooldown_flag, level_flag, percent_flag};
 use crate::capacity::MemoryLimit;
-use crate::history::Keep;
+use crate::history::{Keep, ServerUrl};
 use crate::journal::Durability;
 use crate::tools::Toolset;
 
@@ -230,6 +230,7 @@ impl ServeArgs {
             || self.memory_limit.is_some()
             || self.data.is_some()
             || self.journal_entries.is_some()
+            || self.history.is_some()
             || self.history_age.is_some()
             || self.history_messages.is_some()
             || !self.limits.is_empty()
@@ -344,6 +345,14 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub durability: Option<Durability>,
+    /// Copy the history to PostgreSQL, and read it there
+    #[arg(
+        long,
+        value_name = "POSTGRES://…",
+        env = "TALKING_STICK_HISTORY",
+        hide_env = true
+    )]
+    pub history: Option<ServerUrl>,
     /// Oldest message of the history, as in 90d or none [default: none]
     #[arg(
         long,

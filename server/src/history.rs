@@ -14,10 +14,13 @@ mod followed;
 mod follower;
 mod gap;
 mod past;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod progress;
 mod retention;
 mod salvage;
 mod scripts;
+mod server_url;
 mod sums;
 mod tables;
 #[cfg(test)]
@@ -43,6 +46,7 @@ pub(crate) use checks::{DAMAGED, contents, has_sums};
 pub use followed::Followed;
 pub(crate) use past::{Match, Past, PastReading, QueryWords};
 pub use retention::{Keep, Retention};
+pub use server_url::ServerUrl;
 pub(crate) use sums::{MEMBERSHIP, MESSAGE, PLACE, ROOM, is_damage, open_to_read};
 
 /// How long a read waits for the follower, and for its turn.
@@ -72,6 +76,22 @@ struct HistoryParts {
     /// A slow search does not hold up the reads of rooms.
     rooms: Arc<Mutex<Slot>>,
     searches: Arc<Mutex<Slot>>,
+    /// The copy that is read first.
+    #[cfg(feature = "postgres")]
+    shared: Option<postgres::SharedHistory>,
+}
+
+/// What a history is made of, besides the journal in its folder.
+#[derive(Clone, Debug)]
+pub(crate) struct HistoryOptions {
+    /// The beginning of the journal.
+    pub(crate) origin: Origin,
+    /// The position of the journal's end.
+    pub(crate) end: Position,
+    /// How long messages stay.
+    pub(crate) retention: Retention,
+    /// The server with a copy.
+    pub(crate) server: Option<ServerUrl>,
 }
 
 /// A connection, opened at its first use and after an error.
@@ -108,10 +128,15 @@ impl History {
     /// The system has no thread for it.
     pub(crate) fn start(
         folder: &Path,
-        origin: Origin,
         config: &Config,
-        (retention, end): (Retention, Position),
+        options: &HistoryOptions,
     ) -> std::io::Result<(Self, Receiver<()>)> {
+        let HistoryOptions {
+            origin,
+            end,
+            retention,
+            ..
+        } = *options;
         let tables = path_in(folder);
         if !tables.exists() {
             // Commands on the folder find tables once the server answers. The follower opens the
@@ -119,8 +144,24 @@ impl History {
             let _ = Tables::open(&tables, origin.realm);
         }
         let progress = Arc::new(Progress::new(end));
+        #[cfg(feature = "postgres")]
+        let shared = options.server.as_ref().map(|url| {
+            let age = retention.age;
+            let copied = postgres::Copied {
+                file: tables.clone(),
+                realm: origin.realm,
+                end,
+                age,
+            };
+            postgres::SharedHistory::start(url, copied, Arc::clone(&progress))
+        });
+        #[cfg(feature = "postgres")]
+        let copied = shared.as_ref().map(postgres::SharedHistory::copied);
+        #[cfg(not(feature = "postgres"))]
+        let copied = None;
         let follower = Follower {
             folder: folder.into(),
+            copied,
             origin,
             config: config.clone(),
             retention,
@@ -147,6 +188,8 @@ impl History {
             progress,
             rooms: slot(),
             searches: slot(),
+            #[cfg(feature = "postgres")]
+            shared,
         };
         Ok((Self(Arc::new(shared)), ended))
     }
@@ -155,6 +198,15 @@ impl History {
     #[must_use]
     pub fn lag(&self) -> u64 {
         self.0.progress.lag()
+    }
+
+    /// The number of entries of the journal that the copy in PostgreSQL lacks; none without a copy.
+    #[must_use]
+    pub fn copy_lag(&self) -> Option<u64> {
+        #[cfg(feature = "postgres")]
+        return self.0.shared.as_ref().map(postgres::SharedHistory::lag);
+        #[cfg(not(feature = "postgres"))]
+        None
     }
 
     /// The number of damaged files that were built anew since the start, and the number of rows that
@@ -166,6 +218,12 @@ impl History {
 
     /// Whether the participant is or was a member of the room.
     pub(crate) async fn was_in(&self, user: UserId, room: RoomId) -> Result<bool, PastError> {
+        #[cfg(feature = "postgres")]
+        if let Some(shared) = &self.0.shared
+            && let Some(answer) = shared.was_in(user, room).await
+        {
+            return answer;
+        }
         self.read(&self.0.rooms, READ, move |past| past.was_in(user, room))
             .await
     }
@@ -177,6 +235,12 @@ impl History {
         before: Option<RoomSeq>,
         reading: PastReading,
     ) -> Result<Past, PastError> {
+        #[cfg(feature = "postgres")]
+        if let Some(shared) = &self.0.shared
+            && let Some(answer) = shared.room(room, before, &reading).await
+        {
+            return answer;
+        }
         let work = move |past: &PastReader| past.room(room, before, &reading);
         self.read(&self.0.rooms, READ, work).await
     }
@@ -188,6 +252,12 @@ impl History {
         place: (Option<RoomId>, Option<u64>),
         reading: PastReading,
     ) -> Result<(Vec<Match>, bool), PastError> {
+        #[cfg(feature = "postgres")]
+        if let Some(shared) = &self.0.shared
+            && let Some(answer) = shared.search(&words, place, &reading).await
+        {
+            return answer;
+        }
         let work = move |past: &PastReader| past.search(&words, place, &reading);
         self.read(&self.0.searches, SEARCH, work).await
     }

@@ -99,6 +99,7 @@ pub struct Metrics {
     inbox_lag_seconds: Histogram,
     model_bytes: Counter,
     history_lag: Gauge,
+    history_copy_lag: Gauge,
     history_damaged: Gauge,
     history_lost: Gauge,
     sizes: Sizes,
@@ -133,6 +134,7 @@ impl Default for Metrics {
             inbox_lag_seconds: times(),
             model_bytes: Counter::default(),
             history_lag: Gauge::default(),
+            history_copy_lag: Gauge::default(),
             history_damaged: Gauge::default(),
             history_lost: Gauge::default(),
             sizes: Sizes::default(),
@@ -232,6 +234,11 @@ impl Metrics {
             self.history_lag.clone(),
         );
         registry.register(
+            "history_copy_lag",
+            "Entries of the journal that the copy of the history in PostgreSQL lacks",
+            self.history_copy_lag.clone(),
+        );
+        registry.register(
             "history_damaged",
             "Damaged files of the history since the start, each of which was built anew",
             self.history_damaged.clone(),
@@ -312,11 +319,12 @@ impl Metrics {
         self.model_bytes.inc_by(bytes as u64);
     }
 
-    /// Records how many entries of the journal the history lacks, how many of its files were damaged,
-    /// and how many rows were lost.
-    pub fn history_is(&self, lag: u64, (damaged, lost): (u64, u64)) {
+    /// Records how many entries of the journal the history and its copy lack, how many of its files
+    /// were damaged, and how many rows were lost.
+    pub fn history_is(&self, (lag, of_copy): (u64, Option<u64>), (damaged, lost): (u64, u64)) {
         for (gauge, number) in [
             (&self.history_lag, lag),
+            (&self.history_copy_lag, of_copy.unwrap_or(0)),
             (&self.history_damaged, damaged),
             (&self.history_lost, lost),
         ] {
@@ -388,7 +396,7 @@ mod tests {
         metrics.refused("stick_required");
         metrics.count_refused_request(Kind::WrongToken);
         metrics.sent_to_model(120);
-        metrics.history_is(5, (1, 2));
+        metrics.history_is((5, Some(3)), (1, 2));
         metrics.delivered(Time(0), Time(1_000));
         let seen = seen();
         let capacity = Capacity::default();

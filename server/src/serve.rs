@@ -22,7 +22,7 @@ use crate::capacity::{self, Capacity, Memory};
 use crate::clock::Clock;
 use crate::driver::{self, Died, Running};
 use crate::guard::{self, AllowedHosts, HostError, TokenFile, TokensError};
-use crate::history::{Followed, History};
+use crate::history::{Followed, History, HistoryOptions};
 use crate::http;
 use crate::identity::Secrets;
 use crate::journal::{self, Journal, MemoryJournal};
@@ -111,12 +111,13 @@ impl Core {
                 let opened = journal::open(options, &settings.limits)?;
                 let secrets = Secrets::new(&opened.identity.secret);
                 let end = opened.node.hub().position();
-                let started = History::start(
-                    &options.folder,
-                    opened.identity.origin(),
-                    &settings.limits,
-                    (settings.history, end),
-                );
+                let history_options = HistoryOptions {
+                    origin: opened.identity.origin(),
+                    end,
+                    retention: settings.history,
+                    server: settings.history_server.clone(),
+                };
+                let started = History::start(&options.folder, &settings.limits, &history_options);
                 let (past, ended) = started.map_err(ServeError::Thread)?;
                 history = Some(past.clone());
                 let journal = Followed::new(Box::new(opened.journal), past, ended);
@@ -317,7 +318,8 @@ async fn metrics(State(service): State<Service>, headers: HeaderMap) -> Response
     let kind = [(CONTENT_TYPE, form.content_type()), (VARY, "accept")];
     let capacity = service.capacity();
     if let Some(history) = service.history() {
-        node.metrics().history_is(history.lag(), history.damage());
+        let lags = (history.lag(), history.copy_lag());
+        node.metrics().history_is(lags, history.damage());
     }
     let text = node
         .metrics()

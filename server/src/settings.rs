@@ -12,7 +12,7 @@ use chat_journal::Loss;
 
 use crate::capacity::MemoryLimit;
 use crate::cli::{LogForm, ServeArgs};
-use crate::history::{Keep, Retention};
+use crate::history::{Keep, Retention, ServerUrl};
 use crate::http::Usernames;
 use crate::journal;
 use crate::mcp::OutputSchemas;
@@ -58,6 +58,8 @@ pub struct Settings {
     pub journal: Option<journal::Options>,
     /// How long a durable journal's messages stay in the history.
     pub history: Retention,
+    /// The server with a copy of the history.
+    pub history_server: Option<ServerUrl>,
     /// The limits of the core.
     pub limits: Config,
     /// The format of the log.
@@ -89,6 +91,16 @@ pub enum SettingsError {
          --in-memory"
     )]
     NoFolder,
+    #[error(
+        "--history {server}: this program is built without PostgreSQL. Build it with \
+         `cargo build --release -p server --features postgres`, or leave the server out"
+    )]
+    NoPostgres { server: ServerUrl },
+    #[error(
+        "--history {server} copies the history of a journal, and --in-memory keeps none: leave one \
+         out"
+    )]
+    NothingToCopy { server: ServerUrl },
     #[error("{path}: {error}", path = path.display())]
     Malformed { path: PathBuf, error: String },
     #[error("--limit {text}: {why}")]
@@ -148,6 +160,7 @@ impl Settings {
                     .or(file.history_messages)
                     .unwrap_or(Retention::default().messages),
             },
+            history_server: args.history.clone().or(file.history),
             limits: bossed(limits(file.limits, &args.limits)?, args),
             log: args.log.or(file.log).unwrap_or_default(),
             log_level: args
@@ -170,6 +183,15 @@ impl Settings {
     /// Checks that the settings are safe. An allowed host means that others have access: a proxy
     /// may forward them to a server on loopback.
     fn check(&self) -> Result<(), SettingsError> {
+        if let Some(server) = &self.history_server {
+            let server = server.clone();
+            if !cfg!(feature = "postgres") {
+                return Err(SettingsError::NoPostgres { server });
+            }
+            if self.journal.is_none() {
+                return Err(SettingsError::NothingToCopy { server });
+            }
+        }
         let listen = self.listen;
         let is_loopback = listen.ip().to_canonical().is_loopback();
         let host = self.allow_hosts.first();
@@ -271,6 +293,33 @@ mod tests {
             ..ServeArgs::default()
         };
         (file, args)
+    }
+
+    #[test]
+    fn a_copy_of_the_history_needs_a_journal_and_a_program_that_can_make_it() {
+        let gather = |more: &[&str]| {
+            let words = [
+                "talking-stick",
+                "--history",
+                "postgres://chat:secret@db/chat",
+            ];
+            let cli = Cli::parse_from(words.iter().chain(more));
+            Settings::gather(&cli.serve, Unnamed::Nothing)
+        };
+        let settings = gather(&["--data", "/nowhere"]);
+        let in_memory = gather(&["--in-memory"]).unwrap_err().to_string();
+        match cfg!(feature = "postgres") {
+            true => {
+                let server = settings.unwrap().history_server.unwrap();
+                assert_eq!(server.to_string(), "postgres://chat@db/chat");
+                assert!(in_memory.contains("--in-memory keeps none"), "{in_memory}");
+            }
+            false => {
+                let why = settings.unwrap_err().to_string();
+                assert!(why.contains("--features postgres"), "{why}");
+                assert!(!why.contains("secret"), "{why}");
+            }
+        }
     }
 
     #[test]

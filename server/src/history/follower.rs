@@ -12,6 +12,7 @@ use std::{fs, io};
 
 use chat_core::{Body, Config, Hub, Position};
 use chat_journal::{Broken, Chain, Origin, Record, Snapshot};
+use tokio::sync::watch;
 
 use super::checks::verify;
 use super::progress::{Progress, WakeReason};
@@ -63,6 +64,8 @@ pub(super) struct Follower {
     /// The limits of a journal whose first record is missing because there is none yet.
     pub(super) config: Config,
     pub(super) retention: Retention,
+    /// The end of the copy, if there is to be one; none while it is away.
+    pub(super) copied: Option<watch::Receiver<Option<Position>>>,
     pub(super) clock: Clock,
     pub(super) progress: Arc<Progress>,
 }
@@ -131,7 +134,11 @@ impl Follower {
         let last = found.chain.last();
         let load = if records == 0 { Load::Low } else { Load::High };
         let now = self.clock.now();
-        let trimmed = found.tables.trim(self.retention, now, load)?;
+        let copied = self.copied.as_ref();
+        let copied = copied.map_or(Position(u64::MAX), |copied| {
+            copied.borrow().unwrap_or_default()
+        });
+        let trimmed = found.tables.trim(self.retention, now, (load, copied))?;
         self.progress.reached(last);
         if records < FEW && !trimmed {
             self.progress.linger(last);

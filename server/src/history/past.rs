@@ -16,7 +16,7 @@ use super::tables::{signed, unsigned};
 const INSTRUCTIONS: i32 = 10_000;
 
 /// The largest number of a reader's rooms that one search covers, the last joined first.
-const ROOMS: i64 = 500;
+pub(super) const ROOMS: i64 = 500;
 
 /// The limits of one answer, and its reader.
 #[derive(Clone, Debug)]
@@ -127,7 +127,7 @@ impl PastReader {
                 if seq <= from || to.min(before) <= seq {
                     return Err(corrupt());
                 }
-                if !answer.try_add(row)? {
+                if !answer.try_add(message(row)?) {
                     return Ok(answer.past(true));
                 }
             }
@@ -164,15 +164,9 @@ impl PastReader {
         let mut answer = PageBuilder::new(reading);
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            if !answer.try_add(row)? {
+            let id = unsigned(row.get(0)?);
+            if !answer.try_add_match(&mut found, id, message(row)?) {
                 return Ok((found, true));
-            }
-            // A message of a hidden sender was passed over.
-            if let Some(event) = answer.messages.get(found.len()) {
-                found.push(Match {
-                    id: unsigned(row.get(0)?),
-                    event: Arc::clone(event),
-                });
             }
         }
         Ok((found, false))
@@ -191,14 +185,14 @@ impl PastReader {
 }
 
 /// An answer while messages are added to it.
-struct PageBuilder<'r> {
+pub(super) struct PageBuilder<'r> {
     reading: &'r PastReading,
     messages: Vec<Arc<Event>>,
     bytes: usize,
 }
 
 impl<'r> PageBuilder<'r> {
-    const fn new(reading: &'r PastReading) -> Self {
+    pub(super) const fn new(reading: &'r PastReading) -> Self {
         Self {
             reading,
             messages: Vec::new(),
@@ -206,25 +200,42 @@ impl<'r> PageBuilder<'r> {
         }
     }
 
-    /// Adds the message of this row, or passes over it if its sender is hidden. False if it does not
-    /// fit.
-    fn try_add(&mut self, row: &Row<'_>) -> rusqlite::Result<bool> {
-        if self.reading.hidden.contains(&UserId(row.get(4)?)) {
-            return Ok(true);
+    /// Adds a message, or passes over it if its sender is hidden. False if it does not fit.
+    pub(super) fn try_add(&mut self, message: Event) -> bool {
+        let Body::Message { sender, text, .. } = &message.body else {
+            return true;
+        };
+        if self.reading.hidden.contains(&sender.id) {
+            return true;
         }
-        let text: String = row.get(8)?;
         let bytes = self.bytes + text.len();
         let is_first = self.bytes == 0;
         let is_full = self.messages.len() >= self.reading.limit;
         if is_full || (bytes > self.reading.bytes && !is_first) {
-            return Ok(false);
+            return false;
         }
         self.bytes = bytes;
-        self.messages.push(Arc::new(message(row, text)?));
-        Ok(true)
+        self.messages.push(Arc::new(message));
+        true
     }
 
-    fn past(self, more: bool) -> Past {
+    /// Adds a message that a search found to `found`, too.
+    pub(super) fn try_add_match(
+        &mut self,
+        found: &mut Vec<Match>,
+        id: u64,
+        message: Event,
+    ) -> bool {
+        let fits = self.try_add(message);
+        // A message of a hidden sender was passed over.
+        if let Some(event) = self.messages.get(found.len()) {
+            let event = Arc::clone(event);
+            found.push(Match { id, event });
+        }
+        fits
+    }
+
+    pub(super) fn past(self, more: bool) -> Past {
         Past {
             messages: self.messages,
             more,
@@ -232,8 +243,9 @@ impl<'r> PageBuilder<'r> {
     }
 }
 
-/// The message of a row of `COLUMNS`.
-fn message(row: &Row<'_>, text: String) -> rusqlite::Result<Event> {
+/// The message of a row of `columns`.
+fn message(row: &Row<'_>) -> rusqlite::Result<Event> {
+    let text: String = row.get(8)?;
     let chosen_id: Option<String> = row.get(5)?;
     let name: String = row.get(6)?;
     let epoch: Option<i64> = row.get(7)?;
@@ -270,6 +282,12 @@ impl QueryWords {
         (1..=Self::MOST)
             .contains(&words.len())
             .then_some(Self(words))
+    }
+
+    /// The words.
+    #[cfg(feature = "postgres")]
+    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
     }
 
     /// The query of FTS5. Each word is a quoted string, in which only the quote has a meaning, and

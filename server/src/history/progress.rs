@@ -94,6 +94,12 @@ impl Progress {
         });
     }
 
+    /// How far the history is, from now on.
+    #[cfg(feature = "postgres")]
+    pub(super) fn subscribe(&self) -> watch::Receiver<Position> {
+        self.reached.subscribe()
+    }
+
     /// The number of entries that the history lacks.
     pub(super) fn lag(&self) -> u64 {
         let reached = self.reached.borrow().0;

@@ -2,12 +2,15 @@
 
 use std::str::FromStr;
 
-use chat_core::{Span, Time};
+use chat_core::{Position, Span, Time};
 
 use super::tables::{Tables, signed, unsigned};
 
 /// The largest number of rows that one transaction deletes.
 const BATCH: u64 = 500;
+
+/// How many messages above their limit wait for the copy, before they are deleted without it.
+const UNCOPIED: u64 = 100_000;
 
 /// A limit that may be absent: a value, or `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,12 +76,17 @@ impl Tables {
     /// rooms that ended before all others. Returns whether there may be more.
     ///
     /// Under load it waits until there is much to delete: a hundredth of the limit, or a batch.
+    /// Messages after `copied` stay, unless they are too old or far too many.
     pub(super) fn trim(
         &mut self,
         retention: Retention,
         now: Time,
-        load: Load,
+        (load, copied): (Load, Position),
     ) -> rusqlite::Result<bool> {
+        let end = match retention.messages {
+            Keep::UpTo(most) if self.messages <= most.saturating_add(UNCOPIED) => copied,
+            Keep::UpTo(_) | Keep::All => Position(u64::MAX),
+        };
         let over = match retention.messages {
             Keep::UpTo(most) => {
                 let over = self.messages.saturating_sub(most);
@@ -92,16 +100,18 @@ impl Tables {
             Keep::All => 0,
         };
         let is_worth = load == Load::Low || old == BATCH;
-        let over = over.max(if is_worth { old } else { 0 });
-        if over == 0 {
+        let old = if is_worth { old } else { 0 };
+        if over.max(old) == 0 {
             return Ok(false);
         }
         let transaction = self.connection.transaction()?;
-        let delete =
-            "DELETE FROM messages WHERE id IN (SELECT id FROM messages ORDER BY id LIMIT ?1)";
-        let deleted = transaction
-            .prepare_cached(delete)?
-            .execute([signed(over)])?;
+        let mut deleted = 0;
+        let delete = "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE id <= ?1
+             ORDER BY id LIMIT ?2)";
+        for (end, number) in [(Position(u64::MAX), old), (end, over.saturating_sub(old))] {
+            let mut delete = transaction.prepare_cached(delete)?;
+            deleted += delete.execute([signed(end.0), signed(number)])?;
+        }
         // Without a message after its end, a membership or a room shows nothing.
         for delete in [
             "DELETE FROM memberships WHERE id IN (SELECT id FROM memberships
@@ -137,7 +147,7 @@ impl Tables {
 mod tests {
     use std::sync::Arc;
 
-    use chat_core::{Body, Event, Position, RoomId, RoomSeq, UserId, Who};
+    use chat_core::{Body, Event, RoomId, RoomSeq, UserId, Who};
 
     use super::super::tables::{Fact, Reached};
     use super::*;
@@ -196,9 +206,10 @@ mod tests {
             messages: Keep::All,
         };
         let now = Time(10 * DAY.0);
-        assert_eq!(tables.trim(retention, now, Load::High), Ok(false));
+        let all = Position(u64::MAX);
+        assert_eq!(tables.trim(retention, now, (Load::High, all)), Ok(false));
         assert_eq!(tables.messages, 3, "three are not worth it under load");
-        assert_eq!(tables.trim(retention, now, Load::Low), Ok(false));
+        assert_eq!(tables.trim(retention, now, (Load::Low, all)), Ok(false));
         assert_eq!(tables.messages, 1);
         let count = |query: &str| -> i64 {
             tables
@@ -217,6 +228,32 @@ mod tests {
         );
         assert_eq!(count("SELECT room FROM rooms"), 2, "the first has ended");
         assert_eq!(count("SELECT count(*) FROM memberships"), 1);
+    }
+
+    #[test]
+    fn what_is_not_copied_stays_unless_it_is_too_old() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tables = Tables::open(&folder.path().join("history.db"), 7).unwrap();
+        let facts: Vec<Fact> = (1..=9).map(|n| fact(n, n, 1, message("word"))).collect();
+        let place = Reached {
+            position: Position(9),
+            link: None,
+        };
+        tables.write(&facts, &place).unwrap();
+        let now = Time(10 * DAY.0);
+        let mut trimmed = |age, copied| {
+            let retention = Retention {
+                age,
+                messages: Keep::UpTo(2),
+            };
+            let copied = (Load::Low, Position(copied));
+            tables.trim(retention, now, copied).unwrap();
+            tables.messages
+        };
+        assert_eq!(trimmed(Keep::All, 0), 9);
+        assert_eq!(trimmed(Keep::All, 3), 6);
+        assert_eq!(trimmed(Keep::UpTo(DAY.times(5)), 3), 5);
+        assert_eq!(trimmed(Keep::All, u64::MAX), 2);
     }
 
     #[test]

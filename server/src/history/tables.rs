@@ -14,7 +14,7 @@ use super::checks::has_sums;
 use super::sums::{self, PLACE};
 
 /// The version of the tables. Another version is built anew from the journal.
-const FORMAT: i64 = 3;
+const FORMAT: i64 = 4;
 
 /// How long another program may lock the database before a write fails.
 const BUSY: Duration = Duration::from_secs(5);
@@ -45,6 +45,10 @@ pub(super) const SCHEMA: &str = "
     ) STRICT;
     CREATE INDEX memberships_of_user ON memberships (user, room, from_seq);
     CREATE INDEX memberships_open ON memberships (room) WHERE to_seq IS NULL;
+    -- For a copy, which takes what is new.
+    CREATE INDEX memberships_begun ON memberships (from_position);
+    CREATE INDEX rooms_begun ON rooms (position);
+    CREATE INDEX rooms_ended ON rooms (ended_position) WHERE ended_position IS NOT NULL;
     CREATE INDEX memberships_ended ON memberships (to_position) WHERE to_seq IS NOT NULL;
     CREATE VIEW participants AS
         SELECT user, chosen_id, name, min(from_position) AS position, min(from_at) AS at

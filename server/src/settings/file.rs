@@ -16,7 +16,7 @@ use super::limits::{self, GivenLimit};
 use crate::accepted::{self, closest};
 use crate::capacity::MemoryLimit;
 use crate::cli::LogForm;
-use crate::history::Keep;
+use crate::history::{Keep, ServerUrl};
 use crate::journal::Durability;
 use crate::tools::Toolset;
 
@@ -36,6 +36,7 @@ pub(super) struct File {
     pub(super) in_memory: bool,
     pub(super) journal_entries: Option<Keep<u64>>,
     pub(super) durability: Option<Durability>,
+    pub(super) history: Option<ServerUrl>,
     pub(super) history_age: Option<Keep<Span>>,
     pub(super) history_messages: Option<Keep<u64>>,
     pub(super) limits: Vec<GivenLimit>,
@@ -45,7 +46,7 @@ pub(super) struct File {
 }
 
 /// The names of the keys.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "listen",
     "allow_hosts",
     "auth_tokens",
@@ -59,6 +60,7 @@ const KEYS: [&str; 19] = [
     "in_memory",
     "journal_entries",
     "durability",
+    "history",
     "history_age",
     "history_messages",
     "limits",
@@ -119,6 +121,7 @@ impl File {
             journal_entries: keys
                 .text("journal_entries", accepted::COUNT, |text| text.parse().ok())?,
             durability: keys.word("durability")?,
+            history: keys.text("history", accepted::POSTGRES, |text| text.parse().ok())?,
             history_age: keys.text("history_age", accepted::AGE, |text| text.parse().ok())?,
             history_messages: keys.text("history_messages", accepted::COUNT, |text| {
                 text.parse().ok()

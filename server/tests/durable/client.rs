@@ -58,6 +58,36 @@ pub(crate) fn run_for_bytes(words: &[&OsStr]) -> Vec<u8> {
     output.stdout
 }
 
+/// The database for the history of this folder, if a PostgreSQL server is named.
+pub(crate) fn history_of(folder: &Path) -> Option<String> {
+    let server = std::env::var("TALKING_STICK_TEST_POSTGRES").ok()?;
+    let name = folder.file_name().expect("a folder of its own");
+    let name = name
+        .to_string_lossy()
+        .trim_start_matches('.')
+        .to_lowercase();
+    let made = sql(
+        &format!("{server}/postgres"),
+        &format!("CREATE DATABASE \"{name}\""),
+    );
+    // One that is there is that of the start before.
+    assert!(made.is_ok() || sql(&format!("{server}/{name}"), "SELECT 1").is_ok());
+    Some(format!("{server}/{name}"))
+}
+
+/// Runs a statement in the database; returns its values, or the error.
+pub(crate) fn sql(database: &str, statement: &str) -> Result<String, String> {
+    let mut psql = Command::new("psql");
+    psql.args(["--no-psqlrc", "--quiet", "--no-align", "--tuples-only"]);
+    psql.args(["--command", statement, database]);
+    let output = psql.output().expect("psql is there");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text").trim().to_owned();
+    match output.status.success() {
+        true => Ok(text(output.stdout)),
+        false => Err(text(output.stderr)),
+    }
+}
+
 fn command(folder: &Path, words: &[&str]) -> Command {
     let mut command = binary();
     command
@@ -69,8 +99,23 @@ fn command(folder: &Path, words: &[&str]) -> Command {
     command
 }
 
+/// The command with the folder's own copy of the history, if a PostgreSQL server is named.
+fn copied(folder: &Path, words: &[&str]) -> Command {
+    let mut command = command(folder, words);
+    if let Some(history) = history_of(folder) {
+        command.args(["--history", &history]);
+    }
+    command
+}
+
 impl Server {
     pub(crate) fn start(folder: &Path, words: &[&str]) -> Self {
+        Self::run(&mut copied(folder, words))
+    }
+
+    /// Starts a server without a copy of its history, unless the words name one.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn start_alone(folder: &Path, words: &[&str]) -> Self {
         Self::run(&mut command(folder, words))
     }
 

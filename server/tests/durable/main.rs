@@ -1,6 +1,8 @@
 //! A server that is killed and restarted on its journal keeps everything it accepted.
 
 mod client;
+#[cfg(feature = "postgres")]
+mod copy;
 mod damage;
 mod folder;
 mod kills;

@@ -1,0 +1,251 @@
+//! The history in PostgreSQL: a copy of `history.db` that the members of a cluster share, and that
+//! keeps what the file forgets.
+//!
+//! ```text
+//! follower ──► history.db ──(rows after the copy's place)──► copier ──► PostgreSQL
+//!                                                                           ▲
+//! history, search ── wait until the copier has caught up, then read ────────┘
+//!                 └─ read history.db while PostgreSQL does not answer
+//! ```
+//!
+//! Each transaction of a copier moves the place with the rows, and locks it first. So every row is
+//! there exactly once, after any crash, and with any number of members that copy.
+
+mod copier;
+mod past;
+mod rows;
+mod tables;
+mod words;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chat_core::{Position, RoomId, RoomSeq, Span, UserId};
+use tokio::sync::{Mutex, watch};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Config, NoTls};
+
+use super::past::{Match, Past, PastReading, QueryWords};
+use super::progress::Progress;
+use super::retention::Keep;
+use super::server_url::ServerUrl;
+use super::{PATIENCE, PastError};
+use copier::Copier;
+
+/// The time limit to connect.
+const CONNECT: Duration = Duration::from_secs(2);
+
+/// The time limit of a statement of a reader, which the server keeps, in milliseconds.
+const READ_MS: u32 = 2_000;
+
+/// The pause before a new attempt to copy, after an error.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// What is copied.
+#[derive(Debug)]
+pub(super) struct Copied {
+    /// The file of the tables.
+    pub(super) file: PathBuf,
+    /// The realm of the journal.
+    pub(super) realm: u128,
+    /// The position of the journal's end at the start. A copy that is ahead of it is cut.
+    pub(super) end: Position,
+    /// The largest age of a message in the copy.
+    pub(super) age: Keep<Span>,
+}
+
+/// The copy in PostgreSQL.
+pub(super) struct SharedHistory(Arc<SharedParts>);
+
+struct SharedParts {
+    config: Config,
+    /// The position up to which the copy has everything; none while it is away.
+    reached: watch::Receiver<Option<Position>>,
+    progress: Arc<Progress>,
+    /// The readers' connection.
+    reader: Mutex<Option<Arc<Client>>>,
+}
+
+impl fmt::Debug for SharedHistory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedHistory(…)")
+    }
+}
+
+/// Why the copy cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CopyError {
+    #[error("{}", of_server(_0))]
+    Server(#[from] tokio_postgres::Error),
+    #[error("it takes longer than two seconds to connect")]
+    Unreachable,
+    #[error("{0}")]
+    File(#[from] rusqlite::Error),
+    #[error("the database has the history of another realm: name another one with --history")]
+    Elsewhere,
+    #[error("the database has tables of version {found}, and this server writes version {ours}")]
+    Version { found: i32, ours: i32 },
+    #[error("the thread that reads history.db has ended")]
+    Thread(#[from] tokio::task::JoinError),
+    #[error("nothing is copied now")]
+    Away,
+}
+
+/// An error of PostgreSQL with the message of the server.
+fn of_server(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(said) => said.message().into(),
+        None => error.to_string(),
+    }
+}
+
+/// Why a read of the copy has no result.
+#[derive(Debug)]
+pub(super) enum SharedError {
+    /// The reader has to be told.
+    Past(PastError),
+    /// PostgreSQL does not answer: `history.db` has the newest messages.
+    Away(CopyError),
+}
+
+impl From<tokio_postgres::Error> for SharedError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        match error.code() {
+            Some(code) if *code == SqlState::QUERY_CANCELED => Self::Past(PastError::Slow),
+            Some(_) | None => Self::Away(error.into()),
+        }
+    }
+}
+
+impl SharedHistory {
+    /// Starts to copy the tables of a file. Must be called on a runtime.
+    pub(super) fn start(url: &ServerUrl, copied: Copied, progress: Arc<Progress>) -> Self {
+        let mut config = url.config();
+        config.connect_timeout(CONNECT);
+        config.application_name("talking-stick");
+        let (reach, reached) = watch::channel(None);
+        let copier = Copier {
+            config: config.clone(),
+            copied,
+            reach,
+            follower: progress.subscribe(),
+            shown: url.to_string(),
+        };
+        tokio::spawn(copier.run());
+        Self(Arc::new(SharedParts {
+            config,
+            reached,
+            progress,
+            reader: Mutex::new(None),
+        }))
+    }
+
+    /// The position up to which the copy has everything; none while it is away.
+    pub(super) fn copied(&self) -> watch::Receiver<Option<Position>> {
+        self.0.reached.clone()
+    }
+
+    /// The number of entries of the journal that the copy lacks.
+    pub(super) fn lag(&self) -> u64 {
+        let reached = self.0.reached.borrow().unwrap_or_default();
+        self.0.progress.committed().0.saturating_sub(reached.0)
+    }
+
+    /// Whether the participant is or was a member of the room. `None` while PostgreSQL is away.
+    pub(super) async fn was_in(
+        &self,
+        user: UserId,
+        room: RoomId,
+    ) -> Option<Result<bool, PastError>> {
+        answered(async { past::was_in(&*self.reader().await?, user, room).await }.await)
+    }
+
+    /// The room's messages before `before`, the newest first. `None` while PostgreSQL is away.
+    pub(super) async fn room(
+        &self,
+        room: RoomId,
+        before: Option<RoomSeq>,
+        reading: &PastReading,
+    ) -> Option<Result<Past, PastError>> {
+        let read = async { past::room(&*self.reader().await?, room, before, reading).await };
+        answered(read.await)
+    }
+
+    /// The messages with all of these words, the newest first, and whether there are older ones.
+    /// `None` while PostgreSQL is away.
+    pub(super) async fn search(
+        &self,
+        words: &QueryWords,
+        place: (Option<RoomId>, Option<u64>),
+        reading: &PastReading,
+    ) -> Option<Result<(Vec<Match>, bool), PastError>> {
+        let read = async { past::search(&*self.reader().await?, words, place, reading).await };
+        answered(read.await)
+    }
+
+    /// A connection for a read of everything that is committed now.
+    async fn reader(&self) -> Result<Arc<Client>, SharedError> {
+        let shared = &self.0;
+        let committed = shared.progress.committed();
+        let mut reached = shared.reached.clone();
+        let caught_up = async {
+            shared.progress.catch_up(PATIENCE).await;
+            let is_over =
+                |reached: &Option<Position>| reached.is_none_or(|reached| reached >= committed);
+            reached
+                .wait_for(is_over)
+                .await
+                .is_ok_and(|reached| reached.is_some())
+        };
+        match tokio::time::timeout(PATIENCE, caught_up).await {
+            Ok(true) => self.connected().await.map_err(SharedError::Away),
+            Ok(false) => Err(SharedError::Away(CopyError::Away)),
+            Err(_) => Err(SharedError::Past(PastError::Behind)),
+        }
+    }
+
+    async fn connected(&self) -> Result<Arc<Client>, CopyError> {
+        let mut reader = self.0.reader.lock().await;
+        if let Some(client) = reader.as_ref().filter(|client| !client.is_closed()) {
+            return Ok(Arc::clone(client));
+        }
+        let client = connect(&self.0.config).await?;
+        let limit = format!("SET statement_timeout = {READ_MS}");
+        client.batch_execute(&limit).await?;
+        Ok(Arc::clone(reader.insert(Arc::new(client))))
+    }
+}
+
+/// The answer for the reader, if there is one.
+fn answered<T>(read: Result<T, SharedError>) -> Option<Result<T, PastError>> {
+    match read {
+        Ok(read) => Some(Ok(read)),
+        Err(SharedError::Past(why)) => Some(Err(why)),
+        Err(SharedError::Away(error)) => {
+            tracing::debug!(%error, "the history is read from its file");
+            None
+        }
+    }
+}
+
+/// Connects, and lets the connection work until the client is dropped.
+async fn connect(config: &Config) -> Result<Client, CopyError> {
+    let connecting = tokio::time::timeout(CONNECT, config.connect(NoTls)).await;
+    let (client, connection) = connecting.map_err(|_| CopyError::Unreachable)??;
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(
+                error = of_server(&error),
+                "a connection to PostgreSQL has ended"
+            );
+        }
+    });
+    Ok(client)
+}
+
+/// A number for PostgreSQL, whose integers are signed, as SQLite's are.
+fn number(number: u32) -> i64 {
+    i64::from(number)
+}

@@ -1,0 +1,95 @@
+//! Copies the rows of `history.db` as they come.
+
+use std::time::Duration;
+
+use chat_core::Position;
+use tokio::sync::watch;
+use tokio_postgres::{Client, Config};
+
+use super::{Copied, CopyError, RETRY, connect, rows, tables};
+use crate::clock::wall;
+use crate::history::retention::Keep;
+use crate::history::tables::{signed, unsigned};
+
+/// The longest pause without new rows: old messages are deleted at least this often.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// Copies the tables of one file.
+pub(super) struct Copier {
+    pub(super) config: Config,
+    pub(super) copied: Copied,
+    /// Where the copier shows how far it is; nowhere while it cannot copy.
+    pub(super) reach: watch::Sender<Option<Position>>,
+    /// How far the file is.
+    pub(super) follower: watch::Receiver<Position>,
+    /// The address, without its password.
+    pub(super) shown: String,
+}
+
+impl Copier {
+    /// Copies until the server ends. After any error it begins again at the place of the copy.
+    pub(super) async fn run(mut self) {
+        let mut is_down = false;
+        loop {
+            let Err(error) = self.session(&mut is_down).await else {
+                return;
+            };
+            self.reach.send_replace(None);
+            if !std::mem::replace(&mut is_down, true) {
+                tracing::error!(%error, server = self.shown, "the history is not copied; it tries again");
+            }
+            tokio::time::sleep(RETRY).await;
+        }
+    }
+
+    /// Copies with one connection. Ends without an error with the server.
+    async fn session(&mut self, is_down: &mut bool) -> Result<(), CopyError> {
+        let mut client = connect(&self.config).await?;
+        let mut place = tables::open(&mut client, self.copied.realm).await?;
+        let end = signed(self.copied.end.0);
+        if place > end {
+            tracing::warn!(
+                position = end,
+                "the journal has lost its end, and the copy is cut to it"
+            );
+            tables::cut(&mut client, end).await?;
+            place = end;
+        }
+        if std::mem::take(is_down) {
+            tracing::info!(server = self.shown, "the history is copied again");
+        }
+        loop {
+            self.follower.mark_unchanged();
+            place = self.copy(&mut client, place).await?;
+            self.trim(&mut client).await?;
+            let woken = tokio::time::timeout(IDLE, self.follower.changed()).await;
+            if matches!(woken, Ok(Err(_))) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Copies all rows that the file has.
+    async fn copy(&mut self, client: &mut Client, mut place: i64) -> Result<i64, CopyError> {
+        loop {
+            self.reach.send_replace(Some(Position(unsigned(place))));
+            let file = self.copied.file.clone();
+            let read = tokio::task::spawn_blocking(move || rows::read(&file, place));
+            let Some(rows) = read.await?? else {
+                return Ok(place);
+            };
+            place = tables::write(client, place, &rows).await?;
+            // From here on, a copy that is ahead is one that another member has written.
+            self.copied.end = self.copied.end.max(Position(unsigned(place)));
+        }
+    }
+
+    async fn trim(&self, client: &mut Client) -> Result<(), CopyError> {
+        let Keep::UpTo(age) = self.copied.age else {
+            return Ok(());
+        };
+        let before = signed(wall().0.saturating_sub(age.0));
+        while tables::trim(client, before).await? {}
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! The address of a PostgreSQL server for the history.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The address of a PostgreSQL server with a database for the history. It is shown without its
+/// password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerUrl(String);
+
+/// An address that is none of a PostgreSQL server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write an address, as in postgres://chat@db.example.org/chat{0}")]
+pub struct ServerUrlError(String);
+
+impl FromStr for ServerUrl {
+    type Err = ServerUrlError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut schemes = ["postgres://", "postgresql://"].iter();
+        match schemes.any(|scheme| text.len() > scheme.len() && text.starts_with(scheme)) {
+            true => check(text).map(|()| Self(text.into())),
+            false => Err(ServerUrlError(String::new())),
+        }
+    }
+}
+
+#[cfg(feature = "postgres")]
+fn check(text: &str) -> Result<(), ServerUrlError> {
+    let read = text.parse::<tokio_postgres::Config>();
+    read.map(|_| ()).map_err(|error| {
+        let why = std::error::Error::source(&error).map(ToString::to_string);
+        ServerUrlError(format!(": {}", why.unwrap_or_else(|| error.to_string())))
+    })
+}
+
+#[cfg(not(feature = "postgres"))]
+fn check(_: &str) -> Result<(), ServerUrlError> {
+    Ok(())
+}
+
+#[cfg(feature = "postgres")]
+impl ServerUrl {
+    /// How to connect.
+    pub(super) fn config(&self) -> tokio_postgres::Config {
+        self.0.parse().expect("it was checked")
+    }
+}
+
+impl fmt::Display for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scheme, rest) = self.0.split_once("://").unwrap_or_default();
+        // Parameters may have a password, too.
+        let rest = rest.split('?').next().unwrap_or_default();
+        match rest.rsplit_once('@') {
+            Some((user, place)) => {
+                let user = user.split(':').next().unwrap_or_default();
+                write!(f, "{scheme}://{user}@{place}")
+            }
+            None => write!(f, "{scheme}://{rest}"),
+        }
+    }
+}
+
+impl fmt::Debug for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ServerUrl;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        for (text, shown) in [
+            ("postgres://chat:se@cret@db/chat", "postgres://chat@db/chat"),
+            (
+                "postgresql://chat@db:5433/chat",
+                "postgresql://chat@db:5433/chat",
+            ),
+            ("postgres:///chat?host=/run&password=x", "postgres:///chat"),
+        ] {
+            let url: ServerUrl = text.parse().unwrap();
+            assert_eq!(url.to_string(), shown);
+            assert_eq!(format!("{url:?}"), shown);
+        }
+        for text in ["", "db", "postgres://", "mysql://db/chat"] {
+            assert!(text.parse::<ServerUrl>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The copy of the history in PostgreSQL: away, rebuilt, of another realm, cut.
+//!
+//! The tests need a PostgreSQL server, which a step of the check starts.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::client::{Server, history_of, sql};
+
+/// The core keeps two messages of a room.
+const SHORT: &[&str] = &["--limit", "history_limit=2"];
+
+/// How often a condition is looked at, before it counts as false. Each look takes a while.
+const LOOKS: usize = 500;
+
+fn words(numbers: std::ops::Range<u32>) -> Vec<String> {
+    numbers.map(|number| format!("word {number}")).collect()
+}
+
+fn database(folder: &Path) -> String {
+    history_of(folder).expect("TALKING_STICK_TEST_POSTGRES names a server")
+}
+
+/// Waits until the statement has this value.
+fn wait_for(database: &str, statement: &str, value: &str) {
+    let mut last = Err(String::new());
+    for _ in 0..LOOKS {
+        last = sql(database, statement);
+        if last.as_deref() == Ok(value) {
+            return;
+        }
+    }
+    panic!("{statement}: {last:?} and not {value}");
+}
+
+const COUNT: &str = "SELECT count(*) FROM messages";
+
+#[test]
+#[ignore = "needs PostgreSQL: cargo xtask test --only postgres"]
+fn while_postgresql_is_away_the_file_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // A port without a server.
+    let nowhere = ["--history", "postgres://chat:secret@127.0.0.1:9/chat"];
+    let server = Server::start_alone(folder.path(), &[SHORT, &nowhere].concat());
+    let ann = server.register("ann", "lobby");
+    server.say(&ann, words(0..9));
+    assert_eq!(server.history(&ann, "room_1", 4), words(0..9));
+    let found = server.done("search", &ann, &json!({ "query": "word 7" }));
+    assert_eq!(found["messages"].as_array().map(Vec::len), Some(1));
+    let log = server.log();
+    assert!(log.contains("the history is not copied"), "{log}");
+    assert!(
+        log.contains("chat@127.0.0.1:9") && !log.contains("secret"),
+        "{log}"
+    );
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: cargo xtask test --only postgres"]
+fn dropped_tables_are_built_anew_and_every_message_is_there_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = database(folder.path());
+    let server = Server::start(folder.path(), SHORT);
+    let ann = server.register("ann", "lobby");
+    server.say(&ann, words(0..1_200));
+    wait_for(&database, COUNT, "1200");
+    let drop = "DROP VIEW spoken, participants; DROP TABLE place, messages, rooms, memberships";
+    assert!(sql(&database, drop).is_ok());
+    server.say(&ann, words(1_200..1_201));
+    wait_for(&database, COUNT, "1201");
+    wait_for(&database, "SELECT count(DISTINCT text) FROM spoken", "1201");
+    assert_eq!(server.history(&ann, "room_1", 50), words(0..1_201));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: cargo xtask test --only postgres"]
+fn a_database_of_another_realm_is_neither_written_nor_read() {
+    let [one, two] = [(), ()].map(|()| tempfile::tempdir().expect("a folder"));
+    let database = database(one.path());
+    let server = Server::start(one.path(), SHORT);
+    let ann = server.register("ann", "lobby");
+    server.say(&ann, words(0..5));
+    wait_for(&database, COUNT, "5");
+    let history = ["--history", &database];
+    let other = Server::start_alone(two.path(), &[SHORT, &history].concat());
+    let ben = other.register("ben", "lobby");
+    other.say(&ben, words(100..110));
+    assert_eq!(other.history(&ben, "room_1", 50), words(100..110));
+    let log = other.log();
+    assert!(log.contains("the history of another realm"), "{log}");
+    assert_eq!(sql(&database, COUNT).as_deref(), Ok("5"));
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: cargo xtask test --only postgres"]
+fn a_restored_journal_cuts_the_copy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = database(folder.path());
+    let server = Server::start(folder.path(), SHORT);
+    let ann = server.register("ann", "lobby");
+    server.say(&ann, words(0..5));
+    wait_for(&database, COUNT, "5");
+    let backup = tempfile::tempdir().expect("a folder");
+    let backup = backup.path().join("backup");
+    let words_of_backup = [
+        "backup".as_ref(),
+        backup.as_os_str(),
+        "--data".as_ref(),
+        folder.path().as_os_str(),
+    ];
+    assert_eq!(crate::client::run(&words_of_backup).code, Some(0));
+    server.say(&ann, words(5..9));
+    wait_for(&database, COUNT, "9");
+    assert_eq!(server.stop(), Some(0));
+    let restored = tempfile::tempdir().expect("a folder");
+    let restored = restored.path().join("restored");
+    let words_of_restore = [
+        "restore".as_ref(),
+        backup.as_os_str(),
+        "--data".as_ref(),
+        restored.as_os_str(),
+    ];
+    assert_eq!(crate::client::run(&words_of_restore).code, Some(0));
+    let history = ["--history", &database];
+    let server = Server::start_alone(&restored, &[SHORT, &history].concat());
+    wait_for(&database, COUNT, "5");
+    server.say(&ann, words(20..22));
+    wait_for(&database, COUNT, "7");
+    assert_eq!(
+        server.history(&ann, "room_1", 50),
+        [words(0..5), words(20..22)].concat()
+    );
+    assert_eq!(server.stop(), Some(0));
+}

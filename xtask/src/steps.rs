@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::thread;
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, WHOLE};
 use crate::outcome::Outcome;
 use crate::{
     bench, book, browser, clients, deny, deploy, determinism, exhaust, live, mutants, package,
@@ -183,18 +183,14 @@ impl Step {
                 other @ (Outcome::Failed(_) | Outcome::Skipped(_)) => other,
             },
             Self::Tidy => tidy::check(cargo.root()),
-            Self::Clippy => cargo.run(&[
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--",
-                "-D",
-                "warnings",
-            ]),
+            Self::Clippy => {
+                let denied = ["--all-targets", "--", "-D", "warnings"];
+                cargo.run(&[&["clippy"][..], &WHOLE, &denied].concat())
+            }
             Self::Test => test(cargo),
             Self::Doc => cargo.run_with(
                 &[("RUSTDOCFLAGS", "-D warnings")],
-                &["doc", "--workspace", "--no-deps"],
+                &[&["doc", "--no-deps"][..], &WHOLE].concat(),
             ),
             Self::Deny => deny::check(cargo),
             Self::Advisories => deny::advisories(cargo),
@@ -224,17 +220,15 @@ const TESTS_PER_CORE: usize = 3;
 fn test(cargo: &Cargo) -> Outcome {
     let frozen = [("INSTA_UPDATE", "no")];
     if !cargo.has("nextest") {
-        return cargo.run_with(&frozen, &["test", "--workspace"]);
+        return cargo.run_with(&frozen, &[&["test"][..], &WHOLE].concat());
     }
     let threads = TESTS_PER_CORE * thread::available_parallelism().map_or(1, NonZero::get);
     let threads = threads.to_string();
-    let nextest = ["nextest", "run", "--workspace", "--no-fail-fast"];
+    let nextest = ["nextest", "run", "--no-fail-fast"];
+    let threads = ["--test-threads", &threads];
     cargo
-        .run_with(
-            &frozen,
-            &[&nextest[..], &["--test-threads", &threads]].concat(),
-        )
-        .and_then(|| cargo.run_with(&frozen, &["test", "--workspace", "--doc"]))
+        .run_with(&frozen, &[&nextest[..], &WHOLE, &threads].concat())
+        .and_then(|| cargo.run_with(&frozen, &[&["test", "--doc"][..], &WHOLE].concat()))
 }
 
 #[cfg(test)]

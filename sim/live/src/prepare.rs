@@ -285,6 +285,7 @@ mod tests {
     fn options(scale: &str) -> Options {
         Options {
             target: "http://127.0.0.1:1".parse().unwrap(),
+            authorities: None,
             protocol: crate::Protocol::Http,
             scale: scale.parse().unwrap(),
             server: Config::default(),

@@ -10,7 +10,7 @@ use crate::sim::Sim;
 pub(crate) const SCENARIO: &str = "scenarios/brief.yaml";
 
 /// Every protocol.
-pub(crate) const PROTOCOLS: [&str; 3] = ["http", "2025-11-25", "2026-07-28"];
+const PROTOCOLS: [&str; 3] = ["http", "2025-11-25", "2026-07-28"];
 
 /// The folder of the server's journal, and the scenario that is made of it.
 const JOURNAL: &str = "target/xtask/live-journal";

@@ -43,29 +43,6 @@ impl<'a> Sim<'a> {
         })
     }
 
-    /// Runs `sim words…` several times at once, without output on standard output, and returns what
-    /// failed.
-    ///
-    /// # Errors
-    /// Which did not start, or failed.
-    pub(crate) fn run_at_once(&self, all: &[Vec<&str>]) -> Result<(), String> {
-        let started = all.iter().map(|words| {
-            let child = self.command(words).stdout(Stdio::null()).spawn();
-            (words, child)
-        });
-        let started: Vec<_> = started.collect();
-        let ended = started.into_iter().map(|(words, child)| {
-            let status = child.and_then(|mut child| child.wait());
-            match status {
-                Ok(status) if status.success() => Ok(()),
-                Ok(status) => Err(format!("`sim {}` {}", words.join(" "), ended(status))),
-                Err(error) => Err(format!("sim did not start: {error}")),
-            }
-        });
-        // All of them are awaited before the first error is returned.
-        ended.collect::<Vec<_>>().into_iter().collect()
-    }
-
     /// Runs `sim words…`, shows its output, and returns its exit status.
     ///
     /// # Errors

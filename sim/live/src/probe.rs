@@ -25,6 +25,9 @@ const NOBODY: &str = "h_preflight";
 /// The refusal of a server whose operators have barred this address.
 const BARRED: &str = "refuses all calls from this address: an operator has barred it";
 
+/// The refusal of a proxy that speaks TLS on this port.
+const SECURE: &str = "speaks TLS: write https://";
+
 /// The largest number of pages of a list that are read.
 const MOST_PAGES: usize = 100;
 
@@ -125,6 +128,9 @@ pub(super) async fn probe(net: &CallerContext) -> Result<Capabilities, ProbeErro
         match reply.status() {
             StatusCode::UNAUTHORIZED => return Err(locked(net)),
             StatusCode::FORBIDDEN => return Err(ProbeError::Refused(BARRED)),
+            StatusCode::BAD_REQUEST if asks_for_tls(&reply.body) => {
+                return Err(ProbeError::Refused(SECURE));
+            }
             _ => {}
         }
         match net.writer.protocol {
@@ -153,6 +159,12 @@ pub(super) async fn probe(net: &CallerContext) -> Result<Capabilities, ProbeErro
             PATIENCE.as_secs()
         ))),
     }
+}
+
+/// Whether the answer is that of nginx or Caddy to plain HTTP on a port for TLS.
+fn asks_for_tls(body: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(body).to_lowercase();
+    text.contains("http request") && text.contains("https")
 }
 
 /// The error of a program that accepts connections, and does not speak HTTP on them.

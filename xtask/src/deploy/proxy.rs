@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::live::{PROTOCOLS, SCENARIO};
+use crate::cargo::ended;
+use crate::live::SCENARIO;
 use crate::programs::run;
 use crate::server::{FOR_ONE_ADDRESS, Server};
 use crate::sim::Sim;
@@ -37,12 +38,16 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The proxy, and what did not pass.
 pub(super) fn check(root: &Path, program: &Path, sim: &Sim<'_>) -> Result<(), String> {
     let stage = Stage::new(root, program)?;
-    for (name, proxy) in [("nginx", stage.nginx(root)?), ("caddy", stage.caddy(root)?)] {
+    // Each protocol once, one after another, because a server has one queue.
+    for (name, proxy, protocols) in [
+        ("nginx", stage.nginx(root)?, &["http", "2026-07-28"][..]),
+        ("caddy", stage.caddy(root)?, &["2025-11-25"]),
+    ] {
         let proxied = Proxied::start(&stage, proxy);
         proxied
             .and_then(|proxied| {
                 proxied.converse(name)?;
-                proxied.simulate(sim)
+                proxied.simulate(sim, protocols)
             })
             .map_err(|why| format!("{name}: {why}"))?;
     }
@@ -221,27 +226,20 @@ impl Proxied {
         }
     }
 
-    /// The simulator's users pass in every protocol, at once.
-    fn simulate(&self, sim: &Sim<'_>) -> Result<(), String> {
+    /// The simulator's users pass in these protocols.
+    fn simulate(&self, sim: &Sim<'_>, protocols: &[&str]) -> Result<(), String> {
         let target = format!("https://{HERE}:{}", self.port);
-        let all = PROTOCOLS.map(|protocol| {
-            vec![
-                SCENARIO,
-                "--target",
-                &target,
-                "--ca",
-                &self.certificate,
-                "--token",
-                TOKEN,
-                "--protocol",
-                protocol,
-                "--rate-scale",
-                SCALE,
-                "--limit",
-                "stick=optional",
-            ]
-        });
-        sim.run_at_once(&all)
+        let secured = ["--target", &target, "--ca", &self.certificate];
+        let told = ["--token", TOKEN, "--limit", "stick=optional"];
+        for protocol in protocols {
+            let load = ["--protocol", protocol, "--rate-scale", SCALE, "--quiet"];
+            let words = [&[SCENARIO][..], &secured, &told, &load].concat();
+            let status = sim.run(&words)?;
+            if !status.success() {
+                return Err(format!("the users in {protocol}: sim {}", ended(status)));
+            }
+        }
+        Ok(())
     }
 
     fn register(&self, name: &str) -> Result<String, String> {

@@ -326,7 +326,7 @@ pub struct ShrinkArgs {
     #[arg(long, short, value_name = "FILE.yaml")]
     pub output: Option<PathBuf>,
     /// The longest time for shrinking
-    #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = time)]
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = time, allow_hyphen_values = true)]
     pub time: Duration,
 }
 

@@ -135,6 +135,10 @@ pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Capabilities) -> P
                 lacking.extend(lacks);
                 complete
             });
+            plan.thresholds.retain(|threshold| {
+                let of_these = |persona| left_out.contains(persona);
+                !threshold.persona.as_ref().is_some_and(of_these)
+            });
             for persona in &mut *personas {
                 if let Frequency::Count(users) = &mut Arc::make_mut(persona).frequency {
                     *users = options.scale.count(*users);

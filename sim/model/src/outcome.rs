@@ -39,7 +39,7 @@ pub use exploration::{
     Effort, ExplorationCoverage, ExplorationResult, FLAT, FailureResult, HuntResult, Mix, Trial,
     WorstTrial,
 };
-pub use groups::{BriefResult, GroupResult, GroupResults, RoomResult};
+pub use groups::{BriefResult, GroupResult, GroupResults, MOST_GROUPS, RoomResult};
 pub use progress::{Interrupt, LiveNow, Progress, ProgressNow};
 pub use replayed::{BrokenInvariant, JournalRestart, JournalViolation, Replayed};
 pub use result::{

@@ -151,7 +151,7 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
             .map_or_else(String::new, |repro| repro.command.clone())
     };
     let thresholds = result.thresholds.iter().map(|threshold| Case {
-        name: format!("{} {}", threshold.metric, threshold.expression),
+        name: format!("{} {}", threshold.limited(), threshold.expression),
         outcome: match threshold.met {
             Some(true) => Outcome::Passed,
             Some(false) => Outcome::Failed {

@@ -77,6 +77,7 @@ fn thresholds(plan: &Plan) -> Vec<ThresholdResult> {
         metric: threshold.metric.to_owned(),
         figure: threshold.figure,
         expression: threshold.expression.clone(),
+        persona: threshold.persona.clone(),
         measured: Some(measured),
         met: Some(true),
     };
@@ -423,6 +424,12 @@ pub(crate) fn crossed() -> FinishedRun {
 pub(crate) fn overlong(mut run: FinishedRun) -> FinishedRun {
     let long = |text: &str| format!("{text}{}漢字\u{1b}[2J", "_and_so_on".repeat(12));
     run.plan.name = long(&run.plan.name);
+    let of_persona = ThresholdResult {
+        persona: Some("penpal".to_owned()),
+        measured: Some(1_890.0),
+        ..result.thresholds[0].clone()
+    };
+    result.thresholds.push(of_persona);
     run.plan.about = format!("{} {}", long("about"), "many words ".repeat(40));
     run.plan.workload = Workload::Phases {
         phases: Vec::new(),

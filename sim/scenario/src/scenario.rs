@@ -141,6 +141,7 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
     let mut context = Context {
         server: (!fields.may_be_misspelt("server")).then(Config::default),
         users: (!has("users") && !has("steps")).then(Vec::new),
+        personas: (!has("scenarios") && !has("phases")).then(Vec::new),
         ..Context::default()
     };
     let keys = ScenarioKeys::from_fields(&fields, map, &mut context);

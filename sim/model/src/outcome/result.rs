@@ -6,7 +6,7 @@ use chat_types::Span;
 use serde::Serialize;
 
 use super::{Counts, Coverage, GroupResults, PropertyResult, Violation};
-use crate::plan::Figure;
+use crate::plan::{Figure, limited};
 use crate::user_name::UserName;
 
 /// The result of a run of one scenario, over one or more seeds.
@@ -238,6 +238,9 @@ pub struct FairnessResult {
 pub struct ThresholdResult {
     /// The metric's name.
     pub metric: String,
+    /// The persona whose users alone are measured; all users without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persona: Option<String>,
     /// The figure of the metric.
     #[serde(skip)]
     pub figure: Figure,
@@ -249,6 +252,14 @@ pub struct ThresholdResult {
     pub met: Option<bool>,
     /// With several seeds, the first one that crossed it, whose value this is.
     pub seed: Option<u64>,
+}
+
+impl ThresholdResult {
+    /// What it limits, as the scenario names it.
+    #[must_use]
+    pub fn limited(&self) -> String {
+        limited(&self.metric, self.persona.as_deref())
+    }
 }
 
 /// Whether users were at rest when the run ended: at most the allowed share of them was stuck.

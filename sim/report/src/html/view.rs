@@ -101,7 +101,7 @@ struct Property<'a> {
 
 #[derive(Serialize)]
 struct Threshold<'a> {
-    metric: &'a str,
+    metric: String,
     expression: &'a str,
     measured: String,
     met: Option<bool>,
@@ -306,7 +306,7 @@ fn properties(result: &RunResult) -> Vec<Property<'_>> {
 fn thresholds(result: &RunResult) -> Vec<Threshold<'_>> {
     let threshold = |threshold| Threshold {
         measured: measured(threshold),
-        metric: &threshold.metric,
+        metric: threshold.limited(),
         expression: &threshold.expression,
         met: threshold.met,
         seed: threshold.seed.map(|seed| seed.to_string()),

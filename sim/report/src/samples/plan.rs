@@ -25,6 +25,7 @@ pub(super) fn persona(name: &str, weight: u32) -> Arc<Persona> {
 fn asked() -> Vec<Threshold> {
     let threshold = |metric, expression: &str, figure, compare, bound| Threshold {
         metric,
+        persona: None,
         expression: expression.to_owned(),
         figure,
         compare,

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::FinishedRun;
-use super::checked::{rest, waits};
+use super::checked::{held_by, rest, waits};
 use super::checks::{Standing, in_order, standing};
 use super::failure::{STUCK, crossing, lost, lost_at};
 use sim_model::outcome::{Class, PropertyResult, RunResult, is_judged};
@@ -184,6 +184,8 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
             let mut body = String::new();
             for stuck in result.stuck.iter().take(20) {
                 let _ = writeln!(body, "seed {}: {} {}", stuck.seed, stuck.who, waits(stuck));
+                let holder = held_by(stuck).map(|words| format!("  {words}\n"));
+                body += &holder.unwrap_or_default();
             }
             Outcome::Failed {
                 message: rest(result),

@@ -13,9 +13,9 @@ use super::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
 use crate::trace::ObservedLine;
 use sim_model::names::PROPERTIES;
 use sim_model::outcome::{
-    BriefResult, Charts, Class, Counts, Coverage, FailingSeed, FairnessResult, GroupResult,
-    GroupResults, MetricResult, Point, PropertyResult, Repro, RestResult, RoomResult, RunResult,
-    Stuck, Summary, ThresholdResult, Timeline, Verdict, Violation,
+    BriefResult, Charts, Class, Counts, Coverage, DisconnectedHolder, FailingSeed, FairnessResult,
+    GroupResult, GroupResults, MetricResult, Point, PropertyResult, Repro, RestResult, RoomResult,
+    RunResult, Stuck, Summary, ThresholdResult, Timeline, Verdict, Violation,
 };
 use sim_model::plan::{Plan, Threshold, Workload};
 use sim_model::protocol::User;
@@ -359,6 +359,7 @@ pub(crate) fn stuck(n: u32) -> Stuck {
         since_ms: 12_000 + u64::from(n) * 250,
         seed: 57 + u64::from(n),
     }
+        holder: None,
 }
 
 /// Nothing is violated, and two users are stuck.
@@ -370,6 +371,11 @@ pub(crate) fn stuck_run() -> FinishedRun {
     result.stuck = (0..2).map(stuck).collect();
     result.rest = RestResult {
         held: false,
+    result.stuck[1].waiting_for = "the stick of room_3".to_owned();
+    result.stuck[1].holder = Some(DisconnectedHolder {
+        who: UserName::new(Some(User(9)), "vanisher#4"),
+        since_ms: 9_500,
+    });
         stuck: 2,
         allowed: Some("1/1000".to_owned()),
         seed: None,

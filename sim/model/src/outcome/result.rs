@@ -290,8 +290,21 @@ pub struct Stuck {
     /// The beginning of the wait, in milliseconds of virtual time. For a partner or the stick, the
     /// intended time of the request.
     pub since_ms: u64,
+    /// The holder of the stick that it waits for, if that holder is disconnected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder: Option<DisconnectedHolder>,
     /// The seed of the run.
     pub seed: u64,
+}
+
+/// The holder of a stick whose connection ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DisconnectedHolder {
+    /// The user, with the id by which it holds the stick.
+    #[serde(flatten)]
+    pub who: UserName,
+    /// When its connection ended, in milliseconds of virtual time.
+    pub since_ms: u64,
 }
 
 /// The command that reproduces a result.

@@ -1,6 +1,7 @@
 //! Hand-made runs for tests: every form that a report can take.
 
 mod plan;
+mod refused;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use chat_types::Span;
 
 use self::plan::persona;
 pub(crate) use self::plan::plan;
+pub(crate) use self::refused::refused;
 use super::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
 use crate::trace::ObservedLine;
 use sim_model::names::PROPERTIES;
@@ -75,9 +77,9 @@ fn thresholds(plan: &Plan) -> Vec<ThresholdResult> {
     let result = |(threshold, measured): (&Threshold, f64)| ThresholdResult {
         seed: None,
         metric: threshold.metric.to_owned(),
+        persona: threshold.persona.clone(),
         figure: threshold.figure,
         expression: threshold.expression.clone(),
-        persona: threshold.persona.clone(),
         measured: Some(measured),
         met: Some(true),
     };
@@ -357,9 +359,9 @@ pub(crate) fn stuck(n: u32) -> Stuck {
         at: "flow[1] await".to_owned(),
         waiting_for: "a partner in the queue".to_owned(),
         since_ms: 12_000 + u64::from(n) * 250,
+        holder: None,
         seed: 57 + u64::from(n),
     }
-        holder: None,
 }
 
 /// Nothing is violated, and two users are stuck.
@@ -369,13 +371,13 @@ pub(crate) fn stuck_run() -> FinishedRun {
     result.verdict = Verdict::Liveness;
     result.exit_code = 3;
     result.stuck = (0..2).map(stuck).collect();
-    result.rest = RestResult {
-        held: false,
     result.stuck[1].waiting_for = "the stick of room_3".to_owned();
     result.stuck[1].holder = Some(DisconnectedHolder {
         who: UserName::new(Some(User(9)), "vanisher#4"),
         since_ms: 9_500,
     });
+    result.rest = RestResult {
+        held: false,
         stuck: 2,
         allowed: Some("1/1000".to_owned()),
         seed: None,
@@ -422,6 +424,12 @@ pub(crate) fn crossed() -> FinishedRun {
     result.thresholds[0].met = Some(false);
     result.thresholds[0].measured = Some(1_240.0);
     result.thresholds[2].met = Some(false);
+    let of_persona = ThresholdResult {
+        persona: Some("penpal".to_owned()),
+        measured: Some(1_890.0),
+        ..result.thresholds[0].clone()
+    };
+    result.thresholds.push(of_persona);
     result.thresholds[2].measured = Some(3.0);
     run
 }
@@ -430,12 +438,6 @@ pub(crate) fn crossed() -> FinishedRun {
 pub(crate) fn overlong(mut run: FinishedRun) -> FinishedRun {
     let long = |text: &str| format!("{text}{}漢字\u{1b}[2J", "_and_so_on".repeat(12));
     run.plan.name = long(&run.plan.name);
-    let of_persona = ThresholdResult {
-        persona: Some("penpal".to_owned()),
-        measured: Some(1_890.0),
-        ..result.thresholds[0].clone()
-    };
-    result.thresholds.push(of_persona);
     run.plan.about = format!("{} {}", long("about"), "many words ".repeat(40));
     run.plan.workload = Workload::Phases {
         phases: Vec::new(),

@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use chat_types::Span;
 
-use self::plan::persona;
 pub(crate) use self::plan::plan;
+use self::plan::{persona, vanisher};
 pub(crate) use self::refused::refused;
 use super::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
 use crate::trace::ObservedLine;
 use sim_model::names::PROPERTIES;
 use sim_model::outcome::{
-    BriefResult, Charts, Class, Counts, Coverage, DisconnectedHolder, FailingSeed, FairnessResult,
-    GroupResult, GroupResults, MetricResult, Point, PropertyResult, Repro, RestResult, RoomResult,
-    RunResult, Stuck, Summary, ThresholdResult, Timeline, Verdict, Violation,
+    BriefResult, Charts, Class, Counts, Coverage, FailingSeed, FairnessResult, GroupResult,
+    GroupResults, MetricResult, Point, PropertyResult, Repro, RestResult, RoomResult, RunResult,
+    Stuck, Summary, ThresholdResult, Timeline, Verdict, Violation,
 };
 use sim_model::plan::{Plan, Threshold, Workload};
 use sim_model::protocol::User;
@@ -372,10 +372,7 @@ pub(crate) fn stuck_run() -> FinishedRun {
     result.exit_code = 3;
     result.stuck = (0..2).map(stuck).collect();
     result.stuck[1].waiting_for = "the stick of room_3".to_owned();
-    result.stuck[1].holder = Some(DisconnectedHolder {
-        who: UserName::new(Some(User(9)), "vanisher#4"),
-        since_ms: 9_500,
-    });
+    result.stuck[1].holder = Some(vanisher());
     result.rest = RestResult {
         held: false,
         stuck: 2,
@@ -424,11 +421,8 @@ pub(crate) fn crossed() -> FinishedRun {
     result.thresholds[0].met = Some(false);
     result.thresholds[0].measured = Some(1_240.0);
     result.thresholds[2].met = Some(false);
-    let of_persona = ThresholdResult {
-        persona: Some("penpal".to_owned()),
-        measured: Some(1_890.0),
-        ..result.thresholds[0].clone()
-    };
+    let mut of_persona = result.thresholds[0].clone();
+    of_persona.persona = Some("penpal".to_owned());
     result.thresholds.push(of_persona);
     result.thresholds[2].measured = Some(3.0);
     run

@@ -247,7 +247,8 @@ pub struct DemoArgs {
     #[expect(missing_docs, reason = "a comment here would be the help's first line")]
     pub serve: ServeArgs,
     /// The pause of each agent before an action.
-    #[arg(long, value_name = "TIME", default_value = "1.5s", value_parser = Span::parse)]
+    #[arg(long, value_name = "TIME", default_value = "1.5s", value_parser = Span::parse,
+        allow_hyphen_values = true)]
     pub pace: Span,
     /// Stop after one conversation; without this, repeat until interrupted.
     #[arg(long)]
@@ -310,13 +311,13 @@ pub struct ServeArgs {
     pub trust_usernames: bool,
     /// Time limit for a shutdown [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = Span::parse, env = "TALKING_STICK_GRACE",
-        hide_env = true, allow_negative_numbers = true)]
+        hide_env = true, allow_hyphen_values = true)]
     pub grace: Option<Span>,
     /// Memory, as in 512MiB or none [default: 3/4 of the machine's]
     #[arg(
         long,
         value_name = "SIZE",
-        allow_negative_numbers = true,
+        allow_hyphen_values = true,
         env = "TALKING_STICK_MEMORY_LIMIT",
         hide_env = true
     )]
@@ -357,7 +358,7 @@ pub struct ServeArgs {
     #[arg(
         long,
         value_name = "TIME",
-        allow_negative_numbers = true,
+        allow_hyphen_values = true,
         env = "TALKING_STICK_HISTORY_AGE",
         hide_env = true
     )]
@@ -429,4 +430,23 @@ pub enum LogForm {
     Pretty,
     /// A JSON object per line.
     Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_negative_time_or_size_is_refused_for_what_it_is() {
+        for (flag, value) in [
+            ("--grace", "-5s"),
+            ("--history-age", "-90d"),
+            ("--memory-limit", "-1GiB"),
+        ] {
+            let read = Cli::try_parse_from(["talking-stick", flag, value]);
+            let error = read.expect_err("it is negative").to_string();
+            let named = format!("error: invalid value '{value}' for '{flag}");
+            assert!(error.starts_with(&named), "{error}");
+        }
+    }
 }

@@ -297,17 +297,15 @@ mod tests {
 
     #[test]
     fn a_copy_of_the_history_needs_a_journal_and_a_program_that_can_make_it() {
-        let gather = |more: &[&str]| {
-            let words = [
-                "talking-stick",
-                "--history",
-                "postgres://chat:secret@db/chat",
-            ];
-            let cli = Cli::parse_from(words.iter().chain(more));
-            Settings::gather(&cli.serve, Unnamed::Nothing)
+        let gather = |data: Option<&str>| {
+            gathered(&ServeArgs {
+                history: "postgres://chat:secret@db/chat".parse().ok(),
+                data: data.map(Into::into),
+                ..ServeArgs::default()
+            })
         };
-        let settings = gather(&["--data", "/nowhere"]);
-        let in_memory = gather(&["--in-memory"]).unwrap_err().to_string();
+        let settings = gather(Some("/nowhere"));
+        let in_memory = gather(None).unwrap_err();
         match cfg!(feature = "postgres") {
             true => {
                 let server = settings.unwrap().history_server.unwrap();
@@ -315,7 +313,7 @@ mod tests {
                 assert!(in_memory.contains("--in-memory keeps none"), "{in_memory}");
             }
             false => {
-                let why = settings.unwrap_err().to_string();
+                let why = settings.unwrap_err();
                 assert!(why.contains("--features postgres"), "{why}");
                 assert!(!why.contains("secret"), "{why}");
             }

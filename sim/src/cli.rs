@@ -135,6 +135,7 @@ Examples:
   sim run scenarios/steady.yaml --target http://127.0.0.1:8894 \\
       --protocol http --rate-scale 20
   sim run scenarios/steady.yaml --target http://127.0.0.1:8894 --stages
+  sim run scenarios/brief.yaml --target https://localhost:8443 --ca ca.pem
 
 The trace hash of a seed is the same on every machine, with any --jobs.
 --report writes one file that needs no network; a run that violates a property
@@ -146,8 +147,9 @@ With --target, the same users go to a live server, in real time, one seed at a
 time; nothing can be repeated there. What is about the simulated server is left
 out and named, and a fault that a live server cannot have must be optional.
 Names of rooms and users end in letters of the run, but the queue is one for
-all: use a server of its own. For load, start it without limits on rates, as
-with `talking-stick --limit rate_limit=none`.";
+all: use a server of its own. All users come from one address: start it without
+limits on one, as with `talking-stick --limit
+rate_limit=none,registration_rate_limit=none,max_per_address=100000`.";
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -324,7 +326,7 @@ pub struct ShrinkArgs {
     #[arg(long, short, value_name = "FILE.yaml")]
     pub output: Option<PathBuf>,
     /// The longest time for shrinking
-    #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = time)]
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = time, allow_hyphen_values = true)]
     pub time: Duration,
 }
 

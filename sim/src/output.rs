@@ -2,11 +2,11 @@
 //! or not at all.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Checks that a file can be written: creates its folder, and tries.
+/// Checks that a file can be written: creates its folder, and tries. What the file has stays.
 ///
 /// # Errors
 /// It cannot be written.
@@ -22,6 +22,10 @@ pub fn prepare(path: &Path) -> io::Result<()> {
         .filter(|folder| !folder.as_os_str().is_empty())
     {
         fs::create_dir_all(folder)?;
+    }
+    // A folder may let its files be replaced by their owners alone.
+    if path.exists() {
+        OpenOptions::new().write(true).open(path)?;
     }
     let partial = partial(path);
     File::create(&partial)?;
@@ -75,6 +79,8 @@ mod tests {
         prepare(&path).unwrap();
         assert!(!path.exists());
         write(&path, "one").unwrap();
+        prepare(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
         write(&path, "two").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
@@ -86,6 +92,9 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
         assert!(prepare(&file.join("below/a/file.json")).is_err());
+        // A program that runs can be replaced, but not written.
+        #[cfg(target_os = "linux")]
+        assert!(prepare(&std::env::current_exe().unwrap()).is_err());
         assert_eq!(
             prepare(folder.path()).unwrap_err().to_string(),
             "is a folder"

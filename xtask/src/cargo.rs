@@ -15,9 +15,9 @@ pub(crate) struct Cargo {
     root: PathBuf,
 }
 
-/// Builds the tests and programs of the whole workspace in debug, as the step `test` does. Building
-/// one package alone would select fewer features of shared dependencies and compile those again.
-const TESTED: &[&str] = &["test", "--workspace", "--no-run"];
+/// The whole workspace, with the features that a release has. All steps that build in debug select the
+/// same packages and features, because others would compile shared dependencies again.
+pub(crate) const WHOLE: [&str; 3] = ["--workspace", "--features", "server/postgres,sim/tls"];
 
 impl Cargo {
     /// The Cargo that runs this program, called from `root`.
@@ -102,7 +102,9 @@ impl Cargo {
     /// # Errors
     /// The outcome of a failed build.
     pub(crate) fn program(&self, name: &str) -> Result<PathBuf, Outcome> {
-        match self.run(TESTED) {
+        // As the step `test` does.
+        let build = [&["test", "--no-run"][..], &WHOLE].concat();
+        match self.run(&build) {
             Outcome::Passed => Ok(self.debug(name)),
             other @ (Outcome::Failed(_) | Outcome::Skipped(_)) => Err(other),
         }

@@ -277,8 +277,8 @@ need an idle machine.
 in which `cargo publish --workspace` publishes them.
 
 Missing programs are installed: cargo-deny by `cargo install`, and those of `bench`, `browser`,
-`page`, `clients` and `deploy`, namely valgrind, chromium, Node, Python's venv, promtool, nginx and
-Caddy by apt-get, gungraun-runner by `cargo install`, the rest by npm and pip into target/xtask. cargo-nextest is used if it is
+`page`, `clients`, `deploy` and `postgres`, namely valgrind, chromium, Node, Python's venv, promtool,
+nginx, Caddy and PostgreSQL by apt-get, gungraun-runner by `cargo install`, the rest by npm and pip into target/xtask. cargo-nextest is used if it is
 installed.
 
 Examples:

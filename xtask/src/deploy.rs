@@ -8,6 +8,7 @@ use std::process::Command;
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::programs::{answers_to, install, node, run};
+use crate::sim::Sim;
 
 /// The programs, each with the word that makes it say its version, and its package.
 const NEEDED: [(&str, &str, &str); 5] = [
@@ -21,7 +22,7 @@ const NEEDED: [(&str, &str, &str); 5] = [
 /// The program that reads bundles for MCP clients, as npm runs it.
 const BUNDLER: [&str; 2] = ["--yes", "@anthropic-ai/mcpb@2.1.2"];
 
-/// Checks the alerts and the bundle, and sends a stream through each proxy.
+/// Checks the alerts and the bundle, and sends streams and a load through each proxy.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     for (program, word, package) in NEEDED {
         if answers_to(program, word) {
@@ -46,7 +47,11 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
         Ok(server) => server,
         Err(outcome) => return outcome,
     };
-    match proxy::check(cargo.root(), &server) {
+    let sim = match Sim::debug(cargo) {
+        Ok(sim) => sim,
+        Err(outcome) => return outcome,
+    };
+    match proxy::check(cargo.root(), &server, &sim) {
         Ok(()) => Outcome::Passed,
         Err(why) => Outcome::Failed(why),
     }

@@ -7,7 +7,7 @@ use crate::server::{FOR_ONE_ADDRESS, Server};
 use crate::sim::Sim;
 
 /// Short enough to run with every check.
-const SCENARIO: &str = "scenarios/brief.yaml";
+pub(crate) const SCENARIO: &str = "scenarios/brief.yaml";
 
 /// Every protocol.
 const PROTOCOLS: [&str; 3] = ["http", "2025-11-25", "2026-07-28"];

@@ -19,6 +19,7 @@ mod live;
 mod mutants;
 mod outcome;
 mod package;
+mod postgres;
 mod programs;
 mod run;
 mod scenarios;

@@ -3,11 +3,11 @@
 use std::num::NonZero;
 use std::thread;
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, WHOLE};
 use crate::outcome::Outcome;
 use crate::{
     bench, book, browser, clients, deny, deploy, determinism, exhaust, live, mutants, package,
-    scenarios, schema, tidy, unit,
+    postgres, scenarios, schema, tidy, unit,
 };
 
 /// One step.
@@ -22,6 +22,7 @@ pub(crate) enum Step {
     Unit,
     Deploy,
     Package,
+    Postgres,
     Tidy,
     Book,
     Schema,
@@ -47,7 +48,7 @@ pub(crate) enum Lane {
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
@@ -66,6 +67,7 @@ impl Step {
         Self::Bench,
         Self::Canary,
         Self::Live,
+        Self::Postgres,
         Self::Browser,
         Self::Page,
         Self::Clients,
@@ -84,6 +86,7 @@ impl Step {
             Self::Unit => "unit",
             Self::Deploy => "deploy",
             Self::Package => "package",
+            Self::Postgres => "postgres",
             Self::Book => "book",
             Self::Schema => "schema",
             Self::Scenarios => "scenarios",
@@ -113,6 +116,7 @@ impl Step {
                 "alerts alert, streams pass the proxies (promtool, nginx, Caddy), the bundle is one"
             }
             Self::Package => "the published packages have all that their programs are made of",
+            Self::Postgres => "the history on a real PostgreSQL: once, rebuilt, cut, away",
             Self::Book => "the book builds, its links lead somewhere, and its examples work",
             Self::Schema => "schema.json is what `sim schema` prints",
             Self::Scenarios => "every shipped scenario passes over fixed seeds",
@@ -145,6 +149,7 @@ impl Step {
             | Self::Bench => Some(Lane::Optimised),
             Self::Deploy
             | Self::Package
+            | Self::Postgres
             | Self::Book
             | Self::Browser
             | Self::Page
@@ -183,24 +188,21 @@ impl Step {
                 other @ (Outcome::Failed(_) | Outcome::Skipped(_)) => other,
             },
             Self::Tidy => tidy::check(cargo.root()),
-            Self::Clippy => cargo.run(&[
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--",
-                "-D",
-                "warnings",
-            ]),
+            Self::Clippy => {
+                let denied = ["--all-targets", "--", "-D", "warnings"];
+                cargo.run(&[&["clippy"][..], &WHOLE, &denied].concat())
+            }
             Self::Test => test(cargo),
             Self::Doc => cargo.run_with(
                 &[("RUSTDOCFLAGS", "-D warnings")],
-                &["doc", "--workspace", "--no-deps"],
+                &[&["doc", "--no-deps"][..], &WHOLE].concat(),
             ),
             Self::Deny => deny::check(cargo),
             Self::Advisories => deny::advisories(cargo),
             Self::Unit => unit::check(cargo),
             Self::Deploy => deploy::check(cargo),
             Self::Package => package::check(cargo),
+            Self::Postgres => postgres::check(cargo),
             Self::Book => book::check(cargo),
             Self::Schema => schema::check(cargo),
             Self::Scenarios => scenarios::check(cargo),
@@ -224,17 +226,15 @@ const TESTS_PER_CORE: usize = 3;
 fn test(cargo: &Cargo) -> Outcome {
     let frozen = [("INSTA_UPDATE", "no")];
     if !cargo.has("nextest") {
-        return cargo.run_with(&frozen, &["test", "--workspace"]);
+        return cargo.run_with(&frozen, &[&["test"][..], &WHOLE].concat());
     }
     let threads = TESTS_PER_CORE * thread::available_parallelism().map_or(1, NonZero::get);
     let threads = threads.to_string();
-    let nextest = ["nextest", "run", "--workspace", "--no-fail-fast"];
+    let nextest = ["nextest", "run", "--no-fail-fast"];
+    let threads = ["--test-threads", &threads];
     cargo
-        .run_with(
-            &frozen,
-            &[&nextest[..], &["--test-threads", &threads]].concat(),
-        )
-        .and_then(|| cargo.run_with(&frozen, &["test", "--workspace", "--doc"]))
+        .run_with(&frozen, &[&nextest[..], &WHOLE, &threads].concat())
+        .and_then(|| cargo.run_with(&frozen, &[&["test", "--doc"][..], &WHOLE].concat()))
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ use sim_model::protocol::{
     StickLoss,
 };
 
-pub(crate) use self::open::OpenWait;
+pub(crate) use self::open::{OpenClaim, OpenWait};
 pub use self::verdict::judged_by_thresholds;
 
 /// Bytes that frame a message: its room, number, sender and fence.
@@ -115,12 +115,10 @@ impl Observer for Metrics {
             ClientEvent::Stuck { waiting_for } => {
                 self.ran_out(record.agent, record.at, waiting_for)
             }
-            ClientEvent::Forgot | ClientEvent::Vanished => self.gave_up(record.agent),
-            ClientEvent::AnsweredAgain { .. }
-            | ClientEvent::StreamOpened
-            | ClientEvent::StreamClosed
-            | ClientEvent::Finished
-            | ClientEvent::Drained => {}
+            ClientEvent::Forgot | ClientEvent::Vanished => self.gave_up(record),
+            ClientEvent::StreamOpened => self.waits(record.agent).disconnected_at = None,
+            ClientEvent::StreamClosed => self.waits(record.agent).disconnect(record.at),
+            ClientEvent::AnsweredAgain { .. } | ClientEvent::Finished | ClientEvent::Drained => {}
         }
     }
 
@@ -247,16 +245,8 @@ impl Metrics {
         self.calls += 1;
         if let Op::EnterQueue { .. } = op {
             self.waits(agent).in_line_since.get_or_insert(intended);
-        } else if let Op::TalkingStick {
-            room: Some(room), ..
-        } = *op
-        {
-            let waits = self.waits(agent);
-            let lost = std::mem::take(&mut waits.claim_lost);
-            if !waits.holds && (lost || waits.claim.is_none()) {
-                waits.claim = Some((room, intended));
-                waits.asked = false;
-            }
+        } else if let Op::TalkingStick { room, .. } = *op {
+            self.waits(agent).record_claim(room, intended);
         } else if let Op::Reset { .. } | Op::LeaveChat { .. } = op {
             self.stop_claiming(agent);
         }
@@ -265,7 +255,7 @@ impl Metrics {
     fn stop_claiming(&mut self, agent: Agent) {
         let waits = self.waits(agent);
         waits.holds = false;
-        waits.claim = None;
+        waits.give_up_claim();
     }
 
     fn learn(&mut self, room: Room, room_seq: u64, times: Times) {
@@ -324,6 +314,7 @@ impl Metrics {
                 room, place, epoch, ..
             }) => {
                 let waits = self.waits(agent);
+                waits.locate_claim(*room, *epoch);
                 if waits.claim.is_some() && !waits.asked {
                     waits.asked = true;
                     waits.turns.asked += 1;
@@ -356,7 +347,7 @@ impl Metrics {
                     self.waits(agent).in_line_since = None;
                 }
                 if matches!(op, Op::TalkingStick { .. }) && !self.waits(agent).asked {
-                    self.waits(agent).claim = None;
+                    self.waits(agent).give_up_claim();
                 }
             }
         }
@@ -481,8 +472,13 @@ impl Metrics {
         });
     }
 
-    fn gave_up(&mut self, agent: Agent) {
+    fn gave_up(&mut self, record: &Record<'_>) {
+        let agent = record.agent;
         let waits = self.waits(agent);
+        waits.disconnect(record.at);
+        if let Some((room, epoch)) = waits.granted.filter(|_| waits.holds) {
+            waits.left_with = Some((room, epoch, record.user));
+        }
         waits.in_line_since = None;
         waits.matched_in = None;
         waits.unsure.clear();

@@ -11,6 +11,7 @@ use tokio::sync::{Barrier, Mutex};
 
 use super::ask::Ask;
 use super::clock::Clock;
+use super::connector::Connector;
 use super::event::Event;
 use super::names::code;
 use super::reply::{Page, Reader, Reply, ReplyJson, refused};
@@ -23,6 +24,7 @@ use sim_model::protocol::Refusal;
 #[derive(Debug)]
 pub(super) struct CallerContext {
     pub(super) writer: Writer,
+    pub(super) connector: Connector,
     pub(super) clock: Clock,
     /// The channel to the owner of the users.
     pub(super) messages: Sender<TimedMessage>,
@@ -161,12 +163,12 @@ async fn perform(net: &CallerContext, wire: &mut Wire, job: Job) -> Result<Messa
         }
         CallerRequest::Unregister { handle } => {
             let request = net.writer.unregister(&handle);
-            wire.exchange(&net.writer.target, request).await?;
+            wire.exchange(&net.connector, request).await?;
             Ok(Message::Read { ticket, page: None })
         }
         CallerRequest::EndSession { id } => {
             let request = net.writer.end_session(&id);
-            wire.exchange(&net.writer.target, request).await?;
+            wire.exchange(&net.connector, request).await?;
             Ok(Message::Read { ticket, page: None })
         }
     }
@@ -236,18 +238,18 @@ async fn in_session(
     session: &Session,
     write: impl Fn(Option<&str>) -> Written,
 ) -> Result<HttpAnswer, WireError> {
-    let target = &net.writer.target;
+    let connector = &net.connector;
     if net.writer.protocol != Protocol::Mcp20251125 {
-        return wire.exchange(target, write(None)).await;
+        return wire.exchange(connector, write(None)).await;
     }
     let id = session.id(net, wire).await?;
-    let answer = wire.exchange(target, write(Some(&id))).await?;
+    let answer = wire.exchange(connector, write(Some(&id))).await?;
     if answer.status() != StatusCode::NOT_FOUND {
         return Ok(answer);
     }
     session.forget(&id).await;
     let id = session.id(net, wire).await?;
-    wire.exchange(target, write(Some(&id))).await
+    wire.exchange(connector, write(Some(&id))).await
 }
 
 impl Session {
@@ -261,8 +263,8 @@ impl Session {
         if let Some(id) = &*id {
             return Ok(Arc::clone(id));
         }
-        let target = &net.writer.target;
-        let hello = wire.exchange(target, net.writer.initialize()).await?;
+        let connector = &net.connector;
+        let hello = wire.exchange(connector, net.writer.initialize()).await?;
         let given = hello.head.headers.get("mcp-session-id");
         let given = given.and_then(|given| given.to_str().ok());
         let Some(given) = given else {
@@ -272,7 +274,7 @@ impl Session {
             )));
         };
         let given: Arc<str> = given.into();
-        wire.exchange(target, net.writer.initialized(&given))
+        wire.exchange(connector, net.writer.initialized(&given))
             .await?;
         *id = Some(Arc::clone(&given));
         Ok(given)

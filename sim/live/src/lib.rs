@@ -14,7 +14,7 @@
 //! `load_runner.rs`, the load runner, owns the users and is the place to start reading. `pool.rs`
 //! has the tasks, `caller.rs` makes requests, and `listening.rs` reads streams. `ask.rs`,
 //! `reply.rs` and `event.rs` translate between users' words and JSON, `request.rs` and `wire.rs`
-//! between JSON and HTTP. `probe.rs` probes the server's capabilities, `prepare.rs` adapts the
+//! between JSON and HTTP, over connections of `connector.rs`. `probe.rs` probes the server's capabilities, `prepare.rs` adapts the
 //! scenario to them, `driver_metrics.rs` and `driver_load.rs` measure the driver itself, `watch.rs`
 //! notices that the server is gone, and `unregister.rs` unregisters all users. `calibrate.rs`
 //! measures the server without users.
@@ -25,6 +25,7 @@ mod calibration;
 mod caller;
 mod client;
 mod clock;
+mod connector;
 mod driver_load;
 mod driver_metrics;
 mod event;
@@ -37,12 +38,15 @@ mod probe;
 mod reply;
 mod request;
 mod target;
+#[cfg(feature = "tls")]
+mod tls;
 mod unregister;
 mod watch;
 mod wire;
 
 use sim_model::outcome::{UserOutcome, WorldOutcome};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use chat_types::{Config, Span, Time};
@@ -53,6 +57,7 @@ use sim_model::outcome::{LiveResult, Progress};
 use sim_model::plan::{Plan, Workload};
 
 use clock::Clock;
+use connector::Connector;
 use driver_metrics::DriverMetrics;
 use load_runner::LoadRunner;
 use names::Names;
@@ -73,6 +78,8 @@ const OTHER_FILES: u64 = 64;
 pub struct Options {
     /// The server.
     pub target: Target,
+    /// A file with the authorities that are trusted in place of the machine's, in PEM.
+    pub authorities: Option<PathBuf>,
     /// The protocol.
     pub protocol: Protocol,
     /// The factor for arrivals.
@@ -93,6 +100,10 @@ pub enum LiveError {
          ADDRESS`, or name another with --target"
     )]
     Unreachable { target: String, why: String },
+    #[error("no TLS with {target}: {why}")]
+    NoTls { target: String, why: String },
+    #[error("--ca: {0}")]
+    Authorities(String),
     #[error(
         "{target} is no server to run this against: {why}\n  try another --protocol, or give the \
          path of its MCP endpoint in --target"
@@ -146,7 +157,8 @@ fn pool(options: &Options) -> Result<(Pool, Clock), LiveError> {
         protocol: options.protocol,
         names: Arc::new(Names::new(Clock::nonce())),
     };
-    Ok((Pool::new(writer, clock)?, clock))
+    let connector = Connector::new(&options.target, options.authorities.as_deref())?;
+    Ok((Pool::new(writer, connector, clock)?, clock))
 }
 
 /// Probes the server's capabilities, and adapts the plan to them.

@@ -96,7 +96,7 @@ impl Opening {
 
 async fn by_http(net: &CallerContext, opening: &Opening) -> Ended {
     let request = net.writer.events(&opening.handle, opening.after);
-    let response = open_stream(&net.writer.target, request).await?;
+    let response = open_stream(&net.connector, request).await?;
     if response.status() != StatusCode::OK {
         return Ok(Some(refusal(net, response).await));
     }
@@ -120,7 +120,7 @@ async fn by_subscription(net: &CallerContext, opening: &Opening) -> Ended {
         return Ok(None);
     };
     let request = net.writer.listen(inbox, &opening.handle);
-    let response = open_stream(&net.writer.target, request).await?;
+    let response = open_stream(&net.connector, request).await?;
     if !is_stream(response.headers()) {
         return Ok(Some(refusal(net, response).await));
     }
@@ -139,13 +139,13 @@ async fn by_session(net: &CallerContext, opening: &Opening) -> Ended {
     let Some(inbox) = &opening.inbox else {
         return Ok(None);
     };
-    let (target, mut wire) = (&net.writer.target, Wire::new());
+    let (connector, mut wire) = (&net.connector, Wire::new());
     let session = opening.session.id(net, &mut wire).await?;
-    let response = open_stream(target, net.writer.session_stream(&session)).await?;
+    let response = open_stream(connector, net.writer.session_stream(&session)).await?;
     if response.status() != StatusCode::OK {
         return Ok(Some(refusal(net, response).await));
     }
-    wire.exchange(target, net.writer.subscribe(inbox, &session))
+    wire.exchange(connector, net.writer.subscribe(inbox, &session))
         .await?;
     drop(wire);
     net.tell(opening.opened());

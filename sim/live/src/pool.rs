@@ -1,5 +1,6 @@
 //! The tasks of a live run: callers, as many as requests in flight, and streams.
 
+use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -12,6 +13,7 @@ use tokio::task::AbortHandle;
 
 use super::caller::{CallerContext, CallerRequest, Job, Message, Session, TimedMessage, serve};
 use super::clock::Clock;
+use super::connector::Connector;
 use super::listening::{Opening, listen};
 use super::request::Writer;
 use super::watch;
@@ -43,7 +45,7 @@ impl Pool {
     ///
     /// # Errors
     /// The machine has no threads.
-    pub(super) fn new(writer: Writer, clock: Clock) -> std::io::Result<Self> {
+    pub(super) fn new(writer: Writer, connector: Connector, clock: Clock) -> io::Result<Self> {
         // One core is left for the owner.
         let cores = available_parallelism().map_or(1, NonZeroUsize::get);
         let runtime = Builder::new_multi_thread()
@@ -56,6 +58,7 @@ impl Pool {
             runtime,
             net: Arc::new(CallerContext {
                 writer,
+                connector,
                 clock,
                 messages: tell,
             }),

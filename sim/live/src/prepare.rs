@@ -135,6 +135,10 @@ pub(super) fn prepare(plan: &Plan, options: &Options, tools: &Capabilities) -> P
                 lacking.extend(lacks);
                 complete
             });
+            plan.thresholds.retain(|threshold| {
+                let of_these = |persona| left_out.contains(persona);
+                !threshold.persona.as_ref().is_some_and(of_these)
+            });
             for persona in &mut *personas {
                 if let Frequency::Count(users) = &mut Arc::make_mut(persona).frequency {
                     *users = options.scale.count(*users);
@@ -285,6 +289,7 @@ mod tests {
     fn options(scale: &str) -> Options {
         Options {
             target: "http://127.0.0.1:1".parse().unwrap(),
+            authorities: None,
             protocol: crate::Protocol::Http,
             scale: scale.parse().unwrap(),
             server: Config::default(),

@@ -11,8 +11,9 @@ use chat_types::Span;
 use super::LiveError;
 use super::ask::Ask;
 use super::caller::{CallerContext, Session, read};
+use super::connector::ConnectError;
 use super::target::Protocol;
-use super::wire::{Wire, WireError, reach};
+use super::wire::{Wire, WireError};
 use sim_model::protocol::{Op, ReadBy};
 
 /// The time limit for each request.
@@ -23,6 +24,9 @@ const NOBODY: &str = "h_preflight";
 
 /// The refusal of a server whose operators have barred this address.
 const BARRED: &str = "refuses all calls from this address: an operator has barred it";
+
+/// The refusal of a proxy that speaks TLS on this port.
+const SECURE: &str = "speaks TLS: write https://";
 
 /// The largest number of pages of a list that are read.
 const MOST_PAGES: usize = 100;
@@ -79,6 +83,8 @@ pub(super) enum ProbeError {
     #[error("nothing answers there: {0}")]
     NoAnswer(String),
     #[error("{0}")]
+    NoTls(String),
+    #[error("{0}")]
     ProtocolMismatch(String),
     #[error("{0}")]
     Refused(&'static str),
@@ -89,6 +95,7 @@ impl ProbeError {
     pub(super) fn at(self, target: String) -> LiveError {
         match self {
             Self::NoAnswer(why) => LiveError::Unreachable { target, why },
+            Self::NoTls(why) => LiveError::NoTls { target, why },
             Self::ProtocolMismatch(why) => LiveError::ProtocolMismatch { target, why },
             Self::Refused(why) => LiveError::Refused { target, why },
         }
@@ -101,17 +108,29 @@ impl From<WireError> for ProbeError {
     }
 }
 
+impl From<ConnectError> for ProbeError {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::Tcp(why) => Self::NoAnswer(why.to_string()),
+            ConnectError::Tls(why) => Self::NoTls(why),
+        }
+    }
+}
+
 /// Probes the server's capabilities.
 pub(super) async fn probe(net: &CallerContext) -> Result<Capabilities, ProbeError> {
     let asked = async {
-        reach(&net.writer.target).await?;
+        net.connector.connect().await?;
         let probe_request = net.writer.probe_request();
         let mut wire = Wire::new();
-        let reply = wire.exchange(&net.writer.target, probe_request);
+        let reply = wire.exchange(&net.connector, probe_request);
         let reply = reply.await.map_err(no_http)?;
         match reply.status() {
             StatusCode::UNAUTHORIZED => return Err(locked(net)),
             StatusCode::FORBIDDEN => return Err(ProbeError::Refused(BARRED)),
+            StatusCode::BAD_REQUEST if asks_for_tls(&reply.body) => {
+                return Err(ProbeError::Refused(SECURE));
+            }
             _ => {}
         }
         match net.writer.protocol {
@@ -128,7 +147,7 @@ pub(super) async fn probe(net: &CallerContext) -> Result<Capabilities, ProbeErro
                 let tools = of_mcp(net, Some(&id)).await;
                 let request = net.writer.end_session(&id);
                 // A session that stays open on the server does no harm.
-                let _ = wire.exchange(&net.writer.target, request).await;
+                let _ = wire.exchange(&net.connector, request).await;
                 tools
             }
         }
@@ -140,6 +159,12 @@ pub(super) async fn probe(net: &CallerContext) -> Result<Capabilities, ProbeErro
             PATIENCE.as_secs()
         ))),
     }
+}
+
+/// Whether the answer is that of nginx or Caddy to plain HTTP on a port for TLS.
+fn asks_for_tls(body: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(body).to_lowercase();
+    text.contains("http request") && text.contains("https")
 }
 
 /// The error of a program that accepts connections, and does not speak HTTP on them.
@@ -171,7 +196,7 @@ async fn try_check(
         room: None,
     };
     let request = net.writer.call(1, &ask, session);
-    let answer = Wire::new().exchange(&net.writer.target, request).await?;
+    let answer = Wire::new().exchange(&net.connector, request).await?;
     let reply = read(net, &ask, &answer).map_err(|why| strange(net, &why.0))?;
     match reply.outcome {
         Err(refusal) if refusal.code == "blocked" => Err(ProbeError::Refused(BARRED)),
@@ -200,7 +225,7 @@ fn locked(net: &CallerContext) -> ProbeError {
 async fn of_http(net: &CallerContext) -> Result<Capabilities, ProbeError> {
     let mut wire = Wire::new();
     let request = net.writer.get("/openapi.json");
-    let reply = wire.exchange(&net.writer.target, request).await?;
+    let reply = wire.exchange(&net.connector, request).await?;
     if reply.status() != StatusCode::OK {
         return Ok(Capabilities::unknown());
     }
@@ -246,7 +271,7 @@ async fn of_mcp(net: &CallerContext, session: Option<&str>) -> Result<Capabiliti
             Some(cursor) => json!({ "cursor": cursor }),
         };
         let request = net.writer.ask((1, "tools/list"), None, session, params);
-        let reply = wire.exchange(&net.writer.target, request).await?;
+        let reply = wire.exchange(&net.connector, request).await?;
         let answer: Option<Value> = reply.json().and_then(|j| serde_json::from_slice(j).ok());
         let answer = answer.unwrap_or_default();
         let Some(tools) = answer["result"]["tools"].as_array() else {

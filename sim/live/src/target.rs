@@ -41,11 +41,23 @@ impl FromStr for Protocol {
     }
 }
 
-/// A server: `http://host:port`, and the path of its MCP endpoint if it is not `/mcp`.
+/// The advice for a build without TLS.
+const NO_TLS: &str = "this `sim` is built without TLS: build it with `cargo run --release -p sim \
+                      --features tls -- …`, or install it with `--features tls`";
+
+/// How a server is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scheme {
+    Http,
+    Https,
+}
+
+/// A server: `http://host:port` or `https://host:port`, and the path of its MCP endpoint if it is not `/mcp`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The given URL.
     url: String,
+    scheme: Scheme,
     /// `host:port` for connections.
     address: String,
     /// The `Host` header.
@@ -93,6 +105,20 @@ impl Target {
         &self.address
     }
 
+    /// Whether connections are secured by TLS.
+    #[must_use]
+    pub fn is_secure(&self) -> bool {
+        self.scheme == Scheme::Https
+    }
+
+    /// The host without its port, which a certificate must have.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let name = self.address.rsplit_once(':');
+        let name = name.map_or(&*self.address, |(name, _)| name);
+        name.trim_start_matches('[').trim_end_matches(']')
+    }
+
     /// The `Host` header.
     #[must_use]
     pub fn host(&self) -> &str {
@@ -130,11 +156,12 @@ impl FromStr for Target {
         let Some((scheme, rest)) = text.split_once("://") else {
             return wrong("that is no URL");
         };
-        match scheme.to_ascii_lowercase().as_str() {
-            "http" => {}
-            "https" => return wrong("plain http only, so name the server behind its proxy"),
-            _ => return wrong("the scheme must be http"),
-        }
+        let (scheme, port) = match scheme.to_ascii_lowercase().as_str() {
+            "http" => (Scheme::Http, 80),
+            "https" if cfg!(feature = "tls") => (Scheme::Https, 443),
+            "https" => return Err(NO_TLS.to_owned()),
+            _ => return wrong("the scheme must be http or https"),
+        };
         let (host, path) = match rest.find('/') {
             Some(slash) => rest.split_at(slash),
             None => (rest, ""),
@@ -149,10 +176,11 @@ impl FromStr for Target {
         let address = match bare.rsplit_once(':') {
             Some((_, port)) if port.parse::<u16>().is_ok() => host.to_owned(),
             Some(_) => return wrong("the port must be a number up to 65535"),
-            None => format!("{host}:80"),
+            None => format!("{host}:{port}"),
         };
         Ok(Self {
             url: text.trim_end_matches('/').to_owned(),
+            scheme,
             address,
             host: host.to_owned(),
             path: path.trim_end_matches('/').to_owned(),
@@ -181,6 +209,25 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "tls")]
+    fn https_has_its_own_port_and_the_certificate_has_the_name() {
+        let of = |text: &str| text.parse::<Target>().unwrap();
+        let target = of("https://chat.example.org/x/mcp");
+        assert_eq!(target.address(), "chat.example.org:443");
+        assert_eq!(target.name(), "chat.example.org");
+        assert!(target.is_secure());
+        assert_eq!(of("https://[::1]:9000").name(), "::1");
+        assert!(!of("http://h:443").is_secure());
+    }
+
+    #[test]
+    #[cfg(not(feature = "tls"))]
+    fn a_build_without_tls_says_how_to_build_with_it() {
+        let error = "https://h".parse::<Target>().unwrap_err();
+        assert!(error.contains("--features tls"), "{error}");
+    }
+
+    #[test]
     fn a_token_is_one_word_and_is_never_printed() {
         let token: Token = " s3same\n".parse().unwrap();
         assert!(!format!("{token:?}").contains("s3same"));
@@ -198,7 +245,6 @@ mod tests {
     fn an_invalid_target_is_refused_with_a_reason() {
         for (text, why) in [
             ("127.0.0.1:8894", "no URL"),
-            ("https://chat.example.org", "behind its proxy"),
             ("ftp://x", "scheme"),
             ("http://", "no host"),
             ("http://x:port", "port"),

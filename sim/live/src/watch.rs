@@ -83,7 +83,7 @@ pub(super) async fn ask(net: &CallerContext) -> Result<(), WireError> {
 
 async fn attempt(net: &CallerContext) -> Result<(), WireError> {
     let request = net.writer.least(0, None);
-    let answer = Wire::new().exchange(&net.writer.target, request).await?;
+    let answer = Wire::new().exchange(&net.connector, request).await?;
     match answer.status() {
         // A proxy answers so for a server that is not there.
         status @ (StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT) => {

@@ -11,9 +11,8 @@ use hyper::header::{CONTENT_TYPE, HeaderMap};
 use hyper::http::response::Parts;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 
-use super::target::Target;
+use super::connector::{ConnectError, Connector, Duplex};
 
 /// The largest size of an answer in bytes.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
@@ -29,7 +28,13 @@ impl WireError {
     }
 }
 
-type Io = TokioIo<TcpStream>;
+impl From<ConnectError> for WireError {
+    fn from(error: ConnectError) -> Self {
+        Self::of(error)
+    }
+}
+
+type Io = TokioIo<Box<dyn Duplex>>;
 
 /// An open connection.
 #[derive(Debug)]
@@ -86,12 +91,12 @@ impl Wire {
     /// No complete answer was received. Whether the server handled the request is unknown.
     pub(super) async fn exchange(
         &mut self,
-        target: &Target,
+        connector: &Connector,
         request: Request<Full<Bytes>>,
     ) -> Result<HttpAnswer, WireError> {
         let mut line = match self.kept().await {
             Some(line) => line,
-            None => OpenConnection::open(target).await?,
+            None => OpenConnection::open(connector).await?,
         };
         let answered = line.exchange(request).await?;
         self.line = Some(line);
@@ -109,8 +114,8 @@ impl Wire {
 }
 
 impl OpenConnection {
-    async fn open(target: &Target) -> Result<Self, WireError> {
-        let (sender, driver) = connect(target).await?;
+    async fn open(connector: &Connector) -> Result<Self, WireError> {
+        let (sender, driver) = connect(connector).await?;
         Ok(Self {
             sender,
             driver: Box::pin(driver),
@@ -145,22 +150,10 @@ impl OpenConnection {
     }
 }
 
-/// Checks that a server listens there.
-///
-/// # Errors
-/// No server does.
-pub(super) async fn reach(target: &Target) -> Result<(), WireError> {
-    let stream = TcpStream::connect(target.address()).await;
-    stream.map(drop).map_err(WireError::of)
-}
-
 async fn connect(
-    target: &Target,
+    connector: &Connector,
 ) -> Result<(SendRequest<Full<Bytes>>, Connection<Io, Full<Bytes>>), WireError> {
-    let stream = TcpStream::connect(target.address())
-        .await
-        .map_err(WireError::of)?;
-    stream.set_nodelay(true).map_err(WireError::of)?;
+    let stream = connector.connect().await?;
     handshake(TokioIo::new(stream)).await.map_err(WireError::of)
 }
 
@@ -169,10 +162,10 @@ async fn connect(
 /// # Errors
 /// No answer was received.
 pub(super) async fn open_stream(
-    target: &Target,
+    connector: &Connector,
     request: Request<Full<Bytes>>,
 ) -> Result<Response<Incoming>, WireError> {
-    let (mut sender, driver) = connect(target).await?;
+    let (mut sender, driver) = connect(connector).await?;
     tokio::spawn(driver);
     sender.send_request(request).await.map_err(WireError::of)
 }

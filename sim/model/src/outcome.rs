@@ -39,12 +39,12 @@ pub use exploration::{
     Effort, ExplorationCoverage, ExplorationResult, FLAT, FailureResult, HuntResult, Mix, Trial,
     WorstTrial,
 };
-pub use groups::{BriefResult, GroupResult, GroupResults, RoomResult};
+pub use groups::{BriefResult, GroupResult, GroupResults, MOST_GROUPS, RoomResult};
 pub use progress::{Interrupt, LiveNow, Progress, ProgressNow};
 pub use replayed::{BrokenInvariant, JournalRestart, JournalViolation, Replayed};
 pub use result::{
-    FairnessResult, LiveResult, LostTarget, MetricResult, Repro, Requests, RestResult, RunResult,
-    ShrunkResult, StageResult, Starts, Stuck, ThresholdResult, Verdict,
+    DisconnectedHolder, FairnessResult, LiveResult, LostTarget, MetricResult, Repro, Requests,
+    RestResult, RunResult, ShrunkResult, StageResult, Starts, Stuck, ThresholdResult, Verdict,
 };
 pub use shrunk::{Notes, Shrunk, Size};
 pub use sometimes::{Point, Tally};

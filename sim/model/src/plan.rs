@@ -15,7 +15,7 @@ pub use fault::{
 pub use network::{Delivery, Network};
 pub use persona::{ClientProfile, Frequency, Habits, Naming, Persona, Reads};
 pub use phase::{ArrivalMode, Arrivals, Phase};
-pub use threshold::{Compare, Figure, Threshold};
+pub use threshold::{Compare, Figure, Threshold, limited};
 pub use usual::{USUAL_CLIENT, usual_capacity, usual_network};
 pub use verb::{Grant, Verb};
 

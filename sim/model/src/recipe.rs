@@ -40,6 +40,12 @@ impl Recipe {
         self.0.is_empty()
     }
 
+    /// The first turn that a run of so many steps does not reach.
+    #[must_use]
+    pub fn beyond(&self, steps: u64) -> Option<Turn> {
+        self.0.iter().find(|turn| turn.step > steps).copied()
+    }
+
     /// The recipe with only its first turns.
     #[must_use]
     pub fn first(&self, turns: usize) -> Self {
@@ -61,12 +67,19 @@ impl Recipe {
     }
 }
 
+/// The written form `s123:2`.
+impl fmt::Display for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "s{}:{}", self.step, self.branch)
+    }
+}
+
 /// The written form `s123:2,s990:1`; empty for the plain run.
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, Turn { step, branch }) in self.0.iter().enumerate() {
+        for (index, turn) in self.0.iter().enumerate() {
             let comma = if index > 0 { "," } else { "" };
-            write!(f, "{comma}s{step}:{branch}")?;
+            write!(f, "{comma}{turn}")?;
         }
         Ok(())
     }
@@ -122,6 +135,11 @@ mod tests {
             assert_eq!(recipe.to_string(), text);
             assert_eq!(recipe.is_plain(), text.is_empty());
         }
+        let turns: Recipe = "s2:1,s7:3".parse().unwrap();
+        assert_eq!(
+            (turns.beyond(7), turns.beyond(6)),
+            (None, Some(Turn { step: 7, branch: 3 }))
+        );
         let turn = Turn { step: 7, branch: 3 };
         let recipe: Recipe = "s2:1".parse().unwrap();
         assert_eq!(recipe.then(turn).to_string(), "s2:1,s7:3");

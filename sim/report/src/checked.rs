@@ -3,7 +3,7 @@
 use super::FinishedRun;
 use super::checks::{Standing, in_order, standing};
 use super::numbers::{count, milliseconds, plural};
-use sim_model::outcome::{Class, RestResult, RunResult, Stuck};
+use sim_model::outcome::{Class, DisconnectedHolder, RestResult, RunResult, Stuck};
 
 /// The number of safety and liveness properties by standing. Thresholds are counted separately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +88,15 @@ pub(super) fn rest(result: &RunResult) -> String {
         (Some(allowed), false) => format!("{stuck}{which}; the scenario allows {allowed} of them."),
         (None, _) => format!("{stuck}{which}; the scenario allows none."),
     }
+}
+
+/// `held by user_2 (vanisher#0), gone since 880ms: see reconnect_grace`
+pub(super) fn held_by(stuck: &Stuck) -> Option<String> {
+    let DisconnectedHolder { who, since_ms } = stuck.holder.as_ref()?;
+    let since = milliseconds(*since_ms as f64);
+    Some(format!(
+        "held by {who}, gone since {since}: see reconnect_grace"
+    ))
 }
 
 /// `waits for a partner in the queue since 12.0s`

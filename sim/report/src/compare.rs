@@ -9,6 +9,7 @@ mod read;
 
 use serde::Serialize;
 
+pub(crate) use self::figures::REACHED;
 pub use self::figures::{Amount, Unit};
 use self::figures::{Direction, Figure, figures};
 pub use self::read::{Run, Unreadable, read};
@@ -237,7 +238,10 @@ fn difference(
     let rank = |amount: Option<&Amount>| amount.and_then(|amount| figure.direction.badness(amount));
     let change = match (rank(before), rank(after)) {
         (Some(old), Some(new)) if new > old => Change::Worse,
-        (Some(old), Some(new)) if new < old => Change::Better,
+        // A point that is newly reached shows another run, and not a better one.
+        (Some(old), Some(new)) if new < old && figure.direction != Direction::NoneIsWorse => {
+            Change::Better
+        }
         (Some(_) | None, Some(_) | None) => Change::Different,
     };
     let exit = match (figure.direction, after) {

@@ -5,7 +5,7 @@ use chat_types::Span;
 use super::View;
 use super::line::{Line, Style, fit, paragraph};
 use super::numbers::{count, figure, plural, short};
-use crate::compare::{Amount, Change, Compared, Comparison, Difference, Unit, Wall, unit};
+use crate::compare::{Amount, Change, Compared, Comparison, Difference, REACHED, Unit, Wall, unit};
 
 /// The ends of the columns of amounts, and the beginning of the mark.
 const BEFORE: usize = 50;
@@ -98,12 +98,33 @@ fn difference(one: &Difference) -> Line {
         (Some(Amount::Number(_)), Some(Amount::Number(_))) => Some(Trend::Down),
         (_, _) => None,
     };
-    let (style, mark) = mark(one.change, direction);
+    let (style, mark) = match (reached(one), direction) {
+        (Some(Reached::Newly), _) => (Style::Plain, "▲ reached now"),
+        (Some(Reached::NoLonger), _) => (Style::Bad, "▼ worse: lost"),
+        (None, direction) => mark(one.change, direction),
+    };
     Line::plain(&fit(&one.figure, NAME))
         .right(Style::Plain, &amounts[0], BEFORE)
         .right(Style::Plain, &amounts[1], AFTER)
         .pad(MARK)
         .with(style, mark)
+}
+
+/// How the reaching of a point changed.
+#[derive(Clone, Copy)]
+enum Reached {
+    Newly,
+    NoLonger,
+}
+
+/// How the reaching of a point changed, if the figure is about that.
+fn reached(one: &Difference) -> Option<Reached> {
+    one.figure.strip_prefix(REACHED)?;
+    match (&one.before, &one.after) {
+        (Some(Amount::Number(0.0)), Some(Amount::Number(_))) => Some(Reached::Newly),
+        (Some(Amount::Number(_)), Some(Amount::Number(0.0))) => Some(Reached::NoLonger),
+        (_, _) => None,
+    }
 }
 
 #[derive(Clone, Copy)]

@@ -54,7 +54,7 @@ pub(super) fn what_failed(run: &FinishedRun) -> String {
                 .iter()
                 .find(|threshold| threshold.met == Some(false));
             first
-                .map(|threshold| threshold.metric.clone())
+                .map(ThresholdResult::limited)
                 .or_else(broken)
                 .unwrap_or_default()
         }
@@ -151,7 +151,7 @@ fn unjudged(run: &FinishedRun) -> Vec<String> {
         .thresholds
         .iter()
         .filter(|threshold| threshold.met.is_none())
-        .map(|threshold| format!("{} {}", threshold.metric, threshold.expression))
+        .map(|threshold| format!("{} {}", threshold.limited(), threshold.expression))
         .collect();
     if !unmeasured.is_empty() {
         sentences.push(format!(
@@ -169,7 +169,7 @@ pub(super) fn crossing(threshold: &ThresholdResult) -> String {
         .map_or_else(String::new, |seed| format!(" (seed {seed})"));
     format!(
         "{} {} was crossed: {}{seed}",
-        threshold.metric,
+        threshold.limited(),
         threshold.expression,
         figures::measured(threshold)
     )

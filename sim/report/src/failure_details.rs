@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use super::checked::rest;
 use super::checks::{Standing, in_order, standing};
 use super::failure::{STUCK, crossing, what_failed};
-use super::hints::hint;
+use super::hints::{hint, refusal_hint};
 use super::line::{INDENT, Line, Style, paragraph};
 use super::numbers::{count, plural};
 use super::shell::{command_lines, more_seeds_command};
 use super::{FinishedRun, Rerun};
-use sim_model::outcome::{Class, FailingSeed, Point, RunResult, ThresholdResult, is_judged};
+use sim_model::outcome::{
+    Class, FailingSeed, Point, RunResult, ThresholdResult, is_judged, is_silent,
+};
 
 /// The most failing seeds that are listed.
 const SEEDS: usize = 8;
@@ -128,22 +130,62 @@ pub(super) fn held(result: &RunResult) -> Vec<Line> {
     paragraph("held", &words, INDENT)
 }
 
-/// Suggestions to reach the points that were not reached.
-pub(super) fn to_try(run: &FinishedRun) -> Vec<Line> {
-    let mut lines = Vec::new();
-    if !is_judged(&run.result().properties) {
-        let words = "a flow whose users reach a room: by `login`, or by `enter_queue` and a match";
-        lines.extend(paragraph("try", words, INDENT));
+/// The most refusals with advice.
+const REFUSALS: usize = 3;
+
+/// If no message was accepted: the most frequent refusals, each with what helps.
+fn refusals_to_avoid(run: &FinishedRun) -> Vec<String> {
+    let result = run.result();
+    if !is_silent(&run.plan, &result.counts) {
+        return Vec::new();
     }
-    for name in run.unreached() {
-        if let Some(point) = Point::from_name(name) {
-            let label = if lines.is_empty() { "try" } else { "" };
-            lines.extend(paragraph(
-                label,
-                &format!("{name}: {}", hint(point)),
-                INDENT,
-            ));
-        }
+    let mut refusals: Vec<(&String, &u64)> = result.refusals.iter().collect();
+    refusals.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
+    let mut words: Vec<String> = refusals
+        .into_iter()
+        .filter_map(|(code, times)| Some((code, times, refusal_hint(code)?)))
+        .take(REFUSALS)
+        .map(|(code, times, hint)| format!("{code} ({}): {hint}", count(*times)))
+        .collect();
+    if result.live.is_some() && !words.is_empty() {
+        words.push(
+            "a limit of a live server is set where it starts: talking-stick --limit KEY=VALUE"
+                .to_owned(),
+        );
+    }
+    words
+}
+
+/// Suggestions for a run that proves nothing: what helps against refusals, what reaches the points that
+/// were not reached, and more seeds or users where chance decides.
+pub(super) fn to_try(run: &FinishedRun) -> Vec<Line> {
+    let result = run.result();
+    let mut all = refusals_to_avoid(run);
+    if !is_judged(&result.properties) && all.is_empty() {
+        let words = "a flow whose users reach a room: by `login`, or by `enter_queue` and a match";
+        all.push(words.to_owned());
+    }
+    let unreached: Vec<Point> = run
+        .unreached()
+        .iter()
+        .filter_map(|name| Point::from_name(name))
+        .collect();
+    all.extend(
+        unreached
+            .iter()
+            .map(|point| format!("{}: {}", point.name(), hint(*point))),
+    );
+    if result.live.is_some() && all.is_empty() {
+        all.push("more users: a higher --rate-scale".to_owned());
+    }
+    let mut lines = Vec::new();
+    for words in &all {
+        let label = if lines.is_empty() { "try" } else { "" };
+        lines.extend(paragraph(label, words, INDENT));
+    }
+    // No number of seeds helps against a limit, and a live run has one seed.
+    if result.live.is_some() || (unreached.is_empty() && !all.is_empty()) {
+        return lines;
     }
     let (label, words) = match lines.is_empty() {
         true => ("try", "more seeds:"),

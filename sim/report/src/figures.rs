@@ -85,7 +85,7 @@ pub(super) fn figures(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     names.dedup();
     let rows: Vec<Line> = names
         .into_iter()
-        .flat_map(|name| rows(result, name, detail))
+        .flat_map(|name| all_rows(result, name, detail))
         .collect();
     if rows.is_empty() {
         return rows;
@@ -107,12 +107,50 @@ pub(super) fn figures(run: &FinishedRun, detail: Detail) -> Vec<Line> {
     lines
 }
 
+/// The rows of a metric, and of those personas that have thresholds on it.
+fn all_rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
+    let mut lines = rows(result, name, detail);
+    let of_metric = |threshold: &&ThresholdResult| threshold.metric == name;
+    let mut personas: Vec<&str> = Vec::new();
+    for threshold in result.thresholds.iter().filter(of_metric) {
+        if let Some(persona) = threshold.persona.as_deref()
+            && !personas.contains(&persona)
+        {
+            personas.push(persona);
+        }
+    }
+    if lines.is_empty() && !personas.is_empty() {
+        lines.push(Line::plain(&title(name)));
+    }
+    for persona in personas {
+        lines.extend(row_of_persona(result, name, persona));
+    }
+    lines
+}
+
+/// The row of one persona, with its thresholds on this metric.
+fn row_of_persona(result: &RunResult, name: &str, persona: &str) -> Vec<Line> {
+    let thresholds: Vec<&ThresholdResult> = result
+        .thresholds
+        .iter()
+        .filter(|one| one.metric == name && one.persona.as_deref() == Some(persona))
+        .collect();
+    let mut groups = result.groups.personas.iter();
+    let group = groups.find(|group| group.name == persona);
+    let metric = group.and_then(|group| group.metrics.get(name));
+    let line = Line::plain(&format!("  {}", fit(persona, 15)));
+    match metric {
+        Some(metric) => with_thresholds(metric_columns(line, name, metric), &thresholds, true),
+        None => with_thresholds(line, &thresholds, false),
+    }
+}
+
 /// The rows of a metric: one, or more if its thresholds need them.
 fn rows(result: &RunResult, name: &str, detail: Detail) -> Vec<Line> {
     let thresholds: Vec<&ThresholdResult> = result
         .thresholds
         .iter()
-        .filter(|threshold| threshold.metric == name)
+        .filter(|threshold| threshold.metric == name && threshold.persona.is_none())
         .collect();
     let metric = result.metrics.get(name);
     let fairness = result.fairness.get(name);

@@ -5,6 +5,7 @@
 //! and no text of a virtual user is ever parsed as HTML.
 
 mod calibration_page;
+mod fault_marks;
 mod property_meanings;
 mod running;
 mod view;

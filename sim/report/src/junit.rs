@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::FinishedRun;
-use super::checked::{rest, waits};
+use super::checked::{held_by, rest, waits};
 use super::checks::{Standing, in_order, standing};
 use super::failure::{STUCK, crossing, lost, lost_at};
 use sim_model::outcome::{Class, PropertyResult, RunResult, is_judged};
@@ -151,7 +151,7 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
             .map_or_else(String::new, |repro| repro.command.clone())
     };
     let thresholds = result.thresholds.iter().map(|threshold| Case {
-        name: format!("{} {}", threshold.metric, threshold.expression),
+        name: format!("{} {}", threshold.limited(), threshold.expression),
         outcome: match threshold.met {
             Some(true) => Outcome::Passed,
             Some(false) => Outcome::Failed {
@@ -184,6 +184,8 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
             let mut body = String::new();
             for stuck in result.stuck.iter().take(20) {
                 let _ = writeln!(body, "seed {}: {} {}", stuck.seed, stuck.who, waits(stuck));
+                let holder = held_by(stuck).map(|words| format!("  {words}\n"));
+                body += &holder.unwrap_or_default();
             }
             Outcome::Failed {
                 message: rest(result),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::checked::waits;
+use super::checked::{held_by, waits};
 use super::line::{INDENT, Line, fit, flow, paragraph};
 use super::numbers::{count, plural};
 use super::{Detail, FinishedRun};
@@ -128,6 +128,8 @@ pub(super) fn stuck(result: &RunResult, detail: Detail) -> Vec<Line> {
     let mut lines = paragraph("stuck", &plural(all, "user", "users"), INDENT);
     for stuck in result.stuck.iter().take(shown) {
         lines.push(Line::new().pad(INDENT).text(&stuck_words(stuck, result)));
+        let holder = held_by(stuck).map(|words| fit(&words, 68));
+        lines.extend(holder.map(|words| Line::new().pad(INDENT + 2).text(&words)));
     }
     let left = all - result.stuck.len().min(shown) as u64;
     if left > 0 {

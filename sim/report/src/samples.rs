@@ -1,14 +1,16 @@
 //! Hand-made runs for tests: every form that a report can take.
 
 mod plan;
+mod refused;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chat_types::Span;
 
-use self::plan::persona;
 pub(crate) use self::plan::plan;
+use self::plan::{persona, vanisher};
+pub(crate) use self::refused::refused;
 use super::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
 use crate::trace::ObservedLine;
 use sim_model::names::PROPERTIES;
@@ -75,6 +77,7 @@ fn thresholds(plan: &Plan) -> Vec<ThresholdResult> {
     let result = |(threshold, measured): (&Threshold, f64)| ThresholdResult {
         seed: None,
         metric: threshold.metric.to_owned(),
+        persona: threshold.persona.clone(),
         figure: threshold.figure,
         expression: threshold.expression.clone(),
         measured: Some(measured),
@@ -356,6 +359,7 @@ pub(crate) fn stuck(n: u32) -> Stuck {
         at: "flow[1] await".to_owned(),
         waiting_for: "a partner in the queue".to_owned(),
         since_ms: 12_000 + u64::from(n) * 250,
+        holder: None,
         seed: 57 + u64::from(n),
     }
 }
@@ -367,6 +371,8 @@ pub(crate) fn stuck_run() -> FinishedRun {
     result.verdict = Verdict::Liveness;
     result.exit_code = 3;
     result.stuck = (0..2).map(stuck).collect();
+    result.stuck[1].waiting_for = "the stick of room_3".to_owned();
+    result.stuck[1].holder = Some(vanisher());
     result.rest = RestResult {
         held: false,
         stuck: 2,
@@ -415,6 +421,9 @@ pub(crate) fn crossed() -> FinishedRun {
     result.thresholds[0].met = Some(false);
     result.thresholds[0].measured = Some(1_240.0);
     result.thresholds[2].met = Some(false);
+    let mut of_persona = result.thresholds[0].clone();
+    of_persona.persona = Some("penpal".to_owned());
+    result.thresholds.push(of_persona);
     result.thresholds[2].measured = Some(3.0);
     run
 }

@@ -48,6 +48,20 @@ pub struct Series {
     pub users: Vec<UserRow>,
     /// The number of later users.
     pub users_left_out: u64,
+    /// Starts that the server refused, because its files were damaged; shown among the faults.
+    #[serde(skip)]
+    pub refused_starts: Vec<RefusedStart>,
+}
+
+/// A start that the server refused.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RefusedStart {
+    /// When.
+    pub at_ms: f64,
+    /// How long the server was down after it.
+    pub for_ms: f64,
+    /// The reason.
+    pub why: String,
 }
 
 /// Latencies of messages in one bucket, in milliseconds.

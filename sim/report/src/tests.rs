@@ -1,8 +1,8 @@
 use unicode_width::UnicodeWidthStr as _;
 
 use super::samples::{
-    crossed, idle_run, many_passed, overlong, passed, stalled_run, stuck, stuck_run, unjudged,
-    unsafe_run,
+    crossed, idle_run, many_passed, overlong, passed, refused, stalled_run, stuck, stuck_run,
+    unjudged, unsafe_run,
 };
 use super::*;
 use sim_model::names::PROPERTIES;
@@ -33,6 +33,7 @@ fn all() -> Vec<FinishedRun> {
         crossed(),
         stuck_run(),
         idle_run(),
+        refused(),
     ];
     let long = one.clone().map(overlong);
     one.into_iter().chain(long).collect()
@@ -71,6 +72,16 @@ fn a_liveness_violation_in_some_seeds() {
 #[test]
 fn points_that_were_not_reached() {
     insta::assert_snapshot!(page(&unjudged()));
+}
+
+#[test]
+fn refusals_that_keep_all_silent() {
+    let page = page(&refused());
+    insta::assert_snapshot!(page);
+    assert!(
+        !page.contains("--seeds"),
+        "no number of seeds lifts a limit"
+    );
 }
 
 #[test]
@@ -307,7 +318,7 @@ fn a_crossed_threshold_is_one_failure_in_junit() {
     let latency = run.summary.result.properties.get_mut("latency").unwrap();
     latency.held = Some(false);
     let written = junit(&[run]);
-    assert!(written.contains(" failures=\"2\" "), "{written}");
+    assert!(written.contains(" failures=\"3\" "), "{written}");
     assert!(!written.contains("name=\"latency\""), "{written}");
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Context {
     pub(crate) server: Option<Config>,
     /// The users of the steps form; empty in the phases form.
     pub(crate) users: Option<Vec<ScriptUser>>,
+    /// The names of the personas; empty in the steps form.
+    pub(crate) personas: Option<Vec<String>>,
     /// The tables of the distributions so far.
     pub(crate) tables: Tables,
     /// The number of users that the phases bring.

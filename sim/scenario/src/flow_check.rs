@@ -1,12 +1,15 @@
-//! Finds impossible steps of a flow, which cannot work on any path to them: `send` before anything
+//! Finds all impossible steps of a flow, which cannot work on any path to them: `send` before anything
 //! that could put the user into a room, `leave_queue` before `enter_queue`, and so on.
 //!
 //! A possibility never ends: only a run shows whether a match happened, or a chat ended. A step
 //! after a `choose` may rely on any of its branches, and a step of a loop with several rounds on
 //! all other steps of the loop. The steps form is not checked, because it is also for calls that
 //! the server must refuse.
+//!
+//! After an impossible step, what it lacks counts as there: the step that will be added before it
+//! helps the later ones, too.
 
-use super::error::{Problem, Read};
+use super::error::{Problem, Problems, Read};
 use super::node::{Node, Value};
 use sim_model::plan::{Step, Verb};
 use sim_model::protocol::OpKind;
@@ -40,6 +43,21 @@ enum Need {
 }
 
 impl Possibilities {
+    /// What a step with this requirement has.
+    fn for_need(need: Need) -> Self {
+        let mut least = Self {
+            handle: Possibility::Perhaps,
+            ..Self::default()
+        };
+        match need {
+            Need::Nothing | Need::Handle => {}
+            Need::PlaceInQueue => least.place_in_queue = Possibility::Perhaps,
+            Need::Room => least.rooms = 1,
+            Need::Claim => least.claim = Possibility::Perhaps,
+        }
+        least
+    }
+
     /// The union of the possibilities of two paths.
     fn or(self, other: Self) -> Self {
         Self {
@@ -121,16 +139,26 @@ fn comes_after(event: &str) -> Need {
     }
 }
 
-/// Refuses the first impossible step of a flow. `node` is the list of the steps.
+/// Refuses the impossible steps of a flow. `node` is the list of the steps.
 pub(super) fn refuse_impossible(node: &Node, steps: &[Step]) -> Read<()> {
-    look(node, steps, Possibilities::default()).map(drop)
+    let mut problems = Problems::default();
+    look(node, steps, Possibilities::default(), &mut problems);
+    problems.finish(Some(()))
 }
 
-fn look(node: &Node, steps: &[Step], mut before: Possibilities) -> Read<Possibilities> {
+/// Looks for impossible steps. Returns what they lack.
+fn look(
+    node: &Node,
+    steps: &[Step],
+    mut before: Possibilities,
+    problems: &mut Problems,
+) -> Possibilities {
+    let mut lacked = Possibilities::default();
     let Value::List(items) = &node.value else {
-        return Ok(before);
+        return lacked;
     };
     for (item, step) in items.iter().zip(steps) {
+        let mut inside_lacked = Possibilities::default();
         let need = match step {
             Step::Call(verb) => needs(verb),
             Step::Await { event, .. } => comes_after(event),
@@ -142,7 +170,7 @@ fn look(node: &Node, steps: &[Step], mut before: Possibilities) -> Read<Possibil
                     before
                 };
                 if let Some(inside) = child(item, "steps") {
-                    look(inside, steps, rounds_before)?;
+                    inside_lacked = look(inside, steps, rounds_before, problems);
                 }
                 Need::Nothing
             }
@@ -150,7 +178,8 @@ fn look(node: &Node, steps: &[Step], mut before: Possibilities) -> Read<Possibil
                 if let Some(Value::List(written)) = value(item).map(|node| &node.value) {
                     for (branch, choice) in written.iter().zip(choices.iter()) {
                         if let Some(inside) = entry(branch, "steps") {
-                            look(inside, &choice.steps, before)?;
+                            inside_lacked =
+                                inside_lacked.or(look(inside, &choice.steps, before, problems));
                         }
                     }
                 }
@@ -159,11 +188,14 @@ fn look(node: &Node, steps: &[Step], mut before: Possibilities) -> Read<Possibil
             Step::Think(_) | Step::Disconnect(_) => Need::Nothing,
         };
         if !before.has(need) {
-            return Err(impossible(item, need));
+            problems.keep::<()>(Err(impossible(item, need)));
+            lacked = lacked.or(Possibilities::for_need(need));
+            before = before.or(Possibilities::for_need(need));
         }
-        before = before.after(std::slice::from_ref(step));
+        before = before.after(std::slice::from_ref(step)).or(inside_lacked);
+        lacked = lacked.or(inside_lacked);
     }
-    Ok(before)
+    lacked
 }
 
 /// The value of a step that is written as a map of one key.

@@ -141,6 +141,7 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
     let mut context = Context {
         server: (!fields.may_be_misspelt("server")).then(Config::default),
         users: (!has("users") && !has("steps")).then(Vec::new),
+        personas: (!has("scenarios") && !has("phases")).then(Vec::new),
         ..Context::default()
     };
     let keys = ScenarioKeys::from_fields(&fields, map, &mut context);
@@ -152,7 +153,9 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
     let keys = problems.keep(keys);
     let duration = context.duration.or(usual);
     if let Some(duration) = duration {
-        problems.keep(refuse_late(duration, &fields, &context.ends));
+        for late in context.ends.iter().filter(|end| end.at > duration) {
+            problems.keep::<()>(Err(ends_late(*late, duration, &fields)));
+        }
         problems.keep(refuse_frequent(&context.repeated, duration));
     }
     let (keys, duration) = problems.finish(keys.zip(duration))?;
@@ -183,17 +186,14 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
     })
 }
 
-/// Refuses parts that end after the duration.
-fn refuse_late(duration: Span, fields: &Fields<'_>, ends: &[End]) -> Read<()> {
-    match ends.iter().find(|end| end.at > duration) {
-        None => Ok(()),
-        Some(End { place, at }) => Err(Problem::new(
-            *place,
-            format!("this ends at {at}, after the scenario's duration of {duration}"),
-            format!("an end by {duration}, or a longer `duration`"),
-        )
-        .with(fields.place_of("duration"), "the duration")),
-    }
+/// The problem of a part that ends after the duration.
+fn ends_late(End { place, at }: End, duration: Span, fields: &Fields<'_>) -> Box<Problem> {
+    Problem::new(
+        place,
+        format!("this ends at {at}, after the scenario's duration of {duration}"),
+        format!("an end by {duration}, or a longer `duration`"),
+    )
+    .with(fields.place_of("duration"), "the duration")
 }
 
 /// Refuses faults that would repeat too often.

@@ -5,17 +5,18 @@ use serde_json::{Map, Value as Json, json};
 
 use super::closest::did_you_mean;
 use super::context::Context;
-use super::error::{Problem, Read};
+use super::error::{Problem, Problems, Read};
 use super::fault::PointOf;
 use super::fields::Fields;
 use super::form::Form;
 use super::forms::{Word, expected, names, text, words};
 use super::lists::Distinct;
-use super::node::{Node, Value, shortened};
+use super::node::{Entry, Node, Value, shortened};
 use super::schemas::Schemas;
 use super::text::Text;
 use sim_model::names::{METRICS, PROPERTIES};
-use sim_model::plan::{Compare, Figure, Threshold};
+use sim_model::outcome::MOST_GROUPS;
+use sim_model::plan::{Compare, Figure, Threshold, limited};
 
 /// The kind of a metric, which decides its figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ enum Measure {
     Bytes,
     /// How often something happened.
     Count,
+    /// The same, where the number of attempts is not known.
+    Times,
 }
 
 impl Measure {
@@ -44,6 +47,15 @@ impl Measure {
         }
     }
 
+    /// The kind of this metric among the users of one persona.
+    fn of_persona(metric: &str) -> Self {
+        match Self::of(metric) {
+            Self::Count => Self::Times,
+            Self::Line => Self::Duration,
+            other @ (Self::Duration | Self::Share | Self::Bytes | Self::Times) => other,
+        }
+    }
+
     /// The figures, each with an example.
     fn accepted(self) -> &'static str {
         match self {
@@ -52,6 +64,7 @@ impl Measure {
             Self::Share => "jain>0.8, max<=20, mean>1",
             Self::Bytes => "p(95)<2000, mean<900",
             Self::Count => "count==0, rate<0.01",
+            Self::Times => "count==0",
         }
     }
 
@@ -61,10 +74,11 @@ impl Measure {
                 matches!(self, Self::Duration | Self::Line | Self::Bytes)
             }
             Figure::Max => matches!(self, Self::Duration | Self::Line | Self::Share),
-            Figure::Mean => self != Self::Count,
+            Figure::Mean => !matches!(self, Self::Count | Self::Times),
             Figure::Overtaken => self == Self::Line,
             Figure::Jain => self == Self::Share,
-            Figure::Count | Figure::Rate => self == Self::Count,
+            Figure::Count => matches!(self, Self::Count | Self::Times),
+            Figure::Rate => self == Self::Count,
         }
     }
 }
@@ -111,7 +125,11 @@ impl Form for Properties {
 /// Points that a run must reach.
 pub(crate) type Sometimes = Distinct<Word<PointOf>>;
 
-/// A map from metrics to their thresholds.
+/// The metrics that are measured by persona.
+const BY_PERSONA: [&str; 4] = ["message_latency", "queue_wait", "stick_wait", "refused"];
+
+/// A map from metrics to their thresholds. A metric may name a persona, in the notation of k6:
+/// `queue_wait{persona:penpal}`.
 pub(crate) enum Thresholds {}
 
 impl Form for Thresholds {
@@ -119,20 +137,25 @@ impl Form for Thresholds {
     const WHAT: &'static str = "thresholds";
     const EXAMPLE: &'static str = "{ lost: \"count==0\" }";
 
-    fn read(node: &Node, _: &mut Context) -> Read<Vec<Threshold>> {
-        let (fields, mut problems) = Fields::named(node, Self::WHAT, METRICS.to_vec())?;
+    fn read(node: &Node, context: &mut Context) -> Read<Vec<Threshold>> {
+        let (of_all, of_personas) = apart(node);
+        let (fields, mut problems) = Fields::named(&of_all, Self::WHAT, METRICS.to_vec())?;
         let mut thresholds = Vec::new();
         for metric in METRICS {
-            let Some(node) = fields.get(metric) else {
-                continue;
-            };
-            let items = if let Value::List(items) = &node.value {
-                items
-            } else {
-                std::slice::from_ref(node)
-            };
-            for item in items {
-                thresholds.extend(problems.keep(threshold(item, metric)));
+            if let Some(node) = fields.get(metric) {
+                thresholds.extend(all(node, metric, None, &mut problems));
+            }
+        }
+        for (index, entry) in of_personas.iter().enumerate() {
+            let before = of_personas[..index]
+                .iter()
+                .find(|other| other.key == entry.key);
+            let named = named_persona(entry, context).and_then(|named| match before {
+                None => Ok(named),
+                Some(before) => Err(repeated(entry, before)),
+            });
+            if let Some((metric, persona)) = problems.keep(named) {
+                thresholds.extend(all(&entry.node, metric, Some(persona), &mut problems));
             }
         }
         problems.finish(Some(thresholds))
@@ -140,33 +163,129 @@ impl Form for Thresholds {
 
     /// Thresholds of one metric are adjacent, as the parser orders them.
     fn write(thresholds: &Vec<Threshold>, _: &Context) -> Option<Text> {
-        let metrics = thresholds.chunk_by(|a, b| a.metric == b.metric);
+        let same = |a: &Threshold, b: &Threshold| (a.metric, &a.persona) == (b.metric, &b.persona);
+        let metrics = thresholds.chunk_by(same);
         Some(Text::map(metrics.map(|same| {
             let expressions = same.iter().map(|one| Text::in_quotes(&one.expression));
-            (same[0].metric, Some(Text::List(expressions.collect())))
+            let key = Text::quoted(&limited(same[0].metric, same[0].persona.as_deref()));
+            (key, Some(Text::List(expressions.collect())))
         })))
     }
 
     fn schema(_: &mut Schemas) -> Json {
         let metrics = METRICS
             .iter()
-            .map(|metric| ((*metric).to_owned(), expressions(metric)));
+            .map(|metric| ((*metric).to_owned(), expressions(Measure::of(metric))));
+        let by_persona = BY_PERSONA.map(|metric| {
+            let pattern = format!(r"^{metric}\{{persona:.+\}}$");
+            (pattern, expressions(Measure::of_persona(metric)))
+        });
         json!({
             "type": "object",
             "properties": metrics.collect::<Map<_, _>>(),
+            "patternProperties": Map::from_iter(by_persona),
             "additionalProperties": false
         })
     }
 }
 
-fn threshold(node: &Node, metric: &'static str) -> Read<Threshold> {
-    let measure = Measure::of(metric);
+/// The keys without a persona as a map of their own, and those with one.
+fn apart(node: &Node) -> (Node, Vec<&Entry>) {
+    let mut of_all = node.clone();
+    let Value::Map(entries) = &node.value else {
+        return (of_all, Vec::new());
+    };
+    let has_persona = |entry: &&Entry| entry.key.contains('{');
+    let of_personas = entries.iter().filter(has_persona).collect();
+    let others = entries.iter().filter(|entry| !has_persona(entry));
+    of_all.value = Value::Map(others.cloned().collect());
+    (of_all, of_personas)
+}
+
+/// The metric and the persona of a key.
+fn named_persona<'k>(entry: &'k Entry, context: &Context) -> Read<(&'static str, &'k str)> {
+    let (metric, tag) = entry.key.split_once('{').unwrap_or((&entry.key, ""));
+    let tag = tag.strip_suffix('}').and_then(|tag| tag.split_once(':'));
+    let Some(("persona", persona)) = tag else {
+        return Err(Problem::new(
+            entry.place,
+            format!("`{}` names no persona", shortened(&entry.key)),
+            "a metric and a persona, as in `queue_wait{persona:penpal}`",
+        ));
+    };
+    let Some(metric) = BY_PERSONA.into_iter().find(|known| *known == metric) else {
+        let guess = did_you_mean(metric, &BY_PERSONA);
+        return Err(Problem::new(
+            entry.place,
+            format!("`{}` is not measured by persona", shortened(metric)),
+            format!("measured by persona: {}", BY_PERSONA.join(", ")),
+        )
+        .labelled(format!("here{guess}")));
+    };
+    let Some(personas) = &context.personas else {
+        return Ok((metric, persona));
+    };
+    let measured: Vec<&str> = personas
+        .iter()
+        .map(String::as_str)
+        .take(MOST_GROUPS)
+        .collect();
+    if measured.contains(&persona) {
+        return Ok((metric, persona));
+    }
+    let shown = measured[..measured.len().min(20)].join(", ");
+    let accepted = match measured.len() {
+        0 => "personas are listed under `scenarios`, which this scenario has not".to_owned(),
+        1..=20 => format!("accepted here, as listed under `scenarios`: {shown}"),
+        _ => format!("one of the first {MOST_GROUPS} under `scenarios`: {shown}, …"),
+    };
+    let guess = did_you_mean(persona, &measured);
+    let shown = shortened(persona);
+    let wrong = match personas.iter().any(|known| known == persona) {
+        true => format!("the persona `{shown}` has no figures of its own"),
+        false => format!("there is no persona `{shown}`"),
+    };
+    Err(Problem::new(entry.place, wrong, accepted).labelled(format!("here{guess}")))
+}
+
+fn repeated(entry: &Entry, first: &Entry) -> Box<Problem> {
+    Problem::new(
+        entry.place,
+        format!("the key `{}` is there twice in thresholds", entry.key),
+        "each key at most once; remove one of the two",
+    )
+    .labelled("again here")
+    .with(first.place, "first here")
+}
+
+/// The thresholds in the value of one key.
+fn all(
+    node: &Node,
+    metric: &'static str,
+    persona: Option<&str>,
+    problems: &mut Problems,
+) -> Vec<Threshold> {
+    let items = if let Value::List(items) = &node.value {
+        items
+    } else {
+        std::slice::from_ref(node)
+    };
+    let read = items.iter().map(|item| threshold(item, metric, persona));
+    read.filter_map(|read| problems.keep(read)).collect()
+}
+
+fn threshold(node: &Node, metric: &'static str, persona: Option<&str>) -> Read<Threshold> {
+    let limited = limited(metric, persona);
+    let measure = match persona {
+        None => Measure::of(metric),
+        Some(_) => Measure::of_persona(metric),
+    };
     let wrong = |message: String| {
         Problem::new(
             node.place,
             message,
             format!(
-                "accepted for {metric}: {}; compared by < <= > >= or ==",
+                "accepted for {limited}: {}; compared by < <= > >= or ==",
                 measure.accepted()
             ),
         )
@@ -192,7 +311,7 @@ fn threshold(node: &Node, metric: &'static str) -> Read<Threshold> {
     })?;
     if !measure.has(figure) {
         return Err(wrong(format!(
-            "{metric} has no figure `{}`",
+            "{limited} has no figure `{}`",
             figure_text.trim()
         )));
     }
@@ -201,6 +320,7 @@ fn threshold(node: &Node, metric: &'static str) -> Read<Threshold> {
     let bound = bound(measure, figure, bound_text.trim()).map_err(wrong)?;
     Ok(Threshold {
         metric,
+        persona: persona.map(str::to_owned),
         expression: expression.to_owned(),
         figure,
         compare,
@@ -267,8 +387,8 @@ fn number(text: &str) -> Option<f64> {
     plain.then(|| text.parse().ok()).flatten()
 }
 
-/// The expressions of a metric, as patterns.
-fn expressions(metric: &str) -> Json {
+/// The expressions of a kind of metric, as patterns.
+fn expressions(measure: Measure) -> Json {
     const PERCENTILE: &str = r"p\([0-9]+(\.[0-9]+)?\)";
     const COMPARED: &str = r"\s*(<=|>=|==|<|>)\s*";
     const TIME: &str = r"[0-9]+(\.[0-9]{1,6})?(us|ms|s|m|h|d)";
@@ -276,13 +396,13 @@ fn expressions(metric: &str) -> Json {
     const WHOLE: &str = r"[0-9]+(\.0+)?";
     let of = |figures: &str, bound: &str| format!("({figures}){COMPARED}{bound}");
     let times = of(&format!("{PERCENTILE}|max|mean"), TIME);
-    let measure = Measure::of(metric);
     let pattern = match measure {
         Measure::Duration => times,
         Measure::Line => format!("{times}|{}", of("overtaken", WHOLE)),
         Measure::Share => of("jain|max|mean", NUMBER),
         Measure::Bytes => of(&format!("{PERCENTILE}|mean"), NUMBER),
         Measure::Count => format!("{}|{}", of("count", WHOLE), of("rate", NUMBER)),
+        Measure::Times => of("count", WHOLE),
     };
     let expression = json!({
         "type": "string",

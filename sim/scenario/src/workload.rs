@@ -138,6 +138,7 @@ narrowed! {
             return Err(expected(node, "personas", "1 to 1000 personas"));
         }
         distinct_names::<Arc<Persona>>(node, personas.iter().map(|persona| persona.name.as_str()))?;
+        context.personas = Some(personas.iter().map(|persona| persona.name.clone()).collect());
         context.arrivals.map_or(Ok(()), |arrivals| check_counts(personas, node, arrivals))
     }
 }

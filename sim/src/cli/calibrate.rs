@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::live::{ServerLimit, config};
+use super::live::{ServerLimit, check_authorities, config};
 use sim_live::{Options, Protocol, RateScale, Target, Token};
 
 pub(super) const EXAMPLES: &str = "\
@@ -39,6 +39,9 @@ pub struct CalibrateArgs {
     /// 2026-07-28 (MCP, the default), 2025-11-25 or http
     #[arg(long, value_name = "NAME")]
     pub protocol: Option<Protocol>,
+    /// Trust the authorities in this file alone, for https
+    #[arg(long = "ca", value_name = "FILE.pem")]
+    pub authorities: Option<PathBuf>,
     /// The token of the server; better in SIM_TOKEN
     #[arg(long, value_name = "TOKEN", env = "SIM_TOKEN", hide_env = true)]
     pub token: Option<Token>,
@@ -73,6 +76,7 @@ impl CalibrateArgs {
     pub fn options(&self) -> Options {
         Options {
             target: self.target.clone().with(self.token.clone()),
+            authorities: self.authorities.clone(),
             protocol: self.protocol.unwrap_or_default(),
             scale: RateScale::default(),
             // Each limit was checked when it was parsed, and all together by `check`.
@@ -99,6 +103,7 @@ const MOST_LOADS: usize = 16;
 /// A sentence that describes the violation.
 pub(super) fn check(arguments: &CalibrateArgs) -> Result<(), String> {
     config(&arguments.limits)?;
+    check_authorities(&arguments.target, arguments.authorities.as_deref())?;
     if arguments.scales.len() > MOST_LOADS {
         return Err(format!("--scales takes at most {MOST_LOADS} loads"));
     }

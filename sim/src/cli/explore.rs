@@ -54,7 +54,7 @@ pub struct ExploreArgs {
     #[arg(long, value_name = "N", required_unless_present_any = ["time", "guided"], value_parser = count::<NonZeroU64>(), allow_negative_numbers = true)]
     pub seeds: Option<NonZeroU64>,
     /// How long to explore, as in 90s or 10m
-    #[arg(long = "for", id = "time", value_name = "TIME", conflicts_with = "seeds", value_parser = some_time)]
+    #[arg(long = "for", id = "time", value_name = "TIME", conflicts_with = "seeds", value_parser = some_time, allow_hyphen_values = true)]
     pub time: Option<Span>,
     /// The first seed (1)
     #[arg(

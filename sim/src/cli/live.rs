@@ -1,6 +1,6 @@
 //! The arguments of a run for a live server.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use chat_types::Config;
@@ -24,6 +24,14 @@ pub struct LiveArgs {
         help_heading = "Live servers"
     )]
     pub protocol: Option<Protocol>,
+    /// Trust the authorities in this file alone, for https
+    #[arg(
+        long = "ca",
+        value_name = "FILE.pem",
+        requires = "target",
+        help_heading = "Live servers"
+    )]
+    pub authorities: Option<PathBuf>,
     /// The token of the server; better in SIM_TOKEN
     #[arg(
         long,
@@ -94,6 +102,7 @@ impl LiveArgs {
     pub fn options(&self) -> Option<Options> {
         Some(Options {
             target: self.target.clone()?.with(self.token.clone()),
+            authorities: self.authorities.clone(),
             protocol: self.protocol.unwrap_or_default(),
             scale: self.rate_scale.unwrap_or_default(),
             // Each limit was checked when it was parsed, and all together by `check`.
@@ -114,7 +123,12 @@ impl LiveArgs {
         if let Some(scale) = self.rate_scale {
             words += &format!(" --rate-scale {scale}");
         }
-        for (flag, path) in [("journal", &self.journal), ("server", &self.server)] {
+        let files = [
+            ("ca", &self.authorities),
+            ("journal", &self.journal),
+            ("server", &self.server),
+        ];
+        for (flag, path) in files {
             if let Some(path) = path {
                 words += &format!(" --{flag} {}", quote(&path.display().to_string()));
             }
@@ -126,14 +140,25 @@ impl LiveArgs {
     }
 }
 
+/// Checks that authorities are named only where a certificate is checked.
+pub(super) fn check_authorities(target: &Target, file: Option<&Path>) -> Result<(), String> {
+    match file {
+        Some(_) if !target.is_secure() => {
+            Err("--ca is for a target with https, and this one has http".to_owned())
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 /// Checks rules that clap cannot express.
 ///
 /// # Errors
 /// A sentence that describes the violation.
 pub(super) fn check(run: &RunArgs) -> Result<(), String> {
-    if run.live.target.is_none() {
+    let Some(target) = &run.live.target else {
         return Ok(());
-    }
+    };
+    check_authorities(target, run.live.authorities.as_deref())?;
     if run.seeds.is_some_and(|seeds| seeds.get() > 1) {
         return Err("--target runs one seed: leave --seeds (or SIM_SEEDS) at 1".to_owned());
     }

@@ -272,6 +272,8 @@ fn invalid_arguments_are_refused() {
         ("sim a.yaml --json x --junit x", "name the same file"),
         ("sim a.yaml --unheard-of", "unexpected argument"),
         ("sim shrink a.yaml --for a-while", "invalid value 'a-while'"),
+        ("sim shrink a.yaml --for -5m", "`-5m` is not a duration"),
+        ("sim explore a.yaml --for -5m", "invalid value '-5m'"),
         ("sim shrink a.yaml b.yaml", "unexpected argument"),
         ("sim a.yaml --report -", "only --json"),
         ("sim a.yaml --report x --json x", "name the same file"),

@@ -11,7 +11,7 @@ use sim_judge::cluster::{ClusterFact, ClusterRule};
 use sim_model::outcome::{INTERRUPTED, PANIC};
 use sim_search::panics::catch_panic;
 
-use super::{Console, WRONG, is_stdout};
+use super::{Console, WRONG, is_stdout, prepare_files};
 use crate::cli::ClusterArgs;
 use crate::output;
 
@@ -28,6 +28,9 @@ struct Failure {
 pub(super) fn run(arguments: &ClusterArgs, console: &mut Console<'_>) -> u8 {
     if let Some(depth) = arguments.exhaust {
         return search(depth, console);
+    }
+    if !prepare_files(&[&arguments.json], console) {
+        return WRONG;
     }
     let count = arguments.seeds.map_or(SEEDS, |seeds| seeds.get());
     let seeds: Vec<u64> = (0..count).map(|index| arguments.seed + index).collect();
@@ -63,7 +66,7 @@ pub(super) fn run(arguments: &ClusterArgs, console: &mut Console<'_>) -> u8 {
         Some(path) => {
             console.say(&page);
             let text = format!("{:#}\n", sums.json(failure.as_ref()));
-            if let Err(problem) = output::prepare(path).and_then(|()| output::write(path, &text)) {
+            if let Err(problem) = output::write(path, &text) {
                 let path = path.display();
                 console.complain(&format!("error: cannot write {path}: {problem}\n"));
                 return WRONG;

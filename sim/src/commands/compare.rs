@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Console, WRONG, is_stdout};
+use super::{Console, WRONG, is_stdout, prepare_files};
 use crate::VERSION;
 use crate::cli::CompareArgs;
 use crate::output;
@@ -18,6 +18,9 @@ pub(super) fn compare(arguments: &CompareArgs, console: &mut Console<'_>) -> u8 
     ) else {
         return WRONG;
     };
+    if !prepare_files(&[&arguments.json], console) {
+        return WRONG;
+    }
     let found = compare::compare(&before, &after, arguments.tolerance());
     let regressions = match (arguments.fail_on_regression, arguments.noise) {
         (false, _) => Regressions::Pass,

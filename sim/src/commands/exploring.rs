@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
+use super::scenario_run::unreached_turn;
 use super::{Console, WRONG, is_stdout, load_all, shrinking};
 use crate::VERSION;
 use crate::cli::ExploreArgs;
@@ -73,6 +74,11 @@ pub(super) fn run(arguments: &ExploreArgs, console: &mut Console<'_>) -> u8 {
     );
     let wall = (console.clock)().saturating_sub(began);
     (console.live)(None);
+    let of_one = what.count == 1 && found.failures.iter().next().is_none();
+    if let Some(problem) = unreached_turn(&what.recipe, found.steps).filter(|_| of_one) {
+        console.complain(&format!("error: {problem}\n"));
+        return WRONG;
+    }
     if let (Some(folder), Some(corpus)) = (&arguments.corpus, &found.guided)
         && let Err(problem) = corpus.save(folder)
     {

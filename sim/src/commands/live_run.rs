@@ -33,7 +33,18 @@ const BISECTIONS: usize = 3;
 pub(super) type Problem = (u8, String);
 
 pub(super) fn unjudged(error: &LiveError) -> Problem {
-    (UNJUDGED, error.to_string())
+    let code = match error {
+        LiveError::Authorities(_) => WRONG,
+        LiveError::Unreachable { .. }
+        | LiveError::NoTls { .. }
+        | LiveError::ProtocolMismatch { .. }
+        | LiveError::Refused { .. }
+        | LiveError::Unmeasured { .. }
+        | LiveError::Lacking { .. }
+        | LiveError::Journal(_)
+        | LiveError::Machine(_) => UNJUDGED,
+    };
+    (code, error.to_string())
 }
 
 /// Runs the scenario; with `--stages`, at several rates.

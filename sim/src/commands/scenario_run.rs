@@ -21,6 +21,7 @@ use crate::output;
 use crate::report_server::ReportServer;
 use sim_model::outcome::{INTERRUPTED, Progress, Repro};
 use sim_model::plan::Plan;
+use sim_model::recipe::Recipe;
 use sim_report::diagram::{Diagram, RunAgain, Shown, diagram, followed, run_again};
 use sim_report::series::{SeriesRecorder, user_lanes};
 use sim_report::trace::{Follow, Recorder, TraceWriter};
@@ -84,6 +85,13 @@ pub(super) fn run(
         lanes: None,
         look: None,
     };
+    // What a run violates is more important.
+    if arguments.recipe.is_some()
+        && run.headline().is_none()
+        && let Some(problem) = unreached_turn(&run.plan.recipe, run.result().steps)
+    {
+        return Err((WRONG, problem));
+    }
     run.summary.result.repro = Some(repro(&run, seeds));
     run.excerpt = excerpt(&run, console.run);
     if !arguments.no_shrink {
@@ -99,6 +107,17 @@ pub(super) fn run(
 
 /// The server of the report, and the recorder of what it shows of the first seed.
 type Watched<'a> = (&'a ReportServer, &'a Mutex<SeriesRecorder>);
+
+/// The error of a recipe with a turn that a run of so many steps did not reach, so that it was
+/// another run than the recipe names.
+pub(super) fn unreached_turn(recipe: &Recipe, steps: u64) -> Option<String> {
+    let turn = recipe.beyond(steps)?;
+    Some(format!(
+        "--recipe: the run ended after step {steps}, before its turn {turn}\n  a recipe is of one \
+         scenario, seed and version of the simulator: compare them with those of the command that \
+         printed it"
+    ))
+}
 
 fn run_all(
     seeds: Seeds,

@@ -7,6 +7,8 @@ mod faults;
 mod interrupt;
 mod lost_target;
 mod preflight;
+#[cfg(feature = "tls")]
+mod tls;
 
 use std::io::Write as _;
 use std::net::TcpListener;

@@ -59,6 +59,21 @@ fn a_web_server_without_a_chat_is_named_by_its_answer() {
 }
 
 #[test]
+fn a_port_for_tls_is_named() {
+    for page in [
+        &b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"[..],
+        b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n\
+          The plain HTTP request was sent to HTTPS port</center>",
+    ] {
+        let target = answers(page);
+        for protocol in PROTOCOLS {
+            let told = refusal(&target, protocol);
+            assert!(told.contains("speaks TLS: write https://"), "{told}");
+        }
+    }
+}
+
+#[test]
 fn a_path_where_the_server_has_nothing_is_named() {
     let page =
         b"HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 64\r\n\

@@ -7,6 +7,7 @@
 mod agreement;
 mod calibration;
 mod over_time;
+mod persona_threshold;
 mod serving;
 mod started_as;
 mod user_names;

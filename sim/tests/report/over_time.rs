@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 use sim_model::outcome::{LiveResult, MetricResult, Requests, StageResult, Starts, Verdict};
@@ -148,4 +149,54 @@ fn a_failing_run_has_the_figures_of_its_failing_seed() {
     let (_, _, page) = TestFolder::new().sim(&blaming, &[CONTENTION], "--seeds 2", "failing.html");
     let run = &data(&page)["runs"][0];
     assert_eq!(run["series"]["seed"], run["violations"][0]["seed"]);
+}
+
+#[test]
+fn a_refused_start_is_shown_with_the_time_until_the_next() {
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/damaged_disk.yaml");
+    let folder = tempfile::tempdir().expect("there is room");
+    let ran = Command::new(env!("CARGO_BIN_EXE_sim"))
+        .arg(scenario)
+        .args(["--json", "o.json", "--report", "o.html"])
+        .current_dir(folder.path())
+        .output()
+        .expect("it starts");
+    assert_eq!(ran.status.code(), Some(0));
+    let read = |file: &str| fs::read_to_string(folder.path().join(file)).expect(file);
+    let result: Value = serde_json::from_str(&read("o.json")).expect("JSON");
+    let page = data(&read("o.html"));
+    let faults = page["runs"][0]["timeline"]["faults"]
+        .as_array()
+        .expect("faults");
+    let named = |kind: &str| -> Vec<&Value> {
+        let faults = faults.iter();
+        faults.filter(|fault| fault["kind"] == kind).collect()
+    };
+    let refused = named("start refused");
+    let times = result["sometimes"]["start_refused"].as_u64();
+    assert!(
+        times > Some(0) && times == Some(refused.len() as u64),
+        "{refused:?}"
+    );
+    for one in refused {
+        assert!(one["for_ms"].as_f64() >= Some(1_000.0), "{one}");
+        assert!(
+            one["words"]
+                .as_str()
+                .is_some_and(|words| words.contains("sound copy")),
+            "{one}"
+        );
+    }
+    for (kind, times) in [
+        ("snapshot damaged", 2),
+        ("journal damaged", 3),
+        ("marks damaged", 2),
+    ] {
+        assert_eq!(named(kind).len(), times, "{kind}");
+    }
+    let at: Vec<f64> = faults
+        .iter()
+        .filter_map(|fault| fault["at_ms"].as_f64())
+        .collect();
+    assert!(at.is_sorted(), "{at:?}");
 }

@@ -99,6 +99,53 @@ fn other_seeds_and_other_scenarios_are_said() {
 }
 
 #[test]
+fn a_point_that_is_newly_reached_is_not_better_and_a_lost_one_is_worse() {
+    let (mut before, mut after) = (result("burst"), result("burst"));
+    before["sometimes"] = json!({ "match": 3, "away": 0, "crash": 2 });
+    after["sometimes"] = json!({ "match": 5, "away": 4, "crash": 0 });
+    let found = compare(&runs(&[before]), &runs(&[after]), NOISE);
+    let changes: Vec<(&str, Change)> = found.scenarios[0]
+        .differences
+        .iter()
+        .map(|one| (one.figure.as_str(), one.change))
+        .collect();
+    assert_eq!(
+        changes,
+        [
+            ("reached away", Change::Different),
+            ("reached crash", Change::Worse),
+            ("reached match", Change::Different),
+        ]
+    );
+    assert_eq!(found.exit_code(Regressions::Fail), 99);
+    let page = page(&found, 99);
+    for (figure, words) in [
+        ("reached away", "▲ reached now"),
+        ("reached crash", "▼ worse: lost"),
+        ("reached match", "▲ more"),
+    ] {
+        let line = page.lines().find(|line| line.starts_with(figure));
+        assert!(line.is_some_and(|line| line.ends_with(words)), "{page}");
+    }
+}
+
+#[test]
+fn a_threshold_of_one_persona_is_named_with_it() {
+    let mut before = result("burst");
+    before["thresholds"][0]["persona"] = "penpal".into();
+    let mut after = before.clone();
+    after["thresholds"][0]["met"] = false.into();
+    let found = compare(&runs(&[before]), &runs(&[after]), NOISE);
+    let figures: Vec<&str> = found.scenarios[0]
+        .differences
+        .iter()
+        .map(|one| one.figure.as_str())
+        .collect();
+    let named = "threshold message_latency{persona:penpal} p(95)<1s";
+    assert_eq!(figures, [named]);
+}
+
+#[test]
 fn speed_is_compared_within_the_noise() {
     let within = changed(|after| after["wall_ms"] = 60.0.into());
     assert!(within.is_same());
@@ -202,8 +249,16 @@ proptest! {
             (all, scenario.wall.and_then(|wall| wall.change))
         };
         let (mut all, wall) = changes(&there);
-        for (_, change) in &mut all {
-            *change = change.reversed();
+        let (one, other) = (&one[0].sometimes["match"], &other[0].sometimes["match"]);
+        for (figure, change) in &mut all {
+            *change = match figure.as_str() {
+                // A point that is newly reached is not better.
+                "reached match" => match (one, other) {
+                    (0, _) => Change::Worse,
+                    (_, _) => Change::Different,
+                },
+                _ => change.reversed(),
+            };
         }
         prop_assert_eq!((all, wall.map(Change::reversed)), changes(&back));
     }

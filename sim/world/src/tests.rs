@@ -294,6 +294,40 @@ fn a_user_that_waits_for_an_impossible_event_is_listed_as_stuck() {
     assert_eq!(alone, [""; 0], "two are matched, and one has nobody");
 }
 
+#[test]
+fn a_stuck_claimant_names_the_holder_that_is_disconnected() {
+    let plan = parse(
+        "held.yaml",
+        "duration: 20s
+phases: [{ duration: 1s, arrival_count: 2 }]
+scenarios:
+- name: vanisher
+  count: 1
+  flow: [login: { room: table }, talking_stick, await: stick.granted, disconnect]
+- name: waiter
+  count: 1
+  flow:
+  - login: { room: table }
+  - think: 5s
+  - talking_stick
+  - await: { event: stick.granted, within: 30s }
+",
+    )
+    .unwrap();
+    // The grace of the holder is over after the `await`, and before the end of the run.
+    let stuck = run(&plan, 1, &Progress::default(), None).stuck;
+    let [one] = stuck.as_slice() else {
+        panic!("{stuck:?}")
+    };
+    assert_eq!(
+        (one.who.name.as_str(), one.waiting_for.as_str()),
+        ("waiter#0", "the stick of room_1")
+    );
+    let holder = one.holder.as_ref().expect("it disconnected");
+    assert_eq!(holder.who.name, "vanisher#1");
+    assert!(holder.since_ms < one.since_ms, "{one:?}");
+}
+
 /// Records the reasons of `partner.disconnected`.
 #[derive(Default)]
 struct Ends(Vec<sim_model::protocol::EndReason>);

@@ -1,5 +1,5 @@
-//! The proxies of `deploy/` before the real server: TLS, the host, tokens, and streams that are not
-//! held up.
+//! The proxies of `deploy/` before the real server: TLS, the host, tokens, streams that are not held
+//! up, and the simulator's users in every protocol.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -10,11 +10,20 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::cargo::ended;
+use crate::live::SCENARIO;
 use crate::programs::run;
-use crate::server::Server;
+use crate::server::{FOR_ONE_ADDRESS, Server};
+use crate::sim::Sim;
 
 /// The host of the files.
 const HOST: &str = "chat.example.org";
+
+/// Another name of the proxies, which this machine resolves.
+const HERE: &str = "localhost";
+
+/// A tenth of the scenario's users, so that the proxies limit no rate.
+const SCALE: &str = "0.1";
 
 /// A token, and its line in the server's file.
 const TOKEN: &str = "a-token-of-the-check";
@@ -23,16 +32,23 @@ const TOKENS: &str = "check e30c04fbe48fde626471a10bcc405455fed13184b30dfa199b3c
 /// The longest time until a proxy listens, and for each request.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sends a stream through each proxy.
+/// Sends a stream and the simulator's users through each proxy.
 ///
 /// # Errors
 /// The proxy, and what did not pass.
-pub(super) fn check(root: &Path, program: &Path) -> Result<(), String> {
+pub(super) fn check(root: &Path, program: &Path, sim: &Sim<'_>) -> Result<(), String> {
     let stage = Stage::new(root, program)?;
-    for (name, proxy) in [("nginx", stage.nginx(root)?), ("caddy", stage.caddy(root)?)] {
+    // Each protocol once, one after another, because a server has one queue.
+    for (name, proxy, protocols) in [
+        ("nginx", stage.nginx(root)?, &["http", "2026-07-28"][..]),
+        ("caddy", stage.caddy(root)?, &["2025-11-25"]),
+    ] {
         let proxied = Proxied::start(&stage, proxy);
         proxied
-            .and_then(|proxied| proxied.converse(name))
+            .and_then(|proxied| {
+                proxied.converse(name)?;
+                proxied.simulate(sim, protocols)
+            })
             .map_err(|why| format!("{name}: {why}"))?;
     }
     Ok(())
@@ -54,26 +70,28 @@ impl Stage {
     fn new(root: &Path, program: &Path) -> Result<Self, String> {
         let folder = root.join("target/xtask/deploy");
         fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        // Its own certificate, valid for a day.
+        // Its own certificate, valid for a day, and no authority's.
         let subject = format!("/CN={HOST}");
-        let names = format!("subjectAltName=DNS:{HOST}");
+        let names = format!("subjectAltName=DNS:{HOST},DNS:{HERE}");
+        let kind = "basicConstraints=critical,CA:FALSE";
         run(Command::new("openssl")
             .args(["req", "-x509", "-newkey", "ec", "-pkeyopt"])
             .args(["ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"])
             .args(["-keyout", "key.pem", "-out", "certificate.pem"])
-            .args(["-subj", &subject, "-addext", &names])
+            .args(["-subj", &subject, "-addext", &names, "-addext", kind])
             .stderr(Stdio::null())
             .current_dir(&folder))?;
         let tokens = write(&folder, "tokens.txt", TOKENS)?;
-        let words = [
+        let hosts = [HOST, HERE].join(",");
+        let own = [
             "--allow-hosts",
-            HOST,
+            &hosts,
             "--auth-tokens",
             &tokens,
             "--limit",
             "stick=optional",
         ];
-        let server = Server::start(program, &words)?;
+        let server = Server::start(program, &[&own[..], &FOR_ONE_ADDRESS].concat())?;
         Ok(Self { folder, server })
     }
 
@@ -133,7 +151,8 @@ impl Stage {
         let path = write(&self.folder, "Caddyfile", &text)?;
         let mut command = Command::new("caddy");
         command.args(["run", "--adapter", "caddyfile", "--config", &path]);
-        command.env("CHAT_HOST", format!("https://{HOST}:{port}"));
+        let sites = [HOST, HERE].map(|name| format!("https://{name}:{port}"));
+        command.env("CHAT_HOST", sites.join(", "));
         command.env("CHAT_SERVER", self.upstream());
         command.env("XDG_CONFIG_HOME", &self.folder);
         command.env("XDG_DATA_HOME", &self.folder);
@@ -205,6 +224,22 @@ impl Proxied {
             Ok(_) => Err("it serves /metrics to everybody".into()),
             Err(_) => Ok(()),
         }
+    }
+
+    /// The simulator's users pass in these protocols.
+    fn simulate(&self, sim: &Sim<'_>, protocols: &[&str]) -> Result<(), String> {
+        let target = format!("https://{HERE}:{}", self.port);
+        let secured = ["--target", &target, "--ca", &self.certificate];
+        let told = ["--token", TOKEN, "--limit", "stick=optional"];
+        for protocol in protocols {
+            let load = ["--protocol", protocol, "--rate-scale", SCALE, "--quiet"];
+            let words = [&[SCENARIO][..], &secured, &told, &load].concat();
+            let status = sim.run(&words)?;
+            if !status.success() {
+                return Err(format!("the users in {protocol}: sim {}", ended(status)));
+            }
+        }
+        Ok(())
     }
 
     fn register(&self, name: &str) -> Result<String, String> {

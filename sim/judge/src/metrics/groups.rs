@@ -9,12 +9,9 @@ use chat_types::Time;
 use super::MICROS;
 use super::distribution::Distribution;
 use super::rooms::Rooms;
-use sim_model::outcome::{GroupResult, GroupResults, START};
+use sim_model::outcome::{GroupResult, GroupResults, MOST_GROUPS, START};
 use sim_model::plan::{Plan, Workload};
 use sim_model::protocol::{Agent, Room};
-
-/// The most personas and the most phases with figures of their own.
-const MOST: usize = 50;
 
 /// What is measured for each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +98,23 @@ impl Group {
     }
 }
 
+/// The measurements of one persona.
+pub(super) struct PersonaMeasurements<'a>(&'a Group);
+
+impl PersonaMeasurements<'_> {
+    /// The number of refused calls.
+    pub(super) fn refused(&self) -> u64 {
+        self.0.refused
+    }
+
+    /// The values of a metric, if there are some.
+    pub(super) fn distribution(&self, metric: &str) -> Option<&Distribution> {
+        let of_metric = |what: &Measured| what.name() == metric;
+        let what = Measured::ALL.into_iter().find(of_metric)?;
+        self.0.measured[what as usize].as_deref()
+    }
+}
+
 /// The measurements by persona, phase and room.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Groups {
@@ -120,7 +134,7 @@ impl Groups {
     pub(super) fn of(plan: &Plan) -> Self {
         let mut groups = Self::default();
         if let Workload::Phases { phases, personas } = &plan.workload {
-            for persona in personas.iter().take(MOST) {
+            for persona in personas.iter().take(MOST_GROUPS) {
                 groups.personas.push(Group::named(&persona.name));
             }
             let mut end = START;
@@ -128,8 +142,8 @@ impl Groups {
                 end += phase.duration;
                 let of_name = |group: &Group| group.name == phase.name;
                 let place = groups.phases.iter().position(of_name);
-                let place = place.unwrap_or(groups.phases.len()).min(MOST);
-                if place == groups.phases.len() && place < MOST {
+                let place = place.unwrap_or(groups.phases.len()).min(MOST_GROUPS);
+                if place == groups.phases.len() && place < MOST_GROUPS {
                     groups.phases.push(Group::named(&phase.name));
                 }
                 groups.ends.push((end, index(place)));
@@ -184,6 +198,12 @@ impl Groups {
         self.phases.get_mut(group.min(last))
     }
 
+    /// The measurements of a persona, and the number of its refused calls.
+    pub(super) fn of_persona(&self, name: &str) -> Option<PersonaMeasurements<'_>> {
+        let group = self.personas.iter().find(|group| group.name == name)?;
+        Some(PersonaMeasurements(group))
+    }
+
     /// The run of this seed is over: keeps the rooms with the longest latencies.
     pub(super) fn end(&mut self, seed: u64) {
         self.rooms.end(seed);
@@ -212,7 +232,7 @@ impl Groups {
     }
 }
 
-/// A place in a list with at most `MOST` others, or one after all of them.
+/// A place in a list with at most `MOST_GROUPS` others, or one after all of them.
 fn index(place: usize) -> u16 {
     u16::try_from(place).unwrap_or(u16::MAX)
 }

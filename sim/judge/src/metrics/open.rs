@@ -4,24 +4,44 @@ use chat_types::{Span, Time};
 
 use super::Metrics;
 use super::groups::{Measured, Sample};
+use super::waits::Absence;
 use sim_model::history::{Record, Retry};
-use sim_model::protocol::{Agent, CallId, Op, Room};
+use sim_model::protocol::{Agent, CallId, Op, Room, User};
 
 /// Two users in the queue who can be matched are matched within this time, as `queue_progress`
 /// requires. A user is not the odd one out if another user waits but cannot be matched with it,
 /// because of interests or a block: then both wait.
 const MATCH_WITHIN: Span = Span::secs(5);
 
-/// The event that ends a wait in the line.
+/// The events that end a wait in the line, and one for the stick.
 const FOUND: &str = "chatroom.found";
+const GRANTED: &str = "stick.granted";
 
 /// What one virtual user waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpenWait {
     /// A partner, in the queue, since this instant.
     Partner(Time),
-    /// The stick of this room, since this instant.
-    Stick(Room, Time),
+    /// A stick.
+    Stick(OpenClaim),
+}
+
+/// A claim that no grant has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OpenClaim {
+    pub(crate) room: Room,
+    pub(crate) since: Time,
+    pub(crate) holder: Option<Holder>,
+}
+
+/// The holder of a stick, if it is disconnected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Holder {
+    pub(crate) agent: usize,
+    /// The id by which it holds the stick; none if it is the present one.
+    pub(crate) user: Option<User>,
+    /// When its connection ended.
+    pub(crate) since: Time,
 }
 
 impl Metrics {
@@ -52,6 +72,9 @@ impl Metrics {
     pub(super) fn ran_out(&mut self, agent: Agent, at: Time, waiting_for: &str) {
         if waiting_for == FOUND {
             self.waits(agent).unmatched_at = Some(at);
+        } else if waiting_for == GRANTED {
+            let claim = self.open_claim(agent.0 as usize);
+            self.waits(agent).timed_out = claim;
         }
     }
 
@@ -67,12 +90,32 @@ impl Metrics {
         !others.any(|(index, user)| index != agent && user.is_in_line(from, at))
     }
 
-    /// What this user waits for: a partner or a stick.
+    /// What this user waits for, or waited for when its `await` timed out: a partner or a stick.
     pub(crate) fn open_wait(&self, agent: usize) -> Option<OpenWait> {
         let user = self.users.get(agent)?;
-        let claim = user.open_claim();
-        let claim = claim.map(|(room, since)| OpenWait::Stick(room, since));
-        claim.or(user.in_line_since.map(OpenWait::Partner))
+        let claim = user.timed_out.or_else(|| self.open_claim(agent));
+        claim
+            .map(OpenWait::Stick)
+            .or(user.in_line_since.map(OpenWait::Partner))
+    }
+
+    fn open_claim(&self, agent: usize) -> Option<OpenClaim> {
+        let (room, since) = self.users.get(agent)?.open_claim()?;
+        let holder = self.disconnected_holder(room);
+        Some(OpenClaim {
+            room,
+            since,
+            holder,
+        })
+    }
+
+    /// The user with the latest grant of this room's stick, if it is disconnected and holds it.
+    fn disconnected_holder(&self, room: Room) -> Option<Holder> {
+        let grants = self.users.iter().enumerate();
+        let grants = grants.filter_map(|(agent, user)| Some((agent, user.last_grant(room)?)));
+        let (agent, (_, absence)) = grants.max_by_key(|(_, (epoch, _))| *epoch)?;
+        let Absence { user, since } = absence?;
+        Some(Holder { agent, user, since })
     }
 
     /// A later attempt of a call left.

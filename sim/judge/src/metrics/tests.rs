@@ -74,6 +74,13 @@ fn claim() -> Op {
     }
 }
 
+fn reset() -> Op {
+    Op::Reset {
+        room: None,
+        epoch: None,
+    }
+}
+
 #[test]
 fn an_open_wait_counts_with_its_length_so_far() {
     let mut metrics = Metrics::new();
@@ -121,21 +128,7 @@ fn a_withdrawn_claim_is_not_counted_as_a_wait() {
         ("nothing", |_| {}, 1),
         ("vanished", |m| tell(m, 3, ANN, ClientEvent::Vanished), 0),
         ("forgot", |m| tell(m, 3, ANN, ClientEvent::Forgot), 0),
-        (
-            "reset",
-            |m| {
-                call(
-                    m,
-                    3,
-                    ANN,
-                    &Op::Reset {
-                        room: None,
-                        epoch: None,
-                    },
-                )
-            },
-            0,
-        ),
+        ("reset", |m| call(m, 3, ANN, &reset()), 0),
         (
             "left",
             |m| call(m, 3, ANN, &Op::LeaveChat { room: None }),
@@ -171,8 +164,53 @@ fn a_withdrawn_claim_is_not_counted_as_a_wait() {
     back(&mut metrics);
     assert_eq!(metrics.open_wait(0), None, "being away ends a claim");
     call(&mut metrics, 4, ANN, &claim());
-    let open = Some(OpenWait::Stick(LOBBY, second(4)));
+    let open = Some(OpenWait::Stick(OpenClaim {
+        room: LOBBY,
+        since: second(4),
+        holder: None,
+    }));
     assert_eq!(metrics.open_wait(0), open, "claimed again");
+}
+
+/// A claim that names no room is of the room in its answer, unless it was granted meanwhile.
+#[test]
+fn a_claim_without_a_room_is_counted_once_its_answer_names_it() {
+    let unnamed = Op::TalkingStick {
+        room: None,
+        epoch: None,
+    };
+    let answered = |place, epoch| {
+        Ok(Answer::Stick {
+            room: LOBBY,
+            place,
+            epoch,
+            holder: None,
+            lease_until: second(60),
+        })
+    };
+    let granted = |epoch| InboxEvent::Stick {
+        shown: sim_model::protocol::Shown::default(),
+        room: LOBBY,
+        room_seq: 9,
+        user: User(10),
+        change: StickChange::Granted {
+            epoch,
+            lease: Span::secs(60),
+        },
+    };
+    let mut metrics = Metrics::new();
+    call(&mut metrics, 1, ANN, &unnamed);
+    answer(&mut metrics, 2, ANN, &unnamed, &answered(1, 4));
+    see(&mut metrics, 5, ANN, &granted(5));
+    let wait = metrics.results().0["stick_wait"];
+    assert_eq!(wait.count, 1);
+    assert!((wait.max - 4_000.0).abs() < 1e-6, "{wait:?}");
+
+    let mut metrics = Metrics::new();
+    call(&mut metrics, 1, ANN, &unnamed);
+    see(&mut metrics, 2, ANN, &granted(5));
+    answer(&mut metrics, 3, ANN, &unnamed, &answered(1, 4));
+    assert_eq!(metrics.open_wait(0), None, "the grant came first");
 }
 
 /// A send is refused after an unanswered attempt, which may have been accepted. After a refused

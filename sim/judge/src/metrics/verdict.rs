@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Metrics;
 use super::distribution::Distribution;
 use super::shares::Shares;
+use super::{MICROS, Metrics};
 use crate::properties::{fairness, latency};
 use sim_model::outcome::{Class, Counts, PropertyResult, ThresholdResult};
 use sim_model::plan::{Compare, Figure, Plan, Threshold};
@@ -22,6 +22,7 @@ impl Metrics {
                 ThresholdResult {
                     seed: None,
                     metric: threshold.metric.to_owned(),
+                    persona: threshold.persona.clone(),
                     figure: threshold.figure,
                     expression: threshold.expression.clone(),
                     measured,
@@ -33,6 +34,13 @@ impl Metrics {
 
     fn measured(&self, threshold: &Threshold, counts: &Counts, stuck: u64) -> Option<f64> {
         let figure = threshold.figure;
+        if let Some(persona) = &threshold.persona {
+            let measured = self.groups.of_persona(persona)?;
+            return match threshold.metric {
+                "refused" => of_all(figure, measured.refused(), 0),
+                metric => of_distribution(measured.distribution(metric)?, figure, MICROS),
+            };
+        }
         let share = |count: u64, of: u64| of_all(figure, count, of);
         let attempted = counts.attempted;
         let of_metric = |(name, ..): &(&str, &Distribution, f64)| *name == threshold.metric;

@@ -2,8 +2,9 @@
 
 use chat_types::{Span, Time};
 
+use super::open::OpenClaim;
 use super::shares::Share;
-use sim_model::protocol::{CallId, Moderated, Presence, Room};
+use sim_model::protocol::{CallId, Moderated, Presence, Room, User};
 
 /// The ended waits of one kind.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,6 +21,14 @@ impl Waited {
     }
 }
 
+/// A disconnected holder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Absence {
+    /// The id by which it holds the stick; none if it is the present one.
+    pub(super) user: Option<User>,
+    pub(super) since: Time,
+}
+
 /// One virtual user's waits and shares.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waits {
@@ -29,6 +38,8 @@ pub(super) struct Waits {
     pub(super) matched_in: Option<Room>,
     /// The room of the awaited stick, and the intended start of the claim.
     pub(super) claim: Option<(Room, Time)>,
+    /// The intended start of a claim that names no room, until its answer names it.
+    pub(super) unnamed_claim: Option<Time>,
     /// Whether the user was away since its claim, which ends the claim.
     pub(super) claim_lost: bool,
     /// The last wait in the queue that a match ended: its beginning, and the time of the match. The
@@ -40,6 +51,12 @@ pub(super) struct Waits {
     pub(super) unsure: Vec<CallId>,
     /// The last grant, because both an answer and an event may report it.
     pub(super) granted: Option<(Room, u64)>,
+    /// The grant that it held, and its id, when it vanished or forgot its handle.
+    pub(super) left_with: Option<(Room, u64, Option<User>)>,
+    /// When its connection ended, unless it has another.
+    pub(super) disconnected_at: Option<Time>,
+    /// The claim that it had when its `await` of a grant timed out.
+    pub(super) timed_out: Option<OpenClaim>,
     /// Whether the last grant still holds; then a claim only asks for the place.
     pub(super) holds: bool,
     /// Whether the open claim was counted as asking.
@@ -79,9 +96,58 @@ impl Waits {
         Some(claim.1)
     }
 
+    /// The user claims the stick of this room, or of the only one that it is in.
+    pub(super) fn record_claim(&mut self, room: Option<Room>, intended: Time) {
+        let lost = std::mem::take(&mut self.claim_lost);
+        if self.holds || !(lost || self.claim.is_none()) {
+            return;
+        }
+        self.asked = false;
+        self.claim = room.map(|room| (room, intended));
+        if room.is_none() {
+            self.unnamed_claim.get_or_insert(intended);
+        }
+    }
+
+    /// The answer to a claim names the room, and the epoch at that time. After a later grant the claim
+    /// is over.
+    pub(super) fn locate_claim(&mut self, room: Room, epoch: u64) {
+        let is_over = |(of, later): (Room, u64)| of == room && later >= epoch;
+        let since = self.unnamed_claim.take();
+        if self.claim.is_none() && !self.granted.is_some_and(is_over) {
+            self.claim = since.map(|since| (room, since));
+        }
+    }
+
+    pub(super) const fn give_up_claim(&mut self) {
+        self.claim = None;
+        self.unnamed_claim = None;
+    }
+
     /// The stick that the user still waits for, and the intended start of the claim.
     pub(super) fn open_claim(&self) -> Option<(Room, Time)> {
         self.claim.filter(|_| !self.claim_lost)
+    }
+
+    /// The connection ended.
+    pub(super) fn disconnect(&mut self, at: Time) {
+        self.disconnected_at.get_or_insert(at);
+    }
+
+    /// The last grant of this room's stick: its epoch, and the user's id if it holds the stick and is
+    /// disconnected. The id is none for the present one.
+    pub(super) fn last_grant(&self, room: Room) -> Option<(u64, Option<Absence>)> {
+        let absence = |user| {
+            let since = self.disconnected_at?;
+            Some(Absence { user, since })
+        };
+        let left = self.left_with.filter(|(of, ..)| *of == room);
+        let left = left.map(|(_, epoch, user)| (epoch, absence(user)));
+        let own = self.granted.filter(|(of, _)| *of == room);
+        let own = own.map(|(_, epoch)| (epoch, absence(None).filter(|_| self.holds)));
+        left.into_iter()
+            .chain(own)
+            .max_by_key(|(epoch, absence)| (*epoch, absence.is_some()))
     }
 
     /// Whether the user was in the queue all the time between these two instants.

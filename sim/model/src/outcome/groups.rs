@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use super::MetricResult;
 
+/// The most personas, and the most phases, with figures of their own.
+pub const MOST_GROUPS: usize = 50;
+
 /// Figures by persona, phase and room. Each list has a limited number of groups; its last one may be
 /// all others together, so that the numbers of a list add up to those of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

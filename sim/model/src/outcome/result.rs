@@ -6,7 +6,7 @@ use chat_types::Span;
 use serde::Serialize;
 
 use super::{Counts, Coverage, GroupResults, PropertyResult, Violation};
-use crate::plan::Figure;
+use crate::plan::{Figure, limited};
 use crate::user_name::UserName;
 
 /// The result of a run of one scenario, over one or more seeds.
@@ -238,6 +238,9 @@ pub struct FairnessResult {
 pub struct ThresholdResult {
     /// The metric's name.
     pub metric: String,
+    /// The persona whose users alone are measured; all users without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persona: Option<String>,
     /// The figure of the metric.
     #[serde(skip)]
     pub figure: Figure,
@@ -249,6 +252,14 @@ pub struct ThresholdResult {
     pub met: Option<bool>,
     /// With several seeds, the first one that crossed it, whose value this is.
     pub seed: Option<u64>,
+}
+
+impl ThresholdResult {
+    /// What it limits, as the scenario names it.
+    #[must_use]
+    pub fn limited(&self) -> String {
+        limited(&self.metric, self.persona.as_deref())
+    }
 }
 
 /// Whether users were at rest when the run ended: at most the allowed share of them was stuck.
@@ -279,8 +290,21 @@ pub struct Stuck {
     /// The beginning of the wait, in milliseconds of virtual time. For a partner or the stick, the
     /// intended time of the request.
     pub since_ms: u64,
+    /// The holder of the stick that it waits for, if that holder is disconnected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder: Option<DisconnectedHolder>,
     /// The seed of the run.
     pub seed: u64,
+}
+
+/// The holder of a stick whose connection ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DisconnectedHolder {
+    /// The user, with the id by which it holds the stick.
+    #[serde(flatten)]
+    pub who: UserName,
+    /// When its connection ended, in milliseconds of virtual time.
+    pub since_ms: u64,
 }
 
 /// The command that reproduces a result.

@@ -5,6 +5,8 @@
 pub struct Threshold {
     /// The metric's name.
     pub metric: &'static str,
+    /// The persona whose users alone are measured; all users without one.
+    pub persona: Option<String>,
     /// The expression as written, such as `p(95)<2s`.
     pub expression: String,
     /// The figure of the metric.
@@ -13,6 +15,15 @@ pub struct Threshold {
     pub compare: Compare,
     /// The bound: in milliseconds for durations, otherwise a plain number.
     pub bound: f64,
+}
+
+/// What a threshold limits, as a scenario names it: `queue_wait`, or `queue_wait{persona:penpal}`.
+#[must_use]
+pub fn limited(metric: &str, persona: Option<&str>) -> String {
+    match persona {
+        None => metric.to_owned(),
+        Some(persona) => format!("{metric}{{persona:{persona}}}"),
+    }
 }
 
 /// One figure of a metric.

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::read::Run;
 use sim_model::names::Property;
 use sim_model::outcome::Class;
+use sim_model::plan::limited;
 
 /// The amount of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,7 +35,7 @@ pub(super) enum Direction {
     Neutral,
     MoreIsWorse,
     LessIsWorse,
-    /// Zero is worse than any other number.
+    /// To become zero is worse; no other change is better or worse.
     NoneIsWorse,
     /// Violated is worse than held or not exercised.
     Held(Class),
@@ -51,6 +52,9 @@ pub(super) struct Figure {
     /// Whether it can be compared between runs with different seeds.
     pub(super) of_verdict: bool,
 }
+
+/// The beginning of the figures that count how often a point was reached.
+pub(crate) const REACHED: &str = "reached ";
 
 /// Verdicts from the best to the worst.
 const VERDICTS: [&str; 5] = ["pass", "threshold", "unjudged", "liveness", "safety"];
@@ -117,7 +121,7 @@ pub(super) fn figures(run: &Run) -> Vec<Figure> {
         all.push(number(format!("checks {name}"), checks, Direction::Neutral));
     }
     for (name, n) in &run.sometimes {
-        let reached = format!("reached {name}");
+        let reached = format!("{REACHED}{name}");
         all.push(number(reached, *n as f64, Direction::NoneIsWorse));
     }
     for (name, figures) in &run.metrics {
@@ -169,8 +173,9 @@ fn heads(run: &Run) -> Vec<Figure> {
 fn tails(run: &Run) -> Vec<Figure> {
     let mut all = Vec::new();
     for threshold in &run.thresholds {
+        let limited = limited(&threshold.metric, threshold.persona.as_deref());
         all.push(Figure {
-            name: format!("threshold {} {}", threshold.metric, threshold.expression),
+            name: format!("threshold {} {}", limited, threshold.expression),
             amount: Amount::Held(threshold.met),
             direction: Direction::Held(Class::Threshold),
             of_verdict: true,

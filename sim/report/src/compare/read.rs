@@ -49,6 +49,8 @@ pub struct Property {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Threshold {
     pub metric: String,
+    #[serde(default)]
+    pub persona: Option<String>,
     pub expression: String,
     pub met: Option<bool>,
 }

@@ -175,7 +175,6 @@ function endOf(run) {
 function timelinePlot(run) {
   const line = run.timeline;
   const end = endOf(run);
-  const rows = packRows(line.faults, end);
   const total = line.arrivals.reduce((sum, n) => sum + n, 0);
   const events = [
     ...line.faults.map((fault) => [clock(fault.at_ms), fault.kind, fault.words]),
@@ -184,29 +183,33 @@ function timelinePlot(run) {
     ...line.violations_ms.slice(0, 12).map((ms) => [clock(ms), 'violation', 'a property was violated']),
   ];
   const words = `${grouped(total)} arrivals. ${events.map((event) => `At ${event[0]} ${event[1]}: ${event[2]}`).join('. ')}.`;
-  const draw = (width) => drawTimeline(line, end, rows, words, width);
+  const draw = (width) => drawTimeline(line, end, words, width);
   return h('figure', { class: 'chart' }, drawn(draw, 'plot timeline'),
     h('details', {}, h('summary', {}, `The ${events.length} marks as a table`), table('What happened when', ['When', 'What', 'In words'], events, 'tight')));
 }
 
-// Overlapping faults are in separate rows; a short one still needs space for its name.
-function packRows(faults, end) {
+// Faults with their names: those that would overlap are in separate rows. At the right edge a name is
+// before its fault.
+function packFaults(faults, x, width) {
   const rows = [];
   return faults.map((fault) => {
-    const until = Math.max(fault.at_ms + fault.for_ms, fault.at_ms + end * 0.16);
-    let row = rows.findIndex((free) => free <= fault.at_ms);
+    const at = x(fault.at_ms), wide = Math.max(3, x(fault.at_ms + fault.for_ms) - at), name = fault.kind.length * 7 + 6;
+    const fits = at + wide + name < width;
+    const from = fits ? at : at - name;
+    let row = rows.findIndex((free) => free <= from);
     if (row < 0) row = rows.push(0) - 1;
-    rows[row] = until;
-    return row;
+    rows[row] = at + wide + (fits ? name : 0) + 4;
+    return { fault, at, wide, fits, row };
   });
 }
 
-function drawTimeline(line, end, rows, words, width) {
+function drawTimeline(line, end, words, width) {
   const left = AXIS.left, right = AXIS.right, top = 16, bars = 88, rowHeight = 22;
   const faultTop = top + bars + 10;
-  const bottom = faultTop + (Math.max(-1, ...rows) + 1) * rowHeight + 4;
-  const height = bottom + 24;
   const x = (ms) => left + (ms / end) * (width - left - right);
+  const packed = packFaults(line.faults, x, width);
+  const bottom = faultTop + (Math.max(-1, ...packed.map((one) => one.row)) + 1) * rowHeight + 4;
+  const height = bottom + 24;
   const most = Math.max(1, ...line.arrivals);
   const ticks = steps(end, width < 500 ? 4 : 9);
   const arrivals = line.arrivals.map((n, i) => {
@@ -215,10 +218,8 @@ function drawTimeline(line, end, rows, words, width) {
     return s('rect', { class: 'arrivals', x: round(x(i * line.bucket_ms)), y: round(top + bars - tall), width: round(Math.max(1.2, x(line.bucket_ms) - x(0) - 1)), height: round(tall) },
       s('title', {}, `${clock(i * line.bucket_ms)}: ${grouped(n)} arrived`));
   });
-  const faults = line.faults.map((fault, i) => {
-    const at = x(fault.at_ms), y = faultTop + rows[i] * rowHeight;
-    const wide = Math.max(3, x(fault.at_ms + fault.for_ms) - at);
-    const fits = at + wide + 6 + fault.kind.length * 7 < width;
+  const faults = packed.map(({ fault, at, wide, fits, row }) => {
+    const y = faultTop + row * rowHeight;
     return s('g', { class: `fault ${fault.kind.replace(' ', '-')}` }, s('title', {}, `${clock(fault.at_ms)} ${fault.kind}: ${fault.words}`),
       s('line', { class: 'fault-at', x1: round(at), x2: round(at), y1: top, y2: y }),
       s('rect', { x: round(at), y, width: round(wide), height: rowHeight - 7, rx: 2 }),

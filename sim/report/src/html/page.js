@@ -169,7 +169,8 @@ function stuckSection(run) {
   const heads = ['User', 'At', 'Waits for', '#Since'];
   if (run.several_seeds) heads.push('#Seed');
   const rows = run.stuck.map((stuck) => {
-    const cells = [userName(stuck), stuck.at, stuck.waiting_for, span(stuck.since_ms)];
+    const held = stuck.holder ? [h('br'), h('span', { class: 'muted' }, 'held by ', userName(stuck.holder), `, gone since ${span(stuck.holder.since_ms)}: see reconnect_grace`)] : null;
+    const cells = [userName(stuck), stuck.at, held ? h('span', {}, stuck.waiting_for, held) : stuck.waiting_for, span(stuck.since_ms)];
     if (run.several_seeds) cells.push(stuck.seed);
     return cells;
   });

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::view::{Timeline, faults};
+use super::fault_marks::fault_marks;
+use super::view::Timeline;
 use crate::numbers::{count, milliseconds};
 use crate::series::Series;
 use sim_model::outcome::ProgressNow;
@@ -58,7 +59,7 @@ pub fn running_data(view: &RunningView<'_>, version: &str) -> serde_json::Result
             timeline: Timeline {
                 bucket_ms: series.bucket_ms,
                 arrivals: series.arrived.clone(),
-                faults: faults(&plan.faults_of(series.seed)),
+                faults: fault_marks(&plan.faults_of(series.seed), Some(series)),
                 violations_ms: Vec::new(),
                 healed_ms: (series.ended_ms >= duration).then_some(duration),
                 quiet_ms: None,

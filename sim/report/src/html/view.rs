@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use chat_types::Span;
 use serde::Serialize;
 
+use super::fault_marks::{FaultMark, fault_marks};
 use super::property_meanings::meaning;
 use crate::checked::rest;
 use crate::checks::{Standing, in_order, standing};
@@ -20,7 +21,7 @@ use crate::verdict_lines::speed;
 use crate::{FinishedRun, Rerun, live};
 use sim_model::names::METRICS;
 use sim_model::outcome::{Charts, Class, Point, RunResult, StageResult, Stuck, Verdict, Violation};
-use sim_model::plan::{Fault, FaultKind, Workload};
+use sim_model::plan::Workload;
 
 /// The most listed violations and stuck users; further ones are counted.
 const LISTED: usize = 50;
@@ -101,7 +102,7 @@ struct Property<'a> {
 
 #[derive(Serialize)]
 struct Threshold<'a> {
-    metric: &'a str,
+    metric: String,
     expression: &'a str,
     measured: String,
     met: Option<bool>,
@@ -136,14 +137,6 @@ pub(super) struct Timeline {
     pub(super) healed_ms: Option<f64>,
     pub(super) quiet_ms: Option<f64>,
     pub(super) ended_ms: f64,
-}
-
-#[derive(Serialize)]
-pub(super) struct FaultMark {
-    at_ms: f64,
-    for_ms: f64,
-    kind: &'static str,
-    words: String,
 }
 
 #[derive(Serialize)]
@@ -306,7 +299,7 @@ fn properties(result: &RunResult) -> Vec<Property<'_>> {
 fn thresholds(result: &RunResult) -> Vec<Threshold<'_>> {
     let threshold = |threshold| Threshold {
         measured: measured(threshold),
-        metric: &threshold.metric,
+        metric: threshold.limited(),
         expression: &threshold.expression,
         met: threshold.met,
         seed: threshold.seed.map(|seed| seed.to_string()),
@@ -366,7 +359,7 @@ fn timeline(run: &FinishedRun) -> Timeline {
     Timeline {
         bucket_ms: ms(timeline.bucket),
         arrivals: timeline.arrivals.clone(),
-        faults: faults(&run.plan.faults_of(shown_seed(run))),
+        faults: fault_marks(&run.plan.faults_of(shown_seed(run)), run.series.as_ref()),
         violations_ms: violations,
         healed_ms: timeline.healed_at.map(ms),
         quiet_ms: timeline.quiet_at.map(ms),
@@ -378,67 +371,6 @@ fn timeline(run: &FinishedRun) -> Timeline {
 fn shown_seed(run: &FinishedRun) -> u64 {
     let recorded = run.series.as_ref();
     recorded.map_or(run.result().seed, |series| series.seed)
-}
-
-pub(super) fn faults(faults: &[Fault]) -> Vec<FaultMark> {
-    let struck = |fault: &Fault| {
-        let (kind, length, words) = match &fault.kind {
-            FaultKind::Down { down_for, how } => {
-                let words = format!("server down for {down_for} ({})", how.words());
-                ("down", *down_for, words)
-            }
-            FaultKind::Configure(_) => (
-                "configure",
-                Span::ZERO,
-                "from its next start on, the server is configured otherwise".to_owned(),
-            ),
-            FaultKind::Partition { duration, .. } => {
-                ("partition", *duration, format!("links cut for {duration}"))
-            }
-            FaultKind::SlowReaders { duration, .. } => (
-                "slow readers",
-                *duration,
-                format!("nothing read for {duration}"),
-            ),
-            FaultKind::SlowDisk { factor, duration } => (
-                "slow disk",
-                *duration,
-                format!("commits take {factor} times as long for {duration}"),
-            ),
-            FaultKind::FailDisk { duration, unknown } => {
-                let fate = if *unknown { ", their fate unknown" } else { "" };
-                (
-                    "disk fails",
-                    *duration,
-                    format!("appends fail for {duration}{fate}"),
-                )
-            }
-            FaultKind::DamageDisk { what, of, .. } => ("disk damaged", Span::ZERO, what.of(*of)),
-            FaultKind::Suspend { duration, .. } => (
-                "suspend",
-                *duration,
-                format!("processes stopped for {duration}"),
-            ),
-            FaultKind::ClockJump { by } => (
-                "clock jump",
-                Span::ZERO,
-                format!("the server's clock jumps by {by}"),
-            ),
-            FaultKind::LoseReplies => {
-                let words = "the next answers get lost".to_owned();
-                ("replies lost", Span::ZERO, words)
-            }
-            FaultKind::Operator(_) => ("operator", Span::ZERO, "an operator acts".to_owned()),
-        };
-        let at = fault.milestone.map(|milestone| format!(", at {milestone}"));
-        FaultMark {
-            at_ms: fault.at.0 as f64 / 1_000.0,
-            for_ms: length.0 as f64 / 1_000.0,
-            kind,
-            words: words + &at.unwrap_or_default(),
-        }
-    };
-    faults.iter().map(struck).collect()
 }
 
 fn counts(result: &RunResult) -> Vec<(&'static str, String, &'static str)> {

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use chat_types::{Config, Span};
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::names::PROPERTIES;
+use sim_model::outcome::DisconnectedHolder;
 use sim_model::plan::{
     Capacity, Client, Compare, Figure, Frequency, Habits, Network, Persona, Plan, Schedule,
     Threshold, Workload,
 };
+use sim_model::protocol::User;
 use sim_model::recipe::Recipe;
+use sim_model::user_name::UserName;
 
 pub(super) fn persona(name: &str, weight: u32) -> Arc<Persona> {
     Arc::new(Persona {
@@ -22,9 +25,18 @@ pub(super) fn persona(name: &str, weight: u32) -> Arc<Persona> {
     })
 }
 
+/// A holder of a stick who is gone.
+pub(super) fn vanisher() -> DisconnectedHolder {
+    DisconnectedHolder {
+        who: UserName::new(Some(User(9)), "vanisher#4"),
+        since_ms: 9_500,
+    }
+}
+
 fn asked() -> Vec<Threshold> {
     let threshold = |metric, expression: &str, figure, compare, bound| Threshold {
         metric,
+        persona: None,
         expression: expression.to_owned(),
         figure,
         compare,

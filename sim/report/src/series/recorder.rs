@@ -4,7 +4,7 @@ use chat_types::Span;
 use hdrhistogram::Histogram;
 use rustc_hash::FxHashSet;
 
-use super::{BucketLatency, Series, UserRow};
+use super::{BucketLatency, RefusedStart, Series, UserRow};
 use sim_model::history::{ClientEvent, Observer, Record, Retry, WorldRecord};
 use sim_model::messages_in_flight::{Learned, MessagesInFlight, Times};
 use sim_model::outcome::START;
@@ -22,6 +22,9 @@ const SAMPLE: usize = 600;
 
 /// The most users that are listed.
 const USERS: usize = 2_000;
+
+/// The most refused starts that are listed.
+const REFUSED_STARTS: usize = 100;
 
 /// The largest latency of the histograms: a day in microseconds.
 const LARGEST: u64 = 24 * 3_600 * 1_000_000;
@@ -71,6 +74,8 @@ pub struct SeriesRecorder {
     sample: Vec<(Span, Span)>,
     measured: u64,
     every: u64,
+    /// Starts that the server refused, with their reasons, and the next start after each.
+    refused_starts: Vec<(Span, String, Option<Span>)>,
     ended: Span,
 }
 
@@ -122,6 +127,7 @@ impl SeriesRecorder {
             sample: Vec::new(),
             measured: 0,
             every: 1,
+            refused_starts: Vec::new(),
             ended: Span::ZERO,
         }
     }
@@ -165,6 +171,20 @@ impl SeriesRecorder {
             sampled_of: self.measured,
             users: self.users.clone(),
             users_left_out: (self.states.len() - self.users.len()) as u64,
+            refused_starts: self
+                .refused_starts
+                .iter()
+                .map(|one| self.refused_start(one))
+                .collect(),
+        }
+    }
+
+    fn refused_start(&self, (at, why, until): &(Span, String, Option<Span>)) -> RefusedStart {
+        let until = until.unwrap_or(self.ended).max(*at);
+        RefusedStart {
+            at_ms: milliseconds(*at),
+            for_ms: milliseconds(Span(until.0 - at.0)),
+            why: why.clone(),
         }
     }
 
@@ -391,8 +411,24 @@ impl Observer for SeriesRecorder {
     }
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        if let WorldRecord::Ended { at } = *record {
-            self.ended = self.ended.max(at.since(START));
+        match *record {
+            WorldRecord::Ended { at } => self.ended = self.ended.max(at.since(START)),
+            WorldRecord::StartRefused { at, why } if self.refused_starts.len() < REFUSED_STARTS => {
+                let refused = (at.since(START), why.to_owned(), None);
+                self.refused_starts.push(refused);
+            }
+            WorldRecord::Restarted { at } => {
+                if let Some((.., until @ None)) = self.refused_starts.last_mut() {
+                    *until = Some(at.since(START));
+                }
+            }
+            WorldRecord::StartRefused { .. }
+            | WorldRecord::Down { .. }
+            | WorldRecord::ClockJumped { .. }
+            | WorldRecord::DiskDamaged { .. }
+            | WorldRecord::Operated { .. }
+            | WorldRecord::Healed { .. }
+            | WorldRecord::Sizes { .. } => {}
         }
     }
 }

@@ -79,7 +79,7 @@ fn shipped_scenarios_declare_their_purpose() {
 
 /// What a schema cannot express: sums, comparisons, references between parts, special words of
 /// YAML.
-const BEYOND_A_SCHEMA: [&str; 57] = [
+const BEYOND_A_SCHEMA: [&str; 60] = [
     "await_grant_before_claim",
     "await_match_before_enter",
     "await_within_zero",
@@ -101,6 +101,8 @@ const BEYOND_A_SCHEMA: [&str; 57] = [
     "loop_too_long",
     "loss_above_one",
     "loss_overflow",
+    "many_impossible_steps",
+    "many_late_ends",
     "nesting_too_deep",
     "net_push_unknown_user",
     "operator_user_in_phases",
@@ -135,6 +137,7 @@ const BEYOND_A_SCHEMA: [&str; 57] = [
     "steps_unknown_user",
     "threshold_jain_above_one",
     "threshold_percent",
+    "threshold_persona_of_steps",
     "too_many_users",
     "yaml_tag",
 ];

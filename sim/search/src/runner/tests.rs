@@ -247,6 +247,7 @@ fn the_largest_seed_is_followed_by_seed_0() {
 fn a_threshold_that_one_seed_crosses_counts() {
     let measured = |met| ThresholdResult {
         metric: "stuck".to_owned(),
+        persona: None,
         figure: Figure::Count,
         expression: "count<=1".to_owned(),
         measured: Some(if met { 1.0 } else { 2.0 }),

@@ -84,3 +84,34 @@ fn a_result_that_cannot_be_written_is_an_error_and_a_page_cut_short_is_none() {
     );
     assert_eq!(code("sim schema", ErrorKind::StorageFull).0, 2);
 }
+
+#[test]
+fn a_turn_of_a_recipe_that_the_run_does_not_reach_is_refused() {
+    let folder = TestFolder::new();
+    let printed = folder.sim("sim burst.yaml --recipe s5:1,s10:2");
+    assert_eq!((printed.code, printed.err.as_str()), (0, ""));
+    let printed = folder.sim("sim burst.yaml --recipe s5:1,s11:2");
+    assert_eq!((printed.code, printed.out.as_str()), (2, ""));
+    let said = "error: --recipe: the run ended after step 10, before its turn s11:2\n";
+    assert!(printed.err.starts_with(said), "{}", printed.err);
+    // What is violated is more important.
+    let printed = folder.sim("sim unsafe.yaml --seed 44 --no-shrink --recipe s11:2");
+    assert_eq!(printed.code, 1, "{}", printed.err);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_found_before_the_run() {
+    let folder = TestFolder::new();
+    fs::write(folder.path("kept.json"), "kept").unwrap();
+    for line in [
+        "sim burst.yaml --json kept.json --junit wrong.yaml/x.xml",
+        "sim cluster --seeds 1 --json wrong.yaml/x.json",
+        "sim explore burst.yaml --seeds 1 --json wrong.yaml/x.json",
+        "sim exhaust --depth 1 --json wrong.yaml/x.json",
+    ] {
+        let printed = folder.sim(line);
+        assert_eq!((printed.code, printed.out.as_str()), (2, ""), "{line}");
+        assert!(printed.err.contains("cannot write "), "{}", printed.err);
+    }
+    assert_eq!(folder.read("kept.json"), "kept");
+}

@@ -14,6 +14,7 @@ fn threshold(met: Option<bool>) -> ThresholdResult {
     ThresholdResult {
         seed: None,
         metric: "message_latency".to_owned(),
+        persona: None,
         figure: Figure::Percentile(90.0),
         expression: "p(90)<1s".to_owned(),
         measured: met.map(|_| 1.0),

@@ -182,3 +182,21 @@ fn the_line_holds_those_who_wait() {
     tell(&mut recorder, 35, 1, ClientEvent::Vanished);
     assert_eq!(recorder.series().in_line, [1, 2, 1, 0]);
 }
+
+#[test]
+fn a_refused_start_lasts_until_the_next_start_or_the_end() {
+    let mut recorder = SeriesRecorder::new(7);
+    let refused = |ms| WorldRecord::StartRefused {
+        at: at(ms),
+        why: "a hole",
+    };
+    recorder.observe_world(&refused(100));
+    recorder.observe_world(&WorldRecord::Restarted { at: at(350) });
+    recorder.observe_world(&WorldRecord::Restarted { at: at(400) });
+    recorder.observe_world(&refused(900));
+    recorder.observe_world(&WorldRecord::Ended { at: at(1_000) });
+    let starts = recorder.series().refused_starts;
+    let times: Vec<(f64, f64)> = starts.iter().map(|one| (one.at_ms, one.for_ms)).collect();
+    assert_eq!(times, [(100.0, 250.0), (900.0, 100.0)]);
+    assert!(starts.iter().all(|one| one.why == "a hole"));
+}

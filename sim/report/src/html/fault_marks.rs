@@ -1,0 +1,104 @@
+//! The faults of one run, as a page shows them: each with its beginning, its length and its words.
+
+use chat_types::Span;
+use serde::Serialize;
+
+use crate::series::{RefusedStart, Series};
+use sim_model::plan::{Fault, FaultKind, Stored};
+
+#[derive(Serialize)]
+pub(super) struct FaultMark {
+    at_ms: f64,
+    for_ms: f64,
+    kind: &'static str,
+    words: String,
+}
+
+/// The faults of the plan, and the starts that the server refused because of them, by time.
+pub(super) fn fault_marks(faults: &[Fault], series: Option<&Series>) -> Vec<FaultMark> {
+    let refused = series.iter().flat_map(|series| &series.refused_starts);
+    let all = faults
+        .iter()
+        .map(of_fault)
+        .chain(refused.map(of_refused_start));
+    let mut marks: Vec<FaultMark> = all.collect();
+    marks.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
+    marks
+}
+
+/// What a damage is called in the plot, where several lie side by side.
+const fn damaged(file: Stored) -> &'static str {
+    match file {
+        Stored::Journal => "journal damaged",
+        Stored::Snapshot => "snapshot damaged",
+        Stored::Mark => "marks damaged",
+    }
+}
+
+fn of_refused_start(start: &RefusedStart) -> FaultMark {
+    let RefusedStart { at_ms, for_ms, why } = start;
+    FaultMark {
+        at_ms: *at_ms,
+        for_ms: *for_ms,
+        kind: "start refused",
+        words: format!("the server is down until an operator brings a sound copy: {why}"),
+    }
+}
+
+fn of_fault(fault: &Fault) -> FaultMark {
+    let (kind, length, words) = match &fault.kind {
+        FaultKind::Down { down_for, how } => {
+            let words = format!("server down for {down_for} ({})", how.words());
+            ("down", *down_for, words)
+        }
+        FaultKind::Configure(_) => (
+            "configure",
+            Span::ZERO,
+            "from its next start on, the server is configured otherwise".to_owned(),
+        ),
+        FaultKind::Partition { duration, .. } => {
+            ("partition", *duration, format!("links cut for {duration}"))
+        }
+        FaultKind::SlowReaders { duration, .. } => (
+            "slow readers",
+            *duration,
+            format!("nothing read for {duration}"),
+        ),
+        FaultKind::SlowDisk { factor, duration } => (
+            "slow disk",
+            *duration,
+            format!("commits take {factor} times as long for {duration}"),
+        ),
+        FaultKind::FailDisk { duration, unknown } => {
+            let fate = if *unknown { ", their fate unknown" } else { "" };
+            (
+                "disk fails",
+                *duration,
+                format!("appends fail for {duration}{fate}"),
+            )
+        }
+        FaultKind::DamageDisk { what, of, .. } => (damaged(*of), Span::ZERO, what.of(*of)),
+        FaultKind::Suspend { duration, .. } => (
+            "suspend",
+            *duration,
+            format!("processes stopped for {duration}"),
+        ),
+        FaultKind::ClockJump { by } => (
+            "clock jump",
+            Span::ZERO,
+            format!("the server's clock jumps by {by}"),
+        ),
+        FaultKind::LoseReplies => {
+            let words = "the next answers get lost".to_owned();
+            ("replies lost", Span::ZERO, words)
+        }
+        FaultKind::Operator(_) => ("operator", Span::ZERO, "an operator acts".to_owned()),
+    };
+    let at = fault.milestone.map(|milestone| format!(", at {milestone}"));
+    FaultMark {
+        at_ms: fault.at.0 as f64 / 1_000.0,
+        for_ms: length.0 as f64 / 1_000.0,
+        kind,
+        words: words + &at.unwrap_or_default(),
+    }
+}

@@ -1,0 +1,263 @@
+//! Targets with `https`: a proxy that ends TLS stands before the server, with certificates of its
+//! own.
+
+use std::fs;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd,
+};
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::fake_server::{FakeServer, Fault};
+use super::{PAIRS, sim};
+
+type Issuer = CertifiedIssuer<'static, KeyPair>;
+
+/// A certificate with its key.
+type Certified = (CertificateDer<'static>, KeyPair);
+
+/// An authority, and the file of its certificate.
+struct Authority {
+    issuer: Issuer,
+    folder: TempDir,
+}
+
+impl Authority {
+    fn new(name: &str) -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, name);
+        let key = KeyPair::generate().expect("a key");
+        let issuer = Issuer::self_signed(params, key).expect("a certificate of it");
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        let authority = Self { issuer, folder };
+        fs::write(authority.file(), authority.issuer.pem()).expect("room in it");
+        authority
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("ca.pem")
+    }
+
+    fn signs(&self, params: &CertificateParams) -> Certified {
+        let key = KeyPair::generate().expect("a key");
+        let signed = params.signed_by(&key, &self.issuer);
+        (signed.expect("a certificate of it").der().clone(), key)
+    }
+}
+
+fn params(name: &str) -> CertificateParams {
+    CertificateParams::new([name.to_owned()]).expect("a name")
+}
+
+/// The longest time that a connection is read before the other is.
+const TURN: Duration = Duration::from_millis(2);
+
+/// A proxy that ends TLS.
+struct Proxy {
+    address: SocketAddr,
+    secured: Arc<AtomicU64>,
+}
+
+impl Proxy {
+    fn start(server: SocketAddr, (certificate, key): Certified) -> Self {
+        let key = PrivateKeyDer::try_from(key.serialize_der()).expect("it is PKCS #8");
+        let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("the provider has them")
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate], key)
+            .expect("the key is that of the certificate");
+        let config = Arc::new(config);
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("it has one");
+        let secured = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&secured);
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let (config, count) = (Arc::clone(&config), Arc::clone(&count));
+                // An error of a connection does not matter.
+                thread::spawn(move || forward(client, server, config, &count));
+            }
+        });
+        Self { address, secured }
+    }
+
+    fn target(&self, name: &str) -> String {
+        format!("https://{name}:{}", self.address.port())
+    }
+}
+
+/// Forwards one connection until one side closes it.
+fn forward(
+    mut client: TcpStream,
+    server: SocketAddr,
+    config: Arc<ServerConfig>,
+    secured: &AtomicU64,
+) -> io::Result<()> {
+    let mut tls = ServerConnection::new(config).map_err(io::Error::other)?;
+    while tls.is_handshaking() {
+        tls.complete_io(&mut client)?;
+    }
+    secured.fetch_add(1, Ordering::Relaxed);
+    let mut server = TcpStream::connect(server)?;
+    for socket in [&client, &server] {
+        socket.set_read_timeout(Some(TURN))?;
+        socket.set_nodelay(true)?;
+    }
+    let mut client = StreamOwned::new(tls, client);
+    while pass(&mut client, &mut server)? && pass(&mut server, &mut client)? {}
+    Ok(())
+}
+
+/// Passes on what is there. Returns whether the sender may have more.
+fn pass(from: &mut impl Read, to: &mut impl Write) -> io::Result<bool> {
+    let mut buffer = [0; 16_384];
+    match from.read(&mut buffer) {
+        Ok(length) => {
+            to.write_all(&buffer[..length])?;
+            to.flush()?;
+            Ok(length > 0)
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            Ok(true)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The refusal of a run against this target, with its exit code.
+fn refusal(target: &str, authorities: &Path) -> (Option<i32>, String) {
+    let file = authorities.display().to_string();
+    let ran = sim(PAIRS, target, &["--protocol", "http", "--ca", &file]);
+    let told = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
+    (ran.status.code(), told)
+}
+
+#[test]
+fn users_talk_through_a_proxy_whose_authority_is_trusted() {
+    let (server, authority) = (FakeServer::start(Fault::None), Authority::new("ours"));
+    let proxy = Proxy::start(server.address, authority.signs(&params("localhost")));
+    let (target, file) = (
+        proxy.target("localhost"),
+        authority.file().display().to_string(),
+    );
+    let words = ["--protocol", "http", "--ca", &file, "--json", "-"];
+    let ran = sim(PAIRS, &target, &words);
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(0), "{told}");
+    let result: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    assert_eq!(result["live"]["requests"]["failed"], 0, "{result:#}");
+    assert!(result["properties"]["no_lost_messages"]["held"] == true);
+    let repeat = result["repro"]["command"].as_str().expect("a command");
+    assert!(repeat.contains(&format!("--ca {file}")), "{repeat}");
+    assert!(server.streams() > 0);
+    assert!(proxy.secured.load(Ordering::Relaxed) > server.streams());
+}
+
+/// Runs with this file in place of the machine's own list of authorities.
+fn on_a_machine_that_trusts(authority: &Authority, target: &str) -> (Option<i32>, String) {
+    let scenario = authority.folder.path().join("pairs.yaml");
+    fs::write(&scenario, PAIRS).expect("room");
+    let ran = Command::new(env!("CARGO_BIN_EXE_sim"))
+        .arg(&scenario)
+        .args(["--target", target, "--protocol", "http"])
+        .env("SSL_CERT_FILE", authority.file())
+        .env_remove("SSL_CERT_DIR")
+        .current_dir(authority.folder.path())
+        .output()
+        .expect("it starts");
+    let told = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
+    (ran.status.code(), told)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_file_the_authorities_of_the_machine_are_trusted() {
+    let server = FakeServer::start(Fault::None);
+    let (known, other) = (Authority::new("known"), Authority::new("other"));
+    let proxy = Proxy::start(server.address, known.signs(&params("localhost")));
+    let target = proxy.target("localhost");
+    let (code, told) = on_a_machine_that_trusts(&known, &target);
+    assert_eq!(code, Some(0), "{told}");
+    let (code, told) = on_a_machine_that_trusts(&other, &target);
+    assert_eq!(code, Some(4), "{told}");
+    assert!(told.contains("this machine does not trust"), "{told}");
+    assert!(told.contains("--ca FILE.pem"), "{told}");
+}
+
+#[test]
+fn what_is_wrong_with_a_certificate_is_said_with_what_to_do() {
+    let server = FakeServer::start(Fault::None);
+    let (ours, other) = (Authority::new("ours"), Authority::new("other"));
+    let mut expired = params("localhost");
+    expired.not_after = date_time_ymd(2_020, 1, 1);
+    let mut later = params("localhost");
+    later.not_before = date_time_ymd(4_000, 1, 1);
+    let mut authority = params("localhost");
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    for (certificate, said, advice) in [
+        (ours.signs(&expired), "has expired", "renew it"),
+        (ours.signs(&later), "is not valid yet", "clock"),
+        (
+            ours.signs(&params("chat.example.org")),
+            "is not for localhost, but for chat.example.org",
+            "--target",
+        ),
+        (
+            other.signs(&params("localhost")),
+            "signed the certificate",
+            "--ca",
+        ),
+        (
+            ours.signs(&authority),
+            "is one of an authority",
+            "basicConstraints=CA:FALSE",
+        ),
+    ] {
+        let proxy = Proxy::start(server.address, certificate);
+        let (code, told) = refusal(&proxy.target("localhost"), &ours.file());
+        assert_eq!(code, Some(4), "{told}");
+        assert!(told.contains(said) && told.contains(advice), "{told}");
+    }
+    assert_eq!(server.people(), (0, 0), "nobody was registered");
+}
+
+#[test]
+fn a_server_without_tls_is_named() {
+    let (server, ours) = (FakeServer::start(Fault::None), Authority::new("ours"));
+    let target = format!("https://localhost:{}", server.address.port());
+    let (code, told) = refusal(&target, &ours.file());
+    assert_eq!(code, Some(4), "{told}");
+    assert!(told.contains("does not speak TLS"), "{told}");
+    assert!(told.contains("http://"), "{told}");
+}
+
+#[test]
+fn a_file_without_authorities_is_a_mistake_of_the_command_line() {
+    let ours = Authority::new("ours");
+    let file = ours.folder.path().join("empty.pem");
+    fs::write(&file, "no certificate\n").expect("room");
+    let missing = ours.folder.path().join("missing.pem");
+    for file in [file, missing] {
+        let (code, told) = refusal("https://localhost:1", &file);
+        assert_eq!(code, Some(2), "{told}");
+        let named = format!("--ca: {}", file.display());
+        assert!(told.contains(&named), "{told}");
+    }
+    let (code, told) = refusal("http://localhost:1", &ours.file());
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("--ca is for a target with https"), "{told}");
+}

@@ -10,6 +10,7 @@ mod book;
 mod browser;
 mod cargo;
 mod clients;
+mod cluster;
 mod command_line;
 mod deny;
 mod deploy;

@@ -6,8 +6,8 @@ use std::thread;
 use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::{
-    bench, book, browser, clients, deny, deploy, determinism, exhaust, live, mutants, package,
-    scenarios, schema, tidy, unit,
+    bench, book, browser, clients, cluster, deny, deploy, determinism, exhaust, live, mutants,
+    package, scenarios, schema, tidy, unit,
 };
 
 /// One step.
@@ -30,6 +30,7 @@ pub(crate) enum Step {
     Exhaust,
     Canary,
     Live,
+    Cluster,
     Bench,
     Browser,
     Page,
@@ -47,7 +48,7 @@ pub(crate) enum Lane {
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
@@ -66,6 +67,7 @@ impl Step {
         Self::Bench,
         Self::Canary,
         Self::Live,
+        Self::Cluster,
         Self::Browser,
         Self::Page,
         Self::Clients,
@@ -91,6 +93,7 @@ impl Step {
             Self::Exhaust => "exhaust",
             Self::Canary => "canary",
             Self::Live => "live",
+            Self::Cluster => "cluster",
             Self::Bench => "bench",
             Self::Browser => "browser",
             Self::Page => "page",
@@ -122,6 +125,7 @@ impl Step {
             Self::Exhaust => "every interleaving of two tiny worlds, to a depth of six steps",
             Self::Canary => "every curated mutant applies, and the simulator catches two of them",
             Self::Live => "a short scenario against the real server, in every protocol",
+            Self::Cluster => "the log of a cluster, and members, on real NATS servers",
             Self::Bench => "no instruction count of the baseline grew by over 2 %",
             Self::Browser => "reports in a real browser: sizes, colour schemes, keys, no network",
             Self::Page => {
@@ -208,6 +212,7 @@ impl Step {
             Self::Exhaust => exhaust::check(cargo),
             Self::Canary => mutants::canary(cargo),
             Self::Live => live::check(cargo),
+            Self::Cluster => cluster::check(cargo),
             Self::Bench => bench::check(cargo),
             Self::Browser => browser::report::check(cargo),
             Self::Page => browser::page::check(cargo),

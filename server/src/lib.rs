@@ -35,5 +35,6 @@ pub mod settings;
 pub mod stdio;
 pub mod tools;
 pub mod upkeep;
+pub mod view;
 pub mod web;
 pub mod wire;

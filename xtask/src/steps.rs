@@ -152,6 +152,7 @@ impl Step {
             | Self::Book
             | Self::Browser
             | Self::Page
+            | Self::Cluster
             | Self::Clients => Some(Lane::Programs),
             Self::Fmt
             | Self::Clippy

@@ -57,6 +57,7 @@ impl Ownership {
         if self.leaving == Leaving::No {
             self.node.shut_down();
             self.leaving = Leaving::Finishing;
+            self.next_at = Time(0);
         }
     }
 

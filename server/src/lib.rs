@@ -7,6 +7,8 @@ pub mod banned_addresses;
 pub mod capacity;
 pub mod cli;
 pub mod clock;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 pub mod demo;
 pub mod driver;
 pub mod guard;

@@ -9,12 +9,45 @@ use crate::programs::{answers, run, there_or_installed};
 /// The version of the servers. The tests find it by this name.
 const NATS: &str = "2.15.1";
 
+/// How much to let fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ClusterRequest {
+    /// The number of faults.
+    pub(crate) rounds: u64,
+    /// The seed that draws them.
+    pub(crate) seed: u64,
+}
+
+/// Builds the server as a member of a cluster, and the tests of the log and of members.
+const TESTS: [&str; 8] = [
+    "test",
+    "--workspace",
+    "--features",
+    "server/cluster",
+    "--test",
+    "log",
+    "--test",
+    "cluster",
+];
+
 /// Installs the servers, and runs the tests that need them.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     if let Err(why) = install(cargo) {
         return Outcome::Skipped(why);
     }
-    cargo.run(&["test", "--workspace", "--test", "log", "--", "--ignored"])
+    cargo.run(&[&TESTS[..], &["--", "--include-ignored"]].concat())
+}
+
+/// Lets servers and members fail under load, and prints how long each took to heal.
+pub(crate) fn run_rounds(cargo: &Cargo, request: ClusterRequest) -> Outcome {
+    if let Err(why) = install(cargo) {
+        return Outcome::Failed(why);
+    }
+    let ClusterRequest { rounds, seed } = request;
+    let (rounds, seed) = (rounds.to_string(), seed.to_string());
+    let settings = [("CLUSTER_ROUNDS", &*rounds), ("CLUSTER_SEED", &seed)];
+    let words = ["--", "--include-ignored", "--nocapture", "nemesis"];
+    cargo.run_with(&settings, &[&TESTS[..], &words].concat())
 }
 
 /// Installs the servers unless they are there.

@@ -74,6 +74,31 @@ impl Calls {
         }
     }
 
+    /// Asks all that serve this kind of call, and returns what they answer within this time.
+    pub async fn ask_all(&self, kind: &str, bytes: Vec<u8>, patience: Duration) -> Vec<Vec<u8>> {
+        let inbox = self.client.new_inbox();
+        let mut answers = Vec::new();
+        let Ok(mut subscriber) = self.client.subscribe(inbox.clone()).await else {
+            return answers;
+        };
+        let subject = self.realm.subject(kind);
+        let asked = self
+            .client
+            .publish_with_reply(subject, inbox, bytes.into())
+            .await;
+        if asked.is_err() {
+            return answers;
+        }
+        let until = tokio::time::Instant::now() + patience;
+        while let Ok(Some(answer)) = tokio::time::timeout_at(until, subscriber.next()).await {
+            // A status says that nobody is there.
+            if answer.status.is_none() {
+                answers.push(answer.payload.to_vec());
+            }
+        }
+        answers
+    }
+
     /// Serves calls of this kind until the result is dropped. `None` if the connection has ended.
     pub async fn serve(&self, kind: &str) -> Option<Serving> {
         let subject = self.realm.subject(kind);

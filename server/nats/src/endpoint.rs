@@ -40,6 +40,8 @@ pub enum Report {
     },
     /// The newest stored snapshot.
     Snapshot(Vec<u8>),
+    /// The storing of a snapshot has ended.
+    Stored,
 }
 
 /// The right to have one record wait.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_nats::jetstream;
 use chat_cluster::{AppendId, ReadId, Source};
@@ -20,6 +21,8 @@ use crate::{append, connection, follow, monitor, streams};
 pub struct Log {
     endpoint: Endpoint,
     following: Option<JoinHandle<()>>,
+    /// The number of snapshots that are being stored.
+    storing: Arc<AtomicUsize>,
 }
 
 impl fmt::Debug for Log {
@@ -46,6 +49,7 @@ impl Log {
         Ok(Self {
             endpoint,
             following: None,
+            storing: Arc::default(),
         })
     }
 
@@ -135,7 +139,8 @@ impl Log {
 
     /// Stores a snapshot, and purges the log below the last two.
     pub fn store(&self, snapshot: StoredSnapshot) {
-        let endpoint = self.endpoint.clone();
+        let (endpoint, storing) = (self.endpoint.clone(), Arc::clone(&self.storing));
+        storing.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
             let StoredSnapshot {
                 sequence, position, ..
@@ -144,7 +149,15 @@ impl Log {
                 Ok(()) => tracing::info!(sequence, position, "a snapshot is stored"),
                 Err(why) => tracing::error!(sequence, %why, "a snapshot is not stored"),
             }
+            storing.fetch_sub(1, Ordering::Relaxed);
+            endpoint.tell(Report::Stored);
         });
+    }
+
+    /// Whether a snapshot is being stored. A report follows when it is not any more.
+    #[must_use]
+    pub fn is_storing(&self) -> bool {
+        self.storing.load(Ordering::Relaxed) > 0
     }
 
     /// Reports the newest stored snapshot, if there is one.

@@ -1,0 +1,243 @@
+//! What goes wrong on purpose, under load: each accepted message is in the room's history once and
+//! in its order, all members agree, and everybody is served again.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::members::Members;
+use crate::process::Connection;
+use crate::talkers::Talkers;
+
+/// The number of faults, unless `CLUSTER_ROUNDS` says another one.
+const ROUNDS: usize = 5;
+
+const TALKERS: usize = 4;
+
+/// Everybody must be served again within this time after a fault.
+const HEALED: Duration = Duration::from_secs(45);
+
+/// How long a pause lasts: longer than the owner's lease, and than the others' silence.
+const PAUSES: [Duration; 3] = [
+    Duration::from_millis(2_500),
+    Duration::from_millis(4_500),
+    Duration::from_millis(6_000),
+];
+
+/// A fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fault {
+    /// The owner is killed, and starts again.
+    KillOwner,
+    /// The owner is paused for longer than its lease.
+    PauseOwner,
+    /// The owner is asked to stop, and starts again.
+    StopOwner,
+    /// The NATS server that leads the log is killed, and starts again.
+    KillLeader,
+    /// The NATS server that leads the log is paused.
+    PauseLeader,
+    /// A member that is not the owner is killed, and starts again.
+    KillFollower,
+}
+
+const FAULTS: [Fault; 6] = [
+    Fault::KillOwner,
+    Fault::KillLeader,
+    Fault::StopOwner,
+    Fault::PauseOwner,
+    Fault::PauseLeader,
+    Fault::KillFollower,
+];
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::KillOwner => "owner killed",
+            Self::PauseOwner => "owner paused",
+            Self::StopOwner => "owner stopped",
+            Self::KillLeader => "leader of the log killed",
+            Self::PauseLeader => "leader of the log paused",
+            Self::KillFollower => "follower killed",
+        })
+    }
+}
+
+/// Numbers drawn from a seed (`SplitMix64`).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let end = u64::try_from(end).expect("it is small");
+        usize::try_from((z ^ (z >> 31)) % end).expect("it is small")
+    }
+}
+
+fn setting(name: &str, usual: u64) -> u64 {
+    let given = std::env::var(name);
+    given.map_or(usual, |given| given.parse().expect("a number"))
+}
+
+/// The faults of a run: each kind in a drawn order, then any.
+fn plan(rounds: usize, draw: &mut Draw) -> Vec<Fault> {
+    let mut plan = Vec::new();
+    let mut left = Vec::new();
+    while plan.len() < rounds {
+        if left.is_empty() {
+            left = FAULTS.to_vec();
+        }
+        plan.push(left.swap_remove(draw.below(left.len())));
+    }
+    plan
+}
+
+/// Makes a fault, and mends it. Returns when everybody must be served again.
+fn play(members: &mut Members, fault: Fault, draw: &mut Draw) -> Instant {
+    let pause = PAUSES[draw.below(PAUSES.len())];
+    let owner = members.owner();
+    match fault {
+        Fault::KillOwner => {
+            members.kill(owner);
+            let since = Instant::now();
+            members.start_again(owner);
+            since
+        }
+        Fault::StopOwner => {
+            let since = Instant::now();
+            members.stop(owner);
+            members.start_again(owner);
+            since
+        }
+        Fault::KillFollower => {
+            let follower = (owner + 1 + draw.below(members.count() - 1)) % members.count();
+            members.kill(follower);
+            let since = Instant::now();
+            members.start_again(follower);
+            since
+        }
+        Fault::PauseOwner => {
+            members.signal(owner, "STOP");
+            let since = Instant::now();
+            thread::park_timeout(pause);
+            members.signal(owner, "CONT");
+            since
+        }
+        Fault::KillLeader => {
+            let leader = leader(members);
+            members.servers.kill(leader);
+            let since = Instant::now();
+            members.servers.start_again(leader);
+            since
+        }
+        Fault::PauseLeader => {
+            let leader = leader(members);
+            members.servers.signal(leader, "STOP");
+            let since = Instant::now();
+            thread::park_timeout(pause);
+            members.servers.signal(leader, "CONT");
+            since
+        }
+    }
+}
+
+/// The NATS server that leads the log, by what one of them says.
+fn leader(members: &Members) -> usize {
+    let until = Instant::now() + HEALED;
+    loop {
+        for monitor in members.servers.monitors() {
+            let address = monitor.trim_start_matches("http://").parse();
+            let address = address.expect("an address");
+            let Some(jsz) = jsz(address) else {
+                continue;
+            };
+            let streams = jsz["account_details"][0]["stream_detail"].as_array();
+            let log = streams
+                .into_iter()
+                .flatten()
+                .find(|stream| stream["name"] == "TS_main");
+            let name = log.and_then(|log| log["cluster"]["leader"].as_str());
+            let is_it = |number: &usize| Some(members.servers.name(*number)) == name;
+            if let Some(number) = (0..members.count()).find(is_it) {
+                return number;
+            }
+        }
+        assert!(Instant::now() < until, "the log has no leader");
+    }
+}
+
+/// What the monitoring says of the streams.
+fn jsz(monitor: SocketAddr) -> Option<Value> {
+    let mut connection = Connection::try_open(monitor, Duration::from_secs(2))?;
+    let answer = connection.exchange("GET /jsz?streams=1", &[], "")?;
+    let body = match answer.header("Transfer-Encoding") {
+        Some(_) => connection.chunks()?,
+        None => answer.body,
+    };
+    serde_json::from_str(&body).ok()
+}
+
+#[test]
+fn what_was_accepted_is_there_once_whatever_fails() {
+    let rounds = usize::try_from(setting("CLUSTER_ROUNDS", ROUNDS as u64)).expect("it is small");
+    let seed = setting("CLUSTER_SEED", 1);
+    let mut draw = Draw(seed);
+    let plan = plan(rounds, &mut draw);
+    let mut members = Members::start(3);
+    let doors = (0..members.count()).map(|number| members.address(number));
+    let talkers = Talkers::register(TALKERS, doors.collect());
+    let mut heals: BTreeMap<Fault, Vec<Duration>> = BTreeMap::new();
+    thread::scope(|scope| {
+        for number in 0..TALKERS {
+            let talkers = &talkers;
+            scope.spawn(move || talkers.talk(number));
+        }
+        let stopper = Stopper(&talkers);
+        let healed = talkers.heal(Instant::now(), HEALED);
+        assert!(healed.is_some(), "nobody is served at the start");
+        for (round, fault) in plan.into_iter().enumerate() {
+            let since = play(&mut members, fault, &mut draw);
+            let healed = talkers.heal(since, HEALED);
+            let healed = healed.unwrap_or_else(|| {
+                let states = members.states();
+                panic!("seed {seed}, round {round}, {fault}: not served again; {states:?}")
+            });
+            println!("round {round}: {fault}, served again after {healed:?}");
+            heals.entry(fault).or_default().push(healed);
+        }
+        drop(stopper);
+    });
+    members.agreed();
+    for door in 0..members.count() {
+        talkers.check(&talkers.history(door));
+    }
+    println!(
+        "seed {seed}: {} messages, each once and in order",
+        talkers.accepted()
+    );
+    for (fault, mut times) in heals {
+        times.sort_unstable();
+        let (least, median) = (times[0], times[times.len() / 2]);
+        let most = times[times.len() - 1];
+        let count = times.len();
+        println!(
+            "{fault}: {count} times, served again after {least:.1?} {median:.1?} {most:.1?} (least, median, most)"
+        );
+    }
+}
+
+/// Stops the talkers, also when the test fails: they would talk for ever.
+struct Stopper<'a>(&'a Talkers);
+
+impl Drop for Stopper<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}

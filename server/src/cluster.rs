@@ -79,6 +79,10 @@ pub(crate) async fn start(
     cluster: &ClusterSettings,
     limits: &chat_core::Config,
 ) -> Result<Started, ClusterError> {
+    if let Some(folder) = &cluster.unused_folder {
+        let folder = folder.display();
+        tracing::warn!(%folder, "--data has no effect: the cluster's log keeps all");
+    }
     let log = Log::open(&options(cluster)?).await?;
     let identity = identity(&log).await?;
     let origin = identity.origin();

@@ -103,8 +103,8 @@ pub enum SettingsError {
         path: PathBuf,
         error: std::io::Error,
     },
-    #[error("--cluster keeps all in the cluster's log: leave {by} out")]
-    KeptElsewhere { by: &'static str },
+    #[error("--cluster keeps all in the cluster's log, and --in-memory nothing: leave one out")]
+    ClusterInMemory,
     #[error("--cluster is for `talking-stick serve` alone: leave it out")]
     ClusterOfOne,
     #[error("{path}: {error}", path = path.display())]
@@ -139,9 +139,13 @@ impl Settings {
             None => File::default(),
         };
         let listen = args.listen.or(file.listen).unwrap_or(DEFAULT_LISTEN);
-        let cluster = ClusterSettings::gather(&args.cluster, &file, listen.port())?;
+        let cluster = ClusterSettings::gather(args, &file, listen.port())?;
         let journal = match &cluster {
-            Some(_) => no_journal(args, &file, unnamed)?,
+            Some(_) if unnamed == Unnamed::InMemory => return Err(SettingsError::ClusterOfOne),
+            Some(_) if args.in_memory || file.in_memory => {
+                return Err(SettingsError::ClusterInMemory);
+            }
+            Some(_) => None,
             None => journal_options(args, &file, unnamed)?,
         };
         let settings = Self {
@@ -214,21 +218,6 @@ impl Settings {
             Some(_) | None => Ok(()),
         }
     }
-}
-
-/// A member of a cluster keeps no journal of its own.
-fn no_journal(
-    args: &ServeArgs,
-    file: &File,
-    unnamed: Unnamed,
-) -> Result<Option<journal::Options>, SettingsError> {
-    let by = match () {
-        () if unnamed == Unnamed::InMemory => return Err(SettingsError::ClusterOfOne),
-        () if args.data.is_some() || file.data.is_some() => "--data",
-        () if args.in_memory || file.in_memory => "--in-memory",
-        () => return Ok(None),
-    };
-    Err(SettingsError::KeptElsewhere { by })
 }
 
 /// The options of a durable journal; none for a server in memory.

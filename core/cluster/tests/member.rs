@@ -282,6 +282,19 @@ fn an_owner_that_was_superseded_refuses_its_calls_and_follows() {
 }
 
 #[test]
+fn a_resignation_follows_the_last_call_at_once() {
+    let (mut bench, _) = owner();
+    bench.register(1, None);
+    bench.member.resign(bench.now);
+    bench.drain();
+    bench.acknowledge();
+    assert!(bench.answered(1));
+    bench.acknowledge();
+    let lost = Output::LostOwnership { epoch: 1 };
+    assert_eq!(bench.others.last(), Some(&lost));
+}
+
+#[test]
 fn calls_are_taken_within_the_lease_only() {
     let (mut bench, _) = owner();
     let later = LEASE;

@@ -18,8 +18,8 @@ use crate::driver::{Answered, NodeClient, Remote, RemoteOpening};
 /// How long a call is tried: longer than the log takes to elect a leader, and a member to claim.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// How long one attempt waits for its answer.
-const ATTEMPT: Duration = Duration::from_secs(3);
+/// How long one attempt waits for its answer. A later attempt joins an earlier one.
+const ATTEMPT: Duration = Duration::from_secs(2);
 
 /// The longest wait of a check in one attempt: an owner that is gone is noticed after it.
 const WAIT: Span = Span::secs(4);
@@ -111,10 +111,16 @@ impl Door {
         }
     }
 
-    /// Asks once. An answer that this version cannot read is none.
+    /// Asks once. An answer that this version cannot read is none. A question to an owner that is
+    /// superseded meanwhile has no answer: a paused process, for one, is still subscribed.
     async fn ask(&self, question: &Question, patience: Duration) -> Result<Answer, CallError> {
-        let answer = self.calls.ask(CALL, encode(question), patience).await?;
-        decode(&answer).ok_or(CallError::Unanswered)
+        let epoch = self.standing.borrow().epoch;
+        tokio::select! {
+            answer = self.calls.ask(CALL, encode(question), patience) => {
+                decode(&answer?).ok_or(CallError::Unanswered)
+            }
+            () = superseded(&self.standing, epoch) => Err(CallError::Unanswered),
+        }
     }
 
     fn refusal(&self, earlier: Earlier) -> Answered {
@@ -137,6 +143,16 @@ impl Remote for Door {
         after: Option<Seq>,
     ) -> BoxFuture<'_, RemoteOpening> {
         self.open(from, reader, after).boxed()
+    }
+}
+
+/// Waits until the log has a claim after this epoch.
+pub(super) async fn superseded(standing: &Standings, epoch: u64) {
+    let mut standing = standing.clone();
+    let later = standing.wait_for(|standing| standing.epoch > epoch);
+    if later.await.is_err() {
+        // The driver has stopped, and knows of no claim.
+        std::future::pending::<()>().await;
     }
 }
 

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use server_nats::{Calls, Serving};
 use tokio::time::timeout;
 
-use super::door::catch_up;
+use super::door::{catch_up, superseded};
 use super::standing::Standings;
 use super::wire::{self, Next, Pushed, decode, encode};
 use crate::driver::{Delivery, Ending, EventStream, RemoteStream};
@@ -28,15 +28,19 @@ pub(super) struct DoorStream {
     calls: Calls,
     kind: String,
     standing: Standings,
+    /// The epoch of the owner that has the stream.
+    epoch: u64,
     received: u64,
 }
 
 impl DoorStream {
     pub(super) fn new(calls: Calls, id: u64, standing: Standings) -> Self {
+        let epoch = standing.borrow().epoch;
         Self {
             calls,
             kind: wire::stream(id),
             standing,
+            epoch,
             received: 0,
         }
     }
@@ -46,8 +50,11 @@ impl DoorStream {
             let next = encode(&Next {
                 received: self.received,
             });
-            let answer = self.calls.ask(&self.kind, next, ANSWER).await;
-            match answer.ok().and_then(|bytes| decode(&bytes)) {
+            let answer = tokio::select! {
+                answer = self.calls.ask(&self.kind, next, ANSWER) => answer.ok(),
+                () = superseded(&self.standing, self.epoch) => None,
+            };
+            match answer.and_then(|bytes| decode(&bytes)) {
                 Some(Pushed::Delivery { sequence, delivery }) => {
                     catch_up(&self.standing, sequence).await;
                     self.received += 1;

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::process::Connection;
 
 /// How long a talker waits at one door.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The pause before the next door, so that doors that refuse are not asked all the time.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -229,6 +229,28 @@ async fn a_call_reaches_the_member_that_serves_it_or_nobody_at_once() {
     owner.await.expect("it answered");
 }
 
+#[tokio::test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
+async fn a_server_that_asks_for_a_password_takes_that_of_the_credentials() {
+    let settings = "max_payload: 9MB\nSYNC: always\nauthorization: { user: ada, password: secret }";
+    let servers = Servers::start_with(1, settings);
+    let given = LogOptions {
+        credentials: Some("ada:secret".into()),
+        ..options(&servers, "secret")
+    };
+    let mut bench = Bench::open(&given).await;
+    assert_eq!(bench.append(0, b"one").await, Outcome::Acknowledged(1));
+    for credentials in [None, Some("ada:wrong".into()), Some("token".into())] {
+        let wrong = LogOptions {
+            credentials,
+            ..given.clone()
+        };
+        let opened = Log::open(&wrong).await;
+        let is_refused = matches!(opened, Err(OpenError::Unreachable { .. }));
+        assert!(is_refused, "{opened:?}");
+    }
+}
+
 /// The server that leads the stream, by the name of the servers' own choice.
 async fn leader(options: &LogOptions) -> Option<String> {
     let client = async_nats::connect(&options.servers).await.ok()?;

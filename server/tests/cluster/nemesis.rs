@@ -14,7 +14,7 @@ use crate::process::Connection;
 use crate::talkers::Talkers;
 
 /// The number of faults, unless `CLUSTER_ROUNDS` says another one.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 
 const TALKERS: usize = 4;
 
@@ -43,15 +43,22 @@ enum Fault {
     PauseLeader,
     /// A member that is not the owner is killed, and starts again.
     KillFollower,
+    /// Two NATS servers are killed, so that nothing can be appended, and start again.
+    KillMajority,
+    /// All NATS servers and all members are killed, and start again.
+    KillAll,
 }
 
-const FAULTS: [Fault; 6] = [
+/// All kinds, in the order in which the first rounds make them.
+const FAULTS: [Fault; 8] = [
     Fault::KillOwner,
     Fault::KillLeader,
     Fault::StopOwner,
     Fault::PauseOwner,
     Fault::PauseLeader,
     Fault::KillFollower,
+    Fault::KillMajority,
+    Fault::KillAll,
 ];
 
 impl fmt::Display for Fault {
@@ -63,6 +70,8 @@ impl fmt::Display for Fault {
             Self::KillLeader => "leader of the log killed",
             Self::PauseLeader => "leader of the log paused",
             Self::KillFollower => "follower killed",
+            Self::KillMajority => "two NATS servers killed",
+            Self::KillAll => "all killed",
         })
     }
 }
@@ -86,17 +95,10 @@ fn setting(name: &str, usual: u64) -> u64 {
     given.map_or(usual, |given| given.parse().expect("a number"))
 }
 
-/// The faults of a run: each kind in a drawn order, then any.
+/// The faults of a run: each kind once, then any.
 fn plan(rounds: usize, draw: &mut Draw) -> Vec<Fault> {
-    let mut plan = Vec::new();
-    let mut left = Vec::new();
-    while plan.len() < rounds {
-        if left.is_empty() {
-            left = FAULTS.to_vec();
-        }
-        plan.push(left.swap_remove(draw.below(left.len())));
-    }
-    plan
+    let drawn = std::iter::repeat_with(|| FAULTS[draw.below(FAULTS.len())]);
+    FAULTS.into_iter().chain(drawn).take(rounds).collect()
 }
 
 /// Makes a fault, and mends it. Returns when everybody must be served again.
@@ -135,6 +137,29 @@ fn play(members: &mut Members, fault: Fault, draw: &mut Draw) -> Instant {
             members.servers.kill(leader);
             let since = Instant::now();
             members.servers.start_again(leader);
+            since
+        }
+        Fault::KillMajority => {
+            let first = draw.below(members.count());
+            let two = [first, (first + 1) % members.count()];
+            two.map(|number| members.servers.kill(number));
+            let since = Instant::now();
+            thread::park_timeout(pause);
+            two.map(|number| members.servers.start_again(number));
+            since
+        }
+        Fault::KillAll => {
+            for number in 0..members.count() {
+                members.kill(number);
+                members.servers.kill(number);
+            }
+            let since = Instant::now();
+            for number in 0..members.count() {
+                members.servers.start_again(number);
+            }
+            for number in 0..members.count() {
+                members.start_again(number);
+            }
             since
         }
         Fault::PauseLeader => {

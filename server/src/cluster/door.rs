@@ -11,7 +11,7 @@ use server_nats::{CallError, Calls};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::remote_stream::DoorStream;
-use super::standing::Standings;
+use super::standing::{EpochEnd, Standings, end_of_epoch};
 use super::wire::{Answer, CALL, Question, decode, encode};
 use crate::driver::{Answered, NodeClient, Remote, RemoteOpening};
 
@@ -52,10 +52,13 @@ impl Door {
 
     async fn call_owner(&self, from: Address, call: Call) -> Answered {
         let can_repeat = !matches!(call, Call::Operate { .. } | Call::Command { key: None, .. });
-        let wait_until = Instant::now() + wait_of(&call);
+        let mut wait_until = Instant::now() + wait_of(&call);
         let until = wait_until + PATIENCE;
         let mut earlier = Earlier::Unasked;
         loop {
+            if self.is_stopping() {
+                wait_until = Instant::now();
+            }
             let call = with_rest(&call, wait_until);
             let patience = wait_of(&call) + ATTEMPT;
             match self.ask(&Question::Call { from, call }, patience).await {
@@ -119,8 +122,15 @@ impl Door {
             answer = self.calls.ask(CALL, encode(question), patience) => {
                 decode(&answer?).ok_or(CallError::Unanswered)
             }
-            () = superseded(&self.standing, epoch) => Err(CallError::Unanswered),
+            EpochEnd::Superseded = end_of_epoch(&self.standing, epoch) => {
+                Err(CallError::Unanswered)
+            }
         }
+    }
+
+    /// Whether this server shuts down: what waits is answered.
+    fn is_stopping(&self) -> bool {
+        self.standing.has_changed().is_err()
     }
 
     fn refusal(&self, earlier: Earlier) -> Answered {
@@ -143,16 +153,6 @@ impl Remote for Door {
         after: Option<Seq>,
     ) -> BoxFuture<'_, RemoteOpening> {
         self.open(from, reader, after).boxed()
-    }
-}
-
-/// Waits until the log has a claim after this epoch.
-pub(super) async fn superseded(standing: &Standings, epoch: u64) {
-    let mut standing = standing.clone();
-    let later = standing.wait_for(|standing| standing.epoch > epoch);
-    if later.await.is_err() {
-        // The driver has stopped, and knows of no claim.
-        std::future::pending::<()>().await;
     }
 }
 

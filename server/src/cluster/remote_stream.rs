@@ -8,8 +8,8 @@ use futures_util::future::BoxFuture;
 use server_nats::{Calls, Serving};
 use tokio::time::timeout;
 
-use super::door::{catch_up, superseded};
-use super::standing::Standings;
+use super::door::catch_up;
+use super::standing::{Standings, end_of_epoch};
 use super::wire::{self, Next, Pushed, decode, encode};
 use crate::driver::{Delivery, Ending, EventStream, RemoteStream};
 
@@ -52,7 +52,7 @@ impl DoorStream {
             });
             let answer = tokio::select! {
                 answer = self.calls.ask(&self.kind, next, ANSWER) => answer.ok(),
-                () = superseded(&self.standing, self.epoch) => None,
+                _ = end_of_epoch(&self.standing, self.epoch) => None,
             };
             match answer.and_then(|bytes| decode(&bytes)) {
                 Some(Pushed::Delivery { sequence, delivery }) => {
@@ -61,7 +61,8 @@ impl DoorStream {
                     return delivery;
                 }
                 Some(Pushed::Nothing) => {}
-                // The owner is gone. The reader opens the stream anew, where it left off.
+                // The owner is gone, or this server stops. The reader opens the stream anew, where it
+                // left off.
                 None => return Delivery::End(Ending::Closing),
             }
         }

@@ -38,5 +38,21 @@ impl MemberStanding {
     }
 }
 
-/// The standing, as it changes.
+/// The standing, as it changes. It ends with the driver.
 pub(super) type Standings = watch::Receiver<MemberStanding>;
+
+/// Waits until the log has a claim after this epoch, or the driver has stopped.
+pub(super) async fn end_of_epoch(standing: &Standings, epoch: u64) -> EpochEnd {
+    let mut standing = standing.clone();
+    match standing.wait_for(|standing| standing.epoch > epoch).await {
+        Ok(_) => EpochEnd::Superseded,
+        Err(_) => EpochEnd::Stopped,
+    }
+}
+
+/// Why an epoch is over for this member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EpochEnd {
+    Superseded,
+    Stopped,
+}

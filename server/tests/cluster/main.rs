@@ -20,7 +20,7 @@ fn shared() -> Arc<Members> {
     static SHARED: Mutex<Weak<Members>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock().expect("no test panics here");
     shared.upgrade().unwrap_or_else(|| {
-        let members = Arc::new(Members::start(3));
+        let members = Arc::new(Members::start());
         *shared = Arc::downgrade(&members);
         members
     })
@@ -104,4 +104,16 @@ fn a_repeated_call_has_one_effect_whichever_doors_it_reaches() {
         .collect();
     ids.dedup();
     assert_eq!(ids.len(), 1, "{ids:?}");
+}
+
+#[test]
+fn a_member_that_stops_ends_the_streams_that_it_reads_from_the_owner() {
+    let mut members = Members::start_on(1, 2);
+    let owner = members.owner();
+    let other = 1 - owner;
+    let ada = members.connect(owner).register("Ada", "lobby");
+    let mut stream = members.stream(other, &ada);
+    members.stop(other);
+    // A stream that is cut has no last event.
+    stream.read_to("server.closing");
 }

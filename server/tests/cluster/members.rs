@@ -38,9 +38,14 @@ impl Stream {
 }
 
 impl Members {
-    /// Starts this many NATS servers, and as many members. All listen.
-    pub(crate) fn start(count: usize) -> Self {
-        let servers = Servers::start(count);
+    /// Starts three NATS servers, and three members. All listen.
+    pub(crate) fn start() -> Self {
+        Self::start_on(3, 3)
+    }
+
+    /// Starts this many NATS servers, three or one, and this many members.
+    pub(crate) fn start_on(servers: usize, count: usize) -> Self {
+        let servers = Servers::start(servers);
         let ports = free_ports(count);
         let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let mut members = Self {

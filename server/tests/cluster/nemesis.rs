@@ -101,73 +101,74 @@ fn plan(rounds: usize, draw: &mut Draw) -> Vec<Fault> {
     FAULTS.into_iter().chain(drawn).take(rounds).collect()
 }
 
+/// The processes that a fault concerns, by number.
+struct Victims {
+    members: Vec<usize>,
+    servers: Vec<usize>,
+}
+
+fn victims(members: &Members, fault: Fault, draw: &mut Draw) -> Victims {
+    let count = members.count();
+    let owner = members.owner();
+    let follower = (owner + 1 + draw.below(count - 1)) % count;
+    let first = draw.below(count);
+    let (members, servers) = match fault {
+        Fault::KillOwner | Fault::PauseOwner | Fault::StopOwner => (vec![owner], vec![]),
+        Fault::KillFollower => (vec![follower], vec![]),
+        Fault::KillLeader | Fault::PauseLeader => (vec![], vec![leader(members)]),
+        Fault::KillMajority => (vec![], vec![first, (first + 1) % count]),
+        Fault::KillAll => ((0..count).collect(), (0..count).collect()),
+    };
+    Victims { members, servers }
+}
+
 /// Makes a fault, and mends it. Returns when everybody must be served again.
 fn play(members: &mut Members, fault: Fault, draw: &mut Draw) -> Instant {
     let pause = PAUSES[draw.below(PAUSES.len())];
-    let owner = members.owner();
+    let victims = victims(members, fault, draw);
     match fault {
-        Fault::KillOwner => {
-            members.kill(owner);
-            let since = Instant::now();
-            members.start_again(owner);
-            since
-        }
-        Fault::StopOwner => {
-            let since = Instant::now();
-            members.stop(owner);
-            members.start_again(owner);
-            since
-        }
-        Fault::KillFollower => {
-            let follower = (owner + 1 + draw.below(members.count() - 1)) % members.count();
-            members.kill(follower);
-            let since = Instant::now();
-            members.start_again(follower);
-            since
-        }
-        Fault::PauseOwner => {
-            members.signal(owner, "STOP");
-            let since = Instant::now();
-            thread::park_timeout(pause);
-            members.signal(owner, "CONT");
-            since
-        }
-        Fault::KillLeader => {
-            let leader = leader(members);
-            members.servers.kill(leader);
-            let since = Instant::now();
-            members.servers.start_again(leader);
-            since
-        }
-        Fault::KillMajority => {
-            let first = draw.below(members.count());
-            let two = [first, (first + 1) % members.count()];
-            two.map(|number| members.servers.kill(number));
-            let since = Instant::now();
-            thread::park_timeout(pause);
-            two.map(|number| members.servers.start_again(number));
-            since
-        }
-        Fault::KillAll => {
-            for number in 0..members.count() {
+        Fault::KillOwner
+        | Fault::KillFollower
+        | Fault::KillLeader
+        | Fault::KillMajority
+        | Fault::KillAll => {
+            for &number in &victims.members {
                 members.kill(number);
+            }
+            for &number in &victims.servers {
                 members.servers.kill(number);
             }
             let since = Instant::now();
-            for number in 0..members.count() {
+            if fault == Fault::KillMajority {
+                thread::park_timeout(pause);
+            }
+            for number in victims.servers {
                 members.servers.start_again(number);
             }
-            for number in 0..members.count() {
+            for number in victims.members {
                 members.start_again(number);
             }
             since
         }
-        Fault::PauseLeader => {
-            let leader = leader(members);
-            members.servers.signal(leader, "STOP");
+        Fault::StopOwner => {
+            let since = Instant::now();
+            for number in victims.members {
+                members.stop(number);
+                members.start_again(number);
+            }
+            since
+        }
+        Fault::PauseOwner | Fault::PauseLeader => {
+            let signal = |name: &str| {
+                let ours = victims.members.iter();
+                ours.for_each(|number| members.signal(*number, name));
+                let servers = victims.servers.iter();
+                servers.for_each(|number| members.servers.signal(*number, name));
+            };
+            signal("STOP");
             let since = Instant::now();
             thread::park_timeout(pause);
-            members.servers.signal(leader, "CONT");
+            signal("CONT");
             since
         }
     }
@@ -215,7 +216,7 @@ fn what_was_accepted_is_there_once_whatever_fails() {
     let seed = setting("CLUSTER_SEED", 1);
     let mut draw = Draw(seed);
     let plan = plan(rounds, &mut draw);
-    let mut members = Members::start(3);
+    let mut members = Members::start();
     let doors = (0..members.count()).map(|number| members.address(number));
     let talkers = Talkers::register(TALKERS, doors.collect());
     let mut heals: BTreeMap<Fault, Vec<Duration>> = BTreeMap::new();

@@ -256,7 +256,7 @@ impl Event {
 }
 
 /// A range of events that were dropped from an inbox. It stands in their place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     /// The sequence number of the first dropped event.
     pub from: Seq,
@@ -273,7 +273,7 @@ pub struct Gap {
 /// An inbox keeps one record for each room with dropped events, and drops the events themselves. A gap
 /// shows a part of the record if the last event of that part was dropped within the gap. `from`, `to`
 /// and `messages` cover all dropped events of the room, not those within this gap alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostRange {
     /// The room.
     pub room: RoomId,

@@ -25,7 +25,7 @@ pub(crate) struct Inbox {
 }
 
 /// The result of reading an inbox.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
     /// The gaps before and between the events, in order.
     pub gaps: Vec<Gap>,

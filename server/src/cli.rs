@@ -1,5 +1,6 @@
 //! The command line.
 
+mod cluster;
 pub(crate) mod variables;
 
 use std::net::SocketAddr;
@@ -14,6 +15,8 @@ use crate::capacity::MemoryLimit;
 use crate::history::{Keep, ServerUrl};
 use crate::journal::Durability;
 use crate::tools::Toolset;
+
+pub use cluster::{ClusterArgs, ClusterCommand, ClusterStatusArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -87,6 +90,12 @@ pub enum Command {
     Restore(RestoreArgs),
     /// Check the journal's folder, also while the server runs.
     Inspect(InspectArgs),
+    /// See what the members of a cluster say of themselves.
+    Cluster {
+        /// What to do
+        #[command(subcommand)]
+        command: ClusterCommand,
+    },
     /// Ask a running server whether it takes calls: exit code 0 or 1.
     Healthcheck(HealthArgs),
     /// Print the completions of a shell.
@@ -229,6 +238,7 @@ impl ServeArgs {
             || self.grace.is_some()
             || self.memory_limit.is_some()
             || self.data.is_some()
+            || !self.cluster.cluster.is_empty()
             || self.journal_entries.is_some()
             || self.history.is_some()
             || self.history_age.is_some()
@@ -329,6 +339,9 @@ pub struct ServeArgs {
     #[arg(long, env = "TALKING_STICK_IN_MEMORY", hide_env = true,
         action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
     pub in_memory: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "a comment here would be a heading of the help")]
+    pub cluster: ClusterArgs,
     /// Last entries in the journal, a number or none [default: 1000000]
     #[arg(
         long,

@@ -1,4 +1,4 @@
-//! The driver: a task that owns the node alone.
+//! The driver: a task that owns the engine alone: a node with its journal, or a member of a cluster.
 //!
 //! Other tasks hold a [`NodeClient`]: calls enter over a bounded channel, and answers return when
 //! their cause is committed. Waiting tasks are woken by events and never poll.
@@ -14,8 +14,11 @@
 //!     └── answers, pages of streams ─┘ └──── fates ──────┘
 //! ```
 
+mod alone;
 mod caller_context;
 mod client;
+mod engine;
+mod remote;
 mod stream_slot;
 mod turn;
 
@@ -23,26 +26,37 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Instant;
 
-use chat_core::{Call, Node, Reject, Response, Ticket, UserId};
+use chat_core::{Call, Earlier, Node, Reject, Response, Ticket, UserId};
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::clock::Clock;
-use crate::journal::{Fate, FateReporter, Journal};
+use crate::journal::Journal;
 use crate::metrics::Metrics;
+use crate::view::View;
 
 pub use caller_context::{AnswerFacts, CallerContext, Me, RoomKind, RoomLabel};
 pub use client::{EventStream, NodeClient};
+#[cfg(feature = "cluster")]
+pub(crate) use engine::{EngineOutput, Wake};
+#[cfg(feature = "cluster")]
+pub(crate) use remote::{Remote, RemoteOpening, RemoteStream};
 pub use stream_slot::{Delivery, Ending};
 
+use alone::Alone;
+pub(crate) use engine::Engine;
 use stream_slot::StreamSlot;
 use turn::Turn;
 
 /// The largest number of calls in the channel; beyond it calls are refused as `overloaded`.
 pub const MAX_QUEUED: usize = 16_384;
 
+/// No participant: ids are assigned from 1 on.
+const NOBODY: UserId = UserId(0);
+
 /// The answer to a call, with the caller's context.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Answered {
     /// The outcome.
     pub outcome: Result<Response, Reject>,
@@ -61,8 +75,16 @@ pub enum Request {
     About(Box<str>, Naming),
 }
 
-/// A function that reads the node between two turns.
-type Look = Box<dyn FnOnce(&Node) + Send>;
+/// A function that reads the state between two turns.
+type Look = Box<dyn FnOnce(&View<'_>) + Send>;
+
+/// What became of a call at this server's engine.
+#[derive(Debug)]
+pub(crate) enum Settled {
+    Answered(Answered),
+    /// Another member has to take it.
+    Moved(Earlier),
+}
 
 /// An input of the driver.
 enum Input {
@@ -71,14 +93,14 @@ enum Input {
         from: chat_core::Address,
         request: Request,
         sent: Instant,
-        reply: oneshot::Sender<Answered>,
+        reply: oneshot::Sender<Settled>,
     },
     Open {
         ticket: Ticket,
         from: chat_core::Address,
         call: Call,
         slot: Arc<StreamSlot>,
-        reply: oneshot::Sender<Answered>,
+        reply: oneshot::Sender<Settled>,
     },
     Look(Look),
     /// The caller disconnected.
@@ -87,8 +109,8 @@ enum Input {
     Close(Ticket),
     /// The stream's reader can take the next page.
     Ready(Ticket),
-    /// The fate of the batch in flight.
-    Appended(Fate),
+    /// Something was reported to the engine.
+    Reported,
     /// Shut down: refuse new calls, finish admitted ones, and end at `by` at the latest.
     Stop {
         by: std::time::Instant,
@@ -134,7 +156,16 @@ pub struct Died;
 /// runs.
 pub fn start(
     node: Node,
-    mut journal: Box<dyn Journal>,
+    journal: Box<dyn Journal>,
+    clock: Clock,
+    metrics: Arc<Metrics>,
+) -> (NodeClient, Running) {
+    start_engine(Box::new(Alone::new(node, journal)), clock, metrics)
+}
+
+/// Starts the driver over any engine.
+pub(crate) fn start_engine(
+    mut engine: Box<dyn Engine>,
     clock: Clock,
     metrics: Arc<Metrics>,
 ) -> (NodeClient, Running) {
@@ -145,12 +176,12 @@ pub fn start(
         tickets: AtomicU64::new(1),
         queued: AtomicUsize::new(0),
     });
-    let later = sender.clone();
-    journal.attach(FateReporter::new(move |fate| {
-        // A driver that has stopped needs no fates.
-        let _ = later.send(Input::Appended(fate));
+    let wake = sender.clone();
+    engine.attach(Arc::new(move || {
+        // A driver that has stopped needs no reports.
+        let _ = wake.send(Input::Reported);
     }));
-    let turn = Turn::new(node, journal, Arc::clone(&shared));
+    let turn = Turn::new(engine, Arc::clone(&shared));
     let running = Running(tokio::spawn(turn.run(inputs)));
     (NodeClient::new(sender, shared), running)
 }

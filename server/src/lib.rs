@@ -7,6 +7,8 @@ pub mod banned_addresses;
 pub mod capacity;
 pub mod cli;
 pub mod clock;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 pub mod demo;
 pub mod driver;
 pub mod guard;
@@ -35,5 +37,6 @@ pub mod settings;
 pub mod stdio;
 pub mod tools;
 pub mod upkeep;
+pub mod view;
 pub mod web;
 pub mod wire;

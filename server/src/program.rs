@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use crate::cli::{Command, LogForm, ServeArgs, StdioArgs, variables};
+use crate::cli::{
+    ClusterCommand, ClusterStatusArgs, Command, LogForm, ServeArgs, StdioArgs, variables,
+};
 use crate::demo::{Demo, DemoError};
 use crate::health_check;
 use crate::logs;
@@ -67,6 +69,9 @@ pub fn run_with_arguments() -> ExitCode {
             };
             keep(args.data.data, |data, out| upkeep::inspect(data, form, out))
         }
+        Some(Command::Cluster {
+            command: ClusterCommand::Status(args),
+        }) => cluster_status(args),
         Some(Command::Healthcheck(args)) => {
             done(health_check::check(args.listen.unwrap_or(DEFAULT_LISTEN)))
         }
@@ -187,6 +192,31 @@ fn converse(args: &StdioArgs) -> ExitCode {
     })
 }
 
+/// Prints what the members of a cluster say of themselves.
+#[cfg(feature = "cluster")]
+fn cluster_status(args: ClusterStatusArgs) -> ExitCode {
+    let is_json = args.json;
+    let args = ServeArgs {
+        cluster: args.cluster,
+        log_level: Some(tracing::Level::ERROR),
+        ..ServeArgs::default()
+    };
+    with_settings(&args, Unnamed::InUsualFolder, |runtime, settings| {
+        let Some(cluster) = &settings.cluster else {
+            return Err("name the servers of the cluster with --cluster".into());
+        };
+        let text = runtime.block_on(crate::cluster::status(cluster, is_json))?;
+        std::io::stdout().write_all(text.as_bytes())?;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+#[cfg(not(feature = "cluster"))]
+fn cluster_status(_: ClusterStatusArgs) -> ExitCode {
+    complain(&crate::settings::SettingsError::NoCluster);
+    ExitCode::from(USAGE)
+}
+
 /// Gathers the settings, and starts logging and the runtime.
 fn with_settings(
     args: &ServeArgs,
@@ -276,9 +306,15 @@ async fn run(settings: &Settings, play: &DemoMode) -> Result<ExitCode, Box<dyn s
 /// any free port reads it there.
 fn announce(server: &Server, settings: &Settings) {
     let at = server.address;
-    let data = match &settings.journal {
-        Some(options) => options.folder.display().to_string(),
-        None => "in memory: a stop loses everything".to_owned(),
+    let data = match (&settings.journal, &settings.cluster) {
+        (Some(options), _) => options.folder.display().to_string(),
+        (None, Some(cluster)) => format!(
+            "realm {} of {}, as member {}",
+            cluster.realm,
+            cluster.servers.join(","),
+            cluster.member
+        ),
+        (None, None) => "in memory: a stop loses everything".to_owned(),
     };
     match settings.log {
         LogForm::Json => logs::announce(&format!("http://{at}"), &data),

@@ -53,6 +53,9 @@ pub enum ServeError {
     Hosts(#[from] HostError),
     #[error(transparent)]
     Tokens(#[from] TokensError),
+    #[cfg(feature = "cluster")]
+    #[error(transparent)]
+    Cluster(#[from] crate::cluster::ClusterError),
     #[error(transparent)]
     Journal(#[from] journal::OpenError),
     #[error("the history has no thread: {}", reason(_0))]
@@ -136,6 +139,28 @@ impl Core {
         let clock = Clock::start_after(node.hub().now());
         let banned_addresses = BannedAddresses::in_state(node.hub());
         let (client, running) = driver::start(node, journal, clock, Arc::default());
+        let service = Service::new(client, secrets)
+            .with_banned_addresses(banned_addresses)
+            .remembering(history);
+        Ok(Self::limited(settings, service, running))
+    }
+
+    /// Starts a member of a cluster.
+    ///
+    /// # Errors
+    /// The cluster's log cannot be used.
+    #[cfg(feature = "cluster")]
+    async fn start_member(
+        settings: &Settings,
+        cluster: &crate::settings::ClusterSettings,
+    ) -> Result<Self, ServeError> {
+        let started = crate::cluster::start(cluster, &settings.limits).await?;
+        let service = Service::new(started.client, started.secrets);
+        Ok(Self::limited(settings, service, started.running))
+    }
+
+    /// The service with the limits on clients' resources.
+    fn limited(settings: &Settings, service: Service, running: Running) -> Self {
         let files = listener::raise_file_limit();
         let limits = capacity::Limits {
             memory: settings.memory_limit.bytes(),
@@ -145,13 +170,10 @@ impl Core {
         let limits = limits.within_files(files);
         let capacity = Arc::new(Capacity::new(&limits));
         Memory::watch(&capacity);
-        Ok(Self {
-            service: Service::new(client, secrets)
-                .within(capacity)
-                .with_banned_addresses(banned_addresses)
-                .remembering(history),
+        Self {
+            service: service.within(capacity),
             running,
-        })
+        }
     }
 }
 
@@ -184,7 +206,14 @@ impl Server {
         let address = socket.local_addr().map_err(refused)?;
         let admission = Admission::read(settings)?;
         let tokens = admission.files();
-        let Core { service, running } = Core::start(settings)?;
+        #[cfg(feature = "cluster")]
+        let core = match &settings.cluster {
+            Some(cluster) => Core::start_member(settings, cluster).await?,
+            None => Core::start(settings)?,
+        };
+        #[cfg(not(feature = "cluster"))]
+        let core = Core::start(settings)?;
+        let Core { service, running } = core;
         let closing = CancellationToken::new();
         let app = app(settings, &service, &closing, admission);
         let limits = (service.clone(), listener::ConnectionLimits::default());

@@ -1,5 +1,6 @@
 //! The settings of a server: flags first, then variables, then the file, then defaults.
 
+mod cluster;
 mod file;
 mod limits;
 mod unnamed;
@@ -21,6 +22,7 @@ use crate::os_error::reason;
 use crate::requests::AccessLog;
 use crate::tools::Toolset;
 
+pub use self::cluster::{ClusterSettings, SyncProof};
 pub use self::unnamed::{Unnamed, usual_folder};
 
 use self::file::File;
@@ -54,6 +56,8 @@ pub struct Settings {
     pub grace: Span,
     /// The memory above which requests that hold memory are refused.
     pub memory_limit: MemoryLimit,
+    /// The cluster, if this server is a member of one.
+    pub cluster: Option<ClusterSettings>,
     /// The options of a durable journal; in memory if there are none.
     pub journal: Option<journal::Options>,
     /// How long a durable journal's messages stay in the history.
@@ -101,6 +105,20 @@ pub enum SettingsError {
          out"
     )]
     NothingToCopy { server: ServerUrl },
+    #[error(
+        "--cluster: this program was built without clusters: build it with \
+         `cargo install --path server --features cluster`"
+    )]
+    NoCluster,
+    #[error("cannot read the file of --cluster-credentials, {path}: {}", reason(error), path = path.display())]
+    Credentials {
+        path: PathBuf,
+        error: std::io::Error,
+    },
+    #[error("--cluster keeps all in the cluster's log, and --in-memory nothing: leave one out")]
+    ClusterInMemory,
+    #[error("--cluster is for `talking-stick serve` alone: leave it out")]
+    ClusterOfOne,
     #[error("{path}: {error}", path = path.display())]
     Malformed { path: PathBuf, error: String },
     #[error("--limit {text}: {why}")]
@@ -132,9 +150,18 @@ impl Settings {
             Some(path) => File::read(path)?,
             None => File::default(),
         };
-        let journal = journal_options(args, &file, unnamed)?;
+        let listen = args.listen.or(file.listen).unwrap_or(DEFAULT_LISTEN);
+        let cluster = ClusterSettings::gather(args, &file, listen.port())?;
+        let journal = match &cluster {
+            Some(_) if unnamed == Unnamed::InMemory => return Err(SettingsError::ClusterOfOne),
+            Some(_) if args.in_memory || file.in_memory => {
+                return Err(SettingsError::ClusterInMemory);
+            }
+            Some(_) => None,
+            None => journal_options(args, &file, unnamed)?,
+        };
         let settings = Self {
-            listen: args.listen.or(file.listen).unwrap_or(DEFAULT_LISTEN),
+            listen,
             allow_hosts: first(&args.allow_hosts, file.allow_hosts, &[]),
             auth_tokens: args.auth_tokens.clone().or(file.auth_tokens),
             operator_tokens: args.operator_tokens.clone().or(file.operator_tokens),
@@ -149,6 +176,7 @@ impl Settings {
             },
             grace: args.grace.or(file.grace).unwrap_or(Span::secs(10)),
             memory_limit: args.memory_limit.or(file.memory_limit).unwrap_or_default(),
+            cluster,
             journal,
             history: Retention {
                 age: args

@@ -14,6 +14,7 @@ use server::driver::{
     self, Answered, Delivery, Ending, EventStream, MAX_QUEUED, NodeClient, Request, Running,
 };
 use server::journal::{Append, Fate, FateReporter, Journal};
+use server::view::View;
 
 /// A journal that does nothing by itself: the test decides the outcome of each batch.
 #[derive(Clone, Default)]
@@ -242,7 +243,7 @@ async fn a_full_channel_is_told_and_not_buffered() {
     let busy = tokio::spawn({
         let client = client.clone();
         // This keeps the driver busy until the test releases it.
-        let look = move |_: &Node| {
+        let look = move |_: &View<'_>| {
             began.send(()).expect("the test waits for it");
             wait.recv().is_err()
         };

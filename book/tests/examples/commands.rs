@@ -144,6 +144,7 @@ fn of_server(words: &[&str]) -> Result<(), String> {
             | server::cli::Command::Backup(_)
             | server::cli::Command::Restore(_)
             | server::cli::Command::Inspect(_)
+            | server::cli::Command::Cluster { .. }
             | server::cli::Command::Healthcheck(_)
             | server::cli::Command::Completions { .. }
             | server::cli::Command::Man { .. },

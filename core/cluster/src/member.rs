@@ -207,6 +207,15 @@ impl Member {
         }
     }
 
+    /// The node, while this member is the owner: to read it.
+    #[must_use]
+    pub fn owned_node(&self) -> Option<&Node> {
+        match &self.state {
+            State::Owner(ownership) => Some(&ownership.node),
+            State::Standby(_) | State::Stranded { .. } | State::Moving => None,
+        }
+    }
+
     /// Whether the owner takes calls. Another member may be the owner if not.
     #[must_use]
     pub fn has_lease(&self, now: Now) -> bool {

@@ -233,6 +233,33 @@ fn an_unknown_append_is_published_again_with_the_same_bytes() {
     assert!(bench.answered(1));
 }
 
+/// The log's leader refuses what does not follow its last proposal, which may never reach the
+/// replicas: then the next leader's log ends where it ended before.
+#[test]
+fn an_append_behind_a_record_that_never_comes_is_published_again() {
+    let (mut bench, _) = owner();
+    bench.register(1, None);
+    let last = bench.published.last().expect("the call is in flight");
+    let (id, expected, bytes) = (last.id, last.expected, last.bytes.clone());
+    let attempts = bench.published.len();
+    bench.report(id, Outcome::WrongLast);
+    for _ in 0..20 {
+        let read = *bench.reads().last().expect("the record is read");
+        bench.member.found(bench.now, read, None);
+        bench.drain();
+        bench.pass(PUBLISH_TIMEOUT);
+    }
+    assert!(bench.published.len() > attempts, "it is published again");
+    let last = bench.published.last().expect("it is published again");
+    assert_eq!((last.expected, &last.bytes), (expected, &bytes));
+    // The first attempt may have reached the log, and a refusal of a later one does not prove more.
+    let id = last.id;
+    bench.report(id, Outcome::Busy);
+    assert_eq!(bench.member.role(), Role::Settling);
+    bench.report(id, Outcome::Acknowledged(expected + 1));
+    assert!(bench.answered(1));
+}
+
 #[test]
 fn an_owner_that_was_superseded_refuses_its_calls_and_follows() {
     let (mut old, log) = owner();
@@ -252,6 +279,19 @@ fn an_owner_that_was_superseded_refuses_its_calls_and_follows() {
     // The old owner follows the new one from here on.
     old.record(4, &new.acknowledge());
     assert_eq!(old.member.hub().digest(), new.member.hub().digest());
+}
+
+#[test]
+fn a_resignation_follows_the_last_call_at_once() {
+    let (mut bench, _) = owner();
+    bench.register(1, None);
+    bench.member.resign(bench.now);
+    bench.drain();
+    bench.acknowledge();
+    assert!(bench.answered(1));
+    bench.acknowledge();
+    let lost = Output::LostOwnership { epoch: 1 };
+    assert_eq!(bench.others.last(), Some(&lost));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use chat_types::config::StickRule;
+use serde::{Deserialize, Serialize};
 
 use super::Hub;
 use crate::event::{Event, PageLimits, Who};
@@ -16,7 +17,7 @@ use crate::reject::Reject;
 use crate::room::{Kind, Notice, Room};
 
 /// The answer to a read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// `check`: events of the inbox, and fresh notices.
     Page {
@@ -51,7 +52,7 @@ pub enum Answer {
 }
 
 /// What a member needs to speak in a room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Floor {
     /// Whether members need the stick to speak.
     pub needs_stick: bool,
@@ -64,7 +65,7 @@ pub struct Floor {
 }
 
 /// A member as `list_users` shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberView {
     /// The member.
     pub who: Arc<Who>,
@@ -75,7 +76,7 @@ pub struct MemberView {
 }
 
 /// A participant's presence as others see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PresenceView {
     /// A stream is open, or a call came recently.
     Present,

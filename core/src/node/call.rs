@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chat_types::Span;
+use serde::{Deserialize, Serialize};
 
 use crate::command::{Caller, Command, Operate};
 use crate::hub::Answer;
@@ -16,7 +17,7 @@ use crate::room::Notice;
 pub struct Ticket(pub u64);
 
 /// A call to the node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Call {
     /// A command, which can change the state.
     Command {
@@ -52,7 +53,7 @@ pub enum Call {
 }
 
 /// The caller of a read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reader {
     /// A participant, by the hash of its handle.
     Handle(SecretHash),
@@ -62,7 +63,7 @@ pub enum Reader {
 }
 
 /// A read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Read {
     /// Events of the inbox.
     Check {
@@ -119,7 +120,7 @@ pub enum Output {
 }
 
 /// The answer to an accepted call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Response {
     /// To a command.
     Done(Reply),

@@ -4,12 +4,15 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Call, Caller, Floor, MemberView, Node, Reader, Reply, Response, RoomId, SecretHash, Seq,
-    Ticket, Time, UserId, Who,
+    Call, Caller, Floor, MemberView, Reader, Reply, Response, RoomId, SecretHash, Seq, Ticket,
+    Time, UserId, Who,
 };
+use serde::{Deserialize, Serialize};
+
+use crate::view::View;
 
 /// The context at the instant of an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallerContext {
     /// The instant.
     pub at: Time,
@@ -20,7 +23,7 @@ pub struct CallerContext {
 }
 
 /// A caller.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Me {
     /// Its names.
     pub who: Arc<Who>,
@@ -35,7 +38,7 @@ pub struct Me {
 }
 
 /// A room with its label for members.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoomLabel {
     /// The room.
     pub id: RoomId,
@@ -46,7 +49,7 @@ pub struct RoomLabel {
 }
 
 /// The kind of a room.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RoomKind {
     /// A named room.
     Named(Arc<str>),
@@ -55,7 +58,7 @@ pub enum RoomKind {
 }
 
 /// Additional facts for one kind of answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AnswerFacts {
     /// The answer needs no further facts.
     Nothing,
@@ -104,10 +107,10 @@ impl CallerSecret {
         }
     }
 
-    fn find(self, node: &Node) -> Option<UserId> {
+    fn find(self, view: View<'_>) -> Option<UserId> {
         match self {
-            Self::Handle(hash) => node.hub().user_by_handle(&hash),
-            Self::Reader(hash) => node.hub().user_by_reader(&hash),
+            Self::Handle(hash) => view.hub().user_by_handle(&hash),
+            Self::Reader(hash) => view.hub().user_by_reader(&hash),
             Self::Operator => None,
         }
     }
@@ -115,25 +118,26 @@ impl CallerSecret {
 
 /// Collects the caller's context for this answer.
 pub(super) fn gather<E>(
-    node: &Node,
+    view: View<'_>,
     at: Time,
     (ticket, secret): (Ticket, CallerSecret),
     outcome: &Result<Response, E>,
 ) -> CallerContext {
-    let me = secret.find(node).and_then(|user| me(node, user));
+    let me = secret.find(view).and_then(|user| me(view, user));
     let more = match outcome {
-        Ok(Response::Done(reply)) => more(node, secret, reply),
-        Ok(Response::Streaming) => node
-            .stream_cursor(ticket)
+        Ok(Response::Done(reply)) => more(view, secret, reply),
+        Ok(Response::Streaming) => view
+            .node()
+            .and_then(|node| node.stream_cursor(ticket))
             .map_or(AnswerFacts::Nothing, AnswerFacts::Begins),
         Ok(Response::Read(_)) | Err(_) => AnswerFacts::Nothing,
     };
     CallerContext { at, me, more }
 }
 
-fn me(node: &Node, user: UserId) -> Option<Me> {
-    let hub = node.hub();
-    let (cursor, unread) = node.unread(user)?;
+fn me(view: View<'_>, user: UserId) -> Option<Me> {
+    let hub = view.hub();
+    let (cursor, unread) = view.unread(user)?;
     let label = |room: &RoomId| {
         let floor = hub.floor_of(user, *room)?;
         let kind = match hub.room_name(*room) {
@@ -158,13 +162,13 @@ fn me(node: &Node, user: UserId) -> Option<Me> {
     })
 }
 
-fn more(node: &Node, secret: CallerSecret, reply: &Reply) -> AnswerFacts {
-    let hub = node.hub();
+fn more(view: View<'_>, secret: CallerSecret, reply: &Reply) -> AnswerFacts {
+    let hub = view.hub();
     match reply {
         Reply::Waiting { .. } => AnswerFacts::Queue(hub.counts().waiting),
         Reply::LoggedIn { room, .. } => {
             let members = secret
-                .find(node)
+                .find(view)
                 .map(|user| hub.read_members(user, Some(*room)));
             match members {
                 Some(Ok(chat_core::Answer::Members { members, .. })) => {

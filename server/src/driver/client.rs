@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use chat_core::{Address, Call, Earlier, Node, Reader, Reject, Seq, Span, Ticket, Time};
+use chat_core::{Address, Call, Earlier, Reader, Reject, RequestKey, Seq, Span, Ticket, Time};
 use tokio::sync::{mpsc, oneshot};
 
 use super::caller_context::{AnswerFacts, CallerContext};
+use super::remote::{Remote, RemoteStream};
 use super::stream_slot::{Delivery, StreamSlot};
-use super::{Answered, Input, MAX_QUEUED, Request, Shared};
+use super::{Answered, Input, MAX_QUEUED, NOBODY, Request, Settled, Shared};
 use crate::metrics::Metrics;
+use crate::view::View;
 
 /// The retry delay when the channel is full.
 const OVERLOAD_RETRY: Span = Span::millis(250);
@@ -20,11 +22,24 @@ const OVERLOAD_RETRY: Span = Span::millis(250);
 pub struct NodeClient {
     inputs: mpsc::UnboundedSender<Input>,
     shared: Arc<Shared>,
+    /// The other members, which may have the node.
+    remote: Option<Arc<dyn Remote>>,
 }
 
 impl NodeClient {
     pub(super) fn new(inputs: mpsc::UnboundedSender<Input>, shared: Arc<Shared>) -> Self {
-        Self { inputs, shared }
+        Self {
+            inputs,
+            shared,
+            remote: None,
+        }
+    }
+
+    /// The same client, whose calls reach the node at whichever member it is.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn with_remote(self, remote: Arc<dyn Remote>) -> Self {
+        let remote = Some(remote);
+        Self { remote, ..self }
     }
 
     /// The server's time.
@@ -48,6 +63,26 @@ impl NodeClient {
     /// Sends a request, and waits for the answer. If the caller stops waiting, the request may
     /// still take effect.
     pub async fn call(&self, from: Address, request: Request) -> Answered {
+        let Some(remote) = &self.remote else {
+            return self.settled(self.try_call(from, request).await);
+        };
+        let call = self.resolved(request).await;
+        let (call, is_minted) = keyed(call);
+        let mut answered = match self.try_call(from, Request::Call(call.clone())).await {
+            Settled::Answered(answered) => answered,
+            Settled::Moved(_) => remote.call(from, call).await,
+        };
+        if is_minted
+            && let Err(reject) = &mut answered.outcome
+            && reject.earlier() == Earlier::None
+        {
+            *reject = reject.with_earlier(Earlier::Unasked);
+        }
+        answered
+    }
+
+    /// Calls the node of this member, if it has it.
+    pub(crate) async fn try_call(&self, from: Address, request: Request) -> Settled {
         let ticket = self.ticket();
         let (reply, answer) = oneshot::channel();
         // The key of a call that never reaches the node is not looked up.
@@ -76,6 +111,26 @@ impl NodeClient {
         reader: Reader,
         after: Option<Seq>,
     ) -> Result<(EventStream, CallerContext), Answered> {
+        let opened = self.try_open(from, reader, after).await;
+        match (opened, &self.remote) {
+            (Ok(open), _) => Ok(open),
+            (Err(Settled::Moved(_)), Some(remote)) => {
+                let (stream, context) = remote.open_stream(from, reader, after).await?;
+                let driver = self.clone();
+                let source = StreamSource::Remote(stream);
+                Ok((EventStream { source, driver }, context))
+            }
+            (Err(settled), _) => Err(self.settled(settled)),
+        }
+    }
+
+    /// Opens a stream at the node of this member, if it has it.
+    pub(crate) async fn try_open(
+        &self,
+        from: Address,
+        reader: Reader,
+        after: Option<Seq>,
+    ) -> Result<(EventStream, CallerContext), Settled> {
         let ticket = self.ticket();
         let (reply, answer) = oneshot::channel();
         let slot = Arc::new(StreamSlot::default());
@@ -86,30 +141,31 @@ impl NodeClient {
             slot: Arc::clone(&slot),
             reply,
         };
-        let answered = self.ask(ticket, input, (answer, Earlier::Unasked)).await;
-        if answered.outcome.is_err() {
-            return Err(answered);
+        match self.ask(ticket, input, (answer, Earlier::Unasked)).await {
+            Settled::Answered(answered) if answered.outcome.is_ok() => {
+                let source = StreamSource::Local {
+                    ticket,
+                    slot,
+                    holds_page: false,
+                };
+                let driver = self.clone();
+                Ok((EventStream { source, driver }, answered.context))
+            }
+            other @ (Settled::Answered(_) | Settled::Moved(_)) => Err(other),
         }
-        let stream = EventStream {
-            ticket,
-            slot,
-            driver: self.clone(),
-            holds_page: false,
-        };
-        Ok((stream, answered.context))
     }
 
-    /// Runs `look` on the node's committed state between two turns. It must be brief: all other
+    /// Runs `look` on the committed state, as far as this member has it, between two turns. It must be brief: all other
     /// work waits. None if the driver is too busy, or has stopped.
     pub async fn look<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&Node) -> T + Send + 'static,
+        look: impl FnOnce(&View<'_>) -> T + Send + 'static,
     ) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.reserve().ok()?;
-        let look = Box::new(move |node: &Node| {
+        let look = Box::new(move |view: &View<'_>| {
             // The caller may have stopped waiting.
-            let _ = reply.send(look(node));
+            let _ = reply.send(look(view));
         });
         self.inputs.send(Input::Look(look)).ok()?;
         answer.await.ok()
@@ -143,27 +199,50 @@ impl NodeClient {
         &self,
         ticket: Ticket,
         input: Input,
-        (answer, earlier): (oneshot::Receiver<Answered>, Earlier),
-    ) -> Answered {
+        (answer, earlier): (oneshot::Receiver<Settled>, Earlier),
+    ) -> Settled {
         if let Err(reject) = self.reserve() {
-            return self.refusal(reject.with_earlier(earlier));
+            return Settled::Answered(self.refusal(reject.with_earlier(earlier)));
         }
         if self.inputs.send(input).is_err() {
-            return self.refusal(Reject::ShuttingDown { earlier });
+            return Settled::Answered(self.refusal(Reject::ShuttingDown { earlier }));
         }
         let mut waiting = Waiting {
             ticket,
             driver: Some(self),
         };
-        let answered = answer.await;
+        let settled = answer.await;
         waiting.driver = None;
         // The driver stopped with the call in progress, which may have taken effect.
         let earlier = Earlier::Unknown;
-        answered.unwrap_or_else(|_| self.refusal(Reject::ShuttingDown { earlier }))
+        settled
+            .unwrap_or_else(|_| Settled::Answered(self.refusal(Reject::ShuttingDown { earlier })))
+    }
+
+    /// The call of a request. A participant that is not registered is the node's to refuse.
+    async fn resolved(&self, request: Request) -> Call {
+        match request {
+            Request::Call(call) => call,
+            Request::About(id, call) => {
+                let found = self.look(move |view| view.hub().user_by_public_id(&id));
+                call(found.await.flatten().unwrap_or(NOBODY))
+            }
+        }
+    }
+
+    /// The answer of a node that is alone, or of the one that no member takes.
+    fn settled(&self, settled: Settled) -> Answered {
+        match settled {
+            Settled::Answered(answered) => answered,
+            Settled::Moved(earlier) => self.refusal(Reject::StorageUnavailable {
+                retry_after: OVERLOAD_RETRY,
+                earlier,
+            }),
+        }
     }
 
     /// A refusal by the driver itself, without any lookup.
-    fn refusal(&self, reject: Reject) -> Answered {
+    pub(crate) fn refusal(&self, reject: Reject) -> Answered {
         Answered {
             outcome: Err(reject),
             context: CallerContext {
@@ -173,6 +252,30 @@ impl NodeClient {
             },
         }
     }
+}
+
+/// The call with a request key, and whether the key was drawn here: so that a repetition at another
+/// member has no second effect.
+fn keyed(call: Call) -> (Call, bool) {
+    let Call::Command {
+        caller,
+        key: None,
+        command,
+    } = call
+    else {
+        return (call, false);
+    };
+    let mut drawn = [0; 16];
+    // Without randomness the call goes out once, and is not repeated.
+    let key = getrandom::fill(&mut drawn).ok();
+    let key = key.map(|()| RequestKey(u128::from_le_bytes(drawn)));
+    let is_minted = key.is_some();
+    let call = Call::Command {
+        caller,
+        key,
+        command,
+    };
+    (call, is_minted)
 }
 
 fn is_keyed(request: &Request) -> bool {
@@ -197,23 +300,44 @@ impl Drop for Waiting<'_> {
 /// An open event stream. It is closed on drop.
 #[derive(Debug)]
 pub struct EventStream {
-    ticket: Ticket,
-    slot: Arc<StreamSlot>,
+    source: StreamSource,
     driver: NodeClient,
-    /// The reader has not finished the last page.
-    holds_page: bool,
+}
+
+/// Where a stream comes from.
+#[derive(Debug)]
+enum StreamSource {
+    /// The node of this member.
+    Local {
+        ticket: Ticket,
+        slot: Arc<StreamSlot>,
+        /// The reader has not finished the last page.
+        holds_page: bool,
+    },
+    /// The node of another member.
+    Remote(Box<dyn RemoteStream>),
 }
 
 impl EventStream {
     /// The next delivery for the reader. The call implies that the last one is finished.
     pub async fn next(&mut self) -> Delivery {
-        if std::mem::take(&mut self.holds_page) {
-            // A driver that has stopped has closed the stream.
-            let _ = self.driver.inputs.send(Input::Ready(self.ticket));
-        }
-        let delivery = self.slot.take().await;
+        let delivery = match &mut self.source {
+            StreamSource::Local {
+                ticket,
+                slot,
+                holds_page,
+            } => {
+                if std::mem::take(holds_page) {
+                    // A driver that has stopped has closed the stream.
+                    let _ = self.driver.inputs.send(Input::Ready(*ticket));
+                }
+                let delivery = slot.take().await;
+                *holds_page = matches!(delivery, Delivery::Page { .. });
+                delivery
+            }
+            StreamSource::Remote(stream) => stream.next().await,
+        };
         if let Delivery::Page { page, .. } = &delivery {
-            self.holds_page = true;
             let now = self.driver.now();
             for (_, event) in &page.events {
                 self.driver.metrics().delivered(event.at, now);
@@ -225,7 +349,9 @@ impl EventStream {
 
 impl Drop for EventStream {
     fn drop(&mut self) {
-        // A driver that has stopped has closed the stream.
-        let _ = self.driver.inputs.send(Input::Close(self.ticket));
+        if let StreamSource::Local { ticket, .. } = &self.source {
+            // A driver that has stopped has closed the stream.
+            let _ = self.driver.inputs.send(Input::Close(*ticket));
+        }
     }
 }

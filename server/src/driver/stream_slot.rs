@@ -4,6 +4,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chat_core::{Notice, Page, RoomId, UserId};
+use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 /// The largest number of waiting notices; the oldest are dropped first.
@@ -13,7 +14,7 @@ const MAX_NOTICES: usize = 16;
 pub(super) const PAGE: usize = 64;
 
 /// A delivery to the reader of a stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Delivery {
     /// The next events of the participant's inbox.
     Page {
@@ -34,11 +35,11 @@ pub enum Delivery {
 }
 
 /// Why a stream ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     /// The registration ended.
     Forgotten,
-    /// The server is shutting down.
+    /// The server is shutting down, or the node is another member's from here on.
     Closing,
 }
 

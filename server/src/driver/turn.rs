@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use chat_core::{Node, Output, Reject, Response, Ticket, UserId};
+use chat_core::{Output, Reject, Response, Ticket};
 use tokio::sync::{mpsc, oneshot};
 
 use super::caller_context::{self, CallerSecret};
+use super::engine::{Engine, EngineOutput};
 use super::stream_slot::{Ending, PAGE, StreamSlot};
-use super::{Answered, Input, Request, Shared};
-use crate::journal::{Append, Fate, Journal};
+use super::{Answered, Input, NOBODY, Request, Settled, Shared};
 
 /// The largest number of inputs that are taken before the node's batch is appended.
 const INPUTS_A_TURN: usize = 1_024;
@@ -22,13 +22,10 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 /// How long a shutdown waits while no stream's reader takes anything.
 const UNREAD: Duration = Duration::from_secs(1);
 
-/// No participant: ids are assigned from 1 on.
-const NOBODY: UserId = UserId(0);
-
 /// A waiting caller.
 struct Waiter {
     secret: CallerSecret,
-    reply: oneshot::Sender<Answered>,
+    reply: oneshot::Sender<Settled>,
     /// The slot for a stream's events, if the call opens one.
     slot: Option<Arc<StreamSlot>>,
 }
@@ -56,8 +53,7 @@ enum Phase {
 
 /// All state of the driver.
 pub(super) struct Turn {
-    node: Node,
-    journal: Box<dyn Journal>,
+    engine: Box<dyn Engine>,
     shared: Arc<Shared>,
     waiting: HashMap<Ticket, Waiter>,
     streams: BTreeMap<Ticket, Open>,
@@ -65,10 +61,9 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    pub(super) fn new(node: Node, journal: Box<dyn Journal>, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(engine: Box<dyn Engine>, shared: Arc<Shared>) -> Self {
         Self {
-            node,
-            journal,
+            engine,
             shared,
             waiting: HashMap::new(),
             streams: BTreeMap::new(),
@@ -104,13 +99,12 @@ impl Turn {
                 self.take(input);
             }
         }
-        self.journal.close(self.node.hub());
+        self.engine.close();
     }
 
     fn sleep(&mut self) -> Duration {
-        let due = self.node.poll_timeout();
-        let sleep = due.map_or(LONGEST_SLEEP, |at| self.shared.clock.until(at));
-        let sleep = sleep.min(LONGEST_SLEEP);
+        let due = self.engine.sleep(&self.shared.clock);
+        let sleep = due.map_or(LONGEST_SLEEP, |due| due.min(LONGEST_SLEEP));
         match self.phase {
             Phase::Stopping { by, moved } => {
                 let now = Instant::now();
@@ -123,7 +117,7 @@ impl Turn {
     }
 
     fn take(&mut self, input: Input) {
-        let now = self.shared.clock.now();
+        let clock = &self.shared.clock;
         match input {
             Input::Call {
                 ticket,
@@ -137,7 +131,8 @@ impl Turn {
                 let call = match request {
                     Request::Call(call) => call,
                     Request::About(id, call) => {
-                        call(self.node.hub().user_by_public_id(&id).unwrap_or(NOBODY))
+                        let view = self.engine.view();
+                        call(view.hub().user_by_public_id(&id).unwrap_or(NOBODY))
                     }
                 };
                 let waiter = Waiter {
@@ -146,7 +141,7 @@ impl Turn {
                     slot: None,
                 };
                 self.waiting.insert(ticket, waiter);
-                self.node.submit(now, ticket, from, call);
+                self.engine.submit(clock, ticket, from, call);
             }
             Input::Open {
                 ticket,
@@ -162,20 +157,13 @@ impl Turn {
                     slot: Some(slot),
                 };
                 self.waiting.insert(ticket, waiter);
-                self.node.submit(now, ticket, from, call);
+                self.engine.submit(clock, ticket, from, call);
             }
             Input::Look(look) => {
                 self.shared.queued.fetch_sub(1, Ordering::Relaxed);
-                look(&self.node);
+                look(&self.engine.view());
             }
-            Input::Cancel(ticket) => {
-                if self.waiting.remove(&ticket).is_some() {
-                    self.node.cancel(ticket);
-                } else if self.streams.contains_key(&ticket) {
-                    // The stream opened for a caller that no longer waits.
-                    self.close(ticket);
-                }
-            }
+            Input::Cancel(ticket) => self.cancel(ticket),
             Input::Close(ticket) => self.close(ticket),
             Input::Ready(ticket) => {
                 if let Some(open) = self.streams.get_mut(&ticket) {
@@ -186,9 +174,9 @@ impl Turn {
                 }
                 self.feed(ticket);
             }
-            Input::Appended(fate) => self.learn(fate),
+            Input::Reported => self.engine.take_reports(clock),
             Input::Stop { by } => {
-                self.node.shut_down();
+                self.engine.shut_down(clock);
                 let moved = Instant::now();
                 self.phase = Phase::Stopping { by, moved };
             }
@@ -197,30 +185,14 @@ impl Turn {
 
     /// Lets the node do all that is possible now.
     fn settle(&mut self) {
-        let now = self.shared.clock.now();
-        self.node.handle_timeout(now);
-        loop {
+        self.engine.handle_timeout(&self.shared.clock);
+        self.drain();
+        while self.engine.append(&self.shared.clock) {
             self.drain();
-            let now = self.shared.clock.now();
-            let Some(batch) = self.node.poll_batch(now) else {
-                break;
-            };
-            match self.journal.append(now, batch) {
-                Append::Settled(fate) => self.learn(fate),
-                Append::Pending => break,
-            }
         }
         self.drain();
         if let Phase::Stopping { by, moved } = self.phase {
             self.finish(by, moved);
-        }
-    }
-
-    fn learn(&mut self, fate: Fate) {
-        match fate {
-            Fate::Committed { first, at } => self.node.committed(first, at),
-            Fate::Failed => self.node.append_failed(self.shared.clock.now()),
-            Fate::Unknown => self.node.append_unknown(),
         }
     }
 
@@ -233,7 +205,7 @@ impl Turn {
             .streams
             .values()
             .any(|open| open.ready || !open.has_room);
-        if (!owed || unread || late) && self.node.finish(self.shared.clock.now()) {
+        if (!owed || unread || late) && self.engine.finish(&self.shared.clock) {
             self.drain();
             self.phase = Phase::Stopped;
         } else if late {
@@ -248,7 +220,17 @@ impl Turn {
     }
 
     fn drain(&mut self) {
-        while let Some(output) = self.node.poll_output() {
+        while let Some(output) = self.engine.poll_output() {
+            let output = match output {
+                EngineOutput::Node(output) => output,
+                EngineOutput::Moved { ticket, earlier } => {
+                    if let Some(waiter) = self.waiting.remove(&ticket) {
+                        // The caller may have disconnected.
+                        let _ = waiter.reply.send(Settled::Moved(earlier));
+                    }
+                    continue;
+                }
+            };
             match output {
                 Output::Reply { ticket, outcome } => self.answer(ticket, outcome),
                 Output::StreamReady(stream) => {
@@ -259,9 +241,13 @@ impl Turn {
                 }
                 Output::StreamClosed(stream) => {
                     if let Some(open) = self.streams.remove(&stream) {
+                        // A node that has departed closed all streams.
+                        let is_served = self.engine.node().is_some();
                         open.slot.end(match self.phase {
-                            Phase::Serving => Ending::Forgotten,
-                            Phase::Stopping { .. } | Phase::Stopped => Ending::Closing,
+                            Phase::Serving if is_served => Ending::Forgotten,
+                            Phase::Serving | Phase::Stopping { .. } | Phase::Stopped => {
+                                Ending::Closing
+                            }
                         });
                     }
                 }
@@ -283,7 +269,8 @@ impl Turn {
             return;
         };
         let secret = (ticket, waiter.secret);
-        let context = caller_context::gather(&self.node, self.shared.clock.now(), secret, &outcome);
+        let (view, at) = (self.engine.view(), self.shared.clock.now());
+        let context = caller_context::gather(view, at, secret, &outcome);
         if let (Some(slot), Ok(Response::Streaming)) = (waiter.slot, &outcome) {
             let open = Open {
                 slot,
@@ -293,7 +280,9 @@ impl Turn {
             self.streams.insert(ticket, open);
         }
         // The caller may have disconnected; then a cancellation follows.
-        let _ = waiter.reply.send(Answered { outcome, context });
+        let _ = waiter
+            .reply
+            .send(Settled::Answered(Answered { outcome, context }));
     }
 
     /// Gives the stream's reader the next page, if there is one and the reader can take it.
@@ -304,10 +293,13 @@ impl Turn {
         if !open.ready || !open.has_room {
             return;
         }
-        let Some(user) = self.node.stream_user(stream) else {
+        let Some(node) = self.engine.node() else {
             return;
         };
-        let Some(page) = self.node.read_stream(stream, PAGE) else {
+        let Some(user) = node.stream_user(stream) else {
+            return;
+        };
+        let Some(page) = node.read_stream(stream, PAGE) else {
             return;
         };
         open.ready = page.unread > 0;
@@ -318,9 +310,22 @@ impl Turn {
         open.slot.put_page(user, page);
     }
 
+    fn cancel(&mut self, ticket: Ticket) {
+        if self.waiting.remove(&ticket).is_some() {
+            if let Some(node) = self.engine.node() {
+                node.cancel(ticket);
+            }
+        } else if self.streams.contains_key(&ticket) {
+            // The stream opened for a caller that no longer waits.
+            self.close(ticket);
+        }
+    }
+
     fn close(&mut self, stream: Ticket) {
-        if self.streams.remove(&stream).is_some() {
-            self.node.close_stream(stream);
+        if self.streams.remove(&stream).is_some()
+            && let Some(node) = self.engine.node()
+        {
+            node.close_stream(stream);
         }
     }
 }

@@ -11,7 +11,7 @@ use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use chat_core::config::StickRule;
-use chat_core::{Node, PresenceView, Reject, RoomView, Time};
+use chat_core::{PresenceView, Reject, RoomView, Time};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use super::Http;
 use crate::guard::{Fault, HttpError, written};
 use crate::refusal::Refusal;
+use crate::view::View;
 use crate::wire::{User, presence, timestamp};
 
 /// The largest number of names in an answer of `/users`.
@@ -85,7 +86,7 @@ pub(super) fn shown(http: &Http, view: Option<Bytes>) -> Response {
 /// A view made by the driver.
 pub(super) async fn look(
     http: &Http,
-    view: impl FnOnce(&Node) -> Value + Send + 'static,
+    view: impl FnOnce(&View<'_>) -> Value + Send + 'static,
 ) -> Option<Bytes> {
     let value = http.service.node().look(view).await?;
     Some(value.to_string().into())
@@ -142,7 +143,7 @@ pub(super) async fn users(State(http): State<Http>, RawQuery(query): RawQuery) -
     shown(&http, view)
 }
 
-fn names(node: &Node, part: &Part) -> Value {
+fn names(node: &View<'_>, part: &Part) -> Value {
     let mut seen = 0;
     let mut last = None;
     let mut names = Vec::new();
@@ -201,7 +202,7 @@ pub(super) async fn overview(State(http): State<Http>) -> Response {
 }
 
 /// A named room with its stick.
-pub(super) fn room(node: &Node, view: &RoomView, now: Time) -> Value {
+pub(super) fn room(node: &View<'_>, view: &RoomView, now: Time) -> Value {
     let user = |user| Some(User::from(&**node.hub().who_is(user)?));
     let holder = view.holder.and_then(|(_, holder)| user(holder));
     let line: Vec<_> = view.next_in_line.iter().copied().filter_map(user).collect();

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use chat_core::{Counts, Load, Node, Time};
+use chat_core::{Counts, Load, Time};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -11,6 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use crate::capacity::{Capacity, Share};
+use crate::view::View;
 
 /// By the work of a rate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -172,7 +173,7 @@ pub struct Seen {
 impl Seen {
     /// Reads the values of this node.
     #[must_use]
-    pub fn of(node: &Node) -> Self {
+    pub fn of(node: &View<'_>) -> Self {
         let counters = node.hub().counters();
         let config = node.hub().config();
         Self {

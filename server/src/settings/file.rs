@@ -34,6 +34,12 @@ pub(super) struct File {
     pub(super) memory_limit: Option<MemoryLimit>,
     pub(super) data: Option<PathBuf>,
     pub(super) in_memory: bool,
+    pub(super) cluster: Vec<String>,
+    pub(super) cluster_credentials: Option<PathBuf>,
+    pub(super) cluster_realm: Option<String>,
+    pub(super) cluster_member: Option<String>,
+    pub(super) cluster_monitor: Vec<String>,
+    pub(super) cluster_trust_servers: bool,
     pub(super) journal_entries: Option<Keep<u64>>,
     pub(super) durability: Option<Durability>,
     pub(super) history: Option<ServerUrl>,
@@ -46,7 +52,7 @@ pub(super) struct File {
 }
 
 /// The names of the keys.
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 26] = [
     "listen",
     "allow_hosts",
     "auth_tokens",
@@ -58,6 +64,12 @@ const KEYS: [&str; 20] = [
     "memory_limit",
     "data",
     "in_memory",
+    "cluster",
+    "cluster_credentials",
+    "cluster_realm",
+    "cluster_member",
+    "cluster_monitor",
+    "cluster_trust_servers",
     "journal_entries",
     "durability",
     "history",
@@ -104,9 +116,7 @@ impl File {
         keys.check_names()?;
         Ok(Self {
             listen: keys.text("listen", accepted::ADDRESS, accepted::address)?,
-            allow_hosts: keys.list("allow_hosts", "a list, as in [chat.example.org]", |text| {
-                Some(text.into())
-            })?,
+            allow_hosts: keys.list("allow_hosts", "a list, as in [chat.example.org]", own)?,
             auth_tokens: keys.path("auth_tokens", "the path of a file")?,
             operator_tokens: keys.path("operator_tokens", "the path of a file")?,
             toolsets: keys.list("toolsets", "a list of pairing, room, breaks", |text| {
@@ -118,6 +128,16 @@ impl File {
             memory_limit: keys.text("memory_limit", accepted::SIZE, |text| text.parse().ok())?,
             data: keys.path("data", "the path of a folder")?,
             in_memory: keys.switch("in_memory")?,
+            cluster: keys.list("cluster", "a list, as in [nats://10.0.0.1:4222]", own)?,
+            cluster_credentials: keys.path("cluster_credentials", "the path of a file")?,
+            cluster_realm: keys.text("cluster_realm", "a name", own)?,
+            cluster_member: keys.text("cluster_member", "a name", own)?,
+            cluster_monitor: keys.list(
+                "cluster_monitor",
+                "a list, as in [http://10.0.0.1:8222]",
+                own,
+            )?,
+            cluster_trust_servers: keys.switch("cluster_trust_servers")?,
             journal_entries: keys
                 .text("journal_entries", accepted::COUNT, |text| text.parse().ok())?,
             durability: keys.word("durability")?,
@@ -132,6 +152,12 @@ impl File {
             access_log: keys.switch("access_log")?,
         })
     }
+}
+
+/// Any text.
+#[expect(clippy::unnecessary_wraps, reason = "other readers refuse some texts")]
+fn own(text: &str) -> Option<String> {
+    Some(text.into())
 }
 
 /// A text that is no YAML, or that has a key twice.

@@ -217,7 +217,7 @@ async fn that_it_waits_is_answered_at_once_and_waited_for_behind_its_back() {
 }
 
 async fn parked(world: &World) -> usize {
-    let load = world.service.node().look(chat_core::Node::load).await;
+    let load = world.service.node().look(|view| view.load()).await;
     load.expect("the node lives").parked
 }
 

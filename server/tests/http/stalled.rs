@@ -52,7 +52,7 @@ async fn a_stalled_reader_is_closed_and_delays_no_other() {
         COUNT * MESSAGE
     );
     assert!(held.starts_with(b"HTTP/1.1 200"));
-    let sizes = world.service.node().look(chat_core::Node::sizes).await;
+    let sizes = world.service.node().look(|view| view.sizes()).await;
     for size in sizes.expect("the node lives") {
         assert!(
             size.size <= size.limit,

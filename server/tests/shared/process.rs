@@ -100,6 +100,17 @@ impl Connection {
         }
     }
 
+    /// A connection whose reads wait for this long; none if nothing listens.
+    pub(crate) fn try_open(address: SocketAddr, patience: Duration) -> Option<Self> {
+        let stream = TcpStream::connect_timeout(&address, patience).ok()?;
+        stream.set_read_timeout(Some(patience)).ok()?;
+        stream.set_nodelay(true).ok()?;
+        Some(Self {
+            stream: BufReader::new(stream),
+            token: String::new(),
+        })
+    }
+
     /// Sends these bytes unchanged; false when the connection has ended.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> bool {
         self.stream.get_mut().write_all(bytes).is_ok()

@@ -17,11 +17,12 @@ const fn part(name: &'static str, folder: &'static str) -> Part {
 }
 
 /// The published packages.
-pub(super) const PARTS: [Part; 15] = [
+pub(super) const PARTS: [Part; 16] = [
     part("chat-types", "core/types"),
     part("chat-core", "core"),
     part("chat-journal", "core/journal"),
     part("chat-cluster", "core/cluster"),
+    part("server-nats", "server/nats"),
     part("server", "server"),
     part("sim-model", "sim/model"),
     part("sim-user", "sim/user"),

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | acknowledged as the next sequence | the log has it |
 //! | refused, and no earlier attempt is unknown | the log will never have it |
-//! | the log's last sequence is another | the record after ours is read: ours, or another's |
+//! | the log's last sequence is another | the record at its place is read: ours, or another's; none: unknown |
 //! | none in time | unknown: the same bytes again, with the same expected sequence |
 //!
 //! Only a record of the log proves that the log has no other at its place. That a record was not
@@ -19,6 +19,11 @@ use crate::envelope::{Body, Unfit};
 use crate::output::{Alarm, AppendId, Outcome, Output, ReadId, Source};
 use crate::place::Place;
 use crate::timing::{Now, PUBLISH_TIMEOUT, READ_TIMEOUT, RETRY};
+
+/// How often the record at the place of an append is read, at the leader and at three replicas, until
+/// the append is published again. The leader refuses what does not follow its last proposal, and a
+/// proposal is lost with its leader.
+const READS: u64 = 6;
 
 /// What an append is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -257,7 +262,11 @@ impl Member {
             return;
         }
         match append.step {
-            Step::Publishing { .. } => {
+            Step::Reading { attempt, .. } if attempt + 1 < READS => {
+                self.read_next(now, attempt + 1);
+            }
+            // After reads that found nothing: the record that was in the way may never come.
+            Step::Publishing { .. } | Step::Reading { .. } => {
                 append.unknown = true;
                 if append.is_batch()
                     && let State::Owner(ownership) = &mut self.state
@@ -267,7 +276,6 @@ impl Member {
                 self.publish(now);
             }
             Step::Paused { .. } => self.publish(now),
-            Step::Reading { attempt, .. } => self.read_next(now, attempt + 1),
         }
     }
 

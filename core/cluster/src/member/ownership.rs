@@ -173,14 +173,20 @@ impl Member {
             };
             return self.begin_append(now, purpose, (bytes, after));
         }
-        if now.boot < ownership.next_at {
-            return;
-        }
-        if ownership.leaving != Leaving::No && ownership.node.finish(now.wall) {
+        let is_due = now.boot >= ownership.next_at;
+        let may_resign = match ownership.leaving {
+            Leaving::No => false,
+            Leaving::Finishing => true,
+            Leaving::Gone => is_due,
+        };
+        if may_resign && ownership.node.finish(now.wall) {
             ownership.leaving = Leaving::Gone;
             self.outputs.push_back(Output::StoreSnapshot);
             let resigned = self.place.seal(id, Body::Resigned);
             return self.begin_append(now, Purpose::Resigned, resigned);
+        }
+        if !is_due {
+            return;
         }
         let (position, digest) = ownership.digest();
         let heartbeat = self.place.seal(id, Body::Heartbeat { position, digest });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use chat_core::{Address, Call, Node, Operate, RoomId, UserId};
+use chat_core::{Address, Call, Operate, RoomId, UserId};
 use serde_json::{Value, json};
 
 use super::super::Http;
@@ -17,6 +17,7 @@ use crate::driver::Request as NodeRequest;
 use crate::guard::{HttpError, Operator};
 use crate::refusal::Refusal;
 use crate::tools::{Arguments, Tool};
+use crate::view::View;
 
 /// The log target of operators' actions.
 const LOG: &str = "talking_stick::operators";
@@ -264,7 +265,7 @@ fn whom(arguments: &mut Arguments) -> Result<Whom, Refusal> {
 }
 
 async fn id_by_name(http: &Http, name: Arc<str>) -> Option<Box<str>> {
-    let find = move |node: &Node| {
+    let find = move |node: &View<'_>| {
         let user = node.hub().user_by_name(&name)?;
         let who = node.hub().who_is(user)?;
         Some(crate::wire::public_id(who).into_boxed_str())

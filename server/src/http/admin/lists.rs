@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
 use chat_core::{
-    Address, Answer, Ban, BreakKind, Hub, Measure, MeasurePlace, MeasureTarget, Muted, Node,
+    Address, Answer, Ban, BreakKind, Hub, Measure, MeasurePlace, MeasureTarget, Muted,
     ParticipantView, Reject, Report, RoomId, SecretHash, StickMove, TimerKind, UserId,
 };
 use serde_json::{Value, json};
@@ -14,6 +14,7 @@ use super::super::Http;
 use super::super::views::{Part, look, part, room, shown};
 use crate::guard::{HttpError, Operator};
 use crate::refusal::Refusal;
+use crate::view::View;
 use crate::wire::{User, past, presence, timestamp};
 
 /// The most items of a list in one answer.
@@ -66,7 +67,7 @@ pub(super) async fn overview(_: Operator, State(http): State<Http>) -> Response 
 async fn listed(
     http: &Http,
     RawQuery(query): RawQuery,
-    view: impl FnOnce(&Node, &Part) -> Value + Send + 'static,
+    view: impl FnOnce(&View<'_>, &Part) -> Value + Send + 'static,
 ) -> Response {
     match part(query.as_deref(), LISTED) {
         Ok(part) => shown(http, look(http, move |node| view(node, &part)).await),

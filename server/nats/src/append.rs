@@ -1,0 +1,121 @@
+//! Appends with a comparison, and what the servers' answers say of their fate.
+
+use async_nats::header::HeaderMap;
+use async_nats::{Client, Request, RequestErrorKind};
+use chat_cluster::{Outcome, PUBLISH_TIMEOUT};
+use serde::Deserialize;
+use std::time::Duration;
+
+/// The header that an append is compared by: the last sequence of the whole stream. The comparison
+/// by subject has let two writers in.
+const EXPECTED: &str = "Nats-Expected-Last-Sequence";
+
+/// The log ends elsewhere: with this sequence, or with one that is being appended.
+const WRONG_LAST: [u64; 2] = [10_071, 10_164];
+
+/// The record is longer than the stream accepts.
+const TOO_LONG: u64 = 10_054;
+
+/// The account's storage, or the server's, is full. Both are checked before the record is proposed
+/// to the replicas.
+const FULL: [u64; 2] = [10_002, 10_023];
+
+#[derive(Deserialize)]
+struct Acknowledgement {
+    #[serde(default)]
+    seq: u64,
+    error: Option<ApiError>,
+}
+
+/// An error of JetStream.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct ApiError {
+    #[serde(default)]
+    pub(crate) err_code: u64,
+    #[serde(default)]
+    pub(crate) description: String,
+}
+
+/// What the answer to an append says of its fate. Nothing, if the record may be in the log, or may
+/// still reach it.
+///
+/// An error counts as a refusal only if it is known that the server checks it before it proposes
+/// the record: a failure to store it, for one, may concern one replica of three.
+#[must_use]
+pub fn outcome_of(answer: &[u8]) -> Option<Outcome> {
+    let Acknowledgement { seq, error } = serde_json::from_slice(answer).ok()?;
+    match error {
+        None if seq > 0 => Some(Outcome::Acknowledged(seq)),
+        None => None,
+        Some(error) if WRONG_LAST.contains(&error.err_code) => Some(Outcome::WrongLast),
+        Some(error) if error.err_code == TOO_LONG => Some(Outcome::Rejected),
+        Some(error) if FULL.contains(&error.err_code) => Some(Outcome::Busy),
+        Some(error) => {
+            let ApiError {
+                err_code,
+                description,
+            } = error;
+            tracing::warn!(
+                err_code,
+                description,
+                "an append failed, and may have an effect"
+            );
+            None
+        }
+    }
+}
+
+/// Appends once, and returns what is known of the fate.
+pub(crate) async fn append(
+    client: &Client,
+    subject: &str,
+    expected: u64,
+    bytes: Vec<u8>,
+) -> Option<Outcome> {
+    let mut headers = HeaderMap::new();
+    headers.insert(EXPECTED, expected.to_string());
+    let request = Request::new()
+        .payload(bytes.into())
+        .headers(headers)
+        .timeout(Some(Duration::from_micros(PUBLISH_TIMEOUT.0)));
+    match client.send_request(subject.to_owned(), request).await {
+        Ok(answer) => outcome_of(&answer.payload),
+        Err(error) => match error.kind() {
+            // The server has no leader of the stream to give the record to.
+            RequestErrorKind::NoResponders => Some(Outcome::Busy),
+            RequestErrorKind::MaxPayloadExceeded => Some(Outcome::Rejected),
+            RequestErrorKind::TimedOut
+            | RequestErrorKind::InvalidSubject
+            | RequestErrorKind::Other => None,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_says_what_it_proves_and_no_more() {
+        let error = |code: u64| {
+            format!(r#"{{"error":{{"code":400,"err_code":{code},"description":"x"}},"seq":0}}"#)
+        };
+        for (answer, wanted) in [
+            (
+                r#"{"stream":"TS_main","seq":7}"#.to_owned(),
+                Some(Outcome::Acknowledged(7)),
+            ),
+            (error(10_071), Some(Outcome::WrongLast)),
+            (error(10_164), Some(Outcome::WrongLast)),
+            (error(10_054), Some(Outcome::Rejected)),
+            (error(10_023), Some(Outcome::Busy)),
+            // A failure to store, and what no list has, prove nothing.
+            (error(10_077), None),
+            (error(1), None),
+            (r#"{"stream":"TS_main","seq":0}"#.to_owned(), None),
+            ("no JSON".to_owned(), None),
+        ] {
+            assert_eq!(outcome_of(answer.as_bytes()), wanted, "{answer}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The connection to the servers.
+
+use std::time::Duration;
+
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event};
+use tokio::time::{Instant, sleep};
+
+use crate::options::LogOptions;
+use crate::streams::OpenError;
+
+/// How often the connection is tested. The default of the library is a minute, for which a server
+/// that is paused would look alive.
+const PING: Duration = Duration::from_secs(1);
+
+/// The time limit to connect to one server.
+const CONNECT: Duration = Duration::from_secs(2);
+
+/// The pause between two rounds of attempts to connect again.
+const RECONNECT: Duration = Duration::from_millis(200);
+
+/// How long servers that just started have until they take connections.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The pause between two attempts of a start.
+const AGAIN: Duration = Duration::from_millis(250);
+
+/// The time limit of requests that set no other.
+pub(crate) const REQUEST: Duration = Duration::from_secs(3);
+
+/// Connects to one of the servers, and again whenever the connection is lost.
+///
+/// # Errors
+/// No server answers, or all refuse.
+pub(crate) async fn connect(options: &LogOptions) -> Result<Client, OpenError> {
+    let settings = ConnectOptions::new()
+        .name("talking-stick")
+        .ping_interval(PING)
+        .connection_timeout(CONNECT)
+        .request_timeout(Some(REQUEST))
+        .reconnect_delay_callback(|attempts| match attempts {
+            0 | 1 => Duration::ZERO,
+            _ => RECONNECT,
+        })
+        .event_callback(|event| async move { report(&event) });
+    let settings = match options
+        .credentials
+        .as_deref()
+        .map(|text| text.split_once(':'))
+    {
+        Some(Some((user, password))) => settings.user_and_password(user.into(), password.into()),
+        Some(None) => settings.token(options.credentials.clone().unwrap_or_default()),
+        None => settings,
+    };
+    let servers = options.servers.join(",");
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let error = match settings.clone().connect(&options.servers).await {
+            Ok(client) => return Ok(client),
+            Err(error) => error,
+        };
+        let is_refused = matches!(
+            error.kind(),
+            ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation
+        );
+        if is_refused || Instant::now() >= until {
+            let why = error.to_string();
+            return Err(OpenError::Unreachable { servers, why });
+        }
+        sleep(AGAIN).await;
+    }
+}
+
+fn report(event: &Event) {
+    match event {
+        Event::Connected => tracing::info!("connected to the cluster's log"),
+        Event::Disconnected => tracing::warn!("the connection to the cluster's log is lost"),
+        Event::SlowConsumer(_)
+        | Event::ServerError(_)
+        | Event::ClientError(_)
+        | Event::LameDuckMode
+        | Event::Draining
+        | Event::Closed => tracing::debug!("the connection to the cluster's log: {event}"),
+    }
+}

@@ -1,0 +1,100 @@
+//! The connection with its realm, and where reports go.
+
+use std::sync::Arc;
+
+use async_nats::Client;
+use async_nats::jetstream::Context;
+use chat_cluster::{AppendId, Outcome, ReadId};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::options::RealmName;
+
+/// The largest number of records that wait for the member.
+const WAITING: usize = 64;
+
+/// What happened at the log.
+#[derive(Debug)]
+pub enum Report {
+    /// The result of an append.
+    Published {
+        /// The append.
+        id: AppendId,
+        /// The result.
+        outcome: Outcome,
+    },
+    /// The result of a read.
+    Found {
+        /// The read.
+        id: ReadId,
+        /// The record; none if the source has none, which proves nothing.
+        bytes: Option<Vec<u8>>,
+    },
+    /// A record of the log that is followed.
+    Record {
+        /// Its sequence.
+        sequence: u64,
+        /// Its bytes.
+        bytes: Vec<u8>,
+        /// To be dropped when the record is taken: the next ones wait for it.
+        credit: Credit,
+    },
+    /// The newest stored snapshot.
+    Snapshot(Vec<u8>),
+    /// The storing of a snapshot has ended.
+    Stored,
+}
+
+/// The right to have one record wait.
+#[derive(Debug)]
+pub struct Credit(#[expect(dead_code, reason = "its drop gives it back")] OwnedSemaphorePermit);
+
+/// Where reports go.
+pub(crate) type Tell = Arc<dyn Fn(Report) + Send + Sync>;
+
+/// The connection with its realm, for tasks.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    client: Client,
+    context: Context,
+    realm: RealmName,
+    tell: Tell,
+    waiting: Arc<Semaphore>,
+}
+
+impl Endpoint {
+    pub(crate) fn new(client: Client, context: Context, realm: RealmName) -> Self {
+        Self {
+            client,
+            context,
+            realm,
+            tell: Arc::new(|_| {}),
+            waiting: Arc::new(Semaphore::new(WAITING)),
+        }
+    }
+
+    pub(crate) fn attach(&mut self, tell: Tell) {
+        self.tell = tell;
+    }
+
+    pub(crate) const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) const fn context(&self) -> &Context {
+        &self.context
+    }
+
+    pub(crate) const fn realm(&self) -> &RealmName {
+        &self.realm
+    }
+
+    pub(crate) fn tell(&self, report: Report) {
+        (self.tell)(report);
+    }
+
+    /// Waits until few enough records wait.
+    pub(crate) async fn credit(&self) -> Credit {
+        let permit = Arc::clone(&self.waiting).acquire_owned().await;
+        Credit(permit.expect("the semaphore is never closed"))
+    }
+}

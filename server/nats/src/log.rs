@@ -1,0 +1,182 @@
+//! The log: its requests.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_nats::jetstream;
+use chat_cluster::{AppendId, ReadId, Source};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+use crate::calls::Calls;
+use crate::endpoint::{Endpoint, Report};
+use crate::options::LogOptions;
+use crate::read::{Found, by_leader, by_replica};
+use crate::snapshots::{self, StoredSnapshot};
+use crate::streams::{AGAIN, OpenError, PATIENCE, SettingFault};
+use crate::{append, connection, follow, monitor, streams};
+
+/// The shared log of one realm.
+pub struct Log {
+    endpoint: Endpoint,
+    following: Option<JoinHandle<()>>,
+    /// The number of snapshots that are being stored.
+    storing: Arc<AtomicUsize>,
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Log({})", self.endpoint.realm())
+    }
+}
+
+impl Log {
+    /// Connects to the servers, checks them, and makes the streams of the realm if they are absent.
+    ///
+    /// # Errors
+    /// No server can be reached, or they do not keep what they acknowledge, or the streams have
+    /// other settings.
+    pub async fn open(options: &LogOptions) -> Result<Self, OpenError> {
+        let client = connection::connect(options).await?;
+        monitor::check_connected(&client)?;
+        let mut context = jetstream::new(client.clone());
+        context.set_timeout(connection::REQUEST);
+        let replicas = streams::make(&context, &options.realm).await?;
+        monitor::check_all(&context, options).await?;
+        tracing::info!(realm = %options.realm, replicas, "the cluster's log is open");
+        let endpoint = Endpoint::new(client, context, options.realm.clone());
+        Ok(Self {
+            endpoint,
+            following: None,
+            storing: Arc::default(),
+        })
+    }
+
+    /// Sets where reports go. Before, they are dropped.
+    pub fn attach(&mut self, tell: impl Fn(Report) + Send + Sync + 'static) {
+        self.endpoint.attach(Arc::new(tell));
+    }
+
+    /// The identity of the realm: `drawn`, if it has none yet. All members receive the same one.
+    ///
+    /// # Errors
+    /// The servers do not answer.
+    pub async fn identity(&self, drawn: &[u8]) -> Result<Vec<u8>, OpenError> {
+        let (client, realm) = (self.endpoint.client(), self.endpoint.realm());
+        let stream = realm.identity_stream();
+        let subject = realm.subject("identity");
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            // Whatever the fate of this is: the record that is there is the identity.
+            let _ = append::append(client, &subject, 0, drawn.to_vec()).await;
+            if let Some(Found::Record(bytes)) = by_leader(client, &stream, 1).await {
+                return Ok(bytes);
+            }
+            // The stream's first leader may not be elected yet.
+            sleep(AGAIN).await;
+        }
+        let fault = SettingFault::Unmade("its leader does not answer".into());
+        Err(OpenError::Stream { stream, fault })
+    }
+
+    /// The newest snapshot that can be read; none if there is none.
+    ///
+    /// # Errors
+    /// The object store cannot be read.
+    pub async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, OpenError> {
+        snapshots::newest(self.endpoint.context(), self.endpoint.realm()).await
+    }
+
+    /// The calls between members over the same connection.
+    #[must_use]
+    pub fn calls(&self) -> Calls {
+        Calls::new(
+            self.endpoint.client().clone(),
+            self.endpoint.realm().clone(),
+        )
+    }
+
+    /// Appends the bytes if the log's last sequence is `expected`.
+    pub fn publish(&self, id: AppendId, expected: u64, bytes: &[u8]) {
+        let (endpoint, bytes) = (self.endpoint.clone(), bytes.to_vec());
+        tokio::spawn(async move {
+            let subject = endpoint.realm().subject("log");
+            let appended = append::append(endpoint.client(), &subject, expected, bytes).await;
+            if let Some(outcome) = appended {
+                endpoint.tell(Report::Published { id, outcome });
+            }
+        });
+    }
+
+    /// Reads a record.
+    pub fn read(&self, id: ReadId, sequence: u64, source: Source) {
+        let endpoint = self.endpoint.clone();
+        tokio::spawn(async move {
+            let (client, realm) = (endpoint.client(), endpoint.realm());
+            let found = match source {
+                Source::Leader => by_leader(client, &realm.stream(), sequence).await,
+                Source::Replica(_) => by_replica(client, realm, sequence).await,
+            };
+            let bytes = match found {
+                Some(Found::Record(bytes)) => Some(bytes),
+                Some(Found::Nothing) => None,
+                None => return,
+            };
+            endpoint.tell(Report::Found { id, bytes });
+        });
+    }
+
+    /// Follows the log from this sequence on, in place of where it was followed before. The attempts
+    /// after the first, which is 0, read the record from other replicas, too.
+    pub fn follow(&mut self, from: u64, attempt: u64) {
+        if let Some(before) = self.following.take() {
+            before.abort();
+        }
+        let following = follow::follow(self.endpoint.clone(), from, attempt);
+        self.following = Some(tokio::spawn(following));
+    }
+
+    /// Stores a snapshot, and purges the log below the last two.
+    pub fn store(&self, snapshot: StoredSnapshot) {
+        let (endpoint, storing) = (self.endpoint.clone(), Arc::clone(&self.storing));
+        storing.fetch_add(1, Ordering::Relaxed);
+        tokio::spawn(async move {
+            let StoredSnapshot {
+                sequence, position, ..
+            } = snapshot;
+            match snapshots::store(endpoint.context(), endpoint.realm(), snapshot).await {
+                Ok(()) => tracing::info!(sequence, position, "a snapshot is stored"),
+                Err(why) => tracing::error!(sequence, %why, "a snapshot is not stored"),
+            }
+            storing.fetch_sub(1, Ordering::Relaxed);
+            endpoint.tell(Report::Stored);
+        });
+    }
+
+    /// Whether a snapshot is being stored. A report follows when it is not any more.
+    #[must_use]
+    pub fn is_storing(&self) -> bool {
+        self.storing.load(Ordering::Relaxed) > 0
+    }
+
+    /// Reports the newest stored snapshot, if there is one.
+    pub fn fetch_snapshot(&self) {
+        let endpoint = self.endpoint.clone();
+        tokio::spawn(async move {
+            match snapshots::newest(endpoint.context(), endpoint.realm()).await {
+                Ok(Some(bytes)) => endpoint.tell(Report::Snapshot(bytes)),
+                Ok(None) => tracing::error!("the log lacks records, and no snapshot is stored"),
+                Err(why) => tracing::warn!(%why, "no snapshot can be read now"),
+            }
+        });
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        if let Some(following) = self.following.take() {
+            following.abort();
+        }
+    }
+}

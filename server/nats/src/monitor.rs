@@ -1,0 +1,184 @@
+//! What the servers' monitoring says: whether they keep what they acknowledge.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use async_nats::Client;
+use async_nats::jetstream::Context;
+use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper::body::Bytes;
+use hyper_util::client::legacy;
+use hyper_util::rt::TokioExecutor;
+use serde::Deserialize;
+
+use crate::options::{LARGEST_MESSAGE, LogOptions, Vouching};
+
+/// The oldest version of the servers: older ones have lost acknowledged records.
+pub const LEAST_VERSION: (u64, u64, u64) = (2, 14, 4);
+
+/// The time limit of one request.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The longest answer in bytes.
+const MAX_ANSWER: usize = 1 << 20;
+
+/// Why the servers cannot hold a log.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message says what the fields are")]
+pub enum ServerFault {
+    #[error("nats-server {found} is too old: 2.14.4 is the oldest that keeps what it acknowledges")]
+    Old { found: String },
+    #[error(
+        "the servers take messages of {found} bytes, and a record of the log may have {needed}: \
+         set `max_payload: 9MB` in their configuration"
+    )]
+    Payload { found: usize, needed: usize },
+    #[error(
+        "whether the servers sync each record to their disks is not known: name their monitoring \
+         with --cluster-monitor http://HOST:8222,… or vouch for it with --cluster-trust-servers"
+    )]
+    Unproven,
+    #[error(
+        "the server {server} acknowledges records before they are on its disk: set \
+         `sync_interval: always` in the `jetstream` block of its configuration"
+    )]
+    Unsynced { server: String },
+    #[error("the monitoring at {monitor} does not answer: {why}")]
+    Silent { monitor: String, why: String },
+    #[error("--cluster-monitor names no monitoring of {server}, which has a replica of the log")]
+    Unwatched { server: String },
+}
+
+#[derive(Deserialize)]
+struct Varz {
+    server_name: String,
+    version: String,
+    jetstream: Option<JetStream>,
+}
+
+#[derive(Deserialize)]
+struct JetStream {
+    config: Option<JetStreamConfig>,
+}
+
+#[derive(Deserialize)]
+struct JetStreamConfig {
+    #[serde(default)]
+    sync_always: bool,
+}
+
+/// Checks the server that this process is connected to.
+pub(crate) fn check_connected(client: &Client) -> Result<(), ServerFault> {
+    let info = client.server_info();
+    check_version(&info.version)?;
+    match info.max_payload >= LARGEST_MESSAGE {
+        true => Ok(()),
+        false => Err(ServerFault::Payload {
+            found: info.max_payload,
+            needed: LARGEST_MESSAGE,
+        }),
+    }
+}
+
+/// Checks every server that has a replica of the log.
+pub(crate) async fn check_all(context: &Context, options: &LogOptions) -> Result<(), ServerFault> {
+    if options.vouching == Vouching::Operator {
+        return Ok(());
+    }
+    if options.monitors.is_empty() {
+        return Err(ServerFault::Unproven);
+    }
+    let mut watched = BTreeSet::new();
+    for monitor in &options.monitors {
+        let silent = |why| ServerFault::Silent {
+            monitor: monitor.clone(),
+            why,
+        };
+        let varz = tokio::time::timeout(PATIENCE, varz(monitor)).await;
+        let varz = varz.unwrap_or_else(|_| Err("it takes too long".into()));
+        watched.insert(check_server(varz.map_err(silent)?)?);
+    }
+    let replicas = replicas(context, options).await;
+    let unwatched = replicas.into_iter().find(|name| !watched.contains(name));
+    unwatched.map_or(Ok(()), |server| Err(ServerFault::Unwatched { server }))
+}
+
+/// The names of the servers that have a replica. A server that is alone names none.
+async fn replicas(context: &Context, options: &LogOptions) -> Vec<String> {
+    let Ok(mut stream) = context.get_stream(options.realm.stream()).await else {
+        return Vec::new();
+    };
+    let cluster = stream
+        .info()
+        .await
+        .ok()
+        .and_then(|info| info.cluster.clone());
+    let Some(cluster) = cluster else {
+        return Vec::new();
+    };
+    let others = cluster.replicas.into_iter().map(|peer| peer.name);
+    cluster.leader.into_iter().chain(others).collect()
+}
+
+/// Checks one server, and returns its name.
+fn check_server(varz: Varz) -> Result<String, ServerFault> {
+    check_version(&varz.version)?;
+    let config = varz.jetstream.and_then(|jetstream| jetstream.config);
+    match config.is_some_and(|config| config.sync_always) {
+        true => Ok(varz.server_name),
+        false => Err(ServerFault::Unsynced {
+            server: varz.server_name,
+        }),
+    }
+}
+
+fn check_version(found: &str) -> Result<(), ServerFault> {
+    let mut numbers = found.split(['.', '-']).map_while(|part| part.parse().ok());
+    let mut next = || numbers.next().unwrap_or(0);
+    match (next(), next(), next()) >= LEAST_VERSION {
+        true => Ok(()),
+        false => Err(ServerFault::Old {
+            found: found.into(),
+        }),
+    }
+}
+
+async fn varz(monitor: &str) -> Result<Varz, String> {
+    let why = |error: &dyn std::error::Error| error.to_string();
+    let uri = format!("{}/varz", monitor.trim_end_matches('/'));
+    let uri = uri.parse().map_err(|_| "it is no URL".to_owned())?;
+    let client = legacy::Client::builder(TokioExecutor::new()).build_http::<Empty<Bytes>>();
+    let answer = client.get(uri).await.map_err(|error| why(&error))?;
+    let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
+    let body = body.map_err(|error| error.to_string())?.to_bytes();
+    serde_json::from_slice(&body).map_err(|error| why(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(version: &str, jetstream: &str) -> Result<String, ServerFault> {
+        let text =
+            format!(r#"{{"server_name":"a","version":"{version}","jetstream":{jetstream}}}"#);
+        check_server(serde_json::from_str(&text).expect("it is what a server writes"))
+    }
+
+    #[test]
+    fn a_server_must_be_new_and_sync_each_record() {
+        let synced = r#"{"config":{"sync_interval":120000000000,"sync_always":true}}"#;
+        let unsynced = Err(ServerFault::Unsynced { server: "a".into() });
+        assert_eq!(server("2.15.1", synced), Ok("a".into()));
+        assert_eq!(server("2.14.4", synced), Ok("a".into()));
+        assert_eq!(server("3.0.0-RC.1", synced), Ok("a".into()));
+        for old in ["2.14.3", "2.9.25", "2", ""] {
+            assert_eq!(
+                server(old, synced),
+                Err(ServerFault::Old { found: old.into() })
+            );
+        }
+        for jetstream in ["{}", "null", r#"{"config":{"sync_interval":1}}"#] {
+            assert_eq!(server("2.15.1", jetstream), unsynced, "{jetstream}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Where the log is, and under which name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chat_cluster::MAX_ENVELOPE_BYTES;
+
+/// The longest name of a realm in characters.
+const MAX_NAME: usize = 32;
+
+/// The bytes of a message beside its record: the header with the expected sequence.
+const HEADERS: usize = 4_096;
+
+/// The largest message that the servers must accept.
+pub(crate) const LARGEST_MESSAGE: usize = MAX_ENVELOPE_BYTES + HEADERS;
+
+/// The name of a realm: all members with this name share one log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RealmName(String);
+
+/// A name that is no name of a realm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it must have 1 to 32 letters of a to z, digits and dashes")]
+pub struct RealmNameError;
+
+impl Default for RealmName {
+    fn default() -> Self {
+        Self("main".into())
+    }
+}
+
+impl fmt::Display for RealmName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for RealmName {
+    type Err = RealmNameError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        match !text.is_empty() && text.len() <= MAX_NAME && text.chars().all(fits) {
+            true => Ok(Self(text.into())),
+            false => Err(RealmNameError),
+        }
+    }
+}
+
+impl RealmName {
+    /// The stream of the records.
+    pub(crate) fn stream(&self) -> String {
+        format!("TS_{}", self.0)
+    }
+
+    /// The stream of the realm's identity, which has one message.
+    pub(crate) fn identity_stream(&self) -> String {
+        format!("TS_{}_identity", self.0)
+    }
+
+    /// The bucket of the snapshots.
+    pub(crate) fn bucket(&self) -> String {
+        format!("TS_{}_snapshots", self.0)
+    }
+
+    /// The subject of this kind of message.
+    pub(crate) fn subject(&self, kind: &str) -> String {
+        format!("ts.{}.{kind}", self.0)
+    }
+}
+
+/// Who says that the servers sync each record to their disks before they acknowledge it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Vouching {
+    /// The servers, whose monitoring is asked.
+    #[default]
+    Servers,
+    /// The operator.
+    Operator,
+}
+
+/// Where the log is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogOptions {
+    /// The addresses of the servers, as in `nats://10.0.0.1:4222`.
+    pub servers: Vec<String>,
+    /// A user and a password, as in `user:password`, or a token.
+    pub credentials: Option<String>,
+    /// The realm.
+    pub realm: RealmName,
+    /// The addresses of the servers' monitoring, as in `http://10.0.0.1:8222`.
+    pub monitors: Vec<String>,
+    /// Who says that the servers sync.
+    pub vouching: Vouching,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_realm_s_name_is_part_of_subjects_and_of_names_of_streams() {
+        for name in ["main", "a", "team-7"] {
+            assert_eq!(
+                name.parse::<RealmName>().map(|name| name.to_string()),
+                Ok(name.into())
+            );
+        }
+        for name in ["", "A", "a.b", "a b", "a_b", "*", &"a".repeat(33)] {
+            assert_eq!(name.parse::<RealmName>(), Err(RealmNameError), "{name}");
+        }
+        let realm = RealmName::default();
+        assert_eq!(realm.stream(), "TS_main");
+        assert_eq!(realm.subject("log"), "ts.main.log");
+    }
+}

@@ -1,0 +1,207 @@
+//! The way to the owner's node, for the doors of a member that is not the owner.
+
+use std::time::Duration;
+
+use chat_core::{
+    Address, Answer as Read, Call, Earlier, Read as Reading, Reader, Reject, Response, Seq, Span,
+};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use server_nats::{CallError, Calls};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::remote_stream::DoorStream;
+use super::standing::{EpochEnd, Standings, end_of_epoch};
+use super::wire::{Answer, CALL, Question, decode, encode};
+use crate::driver::{Answered, NodeClient, Remote, RemoteOpening};
+
+/// How long a call is tried: longer than the log takes to elect a leader, and a member to claim.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// How long one attempt waits for its answer. A later attempt joins an earlier one.
+const ATTEMPT: Duration = Duration::from_secs(2);
+
+/// The longest wait of a check in one attempt: an owner that is gone is noticed after it.
+const WAIT: Span = Span::secs(4);
+
+/// The pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long an answer is held back until this member has applied what it says.
+const CATCH_UP: Duration = Duration::from_secs(1);
+
+/// The delay that a refused caller is told.
+const RETRY: Span = Span::secs(1);
+
+/// Calls the owner, whichever member it is: also this one, while it waits for the log.
+#[derive(Debug)]
+pub(super) struct Door {
+    calls: Calls,
+    local: NodeClient,
+    standing: Standings,
+}
+
+impl Door {
+    pub(super) const fn new(calls: Calls, local: NodeClient, standing: Standings) -> Self {
+        Self {
+            calls,
+            local,
+            standing,
+        }
+    }
+
+    async fn call_owner(&self, from: Address, call: Call) -> Answered {
+        let can_repeat = !matches!(call, Call::Operate { .. } | Call::Command { key: None, .. });
+        let mut wait_until = Instant::now() + wait_of(&call);
+        let until = wait_until + PATIENCE;
+        let mut earlier = Earlier::Unasked;
+        loop {
+            if self.is_stopping() {
+                wait_until = Instant::now();
+            }
+            let call = with_rest(&call, wait_until);
+            let patience = wait_of(&call) + ATTEMPT;
+            match self.ask(&Question::Call { from, call }, patience).await {
+                Ok(Answer::Answered { sequence, answered }) => {
+                    let is_over = Instant::now() >= wait_until || !is_empty(&answered);
+                    if is_over && !is_closing(&answered) {
+                        catch_up(&self.standing, sequence).await;
+                        return *answered;
+                    }
+                }
+                Ok(Answer::Moved(Earlier::Unknown)) | Err(CallError::Unanswered) => {
+                    earlier = Earlier::Unknown;
+                    if !can_repeat {
+                        return self.refusal(earlier);
+                    }
+                }
+                Ok(Answer::Moved(_) | Answer::Opened { .. }) | Err(CallError::NoOwner) => {}
+            }
+            if Instant::now() >= until {
+                return self.refusal(earlier);
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn open(&self, from: Address, reader: Reader, after: Option<Seq>) -> RemoteOpening {
+        let until = Instant::now() + PATIENCE;
+        let question = Question::Open {
+            from,
+            reader,
+            after,
+        };
+        loop {
+            match self.ask(&question, ATTEMPT).await {
+                Ok(Answer::Opened {
+                    sequence,
+                    stream,
+                    context,
+                }) => {
+                    catch_up(&self.standing, sequence).await;
+                    let stream = DoorStream::new(self.calls.clone(), stream, self.standing.clone());
+                    return Ok((Box::new(stream), context));
+                }
+                Ok(Answer::Answered { answered, .. }) if !is_closing(&answered) => {
+                    return Err(*answered);
+                }
+                Ok(Answer::Answered { .. } | Answer::Moved(_)) | Err(_) => {}
+            }
+            if Instant::now() >= until {
+                return Err(self.refusal(Earlier::Unasked));
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Asks once. An answer that this version cannot read is none. A question to an owner that is
+    /// superseded meanwhile has no answer: a paused process, for one, is still subscribed.
+    async fn ask(&self, question: &Question, patience: Duration) -> Result<Answer, CallError> {
+        let epoch = self.standing.borrow().epoch;
+        tokio::select! {
+            answer = self.calls.ask(CALL, encode(question), patience) => {
+                decode(&answer?).ok_or(CallError::Unanswered)
+            }
+            EpochEnd::Superseded = end_of_epoch(&self.standing, epoch) => {
+                Err(CallError::Unanswered)
+            }
+        }
+    }
+
+    /// Whether this server shuts down: what waits is answered.
+    fn is_stopping(&self) -> bool {
+        self.standing.has_changed().is_err()
+    }
+
+    fn refusal(&self, earlier: Earlier) -> Answered {
+        self.local.refusal(Reject::StorageUnavailable {
+            retry_after: RETRY,
+            earlier,
+        })
+    }
+}
+
+impl Remote for Door {
+    fn call(&self, from: Address, call: Call) -> BoxFuture<'_, Answered> {
+        self.call_owner(from, call).boxed()
+    }
+
+    fn open_stream(
+        &self,
+        from: Address,
+        reader: Reader,
+        after: Option<Seq>,
+    ) -> BoxFuture<'_, RemoteOpening> {
+        self.open(from, reader, after).boxed()
+    }
+}
+
+/// Waits until this member has applied the record: its doors show no older state afterwards.
+pub(super) async fn catch_up(standing: &Standings, sequence: u64) {
+    let mut standing = standing.clone();
+    let applied = standing.wait_for(|standing| standing.sequence >= sequence);
+    if timeout(CATCH_UP, applied).await.is_err() {
+        tracing::warn!(sequence, "this member is behind the owner");
+    }
+}
+
+fn wait_of(call: &Call) -> Duration {
+    match call {
+        Call::Read {
+            read: Reading::Check { wait, .. },
+            ..
+        } => Duration::from_micros(wait.0),
+        Call::Read { .. }
+        | Call::Command { .. }
+        | Call::Operate { .. }
+        | Call::OpenStream { .. } => Duration::ZERO,
+    }
+}
+
+/// The call with the part of its wait that is left, for one attempt.
+fn with_rest(call: &Call, wait_until: Instant) -> Call {
+    let mut call = call.clone();
+    if let Call::Read {
+        read: Reading::Check { wait, .. },
+        ..
+    } = &mut call
+    {
+        let rest = wait_until.saturating_duration_since(Instant::now());
+        let rest = Span::micros(u64::try_from(rest.as_micros()).unwrap_or(u64::MAX));
+        *wait = rest.min(WAIT);
+    }
+    call
+}
+
+/// Whether the answer is an empty page.
+fn is_empty(answered: &Answered) -> bool {
+    matches!(
+        &answered.outcome,
+        Ok(Response::Read(Read::Page { page, notices })) if page.is_empty() && notices.is_empty()
+    )
+}
+
+/// Whether the owner is about to resign: another member takes the call then.
+const fn is_closing(answered: &Answered) -> bool {
+    matches!(answered.outcome, Err(Reject::ShuttingDown { .. }))
+}

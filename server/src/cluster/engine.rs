@@ -1,0 +1,220 @@
+//! The member as the driver's engine: its outputs become requests to the log.
+
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use chat_cluster::{Alarm, LogSnapshot, Member, Now, Output};
+use chat_core::{Address, Call, Node, Ticket};
+use chat_journal::Origin;
+use server_nats::{Log, Report, StoredSnapshot};
+use tokio::sync::watch;
+
+use super::standing::{MemberStanding, Standings};
+use crate::clock::{self, Clock};
+use crate::driver::{Engine, EngineOutput, Wake};
+use crate::view::View;
+
+/// A member with its log.
+pub(super) struct MemberEngine {
+    member: Member,
+    log: Log,
+    origin: Origin,
+    reports: Option<Receiver<Report>>,
+    standing: watch::Sender<MemberStanding>,
+}
+
+impl MemberEngine {
+    pub(super) fn new(member: Member, log: Log, origin: Origin) -> (Self, Standings) {
+        let (standing, standings) = watch::channel(MemberStanding::of(&member));
+        let engine = Self {
+            member,
+            log,
+            origin,
+            reports: None,
+            standing,
+        };
+        (engine, standings)
+    }
+
+    fn take(&mut self, now: Now, report: Report) {
+        match report {
+            Report::Published { id, outcome } => self.member.published(now, id, outcome),
+            Report::Found { id, bytes } => self.member.found(now, id, bytes.as_deref()),
+            Report::Record {
+                sequence,
+                bytes,
+                credit,
+            } => {
+                self.member.record(now, sequence, &bytes);
+                drop(credit);
+            }
+            Report::Snapshot(bytes) => match LogSnapshot::read(&self.origin, &bytes) {
+                Ok(snapshot) => self.member.snapshot_found(now, snapshot),
+                Err(why) => tracing::error!(%why, "the newest snapshot is not usable"),
+            },
+            // It only wakes the driver, which may wait for it to stop.
+            Report::Stored => {}
+        }
+    }
+
+    /// Carries out an output, or returns what is the driver's part of it.
+    fn carry_out(&mut self, output: Output) -> Option<EngineOutput> {
+        match output {
+            Output::Node(output) => return Some(EngineOutput::Node(output)),
+            Output::Moved(refusal) => {
+                return Some(EngineOutput::Moved {
+                    ticket: refusal.ticket,
+                    earlier: refusal.earlier,
+                });
+            }
+            Output::Publish {
+                id,
+                expected,
+                bytes,
+            } => self.log.publish(id, expected, &bytes),
+            Output::Read {
+                id,
+                sequence,
+                source,
+            } => self.log.read(id, sequence, source),
+            Output::Fetch { from, attempt } => self.log.follow(from, attempt),
+            Output::StoreSnapshot => {
+                let hub = self.member.hub();
+                let snapshot = StoredSnapshot {
+                    sequence: self.member.sequence(),
+                    position: hub.position().0,
+                    digest: hub.digest(),
+                    version: env!("CARGO_PKG_VERSION"),
+                    bytes: self.member.snapshot(),
+                };
+                self.log.store(snapshot);
+            }
+            Output::FetchSnapshot => self.log.fetch_snapshot(),
+            Output::BecameOwner { epoch } => {
+                tracing::info!(epoch, "this member is the owner of the realm");
+            }
+            Output::LostOwnership { epoch } => {
+                tracing::info!(epoch, "this member is the owner no more");
+            }
+            Output::Alarm(alarm) => sound(&alarm),
+            // The log and its snapshots are the only copies so far.
+            Output::Applied { .. } => {}
+        }
+        None
+    }
+
+    fn publish_standing(&self) {
+        let standing = MemberStanding::of(&self.member);
+        self.standing.send_if_modified(|known| {
+            let is_new = *known != standing;
+            *known = standing;
+            is_new
+        });
+    }
+}
+
+impl Engine for MemberEngine {
+    fn attach(&mut self, wake: Wake) {
+        let (report, reports) = channel();
+        self.reports = Some(reports);
+        self.log.attach(move |reported| {
+            // A driver that has stopped needs no reports.
+            let _ = report.send(reported);
+            wake();
+        });
+        self.log.follow(self.member.sequence() + 1, 0);
+    }
+
+    fn view(&self) -> View<'_> {
+        match self.member.owned_node() {
+            Some(node) => View::of(node),
+            None => View::of_state(self.member.hub()),
+        }
+    }
+
+    fn node(&mut self) -> Option<&mut Node> {
+        self.member.node()
+    }
+
+    fn submit(&mut self, clock: &Clock, ticket: Ticket, from: Address, call: Call) {
+        self.member.submit(now(clock), ticket, from, call);
+    }
+
+    fn take_reports(&mut self, clock: &Clock) {
+        while let Some(Ok(report)) = self.reports.as_ref().map(Receiver::try_recv) {
+            self.take(now(clock), report);
+        }
+    }
+
+    fn handle_timeout(&mut self, clock: &Clock) {
+        self.member.handle_timeout(now(clock));
+    }
+
+    /// What streams that were read imply is appended, too.
+    fn append(&mut self, clock: &Clock) -> bool {
+        self.member.handle_timeout(now(clock));
+        false
+    }
+
+    fn poll_output(&mut self) -> Option<EngineOutput> {
+        while let Some(output) = self.member.poll_output() {
+            // Whoever receives the output must find the standing that goes with it.
+            self.publish_standing();
+            if let Some(output) = self.carry_out(output) {
+                return Some(output);
+            }
+        }
+        self.publish_standing();
+        None
+    }
+
+    fn sleep(&mut self, clock: &Clock) -> Option<Duration> {
+        let due = self.member.poll_timeout();
+        let wall = due.wall.map(|at| clock.until(at));
+        let boot = due.boot.map(|at| {
+            let rest = at.since(clock::since_boot());
+            Duration::from_micros(rest.0)
+        });
+        wall.into_iter().chain(boot).min()
+    }
+
+    fn shut_down(&mut self, clock: &Clock) {
+        self.member.resign(now(clock));
+    }
+
+    /// Whether another member may have the node, and the last snapshot is stored.
+    fn finish(&mut self, _: &Clock) -> bool {
+        self.member.node().is_none() && !self.log.is_storing()
+    }
+
+    fn close(&mut self) {}
+}
+
+fn now(clock: &Clock) -> Now {
+    Now {
+        wall: clock.now(),
+        boot: clock::since_boot(),
+    }
+}
+
+fn sound(alarm: &Alarm) {
+    match alarm {
+        Alarm::Hole { sequence } => tracing::error!(
+            sequence,
+            "a replica of the log lacks a record, which is read elsewhere"
+        ),
+        Alarm::Damaged { sequence } => tracing::error!(
+            sequence,
+            "a replica of the log has a damaged record, which is read elsewhere"
+        ),
+        Alarm::Diverged { sequence } => tracing::error!(
+            sequence,
+            "the state differs from the owner's: this member waits for a snapshot"
+        ),
+        Alarm::Unreadable { sequence, why } => tracing::error!(
+            sequence,
+            %why,
+            "the log has a record that this version cannot apply: this member waits for a snapshot"
+        ),
+    }
+}

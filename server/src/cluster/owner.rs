@@ -1,0 +1,93 @@
+//! The owner's side: calls and streams of other members' doors.
+
+use chat_core::{Address, Reader, Seq};
+use server_nats::{Calls, Incoming, Serving};
+
+use super::remote_stream;
+use super::standing::{MemberStanding, Standings};
+use super::wire::{self, Answer, CALL, Question, decode, encode};
+use crate::driver::{NodeClient, Request, Settled};
+
+/// Serves calls while this member has the node. All others find nobody subscribed, or another
+/// member.
+pub(super) async fn serve(calls: Calls, local: NodeClient, mut standing: Standings) {
+    while standing.wait_for(MemberStanding::has_node).await.is_ok() {
+        let Some(mut serving) = calls.serve(CALL).await else {
+            return;
+        };
+        let mut changes = standing.clone();
+        let owner = Owner {
+            calls: calls.clone(),
+            local: local.clone(),
+            standing: standing.clone(),
+        };
+        tokio::select! {
+            () = owner.answer_all(&mut serving) => return,
+            _ = changes.wait_for(|standing| !standing.has_node()) => {}
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Owner {
+    calls: Calls,
+    local: NodeClient,
+    standing: Standings,
+}
+
+impl Owner {
+    async fn answer_all(&self, serving: &mut Serving) {
+        while let Some(call) = serving.next().await {
+            tokio::spawn(self.clone().answer(call));
+        }
+    }
+
+    async fn answer(self, incoming: Incoming) {
+        let answer = match decode(&incoming.bytes) {
+            Some(Question::Call { from, call }) => {
+                let settled = self.local.try_call(from, Request::Call(call)).await;
+                self.answer_of(settled)
+            }
+            Some(Question::Open {
+                from,
+                reader,
+                after,
+            }) => self.open(from, reader, after).await,
+            // Of another version, whose member finds an owner of its own later.
+            None => return,
+        };
+        incoming.answer(encode(&answer)).await;
+    }
+
+    async fn open(&self, from: Address, reader: Reader, after: Option<Seq>) -> Answer {
+        let mut id = [0; 8];
+        if getrandom::fill(&mut id).is_err() {
+            return Answer::Moved(chat_core::Earlier::Unasked);
+        }
+        let id = u64::from_le_bytes(id);
+        let (stream, context) = match self.local.try_open(from, reader, after).await {
+            Ok(opened) => opened,
+            Err(settled) => return self.answer_of(settled),
+        };
+        let Some(asked) = self.calls.serve(&wire::stream(id)).await else {
+            return Answer::Moved(chat_core::Earlier::Unasked);
+        };
+        let standing = self.standing.clone();
+        tokio::spawn(remote_stream::serve(stream, asked, standing));
+        Answer::Opened {
+            sequence: self.standing.borrow().sequence,
+            stream: id,
+            context,
+        }
+    }
+
+    fn answer_of(&self, settled: Settled) -> Answer {
+        match settled {
+            Settled::Answered(answered) => Answer::Answered {
+                sequence: self.standing.borrow().sequence,
+                answered: Box::new(answered),
+            },
+            Settled::Moved(earlier) => Answer::Moved(earlier),
+        }
+    }
+}

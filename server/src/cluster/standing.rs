@@ -1,0 +1,58 @@
+//! A member's standing: what other tasks of its process must know of it.
+
+use std::sync::Arc;
+
+use chat_cluster::{Member, Role};
+use tokio::sync::watch;
+
+/// What other tasks see of the member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct MemberStanding {
+    pub(super) role: Role,
+    /// The sequence of the last record that is applied.
+    pub(super) sequence: u64,
+    pub(super) epoch: u64,
+    /// The name of the owner.
+    pub(super) owner: Option<Arc<str>>,
+}
+
+impl MemberStanding {
+    pub(super) fn of(member: &Member) -> Self {
+        let owner = member.owner();
+        Self {
+            role: member.role(),
+            sequence: member.sequence(),
+            epoch: owner.map_or(0, |owner| owner.epoch),
+            owner: owner
+                .filter(|owner| !owner.resigned)
+                .map(|owner| Arc::clone(&owner.address)),
+        }
+    }
+
+    /// Whether the member runs the node.
+    pub(super) const fn has_node(&self) -> bool {
+        match self.role {
+            Role::Owner | Role::Settling | Role::Resigning => true,
+            Role::Follower | Role::Claiming | Role::Stranded => false,
+        }
+    }
+}
+
+/// The standing, as it changes. It ends with the driver.
+pub(super) type Standings = watch::Receiver<MemberStanding>;
+
+/// Waits until the log has a claim after this epoch, or the driver has stopped.
+pub(super) async fn end_of_epoch(standing: &Standings, epoch: u64) -> EpochEnd {
+    let mut standing = standing.clone();
+    match standing.wait_for(|standing| standing.epoch > epoch).await {
+        Ok(_) => EpochEnd::Superseded,
+        Err(_) => EpochEnd::Stopped,
+    }
+}
+
+/// Why an epoch is over for this member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EpochEnd {
+    Superseded,
+    Stopped,
+}

@@ -1,0 +1,121 @@
+//! `talking-stick cluster status`: what each member says of itself.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use chat_cluster::Role;
+use server_nats::{Calls, Log};
+
+use super::standing::Standings;
+use super::wire::{MemberStatus, STATUS, decode, encode};
+use super::{ClusterError, options};
+use crate::driver::NodeClient;
+use crate::settings::ClusterSettings;
+
+/// How long the members have to answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Answers for this member.
+pub(super) async fn serve(
+    calls: Calls,
+    local: NodeClient,
+    (member, standing): (String, Standings),
+) {
+    let Some(mut serving) = calls.serve(STATUS).await else {
+        return;
+    };
+    while let Some(call) = serving.next().await {
+        let known = standing.borrow().clone();
+        let state = local.look(|view| (view.hub().position().0, view.hub().digest()));
+        let Some((position, digest)) = state.await else {
+            continue;
+        };
+        let status = MemberStatus {
+            member: member.clone(),
+            role: role_word(known.role).into(),
+            sequence: known.sequence,
+            epoch: known.epoch,
+            owner: known.owner.map(|owner| owner.to_string()),
+            position,
+            digest,
+            version: env!("CARGO_PKG_VERSION").into(),
+        };
+        call.answer(encode(&status)).await;
+    }
+}
+
+const fn role_word(role: Role) -> &'static str {
+    match role {
+        Role::Follower => "follower",
+        Role::Claiming => "claiming",
+        Role::Owner => "owner",
+        Role::Settling => "settling",
+        Role::Resigning => "resigning",
+        Role::Stranded => "stranded",
+    }
+}
+
+/// Asks all members, and returns a table of their answers, or one JSON array.
+///
+/// # Errors
+/// The log cannot be opened.
+pub(crate) async fn status(
+    cluster: &ClusterSettings,
+    is_json: bool,
+) -> Result<String, ClusterError> {
+    let log = Log::open(&options(cluster)?).await?;
+    let answers = log.calls().ask_all(STATUS, encode(&()), PATIENCE).await;
+    let mut members: Vec<MemberStatus> = answers.iter().filter_map(|bytes| decode(bytes)).collect();
+    members.sort_by(|a, b| a.member.cmp(&b.member));
+    Ok(match is_json {
+        true => json(&members),
+        false => table(&members),
+    })
+}
+
+fn json(members: &[MemberStatus]) -> String {
+    let object = |member: &MemberStatus| {
+        serde_json::json!({
+            "member": member.member,
+            "role": member.role,
+            "sequence": member.sequence,
+            "epoch": member.epoch,
+            "owner": member.owner,
+            "position": member.position,
+            "digest": format!("{:016x}", member.digest),
+            "version": member.version,
+        })
+    };
+    let list: Vec<_> = members.iter().map(object).collect();
+    format!("{}\n", serde_json::Value::from(list))
+}
+
+fn table(members: &[MemberStatus]) -> String {
+    if members.is_empty() {
+        return "no member answers\n".into();
+    }
+    let last = members.iter().map(|member| member.sequence).max();
+    let last = last.unwrap_or_default();
+    let width = members.iter().map(|member| member.member.len()).max();
+    let width = width.unwrap_or_default().max("member".len());
+    let mut text = format!(
+        "{:width$}  {:9}  {:>5}  {:>10}  {:>6}  {:>10}  {:16}  version\n",
+        "member", "role", "epoch", "sequence", "behind", "position", "digest"
+    );
+    for member in members {
+        let behind = last - member.sequence;
+        // A text takes everything.
+        let _ = writeln!(
+            text,
+            "{:width$}  {:9}  {:>5}  {:>10}  {behind:>6}  {:>10}  {:016x}  {}",
+            member.member,
+            member.role,
+            member.epoch,
+            member.sequence,
+            member.position,
+            member.digest,
+            member.version
+        );
+    }
+    text
+}

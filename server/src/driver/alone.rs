@@ -1,0 +1,104 @@
+//! A node that is alone, with its journal.
+
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use chat_core::{Address, Call, Node, Ticket};
+
+use super::engine::{Engine, EngineOutput, Wake};
+use crate::clock::Clock;
+use crate::journal::{Append, Fate, FateReporter, Journal};
+use crate::view::View;
+
+/// A node and its journal.
+pub(super) struct Alone {
+    node: Node,
+    journal: Box<dyn Journal>,
+    fates: Option<Receiver<Fate>>,
+}
+
+impl Alone {
+    pub(super) const fn new(node: Node, journal: Box<dyn Journal>) -> Self {
+        Self {
+            node,
+            journal,
+            fates: None,
+        }
+    }
+
+    fn learn(&mut self, clock: &Clock, fate: Fate) {
+        match fate {
+            Fate::Committed { first, at } => self.node.committed(first, at),
+            Fate::Failed => self.node.append_failed(clock.now()),
+            Fate::Unknown => self.node.append_unknown(),
+        }
+    }
+}
+
+impl Engine for Alone {
+    fn attach(&mut self, wake: Wake) {
+        let (report, fates) = channel();
+        self.fates = Some(fates);
+        self.journal.attach(FateReporter::new(move |fate| {
+            // A driver that has stopped needs no fates.
+            let _ = report.send(fate);
+            wake();
+        }));
+    }
+
+    fn view(&self) -> View<'_> {
+        View::of(&self.node)
+    }
+
+    fn node(&mut self) -> Option<&mut Node> {
+        Some(&mut self.node)
+    }
+
+    fn submit(&mut self, clock: &Clock, ticket: Ticket, from: Address, call: Call) {
+        self.node.submit(clock.now(), ticket, from, call);
+    }
+
+    fn take_reports(&mut self, clock: &Clock) {
+        while let Some(Ok(fate)) = self.fates.as_ref().map(Receiver::try_recv) {
+            self.learn(clock, fate);
+        }
+    }
+
+    fn handle_timeout(&mut self, clock: &Clock) {
+        self.node.handle_timeout(clock.now());
+    }
+
+    fn append(&mut self, clock: &Clock) -> bool {
+        let now = clock.now();
+        let Some(batch) = self.node.poll_batch(now) else {
+            return false;
+        };
+        match self.journal.append(now, batch) {
+            Append::Settled(fate) => {
+                self.learn(clock, fate);
+                true
+            }
+            Append::Pending => false,
+        }
+    }
+
+    fn poll_output(&mut self) -> Option<EngineOutput> {
+        self.node.poll_output().map(EngineOutput::Node)
+    }
+
+    fn sleep(&mut self, clock: &Clock) -> Option<Duration> {
+        self.node.poll_timeout().map(|at| clock.until(at))
+    }
+
+    fn shut_down(&mut self, _: &Clock) {
+        self.node.shut_down();
+    }
+
+    fn finish(&mut self, clock: &Clock) -> bool {
+        self.node.finish(clock.now())
+    }
+
+    fn close(&mut self) {
+        self.journal.close(self.node.hub());
+    }
+}

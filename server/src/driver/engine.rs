@@ -1,0 +1,68 @@
+//! What the driver drives: a node with its journal, or a member of a cluster with the shared log.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chat_core::{Address, Call, Earlier, Node, Output, Ticket};
+
+use crate::clock::Clock;
+use crate::view::View;
+
+/// Wakes the driver, from any thread, because something was reported to the engine.
+pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
+
+/// An output of an engine.
+#[derive(Debug)]
+pub(crate) enum EngineOutput {
+    /// An output of the node.
+    Node(Output),
+    /// Another member has to take the call.
+    #[cfg_attr(
+        not(feature = "cluster"),
+        expect(dead_code, reason = "a node alone takes every call")
+    )]
+    Moved {
+        ticket: Ticket,
+        /// What is known of the request.
+        earlier: Earlier,
+    },
+}
+
+/// The part of a server that decides and remembers. The driver calls nothing else of it.
+pub(crate) trait Engine: Send {
+    /// Receives, once, what wakes the driver.
+    fn attach(&mut self, wake: Wake);
+
+    /// The committed state.
+    fn view(&self) -> View<'_>;
+
+    /// The node; none while another member has it.
+    fn node(&mut self) -> Option<&mut Node>;
+
+    /// Accepts a call. Its answer follows as an output.
+    fn submit(&mut self, clock: &Clock, ticket: Ticket, from: Address, call: Call);
+
+    /// Takes all that was reported since the last time.
+    fn take_reports(&mut self, clock: &Clock);
+
+    /// Does what is due.
+    fn handle_timeout(&mut self, clock: &Clock);
+
+    /// Begins the next append, if there is one. True if its fate is known already.
+    fn append(&mut self, clock: &Clock) -> bool;
+
+    /// The next output.
+    fn poll_output(&mut self) -> Option<EngineOutput>;
+
+    /// The time until `handle_timeout` is due.
+    fn sleep(&mut self, clock: &Clock) -> Option<Duration>;
+
+    /// Takes nothing new, and finishes what it has.
+    fn shut_down(&mut self, clock: &Clock);
+
+    /// Whether all that was taken is finished. It ends long polls and streams.
+    fn finish(&mut self, clock: &Clock) -> bool;
+
+    /// Ends. Nothing follows.
+    fn close(&mut self);
+}

@@ -1,0 +1,33 @@
+//! The other members of a cluster, as the driver's client sees them.
+
+use std::fmt;
+
+use chat_core::{Address, Call, Reader, Seq};
+use futures_util::future::BoxFuture;
+
+use super::Answered;
+use super::caller_context::CallerContext;
+use super::stream_slot::Delivery;
+
+/// A stream of another member's node, or why there is none.
+pub(crate) type RemoteOpening = Result<(Box<dyn RemoteStream>, CallerContext), Answered>;
+
+/// The way to the node of the member that has it, whichever that is.
+pub(crate) trait Remote: fmt::Debug + Send + Sync {
+    /// Calls the node. A command must have a request key, so that a repetition has no effect.
+    fn call(&self, from: Address, call: Call) -> BoxFuture<'_, Answered>;
+
+    /// Opens a stream at the node.
+    fn open_stream(
+        &self,
+        from: Address,
+        reader: Reader,
+        after: Option<Seq>,
+    ) -> BoxFuture<'_, RemoteOpening>;
+}
+
+/// A stream of another member's node. It is closed on drop.
+pub(crate) trait RemoteStream: fmt::Debug + Send + Sync {
+    /// The next delivery. A call that is dropped loses none.
+    fn next(&mut self) -> BoxFuture<'_, Delivery>;
+}

@@ -1,0 +1,119 @@
+//! Three members on three NATS servers, as processes. `cargo xtask test --only cluster` installs the
+//! servers, and `cargo xtask cluster` plays more rounds of what goes wrong.
+
+mod members;
+mod nemesis;
+#[path = "../shared/process.rs"]
+mod process;
+#[path = "../../nats/tests/shared/servers.rs"]
+mod servers;
+mod talkers;
+
+use std::sync::{Arc, Mutex, Weak};
+
+use members::Members;
+use process::Connection;
+use serde_json::{Value, json};
+
+/// Three members that no test harms, which end with the last test that has them.
+fn shared() -> Arc<Members> {
+    static SHARED: Mutex<Weak<Members>> = Mutex::new(Weak::new());
+    let mut shared = SHARED.lock().expect("no test panics here");
+    shared.upgrade().unwrap_or_else(|| {
+        let members = Arc::new(Members::start());
+        *shared = Arc::downgrade(&members);
+        members
+    })
+}
+
+fn done(connection: &mut Connection, path: &str, handle: &str, body: &Value) -> Value {
+    let (status, answer) = connection.post(path, handle, body).expect("an answer");
+    assert_eq!(status, 200, "{path} {body}: {answer}");
+    answer
+}
+
+#[test]
+fn a_handle_of_one_door_is_valid_at_each_and_all_members_have_one_state() {
+    let members = shared();
+    let mut doors: Vec<_> = (0..3).map(|number| members.connect(number)).collect();
+    let ada = doors[0].register("Ada", "one");
+    let bo = doors[1].register("Bo", "one");
+    for (number, door) in doors.iter_mut().enumerate() {
+        let text = json!({ "message": format!("by door {number}") });
+        done(door, "/send", &ada, &text);
+    }
+    for door in &mut doors {
+        let page = done(door, "/tools/history", &bo, &json!({}));
+        let messages = page["messages"].as_array().expect("a page");
+        let texts: Vec<_> = messages.iter().map(|message| &message["message"]).collect();
+        assert_eq!(texts, ["by door 0", "by door 1", "by door 2"]);
+    }
+    let states = members.agreed();
+    let owners: Vec<_> = states
+        .iter()
+        .filter(|state| state["role"] == "owner")
+        .collect();
+    assert_eq!(owners.len(), 1, "{states:?}");
+    let epoch = &states[0]["epoch"];
+    assert!(
+        states.iter().all(|state| state["epoch"] == *epoch),
+        "{states:?}"
+    );
+}
+
+#[test]
+fn a_stream_at_any_door_carries_what_is_said_at_any_other() {
+    let members = shared();
+    let mut doors: Vec<_> = (0..3).map(|number| members.connect(number)).collect();
+    let ada = doors[0].register("Cy", "two");
+    let bo = doors[0].register("Di", "two");
+    let streams: Vec<_> = (0..3).map(|number| members.stream(number, &bo)).collect();
+    for (mut stream, number) in streams.into_iter().zip(0..) {
+        let text = format!("for the stream of door {number}");
+        done(&mut doors[2], "/send", &ada, &json!({ "message": text }));
+        stream.read_to(&text);
+    }
+    // A check that waits at one door ends with what is said at another.
+    let waiting = std::thread::spawn({
+        let mut door = members.connect(1);
+        let bo = bo.clone();
+        move || {
+            let all = json!({ "wait_seconds": 20 });
+            loop {
+                let page = done(&mut door, "/tools/check", &bo, &all);
+                if page.to_string().contains("for the check") {
+                    return;
+                }
+            }
+        }
+    });
+    let text = json!({ "message": "for the check" });
+    done(&mut doors[0], "/send", &ada, &text);
+    waiting.join().expect("the check ends");
+}
+
+#[test]
+fn a_repeated_call_has_one_effect_whichever_doors_it_reaches() {
+    let members = shared();
+    let mut doors: Vec<_> = (0..3).map(|number| members.connect(number)).collect();
+    let ada = doors[0].register("Ed", "three");
+    let body = json!({ "message": "once", "request_key": "k1" });
+    let mut ids: Vec<_> = doors
+        .iter_mut()
+        .map(|door| done(door, "/send", &ada, &body)["message_id"].clone())
+        .collect();
+    ids.dedup();
+    assert_eq!(ids.len(), 1, "{ids:?}");
+}
+
+#[test]
+fn a_member_that_stops_ends_the_streams_that_it_reads_from_the_owner() {
+    let mut members = Members::start_on(1, 2);
+    let owner = members.owner();
+    let other = 1 - owner;
+    let ada = members.connect(owner).register("Ada", "lobby");
+    let mut stream = members.stream(other, &ada);
+    members.stop(other);
+    // A stream that is cut has no last event.
+    stream.read_to("server.closing");
+}

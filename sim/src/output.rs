@@ -21,6 +21,10 @@ pub fn prepare(path: &Path) -> io::Result<()> {
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
     {
+        if let Some(file) = folder.ancestors().find(|above| above.is_file()) {
+            let file = file.display();
+            return Err(io::Error::other(format!("{file} is a file, and no folder")));
+        }
         fs::create_dir_all(folder)?;
     }
     // A folder may let its files be replaced by their owners alone.
@@ -91,7 +95,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
-        assert!(prepare(&file.join("below/a/file.json")).is_err());
+        let below = prepare(&file.join("below/a/file.json")).unwrap_err();
+        assert!(below.to_string().ends_with("file is a file, and no folder"));
         // A program that runs can be replaced, but not written.
         #[cfg(target_os = "linux")]
         assert!(prepare(&std::env::current_exe().unwrap()).is_err());

@@ -66,7 +66,10 @@ fn check(command: &Command) -> Result<(), String> {
             let split = rest.iter().position(|word| *word == "--");
             let (options, words) = rest.split_at(split.unwrap_or(rest.len()));
             match options {
-                ["--release" | "--quiet", "-p", package] => of_program(package, words),
+                ["--release" | "--quiet", "-p", package]
+                | ["--release", "-p", package @ "sim", "--features", "tls"] => {
+                    of_program(package, words)
+                }
                 _ => Err("expected `cargo run --release -p PACKAGE`".into()),
             }
         }

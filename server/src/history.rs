@@ -91,6 +91,10 @@ pub(crate) struct HistoryOptions {
     /// How long messages stay.
     pub(crate) retention: Retention,
     /// The server with a copy.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(dead_code, reason = "without the feature there is no copy")
+    )]
     pub(crate) server: Option<ServerUrl>,
 }
 

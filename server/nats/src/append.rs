@@ -16,10 +16,6 @@ const WRONG_LAST: [u64; 2] = [10_071, 10_164];
 /// The record is longer than the stream accepts.
 const TOO_LONG: u64 = 10_054;
 
-/// The account's storage, or the server's, is full. Both are checked before the record is proposed
-/// to the replicas.
-const FULL: [u64; 2] = [10_002, 10_023];
-
 #[derive(Deserialize)]
 struct Acknowledgement {
     #[serde(default)]
@@ -40,7 +36,8 @@ pub(crate) struct ApiError {
 /// still reach it.
 ///
 /// An error counts as a refusal only if it is known that the server checks it before it proposes
-/// the record: a failure to store it, for one, may concern one replica of three.
+/// the record, or that all replicas decide it alike. A failure to store it, or a full disk, may concern
+/// one replica of three.
 #[must_use]
 pub fn outcome_of(answer: &[u8]) -> Option<Outcome> {
     let Acknowledgement { seq, error } = serde_json::from_slice(answer).ok()?;
@@ -49,7 +46,6 @@ pub fn outcome_of(answer: &[u8]) -> Option<Outcome> {
         None => None,
         Some(error) if WRONG_LAST.contains(&error.err_code) => Some(Outcome::WrongLast),
         Some(error) if error.err_code == TOO_LONG => Some(Outcome::Rejected),
-        Some(error) if FULL.contains(&error.err_code) => Some(Outcome::Busy),
         Some(error) => {
             let ApiError {
                 err_code,
@@ -108,7 +104,9 @@ mod tests {
             (error(10_071), Some(Outcome::WrongLast)),
             (error(10_164), Some(Outcome::WrongLast)),
             (error(10_054), Some(Outcome::Rejected)),
-            (error(10_023), Some(Outcome::Busy)),
+            // The leader's disk is full: it says so also after it has proposed the record.
+            (error(10_023), None),
+            (error(10_002), None),
             // A failure to store, and what no list has, prove nothing.
             (error(10_077), None),
             (error(1), None),

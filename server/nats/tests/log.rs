@@ -356,9 +356,12 @@ async fn every_server_with_a_replica_is_asked() {
 async fn a_stream_with_other_settings_is_refused() {
     let servers = shared();
     let options = options(&servers, "other");
-    let client = async_nats::connect(&options.servers)
+    // The servers have just started.
+    let client = async_nats::ConnectOptions::new()
+        .retry_on_initial_connect()
+        .connect(&options.servers)
         .await
-        .expect("a server");
+        .expect("addresses");
     let context = async_nats::jetstream::new(client);
     let other = async_nats::jetstream::stream::Config {
         name: "TS_other".into(),

@@ -210,6 +210,30 @@ mod tests {
     }
 
     #[test]
+    fn the_variables_of_the_files_for_deployment_are_known() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy");
+        let known = of_program(&Cli::command());
+        let mut found = 0;
+        for file in [
+            "Dockerfile",
+            "compose.yaml",
+            "cluster/compose.yaml",
+            "cluster/talking-stick.yaml",
+        ] {
+            let text = std::fs::read_to_string(folder.join(file)).expect("it is there");
+            for (place, _) in text.match_indices(PREFIX) {
+                let rest = &text[place..];
+                let end = rest.find(|c: char| !c.is_ascii_uppercase() && c != '_');
+                let name = &rest[..end.unwrap_or(rest.len())];
+                let is_known = known.iter().any(|variable| variable.name == name);
+                assert!(is_known || name == OF_BUILD, "{file}: {name}");
+                found += 1;
+            }
+        }
+        assert!(found > 10, "only {found} were found");
+    }
+
+    #[test]
     fn a_flag_is_replaced_as_a_whole_word() {
         let variable = Variable {
             flag: "--log".into(),

@@ -144,3 +144,23 @@ fn a_call_that_waited_in_a_paused_member_has_no_effect() {
     let times = said.iter().filter(|text| *text == "late").count();
     assert_eq!((said.len(), times), (151, 1));
 }
+
+#[test]
+fn a_call_that_no_member_can_take_is_refused_in_the_end() {
+    let mut members = Members::start_on(1, 2);
+    let other = 1 - members.owner();
+    let mut door = members.connect(other);
+    let ada = door.register("Ada", "lobby");
+    members.servers.kill(0);
+    let body = json!({ "message": "hello", "request_key": "key" });
+    let (status, answer) = door.post("/send", &ada, &body).expect("an answer");
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (503, &json!("storage_unavailable"))
+    );
+    // The member does not know what became of the key at others.
+    assert_eq!(answer["error"]["earlier_attempt"], "unknown");
+    members.servers.start_again(0);
+    done(&mut door, "/send", &ada, &body);
+    assert_eq!(talkers::history(&mut door, &ada), ["hello"]);
+}

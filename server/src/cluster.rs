@@ -12,6 +12,7 @@
 mod door;
 mod engine;
 mod owner;
+mod pause;
 mod remote_stream;
 mod standing;
 mod status;

@@ -33,7 +33,7 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     if let Err(why) = read_configuration(cargo) {
         return Outcome::Failed(why);
     }
-    test(cargo, &[], &["--include-ignored"])
+    test(cargo, &[], &["--include-ignored", "--test-threads", "6"])
 }
 
 /// Lets servers and members fail under load, and prints how long each took to heal.

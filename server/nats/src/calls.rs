@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use async_nats::connection::State;
 use async_nats::{Client, Request, RequestErrorKind, Subscriber};
 use futures_util::StreamExt as _;
 
@@ -57,6 +58,10 @@ impl Calls {
         bytes: Vec<u8>,
         patience: Duration,
     ) -> Result<Vec<u8>, CallError> {
+        // Without a connection it would be kept, and sent long after its caller has given it up.
+        if self.client.connection_state() != State::Connected {
+            return Err(CallError::NoOwner);
+        }
         let request = Request::new().payload(bytes.into()).timeout(Some(patience));
         match self
             .client

@@ -50,11 +50,10 @@ impl Door {
         }
     }
 
-    async fn call_owner(&self, from: Address, call: Call) -> Answered {
+    async fn call_owner(&self, from: Address, call: Call, mut earlier: Earlier) -> Answered {
         let can_repeat = !matches!(call, Call::Operate { .. } | Call::Command { key: None, .. });
         let mut wait_until = Instant::now() + wait_of(&call);
         let until = wait_until + PATIENCE;
-        let mut earlier = Earlier::Unasked;
         loop {
             if self.is_stopping() {
                 wait_until = Instant::now();
@@ -142,8 +141,8 @@ impl Door {
 }
 
 impl Remote for Door {
-    fn call(&self, from: Address, call: Call) -> BoxFuture<'_, Answered> {
-        self.call_owner(from, call).boxed()
+    fn call(&self, from: Address, call: Call, earlier: Earlier) -> BoxFuture<'_, Answered> {
+        self.call_owner(from, call, earlier).boxed()
     }
 
     fn open_stream(

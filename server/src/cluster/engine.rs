@@ -1,14 +1,16 @@
 //! The member as the driver's engine: its outputs become requests to the log.
 
+use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use chat_cluster::{Alarm, LogSnapshot, Member, Now, Output};
-use chat_core::{Address, Call, Node, Ticket};
+use chat_core::{Address, Call, Earlier, Node, Reject, Span, Ticket};
 use chat_journal::Origin;
 use server_nats::{Log, Report, StoredSnapshot};
 use tokio::sync::watch;
 
+use super::pause::{PauseWatch, TURN};
 use super::standing::{MemberStanding, Standings};
 use crate::clock::{self, Clock};
 use crate::driver::{Engine, EngineOutput, Wake};
@@ -21,6 +23,9 @@ pub(super) struct MemberEngine {
     origin: Origin,
     reports: Option<Receiver<Report>>,
     standing: watch::Sender<MemberStanding>,
+    pauses: PauseWatch,
+    /// The calls that are refused because they may have waited during a pause.
+    refused: VecDeque<Output>,
 }
 
 impl MemberEngine {
@@ -32,6 +37,8 @@ impl MemberEngine {
             origin,
             reports: None,
             standing,
+            pauses: PauseWatch::new(clock::since_boot()),
+            refused: VecDeque::new(),
         };
         (engine, standings)
     }
@@ -137,7 +144,12 @@ impl Engine for MemberEngine {
     }
 
     fn submit(&mut self, clock: &Clock, ticket: Ticket, from: Address, call: Call) {
-        self.member.submit(now(clock), ticket, from, call);
+        let now = now(clock);
+        self.pauses.turn(now.boot);
+        if self.pauses.is_in_doubt(now.boot) {
+            return self.refused.push_back(refusal(ticket, &call));
+        }
+        self.member.submit(now, ticket, from, call);
     }
 
     fn take_reports(&mut self, clock: &Clock) {
@@ -147,7 +159,9 @@ impl Engine for MemberEngine {
     }
 
     fn handle_timeout(&mut self, clock: &Clock) {
-        self.member.handle_timeout(now(clock));
+        let now = now(clock);
+        self.pauses.turn(now.boot);
+        self.member.handle_timeout(now);
     }
 
     /// What streams that were read imply is appended, too.
@@ -157,7 +171,11 @@ impl Engine for MemberEngine {
     }
 
     fn poll_output(&mut self) -> Option<EngineOutput> {
-        while let Some(output) = self.member.poll_output() {
+        while let Some(output) = self
+            .refused
+            .pop_front()
+            .or_else(|| self.member.poll_output())
+        {
             // Whoever receives the output must find the standing that goes with it.
             self.publish_standing();
             if let Some(output) = self.carry_out(output) {
@@ -175,7 +193,7 @@ impl Engine for MemberEngine {
             let rest = at.since(clock::since_boot());
             Duration::from_micros(rest.0)
         });
-        wall.into_iter().chain(boot).min()
+        wall.into_iter().chain(boot).chain([TURN]).min()
     }
 
     fn shut_down(&mut self, clock: &Clock) {
@@ -195,6 +213,25 @@ fn now(clock: &Clock) -> Now {
         wall: clock.now(),
         boot: clock::since_boot(),
     }
+}
+
+/// The refusal of a call that is not tried.
+fn refusal(ticket: Ticket, call: &Call) -> Output {
+    let earlier = match call {
+        Call::Command { key: Some(_), .. } => Earlier::Unknown,
+        Call::Command { .. }
+        | Call::Operate { .. }
+        | Call::Read { .. }
+        | Call::OpenStream { .. } => Earlier::Unasked,
+    };
+    let reject = Reject::StorageUnavailable {
+        retry_after: Span::secs(1),
+        earlier,
+    };
+    Output::Node(chat_core::Output::Reply {
+        ticket,
+        outcome: Err(reject),
+    })
 }
 
 fn sound(alarm: &Alarm) {

@@ -70,7 +70,7 @@ impl NodeClient {
         let (call, is_minted) = keyed(call);
         let mut answered = match self.try_call(from, Request::Call(call.clone())).await {
             Settled::Answered(answered) => answered,
-            Settled::Moved(_) => remote.call(from, call).await,
+            Settled::Moved(earlier) => remote.call(from, call, earlier).await,
         };
         if is_minted
             && let Err(reject) = &mut answered.outcome

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use chat_core::{Address, Call, Reader, Seq};
+use chat_core::{Address, Call, Earlier, Reader, Seq};
 use futures_util::future::BoxFuture;
 
 use super::Answered;
@@ -15,7 +15,8 @@ pub(crate) type RemoteOpening = Result<(Box<dyn RemoteStream>, CallerContext), A
 /// The way to the node of the member that has it, whichever that is.
 pub(crate) trait Remote: fmt::Debug + Send + Sync {
     /// Calls the node. A command must have a request key, so that a repetition has no effect.
-    fn call(&self, from: Address, call: Call) -> BoxFuture<'_, Answered>;
+    /// `earlier` is what is known of the attempts before.
+    fn call(&self, from: Address, call: Call, earlier: Earlier) -> BoxFuture<'_, Answered>;
 
     /// Opens a stream at the node.
     fn open_stream(

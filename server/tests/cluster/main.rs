@@ -117,3 +117,50 @@ fn a_member_that_stops_ends_the_streams_that_it_reads_from_the_owner() {
     // A stream that is cut has no last event.
     stream.read_to("server.closing");
 }
+
+/// Its client has given it up, and repeated it at another door. Since then, more keys came than are
+/// remembered, so that nothing else would keep it from a second effect.
+#[test]
+fn a_call_that_waited_in_a_paused_member_has_no_effect() {
+    let members = Members::start_on(1, 2);
+    let owner = members.owner();
+    let other = 1 - owner;
+    let ada = members.connect(other).register("Ada", "lobby");
+    members.signal(owner, "STOP");
+    let late = json!({ "message": "late", "request_key": "late" });
+    let mut given_up = members.connect(owner);
+    assert!(given_up.send("POST /send", &[("Chat-Handle", &ada)], &late.to_string()));
+    let mut door = members.connect(other);
+    done(&mut door, "/send", &ada, &late);
+    for number in 0..150 {
+        let key = format!("key {number}");
+        let body = json!({ "message": key, "request_key": key });
+        done(&mut door, "/send", &ada, &body);
+    }
+    members.signal(owner, "CONT");
+    let head = given_up.head().expect("it is answered");
+    assert!(head[0].contains("503"), "{head:?}");
+    let said = talkers::history(&mut door, &ada);
+    let times = said.iter().filter(|text| *text == "late").count();
+    assert_eq!((said.len(), times), (151, 1));
+}
+
+#[test]
+fn a_call_that_no_member_can_take_is_refused_in_the_end() {
+    let mut members = Members::start_on(1, 2);
+    let other = 1 - members.owner();
+    let mut door = members.connect(other);
+    let ada = door.register("Ada", "lobby");
+    members.servers.kill(0);
+    let body = json!({ "message": "hello", "request_key": "key" });
+    let (status, answer) = door.post("/send", &ada, &body).expect("an answer");
+    assert_eq!(
+        (status, &answer["error"]["code"]),
+        (503, &json!("storage_unavailable"))
+    );
+    // The member does not know what became of the key at others.
+    assert_eq!(answer["error"]["earlier_attempt"], "unknown");
+    members.servers.start_again(0);
+    done(&mut door, "/send", &ada, &body);
+    assert_eq!(talkers::history(&mut door, &ada), ["hello"]);
+}

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::process::Connection;
 
@@ -158,25 +158,26 @@ impl Talkers {
 
     /// The room's history at this door, the oldest message first.
     pub(crate) fn history(&self, door: usize) -> Vec<String> {
-        let mut connection = Connection::open(self.doors[door]);
-        let handle = &self.all[0].handle;
-        let mut texts = Vec::new();
-        let mut before = serde_json::Value::Null;
-        loop {
-            let body = json!({ "before": before, "limit": 100 });
-            let answer = connection.post("/tools/history", handle, &body);
-            let (status, page) = answer.expect("an answer");
-            assert_eq!(status, 200, "{page}");
-            let messages = page["messages"].as_array().expect("a page");
-            let text = |message: &serde_json::Value| {
-                message["message"].as_str().expect("a text").to_owned()
-            };
-            texts.extend(messages.iter().rev().map(text));
-            if page["more"] == false {
-                texts.reverse();
-                return texts;
-            }
-            before = messages[0]["room_seq"].clone();
+        history(&mut Connection::open(self.doors[door]), &self.all[0].handle)
+    }
+}
+
+/// The history of the caller's only room, the oldest message first.
+pub(crate) fn history(connection: &mut Connection, handle: &str) -> Vec<String> {
+    let mut texts = Vec::new();
+    let mut before = Value::Null;
+    loop {
+        let body = json!({ "before": before, "limit": 100 });
+        let answer = connection.post("/tools/history", handle, &body);
+        let (status, page) = answer.expect("an answer");
+        assert_eq!(status, 200, "{page}");
+        let messages = page["messages"].as_array().expect("a page");
+        let text = |message: &Value| message["message"].as_str().expect("a text").to_owned();
+        texts.extend(messages.iter().rev().map(text));
+        if page["more"] == false {
+            texts.reverse();
+            return texts;
         }
+        before = messages[0]["room_seq"].clone();
     }
 }

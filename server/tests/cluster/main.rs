@@ -33,6 +33,7 @@ fn done(connection: &mut Connection, path: &str, handle: &str, body: &Value) -> 
 }
 
 #[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
 fn a_handle_of_one_door_is_valid_at_each_and_all_members_have_one_state() {
     let members = shared();
     let mut doors: Vec<_> = (0..3).map(|number| members.connect(number)).collect();
@@ -62,6 +63,7 @@ fn a_handle_of_one_door_is_valid_at_each_and_all_members_have_one_state() {
 }
 
 #[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
 fn a_stream_at_any_door_carries_what_is_said_at_any_other() {
     let members = shared();
     let mut doors: Vec<_> = (0..3).map(|number| members.connect(number)).collect();
@@ -93,6 +95,7 @@ fn a_stream_at_any_door_carries_what_is_said_at_any_other() {
 }
 
 #[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
 fn a_repeated_call_has_one_effect_whichever_doors_it_reaches() {
     let members = shared();
     let mut doors: Vec<_> = (0..3).map(|number| members.connect(number)).collect();
@@ -107,6 +110,7 @@ fn a_repeated_call_has_one_effect_whichever_doors_it_reaches() {
 }
 
 #[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
 fn a_member_that_stops_ends_the_streams_that_it_reads_from_the_owner() {
     let mut members = Members::start_on(1, 2);
     let owner = members.owner();
@@ -121,6 +125,7 @@ fn a_member_that_stops_ends_the_streams_that_it_reads_from_the_owner() {
 /// Its client has given it up, and repeated it at another door. Since then, more keys came than are
 /// remembered, so that nothing else would keep it from a second effect.
 #[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
 fn a_call_that_waited_in_a_paused_member_has_no_effect() {
     let members = Members::start_on(1, 2);
     let owner = members.owner();
@@ -146,6 +151,7 @@ fn a_call_that_waited_in_a_paused_member_has_no_effect() {
 }
 
 #[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
 fn a_call_that_no_member_can_take_is_refused_in_the_end() {
     let mut members = Members::start_on(1, 2);
     let other = 1 - members.owner();

@@ -417,7 +417,7 @@ mod tests {
         for (line, told) in [
             (
                 "",
-                "expected `test`, `mutants`, `bench`, `load`, `book`, `package` or `help`",
+                "expected `test`, `mutants`, `bench`, `load`, `cluster`, `book`, `package` or `help`",
             ),
             ("build", "unknown word `build`: expected `test`"),
             ("bench --all", "unknown word `--all` after `bench`"),

@@ -1,5 +1,4 @@
-//! A server as a member of a cluster: its node is the one of all members, and whichever of them is
-//! the owner runs it.
+//! A server as a member of a cluster. The cluster has one node, which its owner runs.
 //!
 //! ```text
 //!  doors ──► NodeClient ──► driver ──► MemberEngine ──► Member ◄──► log (server-nats)
@@ -29,6 +28,7 @@ use sha2::{Digest as _, Sha256};
 use crate::clock::{self, Clock};
 use crate::driver::{self, NodeClient, Running};
 use crate::identity::Secrets;
+use crate::journal::new_identity;
 use crate::settings::{ClusterSettings, SyncProof};
 
 pub(crate) use status::status;
@@ -139,16 +139,7 @@ fn options(cluster: &ClusterSettings) -> Result<LogOptions, ClusterError> {
 
 /// The identity of the realm, which the first member draws.
 async fn identity(log: &Log) -> Result<Identity, ClusterError> {
-    let (mut realm, mut seed, mut secret) = ([0; 16], [0; 8], [0; 32]);
-    for drawn in [&mut realm[..], &mut seed, &mut secret] {
-        getrandom::fill(drawn)?;
-    }
-    let drawn = Identity {
-        realm: u128::from_le_bytes(realm),
-        seed: u64::from_le_bytes(seed),
-        secret,
-    };
-    let drawn = postcard::to_stdvec(&drawn).map_err(|_| ClusterError::Identity)?;
+    let drawn = postcard::to_stdvec(&new_identity()?).map_err(|_| ClusterError::Identity)?;
     let found = log.identity(&drawn).await?;
     postcard::from_bytes(&found).map_err(|_| ClusterError::Identity)
 }

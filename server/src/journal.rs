@@ -11,6 +11,8 @@ mod reader;
 
 use chat_core::{Entry, Hub, Position, Time};
 
+#[cfg(feature = "cluster")]
+pub(crate) use database::new_identity;
 pub use database::{DatabaseError, Durability};
 pub use durable::DurableJournal;
 pub use folder::FolderError;

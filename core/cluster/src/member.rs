@@ -230,14 +230,7 @@ impl Member {
             }
             // The state may be old, so that even a refusal by it may be wrong.
             State::Owner(_) | State::Standby(_) | State::Stranded { .. } | State::Moving => {
-                let earlier = match call {
-                    Call::Command { key: Some(_), .. } => Earlier::Unknown,
-                    Call::Command { .. }
-                    | Call::Operate { .. }
-                    | Call::Read { .. }
-                    | Call::OpenStream { .. } => Earlier::Unasked,
-                };
-                self.refuse(ticket, earlier);
+                self.refuse(ticket, call.earlier_if_refused());
             }
         }
         self.advance(now);

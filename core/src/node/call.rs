@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::command::{Caller, Command, Operate};
 use crate::hub::Answer;
 use crate::id::{RequestKey, RoomId, RoomSeq, SecretHash, Seq};
-use crate::reject::Reject;
+use crate::reject::{Earlier, Reject};
 use crate::reply::Reply;
 use crate::room::Notice;
 
@@ -50,6 +50,21 @@ pub enum Call {
         /// The last event that the client has received.
         after: Option<Seq>,
     },
+}
+
+impl Call {
+    /// What a refusal says of earlier attempts, if the call is refused before the node has looked for
+    /// them.
+    #[must_use]
+    pub const fn earlier_if_refused(&self) -> Earlier {
+        match self {
+            Self::Command { key: Some(_), .. } => Earlier::Unknown,
+            Self::Command { key: None, .. }
+            | Self::Operate { .. }
+            | Self::Read { .. }
+            | Self::OpenStream { .. } => Earlier::Unasked,
+        }
+    }
 }
 
 /// The caller of a read.

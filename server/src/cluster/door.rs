@@ -30,10 +30,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long an answer is held back until this member has applied what it says.
 const CATCH_UP: Duration = Duration::from_secs(1);
 
-/// The delay that a refused caller is told.
+/// The delay in a refusal after which the caller may retry.
 const RETRY: Span = Span::secs(1);
 
-/// Calls the owner, whichever member it is: also this one, while it waits for the log.
+/// Calls the owner. The owner may be this member, while its append waits for the log.
 #[derive(Debug)]
 pub(super) struct Door {
     calls: Calls,

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use chat_cluster::{Alarm, LogSnapshot, Member, Now, Output};
-use chat_core::{Address, Call, Earlier, Node, Reject, Span, Ticket};
+use chat_core::{Address, Call, Node, Reject, Span, Ticket};
 use chat_journal::Origin;
 use server_nats::{Log, Report, StoredSnapshot};
 use tokio::sync::watch;
@@ -176,7 +176,7 @@ impl Engine for MemberEngine {
             .pop_front()
             .or_else(|| self.member.poll_output())
         {
-            // Whoever receives the output must find the standing that goes with it.
+            // The standing is published before the output leaves, because its receiver reads it.
             self.publish_standing();
             if let Some(output) = self.carry_out(output) {
                 return Some(output);
@@ -217,16 +217,9 @@ fn now(clock: &Clock) -> Now {
 
 /// The refusal of a call that is not tried.
 fn refusal(ticket: Ticket, call: &Call) -> Output {
-    let earlier = match call {
-        Call::Command { key: Some(_), .. } => Earlier::Unknown,
-        Call::Command { .. }
-        | Call::Operate { .. }
-        | Call::Read { .. }
-        | Call::OpenStream { .. } => Earlier::Unasked,
-    };
     let reject = Reject::StorageUnavailable {
         retry_after: Span::secs(1),
-        earlier,
+        earlier: call.earlier_if_refused(),
     };
     Output::Node(chat_core::Output::Reply {
         ticket,

@@ -35,7 +35,7 @@ impl NodeClient {
         }
     }
 
-    /// The same client, whose calls reach the node at whichever member it is.
+    /// This client, with a way to the node while another member has it.
     #[cfg(feature = "cluster")]
     pub(crate) fn with_remote(self, remote: Arc<dyn Remote>) -> Self {
         let remote = Some(remote);
@@ -86,10 +86,9 @@ impl NodeClient {
         let ticket = self.ticket();
         let (reply, answer) = oneshot::channel();
         // The key of a call that never reaches the node is not looked up.
-        let earlier = if is_keyed(&request) {
-            Earlier::Unknown
-        } else {
-            Earlier::Unasked
+        let earlier = match &request {
+            Request::Call(call) => call.earlier_if_refused(),
+            Request::About(..) => Earlier::Unasked,
         };
         let input = Input::Call {
             ticket,
@@ -276,10 +275,6 @@ fn keyed(call: Call) -> (Call, bool) {
         command,
     };
     (call, is_minted)
-}
-
-fn is_keyed(request: &Request) -> bool {
-    matches!(request, Request::Call(Call::Command { key: Some(_), .. }))
 }
 
 /// A waiting caller. If it is dropped before the answer, the call is cancelled.

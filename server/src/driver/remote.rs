@@ -12,7 +12,7 @@ use super::stream_slot::Delivery;
 /// A stream of another member's node, or why there is none.
 pub(crate) type RemoteOpening = Result<(Box<dyn RemoteStream>, CallerContext), Answered>;
 
-/// The way to the node of the member that has it, whichever that is.
+/// The way to the node, for the doors of a member that does not have it.
 pub(crate) trait Remote: fmt::Debug + Send + Sync {
     /// Calls the node. A command must have a request key, so that a repetition has no effect.
     /// `earlier` is what is known of the attempts before.

@@ -117,7 +117,7 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
     };
     let identity = match &known {
         Some(identity) => identity.clone(),
-        None => new_identity().map_err(wrong)?,
+        None => new_identity().map_err(DatabaseError::from).map_err(wrong)?,
     };
     let mut stored = Stored {
         folder: folder.path(),

@@ -56,9 +56,9 @@ pub struct Series {
 /// A start that the server refused.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RefusedStart {
-    /// When.
+    /// The instant of the start, in milliseconds of the run.
     pub at_ms: f64,
-    /// How long the server was down after it.
+    /// The downtime after it, in milliseconds.
     pub for_ms: f64,
     /// The reason.
     pub why: String,

@@ -31,7 +31,7 @@ enum Measure {
     Bytes,
     /// How often something happened.
     Count,
-    /// The same, where the number of attempts is not known.
+    /// A count without a number of attempts, so that it has no rate.
     Times,
 }
 

@@ -306,14 +306,17 @@ async fn run(settings: &Settings, play: &DemoMode) -> Result<ExitCode, Box<dyn s
 /// any free port reads it there.
 fn announce(server: &Server, settings: &Settings) {
     let at = server.address;
-    let data = match (&settings.journal, &settings.cluster) {
-        (Some(options), _) => options.folder.display().to_string(),
-        (None, Some(cluster)) => format!(
-            "realm {} of {}, as member {}",
+    let folder = settings.journal.as_ref();
+    let folder = folder.map(|options| options.folder.display().to_string());
+    let data = match (folder, &settings.cluster) {
+        (folder, Some(cluster)) => format!(
+            "realm {} of {}, as member {}{}",
             cluster.realm,
             cluster.servers.join(","),
-            cluster.member
+            cluster.member,
+            folder.map_or_else(String::new, |folder| format!(", and a copy in {folder}"))
         ),
+        (Some(folder), None) => folder,
         (None, None) => "in memory: a stop loses everything".to_owned(),
     };
     match settings.log {

@@ -154,8 +154,8 @@ impl Core {
         settings: &Settings,
         cluster: &crate::settings::ClusterSettings,
     ) -> Result<Self, ServeError> {
-        let started = crate::cluster::start(cluster, &settings.limits).await?;
-        let service = Service::new(started.client, started.secrets);
+        let started = crate::cluster::start(cluster, settings).await?;
+        let service = Service::new(started.client, started.secrets).remembering(started.history);
         Ok(Self::limited(settings, service, started.running))
     }
 

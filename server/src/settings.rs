@@ -157,7 +157,8 @@ impl Settings {
             Some(_) if args.in_memory || file.in_memory => {
                 return Err(SettingsError::ClusterInMemory);
             }
-            Some(_) => None,
+            // Members on one machine must not have one folder.
+            Some(_) => journal_options(args, &file, Unnamed::InMemory)?,
             None => journal_options(args, &file, unnamed)?,
         };
         let settings = Self {

@@ -150,7 +150,7 @@ impl SharedHistory {
     /// The number of entries of the journal that the copy lacks.
     pub(super) fn lag(&self) -> u64 {
         let reached = self.0.reached.borrow().unwrap_or_default();
-        self.0.progress.committed().0.saturating_sub(reached.0)
+        self.0.progress.known().0.saturating_sub(reached.0)
     }
 
     /// Whether the participant is or was a member of the room. `None` while PostgreSQL is away.
@@ -188,12 +188,12 @@ impl SharedHistory {
     /// A connection for a read of everything that is committed now.
     async fn reader(&self) -> Result<Arc<Client>, SharedError> {
         let shared = &self.0;
-        let committed = shared.progress.committed();
+        let known = shared.progress.known();
         let mut reached = shared.reached.clone();
         let caught_up = async {
             shared.progress.catch_up(PATIENCE).await;
             let is_over =
-                |reached: &Option<Position>| reached.is_none_or(|reached| reached >= committed);
+                |reached: &Option<Position>| reached.is_none_or(|reached| reached >= known);
             reached
                 .wait_for(is_over)
                 .await

@@ -30,7 +30,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::clock::{self, Clock};
 use crate::driver::{self, NodeClient, Running};
-use crate::history::{History, HistoryOptions};
+use crate::history::{Copiers, History, HistoryOptions};
 use crate::identity::Secrets;
 use crate::journal::{self, FoundJournal, KeepError};
 use crate::settings::{ClusterSettings, SyncProof};
@@ -187,6 +187,7 @@ fn keep(
         origin,
         end: kept.place().chain().last(),
         retention: server.history,
+        copiers: Copiers::Members,
         server: server.history_server.clone(),
     };
     let past = History::start(&folder, &server.limits, &past).map_err(ClusterError::Thread)?;

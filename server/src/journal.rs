@@ -25,6 +25,8 @@ pub use kept::KeepError;
 pub(crate) use kept::{FoundJournal, KeptBatch, KeptJournal, find};
 pub use memory::MemoryJournal;
 pub use opening::{OpenError, Opened, Options, open};
+#[cfg(feature = "postgres")]
+pub(crate) use reader::LinkAt;
 pub use reader::ReadError;
 pub(crate) use reader::{JournalReader, marks_in, snapshot_in};
 

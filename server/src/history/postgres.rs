@@ -12,6 +12,7 @@
 //! there exactly once, after any crash, and with any number of members that copy.
 
 mod copier;
+mod links;
 mod past;
 mod rows;
 mod tables;
@@ -31,7 +32,8 @@ use super::past::{Match, Past, PastReading, QueryWords};
 use super::progress::Progress;
 use super::retention::Keep;
 use super::server_url::ServerUrl;
-use super::{PATIENCE, PastError};
+use super::{Copiers, PATIENCE, PastError};
+use crate::journal::DatabaseError;
 use copier::Copier;
 
 /// The time limit to connect.
@@ -48,10 +50,14 @@ const RETRY: Duration = Duration::from_secs(2);
 pub(super) struct Copied {
     /// The file of the tables.
     pub(super) file: PathBuf,
+    /// The folder of the journal.
+    pub(super) folder: PathBuf,
     /// The realm of the journal.
     pub(super) realm: u128,
-    /// The position of the journal's end at the start. A copy that is ahead of it is cut.
+    /// The position of the journal's end. A copy that is ahead of it is cut, unless others may write
+    /// it.
     pub(super) end: Position,
+    pub(super) copiers: Copiers,
     /// The largest age of a message in the copy.
     pub(super) age: Keep<Span>,
 }
@@ -87,6 +93,13 @@ pub(super) enum CopyError {
     Elsewhere,
     #[error("the database has tables of version {found}, and this server writes version {ours}")]
     Version { found: i32, ours: i32 },
+    #[error(
+        "the database has another history than the journal, and no place where both agree: name \
+         another one with --history"
+    )]
+    OtherHistory,
+    #[error("{0}")]
+    Journal(#[from] DatabaseError),
     #[error("the thread that reads history.db has ended")]
     Thread(#[from] tokio::task::JoinError),
     #[error("nothing is copied now")]
@@ -130,6 +143,7 @@ impl SharedHistory {
             config: config.clone(),
             copied,
             reach,
+            written: None,
             follower: progress.subscribe(),
             shown: url.to_string(),
         };

@@ -258,6 +258,15 @@ impl Database {
             .optional()
     }
 
+    /// The record of the last entry up to this position, if the journal goes back to it.
+    #[cfg(feature = "postgres")]
+    pub(super) fn record_of(&self, position: Position) -> rusqlite::Result<Option<Vec<u8>>> {
+        let select = "SELECT record FROM journal WHERE first <= ?1 ORDER BY first DESC LIMIT 1";
+        self.connection
+            .query_row(select, [key(position)], |row| row.get(0))
+            .optional()
+    }
+
     /// Passes the records after this position to `take`, in order.
     pub(super) fn records(
         &self,

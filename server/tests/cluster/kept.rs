@@ -24,7 +24,7 @@ pub(crate) fn words(numbers: std::ops::Range<u32>) -> Vec<String> {
 }
 
 /// The texts that a search finds, the oldest first.
-fn found(connection: &mut Connection, handle: &str, query: &str) -> Vec<String> {
+pub(crate) fn found(connection: &mut Connection, handle: &str, query: &str) -> Vec<String> {
     let page = done(
         connection,
         "/tools/search",
@@ -50,7 +50,7 @@ pub(crate) fn inspected(folder: &Path) -> Value {
 
 /// Stops all members, the owner last, and checks that each journal is whole and ends at the same
 /// position.
-fn stopped(members: &mut Members) -> Vec<Value> {
+pub(crate) fn stopped(members: &mut Members) -> Vec<Value> {
     let owner = members.owner();
     for number in (0..members.count()).filter(|number| *number != owner) {
         members.stop(number);

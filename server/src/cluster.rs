@@ -17,8 +17,10 @@ mod keeper;
 mod owner;
 mod pause;
 mod remote_stream;
+mod repair;
 mod standing;
 mod status;
+mod verify;
 mod wire;
 
 use std::sync::Arc;
@@ -35,7 +37,9 @@ use crate::identity::Secrets;
 use crate::journal::{self, FoundJournal, KeepError};
 use crate::settings::{ClusterSettings, SyncProof};
 
+pub(crate) use repair::{Repair, repair};
 pub(crate) use status::status;
+pub(crate) use verify::verify;
 
 use door::Door;
 use engine::MemberEngine;
@@ -95,6 +99,38 @@ pub enum ClusterError {
         /// The position of its last entry.
         last: u64,
     },
+    /// There is no journal to make a log from.
+    #[error("{folder}: there is no journal with entries; --from names the folder of one")]
+    NoEntries {
+        /// The folder.
+        folder: String,
+    },
+    /// The realm has no log.
+    #[error("the servers have no log of the realm {realm}: no member has made it, or it is lost")]
+    NoRealm {
+        /// The name of the realm.
+        realm: String,
+    },
+    /// Members of the realm run.
+    #[error("{members} members of the realm run: stop them first")]
+    Running {
+        /// Their number.
+        members: usize,
+    },
+    /// The realm is not empty.
+    #[error(
+        "the realm {realm} has {what}, and nothing was changed: its log is not lost. Delete its \
+         streams to make a log anew, or name another realm with --cluster-realm"
+    )]
+    Taken {
+        /// The name of the realm.
+        realm: String,
+        /// What it has.
+        what: String,
+    },
+    /// The journal to compare with cannot be read.
+    #[error(transparent)]
+    Upkeep(#[from] crate::upkeep::UpkeepError),
     /// The system has no thread.
     #[error("the member's journal has no thread: {}", crate::os_error::reason(_0))]
     Thread(std::io::Error),

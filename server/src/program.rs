@@ -2,6 +2,8 @@
 //! compiler generates the code of a future where it is polled: the binary would contain most of the
 //! server once more.
 
+mod cluster_log;
+
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -69,9 +71,11 @@ pub fn run_with_arguments() -> ExitCode {
             };
             keep(args.data.data, |data, out| upkeep::inspect(data, form, out))
         }
-        Some(Command::Cluster {
-            command: ClusterCommand::Status(args),
-        }) => cluster_status(args),
+        Some(Command::Cluster { command }) => match command {
+            ClusterCommand::Status(args) => cluster_status(args),
+            ClusterCommand::Verify(args) => cluster_log::verify(args),
+            ClusterCommand::Repair(args) => cluster_log::repair(args),
+        },
         Some(Command::Healthcheck(args)) => {
             done(health_check::check(args.listen.unwrap_or(DEFAULT_LISTEN)))
         }

@@ -61,6 +61,12 @@ impl LogSnapshot {
         &self.place
     }
 
+    /// The place, and the state.
+    #[must_use]
+    pub fn into_parts(self) -> (Place, Hub) {
+        (self.place, self.hub)
+    }
+
     /// The state with its place, as bytes.
     #[must_use]
     pub fn to_bytes(&self, origin: &Origin) -> Vec<u8> {

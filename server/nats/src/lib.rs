@@ -33,6 +33,6 @@ pub use endpoint::{Credit, Report};
 pub use log::Log;
 pub use monitor::{LEAST_VERSION, ServerFault};
 pub use options::{LogOptions, RealmName, RealmNameError, Vouching};
-pub use reader::{Extent, LogReader, RecordCopy};
+pub use reader::{Extent, LogReader, ReadTwice, RecordCopy};
 pub use snapshots::{StoredBytes, StoredSnapshot};
 pub use streams::{OpenError, SettingFault};

@@ -6,12 +6,18 @@ use std::time::Duration;
 
 use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::pull::OrderedConfig;
+use async_nats::jetstream::context::GetStreamErrorKind;
+use async_nats::jetstream::{self, ErrorCode};
 use chat_cluster::READ_TIMEOUT;
 use futures_util::StreamExt as _;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::calls::Calls;
+use crate::connection;
 use crate::endpoint::Endpoint;
 use crate::follow::all_copies;
+use crate::options::LogOptions;
 use crate::read::{Found, by_leader, by_replica};
 use crate::snapshots::{self, StoredBytes};
 use crate::streams::{AGAIN, OpenError, PATIENCE, SettingFault};
@@ -21,6 +27,9 @@ const RECORDS: usize = 1_024;
 
 /// The size of records after which a run ends.
 const BYTES: usize = 16 << 20;
+
+/// How often a source is asked that does not answer.
+const ATTEMPTS: u32 = 3;
 
 /// The records that the log has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +55,24 @@ impl LogReader {
         Self(endpoint)
     }
 
+    /// Connects to the servers, and makes nothing there.
+    ///
+    /// # Errors
+    /// No server can be reached.
+    pub async fn open(options: &LogOptions) -> Result<Self, OpenError> {
+        let client = connection::connect(options).await?;
+        let mut context = jetstream::new(client.clone());
+        context.set_timeout(connection::REQUEST);
+        let endpoint = Endpoint::new(client, context, options.realm.clone());
+        Ok(Self::new(endpoint))
+    }
+
+    /// The calls between members over the same connection.
+    #[must_use]
+    pub fn calls(&self) -> Calls {
+        Calls::new(self.0.client().clone(), self.0.realm().clone())
+    }
+
     /// The records that the log has, by its leader.
     ///
     /// # Errors
@@ -66,6 +93,12 @@ impl LogReader {
                 }
                 Err(error) => error,
             };
+            if let GetStreamErrorKind::JetStream(error) = error.kind()
+                && error.error_code() == ErrorCode::STREAM_NOT_FOUND
+            {
+                let fault = SettingFault::Absent;
+                return Err(OpenError::Stream { stream, fault });
+            }
             if Instant::now() >= until {
                 let fault = SettingFault::Unmade(error.to_string());
                 return Err(OpenError::Stream { stream, fault });
@@ -138,17 +171,17 @@ impl LogReader {
         all_copies(&self.0, sequence).await
     }
 
-    /// The record as the leader of the log has it.
-    pub async fn at_leader(&self, sequence: u64) -> RecordCopy {
-        let stream = self.0.realm().stream();
-        by_leader(self.0.client(), &stream, sequence).await.into()
-    }
-
-    /// The record as any replica has it, of which the servers choose one.
-    pub async fn at_replica(&self, sequence: u64) -> RecordCopy {
-        by_replica(self.0.client(), self.0.realm(), sequence)
-            .await
-            .into()
+    /// The records from one sequence to another, each by the leader of the log and by any replica, of
+    /// which the servers choose one. In the order of their sequences.
+    pub async fn twice(&self, from: u64, to: u64) -> Vec<ReadTwice> {
+        let mut reads = JoinSet::new();
+        for sequence in from..=to {
+            let endpoint = self.0.clone();
+            reads.spawn(async move { read_twice(&endpoint, sequence).await });
+        }
+        let mut read = reads.join_all().await;
+        read.sort_by_key(|read| read.sequence);
+        read
     }
 
     /// The stored snapshots with their sequences, in ascending order.
@@ -166,6 +199,36 @@ impl LogReader {
     pub async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, OpenError> {
         snapshots::newest(self.0.context(), self.0.realm()).await
     }
+}
+
+/// A record, read at two sources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadTwice {
+    /// Its sequence.
+    pub sequence: u64,
+    /// As the leader of the log has it.
+    pub leader: RecordCopy,
+    /// As a replica has it.
+    pub replica: RecordCopy,
+}
+
+async fn read_twice(endpoint: &Endpoint, sequence: u64) -> ReadTwice {
+    let (client, realm) = (endpoint.client(), endpoint.realm());
+    let mut read = ReadTwice {
+        sequence,
+        leader: RecordCopy::Unanswered,
+        replica: RecordCopy::Unanswered,
+    };
+    for _ in 0..ATTEMPTS {
+        if read.leader == RecordCopy::Unanswered {
+            let found = by_leader(client, &realm.stream(), sequence).await;
+            read.leader = found.into();
+        }
+        if read.replica == RecordCopy::Unanswered {
+            read.replica = by_replica(client, realm, sequence).await.into();
+        }
+    }
+    read
 }
 
 /// A record at one source.

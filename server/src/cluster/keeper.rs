@@ -39,7 +39,7 @@ const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// What the member's side and the keeper's thread share.
 #[derive(Debug, Default)]
-struct Shared {
+struct Backlog {
     /// The size of the batches that wait.
     waiting: AtomicU64,
     /// The sequence of the last batch that is applied.
@@ -51,7 +51,7 @@ struct Shared {
 #[derive(Debug)]
 pub(super) struct Keeper {
     queue: Option<Sender<KeptBatch>>,
-    shared: Arc<Shared>,
+    backlog: Arc<Backlog>,
     history: History,
     /// Receives the journal when its thread has ended.
     ended: Receiver<KeptJournal>,
@@ -70,13 +70,13 @@ impl Keeper {
         (reader, origin): (LogReader, Origin),
         (history, followed): (History, Receiver<()>),
     ) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared::default());
+        let backlog = Arc::new(Backlog::default());
         let (queue, batches) = channel();
         let (end, ended) = channel();
         let worker = Worker {
             journal,
             batches,
-            shared: Arc::clone(&shared),
+            backlog: Arc::clone(&backlog),
             reader,
             origin,
             history: history.clone(),
@@ -91,7 +91,7 @@ impl Keeper {
             })?;
         Ok(Self {
             queue: Some(queue),
-            shared,
+            backlog,
             history,
             ended,
             followed,
@@ -115,7 +115,7 @@ impl Keeper {
     /// Keeps a batch that is in the log.
     pub(super) fn keep(&self, place: Place, record: Arc<[u8]>) {
         let (sequence, size) = (place.sequence(), record.len() as u64);
-        let waiting = self.shared.waiting.fetch_add(size, Ordering::Relaxed);
+        let waiting = self.backlog.waiting.fetch_add(size, Ordering::Relaxed);
         let sent = match &self.queue {
             Some(queue) if waiting == 0 || waiting + size <= WAITING => {
                 queue.send(KeptBatch { place, record }).is_ok()
@@ -123,15 +123,15 @@ impl Keeper {
             Some(_) | None => false,
         };
         if !sent {
-            self.shared.waiting.fetch_sub(size, Ordering::Relaxed);
+            self.backlog.waiting.fetch_sub(size, Ordering::Relaxed);
         }
-        self.shared.applied.store(sequence, Ordering::Release);
+        self.backlog.applied.store(sequence, Ordering::Release);
     }
 
     /// Writes what waits, and a snapshot of the last state.
     pub(super) fn close(&mut self, end: &Place, hub: &Hub) {
         self.queue = None;
-        self.shared.is_stopping.store(true, Ordering::Relaxed);
+        self.backlog.is_stopping.store(true, Ordering::Relaxed);
         match self.ended.recv_timeout(LAST_WRITES) {
             Ok(mut journal) => journal.finish(end, hub),
             Err(_) => {
@@ -146,7 +146,7 @@ impl Keeper {
 struct Worker {
     journal: KeptJournal,
     batches: Receiver<KeptBatch>,
-    shared: Arc<Shared>,
+    backlog: Arc<Backlog>,
     reader: LogReader,
     origin: Origin,
     history: History,
@@ -157,7 +157,7 @@ impl Worker {
     /// Keeps batches until the member's side is gone.
     fn run(mut self) -> KeptJournal {
         loop {
-            let mut applied = self.shared.applied.load(Ordering::Acquire);
+            let mut applied = self.backlog.applied.load(Ordering::Acquire);
             let kept = match self.batches.recv_timeout(IDLE) {
                 Ok(batch) => self.keep_with_waiting(batch),
                 Err(RecvTimeoutError::Timeout) => {
@@ -168,7 +168,7 @@ impl Worker {
             };
             if let Err(error) = kept {
                 self.recover_from(&error);
-                applied = self.shared.applied.load(Ordering::Acquire);
+                applied = self.backlog.applied.load(Ordering::Acquire);
             }
             self.catch_up(applied);
         }
@@ -184,7 +184,7 @@ impl Worker {
         }
         let size = |batch: &KeptBatch| batch.record.len() as u64;
         let size = batches.iter().map(size).sum();
-        self.shared.waiting.fetch_sub(size, Ordering::Relaxed);
+        self.backlog.waiting.fetch_sub(size, Ordering::Relaxed);
         let known = self.journal.place().sequence();
         batches.retain(|batch| batch.place.sequence() > known);
         match batches.last().map(|batch| batch.place.clone()) {
@@ -215,7 +215,7 @@ impl Worker {
     /// Reads from the log what the journal lacks up to this sequence.
     fn catch_up(&mut self, sequence: u64) {
         while self.journal.place().sequence() < sequence {
-            if self.shared.is_stopping.load(Ordering::Relaxed) {
+            if self.backlog.is_stopping.load(Ordering::Relaxed) {
                 return;
             }
             if let Err(error) = self.read_on() {

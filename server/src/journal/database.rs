@@ -250,6 +250,12 @@ impl Database {
             .optional()
     }
 
+    /// Forgets the place in the log of a cluster: the journal goes on without it.
+    pub(super) fn forget_log_place(&self) -> rusqlite::Result<()> {
+        self.connection
+            .execute_batch("DROP TABLE IF EXISTS log_place")
+    }
+
     /// The record with this key.
     pub(super) fn record(&self, first: Position) -> Result<Option<Vec<u8>>, rusqlite::Error> {
         let select = "SELECT record FROM journal WHERE first = ?1";

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use chat_cluster::{LogSnapshot, Place};
 use chat_core::{Config, Hub, Position};
-use chat_journal::{Broken, Chain, Identity, Loss, Mark, Origin, Snapshot, recover};
+use chat_journal::{Broken, Chain, Identity, Loss, Mark, Marks, Origin, Snapshot, recover};
 
 use super::database::{Database, DatabaseError, KeptRow};
 use super::durable::Writer;
@@ -59,6 +59,8 @@ pub(crate) struct FoundJournal {
     pub(crate) hub: Option<Hub>,
     /// The place in the log at the end; none if the journal is of a single server.
     pub(crate) place: Option<Place>,
+    /// Whether there is more behind the readable end, which is not readable.
+    is_damaged: bool,
 }
 
 /// Locks the folder, and reads the journal there.
@@ -79,12 +81,14 @@ pub(crate) fn find(options: &Options, config: &Config) -> Result<FoundJournal, O
         if let Some(identity) = &identity {
             let origin = identity.origin();
             let found = (folder.path(), &database);
-            end = state(found, &origin, (options, config), place.as_ref())?;
+            end = Some(state(found, &origin, (options, config), place.as_ref())?);
         }
     }
-    let (end, hub) = end.unzip();
+    let is_damaged = end.as_ref().is_some_and(|found| found.is_damaged);
+    let (end, hub) = end.map(|found| (found.chain, found.hub)).unzip();
     Ok(FoundJournal {
         hub,
+        is_damaged,
         folder,
         options: options.clone(),
         config: config.clone(),
@@ -94,13 +98,20 @@ pub(crate) fn find(options: &Options, config: &Config) -> Result<FoundJournal, O
     })
 }
 
-/// The state at the end of the journal. `None` if it is damaged, and the loss is accepted.
+/// The readable end of a journal.
+struct ReadableEnd {
+    chain: Chain,
+    hub: Hub,
+    is_damaged: bool,
+}
+
+/// The readable end of the journal: of all of it, unless the loss of the rest is accepted.
 fn state(
     (folder, database): (&Path, &Database),
     origin: &Origin,
     (options, config): (&Options, &Config),
     place: Option<&Place>,
-) -> Result<Option<(Chain, Hub)>, OpenError> {
+) -> Result<ReadableEnd, OpenError> {
     let mut stored = Stored {
         folder,
         database: Some(database),
@@ -116,18 +127,26 @@ fn state(
     for warning in &recovered.warnings {
         tracing::warn!("{warning}");
     }
-    let (whole, chain) = (recovered.chain.last(), recovered.chain);
-    match place.map(Place::chain) {
-        Some(end) if Mark::at(end) != Mark::at(&chain) => match options.loss {
-            Loss::Accepted => Ok(None),
-            Loss::Refused => Err(OpenError::Copy {
-                path: folder.into(),
-                whole,
-                end: end.last(),
-            }),
-        },
-        Some(_) | None => Ok(Some((chain, recovered.hub))),
+    let chain = recovered.chain;
+    let is_damaged = match place.map(Place::chain) {
+        Some(end) => Mark::at(end) != Mark::at(&chain),
+        None => recovered.cut.is_some(),
+    };
+    if let Some(place) = place
+        && is_damaged
+        && options.loss == Loss::Refused
+    {
+        return Err(OpenError::Copy {
+            path: folder.into(),
+            whole: chain.last(),
+            end: place.chain().last(),
+        });
     }
+    Ok(ReadableEnd {
+        chain,
+        hub: recovered.hub,
+        is_damaged,
+    })
 }
 
 impl FoundJournal {
@@ -143,6 +162,12 @@ impl FoundJournal {
 
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// The position up to which answers may have left, if it is known.
+    pub(crate) fn marked(&self) -> Option<Position> {
+        let marks = folder::read_marks(self.folder.path()).ok()?;
+        Marks::read(&marks).known().map(|mark| mark.position)
     }
 
     /// Continues the journal from the place of a member that starts. If the journal does not end
@@ -171,11 +196,12 @@ impl FoundJournal {
             database.set_identity(identity)?;
         }
         let origin = identity.origin();
-        if self.identity.is_some() && end.is_none() {
-            // It is damaged, which is accepted.
+        let mut chain = end.unwrap_or_else(|| Chain::new(&origin));
+        if self.is_damaged {
+            // The operator accepts it.
             set_aside(&folder, &database, Position(1))?;
+            chain = Chain::new(&origin);
         }
-        let chain = end.unwrap_or_else(|| Chain::new(&origin));
         let marks = MarkFile::begin(folder.path(), &Mark::at(&chain)).map_err(failed)?;
         let forgetting = Forgetting::new(folder.path(), options.entries).map_err(failed)?;
         let snapshots = folder::snapshots(folder.path()).map_err(failed)?;

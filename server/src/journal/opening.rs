@@ -149,6 +149,8 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
         let set = database.set_identity(&identity);
         set.map_err(|error| wrong(error.into()))?;
     }
+    let forgotten = database.forget_log_place();
+    forgotten.map_err(|error| wrong(error.into()))?;
     report(&recovered, began.elapsed());
     let failed = |error| OpenError::File {
         path: folder.path().into(),

@@ -63,6 +63,15 @@ impl JournalReader {
         Ok(first)
     }
 
+    /// The record with this key.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn record(&self, first: Position) -> Result<Option<Vec<u8>>, rusqlite::Error> {
+        self.database.record(first)
+    }
+
     /// The next records after this position, with their keys.
     ///
     /// # Errors

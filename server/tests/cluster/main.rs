@@ -4,6 +4,7 @@
 #[cfg(feature = "postgres")]
 mod copies;
 mod kept;
+mod lost;
 mod members;
 mod nemesis;
 #[path = "../shared/process.rs"]

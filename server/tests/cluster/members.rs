@@ -86,26 +86,31 @@ impl Members {
     /// The same, with journals of their own.
     pub(crate) fn start_keeping(servers: usize, count: usize, kept: Option<Kept>) -> Self {
         let servers = Servers::start(servers);
-        let ports = free_ports(count);
-        let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let mut members = Self {
             kept,
             servers,
-            members: (0..count).map(|_| None).collect(),
-            addresses: ports.into_iter().map(address).collect(),
+            members: Vec::new(),
+            addresses: Vec::new(),
         };
+        members.add(count);
+        members
+    }
+
+    /// Starts this many members more.
+    pub(crate) fn add(&mut self, count: usize) {
+        let first = self.count();
+        let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        self.addresses
+            .extend(free_ports(count).into_iter().map(address));
         let children: Vec<_> = thread::scope(|scope| {
-            let starts: Vec<_> = (0..count)
-                .map(|number| {
-                    let members = &members;
-                    scope.spawn(move || members.spawn(number))
-                })
+            let members = &*self;
+            let starts: Vec<_> = (first..first + count)
+                .map(|number| scope.spawn(move || members.spawn(number)))
                 .collect();
             let child = |start: thread::ScopedJoinHandle<'_, Child>| start.join().expect("started");
             starts.into_iter().map(child).collect()
         });
-        members.members = children.into_iter().map(Some).collect();
-        members
+        self.members.extend(children.into_iter().map(Some));
     }
 
     pub(crate) fn count(&self) -> usize {

@@ -112,6 +112,18 @@ impl Servers {
         child.wait().expect("it ends");
     }
 
+    /// Kills all servers, and starts them again without what their disks held.
+    pub(crate) fn lose_all(&mut self) {
+        for number in 0..self.servers.len() {
+            self.kill(number);
+        }
+        for number in 0..self.servers.len() {
+            let store = self.folder.path().join(&self.servers[number].name);
+            fs::remove_dir_all(store).expect("its folder");
+            self.start_again(number);
+        }
+    }
+
     /// Starts a killed server on what its disk holds.
     pub(crate) fn start_again(&mut self, number: usize) {
         let server = &mut self.servers[number];

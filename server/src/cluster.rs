@@ -99,6 +99,22 @@ pub enum ClusterError {
         /// The position of its last entry.
         last: u64,
     },
+    /// The log ends before the newest snapshot.
+    #[error(
+        "--cluster: the log ends at record {last}, and a snapshot of it is at {sequence}: the servers \
+         have lost records. `talking-stick cluster repair` makes a log from a member's folder"
+    )]
+    Shorter {
+        /// The last record.
+        last: u64,
+        /// The sequence of the snapshot.
+        sequence: u64,
+    },
+    /// The log cannot be compared with the journal.
+    #[error(
+        "--cluster: the log does not answer with the record at which this member's journal ends"
+    )]
+    Unanswered,
     /// There is no journal to make a log from.
     #[error("{folder}: there is no journal with entries; --from names the folder of one")]
     NoEntries {

@@ -101,8 +101,8 @@ pub enum SettingsError {
     )]
     NoPostgres { server: ServerUrl },
     #[error(
-        "--history {server} copies the history of a journal, and --in-memory keeps none: leave one \
-         out"
+        "--history {server} copies the history of a journal, and this server keeps none: name its \
+         folder with --data, and leave --in-memory out"
     )]
     NothingToCopy { server: ServerUrl },
     #[error(

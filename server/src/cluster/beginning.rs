@@ -13,13 +13,13 @@ use std::time::Duration;
 use chat_cluster::{LogSnapshot, Place};
 use chat_core::{Config, Hub, Position};
 use chat_journal::{Identity, Mark, Origin};
-use server_nats::{Extent, Log, LogReader};
+use server_nats::{Extent, Log, LogReader, ReadTwice, RecordCopy};
 
 use super::ClusterError;
 use crate::journal::{FoundJournal, new_identity};
 
-/// How often the log is asked for the record at the journal's end.
-const ATTEMPTS: u32 = 5;
+/// How often the log is asked for its end, and for the record at the journal's end.
+const ATTEMPTS: u32 = 8;
 
 /// The pause between two attempts.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -57,10 +57,20 @@ pub(super) async fn choose(
     limits: &Config,
     own: Option<&mut FoundJournal>,
 ) -> Result<LogSnapshot, ClusterError> {
+    let start = choose_by_journal(reader, origin, limits, own).await?;
+    check_end(reader, start.sequence()).await?;
+    Ok(start)
+}
+
+async fn choose_by_journal(
+    reader: &LogReader,
+    origin: &Origin,
+    limits: &Config,
+    own: Option<&mut FoundJournal>,
+) -> Result<LogSnapshot, ClusterError> {
     let Some(own) = own else {
-        return Ok(stored(reader, origin)
-            .await?
-            .unwrap_or_else(|| first(origin, limits)));
+        let start = stored(reader, origin).await?;
+        return Ok(start.unwrap_or_else(|| first(origin, limits)));
     };
     if let (Some(place), Some(end)) = (&own.place, &own.end)
         && Mark::at(place.chain()) == Mark::at(end)
@@ -95,6 +105,19 @@ pub(super) async fn choose(
     Ok(start)
 }
 
+/// Checks that the log does not end before this sequence. Nobody could append to it.
+async fn check_end(reader: &LogReader, sequence: u64) -> Result<(), ClusterError> {
+    let mut last = 0;
+    for _ in 0..ATTEMPTS {
+        last = reader.extent().await?.last;
+        if last >= sequence {
+            return Ok(());
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+    Err(ClusterError::Shorter { last, sequence })
+}
+
 fn lost(own: &FoundJournal) -> ClusterError {
     ClusterError::Lost {
         folder: own.path().display().to_string(),
@@ -118,28 +141,36 @@ async fn stored(reader: &LogReader, origin: &Origin) -> Result<Option<LogSnapsho
 /// other one with the same sequences. Servers that just started may not know their records yet.
 async fn goes_on(reader: &LogReader, place: &Place) -> Result<bool, ClusterError> {
     let sequence = place.sequence();
+    let mut is_answered = false;
     for _ in 0..ATTEMPTS {
         let Extent { first, last } = reader.extent().await?;
         if sequence + 1 < first || (sequence + 1 == first && last == sequence) {
             // The newest snapshot is behind the place, or at it.
             return Ok(false);
         }
-        let (at, is_behind) = match sequence < first {
-            true => (sequence + 1, true),
-            false => (sequence, false),
-        };
-        let copies = match at <= last {
-            true => reader.copies(at).await,
-            false => Vec::new(),
-        };
-        let is_of_it = |copy: &Vec<u8>| match is_behind {
-            true => place.open(copy).is_ok(),
-            false => place.ends_with(copy),
-        };
-        if !copies.is_empty() {
-            return Ok(copies.iter().any(is_of_it));
+        // At the beginning of the log, it is the record behind the place.
+        let at = sequence.max(first);
+        is_answered = at > last;
+        if at <= last {
+            for ReadTwice {
+                leader, replica, ..
+            } in reader.twice(at, at).await
+            {
+                is_answered |= leader == RecordCopy::Absent;
+                for copy in [leader, replica] {
+                    if let RecordCopy::There(bytes) = copy {
+                        return Ok(match at == sequence {
+                            true => place.ends_with(&bytes),
+                            false => place.open(&bytes).is_ok(),
+                        });
+                    }
+                }
+            }
         }
         tokio::time::sleep(AGAIN).await;
     }
-    Ok(false)
+    match is_answered {
+        true => Ok(false),
+        false => Err(ClusterError::Unanswered),
+    }
 }

@@ -31,6 +31,9 @@ const WAITING: u64 = 64 << 20;
 /// The largest number of batches of one transaction.
 const BATCHES: usize = 512;
 
+/// How often the next record is missing until it counts as lost, though the log is not purged there.
+const MISSES: u32 = 10;
+
 /// The idle time after which the journal does its postponed work, and the pause after an error.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -81,6 +84,7 @@ impl Keeper {
             origin,
             history: history.clone(),
             runtime: Handle::current(),
+            misses: 0,
         };
         thread::Builder::new()
             .name("keeper".into())
@@ -151,6 +155,8 @@ struct Worker {
     origin: Origin,
     history: History,
     runtime: Handle,
+    /// How often in a row the log did not have the next record.
+    misses: u32,
 }
 
 impl Worker {
@@ -195,6 +201,7 @@ impl Worker {
 
     fn append(&mut self, batches: &[KeptBatch], end: &Place) -> Result<(), KeepError> {
         self.journal.append(batches, end)?;
+        self.misses = 0;
         self.history.commit(self.journal.place().chain().last());
         Ok(())
     }
@@ -255,10 +262,18 @@ impl Worker {
         self.append(&batches, &place)
     }
 
-    /// Continues at the newest snapshot, because the log is purged.
+    /// Continues at the newest snapshot, if the log is purged, or its next record is lost.
     fn begin_anew(&mut self) -> Result<(), KeepError> {
         let place = self.journal.place();
         let (sequence, position) = (place.sequence(), place.chain().last());
+        self.misses += 1;
+        let extent = self.runtime.block_on(self.reader.extent());
+        let is_purged = extent.is_ok_and(|extent| extent.first > sequence + 1);
+        if !is_purged && self.misses < MISSES {
+            // The servers may not answer now.
+            thread::sleep(IDLE);
+            return Ok(());
+        }
         let stored = self.runtime.block_on(self.reader.newest_snapshot());
         let read = stored.map(|bytes| {
             let bytes = bytes.unwrap_or_default();

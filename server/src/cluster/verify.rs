@@ -198,6 +198,12 @@ impl Check {
             }
             from = to + 1;
         }
+        for snapshot in snapshots {
+            let (last, sequence) = (extent.last, snapshot.sequence());
+            self.differs(format!(
+                "the log ends at record {last}, before the snapshot at {sequence}: records are lost"
+            ));
+        }
         self.compare_end(&place);
     }
 

@@ -1,12 +1,15 @@
 //! What a member keeps in a folder of its own: the journal of the log, and the history.
 
 use std::path::Path;
+use std::thread;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use crate::lost::verify;
 use crate::members::{Kept, Members};
 use crate::process::{Connection, PATIENCE, binary};
+use crate::talkers::Talkers;
 use crate::{done, talkers};
 
 /// The core keeps two messages of a room: all others are read from the history.
@@ -207,4 +210,89 @@ fn a_member_whose_journal_cannot_be_written_goes_on_and_reads_the_rest_from_the_
     let reports = stopped(&mut members);
     assert_eq!(reports[0]["first"], 1, "{reports:?}");
     assert_eq!(reports[0]["history_messages"], 9, "{reports:?}");
+}
+
+/// The log was purged meanwhile, so that it continues from a snapshot while it runs.
+#[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
+fn the_journal_of_a_member_that_was_paused_for_long_begins_anew() {
+    let kept = Kept::with_limits(SHORT);
+    let mut members = Members::start_keeping(1, 2, Some(kept));
+    let mut door = members.connect(0);
+    let ada = door.register("Ada", "lobby");
+    say(&mut door, &ada, &words(0..5));
+    assert_eq!(talkers::history(&mut members.connect(1), &ada), words(0..5));
+    members.signal(1, "STOP");
+    for from in [5, 10, 15] {
+        say(&mut members.connect(0), &ada, &words(from..from + 5));
+        members.stop(0);
+        members.start_again(0);
+    }
+    members.signal(1, "CONT");
+    say(&mut members.connect(0), &ada, &words(20..21));
+    members.agreed();
+    let reports = stopped(&mut members);
+    let first = reports[1]["first"].as_u64();
+    assert!(first > Some(10), "{reports:?}");
+    assert_eq!(reports[0]["last"], reports[1]["last"], "{reports:?}");
+    assert_eq!(reports[0]["first"], 1, "{reports:?}");
+}
+
+#[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
+fn journals_are_whole_and_of_the_log_whatever_is_killed_under_load() {
+    let kept = Kept::with_limits(SHORT);
+    let mut members = Members::start_keeping(3, 3, Some(kept));
+    let doors = (0..3).map(|number| members.address(number)).collect();
+    let talkers = Talkers::register(3, doors);
+    thread::scope(|scope| {
+        for number in 0..talkers.all.len() {
+            let talkers = &talkers;
+            scope.spawn(move || talkers.talk(number));
+        }
+        let owner = members.owner();
+        for number in [owner, (owner + 1) % 3, (owner + 2) % 3] {
+            members.kill(number);
+            members.start_again(number);
+            assert!(
+                talkers.heal(Instant::now(), PATIENCE).is_some(),
+                "nobody is served"
+            );
+        }
+        for number in 0..3 {
+            members.kill(number);
+            members.servers.kill(number);
+        }
+        for number in 0..3 {
+            members.servers.start_again(number);
+        }
+        for number in 0..3 {
+            members.start_again(number);
+        }
+        assert!(
+            talkers.heal(Instant::now(), PATIENCE).is_some(),
+            "nobody is served"
+        );
+        talkers.stop();
+    });
+    members.agreed();
+    for number in 0..3 {
+        talkers.check(&talkers.history(number));
+    }
+    let folders: Vec<_> = (0..3)
+        .map(|number| {
+            members
+                .kept
+                .as_ref()
+                .expect("they keep journals")
+                .data(number)
+        })
+        .collect();
+    for folder in &folders {
+        let (code, said) = verify(&members, Some(folder));
+        assert_eq!(code, Some(0), "{said}");
+    }
+    for report in stopped(&mut members) {
+        assert_eq!(report["first"], 1, "no gap: {report}");
+    }
 }

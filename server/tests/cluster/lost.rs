@@ -26,7 +26,7 @@ fn repair(members: &Members, from: &Path, words: &[&str]) -> (Option<i32>, Strin
     run(command.args(words).args(members.flags()))
 }
 
-fn verify(members: &Members, data: Option<&Path>) -> (Option<i32>, String) {
+pub(crate) fn verify(members: &Members, data: Option<&Path>) -> (Option<i32>, String) {
     let mut command = binary();
     command.args(["cluster", "verify"]).args(members.flags());
     if let Some(data) = data {
@@ -204,4 +204,39 @@ fn the_journal_of_a_single_server_becomes_a_cluster() {
     let realm = ["--cluster-trust-servers", "--cluster-realm", "again"];
     let (code, said) = repair(&members, &folder, &realm);
     assert_eq!(code, Some(0), "{said}");
+}
+
+/// A flipped bit on the disk of the only NATS server, which starts without a word.
+#[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
+fn a_record_that_the_servers_have_lost_is_found() {
+    let kept = Kept::with_limits(SHORT);
+    let mut members = Members::start_keeping(1, 1, Some(kept));
+    let mut door = members.connect(0);
+    let ada = door.register("Ada", "lobby");
+    say(&mut door, &ada, &words(0..40));
+    let (code, said) = verify(&members, None);
+    assert_eq!(code, Some(0), "{said}");
+    members.stop(0);
+    members.servers.kill(0);
+    let store = members.servers.store(0);
+    let block = store.join("jetstream/$G/streams/TS_main/msgs/1.blk");
+    let mut bytes = std::fs::read(&block).expect("the records");
+    let text = b"word 20";
+    let at = bytes.windows(text.len()).position(|seen| seen == text);
+    bytes[at.expect("a message")] ^= 1;
+    std::fs::write(&block, bytes).expect("the records");
+    members.servers.start_again(0);
+    let data = folder(&members, 0);
+    let (code, said) = verify(&members, Some(&data));
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("records are lost"), "{said}");
+    assert!(said.contains("the journal ends at position"), "{said}");
+    let mut command = binary();
+    command.args(["--listen", "127.0.0.1:0"]);
+    let (code, said) = run(command.args(members.flags()));
+    assert!(
+        code == Some(1) && said.contains("have lost records"),
+        "{said}"
+    );
 }

@@ -339,7 +339,10 @@ mod tests {
             true => {
                 let server = settings.unwrap().history_server.unwrap();
                 assert_eq!(server.to_string(), "postgres://chat@db/chat");
-                assert!(in_memory.contains("name its folder with --data"), "{in_memory}");
+                assert!(
+                    in_memory.contains("name its folder with --data"),
+                    "{in_memory}"
+                );
             }
             false => {
                 let why = settings.unwrap_err();

@@ -239,3 +239,57 @@ impl Place {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chat_core::{Entry, Time};
+    use chat_journal::Identity;
+
+    use super::*;
+
+    const ONE: MemberId = MemberId {
+        number: 1,
+        incarnation: 1,
+    };
+
+    fn origin() -> Origin {
+        let identity = Identity {
+            realm: 7,
+            seed: 11,
+            secret: [3; 32],
+        };
+        identity.origin()
+    }
+
+    fn claim(place: &Place) -> (Vec<u8>, Place) {
+        place.seal(ONE, Body::Claim { address: "one" })
+    }
+
+    #[test]
+    fn a_log_that_continues_a_journal_has_later_epochs_and_no_record_of_an_earlier_log() {
+        let origin = origin();
+        let (old, after) = claim(&Place::new(&origin));
+        let chain = after.chain().seal(Time(5), &[Entry::Tick]).after;
+        let place = Place::after_journal(&origin, &chain);
+        assert_eq!((place.sequence(), place.chain()), (0, &chain));
+        assert_eq!(place.open(&old), Err(Unfit::Link));
+        let (record, after) = claim(&place);
+        let next = place.open(&record).expect("the first record");
+        assert_eq!((&next.after, next.news), (&after, News::Claimed));
+        assert_eq!(after.epoch(), chain.owner() + 1);
+        let batch = after.chain().seal(Time(6), &[Entry::Tick]);
+        let mut journal = chain;
+        let kept = journal.follow(&batch.bytes).expect("the next record");
+        assert_eq!(kept.first, chain.last().next());
+    }
+
+    #[test]
+    fn a_place_is_the_same_after_it_was_stored() {
+        let (record, place) = claim(&Place::new(&origin()));
+        assert_eq!(Place::from_bytes(&place.to_bytes()), Some(place.clone()));
+        assert!(place.ends_with(&record));
+        let (later, _) = place.seal(ONE, Body::Noop);
+        assert!(!place.ends_with(&later));
+        assert_eq!(Place::from_bytes(b""), None);
+    }
+}

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod cluster;
+mod cluster_log;
 pub(crate) mod variables;
 
 use std::net::SocketAddr;
@@ -17,6 +18,7 @@ use crate::journal::Durability;
 use crate::tools::Toolset;
 
 pub use cluster::{ClusterArgs, ClusterCommand, ClusterStatusArgs};
+pub use cluster_log::{ClusterRepairArgs, ClusterVerifyArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -90,7 +92,7 @@ pub enum Command {
     Restore(RestoreArgs),
     /// Check the journal's folder, also while the server runs.
     Inspect(InspectArgs),
-    /// See what the members of a cluster say of themselves.
+    /// See the members of a cluster, check their log, or make one.
     Cluster {
         /// What to do
         #[command(subcommand)]

@@ -6,35 +6,44 @@
 //!                └──── not the owner ──► Door ── call ──► the owner's `serve` ──► its NodeClient
 //! ```
 //!
+//! A member with a folder keeps a journal of the log there, and a history: see `keeper`.
+//!
 //! Every member has the same secrets, so that handles and reader ids are valid at each.
 
+mod beginning;
 mod door;
 mod engine;
+mod keeper;
 mod owner;
 mod pause;
 mod remote_stream;
+mod repair;
 mod standing;
 mod status;
+mod verify;
 mod wire;
 
 use std::sync::Arc;
 
 use chat_cluster::{LogSnapshot, LogSnapshotError, Member, MemberError, MemberId, Now, Settings};
-use chat_core::Time;
 use chat_journal::Identity;
-use server_nats::{Log, LogOptions, OpenError, RealmNameError, Vouching};
+use server_nats::{Log, LogOptions, LogReader, OpenError, RealmNameError, Vouching};
 use sha2::{Digest as _, Sha256};
 
 use crate::clock::{self, Clock};
 use crate::driver::{self, NodeClient, Running};
+use crate::history::{Copiers, History, HistoryOptions};
 use crate::identity::Secrets;
-use crate::journal::new_identity;
+use crate::journal::{self, FoundJournal, KeepError};
 use crate::settings::{ClusterSettings, SyncProof};
 
+pub(crate) use repair::{Repair, repair};
 pub(crate) use status::status;
+pub(crate) use verify::verify;
 
 use door::Door;
 use engine::MemberEngine;
+use keeper::Keeper;
 
 /// The records of the log between two snapshots.
 const SNAPSHOT_EVERY: u64 = 20_000;
@@ -57,6 +66,90 @@ pub enum ClusterError {
     /// The limits do not fit.
     #[error("--cluster: {0}")]
     Limits(#[from] MemberError),
+    /// The journal of this member cannot be used.
+    #[error(transparent)]
+    Journal(#[from] crate::journal::OpenError),
+    /// The journal of this member cannot be written.
+    #[error("{folder}: {why}")]
+    Unwritten {
+        /// The folder.
+        folder: String,
+        /// The reason.
+        why: KeepError,
+    },
+    /// The journal is of another realm.
+    #[error(
+        "{folder} has the journal of another realm than the log: name another folder with --data, \
+         or another realm with --cluster-realm"
+    )]
+    Foreign {
+        /// The folder.
+        folder: String,
+    },
+    /// The log lacks entries that the journal has.
+    #[error(
+        "{folder} has a journal up to position {last}, and the log of the cluster lacks entries of \
+         it. If the log is lost, or this is the journal of a single server, `talking-stick cluster \
+         repair` makes a log from it; if not, start with another folder, or with --accept-loss, \
+         which keeps the journal beside a new one"
+    )]
+    Lost {
+        /// The folder.
+        folder: String,
+        /// The position of its last entry.
+        last: u64,
+    },
+    /// The log ends before the newest snapshot.
+    #[error(
+        "--cluster: the log ends at record {last}, and a snapshot of it is at {sequence}: the servers \
+         have lost records. `talking-stick cluster repair` makes a log from a member's folder"
+    )]
+    Shorter {
+        /// The last record.
+        last: u64,
+        /// The sequence of the snapshot.
+        sequence: u64,
+    },
+    /// The log cannot be compared with the journal.
+    #[error(
+        "--cluster: the log does not answer with the record at which this member's journal ends"
+    )]
+    Unanswered,
+    /// There is no journal to make a log from.
+    #[error("{folder}: there is no journal with entries; --from names the folder of one")]
+    NoEntries {
+        /// The folder.
+        folder: String,
+    },
+    /// The realm has no log.
+    #[error("the servers have no log of the realm {realm}: no member has made it, or it is lost")]
+    NoRealm {
+        /// The name of the realm.
+        realm: String,
+    },
+    /// Members of the realm run.
+    #[error("{members} members of the realm run: stop them first")]
+    Running {
+        /// Their number.
+        members: usize,
+    },
+    /// The realm is not empty.
+    #[error(
+        "the realm {realm} has {what}, and nothing was changed: its log is not lost. Delete its \
+         streams to make a log anew, or name another realm with --cluster-realm"
+    )]
+    Taken {
+        /// The name of the realm.
+        realm: String,
+        /// What it has.
+        what: String,
+    },
+    /// The journal to compare with cannot be read.
+    #[error(transparent)]
+    Upkeep(#[from] crate::upkeep::UpkeepError),
+    /// The system has no thread.
+    #[error("the member's journal has no thread: {}", crate::os_error::reason(_0))]
+    Thread(std::io::Error),
     /// The machine has no randomness.
     #[error("the machine has no randomness to make secrets of: {0}")]
     Randomness(#[from] getrandom::Error),
@@ -70,22 +163,26 @@ pub(crate) struct Started {
     pub(crate) running: Running,
     /// The secrets that all members share.
     pub(crate) secrets: Secrets,
+    /// The history, if the member keeps a journal.
+    pub(crate) history: Option<History>,
 }
 
-/// Connects to the log, and follows it from the newest snapshot on.
+/// Connects to the log, and follows it from the end of the member's own journal on, or from the newest
+/// snapshot.
 ///
 /// # Errors
-/// The log or its contents cannot be used.
+/// The log or its contents cannot be used, or the journal lacks or has what the log has not.
 pub(crate) async fn start(
     cluster: &ClusterSettings,
-    limits: &chat_core::Config,
+    server: &crate::settings::Settings,
 ) -> Result<Started, ClusterError> {
-    if let Some(folder) = &cluster.unused_folder {
-        let folder = folder.display();
-        tracing::warn!(%folder, "--data has no effect: the cluster's log keeps all");
-    }
+    let limits = &server.limits;
+    let found = server.journal.as_ref();
+    let mut own = found
+        .map(|options| journal::find(options, limits))
+        .transpose()?;
     let log = Log::open(&options(cluster)?).await?;
-    let identity = identity(&log).await?;
+    let identity = beginning::identity(&log, own.as_ref()).await?;
     let origin = identity.origin();
     let settings = Settings {
         id: member_id(&cluster.member)?,
@@ -94,21 +191,21 @@ pub(crate) async fn start(
         config: limits.clone(),
         snapshot_every: SNAPSHOT_EVERY,
     };
-    let snapshot = log.newest_snapshot().await?;
-    let snapshot = snapshot.map(|bytes| LogSnapshot::read(&origin, &bytes));
-    let snapshot = snapshot.transpose()?;
-    let last = snapshot.as_ref().map_or(Time(0), |found| found.hub().now());
-    let clock = Clock::start_after(last);
+    let reader = log.reader();
+    let start = beginning::choose(&reader, &origin, limits, own.as_mut()).await?;
+    let clock = Clock::start_after(start.hub().now());
     let now = Now {
         wall: clock.now(),
         boot: clock::since_boot(),
     };
-    let member = match snapshot {
-        Some(snapshot) => Member::restored(settings, snapshot, now)?,
-        None => Member::new(settings, now)?,
+    let keeper = match own {
+        Some(own) => Some(keep(own, (&identity, &start), (server, reader))?),
+        None => None,
     };
+    let history = keeper.as_ref().map(|keeper| keeper.history().clone());
+    let member = Member::restored(settings, start, now)?;
     let calls = log.calls();
-    let (engine, standing) = MemberEngine::new(member, log, origin);
+    let (engine, standing) = MemberEngine::new(member, (log, keeper), origin);
     let (local, running) = driver::start_engine(Box::new(engine), clock, Arc::default());
     tokio::spawn(owner::serve(calls.clone(), local.clone(), standing.clone()));
     tokio::spawn(status::serve(
@@ -121,7 +218,32 @@ pub(crate) async fn start(
         client: local.with_remote(door),
         running,
         secrets: Secrets::new(&identity.secret),
+        history,
     })
+}
+
+/// Starts to keep the member's journal, which continues where the member starts, and its history.
+fn keep(
+    own: FoundJournal,
+    (identity, start): (&Identity, &LogSnapshot),
+    (server, reader): (&crate::settings::Settings, LogReader),
+) -> Result<Keeper, ClusterError> {
+    let folder = own.path().to_owned();
+    let kept = own.keep(identity, start);
+    let kept = kept.map_err(|why| ClusterError::Unwritten {
+        folder: folder.display().to_string(),
+        why,
+    })?;
+    let origin = identity.origin();
+    let past = HistoryOptions {
+        origin,
+        end: kept.place().chain().last(),
+        retention: server.history,
+        copiers: Copiers::Members,
+        server: server.history_server.clone(),
+    };
+    let past = History::start(&folder, &server.limits, &past).map_err(ClusterError::Thread)?;
+    Keeper::start(kept, (reader, origin), past).map_err(ClusterError::Thread)
 }
 
 fn options(cluster: &ClusterSettings) -> Result<LogOptions, ClusterError> {
@@ -135,13 +257,6 @@ fn options(cluster: &ClusterSettings) -> Result<LogOptions, ClusterError> {
             SyncProof::Vouched => Vouching::Operator,
         },
     })
-}
-
-/// The identity of the realm, which the first member draws.
-async fn identity(log: &Log) -> Result<Identity, ClusterError> {
-    let drawn = postcard::to_stdvec(&new_identity()?).map_err(|_| ClusterError::Identity)?;
-    let found = log.identity(&drawn).await?;
-    postcard::from_bytes(&found).map_err(|_| ClusterError::Identity)
 }
 
 /// This process as a member: another start of it is another member to the log.

@@ -90,12 +90,28 @@ pub(crate) struct HistoryOptions {
     pub(crate) end: Position,
     /// How long messages stay.
     pub(crate) retention: Retention,
+    /// Who writes the copy.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(dead_code, reason = "without the feature there is no copy")
+    )]
+    pub(crate) copiers: Copiers,
     /// The server with a copy.
     #[cfg_attr(
         not(feature = "postgres"),
         expect(dead_code, reason = "without the feature there is no copy")
     )]
     pub(crate) server: Option<ServerUrl>,
+}
+
+/// Who writes a copy of the history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Copiers {
+    /// This server alone: a copy that is ahead of the journal has entries that it has lost.
+    One,
+    /// The members of a cluster: a copy that is ahead has entries that another one was first with.
+    #[cfg(feature = "cluster")]
+    Members,
 }
 
 /// A connection, opened at its first use and after an error.
@@ -153,6 +169,8 @@ impl History {
             let age = retention.age;
             let copied = postgres::Copied {
                 file: tables.clone(),
+                folder: folder.into(),
+                copiers: options.copiers,
                 realm: origin.realm,
                 end,
                 age,

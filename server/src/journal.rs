@@ -4,6 +4,8 @@ mod database;
 mod durable;
 mod folder;
 mod forgetting;
+#[cfg(feature = "cluster")]
+mod kept;
 mod kinds;
 mod memory;
 mod opening;
@@ -17,8 +19,14 @@ pub use database::{DatabaseError, Durability};
 pub use durable::DurableJournal;
 pub use folder::FolderError;
 pub(crate) use folder::{database_in, is_no_folder, private_file, private_folder};
+#[cfg(feature = "cluster")]
+pub use kept::KeepError;
+#[cfg(feature = "cluster")]
+pub(crate) use kept::{FoundJournal, KeptBatch, KeptJournal, find};
 pub use memory::MemoryJournal;
 pub use opening::{OpenError, Opened, Options, open};
+#[cfg(feature = "postgres")]
+pub(crate) use reader::LinkAt;
 pub use reader::ReadError;
 pub(crate) use reader::{JournalReader, marks_in, snapshot_in};
 

@@ -2,6 +2,8 @@
 //! compiler generates the code of a future where it is polled: the binary would contain most of the
 //! server once more.
 
+mod cluster_log;
+
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -69,9 +71,11 @@ pub fn run_with_arguments() -> ExitCode {
             };
             keep(args.data.data, |data, out| upkeep::inspect(data, form, out))
         }
-        Some(Command::Cluster {
-            command: ClusterCommand::Status(args),
-        }) => cluster_status(args),
+        Some(Command::Cluster { command }) => match command {
+            ClusterCommand::Status(args) => cluster_status(args),
+            ClusterCommand::Verify(args) => cluster_log::verify(args),
+            ClusterCommand::Repair(args) => cluster_log::repair(args),
+        },
         Some(Command::Healthcheck(args)) => {
             done(health_check::check(args.listen.unwrap_or(DEFAULT_LISTEN)))
         }
@@ -306,14 +310,17 @@ async fn run(settings: &Settings, play: &DemoMode) -> Result<ExitCode, Box<dyn s
 /// any free port reads it there.
 fn announce(server: &Server, settings: &Settings) {
     let at = server.address;
-    let data = match (&settings.journal, &settings.cluster) {
-        (Some(options), _) => options.folder.display().to_string(),
-        (None, Some(cluster)) => format!(
-            "realm {} of {}, as member {}",
+    let folder = settings.journal.as_ref();
+    let folder = folder.map(|options| options.folder.display().to_string());
+    let data = match (folder, &settings.cluster) {
+        (folder, Some(cluster)) => format!(
+            "realm {} of {}, as member {}{}",
             cluster.realm,
             cluster.servers.join(","),
-            cluster.member
+            cluster.member,
+            folder.map_or_else(String::new, |folder| format!(", and a copy in {folder}"))
         ),
+        (Some(folder), None) => folder,
         (None, None) => "in memory: a stop loses everything".to_owned(),
     };
     match settings.log {

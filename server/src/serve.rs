@@ -22,7 +22,7 @@ use crate::capacity::{self, Capacity, Memory};
 use crate::clock::Clock;
 use crate::driver::{self, Died, Running};
 use crate::guard::{self, AllowedHosts, HostError, TokenFile, TokensError};
-use crate::history::{Followed, History, HistoryOptions};
+use crate::history::{Copiers, Followed, History, HistoryOptions};
 use crate::http;
 use crate::identity::Secrets;
 use crate::journal::{self, Journal, MemoryJournal};
@@ -118,6 +118,7 @@ impl Core {
                     origin: opened.identity.origin(),
                     end,
                     retention: settings.history,
+                    copiers: Copiers::One,
                     server: settings.history_server.clone(),
                 };
                 let started = History::start(&options.folder, &settings.limits, &history_options);
@@ -154,8 +155,8 @@ impl Core {
         settings: &Settings,
         cluster: &crate::settings::ClusterSettings,
     ) -> Result<Self, ServeError> {
-        let started = crate::cluster::start(cluster, &settings.limits).await?;
-        let service = Service::new(started.client, started.secrets);
+        let started = crate::cluster::start(cluster, settings).await?;
+        let service = Service::new(started.client, started.secrets).remembering(started.history);
         Ok(Self::limited(settings, service, started.running))
     }
 

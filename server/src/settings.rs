@@ -101,8 +101,8 @@ pub enum SettingsError {
     )]
     NoPostgres { server: ServerUrl },
     #[error(
-        "--history {server} copies the history of a journal, and --in-memory keeps none: leave one \
-         out"
+        "--history {server} copies the history of a journal, and this server keeps none: name its \
+         folder with --data, and leave --in-memory out"
     )]
     NothingToCopy { server: ServerUrl },
     #[error(
@@ -157,7 +157,8 @@ impl Settings {
             Some(_) if args.in_memory || file.in_memory => {
                 return Err(SettingsError::ClusterInMemory);
             }
-            Some(_) => None,
+            // Members on one machine must not have one folder.
+            Some(_) => journal_options(args, &file, Unnamed::InMemory)?,
             None => journal_options(args, &file, unnamed)?,
         };
         let settings = Self {
@@ -338,7 +339,10 @@ mod tests {
             true => {
                 let server = settings.unwrap().history_server.unwrap();
                 assert_eq!(server.to_string(), "postgres://chat@db/chat");
-                assert!(in_memory.contains("--in-memory keeps none"), "{in_memory}");
+                assert!(
+                    in_memory.contains("name its folder with --data"),
+                    "{in_memory}"
+                );
             }
             false => {
                 let why = settings.unwrap_err();

@@ -33,7 +33,17 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     if let Err(why) = read_configuration(cargo) {
         return Outcome::Failed(why);
     }
-    test(cargo, &[], &["--include-ignored", "--test-threads", "6"])
+    // The step `postgres` runs the tests of copies.
+    let words = ["--include-ignored", "--skip", "copies::"];
+    test(cargo, &[], &[&words[..], &["--test-threads", "6"]].concat())
+}
+
+/// Runs the tests of members that copy their histories to the PostgreSQL server of this variable.
+pub(crate) fn check_copies(cargo: &Cargo, server: (&str, &str)) -> Outcome {
+    match install(cargo) {
+        Ok(()) => test(cargo, &[server], &["--include-ignored", "copies::"]),
+        Err(why) => Outcome::Skipped(why),
+    }
 }
 
 /// Lets servers and members fail under load, and prints how long each took to heal.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::cargo::{Cargo, WHOLE};
+use crate::cluster;
 use crate::outcome::Outcome;
 use crate::programs::{install, run};
 
@@ -38,7 +39,11 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
     ]
     .concat();
     let tests = [&tests[..], &["past::", "copy::"]].concat();
-    cargo.run_with(&[(ADDRESS, &server.address)], &tests)
+    let address = (ADDRESS, &*server.address);
+    match cargo.run_with(&[address], &tests) {
+        Outcome::Passed => cluster::check_copies(cargo, address),
+        failed @ (Outcome::Failed(_) | Outcome::Skipped(_)) => failed,
+    }
 }
 
 /// The folder of the newest version's programs, which are installed if they are missing.

@@ -33,7 +33,7 @@ mod timing;
 pub use envelope::{FORMAT, MAX_ENVELOPE_BYTES, MemberId, Unfit};
 pub use member::{Due, Member, MemberError, Role, Settings};
 pub use output::{Alarm, AppendId, Outcome, Output, ReadId, Refusal, Source};
-pub use place::Owner;
+pub use place::{News, Next, Owner, Place};
 pub use snapshot::{LogSnapshot, LogSnapshotError};
 pub use timing::{
     FETCH_AGAIN, HEARTBEAT, LEASE, MARGIN, Now, PUBLISH_TIMEOUT, READ_TIMEOUT, RETRY, SILENCE,

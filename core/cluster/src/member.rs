@@ -23,7 +23,7 @@ mod ownership;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use chat_core::{Address, Call, Config, Earlier, Hub, Node, Position, Ticket, Time};
+use chat_core::{Address, Call, Config, Earlier, Hub, Node, Ticket, Time};
 use chat_journal::Origin;
 
 use crate::envelope::{MAX_ENVELOPE_BYTES, MemberId};
@@ -180,6 +180,12 @@ impl Member {
         self.place.sequence
     }
 
+    /// The place in the log after the last record that is applied.
+    #[must_use]
+    pub const fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// The latest owner that is known.
     #[must_use]
     pub const fn owner(&self) -> Option<&Owner> {
@@ -330,13 +336,9 @@ impl Member {
         self.records += 1;
     }
 
-    fn keep(&mut self, position: Position, record: Arc<[u8]>) {
-        let sequence = self.place.sequence;
-        self.outputs.push_back(Output::Applied {
-            sequence,
-            position,
-            record,
-        });
+    fn keep(&mut self, record: Arc<[u8]>) {
+        let place = Box::new(self.place.clone());
+        self.outputs.push_back(Output::Applied { place, record });
     }
 }
 

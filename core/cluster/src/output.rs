@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use chat_core::{Earlier, Position, Span, Ticket};
+use chat_core::{Earlier, Span, Ticket};
 
 use crate::envelope::Unfit;
-use crate::place::Owner;
+use crate::place::{Owner, Place};
 
 /// The number of an append. All attempts with the same bytes have the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,10 +56,8 @@ pub enum Output {
     },
     /// A batch is in the log and applied: keep its record of the journal.
     Applied {
-        /// The sequence of the record of the log.
-        sequence: u64,
-        /// The position of the batch's last entry.
-        position: Position,
+        /// The place in the log after the batch.
+        place: Box<Place>,
         /// The record of the journal.
         record: Arc<[u8]>,
     },

@@ -21,9 +21,10 @@ pub struct Owner {
     pub resigned: bool,
 }
 
-/// The end of the log as far as a member has applied it.
+/// The end of the log as far as a member has applied it. It is stored beside a copy of the log, which
+/// can be followed from there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Place {
+pub struct Place {
     realm: u128,
     /// The sequence of the last applied record; 0 before the first.
     pub(crate) sequence: u64,
@@ -36,32 +37,42 @@ pub(crate) struct Place {
 
 /// The next record, parsed. All but its effect on the state is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Next {
+pub struct Next {
     /// The place after it.
-    pub(crate) after: Place,
-    pub(crate) news: News,
+    pub after: Place,
+    /// What it says.
+    pub news: News,
 }
 
 /// What a record says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum News {
+pub enum News {
+    /// Its author is the owner.
     Claimed,
-    /// A batch, and its record of the journal.
+    /// A batch of the owner's node.
     Batch {
+        /// The entries.
         batch: Record,
+        /// Their record of the journal.
         record: Arc<[u8]>,
     },
+    /// The owner is there.
     Heartbeat {
+        /// The position of the last entry.
         position: Position,
+        /// The digest of the state there.
         digest: u64,
     },
+    /// The owner is no longer the owner.
     Resigned,
+    /// An append is absent.
     Noop,
 }
 
 impl Place {
     /// The beginning of the log.
-    pub(crate) fn new(origin: &Origin) -> Self {
+    #[must_use]
+    pub fn new(origin: &Origin) -> Self {
         Self {
             realm: origin.realm,
             sequence: 0,
@@ -69,6 +80,59 @@ impl Place {
             owner: None,
             chain: Chain::new(origin),
         }
+    }
+
+    /// The beginning of a log that continues this journal. Records of an earlier log of the realm do
+    /// not continue it, and its first claim has a later epoch than theirs.
+    #[must_use]
+    pub fn after_journal(origin: &Origin, chain: &Chain) -> Self {
+        Self {
+            tip: origin.link.over(&chain.tip().to_bytes()),
+            owner: Some(Owner {
+                epoch: chain.owner(),
+                member: MemberId {
+                    number: 0,
+                    incarnation: 0,
+                },
+                address: "".into(),
+                resigned: true,
+            }),
+            chain: *chain,
+            ..Self::new(origin)
+        }
+    }
+
+    /// The sequence of the last record; 0 before the first.
+    #[must_use]
+    pub const fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// The end of the journal that the log's batches form.
+    #[must_use]
+    pub const fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    /// Whether these bytes are the last record.
+    #[must_use]
+    pub fn ends_with(&self, record: &[u8]) -> bool {
+        record.ends_with(&self.tip.to_bytes())
+    }
+
+    /// The place as bytes.
+    ///
+    /// # Panics
+    /// Never: a place serialises.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        postcard::to_stdvec(self).expect("a place serialises")
+    }
+
+    /// The place that these bytes are. `None` if they are none.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        postcard::from_bytes(bytes).ok()
     }
 
     /// The number of the latest owner's time in ownership; 0 before the first.
@@ -116,7 +180,10 @@ impl Place {
     }
 
     /// Reads the next record.
-    pub(crate) fn open(&self, bytes: &[u8]) -> Result<Next, Unfit> {
+    ///
+    /// # Errors
+    /// The bytes are not the next record.
+    pub fn open(&self, bytes: &[u8]) -> Result<Next, Unfit> {
         let (head, body, tip) = envelope::open(self.tip, bytes)?;
         let is_by_owner = self.is_owner(head.author);
         let epoch = match body {
@@ -170,5 +237,59 @@ impl Place {
             }
             Body::Noop => News::Noop,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::{Entry, Time};
+    use chat_journal::Identity;
+
+    use super::*;
+
+    const ONE: MemberId = MemberId {
+        number: 1,
+        incarnation: 1,
+    };
+
+    fn origin() -> Origin {
+        let identity = Identity {
+            realm: 7,
+            seed: 11,
+            secret: [3; 32],
+        };
+        identity.origin()
+    }
+
+    fn claim(place: &Place) -> (Vec<u8>, Place) {
+        place.seal(ONE, Body::Claim { address: "one" })
+    }
+
+    #[test]
+    fn a_log_that_continues_a_journal_has_later_epochs_and_no_record_of_an_earlier_log() {
+        let origin = origin();
+        let (old, after) = claim(&Place::new(&origin));
+        let chain = after.chain().seal(Time(5), &[Entry::Tick]).after;
+        let place = Place::after_journal(&origin, &chain);
+        assert_eq!((place.sequence(), place.chain()), (0, &chain));
+        assert_eq!(place.open(&old), Err(Unfit::Link));
+        let (record, after) = claim(&place);
+        let next = place.open(&record).expect("the first record");
+        assert_eq!((&next.after, next.news), (&after, News::Claimed));
+        assert_eq!(after.epoch(), chain.owner() + 1);
+        let batch = after.chain().seal(Time(6), &[Entry::Tick]);
+        let mut journal = chain;
+        let kept = journal.follow(&batch.bytes).expect("the next record");
+        assert_eq!(kept.first, chain.last().next());
+    }
+
+    #[test]
+    fn a_place_is_the_same_after_it_was_stored() {
+        let (record, place) = claim(&Place::new(&origin()));
+        assert_eq!(Place::from_bytes(&place.to_bytes()), Some(place.clone()));
+        assert!(place.ends_with(&record));
+        let (later, _) = place.seal(ONE, Body::Noop);
+        assert!(!place.ends_with(&later));
+        assert_eq!(Place::from_bytes(b""), None);
     }
 }

@@ -49,6 +49,30 @@ struct Written {
 }
 
 impl LogSnapshot {
+    /// This state at this place in the log. `None` if the state is of another position.
+    #[must_use]
+    pub fn new(place: Place, hub: Hub) -> Option<Self> {
+        (hub.position() == place.chain.last()).then_some(Self { place, hub })
+    }
+
+    /// The place in the log.
+    #[must_use]
+    pub const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The place, and the state.
+    #[must_use]
+    pub fn into_parts(self) -> (Place, Hub) {
+        (self.place, self.hub)
+    }
+
+    /// The state with its place, as bytes.
+    #[must_use]
+    pub fn to_bytes(&self, origin: &Origin) -> Vec<u8> {
+        Self::write(origin, &self.place, &self.hub)
+    }
+
     /// The sequence of the last record that the state contains.
     #[must_use]
     pub const fn sequence(&self) -> u64 {

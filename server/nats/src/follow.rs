@@ -80,7 +80,7 @@ async fn consume(endpoint: &Endpoint, next: &mut u64) -> Result<(), async_nats::
 }
 
 /// The record as the leader and as the replicas have it, each different copy once.
-async fn all_copies(endpoint: &Endpoint, sequence: u64) -> Vec<Vec<u8>> {
+pub(crate) async fn all_copies(endpoint: &Endpoint, sequence: u64) -> Vec<Vec<u8>> {
     let (client, realm) = (endpoint.client(), endpoint.realm());
     let mut copies = Vec::new();
     let mut add = |found| {

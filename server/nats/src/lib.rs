@@ -23,6 +23,7 @@ mod log;
 mod monitor;
 mod options;
 mod read;
+mod reader;
 mod snapshots;
 mod streams;
 
@@ -32,5 +33,6 @@ pub use endpoint::{Credit, Report};
 pub use log::Log;
 pub use monitor::{LEAST_VERSION, ServerFault};
 pub use options::{LogOptions, RealmName, RealmNameError, Vouching};
-pub use snapshots::StoredSnapshot;
+pub use reader::{Extent, LogReader, ReadTwice, RecordCopy};
+pub use snapshots::{StoredBytes, StoredSnapshot};
 pub use streams::{OpenError, SettingFault};

@@ -13,6 +13,7 @@ use crate::calls::Calls;
 use crate::endpoint::{Endpoint, Report};
 use crate::options::LogOptions;
 use crate::read::{Found, by_leader, by_replica};
+use crate::reader::LogReader;
 use crate::snapshots::{self, StoredSnapshot};
 use crate::streams::{AGAIN, OpenError, PATIENCE, SettingFault};
 use crate::{append, connection, follow, monitor, streams};
@@ -80,12 +81,18 @@ impl Log {
         Err(OpenError::Stream { stream, fault })
     }
 
-    /// The newest snapshot that can be read; none if there is none.
+    /// A second reader of the log.
+    #[must_use]
+    pub fn reader(&self) -> LogReader {
+        LogReader::new(self.endpoint.clone())
+    }
+
+    /// Stores the snapshot that a log without records continues.
     ///
     /// # Errors
-    /// The object store cannot be read.
-    pub async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, OpenError> {
-        snapshots::newest(self.endpoint.context(), self.endpoint.realm()).await
+    /// It cannot be stored.
+    pub async fn found(&self, snapshot: StoredSnapshot) -> Result<(), OpenError> {
+        snapshots::store(self.endpoint.context(), self.endpoint.realm(), snapshot).await
     }
 
     /// The calls between members over the same connection.

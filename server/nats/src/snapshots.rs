@@ -67,6 +67,22 @@ pub(crate) async fn store(
     Ok(())
 }
 
+/// The bytes of a stored snapshot, or why they cannot be read.
+pub type StoredBytes = Result<Vec<u8>, String>;
+
+/// All snapshots with their sequences, in ascending order.
+pub(crate) async fn all(
+    context: &Context,
+    realm: &RealmName,
+) -> Result<Vec<(u64, StoredBytes)>, OpenError> {
+    let bucket = bucket(context, realm).await?;
+    let mut found = Vec::new();
+    for sequence in sequences(&bucket, realm).await? {
+        found.push((sequence, read(&bucket, sequence).await));
+    }
+    Ok(found)
+}
+
 /// The newest snapshot that can be read; none if there is none.
 pub(crate) async fn newest(
     context: &Context,

@@ -48,6 +48,9 @@ pub enum SettingFault {
          them, or --cluster-realm names another realm"
     )]
     Different,
+    /// It does not exist.
+    #[error("does not exist: no member has made it, or the servers have lost it")]
+    Absent,
     /// It cannot be made.
     #[error("cannot be made: {0}")]
     Unmade(String),

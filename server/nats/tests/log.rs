@@ -172,7 +172,15 @@ async fn all_members_of_a_realm_have_the_identity_that_one_of_them_drew() {
 async fn the_log_is_purged_below_the_last_two_snapshots() {
     let servers = shared();
     let mut bench = Bench::open(&options(&servers, "snapshots")).await;
-    assert_eq!(bench.log.newest_snapshot().await.expect("a bucket"), None);
+    assert_eq!(
+        bench
+            .log
+            .reader()
+            .newest_snapshot()
+            .await
+            .expect("a bucket"),
+        None
+    );
     for sequence in 0..9 {
         bench.append(sequence, b"record").await;
     }
@@ -185,13 +193,23 @@ async fn the_log_is_purged_below_the_last_two_snapshots() {
             bytes: vec![u8::try_from(sequence).expect("it is small"); 300_000],
         });
         loop {
-            let newest = bench.log.newest_snapshot().await.expect("a bucket");
+            let newest = bench
+                .log
+                .reader()
+                .newest_snapshot()
+                .await
+                .expect("a bucket");
             if newest.is_some_and(|bytes| u64::from(bytes[0]) == sequence) {
                 break;
             }
         }
     }
-    let newest = bench.log.newest_snapshot().await.expect("a bucket");
+    let newest = bench
+        .log
+        .reader()
+        .newest_snapshot()
+        .await
+        .expect("a bucket");
     assert_eq!(newest, Some(vec![8; 300_000]));
     // The purge follows the snapshot.
     while bench.read(5, Source::Leader).await.is_some() {}

@@ -5,11 +5,17 @@ use std::path::PathBuf;
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args, Subcommand};
 
+use super::{ClusterRepairArgs, ClusterVerifyArgs};
+
 /// The commands about a cluster.
 #[derive(Debug, Subcommand)]
 pub enum ClusterCommand {
     /// Print each member's role, epoch, sequence, lag and digest.
     Status(ClusterStatusArgs),
+    /// Read the whole log, and compare its copies.
+    Verify(ClusterVerifyArgs),
+    /// Make a log from a journal, because it is lost or new.
+    Repair(ClusterRepairArgs),
 }
 
 /// The arguments of `cluster status`.

@@ -10,6 +10,7 @@ use chat_journal::Origin;
 use server_nats::{Log, Report, StoredSnapshot};
 use tokio::sync::watch;
 
+use super::keeper::Keeper;
 use super::pause::{PauseWatch, TURN};
 use super::standing::{MemberStanding, Standings};
 use crate::clock::{self, Clock};
@@ -20,6 +21,7 @@ use crate::view::View;
 pub(super) struct MemberEngine {
     member: Member,
     log: Log,
+    keeper: Option<Keeper>,
     origin: Origin,
     reports: Option<Receiver<Report>>,
     standing: watch::Sender<MemberStanding>,
@@ -29,11 +31,16 @@ pub(super) struct MemberEngine {
 }
 
 impl MemberEngine {
-    pub(super) fn new(member: Member, log: Log, origin: Origin) -> (Self, Standings) {
+    pub(super) fn new(
+        member: Member,
+        (log, keeper): (Log, Option<Keeper>),
+        origin: Origin,
+    ) -> (Self, Standings) {
         let (standing, standings) = watch::channel(MemberStanding::of(&member));
         let engine = Self {
             member,
             log,
+            keeper,
             origin,
             reports: None,
             standing,
@@ -104,13 +111,19 @@ impl MemberEngine {
                 tracing::info!(epoch, "this member is the owner no more");
             }
             Output::Alarm(alarm) => sound(&alarm),
-            // The log and its snapshots are the only copies so far.
-            Output::Applied { .. } => {}
+            Output::Applied { place, record } => {
+                if let Some(keeper) = &self.keeper {
+                    keeper.keep(*place, record);
+                }
+            }
         }
         None
     }
 
-    fn publish_standing(&self) {
+    fn publish_standing(&mut self) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.announce(self.member.hub().position());
+        }
         let standing = MemberStanding::of(&self.member);
         self.standing.send_if_modified(|known| {
             let is_new = *known != standing;
@@ -205,7 +218,13 @@ impl Engine for MemberEngine {
         self.member.node().is_none() && !self.log.is_storing()
     }
 
-    fn close(&mut self) {}
+    fn close(&mut self) {
+        // What was applied since the last turn is kept, too.
+        while self.poll_output().is_some() {}
+        if let Some(keeper) = &mut self.keeper {
+            keeper.close(self.member.place(), self.member.hub());
+        }
+    }
 }
 
 fn now(clock: &Clock) -> Now {

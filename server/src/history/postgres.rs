@@ -12,6 +12,7 @@
 //! there exactly once, after any crash, and with any number of members that copy.
 
 mod copier;
+mod links;
 mod past;
 mod rows;
 mod tables;
@@ -31,7 +32,8 @@ use super::past::{Match, Past, PastReading, QueryWords};
 use super::progress::Progress;
 use super::retention::Keep;
 use super::server_url::ServerUrl;
-use super::{PATIENCE, PastError};
+use super::{Copiers, PATIENCE, PastError};
+use crate::journal::DatabaseError;
 use copier::Copier;
 
 /// The time limit to connect.
@@ -48,10 +50,14 @@ const RETRY: Duration = Duration::from_secs(2);
 pub(super) struct Copied {
     /// The file of the tables.
     pub(super) file: PathBuf,
+    /// The folder of the journal.
+    pub(super) folder: PathBuf,
     /// The realm of the journal.
     pub(super) realm: u128,
-    /// The position of the journal's end at the start. A copy that is ahead of it is cut.
+    /// The position of the journal's end. A copy that is ahead of it is cut, unless others may write
+    /// it.
     pub(super) end: Position,
+    pub(super) copiers: Copiers,
     /// The largest age of a message in the copy.
     pub(super) age: Keep<Span>,
 }
@@ -87,6 +93,13 @@ pub(super) enum CopyError {
     Elsewhere,
     #[error("the database has tables of version {found}, and this server writes version {ours}")]
     Version { found: i32, ours: i32 },
+    #[error(
+        "the database has another history than the journal, and no place where both agree: name \
+         another one with --history"
+    )]
+    OtherHistory,
+    #[error("{0}")]
+    Journal(#[from] DatabaseError),
     #[error("the thread that reads history.db has ended")]
     Thread(#[from] tokio::task::JoinError),
     #[error("nothing is copied now")]
@@ -130,6 +143,7 @@ impl SharedHistory {
             config: config.clone(),
             copied,
             reach,
+            written: None,
             follower: progress.subscribe(),
             shown: url.to_string(),
         };
@@ -150,7 +164,7 @@ impl SharedHistory {
     /// The number of entries of the journal that the copy lacks.
     pub(super) fn lag(&self) -> u64 {
         let reached = self.0.reached.borrow().unwrap_or_default();
-        self.0.progress.committed().0.saturating_sub(reached.0)
+        self.0.progress.known().0.saturating_sub(reached.0)
     }
 
     /// Whether the participant is or was a member of the room. `None` while PostgreSQL is away.
@@ -188,12 +202,12 @@ impl SharedHistory {
     /// A connection for a read of everything that is committed now.
     async fn reader(&self) -> Result<Arc<Client>, SharedError> {
         let shared = &self.0;
-        let committed = shared.progress.committed();
+        let known = shared.progress.known();
         let mut reached = shared.reached.clone();
         let caught_up = async {
             shared.progress.catch_up(PATIENCE).await;
             let is_over =
-                |reached: &Option<Position>| reached.is_none_or(|reached| reached >= committed);
+                |reached: &Option<Position>| reached.is_none_or(|reached| reached >= known);
             reached
                 .wait_for(is_over)
                 .await

@@ -21,6 +21,8 @@ pub(super) struct Progress {
 struct Positions {
     /// The last position of the journal.
     committed: Position,
+    /// The last position that clients may know of. The journal of a member of a cluster follows it.
+    known: Position,
     /// The last position that a reader waits for.
     wanted: Position,
     /// The follower sleeps until the next commit.
@@ -51,6 +53,7 @@ impl Progress {
         Self {
             state: Mutex::new(Positions {
                 committed,
+                known: committed,
                 wanted: Position(0),
                 sleeps: false,
                 stop: None,
@@ -71,6 +74,19 @@ impl Progress {
     pub(super) fn commit(&self, last: Position) {
         let mut state = self.state();
         state.committed = state.committed.max(last);
+        state.known = state.known.max(last);
+    }
+
+    /// Clients may know of entries up to this position, which the journal will have.
+    #[cfg(feature = "cluster")]
+    pub(super) fn announce(&self, last: Position) {
+        let mut state = self.state();
+        state.known = state.known.max(last);
+    }
+
+    /// The last position that clients may know of.
+    pub(super) fn known(&self) -> Position {
+        self.state().known
     }
 
     /// Wakes the follower if it sleeps until the next commit.
@@ -103,17 +119,17 @@ impl Progress {
     /// The number of entries that the history lacks.
     pub(super) fn lag(&self) -> u64 {
         let reached = self.reached.borrow().0;
-        self.committed().0.saturating_sub(reached)
+        self.known().0.saturating_sub(reached)
     }
 
-    /// Waits until the history has all of the journal's present entries. False if that takes longer
-    /// than `limit`.
+    /// Waits until the history has all entries that clients may know of now. False if that takes
+    /// longer than `limit`.
     pub(super) async fn catch_up(&self, limit: Duration) -> bool {
         let position = {
             let mut state = self.state();
-            state.wanted = state.committed;
+            state.wanted = state.known;
             self.moved.notify_all();
-            state.committed
+            state.known
         };
         let mut reached = self.reached.subscribe();
         let waited = reached.wait_for(|reached| *reached >= position);

@@ -34,6 +34,12 @@ const SCHEMA: &str = "
     COMMIT;
 ";
 
+/// The one row says up to which place in the log of a cluster the journal is a copy of it.
+#[cfg(feature = "cluster")]
+const LOG_PLACE: &str = "CREATE TABLE IF NOT EXISTS log_place (
+    one INTEGER PRIMARY KEY CHECK (one = 1), place BLOB NOT NULL
+) STRICT;";
+
 /// The size that the file of the WAL has from the first batch on. A write that does not make a file
 /// longer is synced without the file system's own journal, which takes several times as long, and up
 /// to a hundred times while all cores are in use.
@@ -67,6 +73,17 @@ pub enum DatabaseError {
     /// The system provides no randomness for a new identity.
     #[error("the machine has no randomness to make secrets of: {0}")]
     Randomness(#[from] getrandom::Error),
+}
+
+/// A record of a cluster's log, to be kept.
+#[cfg(feature = "cluster")]
+#[derive(Clone, Debug)]
+pub(super) struct KeptRow {
+    pub(super) first: Position,
+    pub(super) record: std::sync::Arc<[u8]>,
+    /// Its instant, and the kinds of its entries.
+    pub(super) at: Time,
+    pub(super) kinds: String,
 }
 
 /// An open database.
@@ -193,11 +210,66 @@ impl Database {
         Ok(())
     }
 
+    /// Appends records of a cluster's log, and replaces the place in it, in one transaction.
+    #[cfg(feature = "cluster")]
+    pub(super) fn append_kept(&self, rows: &[KeptRow], place: &[u8]) -> rusqlite::Result<()> {
+        let transaction = self.connection.unchecked_transaction()?;
+        for KeptRow {
+            first,
+            record,
+            at,
+            kinds,
+        } in rows
+        {
+            self.append(*first, record, (*at, kinds))?;
+        }
+        self.set_log_place(place)?;
+        transaction.commit()
+    }
+
+    /// Replaces the place in the log of a cluster.
+    #[cfg(feature = "cluster")]
+    pub(super) fn set_log_place(&self, place: &[u8]) -> rusqlite::Result<()> {
+        self.connection.execute_batch(LOG_PLACE)?;
+        let replace = "INSERT INTO log_place (one, place) VALUES (1, ?1)
+             ON CONFLICT DO UPDATE SET place = excluded.place";
+        self.connection.execute(replace, [place])?;
+        Ok(())
+    }
+
+    /// The place in the log of a cluster, of which the journal is a copy; none if it is not.
+    #[cfg(feature = "cluster")]
+    pub(super) fn log_place(&self) -> rusqlite::Result<Option<Vec<u8>>> {
+        let table = "SELECT 1 FROM sqlite_schema WHERE name = 'log_place'";
+        if !self.connection.prepare(table)?.exists([])? {
+            return Ok(None);
+        }
+        let place = "SELECT place FROM log_place";
+        self.connection
+            .query_row(place, [], |row| row.get(0))
+            .optional()
+    }
+
+    /// Forgets the place in the log of a cluster: the journal goes on without it.
+    pub(super) fn forget_log_place(&self) -> rusqlite::Result<()> {
+        self.connection
+            .execute_batch("DROP TABLE IF EXISTS log_place")
+    }
+
     /// The record with this key.
     pub(super) fn record(&self, first: Position) -> Result<Option<Vec<u8>>, rusqlite::Error> {
         let select = "SELECT record FROM journal WHERE first = ?1";
         self.connection
             .query_row(select, [key(first)], |row| row.get(0))
+            .optional()
+    }
+
+    /// The record of the last entry up to this position, if the journal goes back to it.
+    #[cfg(feature = "postgres")]
+    pub(super) fn record_of(&self, position: Position) -> rusqlite::Result<Option<Vec<u8>>> {
+        let select = "SELECT record FROM journal WHERE first <= ?1 ORDER BY first DESC LIMIT 1";
+        self.connection
+            .query_row(select, [key(position)], |row| row.get(0))
             .optional()
     }
 

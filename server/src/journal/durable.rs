@@ -164,16 +164,21 @@ impl Writer {
                 return Fate::Failed;
             }
         }
-        self.chain = sealed.after;
-        self.unchecked.0 += 1;
-        self.unchecked.1 += sealed.bytes.len() as u64;
+        self.wrote(sealed.after, (1, sealed.bytes.len() as u64));
+        Fate::Committed { first, at: job.at }
+    }
+
+    /// The journal ends here now, after this number of records of this size.
+    pub(super) fn wrote(&mut self, chain: Chain, (records, bytes): (u64, u64)) {
+        self.chain = chain;
+        self.unchecked.0 += records;
+        self.unchecked.1 += bytes;
         if let Err(error) = self.marks.set(&Mark::at(&self.chain)) {
             tracing::error!(
                 error = reason(&error),
                 "the mark of the journal cannot be written"
             );
         }
-        Fate::Committed { first, at: job.at }
     }
 
     /// Finds out whether the record was written, from pages on the disk. After a failed fsync,
@@ -207,7 +212,7 @@ impl Writer {
     }
 
     /// Makes the WAL as long as it usually becomes.
-    fn reserve(&self) {
+    pub(super) fn reserve(&self) {
         if let Some(Err(error)) = self.database.as_ref().map(Database::reserve) {
             tracing::warn!(
                 error = reason(&error),
@@ -217,7 +222,7 @@ impl Writer {
     }
 
     /// Work between two batches.
-    fn tidy(&mut self) {
+    pub(super) fn tidy(&mut self) {
         let (records, bytes) = self.unchecked;
         if Database::is_full(records, bytes) {
             self.checkpoint();
@@ -251,7 +256,7 @@ impl Writer {
     }
 
     /// Work while there is nothing to write.
-    fn rest(&mut self) {
+    pub(super) fn rest(&mut self) {
         self.sync_marks();
         // Not one that truncates: a WAL that must grow again makes commits slow.
         if self.unchecked.0 > 0 {
@@ -300,7 +305,7 @@ impl Writer {
 
     /// The last writes of a clean shutdown. `hub` is the state after the last record, unless the
     /// node does not know its outcome.
-    fn finish(&mut self, hub: &Hub) {
+    pub(super) fn finish(&mut self, hub: &Hub) {
         if let Some(snapping) = self.snapping.take() {
             // The thread ends by itself. Two snapshots at once would write the same file.
             let _ = snapping.recv();

@@ -49,6 +49,22 @@ pub enum OpenError {
         /// The format.
         error: Box<RecoveryError<ReadError>>,
     },
+    /// The copy of a cluster's log is incomplete or damaged.
+    #[cfg(feature = "cluster")]
+    #[error(
+        "{}: the copy of the cluster's log is whole up to position {}, and its end at position {} is \
+         another one. Nothing was changed. --accept-loss keeps it beside a new journal, which begins \
+         at a snapshot of the log",
+        path.display(), whole.0, end.0
+    )]
+    Copy {
+        /// The folder.
+        path: PathBuf,
+        /// The last position of the whole part.
+        whole: Position,
+        /// The position of the stored end.
+        end: Position,
+    },
     /// The journal is incomplete or damaged.
     #[error(
         "{}: {error}. Nothing was changed. Restore a backup of the folder, or go on without what is \
@@ -64,7 +80,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    fn of(error: RecoveryError<ReadError>, folder: &Path) -> Self {
+    pub(super) fn of(error: RecoveryError<ReadError>, folder: &Path) -> Self {
         let (path, error) = (folder.into(), Box::new(error));
         match error.is_of_another_build() {
             true => Self::OtherBuild { path, error },
@@ -133,6 +149,8 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
         let set = database.set_identity(&identity);
         set.map_err(|error| wrong(error.into()))?;
     }
+    let forgotten = database.forget_log_place();
+    forgotten.map_err(|error| wrong(error.into()))?;
     report(&recovered, began.elapsed());
     let failed = |error| OpenError::File {
         path: folder.path().into(),
@@ -168,7 +186,11 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
 }
 
 /// Moves records and snapshots from this position on out of the journal, after an accepted loss.
-fn set_aside(folder: &Folder, database: &Database, from: Position) -> Result<(), OpenError> {
+pub(super) fn set_aside(
+    folder: &Folder,
+    database: &Database,
+    from: Position,
+) -> Result<(), OpenError> {
     let moved = database.set_aside(from);
     moved.map_err(|error| OpenError::Database {
         path: folder.database(),
@@ -187,7 +209,7 @@ fn set_aside(folder: &Folder, database: &Database, from: Position) -> Result<(),
 }
 
 /// The database of this folder, for reading; none if there is none yet.
-fn stored_database(folder: &Folder) -> Result<Option<Database>, DatabaseError> {
+pub(super) fn stored_database(folder: &Folder) -> Result<Option<Database>, DatabaseError> {
     if !folder.database().exists() {
         return Ok(None);
     }

@@ -63,6 +63,15 @@ impl JournalReader {
         Ok(first)
     }
 
+    /// The record with this key.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn record(&self, first: Position) -> Result<Option<Vec<u8>>, rusqlite::Error> {
+        self.database.record(first)
+    }
+
     /// The next records after this position, with their keys.
     ///
     /// # Errors
@@ -82,6 +91,29 @@ impl JournalReader {
             ControlFlow::Continue(())
         })?;
         Ok(batch)
+    }
+
+    /// The link of the record that ends at this position.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn link_at(&self, position: Position) -> Result<LinkAt, rusqlite::Error> {
+        let mut next = None;
+        self.database.records(position, &mut |key, _| {
+            next = Some(key);
+            ControlFlow::Break(())
+        })?;
+        let record = self.database.record_of(position)?;
+        Ok(match (next, record) {
+            // Without a later record, the end of the last one is not known.
+            (None, _) | (_, None) => LinkAt::Unknown,
+            (Some(next), Some(record)) if next == position.next() => {
+                let link = record.len().saturating_sub(size_of::<[u64; 2]>());
+                LinkAt::Known(record[link..].to_vec())
+            }
+            (Some(_), Some(_)) => LinkAt::Elsewhere,
+        })
     }
 
     /// The positions of the snapshots, newest first.
@@ -130,6 +162,18 @@ impl JournalReader {
     pub(crate) fn marks(&self) -> io::Result<Vec<u8>> {
         folder::read_marks(&self.folder)
     }
+}
+
+/// A link of the journal.
+#[cfg(feature = "postgres")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum LinkAt {
+    /// The link at the position.
+    Known(Vec<u8>),
+    /// No record ends at the position.
+    Elsewhere,
+    /// The journal does not have the position, or ends there.
+    Unknown,
 }
 
 /// A folder with its database, for reading. A new folder has none.

@@ -1,7 +1,7 @@
 //! The settings of a member of a cluster.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::SettingsError;
 use super::file::File;
@@ -25,8 +25,6 @@ pub struct ClusterSettings {
     pub monitors: Vec<String>,
     /// Who says that the servers sync what they acknowledge.
     pub sync_proof: SyncProof,
-    /// The named folder of a journal, of which a member makes no use yet.
-    pub unused_folder: Option<PathBuf>,
 }
 
 /// Who says that the servers sync each record to their disks before they acknowledge it.
@@ -42,11 +40,7 @@ impl ClusterSettings {
     /// The settings, if an address of a server is given. `port` is the one that this server listens
     /// on.
     pub(super) fn gather(
-        ServeArgs {
-            cluster: args,
-            data,
-            ..
-        }: &ServeArgs,
+        ServeArgs { cluster: args, .. }: &ServeArgs,
         file: &File,
         port: u16,
     ) -> Result<Option<Self>, SettingsError> {
@@ -69,7 +63,6 @@ impl ClusterSettings {
             realm: realm.unwrap_or_else(|| REALM.into()),
             member: member.unwrap_or_else(|| format!("{}:{port}", host())),
             monitors: super::first(&args.cluster_monitor, file.cluster_monitor.clone(), &[]),
-            unused_folder: data.clone().or_else(|| file.data.clone()),
             sync_proof: match args.cluster_trust_servers || file.cluster_trust_servers {
                 true => SyncProof::Vouched,
                 false => SyncProof::Asked,

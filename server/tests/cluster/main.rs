@@ -1,6 +1,10 @@
 //! Three members on three NATS servers, as processes. `cargo xtask test --only cluster` installs the
 //! servers, and `cargo xtask cluster` plays more rounds of what goes wrong.
 
+#[cfg(feature = "postgres")]
+mod copies;
+mod kept;
+mod lost;
 mod members;
 mod nemesis;
 #[path = "../shared/process.rs"]

@@ -2,11 +2,13 @@
 
 use std::io::{BufRead as _, Read as _};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::Child;
 use std::thread;
 use std::time::Instant;
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::process::{Connection, PATIENCE, Process, binary};
 use crate::servers::{Servers, free_ports, signal};
@@ -17,9 +19,42 @@ const LIMITS: &str = "stick=optional,rate_limit={per_second: 100000, burst: 1000
 
 /// A cluster: the NATS servers, and our members.
 pub(crate) struct Members {
+    /// Where members keep journals, and what they are started with beside.
+    pub(crate) kept: Option<Kept>,
     pub(crate) servers: Servers,
     members: Vec<Option<Child>>,
     addresses: Vec<SocketAddr>,
+}
+
+/// Where members keep journals, and what they are started with beside.
+pub(crate) struct Kept {
+    pub(crate) folder: TempDir,
+    pub(crate) limits: &'static str,
+    /// Further words of the command line.
+    pub(crate) words: Vec<String>,
+}
+
+impl Kept {
+    /// In a new folder, with these limits.
+    pub(crate) fn with_limits(limits: &'static str) -> Self {
+        Self {
+            folder: tempfile::tempdir().expect("a folder"),
+            limits,
+            words: Vec::new(),
+        }
+    }
+
+    /// The folder of this member.
+    pub(crate) fn data(&self, number: usize) -> PathBuf {
+        self.folder.path().join(name(number))
+    }
+
+    fn words(&self, number: usize) -> Vec<String> {
+        let data = self.data(number).display().to_string();
+        let mut words = vec!["--data".into(), data];
+        words.extend_from_slice(&self.words);
+        words
+    }
 }
 
 /// An open stream of events.
@@ -45,26 +80,37 @@ impl Members {
 
     /// Starts this many NATS servers, three or one, and this many members.
     pub(crate) fn start_on(servers: usize, count: usize) -> Self {
+        Self::start_keeping(servers, count, None)
+    }
+
+    /// The same, with journals of their own.
+    pub(crate) fn start_keeping(servers: usize, count: usize, kept: Option<Kept>) -> Self {
         let servers = Servers::start(servers);
-        let ports = free_ports(count);
-        let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let mut members = Self {
+            kept,
             servers,
-            members: (0..count).map(|_| None).collect(),
-            addresses: ports.into_iter().map(address).collect(),
+            members: Vec::new(),
+            addresses: Vec::new(),
         };
+        members.add(count);
+        members
+    }
+
+    /// Starts this many members more.
+    pub(crate) fn add(&mut self, count: usize) {
+        let first = self.count();
+        let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        self.addresses
+            .extend(free_ports(count).into_iter().map(address));
         let children: Vec<_> = thread::scope(|scope| {
-            let starts: Vec<_> = (0..count)
-                .map(|number| {
-                    let members = &members;
-                    scope.spawn(move || members.spawn(number))
-                })
+            let members = &*self;
+            let starts: Vec<_> = (first..first + count)
+                .map(|number| scope.spawn(move || members.spawn(number)))
                 .collect();
             let child = |start: thread::ScopedJoinHandle<'_, Child>| start.join().expect("started");
             starts.into_iter().map(child).collect()
         });
-        members.members = children.into_iter().map(Some).collect();
-        members
+        self.members.extend(children.into_iter().map(Some));
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -73,9 +119,11 @@ impl Members {
 
     fn spawn(&self, number: usize) -> Child {
         let mut command = binary();
+        let kept = self.kept.as_ref();
         command
+            .args(kept.map_or_else(Vec::new, |kept| kept.words(number)))
             .args(["--listen", &self.addresses[number].to_string()])
-            .args(["--limit", LIMITS])
+            .args(["--limit", kept.map_or(LIMITS, |kept| kept.limits)])
             .args(["--cluster-member", &name(number)])
             .args(self.flags());
         let Process { child, mut log, .. } = Process::start(&mut command);
@@ -87,7 +135,7 @@ impl Members {
         child
     }
 
-    fn flags(&self) -> [String; 4] {
+    pub(crate) fn flags(&self) -> [String; 4] {
         [
             "--cluster".into(),
             self.servers.addresses().join(","),

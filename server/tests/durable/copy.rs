@@ -134,3 +134,36 @@ fn a_restored_journal_cuts_the_copy() {
     );
     assert_eq!(server.stop(), Some(0));
 }
+
+/// The place of the copy is in the journal again, with another entry.
+#[test]
+#[ignore = "needs PostgreSQL: cargo xtask test --only postgres"]
+fn a_copy_that_the_journal_contradicts_is_cut_to_what_both_have() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = database(folder.path());
+    let server = Server::start(folder.path(), SHORT);
+    let ann = server.register("ann", "lobby");
+    server.say(&ann, words(0..5));
+    wait_for(&database, COUNT, "5");
+    let backup = tempfile::tempdir().expect("a folder");
+    let backup = backup.path().join("backup");
+    let made = [
+        "backup".as_ref(),
+        backup.as_os_str(),
+        "--data".as_ref(),
+        folder.path().as_os_str(),
+    ];
+    assert_eq!(crate::client::run(&made).code, Some(0));
+    server.say(&ann, words(5..9));
+    wait_for(&database, COUNT, "9");
+    assert_eq!(server.stop(), Some(0));
+    let server = Server::start_alone(&backup, SHORT);
+    server.say(&ann, words(20..40));
+    assert_eq!(server.stop(), Some(0));
+    let history = ["--history", &database];
+    let server = Server::start_alone(&backup, &[SHORT, &history].concat());
+    let all = [words(0..5), words(20..40)].concat();
+    wait_for(&database, COUNT, "25");
+    assert_eq!(server.history(&ann, "room_1", 50), all);
+    assert_eq!(server.stop(), Some(0));
+}

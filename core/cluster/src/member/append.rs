@@ -317,7 +317,7 @@ impl Member {
                 if let State::Owner(ownership) = &mut self.state {
                     ownership.node.committed(first, at);
                 }
-                self.keep(self.place.chain.last(), record);
+                self.keep(record);
             }
             Purpose::Noop if was_batch => {
                 if let State::Owner(ownership) = &mut self.state {

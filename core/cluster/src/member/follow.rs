@@ -96,7 +96,7 @@ impl Member {
                     let _ = hub.handle(batch.at, entry);
                     while hub.poll_effect().is_some() {}
                 }
-                kept = Some((batch.last(), record));
+                kept = Some(record);
             }
             News::Heartbeat { position, digest } => {
                 if !is_in_state(hub, position, digest) {
@@ -107,8 +107,8 @@ impl Member {
         }
         self.place = after;
         self.applied(now);
-        if let Some((position, record)) = kept {
-            self.keep(position, record);
+        if let Some(record) = kept {
+            self.keep(record);
         }
     }
 

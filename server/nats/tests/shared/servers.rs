@@ -112,6 +112,22 @@ impl Servers {
         child.wait().expect("it ends");
     }
 
+    /// The folder in which this server stores.
+    pub(crate) fn store(&self, number: usize) -> PathBuf {
+        self.folder.path().join(&self.servers[number].name)
+    }
+
+    /// Kills all servers, and starts them again without what their disks held.
+    pub(crate) fn lose_all(&mut self) {
+        for number in 0..self.servers.len() {
+            self.kill(number);
+        }
+        for number in 0..self.servers.len() {
+            fs::remove_dir_all(self.store(number)).expect("its folder");
+            self.start_again(number);
+        }
+    }
+
     /// Starts a killed server on what its disk holds.
     pub(crate) fn start_again(&mut self, number: usize) {
         let server = &mut self.servers[number];

@@ -6,8 +6,10 @@ use chat_core::Position;
 use tokio::sync::watch;
 use tokio_postgres::{Client, Config};
 
+use super::links::{self, Agreement};
 use super::{Copied, CopyError, RETRY, connect, rows, tables};
 use crate::clock::wall;
+use crate::history::Copiers;
 use crate::history::retention::Keep;
 use crate::history::tables::{signed, unsigned};
 
@@ -20,6 +22,8 @@ pub(super) struct Copier {
     pub(super) copied: Copied,
     /// Where the copier shows how far it is; nowhere while it cannot copy.
     pub(super) reach: watch::Sender<Option<Position>>,
+    /// The place of the copy, if this copier has moved it there.
+    pub(super) written: Option<i64>,
     /// How far the file is.
     pub(super) follower: watch::Receiver<Position>,
     /// The address, without its password.
@@ -44,16 +48,12 @@ impl Copier {
 
     /// Copies with one connection. Ends without an error with the server.
     async fn session(&mut self, is_down: &mut bool) -> Result<(), CopyError> {
+        self.written = None;
         let mut client = connect(&self.config).await?;
         let mut place = tables::open(&mut client, self.copied.realm).await?;
         let end = signed(self.copied.end.0);
-        if place > end {
-            tracing::warn!(
-                position = end,
-                "the journal has lost its end, and the copy is cut to it"
-            );
-            tables::cut(&mut client, end).await?;
-            place = end;
+        if place > end && self.copied.copiers == Copiers::One {
+            place = cut(&mut client, end).await?;
         }
         if std::mem::take(is_down) {
             tracing::info!(server = self.shown, "the history is copied again");
@@ -72,6 +72,12 @@ impl Copier {
     /// Copies all rows that the file has.
     async fn copy(&mut self, client: &mut Client, mut place: i64) -> Result<i64, CopyError> {
         loop {
+            if self.written != Some(place)
+                && let Agreement::Until(position) =
+                    links::compare(client, &self.copied.folder).await?
+            {
+                place = cut(client, position).await?;
+            }
             self.reach.send_replace(Some(Position(unsigned(place))));
             let file = self.copied.file.clone();
             let read = tokio::task::spawn_blocking(move || rows::read(&file, place));
@@ -79,6 +85,7 @@ impl Copier {
                 return Ok(place);
             };
             place = tables::write(client, place, &rows).await?;
+            self.written = (place == rows.end).then_some(place);
             // From here on, a copy that is ahead is one that another member has written.
             self.copied.end = self.copied.end.max(Position(unsigned(place)));
         }
@@ -92,4 +99,14 @@ impl Copier {
         while tables::trim(client, before).await? {}
         Ok(())
     }
+}
+
+/// Cuts the copy to this position, which is the journal's.
+async fn cut(client: &mut Client, position: i64) -> Result<i64, CopyError> {
+    tracing::warn!(
+        position,
+        "the copy has what the journal has lost, and is cut to it"
+    );
+    tables::cut(client, position).await?;
+    Ok(position)
 }

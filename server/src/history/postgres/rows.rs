@@ -15,6 +15,8 @@ const MESSAGES: i64 = 500;
 pub(super) struct Rows {
     /// The last position.
     pub(super) end: i64,
+    /// The link of the journal there, if a record ends there.
+    pub(super) link: Option<Vec<u8>>,
     pub(super) messages: Messages,
     pub(super) rooms: Rooms,
     pub(super) memberships: Memberships,
@@ -66,8 +68,9 @@ pub(super) fn read(file: &Path, after: i64) -> rusqlite::Result<Option<Rows>> {
     let connection = open_to_read(file)?;
     // All of one moment, beside the follower, which writes.
     let moment = connection.unchecked_transaction()?;
-    let place = format!("SELECT position FROM place WHERE {PLACE}");
-    let place: i64 = moment.query_row(&place, [], |row| row.get(0))?;
+    let place = format!("SELECT position, link FROM place WHERE {PLACE}");
+    let (place, link): (i64, _) =
+        moment.query_row(&place, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if place <= after {
         return Ok(None);
     }
@@ -75,12 +78,14 @@ pub(super) fn read(file: &Path, after: i64) -> rusqlite::Result<Option<Rows>> {
     let last: Option<i64> = moment.query_row(last, [after, MESSAGES], |row| row.get(0))?;
     let mut rows = Rows {
         end: place,
+        link,
         ..Rows::default()
     };
     rows.messages
         .read(&moment, (after, last.unwrap_or(place)))?;
     if rows.messages.id.len() as i64 == MESSAGES {
         rows.end = last.unwrap_or(place);
+        rows.link = rows.link.filter(|_| rows.end == place);
     }
     rows.rooms.read(&moment, (after, rows.end))?;
     rows.memberships.read(&moment, (after, rows.end))?;

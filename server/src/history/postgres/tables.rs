@@ -2,8 +2,8 @@
 
 use tokio_postgres::{Client, Transaction};
 
-use super::CopyError;
 use super::rows::{Memberships, Messages, Rooms, Rows};
+use super::{CopyError, links};
 
 /// The version of the tables.
 const FORMAT: i32 = 1;
@@ -42,6 +42,11 @@ const SCHEMA: &str = "
         FROM messages m LEFT JOIN rooms r USING (room);
 ";
 
+/// Tables of an earlier version lack this one.
+const LINKS: &str = "CREATE TABLE IF NOT EXISTS links (
+        position BIGINT PRIMARY KEY, link BYTEA NOT NULL
+    )";
+
 /// Makes the tables if there are none, and returns the position that they have.
 pub(super) async fn open(client: &mut Client, realm: u128) -> Result<i64, CopyError> {
     let transaction = client.transaction().await?;
@@ -56,6 +61,7 @@ pub(super) async fn open(client: &mut Client, realm: u128) -> Result<i64, CopyEr
         let insert = "INSERT INTO place VALUES ($1, $2, 0)";
         transaction.execute(insert, &[&FORMAT, &&realm[..]]).await?;
     }
+    transaction.batch_execute(LINKS).await?;
     let place = "SELECT format, realm, position FROM place";
     let place = transaction.query_one(place, &[]).await?;
     let (format, of): (i32, Vec<u8>) = (place.get(0), place.get(1));
@@ -81,6 +87,7 @@ pub(super) async fn cut(client: &mut Client, after: i64) -> Result<(), CopyError
         "DELETE FROM messages WHERE id > $1",
         "DELETE FROM memberships WHERE from_position > $1",
         "DELETE FROM rooms WHERE position > $1",
+        "DELETE FROM links WHERE position > $1",
         "UPDATE memberships SET to_seq = NULL, to_position = NULL, to_at = NULL
          WHERE to_position > $1",
         "UPDATE rooms SET ended_position = NULL, ended_at = NULL WHERE ended_position > $1",
@@ -105,6 +112,9 @@ pub(super) async fn write(client: &mut Client, after: i64, rows: &Rows) -> Resul
     add_messages(&transaction, &rows.messages).await?;
     let update = "UPDATE place SET position = $1";
     transaction.execute(update, &[&rows.end]).await?;
+    if let Some(link) = &rows.link {
+        links::add(&transaction, rows.end, link).await?;
+    }
     transaction.commit().await?;
     Ok(rows.end)
 }

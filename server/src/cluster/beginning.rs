@@ -1,0 +1,176 @@
+//! Where a member begins: at the end of its own journal, or at a snapshot of the log.
+//!
+//! | its journal | the log | it begins at |
+//! |---|---|---|
+//! | none, or empty | any | the newest snapshot, or the first record |
+//! | ends at a record that the log has | goes on from there | the journal's end |
+//! | ends where the newest snapshot is | has purged what came before | the snapshot, without a gap |
+//! | ends before the newest snapshot | has purged what came between | the snapshot; the journal begins anew |
+//! | has entries | lacks them | refused: `cluster repair`, or an empty folder |
+
+use std::time::Duration;
+
+use chat_cluster::{LogSnapshot, Place};
+use chat_core::{Config, Hub, Position};
+use chat_journal::{Identity, Mark, Origin};
+use server_nats::{Extent, Log, LogReader, ReadTwice, RecordCopy};
+
+use super::ClusterError;
+use crate::journal::{FoundJournal, new_identity};
+
+/// How often the log is asked for its end, and for the record at the journal's end.
+const ATTEMPTS: u32 = 8;
+
+/// The pause between two attempts.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// The identity of the realm, which the first member draws. A journal with entries must be of it.
+pub(super) async fn identity(
+    log: &Log,
+    own: Option<&FoundJournal>,
+) -> Result<Identity, ClusterError> {
+    let known = own.and_then(|own| own.identity.as_ref());
+    let found = match log.reader().identity().await? {
+        Some(found) => found,
+        None => {
+            if let Some(own) = own.filter(|own| own.last() > Position(0)) {
+                return Err(lost(own));
+            }
+            let drawn = known.map_or_else(new_identity, |known| Ok(known.clone()))?;
+            let drawn = postcard::to_stdvec(&drawn).map_err(|_| ClusterError::Identity)?;
+            log.identity(&drawn).await?
+        }
+    };
+    let identity: Identity = postcard::from_bytes(&found).map_err(|_| ClusterError::Identity)?;
+    match own {
+        Some(own) if known.is_some_and(|known| *known != identity) => Err(ClusterError::Foreign {
+            folder: own.path().display().to_string(),
+        }),
+        Some(_) | None => Ok(identity),
+    }
+}
+
+/// The state and the place at which the member begins.
+pub(super) async fn choose(
+    reader: &LogReader,
+    origin: &Origin,
+    limits: &Config,
+    own: Option<&mut FoundJournal>,
+) -> Result<LogSnapshot, ClusterError> {
+    let start = choose_by_journal(reader, origin, limits, own).await?;
+    check_end(reader, start.sequence()).await?;
+    Ok(start)
+}
+
+async fn choose_by_journal(
+    reader: &LogReader,
+    origin: &Origin,
+    limits: &Config,
+    own: Option<&mut FoundJournal>,
+) -> Result<LogSnapshot, ClusterError> {
+    let Some(own) = own else {
+        let start = stored(reader, origin).await?;
+        return Ok(start.unwrap_or_else(|| first(origin, limits)));
+    };
+    if let (Some(place), Some(end)) = (&own.place, &own.end)
+        && Mark::at(place.chain()) == Mark::at(end)
+        && goes_on(reader, place).await?
+        && let Some(hub) = own.hub.take()
+    {
+        return Ok(LogSnapshot::new(place.clone(), hub).expect("the journal ends at its place"));
+    }
+    let Some(start) = stored(reader, origin).await? else {
+        return match own.last() {
+            Position(0) => Ok(first(origin, limits)),
+            _ if own.is_loss_accepted() => Ok(first(origin, limits)),
+            _ => Err(lost(own)),
+        };
+    };
+    let (last, chain) = (own.last(), start.place().chain());
+    let is_there = own
+        .end
+        .as_ref()
+        .is_some_and(|end| Mark::at(end) == Mark::at(chain));
+    if !is_there && last > Position(0) {
+        if chain.last() <= last && !own.is_loss_accepted() {
+            return Err(lost(own));
+        }
+        tracing::warn!(
+            last = last.0,
+            begins = chain.last().0,
+            "the log has purged what this member's journal lacks: the journal begins anew, and the \
+             old one is kept beside it"
+        );
+    }
+    Ok(start)
+}
+
+/// Checks that the log does not end before this sequence. Nobody could append to it.
+async fn check_end(reader: &LogReader, sequence: u64) -> Result<(), ClusterError> {
+    let mut last = 0;
+    for _ in 0..ATTEMPTS {
+        last = reader.extent().await?.last;
+        if last >= sequence {
+            return Ok(());
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+    Err(ClusterError::Shorter { last, sequence })
+}
+
+fn lost(own: &FoundJournal) -> ClusterError {
+    ClusterError::Lost {
+        folder: own.path().display().to_string(),
+        last: own.last().0,
+    }
+}
+
+/// The beginning of a log without records.
+fn first(origin: &Origin, limits: &Config) -> LogSnapshot {
+    let hub = Hub::new(limits.clone(), origin.seed);
+    LogSnapshot::new(Place::new(origin), hub).expect("both are at position 0")
+}
+
+async fn stored(reader: &LogReader, origin: &Origin) -> Result<Option<LogSnapshot>, ClusterError> {
+    let bytes = reader.newest_snapshot().await?;
+    let read = bytes.map(|bytes| LogSnapshot::read(origin, &bytes));
+    Ok(read.transpose()?)
+}
+
+/// Whether the log has the record at this place, or the one behind it, so that it is this log and no
+/// other one with the same sequences. Servers that just started may not know their records yet.
+async fn goes_on(reader: &LogReader, place: &Place) -> Result<bool, ClusterError> {
+    let sequence = place.sequence();
+    let mut is_answered = false;
+    for _ in 0..ATTEMPTS {
+        let Extent { first, last } = reader.extent().await?;
+        if sequence + 1 < first || (sequence + 1 == first && last == sequence) {
+            // The newest snapshot is behind the place, or at it.
+            return Ok(false);
+        }
+        // At the beginning of the log, it is the record behind the place.
+        let at = sequence.max(first);
+        is_answered = at > last;
+        if at <= last {
+            for ReadTwice {
+                leader, replica, ..
+            } in reader.twice(at, at).await
+            {
+                is_answered |= leader == RecordCopy::Absent;
+                for copy in [leader, replica] {
+                    if let RecordCopy::There(bytes) = copy {
+                        return Ok(match at == sequence {
+                            true => place.ends_with(&bytes),
+                            false => place.open(&bytes).is_ok(),
+                        });
+                    }
+                }
+            }
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+    match is_answered {
+        true => Ok(false),
+        false => Err(ClusterError::Unanswered),
+    }
+}

@@ -10,6 +10,7 @@
 
 mod door;
 mod engine;
+mod measures;
 mod owner;
 mod pause;
 mod remote_stream;
@@ -29,6 +30,7 @@ use crate::clock::{self, Clock};
 use crate::driver::{self, NodeClient, Running};
 use crate::identity::Secrets;
 use crate::journal::new_identity;
+use crate::metrics::{MemberMetrics, Metrics};
 use crate::settings::{ClusterSettings, SyncProof};
 
 pub(crate) use status::status;
@@ -108,15 +110,19 @@ pub(crate) async fn start(
         None => Member::new(settings, now)?,
     };
     let calls = log.calls();
-    let (engine, standing) = MemberEngine::new(member, log, origin);
-    let (local, running) = driver::start_engine(Box::new(engine), clock, Arc::default());
+    let measured = MemberMetrics::default();
+    let metrics = Arc::new(Metrics::of_member(&cluster.realm, &measured));
+    let reader = log.state_reader();
+    let (engine, standing) = MemberEngine::new(member, log, origin, measured.clone());
+    let (local, running) = driver::start_engine(Box::new(engine), clock, metrics);
+    tokio::spawn(measures::watch(reader, standing.clone(), measured.clone()));
     tokio::spawn(owner::serve(calls.clone(), local.clone(), standing.clone()));
     tokio::spawn(status::serve(
         calls.clone(),
         local.clone(),
         (cluster.member.clone(), standing.clone()),
     ));
-    let door = Arc::new(Door::new(calls, local.clone(), standing));
+    let door = Arc::new(Door::new(calls, local.clone(), standing, measured));
     Ok(Started {
         client: local.with_remote(door),
         running,

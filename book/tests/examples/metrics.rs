@@ -8,16 +8,16 @@ use book::pages::root;
 use chat_core::Time;
 use serde_json::Value;
 use server::capacity::Capacity;
-use server::metrics::{Exposition, Metrics, NoConnection};
+use server::metrics::{Exposition, MemberMetrics, Metrics, NoConnection};
 use server::refused_requests::Kind;
 use server::tools::Tool;
 
 use crate::complete::missing;
 use crate::none_of;
 
-/// The metrics of a server, after one of each was counted.
+/// The metrics of a member of a cluster, which has all, after one of each was counted.
 fn figures() -> String {
-    let metrics = Metrics::default();
+    let metrics = Metrics::of_member("main", &MemberMetrics::default());
     metrics.called(Tool::ALL[0], Duration::ZERO);
     metrics.refused("muted");
     metrics.count_refused_request(Kind::ALL[0]);

@@ -24,6 +24,7 @@ mod monitor;
 mod options;
 mod read;
 mod snapshots;
+mod state;
 mod streams;
 
 pub use append::outcome_of;
@@ -33,4 +34,5 @@ pub use log::Log;
 pub use monitor::{LEAST_VERSION, ServerFault};
 pub use options::{LogOptions, RealmName, RealmNameError, Vouching};
 pub use snapshots::StoredSnapshot;
+pub use state::{LogState, StateReader};
 pub use streams::{OpenError, SettingFault};

@@ -63,6 +63,11 @@ impl RealmName {
         format!("TS_{}_snapshots", self.0)
     }
 
+    /// The stream that the bucket of the snapshots is kept in.
+    pub(crate) fn snapshot_stream(&self) -> String {
+        format!("OBJ_{}", self.bucket())
+    }
+
     /// The subject of this kind of message.
     pub(crate) fn subject(&self, kind: &str) -> String {
         format!("ts.{}.{kind}", self.0)

@@ -10,10 +10,12 @@ use chat_journal::Origin;
 use server_nats::{Log, Report, StoredSnapshot};
 use tokio::sync::watch;
 
+use super::measures::{alarm_kind, append_result};
 use super::pause::{PauseWatch, TURN};
-use super::standing::{MemberStanding, Standings};
+use super::standing::{MemberStanding, Standings, role_word};
 use crate::clock::{self, Clock};
 use crate::driver::{Engine, EngineOutput, Wake};
+use crate::metrics::{MemberMetrics, MemberReading};
 use crate::view::View;
 
 /// A member with its log.
@@ -24,12 +26,20 @@ pub(super) struct MemberEngine {
     reports: Option<Receiver<Report>>,
     standing: watch::Sender<MemberStanding>,
     pauses: PauseWatch,
+    metrics: MemberMetrics,
+    /// What the metrics say of the member.
+    reading: Option<MemberReading>,
     /// The calls that are refused because they may have waited during a pause.
     refused: VecDeque<Output>,
 }
 
 impl MemberEngine {
-    pub(super) fn new(member: Member, log: Log, origin: Origin) -> (Self, Standings) {
+    pub(super) fn new(
+        member: Member,
+        log: Log,
+        origin: Origin,
+        metrics: MemberMetrics,
+    ) -> (Self, Standings) {
         let (standing, standings) = watch::channel(MemberStanding::of(&member));
         let engine = Self {
             member,
@@ -38,6 +48,8 @@ impl MemberEngine {
             reports: None,
             standing,
             pauses: PauseWatch::new(clock::since_boot()),
+            metrics,
+            reading: None,
             refused: VecDeque::new(),
         };
         (engine, standings)
@@ -45,7 +57,12 @@ impl MemberEngine {
 
     fn take(&mut self, now: Now, report: Report) {
         match report {
-            Report::Published { id, outcome } => self.member.published(now, id, outcome),
+            Report::Published { id, outcome, took } => {
+                self.metrics.appended(append_result(outcome), took);
+                if let Some(outcome) = outcome {
+                    self.member.published(now, id, outcome);
+                }
+            }
             Report::Found { id, bytes } => self.member.found(now, id, bytes.as_deref()),
             Report::Record {
                 sequence,
@@ -98,16 +115,34 @@ impl MemberEngine {
             }
             Output::FetchSnapshot => self.log.fetch_snapshot(),
             Output::BecameOwner { epoch } => {
+                self.metrics.became_owner();
                 tracing::info!(epoch, "this member is the owner of the realm");
             }
             Output::LostOwnership { epoch } => {
+                self.metrics.lost_ownership();
                 tracing::info!(epoch, "this member is the owner no more");
             }
-            Output::Alarm(alarm) => sound(&alarm),
+            Output::Alarm(alarm) => {
+                self.metrics.alarmed(alarm_kind(&alarm));
+                sound(&alarm);
+            }
             // The log and its snapshots are the only copies so far.
             Output::Applied { .. } => {}
         }
         None
+    }
+
+    fn measure(&mut self, now: Now) {
+        let reading = MemberReading {
+            role: role_word(self.member.role()),
+            epoch: self.member.owner().map_or(0, |owner| owner.epoch),
+            sequence: self.member.sequence(),
+            has_lease: self.member.has_lease(now),
+        };
+        if self.reading != Some(reading) {
+            self.metrics.stands(reading);
+            self.reading = Some(reading);
+        }
     }
 
     fn publish_standing(&self) {
@@ -147,6 +182,7 @@ impl Engine for MemberEngine {
         let now = now(clock);
         self.pauses.turn(now.boot);
         if self.pauses.is_in_doubt(now.boot) {
+            self.metrics.refused_for_pause();
             return self.refused.push_back(refusal(ticket, &call));
         }
         self.member.submit(now, ticket, from, call);
@@ -187,6 +223,7 @@ impl Engine for MemberEngine {
     }
 
     fn sleep(&mut self, clock: &Clock) -> Option<Duration> {
+        self.measure(now(clock));
         let due = self.member.poll_timeout();
         let wall = due.wall.map(|at| clock.until(at));
         let boot = due.boot.map(|at| {

@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use chat_cluster::Role;
 use server_nats::{Calls, Log};
 
-use super::standing::Standings;
+use super::standing::{Standings, role_word};
 use super::wire::{MemberStatus, STATUS, decode, encode};
 use super::{ClusterError, options};
 use crate::driver::NodeClient;
@@ -41,17 +40,6 @@ pub(super) async fn serve(
             version: env!("CARGO_PKG_VERSION").into(),
         };
         call.answer(encode(&status)).await;
-    }
-}
-
-const fn role_word(role: Role) -> &'static str {
-    match role {
-        Role::Follower => "follower",
-        Role::Claiming => "claiming",
-        Role::Owner => "owner",
-        Role::Settling => "settling",
-        Role::Resigning => "resigning",
-        Role::Stranded => "stranded",
     }
 }
 

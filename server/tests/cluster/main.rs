@@ -3,6 +3,7 @@
 
 mod members;
 mod nemesis;
+mod operating;
 #[path = "../shared/process.rs"]
 mod process;
 #[path = "../../nats/tests/shared/servers.rs"]

@@ -1,0 +1,104 @@
+//! What operators see of members, and ask of them.
+
+use std::time::Instant;
+
+use serde_json::json;
+
+use crate::done;
+use crate::members::Members;
+use crate::process::PATIENCE;
+
+/// The metrics of a member.
+struct Scrape(String);
+
+impl Scrape {
+    fn of(members: &Members, number: usize) -> Self {
+        let answer = members.connect(number).exchange("GET /metrics", &[], "");
+        let answer = answer.expect("an answer");
+        assert_eq!(answer.status, 200);
+        Self(answer.body)
+    }
+
+    /// The value of the metric with this label.
+    fn value(&self, name: &str, label: &str) -> u64 {
+        let name = format!("talking_stick_cluster_{name}{{");
+        let mut lines = self.0.lines();
+        let line = lines.find(|line| line.starts_with(&name) && line.contains(label));
+        let line = line.unwrap_or_else(|| panic!("no {name}{label} in {}", self.0));
+        let (_, value) = line.rsplit_once(' ').expect("a sample has a value");
+        value.parse().expect("a whole number")
+    }
+}
+
+/// Scrapes a member until this holds.
+fn scraped(members: &Members, number: usize, holds: impl Fn(&Scrape) -> bool) -> Scrape {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let scrape = Scrape::of(members, number);
+        if holds(&scrape) {
+            return scrape;
+        }
+        assert!(Instant::now() < until, "it never holds: {}", scrape.0);
+    }
+}
+
+#[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
+fn the_metrics_of_members_say_who_is_the_owner_and_how_the_log_is() {
+    let mut members = Members::start_on(1, 2);
+    let owner = members.owner();
+    let other = 1 - owner;
+    let mut door = members.connect(other);
+    let ada = door.register("Ada", "lobby");
+    done(&mut door, "/send", &ada, &json!({ "message": "hello" }));
+
+    let at_owner = scraped(&members, owner, |scrape| scrape.value("lease", "") == 1);
+    for (name, label, wanted) in [
+        ("role", "role=\"owner\"", 1),
+        ("role", "role=\"follower\"", 0),
+        ("epoch", "", 1),
+        ("ownership_gained_total", "", 1),
+        ("ownership_lost_total", "", 0),
+        ("alarms_total", "kind=\"diverged\"", 0),
+        ("forwarded_total", "outcome=\"answered\"", 0),
+        ("reconnects_total", "realm=\"main\"", 0),
+        ("snapshot_time_seconds", "", 0),
+    ] {
+        assert_eq!(at_owner.value(name, label), wanted, "{name} {label}");
+    }
+    let appended = at_owner.value("appends_total", "outcome=\"acknowledged\"");
+    assert!(appended >= 3, "a claim and two calls at least: {appended}");
+    assert!(at_owner.value("append_seconds_count", "") >= appended);
+
+    let at_other = scraped(&members, other, |scrape| {
+        let follows = scrape.value("sequence", "") >= at_owner.value("sequence", "");
+        follows && scrape.value("log_records", "") > 0
+    });
+    for (name, label, wanted) in [
+        ("role", "role=\"follower\"", 1),
+        ("lease", "", 0),
+        ("connected", "", 1),
+        ("forwarded_total", "outcome=\"answered\"", 2),
+        ("forwarded_total", "outcome=\"unavailable\"", 0),
+    ] {
+        assert_eq!(at_other.value(name, label), wanted, "{name} {label}");
+    }
+    assert!(at_other.value("log_bytes", "") > 0);
+
+    members.servers.kill(0);
+    for number in [owner, other] {
+        scraped(&members, number, |scrape| {
+            scrape.value("connected", "") == 0
+        });
+    }
+    scraped(&members, owner, |scrape| {
+        let unknown = scrape.value("appends_total", "outcome=\"unknown\"");
+        scrape.value("lease", "") == 0 && unknown + scrape.value("appends_total", "\"busy\"") > 0
+    });
+    members.servers.start_again(0);
+    for number in [owner, other] {
+        scraped(&members, number, |scrape| {
+            scrape.value("connected", "") == 1 && scrape.value("reconnects_total", "") > 0
+        });
+    }
+}

@@ -90,7 +90,7 @@ pub enum Command {
     Restore(RestoreArgs),
     /// Check the journal's folder, also while the server runs.
     Inspect(InspectArgs),
-    /// See what the members of a cluster say of themselves.
+    /// See what the members of a cluster say of themselves, or let the owner hand over.
     Cluster {
         /// What to do
         #[command(subcommand)]

@@ -14,6 +14,7 @@ mod measures;
 mod owner;
 mod pause;
 mod remote_stream;
+mod resign;
 mod standing;
 mod status;
 mod wire;
@@ -33,6 +34,7 @@ use crate::journal::new_identity;
 use crate::metrics::{MemberMetrics, Metrics};
 use crate::settings::{ClusterSettings, SyncProof};
 
+pub(crate) use resign::resign;
 pub(crate) use status::status;
 
 use door::Door;
@@ -59,6 +61,18 @@ pub enum ClusterError {
     /// The limits do not fit.
     #[error("--cluster: {0}")]
     Limits(#[from] MemberError),
+    /// There is no member to ask.
+    #[error("no member of the realm is the owner now")]
+    NoOwner,
+    /// The owner may or may not resign.
+    #[error("the owner does not answer: `talking-stick cluster status` shows whether it resigned")]
+    OwnerSilent,
+    /// The log has no owner any more.
+    #[error("{member} resigned, and no member took over within 15 seconds")]
+    NotTakenOver {
+        /// The owner before.
+        member: String,
+    },
     /// The machine has no randomness.
     #[error("the machine has no randomness to make secrets of: {0}")]
     Randomness(#[from] getrandom::Error),
@@ -114,9 +128,16 @@ pub(crate) async fn start(
     let metrics = Arc::new(Metrics::of_member(&cluster.realm, &measured));
     let reader = log.state_reader();
     let (engine, standing) = MemberEngine::new(member, log, origin, measured.clone());
+    let resignation = engine.resignation();
     let (local, running) = driver::start_engine(Box::new(engine), clock, metrics);
     tokio::spawn(measures::watch(reader, standing.clone(), measured.clone()));
     tokio::spawn(owner::serve(calls.clone(), local.clone(), standing.clone()));
+    tokio::spawn(resign::serve(
+        calls.clone(),
+        cluster.member.clone(),
+        standing.clone(),
+        resignation,
+    ));
     tokio::spawn(status::serve(
         calls.clone(),
         local.clone(),

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use crate::cli::{
-    ClusterCommand, ClusterStatusArgs, Command, LogForm, ServeArgs, StdioArgs, variables,
-};
+use crate::cli::{ClusterCommand, Command, LogForm, ServeArgs, StdioArgs, variables};
 use crate::demo::{Demo, DemoError};
 use crate::health_check;
 use crate::logs;
@@ -69,9 +67,7 @@ pub fn run_with_arguments() -> ExitCode {
             };
             keep(args.data.data, |data, out| upkeep::inspect(data, form, out))
         }
-        Some(Command::Cluster {
-            command: ClusterCommand::Status(args),
-        }) => cluster_status(args),
+        Some(Command::Cluster { command }) => on_cluster(command),
         Some(Command::Healthcheck(args)) => {
             done(health_check::check(args.listen.unwrap_or(DEFAULT_LISTEN)))
         }
@@ -192,12 +188,15 @@ fn converse(args: &StdioArgs) -> ExitCode {
     })
 }
 
-/// Prints what the members of a cluster say of themselves.
+/// Performs a command on a cluster, and prints what it came to.
 #[cfg(feature = "cluster")]
-fn cluster_status(args: ClusterStatusArgs) -> ExitCode {
-    let is_json = args.json;
+fn on_cluster(command: ClusterCommand) -> ExitCode {
+    let cluster = match &command {
+        ClusterCommand::Status(args) => args.cluster.clone(),
+        ClusterCommand::Resign(args) => args.clone(),
+    };
     let args = ServeArgs {
-        cluster: args.cluster,
+        cluster,
         log_level: Some(tracing::Level::ERROR),
         ..ServeArgs::default()
     };
@@ -205,14 +204,19 @@ fn cluster_status(args: ClusterStatusArgs) -> ExitCode {
         let Some(cluster) = &settings.cluster else {
             return Err("name the servers of the cluster with --cluster".into());
         };
-        let text = runtime.block_on(crate::cluster::status(cluster, is_json))?;
+        let text = match command {
+            ClusterCommand::Status(args) => {
+                runtime.block_on(crate::cluster::status(cluster, args.json))?
+            }
+            ClusterCommand::Resign(_) => runtime.block_on(crate::cluster::resign(cluster))?,
+        };
         std::io::stdout().write_all(text.as_bytes())?;
         Ok(ExitCode::SUCCESS)
     })
 }
 
 #[cfg(not(feature = "cluster"))]
-fn cluster_status(_: ClusterStatusArgs) -> ExitCode {
+fn on_cluster(_: ClusterCommand) -> ExitCode {
     complain(&crate::settings::SettingsError::NoCluster);
     ExitCode::from(USAGE)
 }

@@ -10,6 +10,8 @@ use clap::{ArgAction, Args, Subcommand};
 pub enum ClusterCommand {
     /// Print each member's role, epoch, sequence, lag and digest.
     Status(ClusterStatusArgs),
+    /// Ask the owner to hand over, and print which member is the owner then.
+    Resign(ClusterArgs),
 }
 
 /// The arguments of `cluster status`.

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::measures::{alarm_kind, append_result};
 use super::pause::{PauseWatch, TURN};
+use super::resign::Resignation;
 use super::standing::{MemberStanding, Standings, role_word};
 use crate::clock::{self, Clock};
 use crate::driver::{Engine, EngineOutput, Wake};
@@ -29,6 +30,10 @@ pub(super) struct MemberEngine {
     metrics: MemberMetrics,
     /// What the metrics say of the member.
     reading: Option<MemberReading>,
+    resignation: Resignation,
+    /// Whether this server shuts down. An owner that only resigns refuses nothing: another member
+    /// takes the calls.
+    is_stopping: bool,
     /// The calls that are refused because they may have waited during a pause.
     refused: VecDeque<Output>,
 }
@@ -50,9 +55,16 @@ impl MemberEngine {
             pauses: PauseWatch::new(clock::since_boot()),
             metrics,
             reading: None,
+            resignation: Resignation::default(),
+            is_stopping: false,
             refused: VecDeque::new(),
         };
         (engine, standings)
+    }
+
+    /// The way to ask this member to resign.
+    pub(super) fn resignation(&self) -> Resignation {
+        self.resignation.clone()
     }
 
     fn take(&mut self, now: Now, report: Report) {
@@ -84,6 +96,10 @@ impl MemberEngine {
     /// Carries out an output, or returns what is the driver's part of it.
     fn carry_out(&mut self, output: Output) -> Option<EngineOutput> {
         match output {
+            Output::Node(chat_core::Output::Reply {
+                ticket,
+                outcome: Err(Reject::ShuttingDown { earlier }),
+            }) if !self.is_stopping => return Some(EngineOutput::Moved { ticket, earlier }),
             Output::Node(output) => return Some(EngineOutput::Node(output)),
             Output::Moved(refusal) => {
                 return Some(EngineOutput::Moved {
@@ -157,6 +173,7 @@ impl MemberEngine {
 
 impl Engine for MemberEngine {
     fn attach(&mut self, wake: Wake) {
+        self.resignation.attach(Wake::clone(&wake));
         let (report, reports) = channel();
         self.reports = Some(reports);
         self.log.attach(move |reported| {
@@ -191,6 +208,9 @@ impl Engine for MemberEngine {
     fn take_reports(&mut self, clock: &Clock) {
         while let Some(Ok(report)) = self.reports.as_ref().map(Receiver::try_recv) {
             self.take(now(clock), report);
+        }
+        if self.resignation.take() {
+            self.member.resign(now(clock));
         }
     }
 
@@ -234,6 +254,7 @@ impl Engine for MemberEngine {
     }
 
     fn shut_down(&mut self, clock: &Clock) {
+        self.is_stopping = true;
         self.member.resign(now(clock));
     }
 

@@ -52,13 +52,19 @@ pub(crate) async fn status(
     is_json: bool,
 ) -> Result<String, ClusterError> {
     let log = Log::open(&options(cluster)?).await?;
-    let answers = log.calls().ask_all(STATUS, encode(&()), PATIENCE).await;
-    let mut members: Vec<MemberStatus> = answers.iter().filter_map(|bytes| decode(bytes)).collect();
-    members.sort_by(|a, b| a.member.cmp(&b.member));
+    let members = members(&log.calls()).await;
     Ok(match is_json {
         true => json(&members),
         false => table(&members),
     })
+}
+
+/// What the members say of themselves, in the order of their names.
+pub(super) async fn members(calls: &Calls) -> Vec<MemberStatus> {
+    let answers = calls.ask_all(STATUS, encode(&()), PATIENCE).await;
+    let mut members: Vec<MemberStatus> = answers.iter().filter_map(|bytes| decode(bytes)).collect();
+    members.sort_by(|a, b| a.member.cmp(&b.member));
+    members
 }
 
 fn json(members: &[MemberStatus]) -> String {

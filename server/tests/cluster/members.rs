@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, Read as _};
 use std::net::SocketAddr;
-use std::process::Child;
+use std::process::{Child, Output};
 use std::thread;
 use std::time::Instant;
 
@@ -114,13 +114,19 @@ impl Members {
         Stream(connection)
     }
 
-    /// What `cluster status` prints: the members that answer.
-    pub(crate) fn states(&self) -> Vec<Value> {
-        let output = binary()
-            .args(["cluster", "status", "--json"])
+    /// Runs this command on the cluster.
+    pub(crate) fn command(&self, words: &str) -> Output {
+        binary()
+            .arg("cluster")
+            .args(words.split(' '))
             .args(self.flags())
             .output()
-            .expect("the binary starts");
+            .expect("the binary starts")
+    }
+
+    /// What `cluster status` prints: the members that answer.
+    pub(crate) fn states(&self) -> Vec<Value> {
+        let output = self.command("status --json");
         let text = String::from_utf8(output.stdout).expect("text");
         serde_json::from_str(&text).unwrap_or_default()
     }

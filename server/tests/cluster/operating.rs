@@ -1,5 +1,6 @@
 //! What operators see of members, and ask of them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use serde_json::json;
@@ -7,6 +8,7 @@ use serde_json::json;
 use crate::done;
 use crate::members::Members;
 use crate::process::PATIENCE;
+use crate::talkers::history;
 
 /// The metrics of a member.
 struct Scrape(String);
@@ -101,4 +103,69 @@ fn the_metrics_of_members_say_who_is_the_owner_and_how_the_log_is() {
             scrape.value("connected", "") == 1 && scrape.value("reconnects_total", "") > 0
         });
     }
+}
+
+#[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
+fn an_owner_that_is_asked_to_resign_follows_another_one_and_refuses_no_call() {
+    let members = Members::start_on(1, 2);
+    let before = members.owner();
+    let other = 1 - before;
+    let mut doors: Vec<_> = (0..2).map(|number| members.connect(number)).collect();
+    let ada = doors[before].register("Ada", "lobby");
+    let is_over = AtomicBool::new(false);
+    let said = std::thread::scope(|scope| {
+        let talkers: Vec<_> = doors
+            .iter_mut()
+            .map(|door| {
+                let (ada, is_over) = (&ada, &is_over);
+                scope.spawn(move || {
+                    let mut said = 0;
+                    while !is_over.load(Ordering::Relaxed) {
+                        done(door, "/send", ada, &json!({ "message": "hello" }));
+                        said += 1;
+                    }
+                    said
+                })
+            })
+            .collect();
+        let output = members.command("resign");
+        is_over.store(true, Ordering::Relaxed);
+        let text = String::from_utf8_lossy(&output.stdout);
+        let wanted = format!("m{before} resigned in epoch 1\nm{other} is the owner in epoch 2\n");
+        assert_eq!((&*text, output.status.code()), (&*wanted, Some(0)));
+        let said = talkers
+            .into_iter()
+            .map(|talker| talker.join().expect("served"));
+        said.sum::<usize>()
+    });
+    assert_eq!(members.owner(), other);
+    let at_before = scraped(&members, before, |scrape| {
+        scrape.value("role", "role=\"follower\"") == 1
+    });
+    assert_eq!(at_before.value("ownership_lost_total", ""), 1);
+    // A resigning owner stores a snapshot.
+    scraped(&members, before, |scrape| {
+        scrape.value("snapshot_time_seconds", "") > 0
+    });
+    members.agreed();
+    assert_eq!(history(&mut members.connect(before), &ada).len(), said);
+}
+
+#[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
+fn a_member_that_is_alone_owns_the_log_again_after_its_resignation() {
+    let mut members = Members::start_on(1, 1);
+    members.owner();
+    let output = members.command("resign");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(text, "m0 resigned in epoch 1\nm0 is the owner in epoch 2\n");
+    members.kill(0);
+    let output = members.command("resign");
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        why.contains("no member of the realm is the owner now"),
+        "{why}"
+    );
+    assert_eq!(output.status.code(), Some(1));
 }

@@ -16,7 +16,7 @@ use crate::history::{Keep, ServerUrl};
 use crate::journal::Durability;
 use crate::tools::Toolset;
 
-pub use cluster::{ClusterArgs, ClusterCommand, ClusterStatusArgs};
+pub use cluster::{ClusterArgs, ClusterCommand, ClusterStatusArgs, ReadsRule};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -90,7 +90,7 @@ pub enum Command {
     Restore(RestoreArgs),
     /// Check the journal's folder, also while the server runs.
     Inspect(InspectArgs),
-    /// See what the members of a cluster say of themselves, or let the owner hand over.
+    /// See what the members of a cluster say, or let the owner hand over.
     Cluster {
         /// What to do
         #[command(subcommand)]

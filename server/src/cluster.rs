@@ -21,12 +21,15 @@ mod wire;
 
 use std::sync::Arc;
 
-use chat_cluster::{LogSnapshot, LogSnapshotError, Member, MemberError, MemberId, Now, Settings};
+use chat_cluster::{
+    LogSnapshot, LogSnapshotError, Member, MemberError, MemberId, Now, Reads, Settings,
+};
 use chat_core::Time;
 use chat_journal::Identity;
 use server_nats::{Log, LogOptions, OpenError, RealmNameError, Vouching};
 use sha2::{Digest as _, Sha256};
 
+use crate::cli::ReadsRule;
 use crate::clock::{self, Clock};
 use crate::driver::{self, NodeClient, Running};
 use crate::identity::Secrets;
@@ -109,6 +112,10 @@ pub(crate) async fn start(
         origin,
         config: limits.clone(),
         snapshot_every: SNAPSHOT_EVERY,
+        reads: match cluster.reads {
+            ReadsRule::Lease => Reads::Leased,
+            ReadsRule::Strict => Reads::Strict,
+        },
     };
     let snapshot = log.newest_snapshot().await?;
     let snapshot = snapshot.map(|bytes| LogSnapshot::read(&origin, &bytes));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
-use clap::{ArgAction, Args, Subcommand};
+use clap::{ArgAction, Args, Subcommand, ValueEnum};
 
 /// The commands about a cluster.
 #[derive(Debug, Subcommand)]
@@ -23,6 +23,16 @@ pub struct ClusterStatusArgs {
     /// Print one JSON array
     #[arg(long)]
     pub json: bool,
+}
+
+/// When the owner answers reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ReadsRule {
+    /// At once, while its lease lasts by its own clock
+    #[default]
+    Lease,
+    /// After an append to the log, whatever the clocks show
+    Strict,
 }
 
 /// Where a cluster's log is, each as given.
@@ -74,4 +84,12 @@ pub struct ClusterArgs {
     #[arg(long, env = "TALKING_STICK_CLUSTER_TRUST_SERVERS", hide_env = true,
         action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
     pub cluster_trust_servers: bool,
+    /// When the owner answers reads [default: lease]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        env = "TALKING_STICK_READS",
+        hide_env = true
+    )]
+    pub reads: Option<ReadsRule>,
 }

@@ -205,6 +205,10 @@ impl Engine for MemberEngine {
         self.member.submit(now, ticket, from, call);
     }
 
+    fn cancel(&mut self, ticket: Ticket) {
+        self.member.cancel(ticket);
+    }
+
     fn take_reports(&mut self, clock: &Clock) {
         while let Some(Ok(report)) = self.reports.as_ref().map(Receiver::try_recv) {
             self.take(now(clock), report);

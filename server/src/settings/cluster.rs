@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::SettingsError;
 use super::file::File;
-use crate::cli::ServeArgs;
+use crate::cli::{ReadsRule, ServeArgs};
 
 /// The realm of a cluster that names none.
 const REALM: &str = "main";
@@ -25,6 +25,8 @@ pub struct ClusterSettings {
     pub monitors: Vec<String>,
     /// Who says that the servers sync what they acknowledge.
     pub sync_proof: SyncProof,
+    /// When this member answers reads, if it is the owner.
+    pub reads: ReadsRule,
     /// The named folder of a journal, of which a member makes no use yet.
     pub unused_folder: Option<PathBuf>,
 }
@@ -69,6 +71,7 @@ impl ClusterSettings {
             realm: realm.unwrap_or_else(|| REALM.into()),
             member: member.unwrap_or_else(|| format!("{}:{port}", host())),
             monitors: super::first(&args.cluster_monitor, file.cluster_monitor.clone(), &[]),
+            reads: args.reads.or(file.reads).unwrap_or_default(),
             unused_folder: data.clone().or_else(|| file.data.clone()),
             sync_proof: match args.cluster_trust_servers || file.cluster_trust_servers {
                 true => SyncProof::Vouched,

@@ -15,7 +15,7 @@ use super::SettingsError;
 use super::limits::{self, GivenLimit};
 use crate::accepted::{self, closest};
 use crate::capacity::MemoryLimit;
-use crate::cli::LogForm;
+use crate::cli::{LogForm, ReadsRule};
 use crate::history::{Keep, ServerUrl};
 use crate::journal::Durability;
 use crate::tools::Toolset;
@@ -40,6 +40,7 @@ pub(super) struct File {
     pub(super) cluster_member: Option<String>,
     pub(super) cluster_monitor: Vec<String>,
     pub(super) cluster_trust_servers: bool,
+    pub(super) reads: Option<ReadsRule>,
     pub(super) journal_entries: Option<Keep<u64>>,
     pub(super) durability: Option<Durability>,
     pub(super) history: Option<ServerUrl>,
@@ -52,7 +53,7 @@ pub(super) struct File {
 }
 
 /// The names of the keys.
-const KEYS: [&str; 26] = [
+const KEYS: [&str; 27] = [
     "listen",
     "allow_hosts",
     "auth_tokens",
@@ -70,6 +71,7 @@ const KEYS: [&str; 26] = [
     "cluster_member",
     "cluster_monitor",
     "cluster_trust_servers",
+    "reads",
     "journal_entries",
     "durability",
     "history",
@@ -138,6 +140,7 @@ impl File {
                 own,
             )?,
             cluster_trust_servers: keys.switch("cluster_trust_servers")?,
+            reads: keys.word("reads")?,
             journal_entries: keys
                 .text("journal_entries", accepted::COUNT, |text| text.parse().ok())?,
             durability: keys.word("durability")?,

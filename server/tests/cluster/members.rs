@@ -20,6 +20,8 @@ pub(crate) struct Members {
     pub(crate) servers: Servers,
     members: Vec<Option<Child>>,
     addresses: Vec<SocketAddr>,
+    /// More settings of the members.
+    settings: Vec<String>,
 }
 
 /// An open stream of events.
@@ -45,13 +47,18 @@ impl Members {
 
     /// Starts this many NATS servers, three or one, and this many members.
     pub(crate) fn start_on(servers: usize, count: usize) -> Self {
-        let servers = Servers::start(servers);
+        Self::start_with(Servers::start(servers), count, &[])
+    }
+
+    /// Starts this many members with these settings on these servers.
+    pub(crate) fn start_with(servers: Servers, count: usize, settings: &[&str]) -> Self {
         let ports = free_ports(count);
         let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let mut members = Self {
             servers,
             members: (0..count).map(|_| None).collect(),
             addresses: ports.into_iter().map(address).collect(),
+            settings: settings.iter().copied().map(str::to_owned).collect(),
         };
         let children: Vec<_> = thread::scope(|scope| {
             let starts: Vec<_> = (0..count)
@@ -87,13 +94,15 @@ impl Members {
         child
     }
 
-    fn flags(&self) -> [String; 4] {
-        [
+    fn flags(&self) -> Vec<String> {
+        let mut flags = vec![
             "--cluster".into(),
             self.servers.addresses().join(","),
             "--cluster-monitor".into(),
             self.servers.monitors().join(","),
-        ]
+        ];
+        flags.extend_from_slice(&self.settings);
+        flags
     }
 
     pub(crate) fn address(&self, number: usize) -> SocketAddr {

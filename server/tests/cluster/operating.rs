@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::done;
 use crate::members::Members;
 use crate::process::PATIENCE;
+use crate::servers::Servers;
 use crate::talkers::history;
 
 /// The metrics of a member.
@@ -168,4 +169,26 @@ fn a_member_that_is_alone_owns_the_log_again_after_its_resignation() {
         "{why}"
     );
     assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
+fn a_strict_read_appends_first_at_the_owner_s_door_and_at_another_one() {
+    let members = Members::start_with(Servers::start(1), 2, &["--reads", "strict"]);
+    let owner = members.owner();
+    let mut doors = [owner, 1 - owner].map(|number| members.connect(number));
+    let ada = doors[0].register("Ada", "lobby");
+    done(&mut doors[0], "/send", &ada, &json!({ "message": "hello" }));
+    for door in &mut doors {
+        let appended = || {
+            let scrape = Scrape::of(&members, owner);
+            scrape.value("appends_total", "outcome=\"acknowledged\"")
+        };
+        let before = appended();
+        for _ in 0..20 {
+            assert_eq!(history(door, &ada), ["hello"]);
+        }
+        let after = appended();
+        assert!(after >= before + 20, "{before} to {after}");
+    }
 }

@@ -162,6 +162,7 @@ fn options(cluster: &ClusterSettings) -> Result<LogOptions, ClusterError> {
     Ok(LogOptions {
         servers: cluster.servers.clone(),
         credentials: cluster.credentials.clone(),
+        authority: cluster.authority.clone(),
         realm: cluster.realm.parse()?,
         monitors: cluster.monitors.clone(),
         vouching: match cluster.sync_proof {

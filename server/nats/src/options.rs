@@ -1,6 +1,7 @@
 //! Where the log is, and under which name.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use chat_cluster::MAX_ENVELOPE_BYTES;
@@ -89,8 +90,11 @@ pub enum Vouching {
 pub struct LogOptions {
     /// The addresses of the servers, as in `nats://10.0.0.1:4222`.
     pub servers: Vec<String>,
-    /// A user and a password, as in `user:password`, or a token.
+    /// A user and a password, as in `user:password`, or a token, or the text of a key file.
     pub credentials: Option<String>,
+    /// The file with the certificates of the authorities that sign those of the servers. Without it,
+    /// the machine's own authorities count.
+    pub authority: Option<PathBuf>,
     /// The realm.
     pub realm: RealmName,
     /// The addresses of the servers' monitoring, as in `http://10.0.0.1:8222`.

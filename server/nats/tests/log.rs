@@ -1,5 +1,7 @@
 //! The log on real servers. `cargo xtask test --only cluster` installs them, and runs these tests.
 
+#[path = "log/secure.rs"]
+mod secure;
 #[path = "shared/servers.rs"]
 mod servers;
 

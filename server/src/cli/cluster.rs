@@ -47,7 +47,7 @@ pub struct ClusterArgs {
         hide_env = true
     )]
     pub cluster: Vec<String>,
-    /// A file with user:password, or a token, for these servers
+    /// A file with user:password, a token, or keys (.creds) for these servers
     #[arg(
         long,
         value_name = "FILE",
@@ -55,6 +55,14 @@ pub struct ClusterArgs {
         hide_env = true
     )]
     pub cluster_credentials: Option<PathBuf>,
+    /// A file with the authority of these servers' certificates, for tls://
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "TALKING_STICK_CLUSTER_CA",
+        hide_env = true
+    )]
+    pub cluster_ca: Option<PathBuf>,
     /// The name of the cluster's log [default: main]
     #[arg(
         long,

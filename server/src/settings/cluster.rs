@@ -15,8 +15,10 @@ const REALM: &str = "main";
 pub struct ClusterSettings {
     /// The addresses of the NATS servers.
     pub servers: Vec<String>,
-    /// A user and a password, as in `user:password`, or a token.
+    /// A user and a password, as in `user:password`, or a token, or the text of a key file.
     pub credentials: Option<String>,
+    /// The file with the certificates of the authorities of these servers.
+    pub authority: Option<PathBuf>,
     /// The name of the log.
     pub realm: String,
     /// The name of this member.
@@ -68,6 +70,7 @@ impl ClusterSettings {
         Ok(Some(Self {
             servers,
             credentials: credentials.map(|path| read(path)).transpose()?,
+            authority: args.cluster_ca.clone().or_else(|| file.cluster_ca.clone()),
             realm: realm.unwrap_or_else(|| REALM.into()),
             member: member.unwrap_or_else(|| format!("{}:{port}", host())),
             monitors: super::first(&args.cluster_monitor, file.cluster_monitor.clone(), &[]),

@@ -36,6 +36,7 @@ pub(super) struct File {
     pub(super) in_memory: bool,
     pub(super) cluster: Vec<String>,
     pub(super) cluster_credentials: Option<PathBuf>,
+    pub(super) cluster_ca: Option<PathBuf>,
     pub(super) cluster_realm: Option<String>,
     pub(super) cluster_member: Option<String>,
     pub(super) cluster_monitor: Vec<String>,
@@ -53,7 +54,7 @@ pub(super) struct File {
 }
 
 /// The names of the keys.
-const KEYS: [&str; 27] = [
+const KEYS: [&str; 28] = [
     "listen",
     "allow_hosts",
     "auth_tokens",
@@ -67,6 +68,7 @@ const KEYS: [&str; 27] = [
     "in_memory",
     "cluster",
     "cluster_credentials",
+    "cluster_ca",
     "cluster_realm",
     "cluster_member",
     "cluster_monitor",
@@ -132,6 +134,7 @@ impl File {
             in_memory: keys.switch("in_memory")?,
             cluster: keys.list("cluster", "a list, as in [nats://10.0.0.1:4222]", own)?,
             cluster_credentials: keys.path("cluster_credentials", "the path of a file")?,
+            cluster_ca: keys.path("cluster_ca", "the path of a file")?,
             cluster_realm: keys.text("cluster_realm", "a name", own)?,
             cluster_member: keys.text("cluster_member", "a name", own)?,
             cluster_monitor: keys.list(

@@ -46,7 +46,7 @@ pub(crate) struct StartArgs {
 }
 
 /// The sends per second of the quiet load.
-const QUIET: f64 = 50.0;
+pub(crate) const QUIET: f64 = 50.0;
 
 /// The size of a write that is synced alone: about that of a record with one message.
 const RECORD: usize = 600;
@@ -130,16 +130,16 @@ pub(crate) async fn run(args: &DurableArgs) -> Outcome<()> {
 }
 
 /// The median and the 99th percentile, in milliseconds.
-fn both(waits: &Histogram<u64>) -> String {
+pub(crate) fn both(waits: &Histogram<u64>) -> String {
     let ms = |share| waits.value_at_quantile(share) as f64 / 1_000.0;
     format!("{:.2}, {:.2} ms", ms(0.5), ms(0.99))
 }
 
 /// A folder that is removed at the end.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn new(above: &Path) -> Outcome<Self> {
+    pub(crate) fn new(above: &Path) -> Outcome<Self> {
         let path = above.join(format!("durable-{}", std::process::id()));
         fs::create_dir_all(&path)?;
         Ok(Self(path))
@@ -154,7 +154,7 @@ impl Drop for Folder {
 }
 
 /// A `send_message` for each connection. The senders sit in rooms of two, and have no streams.
-async fn senders(server: &Server, connections: usize) -> Outcome<Vec<Vec<u8>>> {
+pub(crate) async fn senders(server: &Server, connections: usize) -> Outcome<Vec<Vec<u8>>> {
     let text = "x".repeat(LENGTH);
     let speakers = speakers(server, connections).await?.into_iter();
     let requests = speakers.map(|(handle, room)| {
@@ -164,7 +164,7 @@ async fn senders(server: &Server, connections: usize) -> Outcome<Vec<Vec<u8>>> {
     Ok(requests.collect())
 }
 
-async fn send(connection: &mut Connection, request: &[u8]) -> Outcome<()> {
+pub(crate) async fn send(connection: &mut Connection, request: &[u8]) -> Outcome<()> {
     let answer = connection.exchange(request).await?;
     if answer.status != 200 || answer.is_tool_error() {
         let text = String::from_utf8_lossy(&answer.body).into_owned();
@@ -201,7 +201,7 @@ async fn saturate(one: &mut Kept, span: Duration) -> Outcome<f64> {
 }
 
 /// Sends at a steady rate, over these connections in turns. Waits count from the planned times.
-async fn pace(
+pub(crate) async fn pace(
     address: std::net::SocketAddr,
     requests: &[Vec<u8>],
     rate: f64,
@@ -340,6 +340,6 @@ fn size(data: &Path) -> Outcome<u64> {
     Ok(bytes)
 }
 
-fn micros(span: Duration) -> u64 {
+pub(crate) fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }

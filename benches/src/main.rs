@@ -4,6 +4,7 @@
 //! client generates all loads, so figures of one run are comparable with one another, and not with
 //! those of other runs.
 
+mod cluster;
 mod driver;
 mod durable;
 mod hostile;
@@ -25,6 +26,7 @@ Examples:
   cargo xtask load hostile            others' sends while one client does its worst
   cargo xtask load streams            idle streams: their memory, and a message to each
   cargo xtask load durable            sends with each kind of journal, and without one
+  cargo xtask load cluster            sends at members of a cluster, by each door
   cargo xtask load start              a start from a journal of a million commands
   cargo xtask load driver             sim's sends/s, each checked, beside oha's requests/s
   cargo xtask load turmoil            a virtual world's messages/s: turmoil's, and ours";
@@ -49,6 +51,8 @@ enum LoadCommand {
     Hostile(hostile::HostileArgs),
     /// Sends with each kind of journal, and without one, in turns.
     Durable(durable::DurableArgs),
+    /// Sends at a server and at members of clusters, by different doors, in turns.
+    Cluster(cluster::ClusterArgs),
     /// The time of a start from a long journal.
     Start(durable::StartArgs),
     /// Sends per second of `sim` against a live server, beside those of oha.
@@ -83,6 +87,7 @@ fn main() -> ExitCode {
             LoadCommand::Streams(args) => streams::run(args).await,
             LoadCommand::Hostile(args) => hostile::run(args).await,
             LoadCommand::Durable(args) => durable::run(args).await,
+            LoadCommand::Cluster(args) => cluster::run(args).await,
             LoadCommand::Start(args) => durable::start(args).await,
             LoadCommand::Driver(args) => driver::run(args).await,
             LoadCommand::Turmoil(args) => turmoil::run(args),

@@ -51,6 +51,25 @@ impl Server {
         Self::usual(&words).await
     }
 
+    /// The real server as a member of a cluster, with these flags.
+    ///
+    /// # Errors
+    /// Why it did not start.
+    pub async fn member(more: &[&str]) -> Outcome<Self> {
+        let mut words = vec!["--listen", "127.0.0.1:0", "--log-level", "warn"];
+        words.extend(UNBOUND);
+        words.extend(more);
+        Self::of("talking-stick", &words).await
+    }
+
+    /// The number of the process.
+    ///
+    /// # Errors
+    /// If it has ended.
+    pub fn id(&self) -> Outcome<u32> {
+        Ok(self.child.id().ok_or("it has ended")?)
+    }
+
     /// The real server with its default settings, except for these flags.
     ///
     /// # Errors
@@ -136,4 +155,22 @@ impl Server {
         let figure = line.and_then(|line| line.split_whitespace().next());
         Ok(figure.ok_or("the system does not say")?.parse()?)
     }
+}
+
+/// The ticks of a second in which Linux counts processor time.
+const TICKS: f64 = 100.0;
+
+/// The processor time that a process has used, in seconds.
+///
+/// # Errors
+/// If the system does not report it.
+pub fn processor_seconds(id: u32) -> Outcome<f64> {
+    let line = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
+    // The name of the program may have blanks.
+    let (_, rest) = line.rsplit_once(')').ok_or("the system does not say")?;
+    let mut ticks = 0;
+    for figure in rest.split_whitespace().skip(11).take(2) {
+        ticks += figure.parse::<u32>()?;
+    }
+    Ok(f64::from(ticks) / TICKS)
 }

@@ -17,7 +17,7 @@ use crate::history::{Keep, ServerUrl};
 use crate::journal::Durability;
 use crate::tools::Toolset;
 
-pub use cluster::{ClusterArgs, ClusterCommand, ClusterStatusArgs};
+pub use cluster::{ClusterArgs, ClusterCommand, ClusterStatusArgs, ReadsRule};
 pub use cluster_log::{ClusterRepairArgs, ClusterVerifyArgs};
 
 const EXAMPLES: &str = "\

@@ -14,10 +14,12 @@ mod beginning;
 mod door;
 mod engine;
 mod keeper;
+mod measures;
 mod owner;
 mod pause;
 mod remote_stream;
 mod repair;
+mod resign;
 mod standing;
 mod status;
 mod verify;
@@ -25,19 +27,24 @@ mod wire;
 
 use std::sync::Arc;
 
-use chat_cluster::{LogSnapshot, LogSnapshotError, Member, MemberError, MemberId, Now, Settings};
+use chat_cluster::{
+    LogSnapshot, LogSnapshotError, Member, MemberError, MemberId, Now, Reads, Settings,
+};
 use chat_journal::Identity;
 use server_nats::{Log, LogOptions, LogReader, OpenError, RealmNameError, Vouching};
 use sha2::{Digest as _, Sha256};
 
+use crate::cli::ReadsRule;
 use crate::clock::{self, Clock};
 use crate::driver::{self, NodeClient, Running};
 use crate::history::{Copiers, History, HistoryOptions};
 use crate::identity::Secrets;
 use crate::journal::{self, FoundJournal, KeepError};
+use crate::metrics::{MemberMetrics, Metrics};
 use crate::settings::{ClusterSettings, SyncProof};
 
 pub(crate) use repair::{Repair, repair};
+pub(crate) use resign::resign;
 pub(crate) use status::status;
 pub(crate) use verify::verify;
 
@@ -150,6 +157,18 @@ pub enum ClusterError {
     /// The system has no thread.
     #[error("the member's journal has no thread: {}", crate::os_error::reason(_0))]
     Thread(std::io::Error),
+    /// There is no member to ask.
+    #[error("no member of the realm is the owner now")]
+    NoOwner,
+    /// The owner may or may not resign.
+    #[error("the owner does not answer: `talking-stick cluster status` shows whether it resigned")]
+    OwnerSilent,
+    /// The log has no owner any more.
+    #[error("{member} resigned, and no member took over within 15 seconds")]
+    NotTakenOver {
+        /// The owner before.
+        member: String,
+    },
     /// The machine has no randomness.
     #[error("the machine has no randomness to make secrets of: {0}")]
     Randomness(#[from] getrandom::Error),
@@ -190,6 +209,10 @@ pub(crate) async fn start(
         origin,
         config: limits.clone(),
         snapshot_every: SNAPSHOT_EVERY,
+        reads: match cluster.reads {
+            ReadsRule::Lease => Reads::Leased,
+            ReadsRule::Strict => Reads::Strict,
+        },
     };
     let reader = log.reader();
     let start = beginning::choose(&reader, &origin, limits, own.as_mut()).await?;
@@ -205,15 +228,26 @@ pub(crate) async fn start(
     let history = keeper.as_ref().map(|keeper| keeper.history().clone());
     let member = Member::restored(settings, start, now)?;
     let calls = log.calls();
-    let (engine, standing) = MemberEngine::new(member, (log, keeper), origin);
-    let (local, running) = driver::start_engine(Box::new(engine), clock, Arc::default());
+    let measured = MemberMetrics::default();
+    let metrics = Arc::new(Metrics::of_member(&cluster.realm, &measured));
+    let state = log.state_reader();
+    let (engine, standing) = MemberEngine::new(member, (log, keeper), origin, measured.clone());
+    let resignation = engine.resignation();
+    let (local, running) = driver::start_engine(Box::new(engine), clock, metrics);
+    tokio::spawn(measures::watch(state, standing.clone(), measured.clone()));
     tokio::spawn(owner::serve(calls.clone(), local.clone(), standing.clone()));
+    tokio::spawn(resign::serve(
+        calls.clone(),
+        cluster.member.clone(),
+        standing.clone(),
+        resignation,
+    ));
     tokio::spawn(status::serve(
         calls.clone(),
         local.clone(),
         (cluster.member.clone(), standing.clone()),
     ));
-    let door = Arc::new(Door::new(calls, local.clone(), standing));
+    let door = Arc::new(Door::new(calls, local.clone(), standing, measured));
     Ok(Started {
         client: local.with_remote(door),
         running,
@@ -250,6 +284,7 @@ fn options(cluster: &ClusterSettings) -> Result<LogOptions, ClusterError> {
     Ok(LogOptions {
         servers: cluster.servers.clone(),
         credentials: cluster.credentials.clone(),
+        authority: cluster.authority.clone(),
         realm: cluster.realm.parse()?,
         monitors: cluster.monitors.clone(),
         vouching: match cluster.sync_proof {

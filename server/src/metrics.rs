@@ -3,6 +3,7 @@
 //! Counters and times are updated by calls; sizes are read from the node for each request.
 
 mod exposition;
+mod member;
 mod process;
 mod sizes;
 
@@ -24,6 +25,7 @@ use crate::refused_requests::Kind;
 use crate::tools::Tool;
 
 pub use exposition::Exposition;
+pub use member::{AlarmKind, AppendResult, Forwarding, LogReading, MemberMetrics, MemberReading};
 pub use sizes::Seen;
 
 use process::Process;
@@ -160,6 +162,14 @@ fn own(registry: &mut Registry) -> &mut Registry {
 }
 
 impl Metrics {
+    /// The metrics of a member of this realm.
+    #[must_use]
+    pub fn of_member(realm: &str, member: &MemberMetrics) -> Self {
+        let mut metrics = Self::default();
+        member.register(realm, own(&mut metrics.registry));
+        metrics
+    }
+
     fn register_http(&mut self) {
         let registry = own(&mut self.registry);
         registry.register(

@@ -2,16 +2,14 @@
 //! compiler generates the code of a future where it is polled: the binary would contain most of the
 //! server once more.
 
-mod cluster_log;
+mod cluster;
 
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use crate::cli::{
-    ClusterCommand, ClusterStatusArgs, Command, LogForm, ServeArgs, StdioArgs, variables,
-};
+use crate::cli::{Command, LogForm, ServeArgs, StdioArgs, variables};
 use crate::demo::{Demo, DemoError};
 use crate::health_check;
 use crate::logs;
@@ -71,11 +69,7 @@ pub fn run_with_arguments() -> ExitCode {
             };
             keep(args.data.data, |data, out| upkeep::inspect(data, form, out))
         }
-        Some(Command::Cluster { command }) => match command {
-            ClusterCommand::Status(args) => cluster_status(args),
-            ClusterCommand::Verify(args) => cluster_log::verify(args),
-            ClusterCommand::Repair(args) => cluster_log::repair(args),
-        },
+        Some(Command::Cluster { command }) => cluster::perform(command),
         Some(Command::Healthcheck(args)) => {
             done(health_check::check(args.listen.unwrap_or(DEFAULT_LISTEN)))
         }
@@ -194,31 +188,6 @@ fn converse(args: &StdioArgs) -> ExitCode {
         runtime.block_on(stdio::run(args, settings))?;
         Ok(ExitCode::SUCCESS)
     })
-}
-
-/// Prints what the members of a cluster say of themselves.
-#[cfg(feature = "cluster")]
-fn cluster_status(args: ClusterStatusArgs) -> ExitCode {
-    let is_json = args.json;
-    let args = ServeArgs {
-        cluster: args.cluster,
-        log_level: Some(tracing::Level::ERROR),
-        ..ServeArgs::default()
-    };
-    with_settings(&args, Unnamed::InUsualFolder, |runtime, settings| {
-        let Some(cluster) = &settings.cluster else {
-            return Err("name the servers of the cluster with --cluster".into());
-        };
-        let text = runtime.block_on(crate::cluster::status(cluster, is_json))?;
-        std::io::stdout().write_all(text.as_bytes())?;
-        Ok(ExitCode::SUCCESS)
-    })
-}
-
-#[cfg(not(feature = "cluster"))]
-fn cluster_status(_: ClusterStatusArgs) -> ExitCode {
-    complain(&crate::settings::SettingsError::NoCluster);
-    ExitCode::from(USAGE)
 }
 
 /// Gathers the settings, and starts logging and the runtime.

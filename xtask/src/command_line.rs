@@ -259,8 +259,8 @@ Usage:
   cargo xtask mutants --generated [--seeds N] [--jobs N]
   cargo xtask mutants --live
   cargo xtask bench [--compare | --accept | --growth | --flame]
-  cargo xtask load WHAT [--help]    WHAT: requests, relay, hostile, durable, start, streams,
-                                    driver or turmoil
+  cargo xtask load WHAT [--help]    WHAT: requests, relay, hostile, durable, cluster, start,
+                                    streams, driver or turmoil
   cargo xtask cluster [--rounds N] [--seed N]
   cargo xtask book
   cargo xtask package

@@ -160,6 +160,8 @@ fn load(words: &[String]) -> ExitCode {
         "benches",
         "--package",
         "sim",
+        "--features",
+        "server/cluster",
     ];
     let program = cargo.root().join("target/dist/load");
     let done = match cargo.run(&build) {

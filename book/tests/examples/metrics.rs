@@ -8,16 +8,16 @@ use book::pages::root;
 use chat_core::Time;
 use serde_json::Value;
 use server::capacity::Capacity;
-use server::metrics::{Exposition, Metrics, NoConnection};
+use server::metrics::{Exposition, MemberMetrics, Metrics, NoConnection};
 use server::refused_requests::Kind;
 use server::tools::Tool;
 
 use crate::complete::missing;
 use crate::none_of;
 
-/// The metrics of a server, after one of each was counted.
+/// The metrics of a member of a cluster, which has all, after one of each was counted.
 fn figures() -> String {
-    let metrics = Metrics::default();
+    let metrics = Metrics::of_member("main", &MemberMetrics::default());
     metrics.called(Tool::ALL[0], Duration::ZERO);
     metrics.refused("muted");
     metrics.count_refused_request(Kind::ALL[0]);
@@ -121,15 +121,51 @@ fn the_dashboard_shows_what_the_server_has() {
     assert_eq!(ids.len(), panels.len(), "each panel has an id of its own");
 }
 
-#[test]
-fn alerts_ask_for_what_the_server_has() {
-    let known = Known::read();
+/// The alerts of all groups.
+fn rules() -> Vec<Value> {
     let path = root().join("deploy/prometheus/alerts.yml");
     let text = fs::read_to_string(path).expect("the alerts are there");
     let alerts: Value = serde_saphyr::from_str(&text).expect("they are YAML");
-    let rules = alerts["groups"][0]["rules"].as_array().expect("a list");
-    assert!(rules.len() > 10, "only {} rules were found", rules.len());
-    for rule in rules {
+    let groups = alerts["groups"].as_array().expect("a list");
+    let rules = groups.iter().filter_map(|group| group["rules"].as_array());
+    rules.flatten().cloned().collect()
+}
+
+#[test]
+fn every_alert_about_a_cluster_is_in_the_runbook_and_is_tested() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect("it is there");
+    let runbook = read("docs/cluster-runbook.md");
+    let tests = read("deploy/prometheus/alerts.test.yml");
+    let mut sections: Vec<_> = runbook.split("\n## ").skip(1).collect();
+    for rule in rules() {
+        let alert = rule["alert"].as_str().expect("a name");
+        if !alert.starts_with("TalkingStickCluster") {
+            continue;
+        }
+        let description = rule["annotations"]["description"].as_str();
+        let named = description.and_then(|text| text.split_once("Runbook, \""));
+        let (_, named) = named.unwrap_or_else(|| panic!("{alert} names no section"));
+        let heading = named.trim_end_matches("\".");
+        let is_its = |section: &&str| {
+            let (first, text) = section.split_once('\n').unwrap_or_default();
+            first == heading && text.trim_start().starts_with(&format!("`{alert}`"))
+        };
+        let place = sections.iter().position(is_its);
+        sections.remove(place.unwrap_or_else(|| panic!("{alert}: no section {heading:?}")));
+        assert!(
+            tests.contains(&format!("\"{alert}\"")),
+            "{alert} is not tested"
+        );
+    }
+    assert_eq!(sections, [""; 0], "sections without an alert");
+}
+
+#[test]
+fn alerts_ask_for_what_the_server_has() {
+    let known = Known::read();
+    let rules = rules();
+    assert!(rules.len() > 20, "only {} rules were found", rules.len());
+    for rule in &rules {
         let query = rule["expr"].as_str().expect("a query");
         let unknown = known.unknown_in(query);
         assert!(unknown.is_empty(), "{query} names {unknown:?}");

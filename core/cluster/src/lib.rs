@@ -31,7 +31,7 @@ mod snapshot;
 mod timing;
 
 pub use envelope::{FORMAT, MAX_ENVELOPE_BYTES, MemberId, Unfit};
-pub use member::{Due, Member, MemberError, Role, Settings};
+pub use member::{Due, Member, MemberError, Reads, Role, Settings};
 pub use output::{Alarm, AppendId, Outcome, Output, ReadId, Refusal, Source};
 pub use place::{News, Next, Owner, Place};
 pub use snapshot::{LogSnapshot, LogSnapshotError};

@@ -19,6 +19,7 @@ mod append;
 mod claim;
 mod follow;
 mod ownership;
+mod reads;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -35,6 +36,8 @@ use crate::timing::{Now, RETRY};
 use append::Append;
 use follow::Missing;
 use ownership::Ownership;
+
+pub use reads::Reads;
 
 /// The bytes of an entry beside its longest text.
 const ENTRY_BYTES: usize = 16 << 10;
@@ -55,6 +58,8 @@ pub struct Settings {
     pub config: Config,
     /// The number of records between two snapshots.
     pub snapshot_every: u64,
+    /// When this member answers reads, if it is the owner.
+    pub reads: Reads,
 }
 
 /// Why settings are not usable.
@@ -205,7 +210,7 @@ impl Member {
         }
     }
 
-    /// The node, while this member is the owner: for streams, and for callers that disconnect.
+    /// The node, while this member is the owner: for streams.
     pub fn node(&mut self) -> Option<&mut Node> {
         match &mut self.state {
             State::Owner(ownership) => Some(&mut ownership.node),
@@ -232,7 +237,11 @@ impl Member {
     pub fn submit(&mut self, now: Now, ticket: Ticket, from: Address, call: Call) {
         match &mut self.state {
             State::Owner(ownership) if ownership.has_lease(now.boot) => {
-                ownership.node.submit(now.wall, ticket, from, call);
+                if self.settings.reads == Reads::Strict && !ownership.is_leaving() {
+                    self.submit_strictly(now, ticket, from, call);
+                } else {
+                    ownership.node.submit(now.wall, ticket, from, call);
+                }
             }
             // The state may be old, so that even a refusal by it may be wrong.
             State::Owner(_) | State::Standby(_) | State::Stranded { .. } | State::Moving => {
@@ -240,6 +249,14 @@ impl Member {
             }
         }
         self.advance(now);
+    }
+
+    /// Forgets a call whose caller disconnected. It may take effect.
+    pub fn cancel(&mut self, ticket: Ticket) {
+        if let State::Owner(ownership) = &mut self.state {
+            ownership.waiting.cancel(ticket);
+            ownership.node.cancel(ticket);
+        }
     }
 
     fn refuse(&mut self, ticket: Ticket, earlier: Earlier) {
@@ -258,6 +275,8 @@ impl Member {
     pub fn resign(&mut self, now: Now) {
         if let State::Owner(ownership) = &mut self.state {
             ownership.leave();
+            let waiting = ownership.waiting.take_all();
+            self.refuse_all(waiting);
         }
         self.advance(now);
     }
@@ -276,7 +295,11 @@ impl Member {
                 if is_free || is_batch {
                     wall = ownership.node.poll_timeout();
                 }
-                boot.extend(is_free.then_some(ownership.next_at));
+                if is_free {
+                    boot.push(ownership.next_at);
+                    boot.extend(ownership.waiting.due());
+                }
+                boot.extend(ownership.waiting_end());
             }
             State::Stranded { ask_at, .. } => boot.push(*ask_at),
             State::Standby(_) | State::Moving => {}
@@ -293,6 +316,10 @@ impl Member {
         self.handle_silence(now);
         if let State::Owner(ownership) = &mut self.state {
             ownership.node.handle_timeout(now.wall);
+            if ownership.waiting_end().is_some_and(|end| now.boot >= end) {
+                let waiting = ownership.waiting.take_all();
+                self.refuse_all(waiting);
+            }
         }
         self.advance(now);
     }

@@ -24,6 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// The pause between two attempts of a start.
 const AGAIN: Duration = Duration::from_millis(250);
 
+/// A line of every key file, as the tools of NATS write them.
+const KEY_FILE: &str = "-----BEGIN NATS USER JWT-----";
+
 /// The time limit of requests that set no other.
 pub(crate) const REQUEST: Duration = Duration::from_secs(3);
 
@@ -42,15 +45,7 @@ pub(crate) async fn connect(options: &LogOptions) -> Result<Client, OpenError> {
             _ => RECONNECT,
         })
         .event_callback(|event| async move { report(&event) });
-    let settings = match options
-        .credentials
-        .as_deref()
-        .map(|text| text.split_once(':'))
-    {
-        Some(Some((user, password))) => settings.user_and_password(user.into(), password.into()),
-        Some(None) => settings.token(options.credentials.clone().unwrap_or_default()),
-        None => settings,
-    };
+    let settings = with_authority(with_credentials(settings, options)?, options)?;
     let servers = options.servers.join(",");
     let until = Instant::now() + PATIENCE;
     loop {
@@ -67,6 +62,43 @@ pub(crate) async fn connect(options: &LogOptions) -> Result<Client, OpenError> {
             return Err(OpenError::Unreachable { servers, why });
         }
         sleep(AGAIN).await;
+    }
+}
+
+fn with_credentials(
+    settings: ConnectOptions,
+    options: &LogOptions,
+) -> Result<ConnectOptions, OpenError> {
+    let Some(text) = options.credentials.as_deref() else {
+        return Ok(settings);
+    };
+    if text.contains(KEY_FILE) {
+        // The library wants the end of the last line, too.
+        let read = settings.credentials(&format!("{text}\n"));
+        return read.map_err(|error| OpenError::Credentials {
+            why: error.to_string(),
+        });
+    }
+    Ok(match text.split_once(':') {
+        Some((user, password)) => settings.user_and_password(user.into(), password.into()),
+        None => settings.token(text.into()),
+    })
+}
+
+fn with_authority(
+    settings: ConnectOptions,
+    options: &LogOptions,
+) -> Result<ConnectOptions, OpenError> {
+    let Some(path) = &options.authority else {
+        return Ok(settings);
+    };
+    // The library reads it at each connection, and would say only that it cannot connect.
+    match std::fs::read(path) {
+        Ok(_) => Ok(settings.add_root_certificates(path.clone())),
+        Err(error) => Err(OpenError::Authority {
+            path: path.clone(),
+            why: error.to_string(),
+        }),
     }
 }
 

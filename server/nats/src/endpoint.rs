@@ -1,6 +1,7 @@
 //! The connection with its realm, and where reports go.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_nats::Client;
 use async_nats::jetstream::Context;
@@ -15,12 +16,14 @@ const WAITING: usize = 64;
 /// What happened at the log.
 #[derive(Debug)]
 pub enum Report {
-    /// The result of an append.
+    /// An attempt to append has ended.
     Published {
         /// The append.
         id: AppendId,
-        /// The result.
-        outcome: Outcome,
+        /// The result; none if it is not known.
+        outcome: Option<Outcome>,
+        /// The duration of the attempt.
+        took: Duration,
     },
     /// The result of a read.
     Found {

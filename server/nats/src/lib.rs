@@ -25,6 +25,7 @@ mod options;
 mod read;
 mod reader;
 mod snapshots;
+mod state;
 mod streams;
 
 pub use append::outcome_of;
@@ -35,4 +36,5 @@ pub use monitor::{LEAST_VERSION, ServerFault};
 pub use options::{LogOptions, RealmName, RealmNameError, Vouching};
 pub use reader::{Extent, LogReader, ReadTwice, RecordCopy};
 pub use snapshots::{StoredBytes, StoredSnapshot};
+pub use state::{LogState, StateReader};
 pub use streams::{OpenError, SettingFault};

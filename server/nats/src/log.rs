@@ -15,6 +15,7 @@ use crate::options::LogOptions;
 use crate::read::{Found, by_leader, by_replica};
 use crate::reader::LogReader;
 use crate::snapshots::{self, StoredSnapshot};
+use crate::state::StateReader;
 use crate::streams::{AGAIN, OpenError, PATIENCE, SettingFault};
 use crate::{append, connection, follow, monitor, streams};
 
@@ -104,15 +105,21 @@ impl Log {
         )
     }
 
+    /// A reader of the log's state, for operators.
+    #[must_use]
+    pub fn state_reader(&self) -> StateReader {
+        StateReader::new(self.endpoint.clone())
+    }
+
     /// Appends the bytes if the log's last sequence is `expected`.
     pub fn publish(&self, id: AppendId, expected: u64, bytes: &[u8]) {
         let (endpoint, bytes) = (self.endpoint.clone(), bytes.to_vec());
         tokio::spawn(async move {
             let subject = endpoint.realm().subject("log");
-            let appended = append::append(endpoint.client(), &subject, expected, bytes).await;
-            if let Some(outcome) = appended {
-                endpoint.tell(Report::Published { id, outcome });
-            }
+            let began = Instant::now();
+            let outcome = append::append(endpoint.client(), &subject, expected, bytes).await;
+            let took = began.elapsed();
+            endpoint.tell(Report::Published { id, outcome, took });
         });
     }
 

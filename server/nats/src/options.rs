@@ -1,6 +1,7 @@
 //! Where the log is, and under which name.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use chat_cluster::MAX_ENVELOPE_BYTES;
@@ -63,6 +64,11 @@ impl RealmName {
         format!("TS_{}_snapshots", self.0)
     }
 
+    /// The stream that the bucket of the snapshots is kept in.
+    pub(crate) fn snapshot_stream(&self) -> String {
+        format!("OBJ_{}", self.bucket())
+    }
+
     /// The subject of this kind of message.
     pub(crate) fn subject(&self, kind: &str) -> String {
         format!("ts.{}.{kind}", self.0)
@@ -84,8 +90,11 @@ pub enum Vouching {
 pub struct LogOptions {
     /// The addresses of the servers, as in `nats://10.0.0.1:4222`.
     pub servers: Vec<String>,
-    /// A user and a password, as in `user:password`, or a token.
+    /// A user and a password, as in `user:password`, or a token, or the text of a key file.
     pub credentials: Option<String>,
+    /// The file with the certificates of the authorities that sign those of the servers. Without it,
+    /// the machine's own authorities count.
+    pub authority: Option<PathBuf>,
     /// The realm.
     pub realm: RealmName,
     /// The addresses of the servers' monitoring, as in `http://10.0.0.1:8222`.

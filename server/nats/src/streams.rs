@@ -1,5 +1,6 @@
 //! The streams of a realm: made with the settings that the log needs, or refused with others.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use async_nats::jetstream::context::CreateStreamErrorKind;
@@ -31,6 +32,10 @@ pub(crate) const AGAIN: Duration = Duration::from_millis(500);
 pub enum OpenError {
     #[error("--cluster: no server of {servers} can be used: {why}")]
     Unreachable { servers: String, why: String },
+    #[error("--cluster-credentials: the key file is not usable: {why}")]
+    Credentials { why: String },
+    #[error("--cluster-ca: {path} cannot be read: {why}", path = path.display())]
+    Authority { path: PathBuf, why: String },
     #[error("--cluster: {0}")]
     Server(#[from] ServerFault),
     #[error("--cluster: the stream {stream} {fault}")]

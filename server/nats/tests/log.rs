@@ -1,5 +1,7 @@
 //! The log on real servers. `cargo xtask test --only cluster` installs them, and runs these tests.
 
+#[path = "log/secure.rs"]
+mod secure;
 #[path = "shared/servers.rs"]
 mod servers;
 
@@ -61,7 +63,7 @@ impl Bench {
         report.expect("in time").expect("the log is there")
     }
 
-    /// Appends once; none if nothing is reported.
+    /// Appends once; none if the outcome is not known.
     async fn try_append(&mut self, expected: u64, bytes: &[u8]) -> Option<Outcome> {
         self.next += 1;
         let wanted = AppendId(self.next);
@@ -69,16 +71,15 @@ impl Bench {
         let reported = async {
             loop {
                 let report = self.reports.recv().await.expect("the log is there");
-                if let Report::Published { id, outcome } = report
+                if let Report::Published { id, outcome, .. } = report
                     && id == wanted
                 {
                     return outcome;
                 }
             }
         };
-        tokio::time::timeout(Duration::from_secs(2), reported)
-            .await
-            .ok()
+        let reported = tokio::time::timeout(PATIENCE, reported).await;
+        reported.expect("in time")
     }
 
     async fn append(&mut self, expected: u64, bytes: &[u8]) -> Outcome {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
-use clap::{ArgAction, Args, Subcommand};
+use clap::{ArgAction, Args, Subcommand, ValueEnum};
 
 use super::{ClusterRepairArgs, ClusterVerifyArgs};
 
@@ -16,6 +16,8 @@ pub enum ClusterCommand {
     Verify(ClusterVerifyArgs),
     /// Make a log from a journal, because it is lost or new.
     Repair(ClusterRepairArgs),
+    /// Ask the owner to hand over, and print which member is the owner then.
+    Resign(ClusterArgs),
 }
 
 /// The arguments of `cluster status`.
@@ -27,6 +29,16 @@ pub struct ClusterStatusArgs {
     /// Print one JSON array
     #[arg(long)]
     pub json: bool,
+}
+
+/// When the owner answers reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ReadsRule {
+    /// At once, while its lease lasts by its own clock
+    #[default]
+    Lease,
+    /// After an append to the log, whatever the clocks show
+    Strict,
 }
 
 /// Where a cluster's log is, each as given.
@@ -41,7 +53,7 @@ pub struct ClusterArgs {
         hide_env = true
     )]
     pub cluster: Vec<String>,
-    /// A file with user:password, or a token, for these servers
+    /// A file with user:password, a token, or keys (.creds) for these servers
     #[arg(
         long,
         value_name = "FILE",
@@ -49,6 +61,14 @@ pub struct ClusterArgs {
         hide_env = true
     )]
     pub cluster_credentials: Option<PathBuf>,
+    /// A file with the authority of these servers' certificates, for tls://
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "TALKING_STICK_CLUSTER_CA",
+        hide_env = true
+    )]
+    pub cluster_ca: Option<PathBuf>,
     /// The name of the cluster's log [default: main]
     #[arg(
         long,
@@ -78,4 +98,12 @@ pub struct ClusterArgs {
     #[arg(long, env = "TALKING_STICK_CLUSTER_TRUST_SERVERS", hide_env = true,
         action = ArgAction::SetTrue, value_parser = BoolishValueParser::new())]
     pub cluster_trust_servers: bool,
+    /// When the owner answers reads [default: lease]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        env = "TALKING_STICK_READS",
+        hide_env = true
+    )]
+    pub reads: Option<ReadsRule>,
 }

@@ -10,10 +10,12 @@ use futures_util::future::BoxFuture;
 use server_nats::{CallError, Calls};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::measures::forwarding;
 use super::remote_stream::DoorStream;
 use super::standing::{EpochEnd, Standings, end_of_epoch};
 use super::wire::{Answer, CALL, Question, decode, encode};
 use crate::driver::{Answered, NodeClient, Remote, RemoteOpening};
+use crate::metrics::MemberMetrics;
 
 /// How long a call is tried: longer than the log takes to elect a leader, and a member to claim.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -39,15 +41,28 @@ pub(super) struct Door {
     calls: Calls,
     local: NodeClient,
     standing: Standings,
+    metrics: MemberMetrics,
 }
 
 impl Door {
-    pub(super) const fn new(calls: Calls, local: NodeClient, standing: Standings) -> Self {
+    pub(super) const fn new(
+        calls: Calls,
+        local: NodeClient,
+        standing: Standings,
+        metrics: MemberMetrics,
+    ) -> Self {
         Self {
             calls,
             local,
             standing,
+            metrics,
         }
+    }
+
+    async fn forward(&self, from: Address, call: Call, earlier: Earlier) -> Answered {
+        let answered = self.call_owner(from, call, earlier).await;
+        self.metrics.forwarded(forwarding(&answered));
+        answered
     }
 
     async fn call_owner(&self, from: Address, call: Call, mut earlier: Earlier) -> Answered {
@@ -142,7 +157,7 @@ impl Door {
 
 impl Remote for Door {
     fn call(&self, from: Address, call: Call, earlier: Earlier) -> BoxFuture<'_, Answered> {
-        self.call_owner(from, call, earlier).boxed()
+        self.forward(from, call, earlier).boxed()
     }
 
     fn open_stream(

@@ -11,10 +11,13 @@ use server_nats::{Log, Report, StoredSnapshot};
 use tokio::sync::watch;
 
 use super::keeper::Keeper;
+use super::measures::{alarm_kind, append_result};
 use super::pause::{PauseWatch, TURN};
-use super::standing::{MemberStanding, Standings};
+use super::resign::Resignation;
+use super::standing::{MemberStanding, Standings, role_word};
 use crate::clock::{self, Clock};
 use crate::driver::{Engine, EngineOutput, Wake};
+use crate::metrics::{MemberMetrics, MemberReading};
 use crate::view::View;
 
 /// A member with its log.
@@ -26,6 +29,13 @@ pub(super) struct MemberEngine {
     reports: Option<Receiver<Report>>,
     standing: watch::Sender<MemberStanding>,
     pauses: PauseWatch,
+    metrics: MemberMetrics,
+    /// What the metrics say of the member.
+    reading: Option<MemberReading>,
+    resignation: Resignation,
+    /// Whether this server shuts down. An owner that only resigns refuses nothing: another member
+    /// takes the calls.
+    is_stopping: bool,
     /// The calls that are refused because they may have waited during a pause.
     refused: VecDeque<Output>,
 }
@@ -35,6 +45,7 @@ impl MemberEngine {
         member: Member,
         (log, keeper): (Log, Option<Keeper>),
         origin: Origin,
+        metrics: MemberMetrics,
     ) -> (Self, Standings) {
         let (standing, standings) = watch::channel(MemberStanding::of(&member));
         let engine = Self {
@@ -45,14 +56,28 @@ impl MemberEngine {
             reports: None,
             standing,
             pauses: PauseWatch::new(clock::since_boot()),
+            metrics,
+            reading: None,
+            resignation: Resignation::default(),
+            is_stopping: false,
             refused: VecDeque::new(),
         };
         (engine, standings)
     }
 
+    /// The way to ask this member to resign.
+    pub(super) fn resignation(&self) -> Resignation {
+        self.resignation.clone()
+    }
+
     fn take(&mut self, now: Now, report: Report) {
         match report {
-            Report::Published { id, outcome } => self.member.published(now, id, outcome),
+            Report::Published { id, outcome, took } => {
+                self.metrics.appended(append_result(outcome), took);
+                if let Some(outcome) = outcome {
+                    self.member.published(now, id, outcome);
+                }
+            }
             Report::Found { id, bytes } => self.member.found(now, id, bytes.as_deref()),
             Report::Record {
                 sequence,
@@ -74,6 +99,10 @@ impl MemberEngine {
     /// Carries out an output, or returns what is the driver's part of it.
     fn carry_out(&mut self, output: Output) -> Option<EngineOutput> {
         match output {
+            Output::Node(chat_core::Output::Reply {
+                ticket,
+                outcome: Err(Reject::ShuttingDown { earlier }),
+            }) if !self.is_stopping => return Some(EngineOutput::Moved { ticket, earlier }),
             Output::Node(output) => return Some(EngineOutput::Node(output)),
             Output::Moved(refusal) => {
                 return Some(EngineOutput::Moved {
@@ -105,12 +134,17 @@ impl MemberEngine {
             }
             Output::FetchSnapshot => self.log.fetch_snapshot(),
             Output::BecameOwner { epoch } => {
+                self.metrics.became_owner();
                 tracing::info!(epoch, "this member is the owner of the realm");
             }
             Output::LostOwnership { epoch } => {
+                self.metrics.lost_ownership();
                 tracing::info!(epoch, "this member is the owner no more");
             }
-            Output::Alarm(alarm) => sound(&alarm),
+            Output::Alarm(alarm) => {
+                self.metrics.alarmed(alarm_kind(&alarm));
+                sound(&alarm);
+            }
             Output::Applied { place, record } => {
                 if let Some(keeper) = &self.keeper {
                     keeper.keep(*place, record);
@@ -118,6 +152,19 @@ impl MemberEngine {
             }
         }
         None
+    }
+
+    fn measure(&mut self, now: Now) {
+        let reading = MemberReading {
+            role: role_word(self.member.role()),
+            epoch: self.member.owner().map_or(0, |owner| owner.epoch),
+            sequence: self.member.sequence(),
+            has_lease: self.member.has_lease(now),
+        };
+        if self.reading != Some(reading) {
+            self.metrics.stands(reading);
+            self.reading = Some(reading);
+        }
     }
 
     fn publish_standing(&mut self) {
@@ -135,6 +182,7 @@ impl MemberEngine {
 
 impl Engine for MemberEngine {
     fn attach(&mut self, wake: Wake) {
+        self.resignation.attach(Wake::clone(&wake));
         let (report, reports) = channel();
         self.reports = Some(reports);
         self.log.attach(move |reported| {
@@ -160,14 +208,22 @@ impl Engine for MemberEngine {
         let now = now(clock);
         self.pauses.turn(now.boot);
         if self.pauses.is_in_doubt(now.boot) {
+            self.metrics.refused_for_pause();
             return self.refused.push_back(refusal(ticket, &call));
         }
         self.member.submit(now, ticket, from, call);
     }
 
+    fn cancel(&mut self, ticket: Ticket) {
+        self.member.cancel(ticket);
+    }
+
     fn take_reports(&mut self, clock: &Clock) {
         while let Some(Ok(report)) = self.reports.as_ref().map(Receiver::try_recv) {
             self.take(now(clock), report);
+        }
+        if self.resignation.take() {
+            self.member.resign(now(clock));
         }
     }
 
@@ -200,6 +256,7 @@ impl Engine for MemberEngine {
     }
 
     fn sleep(&mut self, clock: &Clock) -> Option<Duration> {
+        self.measure(now(clock));
         let due = self.member.poll_timeout();
         let wall = due.wall.map(|at| clock.until(at));
         let boot = due.boot.map(|at| {
@@ -210,6 +267,7 @@ impl Engine for MemberEngine {
     }
 
     fn shut_down(&mut self, clock: &Clock) {
+        self.is_stopping = true;
         self.member.resign(now(clock));
     }
 

@@ -38,6 +38,18 @@ impl MemberStanding {
     }
 }
 
+/// The word for a role, in metrics and in what members say.
+pub(super) const fn role_word(role: Role) -> &'static str {
+    match role {
+        Role::Follower => "follower",
+        Role::Claiming => "claiming",
+        Role::Owner => "owner",
+        Role::Settling => "settling",
+        Role::Resigning => "resigning",
+        Role::Stranded => "stranded",
+    }
+}
+
 /// The standing, as it changes. It ends with the driver.
 pub(super) type Standings = watch::Receiver<MemberStanding>;
 

@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use chat_cluster::Role;
 use server_nats::{Calls, Log};
 
-use super::standing::Standings;
+use super::standing::{Standings, role_word};
 use super::wire::{MemberStatus, STATUS, decode, encode};
 use super::{ClusterError, options};
 use crate::driver::NodeClient;
@@ -44,17 +43,6 @@ pub(super) async fn serve(
     }
 }
 
-const fn role_word(role: Role) -> &'static str {
-    match role {
-        Role::Follower => "follower",
-        Role::Claiming => "claiming",
-        Role::Owner => "owner",
-        Role::Settling => "settling",
-        Role::Resigning => "resigning",
-        Role::Stranded => "stranded",
-    }
-}
-
 /// Asks all members, and returns a table of their answers, or one JSON array.
 ///
 /// # Errors
@@ -64,13 +52,19 @@ pub(crate) async fn status(
     is_json: bool,
 ) -> Result<String, ClusterError> {
     let log = Log::open(&options(cluster)?).await?;
-    let answers = log.calls().ask_all(STATUS, encode(&()), PATIENCE).await;
-    let mut members: Vec<MemberStatus> = answers.iter().filter_map(|bytes| decode(bytes)).collect();
-    members.sort_by(|a, b| a.member.cmp(&b.member));
+    let members = members(&log.calls()).await;
     Ok(match is_json {
         true => json(&members),
         false => table(&members),
     })
+}
+
+/// What the members say of themselves, in the order of their names.
+pub(super) async fn members(calls: &Calls) -> Vec<MemberStatus> {
+    let answers = calls.ask_all(STATUS, encode(&()), PATIENCE).await;
+    let mut members: Vec<MemberStatus> = answers.iter().filter_map(|bytes| decode(bytes)).collect();
+    members.sort_by(|a, b| a.member.cmp(&b.member));
+    members
 }
 
 fn json(members: &[MemberStatus]) -> String {

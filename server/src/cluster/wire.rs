@@ -16,6 +16,9 @@ pub(super) const CALL: &str = "call";
 /// The kind of call that every member answers.
 pub(super) const STATUS: &str = "status";
 
+/// The kind of call that asks the owner to resign.
+pub(super) const RESIGN: &str = "resign";
+
 /// The kind of call that the owner serves for one stream.
 pub(super) fn stream(id: u64) -> String {
     format!("stream.{id:016x}")
@@ -68,6 +71,13 @@ pub(super) enum Pushed {
     },
     /// There is none yet.
     Nothing,
+}
+
+/// The owner's answer to the request to resign.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Resigning {
+    pub(super) member: String,
+    pub(super) epoch: u64,
 }
 
 /// What a member says of itself.

@@ -58,6 +58,10 @@ impl Engine for Alone {
         self.node.submit(clock.now(), ticket, from, call);
     }
 
+    fn cancel(&mut self, ticket: Ticket) {
+        self.node.cancel(ticket);
+    }
+
     fn take_reports(&mut self, clock: &Clock) {
         while let Some(Ok(fate)) = self.fates.as_ref().map(Receiver::try_recv) {
             self.learn(clock, fate);

@@ -42,6 +42,9 @@ pub(crate) trait Engine: Send {
     /// Accepts a call. Its answer follows as an output.
     fn submit(&mut self, clock: &Clock, ticket: Ticket, from: Address, call: Call);
 
+    /// The caller disconnected.
+    fn cancel(&mut self, ticket: Ticket);
+
     /// Takes all that was reported since the last time.
     fn take_reports(&mut self, clock: &Clock);
 

@@ -312,9 +312,7 @@ impl Turn {
 
     fn cancel(&mut self, ticket: Ticket) {
         if self.waiting.remove(&ticket).is_some() {
-            if let Some(node) = self.engine.node() {
-                node.cancel(ticket);
-            }
+            self.engine.cancel(ticket);
         } else if self.streams.contains_key(&ticket) {
             // The stream opened for a caller that no longer waits.
             self.close(ticket);

@@ -148,12 +148,12 @@ impl Used {
     }
 }
 
-fn whole(n: u64) -> i64 {
+pub(super) fn whole(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 /// Raises a counter to a count kept elsewhere; never lowers it.
-fn raise(counter: &Counter, now: u64) {
+pub(super) fn raise(counter: &Counter, now: u64) {
     counter.inc_by(now.saturating_sub(counter.get()));
 }
 

@@ -1,11 +1,11 @@
 //! The settings of a member of a cluster.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::SettingsError;
 use super::file::File;
-use crate::cli::ServeArgs;
+use crate::cli::{ReadsRule, ServeArgs};
 
 /// The realm of a cluster that names none.
 const REALM: &str = "main";
@@ -15,8 +15,10 @@ const REALM: &str = "main";
 pub struct ClusterSettings {
     /// The addresses of the NATS servers.
     pub servers: Vec<String>,
-    /// A user and a password, as in `user:password`, or a token.
+    /// A user and a password, as in `user:password`, or a token, or the text of a key file.
     pub credentials: Option<String>,
+    /// The file with the certificates of the authorities of these servers.
+    pub authority: Option<PathBuf>,
     /// The name of the log.
     pub realm: String,
     /// The name of this member.
@@ -25,6 +27,8 @@ pub struct ClusterSettings {
     pub monitors: Vec<String>,
     /// Who says that the servers sync what they acknowledge.
     pub sync_proof: SyncProof,
+    /// When this member answers reads, if it is the owner.
+    pub reads: ReadsRule,
 }
 
 /// Who says that the servers sync each record to their disks before they acknowledge it.
@@ -60,9 +64,11 @@ impl ClusterSettings {
         Ok(Some(Self {
             servers,
             credentials: credentials.map(|path| read(path)).transpose()?,
+            authority: args.cluster_ca.clone().or_else(|| file.cluster_ca.clone()),
             realm: realm.unwrap_or_else(|| REALM.into()),
             member: member.unwrap_or_else(|| format!("{}:{port}", host())),
             monitors: super::first(&args.cluster_monitor, file.cluster_monitor.clone(), &[]),
+            reads: args.reads.or(file.reads).unwrap_or_default(),
             sync_proof: match args.cluster_trust_servers || file.cluster_trust_servers {
                 true => SyncProof::Vouched,
                 false => SyncProof::Asked,

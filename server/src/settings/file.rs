@@ -15,7 +15,7 @@ use super::SettingsError;
 use super::limits::{self, GivenLimit};
 use crate::accepted::{self, closest};
 use crate::capacity::MemoryLimit;
-use crate::cli::LogForm;
+use crate::cli::{LogForm, ReadsRule};
 use crate::history::{Keep, ServerUrl};
 use crate::journal::Durability;
 use crate::tools::Toolset;
@@ -36,10 +36,12 @@ pub(super) struct File {
     pub(super) in_memory: bool,
     pub(super) cluster: Vec<String>,
     pub(super) cluster_credentials: Option<PathBuf>,
+    pub(super) cluster_ca: Option<PathBuf>,
     pub(super) cluster_realm: Option<String>,
     pub(super) cluster_member: Option<String>,
     pub(super) cluster_monitor: Vec<String>,
     pub(super) cluster_trust_servers: bool,
+    pub(super) reads: Option<ReadsRule>,
     pub(super) journal_entries: Option<Keep<u64>>,
     pub(super) durability: Option<Durability>,
     pub(super) history: Option<ServerUrl>,
@@ -52,7 +54,7 @@ pub(super) struct File {
 }
 
 /// The names of the keys.
-const KEYS: [&str; 26] = [
+const KEYS: [&str; 28] = [
     "listen",
     "allow_hosts",
     "auth_tokens",
@@ -66,10 +68,12 @@ const KEYS: [&str; 26] = [
     "in_memory",
     "cluster",
     "cluster_credentials",
+    "cluster_ca",
     "cluster_realm",
     "cluster_member",
     "cluster_monitor",
     "cluster_trust_servers",
+    "reads",
     "journal_entries",
     "durability",
     "history",
@@ -130,6 +134,7 @@ impl File {
             in_memory: keys.switch("in_memory")?,
             cluster: keys.list("cluster", "a list, as in [nats://10.0.0.1:4222]", own)?,
             cluster_credentials: keys.path("cluster_credentials", "the path of a file")?,
+            cluster_ca: keys.path("cluster_ca", "the path of a file")?,
             cluster_realm: keys.text("cluster_realm", "a name", own)?,
             cluster_member: keys.text("cluster_member", "a name", own)?,
             cluster_monitor: keys.list(
@@ -138,6 +143,7 @@ impl File {
                 own,
             )?,
             cluster_trust_servers: keys.switch("cluster_trust_servers")?,
+            reads: keys.word("reads")?,
             journal_entries: keys
                 .text("journal_entries", accepted::COUNT, |text| text.parse().ok())?,
             durability: keys.word("durability")?,

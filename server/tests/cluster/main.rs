@@ -7,6 +7,7 @@ mod kept;
 mod lost;
 mod members;
 mod nemesis;
+mod operating;
 #[path = "../shared/process.rs"]
 mod process;
 #[path = "../../nats/tests/shared/servers.rs"]

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, Read as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::Child;
+use std::process::{Child, Output};
 use std::thread;
 use std::time::Instant;
 
@@ -24,6 +24,8 @@ pub(crate) struct Members {
     pub(crate) servers: Servers,
     members: Vec<Option<Child>>,
     addresses: Vec<SocketAddr>,
+    /// More settings of the members.
+    settings: Vec<String>,
 }
 
 /// Where members keep journals, and what they are started with beside.
@@ -85,12 +87,27 @@ impl Members {
 
     /// The same, with journals of their own.
     pub(crate) fn start_keeping(servers: usize, count: usize, kept: Option<Kept>) -> Self {
-        let servers = Servers::start(servers);
+        Self::start_all(Servers::start(servers), count, kept, Vec::new())
+    }
+
+    /// Starts this many members with these settings on these servers.
+    pub(crate) fn start_with(servers: Servers, count: usize, settings: &[&str]) -> Self {
+        let settings = settings.iter().copied().map(str::to_owned).collect();
+        Self::start_all(servers, count, None, settings)
+    }
+
+    fn start_all(
+        servers: Servers,
+        count: usize,
+        kept: Option<Kept>,
+        settings: Vec<String>,
+    ) -> Self {
         let mut members = Self {
             kept,
             servers,
             members: Vec::new(),
             addresses: Vec::new(),
+            settings,
         };
         members.add(count);
         members
@@ -135,13 +152,15 @@ impl Members {
         child
     }
 
-    pub(crate) fn flags(&self) -> [String; 4] {
-        [
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let mut flags = vec![
             "--cluster".into(),
             self.servers.addresses().join(","),
             "--cluster-monitor".into(),
             self.servers.monitors().join(","),
-        ]
+        ];
+        flags.extend_from_slice(&self.settings);
+        flags
     }
 
     pub(crate) fn address(&self, number: usize) -> SocketAddr {
@@ -162,13 +181,19 @@ impl Members {
         Stream(connection)
     }
 
-    /// What `cluster status` prints: the members that answer.
-    pub(crate) fn states(&self) -> Vec<Value> {
-        let output = binary()
-            .args(["cluster", "status", "--json"])
+    /// Runs this command on the cluster.
+    pub(crate) fn command(&self, words: &str) -> Output {
+        binary()
+            .arg("cluster")
+            .args(words.split(' '))
             .args(self.flags())
             .output()
-            .expect("the binary starts");
+            .expect("the binary starts")
+    }
+
+    /// What `cluster status` prints: the members that answer.
+    pub(crate) fn states(&self) -> Vec<Value> {
+        let output = self.command("status --json");
         let text = String::from_utf8(output.stdout).expect("text");
         serde_json::from_str(&text).unwrap_or_default()
     }

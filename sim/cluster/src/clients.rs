@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_cluster::{Member, Now, Output};
+use chat_cluster::{Member, Now, Output, Reads};
 use chat_core::{
     Address, Answer, Body, Call, Caller, Command, Earlier, Event, Read, Reader, Reject, RequestKey,
     Response, SecretHash, Ticket,
@@ -28,6 +28,8 @@ enum Intent {
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     number: u64,
+    /// A strict read goes to any member, also to one that was the owner.
+    reads: Reads,
     draw: Draw,
     intent: Option<Intent>,
     /// The call that it waits for.
@@ -74,11 +76,12 @@ impl Numbers {
 }
 
 impl Client {
-    pub(crate) fn new(seed: u64, number: u32) -> Self {
+    pub(crate) fn new(seed: u64, number: u32, reads: Reads) -> Self {
         let mut draw = Draw::new(seed, Actor::User(number));
         let at = usize::try_from(draw.below(MEMBERS as u64)).unwrap_or_default();
         Self {
             number: u64::from(number) + 1,
+            reads,
             draw,
             intent: None,
             ticket: None,
@@ -122,6 +125,9 @@ impl Client {
         };
         if self.intent.replace(intent).is_none() {
             self.doubtful = false;
+        }
+        if self.reads == Reads::Strict && matches!(intent, Intent::Read { .. }) {
+            self.at = usize::try_from(self.draw.below(MEMBERS as u64)).unwrap_or_default();
         }
         let ticket = Ticket(numbers.next());
         self.ticket = Some(ticket);
@@ -275,20 +281,20 @@ impl Client {
 
 /// The registration of a client by itself.
 pub(crate) fn registration() -> (Ticket, Call) {
-    let client = Client::new(1, 0);
+    let client = Client::new(1, 0, Reads::Leased);
     (Ticket(1_000), client.call(Intent::Register))
 }
 
 /// A write of that client, without a request key. Its ticket is its number.
 pub(crate) fn write(write: u64) -> (Ticket, Call) {
-    let client = Client::new(1, 0);
+    let client = Client::new(1, 0, Reads::Leased);
     let keyed = false;
     (Ticket(write), client.call(Intent::Write { write, keyed }))
 }
 
 /// A read of that client.
 pub(crate) fn history_read() -> Call {
-    Client::new(1, 0).call(Intent::Read { read: 0 })
+    Client::new(1, 0, Reads::Leased).call(Intent::Read { read: 0 })
 }
 
 /// What a member shows to this read: the writes, and whether there are older ones. None if it

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, hash_map::DefaultHasher};
 use std::fmt::Debug;
 use std::hash::Hasher;
 
-use chat_cluster::{AppendId, Member, MemberId, Now, Outcome, Output, ReadId};
+use chat_cluster::{AppendId, Member, MemberId, Now, Outcome, Output, ReadId, Reads};
 use chat_core::Earlier;
 use chat_types::Time;
 use sim_judge::cluster::{ClusterFact, ClusterJudge, ClusterViolation};
@@ -154,10 +154,11 @@ impl TinyCluster {
             boot: Time(0),
         };
         let member = |number| {
-            let settings = settings(MemberId {
+            let id = MemberId {
                 number,
                 incarnation: 1,
-            });
+            };
+            let settings = settings(id, Reads::Leased);
             Member::new(settings, now).expect("the configuration fits")
         };
         let mut tiny = Self {

@@ -1,6 +1,6 @@
 //! One member's machine: its process, its clocks, its connections to the log.
 
-use chat_cluster::{LogSnapshot, Member, MemberId, Now, Settings};
+use chat_cluster::{LogSnapshot, Member, MemberId, Now, Reads, Settings};
 use chat_core::Config;
 use chat_journal::{Identity, Origin};
 use chat_types::config::{Limit, RateLimit, StickRule};
@@ -21,11 +21,14 @@ const MORNING: u64 = 1_000_000_000_000;
 pub(crate) struct Site {
     number: usize,
     incarnation: u64,
+    pub(crate) reads: Reads,
     /// None while no process runs.
     pub(crate) member: Option<Member>,
     /// How far the time of day is off, in microseconds.
     pub(crate) wall_off: i64,
     boot_off: u64,
+    /// How long the machine's clock stood still, in microseconds.
+    stood: u64,
     /// How much faster the machine's clock runs, in units of 1/10,000.
     drift: i64,
     /// Nothing happens before this instant.
@@ -54,13 +57,14 @@ pub(crate) fn origin() -> Origin {
 }
 
 /// The settings of a member.
-pub(crate) fn settings(id: MemberId) -> Settings {
+pub(crate) fn settings(id: MemberId, reads: Reads) -> Settings {
     Settings {
         id,
         address: format!("{}", id.number).into(),
         origin: origin(),
         config: config(),
         snapshot_every: SNAPSHOT_EVERY,
+        reads,
     }
 }
 
@@ -78,14 +82,16 @@ fn config() -> Config {
 }
 
 impl Site {
-    pub(crate) fn new(number: usize, draw: &mut Draw) -> Self {
+    pub(crate) fn new(number: usize, reads: Reads, draw: &mut Draw) -> Self {
         let drift = i64::try_from(draw.below(200)).unwrap_or_default() - 100;
         Self {
             number,
             incarnation: 0,
+            reads,
             member: None,
             wall_off: i64::try_from(draw.below(4_000_000)).unwrap_or_default() - 2_000_000,
-            boot_off: draw.below(1_000_000_000),
+            boot_off: 100_000_000 + draw.below(1_000_000_000),
+            stood: 0,
             drift,
             paused_until: Time(0),
             interrupt: None,
@@ -108,7 +114,16 @@ impl Site {
         let ran = at.0.saturating_add_signed(steps * self.drift);
         Now {
             wall: Time((MORNING + at.0).saturating_add_signed(self.wall_off)),
-            boot: Time(self.boot_off + ran),
+            boot: Time((self.boot_off + ran).saturating_sub(self.stood)),
+        }
+    }
+
+    /// Nothing happens for this long. Strict reads do not depend on clocks: in histories with them
+    /// the machine's clock stands still meanwhile, so that a paused owner believes in its lease.
+    pub(crate) fn pause(&mut self, at: Time, lasts: Span) {
+        self.paused_until = at + lasts;
+        if self.reads == Reads::Strict {
+            self.stood += lasts.0;
         }
     }
 
@@ -129,10 +144,11 @@ impl Site {
     /// Starts the process, from a snapshot or from the beginning of the log.
     pub(crate) fn start(&mut self, at: Time, snapshot: Option<&[u8]>) {
         self.incarnation += 1;
-        let settings = settings(MemberId {
+        let id = MemberId {
             number: self.number as u64,
             incarnation: self.incarnation,
-        });
+        };
+        let settings = settings(id, self.reads);
         let now = self.now(at);
         let member = match snapshot {
             Some(bytes) => {

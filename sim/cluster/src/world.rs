@@ -5,7 +5,7 @@ mod mishaps;
 
 use std::collections::BTreeMap;
 
-use chat_cluster::{AppendId, Member, Outcome, ReadId, Source};
+use chat_cluster::{AppendId, Member, Outcome, ReadId, Reads, Source};
 use chat_core::{Call, Ticket};
 
 use chat_types::{Span, Time, mix, mix_bytes};
@@ -164,10 +164,20 @@ pub fn run_seed(seed: u64) -> Ended {
     world.end()
 }
 
+/// One history in four has strict reads.
+fn draw_reads(seed: u64) -> Reads {
+    match Draw::new(seed, Actor::Vary).below(4) {
+        0 => Reads::Strict,
+        _ => Reads::Leased,
+    }
+}
+
 impl World {
     fn new(seed: u64) -> Self {
         let mut draw = Draw::new(seed, Actor::Server);
-        let mut sites: Vec<Site> = (0..MEMBERS).map(|n| Site::new(n, &mut draw)).collect();
+        let reads = draw_reads(seed);
+        let sites = (0..MEMBERS).map(|n| Site::new(n, reads, &mut draw));
+        let mut sites: Vec<Site> = sites.collect();
         for site in &mut sites {
             site.start(Time(0), None);
         }
@@ -179,7 +189,7 @@ impl World {
             draw,
             log: SharedLog::new(),
             sites,
-            clients: (0..count).map(|n| Client::new(seed, n)).collect(),
+            clients: (0..count).map(|n| Client::new(seed, n, reads)).collect(),
             numbers: Numbers::default(),
             active: ActiveFaults::default(),
             snapshots: Vec::new(),
@@ -194,6 +204,9 @@ impl World {
             world.schedule(at, Event::Fault(fault));
         }
         world.schedule(HEALED, Event::Resume);
+        if reads == Reads::Strict {
+            world.count("histories with strict reads");
+        }
         for site in 0..MEMBERS {
             world.schedule(Time(0), Event::Deliver(site));
             world.plan_wake(site);
@@ -352,7 +365,7 @@ impl World {
         let mut emitted = self.now;
         if let Some(pause) = self.sites[site].interrupt.take() {
             emitted = self.now + pause;
-            self.sites[site].paused_until = emitted;
+            self.sites[site].pause(self.now, pause);
         }
         for output in outputs {
             self.emit(site, emitted, output);
@@ -406,6 +419,10 @@ impl World {
         let now = self.now;
         let has_lease = |(number, site): (usize, &Site)| {
             let member = site.member.as_ref()?;
+            // By clocks that stand still, leases overlap.
+            if site.reads == Reads::Strict {
+                return None;
+            }
             member.has_lease(site.now(now)).then_some(number as u64)
         };
         let leases: Vec<u64> = self

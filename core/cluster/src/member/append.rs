@@ -37,7 +37,8 @@ pub(super) enum Purpose {
     },
     Heartbeat,
     Resigned,
-    /// Settles the append before it as absent.
+    /// Settles the append before it as absent, or proves to calls that wait that this member is
+    /// the owner.
     Noop,
 }
 
@@ -119,6 +120,9 @@ impl Member {
             unknown: false,
             step: Step::Paused { until: now.boot },
         });
+        if let State::Owner(ownership) = &mut self.state {
+            ownership.waiting.cover();
+        }
         self.publish(now);
     }
 
@@ -330,6 +334,7 @@ impl Member {
         if let State::Owner(ownership) = &mut self.state {
             ownership.renew(append.began);
         }
+        self.answer_waiting(now);
     }
 
     /// The log will never contain the append in flight, and contains no other record there yet.
@@ -338,6 +343,9 @@ impl Member {
             return;
         };
         let is_batch = append.is_batch();
+        if let State::Owner(ownership) = &mut self.state {
+            ownership.waiting.uncover(now.boot + RETRY);
+        }
         match &mut self.state {
             State::Owner(ownership) if is_batch => ownership.node.append_failed(now.wall),
             State::Owner(ownership) => ownership.retry(now.boot + RETRY),

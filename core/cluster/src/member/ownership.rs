@@ -3,6 +3,7 @@
 use chat_core::{Departure, Earlier, InFlight, Node, Output as NodeOutput, Position, Time};
 
 use super::append::Purpose;
+use super::reads::WaitingCalls;
 use super::{Member, State};
 use crate::envelope::{Body, MAX_ENVELOPE_BYTES};
 use crate::output::Output;
@@ -27,6 +28,8 @@ pub(super) struct Ownership {
     /// The instant of the next heartbeat, or of the next attempt to resign.
     pub(super) next_at: Time,
     leaving: Leaving,
+    /// Calls whose strict answers wait for the log.
+    pub(super) waiting: WaitingCalls,
     /// The digest of the state at a position.
     digest: Option<(Position, u64)>,
 }
@@ -38,6 +41,7 @@ impl Ownership {
             began,
             next_at: began,
             leaving: Leaving::No,
+            waiting: WaitingCalls::new(),
             digest: None,
         }
     }
@@ -71,13 +75,20 @@ impl Ownership {
         self.next_at = at;
     }
 
+    /// When the lease ends, so that another member may take the calls that wait. `None` if none
+    /// waits.
+    pub(super) fn waiting_end(&self) -> Option<Time> {
+        (!self.waiting.is_empty()).then_some(self.began + LEASE)
+    }
+
     /// All but the hub, as text.
     pub(super) fn outline(&self) -> String {
         let batch: Vec<_> = self.node.batch().collect();
         let load = self.node.load();
         let times = (self.began, self.next_at, self.leaving);
         let storage = self.node.check_storage(Time(0));
-        format!("{batch:?} {load:?} {times:?} {storage:?}")
+        let waiting = &self.waiting;
+        format!("{batch:?} {load:?} {times:?} {storage:?} {waiting:?}")
     }
 
     fn digest(&mut self) -> (Position, u64) {
@@ -107,7 +118,7 @@ impl Member {
 
     /// Another member owns the log, or may claim it. Does nothing on a member that is not the owner.
     pub(super) fn depart(&mut self, in_flight: InFlight) {
-        let ownership = match std::mem::replace(&mut self.state, State::Moving) {
+        let mut ownership = match std::mem::replace(&mut self.state, State::Moving) {
             State::Owner(ownership) => ownership,
             other @ (State::Standby(_) | State::Stranded { .. } | State::Moving) => {
                 self.state = other;
@@ -115,6 +126,7 @@ impl Member {
             }
         };
         let epoch = self.place.epoch();
+        let waiting = ownership.waiting.take_all();
         let Departure {
             hub,
             outputs,
@@ -128,6 +140,7 @@ impl Member {
         for (ticket, earlier) in unanswered {
             self.refuse(ticket, earlier);
         }
+        self.refuse_all(waiting);
         let closed = streams.into_iter().map(NodeOutput::StreamClosed);
         self.outputs.extend(closed.map(Output::Node));
         self.outputs.push_back(Output::LostOwnership { epoch });
@@ -184,6 +197,10 @@ impl Member {
             self.outputs.push_back(Output::StoreSnapshot);
             let resigned = self.place.seal(id, Body::Resigned);
             return self.begin_append(now, Purpose::Resigned, resigned);
+        }
+        if ownership.waiting.due().is_some_and(|due| now.boot >= due) {
+            let noop = self.place.seal(id, Body::Noop);
+            return self.begin_append(now, Purpose::Noop, noop);
         }
         if !is_due {
             return;

@@ -1,0 +1,315 @@
+//! Measures what a cluster costs: sends at one server and at members, by different doors, in turns, and
+//! the processor time that each process needs for a send.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use serde_json::Value;
+use tokio::process::{Child, Command};
+
+use crate::Outcome;
+use crate::durable::{Folder, QUIET, both, micros, pace, send, senders};
+use crate::requests::median;
+use crate::server::{Server, processor_seconds};
+use crate::wire::{Connection, request};
+
+/// The program of the log's servers, below the build folder.
+const NATS: &str = "nats-server-2.15.1/bin/nats-server";
+
+/// The metric of the member that takes calls.
+const LEASE: &str = "talking_stick_cluster_lease{realm=";
+
+/// How long a member has until it owns its log.
+const OWNED: Duration = Duration::from_secs(30);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ClusterArgs {
+    /// Connections, each with one request in flight
+    #[arg(long, default_value_t = 96)]
+    connections: usize,
+    /// Duration of each load in a round, in seconds
+    #[arg(long, default_value_t = 4)]
+    seconds: u64,
+    /// Rounds, in each of which every load has its turn
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// The folder for the journal and the log: its file system is measured
+    #[arg(long, value_name = "DIR", default_value = "target/load")]
+    folder: PathBuf,
+}
+
+/// Servers of a log. They are killed on drop.
+struct Nats {
+    addresses: Vec<String>,
+    children: Vec<Child>,
+}
+
+/// One kind of load, and what was measured.
+struct Load {
+    name: &'static str,
+    /// The door and the request of each connection.
+    requests: Vec<(SocketAddr, Vec<u8>)>,
+    /// The processes that serve it, by what they are.
+    processes: Vec<(&'static str, u32)>,
+    /// Sends per second at saturation, one for each round.
+    rates: Vec<f64>,
+    /// Waits at saturation, and when it is quiet, in microseconds.
+    waits: [Histogram<u64>; 2],
+    /// Processor time for a send at saturation, in microseconds, one for each round.
+    costs: BTreeMap<&'static str, Vec<f64>>,
+}
+
+impl Load {
+    fn new(
+        name: &'static str,
+        requests: Vec<(SocketAddr, Vec<u8>)>,
+        processes: Vec<(&'static str, u32)>,
+    ) -> Outcome<Self> {
+        Ok(Self {
+            name,
+            requests,
+            processes,
+            rates: Vec::new(),
+            waits: [Histogram::new(3)?, Histogram::new(3)?],
+            costs: BTreeMap::new(),
+        })
+    }
+
+    fn processor(&self) -> Outcome<BTreeMap<&'static str, f64>> {
+        let mut sums = BTreeMap::new();
+        for (what, id) in &self.processes {
+            *sums.entry(*what).or_default() += processor_seconds(*id)?;
+        }
+        Ok(sums)
+    }
+
+    /// Sends at full speed on all connections; returns the sends per second.
+    async fn saturate(&mut self, span: Duration) -> Outcome<f64> {
+        let (mut tasks, began) = (Vec::new(), Instant::now());
+        let before = self.processor()?;
+        for (door, request) in &self.requests {
+            let mut connection = Connection::open(*door).await?;
+            let request = request.clone();
+            tasks.push(tokio::spawn(async move {
+                let mut waits = Vec::new();
+                while began.elapsed() < span {
+                    let sent = Instant::now();
+                    send(&mut connection, &request).await?;
+                    waits.push(micros(sent.elapsed()));
+                }
+                Outcome::Ok(waits)
+            }));
+        }
+        let mut sends = 0_u32;
+        for task in tasks {
+            for wait in task.await?? {
+                self.waits[0].record(wait)?;
+                sends += 1;
+            }
+        }
+        let rate = f64::from(sends) / began.elapsed().as_secs_f64();
+        for (what, seconds) in self.processor()? {
+            let spent = seconds - before.get(what).copied().unwrap_or_default();
+            let cost = spent * 1_000_000.0 / f64::from(sends);
+            self.costs.entry(what).or_default().push(cost);
+        }
+        self.rates.push(rate);
+        Ok(rate)
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "this is where the program speaks")]
+pub(crate) async fn run(args: &ClusterArgs) -> Outcome<()> {
+    let folder = Folder::new(&args.folder)?;
+    let data = folder.0.join("alone").to_string_lossy().into_owned();
+    let alone = Server::start_with(&["--data", &data]).await?;
+    let single = Nats::start(1, &folder.0.join("single")).await?;
+    let three = Nats::start(3, &folder.0.join("three")).await?;
+    let one = members(&single, &["main"]).await?;
+    let all = members(&three, &["main", "main", "main"]).await?;
+    let realms = members(&three, &["one", "two", "three"]).await?;
+    let mut loads = vec![
+        loaded("one server, fsync", &[&alone], Vec::new(), args).await?,
+        loaded("one member, one NATS", &[&one[0]], single.named(), args).await?,
+    ];
+    loads.extend(by_doors(&all, &three, args).await?);
+    let doors: Vec<_> = realms.iter().collect();
+    loads.push(loaded("three realms, three owners", &doors, three.named(), args).await?);
+    let span = Duration::from_secs(args.seconds);
+    for round in 0..args.rounds {
+        for load in &mut loads {
+            let rate = load.saturate(span).await?;
+            let (door, request) = load.requests[0].clone();
+            pace(door, &[request], QUIET, span, &mut load.waits[1]).await?;
+            println!("round {}  {:<28} {rate:>7.0} sends/s", round + 1, load.name);
+        }
+    }
+    println!(
+        "\n{:<28}{:>8}{:>21}{:>21}  processor time of a send",
+        "", "sends/s", "saturated p50, p99", "quiet p50, p99"
+    );
+    for load in &loads {
+        let [busy, quiet] = &load.waits;
+        let costs = load.costs.iter();
+        let costs: Vec<_> = costs
+            .map(|(what, costs)| format!("{what} {:.0} µs", median(costs.clone())))
+            .collect();
+        println!(
+            "{:<28}{:>8.0}{:>21}{:>21}  {}",
+            load.name,
+            median(load.rates.clone()),
+            both(busy),
+            both(quiet),
+            costs.join(", ")
+        );
+    }
+    Ok(())
+}
+
+/// The loads of three members of one realm: by the owner's door, by another one, and by all.
+async fn by_doors(members: &[Server], nats: &Nats, args: &ClusterArgs) -> Outcome<Vec<Load>> {
+    let owner = owner_of(members).await?;
+    let order = [owner, (owner + 1) % 3, (owner + 2) % 3];
+    let [owner, second, third] = order.map(|number| &members[number]);
+    let mut processes = nats.named();
+    let doors = [("doors", second.id()?), ("doors", third.id()?)];
+    processes.extend([("owner", owner.id()?)].into_iter().chain(doors));
+    // A handle of one door is valid at each.
+    let requests = senders(owner, args.connections).await?;
+    let mut loads = Vec::new();
+    for (name, doors) in [
+        ("three, by the owner", &[owner][..]),
+        ("three, by one follower", &[second]),
+        ("three, by all", &[owner, second, third]),
+    ] {
+        let doors = doors.iter().map(|door| door.address).cycle();
+        let requests = doors.zip(requests.clone()).collect();
+        loads.push(Load::new(name, requests, processes.clone())?);
+    }
+    Ok(loads)
+}
+
+/// A load whose connections are spread over these servers, each with participants of its own.
+async fn loaded(
+    name: &'static str,
+    servers: &[&Server],
+    mut processes: Vec<(&'static str, u32)>,
+    args: &ClusterArgs,
+) -> Outcome<Load> {
+    let each = args.connections / servers.len();
+    let mut requests = Vec::new();
+    for server in servers {
+        let made = senders(server, each).await?.into_iter();
+        requests.extend(made.map(|request| (server.address, request)));
+        processes.push(("owner", server.id()?));
+    }
+    Load::new(name, requests, processes)
+}
+
+/// Starts a member of each of these realms. All are ready to take calls.
+async fn members(nats: &Nats, realms: &[&str]) -> Outcome<Vec<Server>> {
+    let servers = nats.addresses.join(",");
+    let mut members = Vec::new();
+    for (number, realm) in realms.iter().enumerate() {
+        let name = format!("{realm}-{number}");
+        let flags = [
+            &["--cluster", &servers, "--cluster-trust-servers"][..],
+            &["--cluster-realm", realm, "--cluster-member", &name],
+        ];
+        members.push(Server::member(&flags.concat()).await?);
+    }
+    let one_realm = realms.iter().all(|realm| *realm == realms[0]);
+    match one_realm {
+        true => {
+            owner_of(&members).await?;
+        }
+        false => {
+            for member in &members {
+                owner_of(std::slice::from_ref(member)).await?;
+            }
+        }
+    }
+    Ok(members)
+}
+
+/// Waits until one of them is the owner; returns its number.
+async fn owner_of(members: &[Server]) -> Outcome<usize> {
+    let began = Instant::now();
+    while began.elapsed() < OWNED {
+        for (number, member) in members.iter().enumerate() {
+            let mut connection = Connection::open(member.address).await?;
+            let asked = request("GET /metrics", &[], &Value::Null);
+            let answer = connection.exchange(&asked).await?;
+            let text = String::from_utf8_lossy(&answer.body).into_owned();
+            let mut lines = text.lines();
+            if lines.any(|line| line.starts_with(LEASE) && line.ends_with(" 1")) {
+                return Ok(number);
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    Err("no member owns the log".into())
+}
+
+impl Nats {
+    /// Starts this many servers, which form a cluster unless there is one.
+    async fn start(count: usize, folder: &Path) -> Outcome<Self> {
+        let program = std::env::current_exe()?;
+        let program = program.ancestors().map(|folder| folder.join(NATS));
+        let program = { program }.find(|path| path.exists()).ok_or_else(|| {
+            format!("{NATS} is not there: `cargo xtask test --only cluster` installs it")
+        })?;
+        fs::create_dir_all(folder)?;
+        let ports = free_ports(2 * count)?;
+        let routes = ports[count..].iter();
+        let routes: Vec<_> = routes
+            .map(|port| format!("nats-route://127.0.0.1:{port}"))
+            .collect();
+        let (mut addresses, mut children) = (Vec::new(), Vec::new());
+        for number in 0..count {
+            let (port, route) = (ports[number], ports[count + number]);
+            let store = folder.join(format!("n{number}"));
+            let mut text = format!(
+                "server_name: n{number}\nlisten: 127.0.0.1:{port}\nmax_payload: 9MB\n\
+                 jetstream {{ store_dir: {store:?}\n sync_interval: always }}\n"
+            );
+            if count > 1 {
+                let routes = routes.join(", ");
+                text += &format!(
+                    "cluster {{ name: ts\n listen: 127.0.0.1:{route}\n routes: [{routes}] }}\n"
+                );
+            }
+            let settings = store.with_extension("conf");
+            fs::write(&settings, text)?;
+            let mut command = Command::new(&program);
+            command.arg("--config").arg(&settings).kill_on_drop(true);
+            command.stdin(Stdio::null()).stderr(Stdio::null());
+            children.push(command.spawn()?);
+            addresses.push(format!("nats://127.0.0.1:{port}"));
+        }
+        Ok(Self {
+            addresses,
+            children,
+        })
+    }
+
+    fn named(&self) -> Vec<(&'static str, u32)> {
+        let ids = self.children.iter().filter_map(Child::id);
+        ids.map(|id| ("NATS", id)).collect()
+    }
+}
+
+fn free_ports(count: usize) -> Outcome<Vec<u16>> {
+    let bound: Result<Vec<_>, _> = (0..count)
+        .map(|_| TcpListener::bind("127.0.0.1:0"))
+        .collect();
+    let ports = bound?
+        .into_iter()
+        .map(|socket| Ok(socket.local_addr()?.port()));
+    ports.collect()
+}

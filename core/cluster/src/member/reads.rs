@@ -1,0 +1,167 @@
+//! When the owner answers what needs no entry of the journal: reads, and refusals.
+//!
+//! A strict answer waits for an append that began after its call arrived. Once the log has that record,
+//! no other member had claimed the log before it. So the state contains all that any owner accepted
+//! before the call, whatever the clocks of the machines show. One append serves all that waits.
+
+use std::collections::VecDeque;
+
+use chat_core::{Address, Call, Earlier, Output as NodeOutput, Ticket, Time};
+
+use super::{Member, State};
+use crate::output::Output;
+use crate::timing::Now;
+
+/// The largest number of calls that wait.
+const MOST: usize = 16_384;
+
+/// When the owner answers reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reads {
+    /// At once, within its lease.
+    #[default]
+    Leased,
+    /// When the log has a record that was appended after the read arrived.
+    Strict,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct WaitingCall {
+    pub(super) ticket: Ticket,
+    /// What is known of the request if the call is given to another member.
+    pub(super) earlier: Earlier,
+    then: Then,
+}
+
+/// What follows once the log has the record.
+#[derive(Clone, Debug)]
+enum Then {
+    /// The node answers the read.
+    Read(Address, Box<Call>),
+    /// The node's answer to a command that it proposes no entry for: a refusal, or a first outcome.
+    Answer(Box<NodeOutput>),
+}
+
+/// The calls that wait, in the order of their arrival.
+#[derive(Clone, Debug)]
+pub(super) struct WaitingCalls {
+    queue: VecDeque<WaitingCall>,
+    /// The number of the first ones that wait for the append in flight.
+    covered: usize,
+    /// No append for them alone before this instant.
+    append_from: Time,
+}
+
+impl WaitingCalls {
+    pub(super) const fn new() -> Self {
+        Self {
+            queue: VecDeque::new(),
+            covered: 0,
+            append_from: Time(0),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Adds a call, or returns it if there are too many.
+    fn add(&mut self, call: WaitingCall) -> Option<WaitingCall> {
+        if self.queue.len() >= MOST {
+            return Some(call);
+        }
+        self.queue.push_back(call);
+        None
+    }
+
+    /// Removes a call whose caller disconnected.
+    pub(super) fn cancel(&mut self, ticket: Ticket) {
+        let place = self.queue.iter().position(|call| call.ticket == ticket);
+        let Some(place) = place else {
+            return;
+        };
+        self.queue.remove(place);
+        if place < self.covered {
+            self.covered -= 1;
+        }
+    }
+
+    /// An append begins.
+    pub(super) fn cover(&mut self) {
+        self.covered = self.queue.len();
+    }
+
+    /// The log will not have the append in flight.
+    pub(super) const fn uncover(&mut self, append_from: Time) {
+        self.covered = 0;
+        self.append_from = append_from;
+    }
+
+    /// The calls that waited for the append in flight, which the log has.
+    fn take_covered(&mut self) -> Vec<WaitingCall> {
+        let covered = std::mem::take(&mut self.covered);
+        self.queue.drain(..covered).collect()
+    }
+
+    pub(super) fn take_all(&mut self) -> VecDeque<WaitingCall> {
+        self.covered = 0;
+        std::mem::take(&mut self.queue)
+    }
+
+    /// When an append is due for them alone. `None` if none waits for the next append.
+    pub(super) fn due(&self) -> Option<Time> {
+        (self.queue.len() > self.covered).then_some(self.append_from)
+    }
+}
+
+impl Member {
+    /// Submits a call to the owner's node, whose answer waits for a record of the log.
+    pub(super) fn submit_strictly(&mut self, now: Now, ticket: Ticket, from: Address, call: Call) {
+        let State::Owner(ownership) = &mut self.state else {
+            return;
+        };
+        let earlier = call.earlier_if_refused();
+        let mut waiting = Vec::new();
+        if matches!(call, Call::Read { .. }) {
+            waiting.push(Then::Read(from, Box::new(call)));
+        } else {
+            ownership.node.submit(now.wall, ticket, from, call);
+            while let Some(output) = ownership.node.poll_output() {
+                if matches!(output, NodeOutput::Reply { .. }) {
+                    waiting.push(Then::Answer(Box::new(output)));
+                } else {
+                    self.outputs.push_back(Output::Node(output));
+                }
+            }
+        }
+        let calls = waiting.into_iter().map(|then| WaitingCall {
+            ticket,
+            earlier,
+            then,
+        });
+        let too_many: Vec<_> = calls
+            .filter_map(|call| ownership.waiting.add(call))
+            .collect();
+        self.refuse_all(too_many);
+    }
+
+    /// Answers the calls that waited for the append in flight, which the log has.
+    pub(super) fn answer_waiting(&mut self, now: Now) {
+        let State::Owner(ownership) = &mut self.state else {
+            return;
+        };
+        for WaitingCall { ticket, then, .. } in ownership.waiting.take_covered() {
+            match then {
+                Then::Read(from, call) => ownership.node.submit(now.wall, ticket, from, *call),
+                Then::Answer(output) => self.outputs.push_back(Output::Node(*output)),
+            }
+        }
+    }
+
+    /// Gives calls to the next owner.
+    pub(super) fn refuse_all(&mut self, calls: impl IntoIterator<Item = WaitingCall>) {
+        for call in calls {
+            self.refuse(call.ticket, call.earlier);
+        }
+    }
+}

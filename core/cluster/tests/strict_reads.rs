@@ -1,0 +1,142 @@
+//! Strict reads: each waits for an append that began after it arrived.
+
+#[path = "shared/bench.rs"]
+mod bench;
+
+use chat_cluster::{HEARTBEAT, LEASE, Outcome, RETRY, Reads, Role, SILENCE};
+use chat_core::{Earlier, Ticket};
+
+use bench::{Bench, owner, owner_with};
+
+/// A strict owner with a participant.
+fn strict() -> Bench {
+    let (mut bench, _) = owner_with(Reads::Strict);
+    bench.register(1, None);
+    bench.acknowledge();
+    bench
+}
+
+#[test]
+fn a_read_within_the_lease_is_answered_at_once() {
+    let (mut bench, _) = owner();
+    bench.register(1, None);
+    bench.acknowledge();
+    let appends = bench.published.len();
+    bench.read(2);
+    assert!(bench.answered(2));
+    assert_eq!(bench.published.len(), appends);
+}
+
+#[test]
+fn a_strict_read_is_answered_when_the_log_has_a_later_record() {
+    let mut bench = strict();
+    let appends = bench.published.len();
+    bench.read(2);
+    assert!(!bench.answered(2));
+    // The append in flight began before these reads.
+    bench.read(3);
+    bench.read(4);
+    bench.acknowledge();
+    assert!(bench.answered(2));
+    assert!(!bench.answered(3) && !bench.answered(4));
+    bench.acknowledge();
+    assert!(bench.answered(3) && bench.answered(4));
+    assert_eq!(bench.published.len(), appends + 2, "one serves both");
+}
+
+#[test]
+fn a_batch_and_a_heartbeat_serve_strict_reads() {
+    let mut bench = strict();
+    bench.pass(HEARTBEAT);
+    bench.read(2);
+    bench.register(3, None);
+    bench.acknowledge();
+    let appends = bench.published.len();
+    assert!(!bench.answered(2), "the heartbeat began before it");
+    bench.acknowledge();
+    assert!(bench.answered(2) && bench.answered(3));
+    assert_eq!(bench.published.len(), appends);
+}
+
+#[test]
+fn a_strict_read_of_an_owner_that_was_superseded_is_given_to_the_next_one() {
+    let (mut old, log) = owner_with(Reads::Strict);
+    let mut new = Bench::new(2);
+    for (index, bytes) in log.iter().enumerate() {
+        new.record(index as u64 + 1, bytes);
+    }
+    new.pass(SILENCE.times(2));
+    let claim = new.acknowledge();
+    // By its clock the old owner has its lease.
+    old.read(1);
+    old.read(2);
+    old.record(3, &claim);
+    assert_eq!(old.moved(), [(1, Earlier::Unasked), (2, Earlier::Unasked)]);
+    assert_eq!(old.member.role(), Role::Follower);
+}
+
+#[test]
+fn a_strict_read_waits_while_the_log_refuses() {
+    let mut bench = strict();
+    bench.read(2);
+    let id = bench.published.last().expect("a record for it").id;
+    let appends = bench.published.len();
+    bench.report(id, Outcome::Busy);
+    assert_eq!(bench.published.len(), appends, "the next attempt waits");
+    bench.pass(RETRY);
+    bench.acknowledge();
+    assert!(bench.answered(2));
+}
+
+#[test]
+fn a_strict_read_outside_of_the_lease_is_not_taken() {
+    let mut bench = strict();
+    bench.now.boot += LEASE;
+    bench.read(2);
+    assert_eq!(bench.moved(), [(2, Earlier::Unasked)]);
+}
+
+#[test]
+fn a_strict_read_that_waits_for_the_end_of_the_lease_is_given_to_the_next_owner() {
+    let mut bench = strict();
+    bench.read(2);
+    bench.pass(LEASE);
+    assert_eq!(bench.moved(), [(2, Earlier::Unasked)]);
+    assert!(!bench.answered(2));
+}
+
+/// The state may be old by a clock that stood still: then a refusal by it is wrong.
+#[test]
+fn a_refusal_of_a_command_waits_for_a_record_too() {
+    let mut bench = strict();
+    bench.register(2, None);
+    bench.acknowledge();
+    assert!(bench.answered(2));
+    bench.send_as_nobody(3);
+    assert_eq!(bench.refused(3), None);
+    bench.acknowledge();
+    assert!(bench.refused(3).is_some());
+}
+
+#[test]
+fn an_owner_that_resigns_gives_waiting_reads_to_the_next_one() {
+    let mut bench = strict();
+    bench.read(2);
+    bench.member.resign(bench.now);
+    bench.drain();
+    assert_eq!(bench.moved(), [(2, Earlier::Unasked)]);
+}
+
+#[test]
+fn a_cancelled_read_needs_no_append() {
+    let mut bench = strict();
+    bench.read(2);
+    bench.read(3);
+    bench.member.cancel(Ticket(2));
+    bench.member.cancel(Ticket(3));
+    bench.acknowledge();
+    let appends = bench.published.len();
+    bench.pass(RETRY);
+    assert_eq!(bench.published.len(), appends);
+    assert!(!bench.answered(2) && !bench.answered(3));
+}

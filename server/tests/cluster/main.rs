@@ -1,13 +1,22 @@
 //! Three members on three NATS servers, as processes. `cargo xtask test --only cluster` installs the
 //! servers, and `cargo xtask cluster` plays more rounds of what goes wrong.
 
+mod draw;
+mod fault;
+mod log_judge;
 mod members;
+mod monitoring;
 mod nemesis;
+mod network;
 #[path = "../shared/process.rs"]
 mod process;
+mod proxy;
 #[path = "../../nats/tests/shared/servers.rs"]
 mod servers;
+mod stores;
 mod talkers;
+mod tally;
+mod upgrade;
 
 use std::sync::{Arc, Mutex, Weak};
 
@@ -145,7 +154,7 @@ fn a_call_that_waited_in_a_paused_member_has_no_effect() {
     members.signal(owner, "CONT");
     let head = given_up.head().expect("it is answered");
     assert!(head[0].contains("503"), "{head:?}");
-    let said = talkers::history(&mut door, &ada);
+    let said = talkers::texts(&mut door, &ada);
     let times = said.iter().filter(|text| *text == "late").count();
     assert_eq!((said.len(), times), (151, 1));
 }
@@ -168,5 +177,5 @@ fn a_call_that_no_member_can_take_is_refused_in_the_end() {
     assert_eq!(answer["error"]["earlier_attempt"], "unknown");
     members.servers.start_again(0);
     done(&mut door, "/send", &ada, &body);
-    assert_eq!(talkers::history(&mut door, &ada), ["hello"]);
+    assert_eq!(talkers::texts(&mut door, &ada), ["hello"]);
 }

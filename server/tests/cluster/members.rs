@@ -1,25 +1,36 @@
-//! Members of a cluster as processes, each behind a port of its own.
+//! Members of a cluster as processes, with a proxy on every edge between them, the NATS servers and
+//! clients.
 
-use std::io::{BufRead as _, Read as _};
+use std::io::BufRead as _;
 use std::net::SocketAddr;
 use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
 use serde_json::Value;
 
+use crate::network::Network;
 use crate::process::{Connection, PATIENCE, Process, binary};
-use crate::servers::{Servers, free_ports, signal};
+use crate::servers::{PROPER, Servers, free_ports, signal};
 
 /// Limits that the load of a test does not reach.
 const LIMITS: &str = "stick=optional,rate_limit={per_second: 100000, burst: 100000},\
                       history_limit=1000000,inbox_limit=1000000";
 
+/// What a member logs when a replica lacks a record, or has a damaged one.
+const DAMAGE: &str = "a replica of the log";
+
 /// A cluster: the NATS servers, and our members.
 pub(crate) struct Members {
     pub(crate) servers: Servers,
+    pub(crate) network: Network,
     members: Vec<Option<Child>>,
-    addresses: Vec<SocketAddr>,
+    /// The port on which each member listens.
+    ports: Vec<u16>,
+    /// How often members found damage in the log.
+    alarms: Arc<AtomicUsize>,
 }
 
 /// An open stream of events.
@@ -45,13 +56,19 @@ impl Members {
 
     /// Starts this many NATS servers, three or one, and this many members.
     pub(crate) fn start_on(servers: usize, count: usize) -> Self {
-        let servers = Servers::start(servers);
+        let mut network = Network::new();
+        let link = |from, to, port| network.add_route(from, to, port);
+        let servers = Servers::start_linked(servers, PROPER, link);
         let ports = free_ports(count);
-        let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        for port in &ports {
+            network.add_member(*port, &servers.ports());
+        }
         let mut members = Self {
             servers,
+            network,
             members: (0..count).map(|_| None).collect(),
-            addresses: ports.into_iter().map(address).collect(),
+            ports,
+            alarms: Arc::default(),
         };
         let children: Vec<_> = thread::scope(|scope| {
             let starts: Vec<_> = (0..count)
@@ -74,34 +91,52 @@ impl Members {
     fn spawn(&self, number: usize) -> Child {
         let mut command = binary();
         command
-            .args(["--listen", &self.addresses[number].to_string()])
+            .args(["--listen", &format!("127.0.0.1:{}", self.ports[number])])
             .args(["--limit", LIMITS])
             .args(["--cluster-member", &name(number)])
-            .args(self.flags());
-        let Process { child, mut log, .. } = Process::start(&mut command);
+            .args(self.flags(self.network.links(number)));
+        let Process {
+            child, log, before, ..
+        } = Process::start(&mut command);
+        let alarms = Arc::clone(&self.alarms);
+        let is_alarm = |line: &str| line.contains(DAMAGE);
+        let found = before.lines().filter(|line| is_alarm(line)).count();
+        alarms.fetch_add(found, Ordering::Relaxed);
         // A full pipe would block the member.
         thread::spawn(move || {
-            let mut rest = Vec::new();
-            let _ = log.read_to_end(&mut rest);
+            for line in log.lines().map_while(Result::ok) {
+                alarms.fetch_add(usize::from(is_alarm(&line)), Ordering::Relaxed);
+            }
         });
         child
     }
 
-    fn flags(&self) -> [String; 4] {
+    /// How often members found damage in the log, so far.
+    pub(crate) fn alarms(&self) -> usize {
+        self.alarms.load(Ordering::Relaxed)
+    }
+
+    /// The settings of a cluster whose NATS servers are reached by these ports.
+    fn flags(&self, ports: Vec<u16>) -> [String; 4] {
+        let addresses: Vec<_> = ports
+            .into_iter()
+            .map(|port| format!("nats://127.0.0.1:{port}"))
+            .collect();
         [
             "--cluster".into(),
-            self.servers.addresses().join(","),
+            addresses.join(","),
             "--cluster-monitor".into(),
             self.servers.monitors().join(","),
         ]
     }
 
+    /// Where clients reach a member.
     pub(crate) fn address(&self, number: usize) -> SocketAddr {
-        self.addresses[number]
+        SocketAddr::from(([127, 0, 0, 1], self.network.door(number)))
     }
 
     pub(crate) fn connect(&self, number: usize) -> Connection {
-        Connection::open(self.addresses[number])
+        Connection::open(self.address(number))
     }
 
     /// Opens a stream of events at this door.
@@ -118,7 +153,7 @@ impl Members {
     pub(crate) fn states(&self) -> Vec<Value> {
         let output = binary()
             .args(["cluster", "status", "--json"])
-            .args(self.flags())
+            .args(self.flags(self.servers.ports()))
             .output()
             .expect("the binary starts");
         let text = String::from_utf8(output.stdout).expect("text");

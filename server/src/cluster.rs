@@ -10,6 +10,7 @@
 
 mod door;
 mod engine;
+mod lateness;
 mod owner;
 mod pause;
 mod remote_stream;

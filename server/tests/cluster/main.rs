@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use members::Members;
 use process::Connection;
+use proxy::{Flow, Way};
 use serde_json::{Value, json};
 
 /// Three members that no test harms, which end with the last test that has them.
@@ -157,6 +158,40 @@ fn a_call_that_waited_in_a_paused_member_has_no_effect() {
     let said = talkers::texts(&mut door, &ada);
     let times = said.iter().filter(|text| *text == "late").count();
     assert_eq!((said.len(), times), (151, 1));
+}
+
+/// The network holds the call back, and carries it when the cut heals, after more keys came than are
+/// remembered.
+#[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
+fn a_call_that_was_held_back_on_its_way_to_the_owner_has_no_effect() {
+    let members = Members::start_on(1, 2);
+    let owner = members.owner();
+    let other = 1 - owner;
+    let ada = members.connect(other).register("Ada", "lobby");
+    members.network.set_links(other, Way::There, Flow::Cut);
+    let late = json!({ "message": "late", "request_key": "late" });
+    let mut given_up = members.connect(other);
+    assert!(given_up.send("POST /send", &[("Chat-Handle", &ada)], &late.to_string()));
+    let given_up = std::thread::spawn(move || given_up.head().expect("it is answered"));
+    let mut door = members.connect(owner);
+    done(&mut door, "/send", &ada, &late);
+    let mut said = 1;
+    while said <= 150 || !given_up.is_finished() {
+        let key = format!("key {said}");
+        let body = json!({ "message": key, "request_key": key });
+        done(&mut door, "/send", &ada, &body);
+        said += 1;
+    }
+    let head = given_up.join().expect("it is answered");
+    assert!(head[0].contains("503"), "{head:?}");
+    members.network.heal();
+    // The member reaches the owner again.
+    let body = json!({ "message": "last", "request_key": "last" });
+    done(&mut members.connect(other), "/send", &ada, &body);
+    let texts = talkers::texts(&mut door, &ada);
+    let times = texts.iter().filter(|text| *text == "late").count();
+    assert_eq!((texts.len(), times), (said + 1, 1));
 }
 
 #[test]

@@ -67,7 +67,10 @@ impl Watch {
 pub(super) async fn ask(net: &CallerContext) -> Result<(), WireError> {
     let mut last = None;
     let asking = async {
-        while let Err(why) = attempt(net).await {
+        let mut doors = (0..net.connector.doors()).cycle();
+        while let Some(door) = doors.next()
+            && let Err(why) = attempt(net, door).await
+        {
             last = Some(why);
             sleep(PAUSE).await;
         }
@@ -81,9 +84,9 @@ pub(super) async fn ask(net: &CallerContext) -> Result<(), WireError> {
     }
 }
 
-async fn attempt(net: &CallerContext) -> Result<(), WireError> {
+async fn attempt(net: &CallerContext, door: usize) -> Result<(), WireError> {
     let request = net.writer.least(0, None);
-    let answer = Wire::new().exchange(&net.connector, request).await?;
+    let answer = Wire::new().exchange(&net.connector, door, request).await?;
     match answer.status() {
         // A proxy answers so for a server that is not there.
         status @ (StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT) => {

@@ -303,7 +303,8 @@ need an idle machine.
 fault in each of N rounds (22, the number of kinds), while clients talk: processes killed, paused and
 upgraded, networks cut and slowed, stores lost and damaged. Every accepted message must be there once and in
 its order at each member, all members must agree, and each epoch must have one owner. The seed (1) draws the
-faults; the times to heal of each kind are printed.
+faults; the times to heal of each kind are printed. Then the users of the simulator call all members for a
+minute, while the same faults are made, and every property must hold.
 
 `book` builds the documentation as web pages in target/book, and prints the path of the first.
 

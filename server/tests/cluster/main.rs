@@ -13,6 +13,7 @@ mod process;
 mod proxy;
 #[path = "../../nats/tests/shared/servers.rs"]
 mod servers;
+mod simulated;
 mod stores;
 mod talkers;
 mod tally;

@@ -17,7 +17,11 @@ use crate::servers::{PROPER, Servers, free_ports, signal};
 
 /// Limits that the load of a test does not reach.
 const LIMITS: &str = "stick=optional,rate_limit={per_second: 100000, burst: 100000},\
-                      history_limit=1000000,inbox_limit=1000000";
+                      history_limit=1000000,inbox_limit=1000000,\
+                      registration_rate_limit=none,max_per_address=100000";
+
+/// Limits for the simulator, all of whose users come from one address.
+const FOR_ONE_ADDRESS: &str = "rate_limit=none,registration_rate_limit=none,max_per_address=100000";
 
 /// What a member logs when a replica lacks a record, or has a damaged one.
 const DAMAGE: &str = "a replica of the log";
@@ -29,6 +33,7 @@ pub(crate) struct Members {
     members: Vec<Option<Child>>,
     /// The port on which each member listens.
     ports: Vec<u16>,
+    limits: &'static str,
     /// How often members found damage in the log.
     alarms: Arc<AtomicUsize>,
 }
@@ -51,11 +56,20 @@ impl Stream {
 impl Members {
     /// Starts three NATS servers, and three members. All listen.
     pub(crate) fn start() -> Self {
-        Self::start_on(3, 3)
+        Self::start_with(3, 3, LIMITS)
+    }
+
+    /// The same for users of the simulator.
+    pub(crate) fn start_for_simulator() -> Self {
+        Self::start_with(3, 3, FOR_ONE_ADDRESS)
     }
 
     /// Starts this many NATS servers, three or one, and this many members.
     pub(crate) fn start_on(servers: usize, count: usize) -> Self {
+        Self::start_with(servers, count, LIMITS)
+    }
+
+    fn start_with(servers: usize, count: usize, limits: &'static str) -> Self {
         let mut network = Network::new();
         let link = |from, to, port| network.add_route(from, to, port);
         let servers = Servers::start_linked(servers, PROPER, link);
@@ -68,6 +82,7 @@ impl Members {
             network,
             members: (0..count).map(|_| None).collect(),
             ports,
+            limits,
             alarms: Arc::default(),
         };
         let children: Vec<_> = thread::scope(|scope| {
@@ -92,7 +107,7 @@ impl Members {
         let mut command = binary();
         command
             .args(["--listen", &format!("127.0.0.1:{}", self.ports[number])])
-            .args(["--limit", LIMITS])
+            .args(["--limit", self.limits])
             .args(["--cluster-member", &name(number)])
             .args(self.flags(self.network.links(number)));
         let Process {

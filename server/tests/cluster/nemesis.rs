@@ -33,29 +33,39 @@ const MILLIS: [u64; 10] = [
 /// How many of these lengths the check has.
 const SHORT: usize = 6;
 
-fn setting(name: &str, usual: u64) -> u64 {
+/// A number from a variable of the environment, or the usual one.
+pub(crate) fn setting(name: &str, usual: u64) -> u64 {
     let given = std::env::var(name);
     given.map_or(usual, |given| given.parse().expect("a number"))
 }
 
+/// The lengths of pauses and cuts: short ones in the check.
+pub(crate) fn lengths() -> &'static [u64] {
+    match std::env::var_os("CLUSTER_ROUNDS") {
+        Some(_) => &MILLIS,
+        None => &MILLIS[..SHORT],
+    }
+}
+
 /// A fault that was made and mended.
-struct Played {
+pub(crate) struct Played {
     /// Everybody must be served again after this instant.
     since: Instant,
     /// More to say of it.
-    more: String,
+    pub(crate) more: String,
 }
 
 /// One round.
-struct Round<'a> {
-    number: usize,
-    members: &'a mut Members,
-    draw: &'a mut Draw,
-    length: Duration,
+pub(crate) struct Round<'a> {
+    pub(crate) number: usize,
+    pub(crate) members: &'a mut Members,
+    pub(crate) draw: &'a mut Draw,
+    pub(crate) length: Duration,
 }
 
 impl Round<'_> {
-    fn play(mut self, fault: Fault) -> Played {
+    /// Makes a fault, and mends it.
+    pub(crate) fn play(mut self, fault: Fault) -> Played {
         let count = self.members.count();
         let owner = self.members.owner();
         let follower = (owner + 1 + self.draw.below(count - 1)) % count;
@@ -216,10 +226,7 @@ impl Round<'_> {
 fn what_was_accepted_is_there_once_whatever_fails() {
     let rounds = usize::try_from(setting("CLUSTER_ROUNDS", ROUNDS)).expect("it is small");
     let seed = setting("CLUSTER_SEED", SEED);
-    let lengths = match std::env::var_os("CLUSTER_ROUNDS") {
-        Some(_) => &MILLIS[..],
-        None => &MILLIS[..SHORT],
-    };
+    let lengths = lengths();
     let mut draw = Draw(seed);
     let plan = plan(rounds, &mut draw);
     let mut members = Members::start();

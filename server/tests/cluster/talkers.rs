@@ -14,6 +14,9 @@ use crate::process::Connection;
 /// How long a talker waits at one door.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// The refusals after which a call is made again.
+pub(crate) const PASSING: [&str; 3] = ["storage_unavailable", "shutting_down", "overloaded"];
+
 /// The pause before the next door, so that doors that refuse are not asked all the time.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -99,8 +102,7 @@ impl Talkers {
             Some((200, _)) => true,
             Some((status, answer)) => {
                 let code = answer["error"]["code"].as_str().unwrap_or_default();
-                let passing = ["storage_unavailable", "shutting_down", "overloaded"];
-                assert!(passing.contains(&code), "{status} {answer}");
+                assert!(PASSING.contains(&code), "{status} {answer}");
                 false
             }
             None => false,

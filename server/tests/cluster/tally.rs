@@ -24,7 +24,7 @@ impl Tally {
             let mut times = times.clone();
             times.sort_unstable();
             let quantile = |tenths: usize| {
-                let seconds = times[(times.len() - 1) * tenths / 10].as_secs_f64();
+                let seconds = times[(times.len() * tenths).div_ceil(10).max(1) - 1].as_secs_f64();
                 format!("{seconds:.2}s")
             };
             text += &format!(

@@ -48,7 +48,8 @@ impl Servers {
         settings: &str,
         mut link: impl FnMut(usize, usize, u16) -> u16,
     ) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::Builder::new().prefix("cluster-").tempdir();
+        let folder = folder.expect("a folder");
         let ports = free_ports(3 * count);
         let (sync, others): (Vec<_>, Vec<_>) = settings
             .lines()
@@ -166,10 +167,10 @@ impl Servers {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        if std::thread::panicking() && std::env::var_os("CLUSTER_KEEP").is_some() {
-            self.folder.disable_cleanup(true);
-            eprintln!("the servers' logs are in {}", self.folder.path().display());
-        }
+        // The logs of the servers are there.
+        let is_wanted = std::env::var_os("CLUSTER_KEEP").is_some();
+        self.folder
+            .disable_cleanup(is_wanted && std::thread::panicking());
         for server in &mut self.servers {
             // A test may have killed it.
             let _ = server.child.kill();

@@ -161,6 +161,51 @@ fn a_call_that_waited_in_a_paused_member_has_no_effect() {
     assert_eq!((said.len(), times), (151, 1));
 }
 
+/// Two of three replicas have lost it: a NATS server that was stopped in the proper way does not check
+/// its records at its start. A member that starts reads the log from one of them, and the
+/// record from the third.
+#[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
+fn a_record_that_a_replica_has_damaged_is_alarmed_and_read_from_another() {
+    let mut members = Members::start_on(3, 2);
+    let owner = members.owner();
+    let other = 1 - owner;
+    let ada = members.connect(owner).register("Ada", "lobby");
+    let mut texts = Vec::new();
+    for number in 0..40 {
+        let text = format!("a text to find, number {number:03}");
+        let body = json!({ "message": text });
+        done(&mut members.connect(owner), "/send", &ada, &body);
+        texts.push(text);
+    }
+    for server in 0..2 {
+        monitoring::whole(&members.servers);
+        members.servers.stop(server);
+        stores::flip_bit_of(&members.servers.store(server), &texts[20]);
+        members.servers.start_again(server);
+    }
+    monitoring::whole(&members.servers);
+    // One of the two leads the log now.
+    members.servers.kill(2);
+    monitoring::leader(&members.servers, Some(2));
+    members.servers.start_again(2);
+    monitoring::whole(&members.servers);
+    // The server that a member reads from is any of them.
+    let until = std::time::Instant::now() + process::PATIENCE;
+    while members.alarms() == 0 {
+        assert!(
+            std::time::Instant::now() < until,
+            "no member finds the damage"
+        );
+        members.kill(other);
+        members.start_again(other);
+        members.agreed();
+    }
+    for door in 0..members.count() {
+        assert_eq!(talkers::texts(&mut members.connect(door), &ada), texts);
+    }
+}
+
 /// The network holds the call back, and carries it when the cut heals, after more keys came than are
 /// remembered.
 #[test]

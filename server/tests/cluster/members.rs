@@ -3,7 +3,7 @@
 
 use std::io::BufRead as _;
 use std::net::SocketAddr;
-use std::process::Child;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -104,7 +104,7 @@ impl Members {
     }
 
     fn spawn(&self, number: usize) -> Child {
-        let mut command = binary();
+        let mut command = program();
         command
             .args(["--listen", &format!("127.0.0.1:{}", self.ports[number])])
             .args(["--limit", self.limits])
@@ -244,6 +244,15 @@ impl Drop for Members {
             let _ = child.wait();
         }
     }
+}
+
+/// The server; another build of it, such as one with a bug, if the environment names one.
+fn program() -> Command {
+    std::env::var_os("CLUSTER_SERVER").map_or_else(binary, |program| {
+        let mut command = Command::new(program);
+        command.stdin(Stdio::null());
+        command
+    })
 }
 
 fn name(number: usize) -> String {

@@ -172,11 +172,11 @@ impl Round<'_> {
         self.cut(|of| of.network.set_routes(leader, way, Flow::Cut))
     }
 
-    /// Kills a server, and does this to its disk. The others are whole before, and have a leader
+    /// Stops a server, and does this to its disk. The others are whole before, and have a leader
     /// before it starts again.
     fn harm(&mut self, server: usize, harm: impl FnOnce(&std::path::Path)) -> Instant {
         whole(&self.members.servers);
-        self.members.servers.kill(server);
+        self.members.servers.stop(server);
         let since = Instant::now();
         leader(&self.members.servers, Some(server));
         harm(&self.members.servers.store(server));

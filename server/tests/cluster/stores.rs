@@ -27,8 +27,21 @@ pub(crate) fn flip_bit(store: &Path, number: usize) -> String {
     unreachable!("the place is in one of them")
 }
 
+/// Flips a bit in the stored record that has this text.
+pub(crate) fn flip_bit_of(store: &Path, text: &str) {
+    for block in blocks(store) {
+        let mut bytes = fs::read(&block).expect("a file");
+        let mut windows = bytes.windows(text.len());
+        if let Some(place) = windows.position(|window| window == text.as_bytes()) {
+            bytes[place] ^= 1;
+            return fs::write(&block, &bytes).expect("a file");
+        }
+    }
+    panic!("no record has {text}");
+}
+
 /// The files of the log's records that have some.
-pub(crate) fn blocks(store: &Path) -> Vec<PathBuf> {
+fn blocks(store: &Path) -> Vec<PathBuf> {
     let folder = store.join("jetstream/$G/streams/TS_main/msgs");
     let entries = fs::read_dir(folder).expect("the log's folder");
     let mut blocks: Vec<_> = entries

@@ -158,6 +158,12 @@ impl Servers {
         self.start_again(number);
     }
 
+    /// Stops a server in the proper way: it writes what it knows of its records.
+    pub(crate) fn stop(&mut self, number: usize) {
+        self.signal(number, "TERM");
+        self.servers[number].child.wait().expect("it ends");
+    }
+
     /// Starts a killed server on what its disk holds.
     pub(crate) fn start_again(&mut self, number: usize) {
         let server = &mut self.servers[number];

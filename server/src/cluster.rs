@@ -14,6 +14,7 @@ mod beginning;
 mod door;
 mod engine;
 mod keeper;
+mod lateness;
 mod measures;
 mod owner;
 mod pause;

@@ -136,6 +136,7 @@ Examples:
       --protocol http --rate-scale 20
   sim run scenarios/steady.yaml --target http://127.0.0.1:8894 --stages
   sim run scenarios/brief.yaml --target https://localhost:8443 --ca ca.pem
+  sim run scenarios/brief.yaml --target http://a:8894,http://b:8894
 
 The trace hash of a seed is the same on every machine, with any --jobs.
 --report writes one file that needs no network; a run that violates a property
@@ -149,7 +150,9 @@ out and named, and a fault that a live server cannot have must be optional.
 Names of rooms and users end in letters of the run, but the queue is one for
 all: use a server of its own. All users come from one address: start it without
 limits on one, as with `talking-stick --limit
-rate_limit=none,registration_rate_limit=none,max_per_address=100000`.";
+rate_limit=none,registration_rate_limit=none,max_per_address=100000`.
+Users are spread over several addresses, which are the members of one cluster.
+When one of them fails or does not answer in time, its users go on to the next.";
 
 const SERVE_EXAMPLES: &str = "\
 Examples:

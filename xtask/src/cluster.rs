@@ -46,7 +46,8 @@ pub(crate) fn check_copies(cargo: &Cargo, server: (&str, &str)) -> Outcome {
     }
 }
 
-/// Lets servers and members fail under load, and prints how long each took to heal.
+/// Makes faults of servers, members and networks under load, and prints how long each took to heal; then
+/// the same under the users of the simulator.
 pub(crate) fn run_rounds(cargo: &Cargo, request: ClusterRequest) -> Outcome {
     if let Err(why) = install(cargo) {
         return Outcome::Failed(why);
@@ -54,13 +55,24 @@ pub(crate) fn run_rounds(cargo: &Cargo, request: ClusterRequest) -> Outcome {
     let ClusterRequest { rounds, seed } = request;
     let (rounds, seed) = (rounds.to_string(), seed.to_string());
     let settings = [("CLUSTER_ROUNDS", &*rounds), ("CLUSTER_SEED", &seed)];
-    let words = ["--include-ignored", "--nocapture", "nemesis"];
+    let one_by_one = ["--test-threads", "1"];
+    let words = [
+        &["--include-ignored", "--nocapture", "nemesis"][..],
+        &one_by_one,
+    ]
+    .concat();
     test(cargo, &settings, &words)
 }
 
 fn test(cargo: &Cargo, settings: &[(&str, &str)], words: &[&str]) -> Outcome {
+    let sim = match cargo.program("sim") {
+        Ok(sim) => sim,
+        Err(outcome) => return outcome,
+    };
+    let sim = sim.to_string_lossy();
+    let settings = [settings, &[("CLUSTER_SIM", &*sim)]].concat();
     let words = [&["test"], &WHOLE[..], &TESTS, &["--"], words].concat();
-    cargo.run_with(settings, &words)
+    cargo.run_with(&settings, &words)
 }
 
 /// Lets the server read the configuration that is deployed.

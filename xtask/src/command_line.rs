@@ -190,7 +190,7 @@ fn read_bench<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Strin
 /// Parses the arguments after `cluster`.
 fn read_cluster<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, String> {
     let mut request = ClusterRequest {
-        rounds: 12,
+        rounds: 22,
         seed: 1,
     };
     let mut words = words.flat_map(|word| word.split('='));
@@ -299,9 +299,12 @@ another. `driver` measures the simulator's throughput beside oha's (`cargo insta
 `turmoil` needs no server: it measures the virtual world beside another simulator's. All loads
 need an idle machine.
 
-`cluster` starts three NATS servers and three members of a cluster, and lets one of them fail in each of
-N rounds (12), while clients talk. Every accepted message must be there once and in its order, and all
-members must agree. The seed (1) draws what fails; the times to heal are printed.
+`cluster` starts three NATS servers and three members of a cluster, with a proxy on every edge, and makes a
+fault in each of N rounds (22, the number of kinds), while clients talk: processes killed, paused and
+upgraded, networks cut and slowed, stores lost and damaged. Every accepted message must be there once and in
+its order at each member, all members must agree, and each epoch must have one owner. The seed (1) draws the
+faults; the times to heal of each kind are printed. Then the users of the simulator call all members for a
+minute, while the same faults are made, and every property must hold.
 
 `book` builds the documentation as web pages in target/book, and prints the path of the first.
 
@@ -358,7 +361,7 @@ mod tests {
     #[test]
     fn a_cluster_takes_rounds_and_a_seed() {
         let wanted = |rounds, seed| Ok(Request::Cluster(ClusterRequest { rounds, seed }));
-        assert_eq!(check("cluster"), wanted(12, 1));
+        assert_eq!(check("cluster"), wanted(22, 1));
         assert_eq!(check("cluster --rounds=60 --seed 7"), wanted(60, 7));
         assert!(check("cluster --rounds 0").is_err());
         assert!(check("cluster 5").is_err());

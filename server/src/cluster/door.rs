@@ -75,7 +75,13 @@ impl Door {
             }
             let call = with_rest(&call, wait_until);
             let patience = wait_of(&call) + ATTEMPT;
-            match self.ask(&Question::Call { from, call }, patience).await {
+            let sequence = self.standing.borrow().sequence;
+            let question = Question::Call {
+                sequence,
+                from,
+                call,
+            };
+            match self.ask(&question, patience).await {
                 Ok(Answer::Answered { sequence, answered }) => {
                     let is_over = Instant::now() >= wait_until || !is_empty(&answered);
                     if is_over && !is_closing(&answered) {

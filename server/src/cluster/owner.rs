@@ -1,8 +1,9 @@
 //! The owner's side: calls and streams of other members' doors.
 
-use chat_core::{Address, Reader, Seq};
+use chat_core::{Address, Earlier, Reader, Seq};
 use server_nats::{Calls, Incoming, Serving};
 
+use super::lateness::{LateBelow, late_below};
 use super::remote_stream;
 use super::standing::{MemberStanding, Standings};
 use super::wire::{self, Answer, CALL, Question, decode, encode};
@@ -11,6 +12,7 @@ use crate::driver::{NodeClient, Request, Settled};
 /// Serves calls while this member has the node. All others find nobody subscribed, or another
 /// member.
 pub(super) async fn serve(calls: Calls, local: NodeClient, mut standing: Standings) {
+    let late_below = late_below(standing.clone());
     while standing.wait_for(MemberStanding::has_node).await.is_ok() {
         let Some(mut serving) = calls.serve(CALL).await else {
             return;
@@ -20,6 +22,7 @@ pub(super) async fn serve(calls: Calls, local: NodeClient, mut standing: Standin
             calls: calls.clone(),
             local: local.clone(),
             standing: standing.clone(),
+            late_below: late_below.clone(),
         };
         tokio::select! {
             () = owner.answer_all(&mut serving) => return,
@@ -33,6 +36,7 @@ struct Owner {
     calls: Calls,
     local: NodeClient,
     standing: Standings,
+    late_below: LateBelow,
 }
 
 impl Owner {
@@ -44,7 +48,11 @@ impl Owner {
 
     async fn answer(self, incoming: Incoming) {
         let answer = match decode(&incoming.bytes) {
-            Some(Question::Call { from, call }) => {
+            // Its door asks again when it has applied more.
+            Some(Question::Call { sequence, .. }) if sequence < *self.late_below.borrow() => {
+                Answer::Moved(Earlier::Unasked)
+            }
+            Some(Question::Call { from, call, .. }) => {
                 let settled = self.local.try_call(from, Request::Call(call)).await;
                 self.answer_of(settled)
             }
@@ -62,7 +70,7 @@ impl Owner {
     async fn open(&self, from: Address, reader: Reader, after: Option<Seq>) -> Answer {
         let mut id = [0; 8];
         if getrandom::fill(&mut id).is_err() {
-            return Answer::Moved(chat_core::Earlier::Unasked);
+            return Answer::Moved(Earlier::Unasked);
         }
         let id = u64::from_le_bytes(id);
         let (stream, context) = match self.local.try_open(from, reader, after).await {
@@ -70,7 +78,7 @@ impl Owner {
             Err(settled) => return self.answer_of(settled),
         };
         let Some(asked) = self.calls.serve(&wire::stream(id)).await else {
-            return Answer::Moved(chat_core::Earlier::Unasked);
+            return Answer::Moved(Earlier::Unasked);
         };
         let standing = self.standing.clone();
         tokio::spawn(remote_stream::serve(stream, asked, standing));

@@ -28,6 +28,8 @@ pub(super) fn stream(id: u64) -> String {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Question {
     Call {
+        /// The last record that the door has applied.
+        sequence: u64,
         from: Address,
         call: Call,
     },

@@ -78,7 +78,7 @@ fn members_copy_every_message_once() {
         Ok("t"),
         "no place twice, none left out"
     );
-    assert_eq!(talkers::history(&mut door, &ada), all);
+    assert_eq!(talkers::texts(&mut door, &ada), all);
     members.start_again(0);
     let mut door = members.connect(0);
     assert_eq!(found(&mut door, &ada, "word 613"), words(613..614));
@@ -95,7 +95,7 @@ fn a_member_that_is_behind_does_not_cut_the_copy() {
     let mut door = members.connect(0);
     let ada = door.register("Ada", "lobby");
     say(&mut door, &ada, &words(0..5));
-    assert_eq!(talkers::history(&mut members.connect(1), &ada), words(0..5));
+    assert_eq!(talkers::texts(&mut members.connect(1), &ada), words(0..5));
     members.stop(1);
     say(&mut door, &ada, &words(5..50));
     wait_for(&database, COUNT, "50");
@@ -110,5 +110,5 @@ fn a_member_that_is_behind_does_not_cut_the_copy() {
     let mut door = members.connect(1);
     done(&mut door, "/send", &ada, &json!({ "message": "word 50" }));
     wait_for(&database, COUNT, "51");
-    assert_eq!(talkers::history(&mut door, &ada), words(0..51));
+    assert_eq!(talkers::texts(&mut door, &ada), words(0..51));
 }

@@ -74,7 +74,7 @@ fn every_member_keeps_the_journal_and_answers_from_its_history() {
     say(&mut doors[0], &ada, &words(0..6));
     say(&mut doors[1], &ada, &words(6..9));
     for door in &mut doors {
-        assert_eq!(talkers::history(door, &ada), words(0..9));
+        assert_eq!(talkers::texts(door, &ada), words(0..9));
         assert_eq!(found(door, &ada, "word 7"), words(7..8));
     }
     members.agreed();
@@ -89,14 +89,14 @@ fn every_member_keeps_the_journal_and_answers_from_its_history() {
     let mut doors = [members.connect(0), members.connect(1)];
     say(&mut doors[1], &ada, &words(9..12));
     for door in &mut doors {
-        assert_eq!(talkers::history(door, &ada), words(0..12));
+        assert_eq!(talkers::texts(door, &ada), words(0..12));
     }
     // A member that is killed has what it lacks from the log.
     members.kill(0);
     say(&mut doors[1], &ada, &words(12..15));
     members.start_again(0);
     let mut door = members.connect(0);
-    assert_eq!(talkers::history(&mut door, &ada), words(0..15));
+    assert_eq!(talkers::texts(&mut door, &ada), words(0..15));
     assert_eq!(found(&mut door, &ada, "13"), words(13..14));
     members.agreed();
     let reports = stopped(&mut members);
@@ -111,7 +111,7 @@ fn a_journal_begins_anew_where_the_log_is_purged() {
     let mut door = members.connect(0);
     let ada = door.register("Ada", "lobby");
     say(&mut door, &ada, &words(0..5));
-    assert_eq!(talkers::history(&mut members.connect(1), &ada), words(0..5));
+    assert_eq!(talkers::texts(&mut members.connect(1), &ada), words(0..5));
     members.stop(1);
     // Each owner that stops stores a snapshot, and the log is purged below the last two.
     for from in [5, 10] {
@@ -124,9 +124,9 @@ fn a_journal_begins_anew_where_the_log_is_purged() {
     say(&mut door, &ada, &words(15..17));
     // The snapshot had the last two messages of what was purged.
     let rest = [words(0..5), words(13..17)].concat();
-    assert_eq!(talkers::history(&mut door, &ada), rest);
+    assert_eq!(talkers::texts(&mut door, &ada), rest);
     let mut whole = members.connect(0);
-    assert_eq!(talkers::history(&mut whole, &ada), words(0..17));
+    assert_eq!(talkers::texts(&mut whole, &ada), words(0..17));
     members.agreed();
     let reports = stopped(&mut members);
     assert_eq!(reports[0]["first"], 1, "{reports:?}");
@@ -137,7 +137,7 @@ fn a_journal_begins_anew_where_the_log_is_purged() {
     let mut door = members.connect(1);
     say(&mut door, &ada, &words(17..19));
     assert_eq!(
-        talkers::history(&mut door, &ada),
+        talkers::texts(&mut door, &ada),
         [rest, words(17..19)].concat()
     );
 }
@@ -206,7 +206,7 @@ fn a_member_whose_journal_cannot_be_written_goes_on_and_reads_the_rest_from_the_
     {
         assert!(Instant::now() < until, "the journal lacks entries");
     }
-    assert_eq!(talkers::history(&mut members.connect(0), &ada), words(0..9));
+    assert_eq!(talkers::texts(&mut members.connect(0), &ada), words(0..9));
     let reports = stopped(&mut members);
     assert_eq!(reports[0]["first"], 1, "{reports:?}");
     assert_eq!(reports[0]["history_messages"], 9, "{reports:?}");
@@ -221,7 +221,7 @@ fn the_journal_of_a_member_that_was_paused_for_long_begins_anew() {
     let mut door = members.connect(0);
     let ada = door.register("Ada", "lobby");
     say(&mut door, &ada, &words(0..5));
-    assert_eq!(talkers::history(&mut members.connect(1), &ada), words(0..5));
+    assert_eq!(talkers::texts(&mut members.connect(1), &ada), words(0..5));
     members.signal(1, "STOP");
     for from in [5, 10, 15] {
         say(&mut members.connect(0), &ada, &words(from..from + 5));

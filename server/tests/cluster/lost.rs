@@ -101,7 +101,7 @@ fn a_lost_log_is_made_again_from_a_member_s_journal() {
     for (number, next) in (0..3).zip(30..) {
         let mut door = members.connect(number);
         say(&mut door, &ada, &words(next..next + 1));
-        assert_eq!(talkers::history(&mut door, &bo), words(0..next + 1));
+        assert_eq!(talkers::texts(&mut door, &bo), words(0..next + 1));
         assert_eq!(found(&mut door, &bo, "word 17"), words(17..18));
     }
     members.agreed();
@@ -122,7 +122,7 @@ fn a_journal_that_is_ahead_of_a_log_made_of_another_is_told_and_not_served() {
     let mut door = members.connect(0);
     let ada = door.register("Ada", "lobby");
     say(&mut door, &ada, &words(0..5));
-    assert_eq!(talkers::history(&mut members.connect(1), &ada), words(0..5));
+    assert_eq!(talkers::texts(&mut members.connect(1), &ada), words(0..5));
     members.stop(1);
     say(&mut members.connect(0), &ada, &words(5..9));
     members.stop(0);
@@ -132,7 +132,7 @@ fn a_journal_that_is_ahead_of_a_log_made_of_another_is_told_and_not_served() {
     assert_eq!(code, Some(0), "{said}");
     members.start_again(1);
     let mut door = members.connect(1);
-    assert_eq!(talkers::history(&mut door, &ada), words(0..5));
+    assert_eq!(talkers::texts(&mut door, &ada), words(0..5));
     let (code, said) = verify(&members, Some(&longer));
     assert!(code == Some(1) && said.contains("differs"), "{said}");
     let (code, said) = verify(&members, Some(&shorter));
@@ -149,7 +149,7 @@ fn a_journal_that_is_ahead_of_a_log_made_of_another_is_told_and_not_served() {
         mut child, address, ..
     } = Process::start(&mut command);
     assert_eq!(
-        talkers::history(&mut Connection::open(address), &ada),
+        talkers::texts(&mut Connection::open(address), &ada),
         words(0..5)
     );
     child.kill().expect("it runs");
@@ -183,9 +183,9 @@ fn the_journal_of_a_single_server_becomes_a_cluster() {
     members.add(2);
     let mut doors = [members.connect(0), members.connect(1)];
     say(&mut doors[1], &ada, &words(7..9));
-    assert_eq!(talkers::history(&mut doors[0], &ada), words(0..9));
+    assert_eq!(talkers::texts(&mut doors[0], &ada), words(0..9));
     // A member with an empty folder has what the snapshot held, and all since.
-    assert_eq!(talkers::history(&mut doors[1], &ada), words(5..9));
+    assert_eq!(talkers::texts(&mut doors[1], &ada), words(5..9));
     let (code, said) = verify(&members, Some(&folder));
     assert_eq!(code, Some(0), "{said}");
     let states: Vec<Value> = members.agreed();
@@ -198,7 +198,7 @@ fn the_journal_of_a_single_server_becomes_a_cluster() {
     } = Process::start(&mut command);
     let mut door = Connection::open(address);
     say(&mut door, &ada, &words(9..10));
-    assert_eq!(talkers::history(&mut door, &ada), words(0..10));
+    assert_eq!(talkers::texts(&mut door, &ada), words(0..10));
     child.kill().expect("it runs");
     child.wait().expect("it ends");
     let realm = ["--cluster-trust-servers", "--cluster-realm", "again"];

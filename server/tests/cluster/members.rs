@@ -1,31 +1,47 @@
-//! Members of a cluster as processes, each behind a port of its own.
+//! Members of a cluster as processes, with a proxy on every edge between them, the NATS servers and
+//! clients.
 
-use std::io::{BufRead as _, Read as _};
+use std::io::BufRead as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Child, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::network::Network;
 use crate::process::{Connection, PATIENCE, Process, binary};
-use crate::servers::{Servers, free_ports, signal};
+use crate::servers::{PROPER, Servers, free_ports, signal};
 
 /// Limits that the load of a test does not reach.
 const LIMITS: &str = "stick=optional,rate_limit={per_second: 100000, burst: 100000},\
-                      history_limit=1000000,inbox_limit=1000000";
+                      history_limit=1000000,inbox_limit=1000000,\
+                      registration_rate_limit=none,max_per_address=100000";
+
+/// Limits for the simulator, all of whose users come from one address.
+const FOR_ONE_ADDRESS: &str = "rate_limit=none,registration_rate_limit=none,max_per_address=100000";
+
+/// What a member logs when a replica lacks a record, or has a damaged one.
+const DAMAGE: &str = "a replica of the log";
 
 /// A cluster: the NATS servers, and our members.
 pub(crate) struct Members {
     /// Where members keep journals, and what they are started with beside.
     pub(crate) kept: Option<Kept>,
     pub(crate) servers: Servers,
+    pub(crate) network: Network,
     members: Vec<Option<Child>>,
-    addresses: Vec<SocketAddr>,
+    /// The port on which each member listens.
+    ports: Vec<u16>,
+    limits: &'static str,
     /// More settings of the members.
     settings: Vec<String>,
+    /// How often members found damage in the log.
+    alarms: Arc<AtomicUsize>,
 }
 
 /// Where members keep journals, and what they are started with beside.
@@ -80,34 +96,44 @@ impl Members {
         Self::start_on(3, 3)
     }
 
+    /// The same for users of the simulator.
+    pub(crate) fn start_for_simulator() -> Self {
+        Self::start_all((3, 3), FOR_ONE_ADDRESS, None, &[])
+    }
+
     /// Starts this many NATS servers, three or one, and this many members.
     pub(crate) fn start_on(servers: usize, count: usize) -> Self {
-        Self::start_keeping(servers, count, None)
+        Self::start_all((servers, count), LIMITS, None, &[])
     }
 
     /// The same, with journals of their own.
     pub(crate) fn start_keeping(servers: usize, count: usize, kept: Option<Kept>) -> Self {
-        Self::start_all(Servers::start(servers), count, kept, Vec::new())
+        Self::start_all((servers, count), LIMITS, kept, &[])
     }
 
-    /// Starts this many members with these settings on these servers.
-    pub(crate) fn start_with(servers: Servers, count: usize, settings: &[&str]) -> Self {
-        let settings = settings.iter().copied().map(str::to_owned).collect();
-        Self::start_all(servers, count, None, settings)
+    /// The same, with these settings.
+    pub(crate) fn start_with(servers: usize, count: usize, settings: &[&str]) -> Self {
+        Self::start_all((servers, count), LIMITS, None, settings)
     }
 
     fn start_all(
-        servers: Servers,
-        count: usize,
+        (servers, count): (usize, usize),
+        limits: &'static str,
         kept: Option<Kept>,
-        settings: Vec<String>,
+        settings: &[&str],
     ) -> Self {
+        let mut network = Network::new();
+        let link = |from, to, port| network.add_route(from, to, port);
+        let servers = Servers::start_linked(servers, PROPER, link);
         let mut members = Self {
             kept,
             servers,
+            network,
             members: Vec::new(),
-            addresses: Vec::new(),
-            settings,
+            ports: Vec::new(),
+            limits,
+            settings: settings.iter().copied().map(str::to_owned).collect(),
+            alarms: Arc::default(),
         };
         members.add(count);
         members
@@ -116,9 +142,11 @@ impl Members {
     /// Starts this many members more.
     pub(crate) fn add(&mut self, count: usize) {
         let first = self.count();
-        let address = |port| SocketAddr::from(([127, 0, 0, 1], port));
-        self.addresses
-            .extend(free_ports(count).into_iter().map(address));
+        let ports = free_ports(count);
+        for port in &ports {
+            self.network.add_member(*port, &self.servers.ports());
+        }
+        self.ports.extend(ports);
         let children: Vec<_> = thread::scope(|scope| {
             let members = &*self;
             let starts: Vec<_> = (first..first + count)
@@ -135,27 +163,49 @@ impl Members {
     }
 
     fn spawn(&self, number: usize) -> Child {
-        let mut command = binary();
+        let mut command = program();
         let kept = self.kept.as_ref();
         command
             .args(kept.map_or_else(Vec::new, |kept| kept.words(number)))
-            .args(["--listen", &self.addresses[number].to_string()])
-            .args(["--limit", kept.map_or(LIMITS, |kept| kept.limits)])
+            .args(["--listen", &format!("127.0.0.1:{}", self.ports[number])])
+            .args(["--limit", kept.map_or(self.limits, |kept| kept.limits)])
             .args(["--cluster-member", &name(number)])
-            .args(self.flags());
-        let Process { child, mut log, .. } = Process::start(&mut command);
+            .args(self.flags_by(self.network.links(number)));
+        let Process {
+            child, log, before, ..
+        } = Process::start(&mut command);
+        let alarms = Arc::clone(&self.alarms);
+        let is_alarm = |line: &str| line.contains(DAMAGE);
+        let found = before.lines().filter(|line| is_alarm(line)).count();
+        alarms.fetch_add(found, Ordering::Relaxed);
         // A full pipe would block the member.
         thread::spawn(move || {
-            let mut rest = Vec::new();
-            let _ = log.read_to_end(&mut rest);
+            for line in log.lines().map_while(Result::ok) {
+                alarms.fetch_add(usize::from(is_alarm(&line)), Ordering::Relaxed);
+            }
         });
         child
     }
 
+    /// How often members found damage in the log, so far.
+    pub(crate) fn alarms(&self) -> usize {
+        self.alarms.load(Ordering::Relaxed)
+    }
+
+    /// The settings of the cluster.
     pub(crate) fn flags(&self) -> Vec<String> {
+        self.flags_by(self.servers.ports())
+    }
+
+    /// The settings of a cluster whose NATS servers are reached by these ports.
+    fn flags_by(&self, ports: Vec<u16>) -> Vec<String> {
+        let addresses: Vec<_> = ports
+            .into_iter()
+            .map(|port| format!("nats://127.0.0.1:{port}"))
+            .collect();
         let mut flags = vec![
             "--cluster".into(),
-            self.servers.addresses().join(","),
+            addresses.join(","),
             "--cluster-monitor".into(),
             self.servers.monitors().join(","),
         ];
@@ -163,12 +213,13 @@ impl Members {
         flags
     }
 
+    /// Where clients reach a member.
     pub(crate) fn address(&self, number: usize) -> SocketAddr {
-        self.addresses[number]
+        SocketAddr::from(([127, 0, 0, 1], self.network.door(number)))
     }
 
     pub(crate) fn connect(&self, number: usize) -> Connection {
-        Connection::open(self.addresses[number])
+        Connection::open(self.address(number))
     }
 
     /// Opens a stream of events at this door.
@@ -267,6 +318,15 @@ impl Drop for Members {
             let _ = child.wait();
         }
     }
+}
+
+/// The server; another build of it, such as one with a bug, if the environment names one.
+fn program() -> Command {
+    std::env::var_os("CLUSTER_SERVER").map_or_else(binary, |program| {
+        let mut command = Command::new(program);
+        command.stdin(Stdio::null());
+        command
+    })
 }
 
 fn name(number: usize) -> String {

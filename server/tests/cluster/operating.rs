@@ -8,8 +8,7 @@ use serde_json::json;
 use crate::done;
 use crate::members::Members;
 use crate::process::PATIENCE;
-use crate::servers::Servers;
-use crate::talkers::history;
+use crate::talkers::texts;
 
 /// The metrics of a member.
 struct Scrape(String);
@@ -150,7 +149,7 @@ fn an_owner_that_is_asked_to_resign_follows_another_one_and_refuses_no_call() {
         scrape.value("snapshot_time_seconds", "") > 0
     });
     members.agreed();
-    assert_eq!(history(&mut members.connect(before), &ada).len(), said);
+    assert_eq!(texts(&mut members.connect(before), &ada).len(), said);
 }
 
 #[test]
@@ -174,7 +173,7 @@ fn a_member_that_is_alone_owns_the_log_again_after_its_resignation() {
 #[test]
 #[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
 fn a_strict_read_appends_first_at_the_owner_s_door_and_at_another_one() {
-    let members = Members::start_with(Servers::start(1), 2, &["--reads", "strict"]);
+    let members = Members::start_with(1, 2, &["--reads", "strict"]);
     let owner = members.owner();
     let mut doors = [owner, 1 - owner].map(|number| members.connect(number));
     let ada = doors[0].register("Ada", "lobby");
@@ -186,7 +185,7 @@ fn a_strict_read_appends_first_at_the_owner_s_door_and_at_another_one() {
         };
         let before = appended();
         for _ in 0..20 {
-            assert_eq!(history(door, &ada), ["hello"]);
+            assert_eq!(texts(door, &ada), ["hello"]);
         }
         let after = appended();
         assert!(after >= before + 20, "{before} to {after}");

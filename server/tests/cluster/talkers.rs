@@ -7,11 +7,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use sim_judge::cluster::{text_of, write_of};
 
 use crate::process::Connection;
 
 /// How long a talker waits at one door.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The refusals after which a call is made again.
+pub(crate) const PASSING: [&str; 3] = ["storage_unavailable", "shutting_down", "overloaded"];
 
 /// The pause before the next door, so that doors that refuse are not asked all the time.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -25,7 +29,7 @@ struct Accepted {
 
 /// A talker, and what was accepted from it.
 pub(crate) struct Talker {
-    name: String,
+    number: usize,
     handle: String,
     accepted: Mutex<Vec<Accepted>>,
 }
@@ -41,11 +45,11 @@ impl Talkers {
     /// Registers this many.
     pub(crate) fn register(count: usize, doors: Vec<SocketAddr>) -> Self {
         let register = |number: usize| {
-            let name = format!("talker {number}");
             let door = doors[number % doors.len()];
+            let name = format!("talker {number}");
             let handle = Connection::open(door).register(&name, "lobby");
             Talker {
-                name,
+                number,
                 handle,
                 accepted: Mutex::default(),
             }
@@ -91,15 +95,14 @@ impl Talkers {
             return false;
         };
         let body = json!({
-            "message": format!("{}: {message}", talker.name),
+            "message": text_of(self.write(talker.number, message)),
             "request_key": format!("key {message}"),
         });
         match open.post("/send", &talker.handle, &body) {
             Some((200, _)) => true,
             Some((status, answer)) => {
                 let code = answer["error"]["code"].as_str().unwrap_or_default();
-                let passing = ["storage_unavailable", "shutting_down", "overloaded"];
-                assert!(passing.contains(&code), "{status} {answer}");
+                assert!(PASSING.contains(&code), "{status} {answer}");
                 false
             }
             None => false,
@@ -128,9 +131,17 @@ impl Talkers {
         None
     }
 
-    /// The number of accepted messages.
-    pub(crate) fn accepted(&self) -> usize {
-        self.counts().iter().sum()
+    /// The write that is a talker's message.
+    fn write(&self, talker: usize, message: usize) -> u64 {
+        (message * self.all.len() + talker) as u64
+    }
+
+    /// All accepted messages.
+    pub(crate) fn accepted(&self) -> Vec<u64> {
+        let counts = self.counts().into_iter().enumerate();
+        counts
+            .flat_map(|(talker, count)| (0..count).map(move |message| self.write(talker, message)))
+            .collect()
     }
 
     fn counts(&self) -> Vec<usize> {
@@ -141,29 +152,30 @@ impl Talkers {
         self.all.iter().map(count).collect()
     }
 
-    /// Checks a room's history: every accepted message once, each talker's in its order, and nothing
-    /// else.
-    pub(crate) fn check(&self, history: &[String]) {
+    /// Checks what a member shows: every accepted message once, each talker's in its order, and
+    /// nothing else.
+    pub(crate) fn check(&self, shown: &[u64]) {
         let mut next = vec![0; self.all.len()];
-        for text in history {
-            let (name, number) = text.rsplit_once(": ").expect("a talker's message");
-            let talker = self.all.iter().position(|talker| talker.name == name);
-            let talker = talker.expect("one of ours");
-            let wanted = next[talker].to_string();
-            assert_eq!(number, wanted, "{name}: lost, repeated or out of order");
+        for write in shown {
+            let talker = usize::try_from(*write).expect("it is small") % self.all.len();
+            let wanted = self.write(talker, next[talker]);
+            assert_eq!(*write, wanted, "lost, repeated or out of order");
             next[talker] += 1;
         }
         assert_eq!(next, self.counts(), "all that was accepted is there");
     }
 
-    /// The room's history at this door, the oldest message first.
-    pub(crate) fn history(&self, door: usize) -> Vec<String> {
-        history(&mut Connection::open(self.doors[door]), &self.all[0].handle)
+    /// The messages that this door shows, the oldest first.
+    pub(crate) fn history(&self, door: usize) -> Vec<u64> {
+        let mut connection = Connection::open(self.doors[door]);
+        let texts = texts(&mut connection, &self.all[0].handle);
+        let write = |text: &String| write_of(text).expect("a talker's message");
+        texts.iter().map(write).collect()
     }
 }
 
 /// The history of the caller's only room, the oldest message first.
-pub(crate) fn history(connection: &mut Connection, handle: &str) -> Vec<String> {
+pub(crate) fn texts(connection: &mut Connection, handle: &str) -> Vec<String> {
     let mut texts = Vec::new();
     let mut before = Value::Null;
     loop {

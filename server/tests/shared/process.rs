@@ -70,7 +70,9 @@ pub(crate) struct Answer {
 impl Answer {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.iter().filter_map(|line| line.split_once(": "));
-        lines.find(|(key, _)| *key == name).map(|(_, value)| value)
+        lines
+            .find(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
     }
 
     pub(crate) fn json(&self) -> Value {

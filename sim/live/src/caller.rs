@@ -1,6 +1,7 @@
 //! A caller: makes requests one after another on one connection.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
 use chat_types::{Span, Time};
@@ -30,9 +31,14 @@ pub(super) struct CallerContext {
     pub(super) messages: Sender<TimedMessage>,
 }
 
-/// The session of one client, in the protocol version that has sessions.
+/// Where one client calls: a server, and the session there in the protocol version that has sessions.
 #[derive(Debug, Default)]
-pub(super) struct Session(Mutex<Option<Arc<str>>>);
+pub(super) struct Session {
+    /// How often the client went on to the next server, counted from the first one.
+    moves: AtomicUsize,
+    /// The session's id, with the number of moves at which it was opened.
+    id: Mutex<Option<(usize, Arc<str>)>>,
+}
 
 /// A request for a caller.
 #[derive(Debug)]
@@ -163,12 +169,14 @@ async fn perform(net: &CallerContext, wire: &mut Wire, job: Job) -> Result<Messa
         }
         CallerRequest::Unregister { handle } => {
             let request = net.writer.unregister(&handle);
-            wire.exchange(&net.connector, request).await?;
+            let door = session.door(net).1;
+            wire.exchange(&net.connector, door, request).await?;
             Ok(Message::Read { ticket, page: None })
         }
         CallerRequest::EndSession { id } => {
             let request = net.writer.end_session(&id);
-            wire.exchange(&net.connector, request).await?;
+            let door = session.door(net).1;
+            wire.exchange(&net.connector, door, request).await?;
             Ok(Message::Read { ticket, page: None })
         }
     }
@@ -230,41 +238,89 @@ async fn again(
     }
 }
 
-/// Makes a request, in the client's session if the protocol has sessions. A session that the server
-/// has forgotten is opened again.
+/// Makes a request at the client's server. If no answer comes, the client's next request goes to the
+/// next one: it repeats a call with the request key that it had, so that both are one.
 async fn in_session(
     net: &CallerContext,
     wire: &mut Wire,
     session: &Session,
     write: impl Fn(Option<&str>) -> Written,
 ) -> Result<HttpAnswer, WireError> {
-    let connector = &net.connector;
-    if net.writer.protocol != Protocol::Mcp20251125 {
-        return wire.exchange(connector, write(None)).await;
+    let (moves, _) = session.door(net);
+    let answer = at_door(net, wire, session, write).await;
+    if answer.is_err() {
+        session.leave(moves);
     }
-    let id = session.id(net, wire).await?;
-    let answer = wire.exchange(connector, write(Some(&id))).await?;
+    answer
+}
+
+/// Makes a request, in the client's session if the protocol has sessions. A session that the server
+/// has forgotten is opened at the next one.
+async fn at_door(
+    net: &CallerContext,
+    wire: &mut Wire,
+    session: &Session,
+    write: impl Fn(Option<&str>) -> Written,
+) -> Result<HttpAnswer, WireError> {
+    let connector = &net.connector;
+    let (moves, door) = session.door(net);
+    if net.writer.protocol != Protocol::Mcp20251125 {
+        return wire.exchange(connector, door, write(None)).await;
+    }
+    let (door, id) = session.id(net, wire).await?;
+    let answer = wire.exchange(connector, door, write(Some(&id))).await?;
     if answer.status() != StatusCode::NOT_FOUND {
         return Ok(answer);
     }
     session.forget(&id).await;
-    let id = session.id(net, wire).await?;
-    wire.exchange(connector, write(Some(&id))).await
+    session.leave(moves);
+    let (door, id) = session.id(net, wire).await?;
+    wire.exchange(connector, door, write(Some(&id))).await
 }
 
 impl Session {
-    /// The session's id. Opens the session if there is none.
+    /// A client that begins at this server.
+    pub(super) fn at(door: usize) -> Self {
+        Self {
+            moves: AtomicUsize::new(door),
+            id: Mutex::default(),
+        }
+    }
+
+    /// The number of moves so far, and the server that the client calls now.
+    pub(super) fn door(&self, net: &CallerContext) -> (usize, usize) {
+        let moves = self.moves();
+        (moves, moves % net.connector.doors())
+    }
+
+    /// The number of moves so far.
+    pub(super) fn moves(&self) -> usize {
+        self.moves.load(Ordering::Relaxed)
+    }
+
+    /// Goes on to the next server, if the client has not left this one since.
+    pub(super) fn leave(&self, moves: usize) {
+        let _ = self
+            .moves
+            .compare_exchange(moves, moves + 1, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// The session's id, and its server. Opens the session if there is none at the client's server.
     pub(super) async fn id(
         &self,
         net: &CallerContext,
         wire: &mut Wire,
-    ) -> Result<Arc<str>, WireError> {
-        let mut id = self.0.lock().await;
-        if let Some(id) = &*id {
-            return Ok(Arc::clone(id));
+    ) -> Result<(usize, Arc<str>), WireError> {
+        let mut id = self.id.lock().await;
+        let (moves, door) = self.door(net);
+        if let Some((opened, id)) = &*id
+            && opened % net.connector.doors() == door
+        {
+            return Ok((door, Arc::clone(id)));
         }
         let connector = &net.connector;
-        let hello = wire.exchange(connector, net.writer.initialize()).await?;
+        let hello = wire.exchange(connector, door, net.writer.initialize());
+        let hello = hello.await?;
         let given = hello.head.headers.get("mcp-session-id");
         let given = given.and_then(|given| given.to_str().ok());
         let Some(given) = given else {
@@ -274,21 +330,22 @@ impl Session {
             )));
         };
         let given: Arc<str> = given.into();
-        wire.exchange(connector, net.writer.initialized(&given))
+        wire.exchange(connector, door, net.writer.initialized(&given))
             .await?;
-        *id = Some(Arc::clone(&given));
-        Ok(given)
+        *id = Some((moves, Arc::clone(&given)));
+        Ok((door, given))
     }
 
     /// The session's id, if it is open and no caller is opening it.
     pub(super) fn known(&self) -> Option<Arc<str>> {
-        self.0.try_lock().ok()?.clone()
+        let id = self.id.try_lock().ok()?;
+        id.as_ref().map(|(_, id)| Arc::clone(id))
     }
 
     /// Drops a session that the server has forgotten.
     async fn forget(&self, gone: &str) {
-        let mut id = self.0.lock().await;
-        if id.as_deref() == Some(gone) {
+        let mut id = self.id.lock().await;
+        if id.as_ref().is_some_and(|(_, id)| **id == *gone) {
             *id = None;
         }
     }

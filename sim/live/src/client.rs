@@ -15,6 +15,8 @@ use sim_user::VirtualUser;
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) user: VirtualUser,
+    /// The server at which its identities begin.
+    door: usize,
     /// The instant at which the user's timer is scheduled. The timer may have moved later since.
     pub(super) timer_at: Time,
     /// All identities that it has had at the server, the present one last.
@@ -46,6 +48,8 @@ pub(super) struct InFlight {
     pub(super) call: CallId,
     pub(super) attempt: u32,
     pub(super) ticket: u64,
+    /// The moves of its session when it began.
+    pub(super) moves: usize,
 }
 
 /// A stream, or its opening.
@@ -78,20 +82,21 @@ impl Drop for Stream {
 }
 
 impl Identity {
-    /// A new identity without credentials.
-    pub(super) fn new(secret: u64) -> Self {
+    /// A new identity without credentials, at this server.
+    pub(super) fn new(secret: u64, door: usize) -> Self {
         Self {
             secret,
             credentials: None,
-            session: Arc::default(),
+            session: Arc::new(Session::at(door)),
         }
     }
 }
 
 impl Client {
-    pub(super) fn new(user: VirtualUser) -> Self {
+    pub(super) fn new(user: VirtualUser, door: usize) -> Self {
         Self {
             user,
+            door,
             timer_at: Time::MAX,
             identities: Vec::new(),
             in_flight: Vec::new(),
@@ -111,7 +116,7 @@ impl Client {
             .iter()
             .position(|identity| identity.secret == secret);
         let index = found.unwrap_or_else(|| {
-            self.identities.push(Identity::new(secret));
+            self.identities.push(Identity::new(secret, self.door));
             self.identities.len() - 1
         });
         &mut self.identities[index]
@@ -122,10 +127,10 @@ impl Client {
         &self.identities
     }
 
-    /// Removes an attempt that ended or was cancelled. Returns its request.
-    pub(super) fn take(&mut self, call: CallId, attempt: u32) -> Option<u64> {
+    /// Removes an attempt that ended or was cancelled.
+    pub(super) fn take(&mut self, call: CallId, attempt: u32) -> Option<InFlight> {
         let same = |one: &InFlight| (one.call, one.attempt) == (call, attempt);
         let index = self.in_flight.iter().position(same)?;
-        Some(self.in_flight.swap_remove(index).ticket)
+        Some(self.in_flight.swap_remove(index))
     }
 }

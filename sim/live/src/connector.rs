@@ -4,11 +4,12 @@ use std::fmt::Debug;
 use std::io;
 use std::path::Path;
 
+use hyper::header::HeaderValue;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use super::LiveError;
-use super::target::Target;
+use super::target::{Door, Target};
 #[cfg(feature = "tls")]
 use super::tls::Tls;
 
@@ -30,10 +31,10 @@ pub(super) enum ConnectError {
 /// Opens connections to one target.
 #[derive(Debug)]
 pub(super) struct Connector {
-    address: String,
-    /// None for `http`.
+    doors: Vec<Door>,
+    /// For each of them; none for `http`.
     #[cfg(feature = "tls")]
-    tls: Option<Tls>,
+    tls: Vec<Tls>,
 }
 
 impl Connector {
@@ -49,25 +50,36 @@ impl Connector {
     pub(super) fn new(target: &Target, authorities: Option<&Path>) -> Result<Self, LiveError> {
         #[cfg(not(feature = "tls"))]
         let _ = authorities;
+        #[cfg(feature = "tls")]
+        let secured = target.doors().iter().filter(|_| target.is_secure());
         Ok(Self {
-            address: target.address().to_owned(),
+            doors: target.doors().to_vec(),
             #[cfg(feature = "tls")]
-            tls: match target.is_secure() {
-                true => Some(Tls::new(target.name(), authorities)?),
-                false => None,
-            },
+            tls: secured
+                .map(|door| Tls::new(door.name(), authorities))
+                .collect::<Result<_, _>>()?,
         })
     }
 
-    /// Opens a connection.
+    /// The number of servers.
+    pub(super) const fn doors(&self) -> usize {
+        self.doors.len()
+    }
+
+    /// The `Host` header for this server.
+    pub(super) fn host(&self, door: usize) -> HeaderValue {
+        self.doors[door].host.clone()
+    }
+
+    /// Opens a connection to this server.
     ///
     /// # Errors
     /// Nothing listens there, or TLS with it is not possible.
-    pub(super) async fn connect(&self) -> Result<Box<dyn Duplex>, ConnectError> {
-        let stream = TcpStream::connect(&self.address).await?;
+    pub(super) async fn connect(&self, door: usize) -> Result<Box<dyn Duplex>, ConnectError> {
+        let stream = TcpStream::connect(&self.doors[door].address).await?;
         stream.set_nodelay(true)?;
         #[cfg(feature = "tls")]
-        if let Some(tls) = &self.tls {
+        if let Some(tls) = self.tls.get(door) {
             let secured = tls.secure(stream).await.map_err(ConnectError::Tls)?;
             return Ok(Box::new(secured));
         }

@@ -48,14 +48,18 @@ struct Notification {
 
 /// Opens the stream, and forwards its messages until it ends.
 pub(super) async fn listen(net: Arc<CallerContext>, opening: Opening) {
+    let (moves, door) = opening.session.door(&net);
     let ended = match net.writer.protocol {
-        Protocol::Http => by_http(&net, &opening).await,
-        Protocol::Mcp20260728 => by_subscription(&net, &opening).await,
+        Protocol::Http => by_http(&net, &opening, door).await,
+        Protocol::Mcp20260728 => by_subscription(&net, &opening, door).await,
         Protocol::Mcp20251125 => by_session(&net, &opening).await,
     };
     let (agent, stream) = (opening.agent, opening.stream);
     // A broken connection gives no refusal.
     let refusal = ended.unwrap_or_default();
+    if refusal.is_none() {
+        opening.session.leave(moves);
+    }
     net.tell(Message::Closed {
         agent,
         stream,
@@ -94,9 +98,9 @@ impl Opening {
     }
 }
 
-async fn by_http(net: &CallerContext, opening: &Opening) -> Ended {
+async fn by_http(net: &CallerContext, opening: &Opening, door: usize) -> Ended {
     let request = net.writer.events(&opening.handle, opening.after);
-    let response = open_stream(&net.connector, request).await?;
+    let response = open_stream(&net.connector, door, request).await?;
     if response.status() != StatusCode::OK {
         return Ok(Some(refusal(net, response).await));
     }
@@ -115,12 +119,12 @@ async fn by_http(net: &CallerContext, opening: &Opening) -> Ended {
     Ok(None)
 }
 
-async fn by_subscription(net: &CallerContext, opening: &Opening) -> Ended {
+async fn by_subscription(net: &CallerContext, opening: &Opening, door: usize) -> Ended {
     let Some(inbox) = &opening.inbox else {
         return Ok(None);
     };
     let request = net.writer.listen(inbox, &opening.handle);
-    let response = open_stream(&net.connector, request).await?;
+    let response = open_stream(&net.connector, door, request).await?;
     if !is_stream(response.headers()) {
         return Ok(Some(refusal(net, response).await));
     }
@@ -140,12 +144,12 @@ async fn by_session(net: &CallerContext, opening: &Opening) -> Ended {
         return Ok(None);
     };
     let (connector, mut wire) = (&net.connector, Wire::new());
-    let session = opening.session.id(net, &mut wire).await?;
-    let response = open_stream(connector, net.writer.session_stream(&session)).await?;
+    let (door, session) = opening.session.id(net, &mut wire).await?;
+    let response = open_stream(connector, door, net.writer.session_stream(&session)).await?;
     if response.status() != StatusCode::OK {
         return Ok(Some(refusal(net, response).await));
     }
-    wire.exchange(connector, net.writer.subscribe(inbox, &session))
+    wire.exchange(connector, door, net.writer.subscribe(inbox, &session))
         .await?;
     drop(wire);
     net.tell(opening.opened());

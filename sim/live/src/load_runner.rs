@@ -335,7 +335,8 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         let given: Arc<str> = format!("{name}{suffix}").into();
         let user = VirtualUser::new(Agent(agent), script, self.plan.client, self.seed, given);
         let user = user.known_as(name.into());
-        self.clients.push(Client::new(user));
+        let door = agent as usize % self.pool.net.connector.doors();
+        self.clients.push(Client::new(user, door));
         self.busy += 1;
         let user = &mut self.clients[agent as usize].user;
         user.start_meant(now, meant, &mut self.metrics);

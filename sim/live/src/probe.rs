@@ -19,6 +19,9 @@ use sim_model::protocol::{Op, ReadBy};
 /// The time limit for each request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The first server of the target is asked for all of them.
+const FIRST: usize = 0;
+
 /// A handle that no server has given.
 const NOBODY: &str = "h_preflight";
 
@@ -120,10 +123,10 @@ impl From<ConnectError> for ProbeError {
 /// Probes the server's capabilities.
 pub(super) async fn probe(net: &CallerContext) -> Result<Capabilities, ProbeError> {
     let asked = async {
-        net.connector.connect().await?;
+        net.connector.connect(FIRST).await?;
         let probe_request = net.writer.probe_request();
         let mut wire = Wire::new();
-        let reply = wire.exchange(&net.connector, probe_request);
+        let reply = wire.exchange(&net.connector, FIRST, probe_request);
         let reply = reply.await.map_err(no_http)?;
         match reply.status() {
             StatusCode::UNAUTHORIZED => return Err(locked(net)),
@@ -143,11 +146,11 @@ pub(super) async fn probe(net: &CallerContext) -> Result<Capabilities, ProbeErro
             Protocol::Mcp20251125 => {
                 let (session, mut wire) = (Session::default(), Wire::new());
                 let id = session.id(net, &mut wire).await;
-                let id = id.map_err(|why| strange(net, &why.0))?;
+                let (_, id) = id.map_err(|why| strange(net, &why.0))?;
                 let tools = of_mcp(net, Some(&id)).await;
                 let request = net.writer.end_session(&id);
                 // A session that stays open on the server does no harm.
-                let _ = wire.exchange(&net.connector, request).await;
+                let _ = wire.exchange(&net.connector, FIRST, request).await;
                 tools
             }
         }
@@ -196,7 +199,7 @@ async fn try_check(
         room: None,
     };
     let request = net.writer.call(1, &ask, session);
-    let answer = Wire::new().exchange(&net.connector, request).await?;
+    let answer = Wire::new().exchange(&net.connector, FIRST, request).await?;
     let reply = read(net, &ask, &answer).map_err(|why| strange(net, &why.0))?;
     match reply.outcome {
         Err(refusal) if refusal.code == "blocked" => Err(ProbeError::Refused(BARRED)),
@@ -225,7 +228,7 @@ fn locked(net: &CallerContext) -> ProbeError {
 async fn of_http(net: &CallerContext) -> Result<Capabilities, ProbeError> {
     let mut wire = Wire::new();
     let request = net.writer.get("/openapi.json");
-    let reply = wire.exchange(&net.connector, request).await?;
+    let reply = wire.exchange(&net.connector, FIRST, request).await?;
     if reply.status() != StatusCode::OK {
         return Ok(Capabilities::unknown());
     }
@@ -271,7 +274,7 @@ async fn of_mcp(net: &CallerContext, session: Option<&str>) -> Result<Capabiliti
             Some(cursor) => json!({ "cursor": cursor }),
         };
         let request = net.writer.ask((1, "tools/list"), None, session, params);
-        let reply = wire.exchange(&net.connector, request).await?;
+        let reply = wire.exchange(&net.connector, FIRST, request).await?;
         let answer: Option<Value> = reply.json().and_then(|j| serde_json::from_slice(j).ok());
         let answer = answer.unwrap_or_default();
         let Some(tools) = answer["result"]["tools"].as_array() else {

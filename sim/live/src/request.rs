@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Builder;
 use hyper::{Method, Request};
 use serde::Serialize;
@@ -26,7 +26,7 @@ const CLIENT: &str = "talking-stick sim";
 
 pub(super) type Written = Request<Full<Bytes>>;
 
-/// Writes requests for one server.
+/// Writes requests for one target.
 #[derive(Clone, Debug)]
 pub(super) struct Writer {
     pub(super) target: Target,
@@ -272,9 +272,8 @@ impl Writer {
     }
 
     fn start(&self, path: &str) -> Builder {
-        let request = Request::builder()
-            .uri(path)
-            .header(HOST, self.target.host());
+        // The header `Host` is that of the connection.
+        let request = Request::builder().uri(path);
         match self.target.authorization() {
             Some(token) => request.header(AUTHORIZATION, token),
             None => request,

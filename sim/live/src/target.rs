@@ -53,18 +53,36 @@ enum Scheme {
 }
 
 /// A server: `http://host:port` or `https://host:port`, and the path of its MCP endpoint if it is not `/mcp`.
+/// Or the members of a cluster, with commas between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The given URL.
+    /// The given URL, or all of them.
     url: String,
     scheme: Scheme,
-    /// `host:port` for connections.
-    address: String,
-    /// The `Host` header.
-    host: String,
+    /// One for each server.
+    doors: Vec<Door>,
     /// The path without a trailing slash; empty if there was none.
     path: String,
     token: Option<Token>,
+}
+
+/// Where one server of a target is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Door {
+    /// `host:port` for connections.
+    pub(super) address: String,
+    /// The `Host` header.
+    pub(super) host: HeaderValue,
+}
+
+impl Door {
+    /// The host without its port, which a certificate must have.
+    #[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "only TLS asks"))]
+    pub(super) fn name(&self) -> &str {
+        let name = self.address.rsplit_once(':');
+        let name = name.map_or(&*self.address, |(name, _)| name);
+        name.trim_start_matches('[').trim_end_matches(']')
+    }
 }
 
 /// A bearer token (RFC 6750): the whole header, excluded from logs.
@@ -99,30 +117,16 @@ impl Target {
         self.token.as_ref().map(|token| &token.0)
     }
 
-    /// `host:port`.
+    /// Where its servers are.
     #[must_use]
-    pub fn address(&self) -> &str {
-        &self.address
+    pub fn doors(&self) -> &[Door] {
+        &self.doors
     }
 
     /// Whether connections are secured by TLS.
     #[must_use]
     pub fn is_secure(&self) -> bool {
         self.scheme == Scheme::Https
-    }
-
-    /// The host without its port, which a certificate must have.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        let name = self.address.rsplit_once(':');
-        let name = name.map_or(&*self.address, |(name, _)| name);
-        name.trim_start_matches('[').trim_end_matches(']')
-    }
-
-    /// The `Host` header.
-    #[must_use]
-    pub fn host(&self) -> &str {
-        &self.host
     }
 
     /// The path of MCP.
@@ -152,6 +156,29 @@ impl FromStr for Target {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        let mut servers = text.split(',').map(Self::one);
+        let mut target = servers.next().unwrap_or_else(|| Self::one(""))?;
+        for server in servers {
+            let Self {
+                url,
+                scheme,
+                doors,
+                path,
+                ..
+            } = server?;
+            if (scheme, &path) != (target.scheme, &target.path) {
+                return Err("the servers of a target have one scheme and one path".to_owned());
+            }
+            target.url = format!("{},{url}", target.url);
+            target.doors.extend(doors);
+        }
+        Ok(target)
+    }
+}
+
+impl Target {
+    /// A target with one server.
+    fn one(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| Err(format!("{why}; write http://127.0.0.1:8894"));
         let Some((scheme, rest)) = text.split_once("://") else {
             return wrong("that is no URL");
@@ -178,11 +205,16 @@ impl FromStr for Target {
             Some(_) => return wrong("the port must be a number up to 65535"),
             None => format!("{host}:{port}"),
         };
+        let Ok(header) = HeaderValue::from_str(host) else {
+            return wrong("that names no host");
+        };
         Ok(Self {
             url: text.trim_end_matches('/').to_owned(),
             scheme,
-            address,
-            host: host.to_owned(),
+            doors: vec![Door {
+                address,
+                host: header,
+            }],
             path: path.trim_end_matches('/').to_owned(),
             token: None,
         })
@@ -200,12 +232,29 @@ mod tests {
         assert_eq!(of("http://127.0.0.1:8894/").mcp_path(), "/mcp");
         assert_eq!(of("http://chat.example.org/x/mcp").mcp_path(), "/x/mcp");
         assert_eq!(
-            of("http://chat.example.org").address(),
+            of("http://chat.example.org").doors[0].address,
             "chat.example.org:80"
         );
-        assert_eq!(of("http://[::1]:9000/").address(), "[::1]:9000");
-        assert_eq!(of("http://[::1]").address(), "[::1]:80");
+        assert_eq!(of("http://[::1]:9000/").doors[0].address, "[::1]:9000");
+        assert_eq!(of("http://[::1]").doors[0].address, "[::1]:80");
         assert_eq!(of("http://h:1/a/").http_path("/send"), "/a/send");
+    }
+
+    #[test]
+    fn the_members_of_a_cluster_are_one_target() {
+        let target: Target = "http://a:1/x/,http://b/x".parse().unwrap();
+        let addresses: Vec<_> = target.doors.iter().map(|door| &*door.address).collect();
+        assert_eq!(addresses, ["a:1", "b:80"]);
+        assert_eq!(target.doors[1].host, "b");
+        assert_eq!(target.to_string(), "http://a:1/x,http://b/x");
+        for (text, why) in [
+            ("http://a,http://b/x", "one path"),
+            ("http://a,", "no URL"),
+            ("http://a,b", "no URL"),
+        ] {
+            let error = text.parse::<Target>().unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
     }
 
     #[test]
@@ -213,10 +262,10 @@ mod tests {
     fn https_has_its_own_port_and_the_certificate_has_the_name() {
         let of = |text: &str| text.parse::<Target>().unwrap();
         let target = of("https://chat.example.org/x/mcp");
-        assert_eq!(target.address(), "chat.example.org:443");
-        assert_eq!(target.name(), "chat.example.org");
+        assert_eq!(target.doors[0].address, "chat.example.org:443");
+        assert_eq!(target.doors[0].name(), "chat.example.org");
         assert!(target.is_secure());
-        assert_eq!(of("https://[::1]:9000").name(), "::1");
+        assert_eq!(of("https://[::1]:9000").doors[0].name(), "::1");
         assert!(!of("http://h:443").is_secure());
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Silence alone is no sign of that: users think, and checks wait. So after a silence the watch asks
 //! the target itself, by the cheapest request of the protocol. A target that does not answer for
-//! five seconds is gone; one that restarts meanwhile is not.
+//! five seconds is gone; one that restarts meanwhile is not. A cluster may need half a minute, after
+//! all of its members ended at once, and each of them is asked in turn.
 
 use std::time::Duration;
 
@@ -16,8 +17,12 @@ use super::wire::{Wire, WireError};
 /// The silence after which the target is asked.
 const SILENCE: Span = Span::secs(2);
 
-/// The time within which an attempt must be answered, and the pause between two.
+/// The time within which a server must answer, the time for a cluster, and for one of its members.
 const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE_FOR_ALL: Duration = Duration::from_secs(30);
+const PATIENCE_FOR_ONE: Duration = Duration::from_secs(2);
+
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// The target at the time of its last answer or event.
@@ -65,25 +70,34 @@ impl Watch {
 /// # Errors
 /// It did not answer. The reason is that of the last attempt.
 pub(super) async fn ask(net: &CallerContext) -> Result<(), WireError> {
+    let doors = net.connector.doors();
+    let (patience, for_one) = match doors {
+        1 => (PATIENCE, PATIENCE),
+        _ => (PATIENCE_FOR_ALL, PATIENCE_FOR_ONE),
+    };
     let mut last = None;
     let asking = async {
-        while let Err(why) = attempt(net).await {
-            last = Some(why);
+        for door in (0..doors).cycle() {
+            match timeout(for_one, attempt(net, door)).await {
+                Ok(Ok(())) => return,
+                Ok(Err(why)) => last = Some(why),
+                Err(_) => {}
+            }
             sleep(PAUSE).await;
         }
     };
-    match timeout(PATIENCE, asking).await {
+    match timeout(patience, asking).await {
         Ok(()) => Ok(()),
         Err(_) => Err(last.unwrap_or_else(|| {
-            let seconds = PATIENCE.as_secs();
+            let seconds = patience.as_secs();
             WireError(format!("no answer within {seconds}s"))
         })),
     }
 }
 
-async fn attempt(net: &CallerContext) -> Result<(), WireError> {
+async fn attempt(net: &CallerContext, door: usize) -> Result<(), WireError> {
     let request = net.writer.least(0, None);
-    let answer = Wire::new().exchange(&net.connector, request).await?;
+    let answer = Wire::new().exchange(&net.connector, door, request).await?;
     match answer.status() {
         // A proxy answers so for a server that is not there.
         status @ (StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT) => {

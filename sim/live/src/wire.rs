@@ -7,7 +7,7 @@ use std::task::Poll;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{Connection, SendRequest, handshake};
-use hyper::header::{CONTENT_TYPE, HeaderMap};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderMap};
 use hyper::http::response::Parts;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -74,48 +74,52 @@ pub(super) fn is_stream(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// A connection that is opened on demand.
+/// A connection to each server, which is opened on demand.
 #[derive(Debug)]
 pub(super) struct Wire {
-    line: Option<OpenConnection>,
+    /// Those that are open, with the numbers of their servers.
+    lines: Vec<(usize, OpenConnection)>,
 }
 
 impl Wire {
     pub(super) const fn new() -> Self {
-        Self { line: None }
+        Self { lines: Vec::new() }
     }
 
-    /// Sends a request, and reads its whole answer.
+    /// Sends a request to this server, and reads its whole answer.
     ///
     /// # Errors
     /// No complete answer was received. Whether the server handled the request is unknown.
     pub(super) async fn exchange(
         &mut self,
         connector: &Connector,
-        request: Request<Full<Bytes>>,
+        door: usize,
+        mut request: Request<Full<Bytes>>,
     ) -> Result<HttpAnswer, WireError> {
-        let mut line = match self.kept().await {
+        let mut line = match self.kept(door).await {
             Some(line) => line,
-            None => OpenConnection::open(connector).await?,
+            None => OpenConnection::open(connector, door).await?,
         };
+        request.headers_mut().insert(HOST, connector.host(door));
         let answered = line.exchange(request).await?;
-        self.line = Some(line);
+        self.lines.push((door, line));
         Ok(answered)
     }
 }
 
 impl Wire {
-    /// The connection of the previous request, if it is still open.
-    async fn kept(&mut self) -> Option<OpenConnection> {
-        let mut line = self.line.take()?;
+    /// The connection of the previous request to this server, if it is still open.
+    async fn kept(&mut self, door: usize) -> Option<OpenConnection> {
+        let place = self.lines.iter().position(|(to, _)| *to == door)?;
+        let (_, mut line) = self.lines.swap_remove(place);
         let ended = line.has_ended().await;
         (!ended).then_some(line)
     }
 }
 
 impl OpenConnection {
-    async fn open(connector: &Connector) -> Result<Self, WireError> {
-        let (sender, driver) = connect(connector).await?;
+    async fn open(connector: &Connector, door: usize) -> Result<Self, WireError> {
+        let (sender, driver) = connect(connector, door).await?;
         Ok(Self {
             sender,
             driver: Box::pin(driver),
@@ -152,8 +156,9 @@ impl OpenConnection {
 
 async fn connect(
     connector: &Connector,
+    door: usize,
 ) -> Result<(SendRequest<Full<Bytes>>, Connection<Io, Full<Bytes>>), WireError> {
-    let stream = connector.connect().await?;
+    let stream = connector.connect(door).await?;
     handshake(TokioIo::new(stream)).await.map_err(WireError::of)
 }
 
@@ -163,9 +168,11 @@ async fn connect(
 /// No answer was received.
 pub(super) async fn open_stream(
     connector: &Connector,
-    request: Request<Full<Bytes>>,
+    door: usize,
+    mut request: Request<Full<Bytes>>,
 ) -> Result<Response<Incoming>, WireError> {
-    let (mut sender, driver) = connect(connector).await?;
+    let (mut sender, driver) = connect(connector, door).await?;
+    request.headers_mut().insert(HOST, connector.host(door));
     tokio::spawn(driver);
     sender.send_request(request).await.map_err(WireError::of)
 }

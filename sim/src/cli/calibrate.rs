@@ -104,6 +104,9 @@ const MOST_LOADS: usize = 16;
 pub(super) fn check(arguments: &CalibrateArgs) -> Result<(), String> {
     config(&arguments.limits)?;
     check_authorities(&arguments.target, arguments.authorities.as_deref())?;
+    if arguments.target.doors().len() > 1 {
+        return Err("--target: one server is measured at a time".to_owned());
+    }
     if arguments.scales.len() > MOST_LOADS {
         return Err(format!("--scales takes at most {MOST_LOADS} loads"));
     }

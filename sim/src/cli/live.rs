@@ -13,7 +13,7 @@ use sim_report::quote;
 /// A live server, and its load.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct LiveArgs {
-    /// Run against the server there, in real time
+    /// Run against the server there, or a cluster: URL,URL
     #[arg(long, value_name = "URL", help_heading = "Live servers")]
     pub target: Option<Target>,
     /// 2026-07-28 (MCP, the default), 2025-11-25 or http

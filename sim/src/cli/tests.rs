@@ -394,6 +394,7 @@ fn invalid_arguments_of_calibrate_are_refused() {
     for (line, says) in [
         ("sim calibrate", "--target"),
         ("sim calibrate a.yaml --target localhost", "8894"),
+        ("sim calibrate --target http://h,http://i", "one server"),
         ("sim calibrate --target http://h --report x", "FILE"),
         ("sim calibrate --target http://h --seed 7", "FILE"),
         (

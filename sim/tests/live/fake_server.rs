@@ -71,11 +71,11 @@ struct Hub {
 #[derive(Debug)]
 pub(crate) struct FakeServer {
     pub(crate) address: SocketAddr,
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
-struct Shared {
+pub(crate) struct Shared {
     hub: Mutex<Hub>,
     grew: Condvar,
 }
@@ -93,10 +93,29 @@ impl Shared {
     }
 }
 
+/// Serves on one more port.
+pub(crate) fn listen(served: &Arc<Shared>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let (address, served) = (
+        listener.local_addr().expect("it has one"),
+        Arc::clone(served),
+    );
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let shared = Arc::clone(&served);
+            if shared.lock().stopped {
+                // The port is closed with the listener.
+                break;
+            }
+            // An error of a connection does not matter.
+            thread::spawn(move || serve(&shared, &stream));
+        }
+    });
+    address
+}
+
 impl FakeServer {
     pub(crate) fn start(fault: Fault) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let address = listener.local_addr().expect("it has one");
         let shared = Arc::new(Shared {
             hub: Mutex::new(Hub {
                 fault,
@@ -112,18 +131,7 @@ impl FakeServer {
             }),
             grew: Condvar::new(),
         });
-        let served = Arc::clone(&shared);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let shared = Arc::clone(&served);
-                if shared.lock().stopped {
-                    // The port is closed with the listener.
-                    break;
-                }
-                // An error of a connection does not matter.
-                thread::spawn(move || serve(&shared, &stream));
-            }
-        });
+        let address = listen(&shared);
         Self { address, shared }
     }
 

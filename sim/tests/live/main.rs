@@ -7,6 +7,7 @@ mod faults;
 mod interrupt;
 mod lost_target;
 mod preflight;
+mod several;
 #[cfg(feature = "tls")]
 mod tls;
 

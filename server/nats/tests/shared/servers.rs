@@ -2,9 +2,10 @@
 #![allow(dead_code, reason = "no test program uses all of it")]
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use tempfile::TempDir;
 
@@ -12,7 +13,8 @@ use tempfile::TempDir;
 const VERSION: &str = "2.15.1";
 
 /// The settings that a log needs.
-pub(crate) const PROPER: &str = "max_payload: 9MB\nSYNC: always";
+pub(crate) const PROPER: &str =
+    "max_payload: 9MB\nSYNC: always\nlame_duck_duration: 30s\nlame_duck_grace_period: 1s";
 
 /// Servers that form a cluster; or one that is alone.
 pub(crate) struct Servers {
@@ -36,13 +38,19 @@ impl Servers {
 
     /// Starts servers with these settings. `SYNC` is that of the block `jetstream`.
     pub(crate) fn start_with(count: usize, settings: &str) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        Self::start_linked(count, settings, |_, _, port| port)
+    }
+
+    /// Starts servers that reach one another by other ports: `link` returns the port by which the
+    /// first server reaches the second one, which listens on the given port.
+    pub(crate) fn start_linked(
+        count: usize,
+        settings: &str,
+        mut link: impl FnMut(usize, usize, u16) -> u16,
+    ) -> Self {
+        let folder = tempfile::Builder::new().prefix("cluster-").tempdir();
+        let folder = folder.expect("a folder");
         let ports = free_ports(3 * count);
-        let routes: Vec<_> = ports[2 * count..]
-            .iter()
-            .map(|port| format!("nats-route://127.0.0.1:{port}"))
-            .collect();
-        let routes = routes.join(", ");
         let (sync, others): (Vec<_>, Vec<_>) = settings
             .lines()
             .partition(|line| line.starts_with("SYNC: "));
@@ -53,15 +61,24 @@ impl Servers {
         let mut servers = Vec::new();
         for number in 0..count {
             let (port, monitor) = (ports[number], ports[count + number]);
-            let (route, name) = (ports[2 * count + number], format!("n{number}"));
+            let (listens, name) = (ports[2 * count + number], format!("n{number}"));
             let store = folder.path().join(&name);
             let mut text = format!(
                 "server_name: {name}\nlisten: 127.0.0.1:{port}\nhttp: 127.0.0.1:{monitor}\n\
                  {others}\njetstream {{ store_dir: {store:?}\n {sync} }}\n"
             );
             if count > 1 {
+                let peers = (0..count).filter(|peer| *peer != number);
+                let routes: Vec<_> = peers
+                    .map(|peer| link(number, peer, ports[2 * count + peer]))
+                    .map(|port| format!("nats-route://127.0.0.1:{port}"))
+                    .collect();
+                let routes = routes.join(", ");
+                // Nobody listens on the advertised port: servers use the given routes only, and
+                // clients the given addresses.
                 text += &format!(
-                    "cluster {{ name: ts\n listen: 127.0.0.1:{route}\n routes: [{routes}] }}\n"
+                    "cluster {{ name: ts\n listen: 127.0.0.1:{listens}\n routes: [{routes}]\n \
+                     no_advertise: true\n advertise: \"127.0.0.1:1\" }}\n"
                 );
             }
             let config = folder.path().join(format!("{name}.conf"));
@@ -79,14 +96,35 @@ impl Servers {
 
     /// The addresses for clients.
     pub(crate) fn addresses(&self) -> Vec<String> {
-        let address = |server: &Process| format!("nats://127.0.0.1:{}", server.port);
-        self.servers.iter().map(address).collect()
+        let ports = self.ports().into_iter();
+        ports
+            .map(|port| format!("nats://127.0.0.1:{port}"))
+            .collect()
+    }
+
+    /// The ports for clients.
+    pub(crate) fn ports(&self) -> Vec<u16> {
+        self.servers.iter().map(|server| server.port).collect()
     }
 
     /// The addresses of the monitoring.
     pub(crate) fn monitors(&self) -> Vec<String> {
-        let address = |server: &Process| format!("http://127.0.0.1:{}", server.monitor);
-        self.servers.iter().map(address).collect()
+        let address = |number| format!("http://{}", self.monitor(number));
+        (0..self.count()).map(address).collect()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.servers.len()
+    }
+
+    /// The address of a server's monitoring.
+    pub(crate) fn monitor(&self, number: usize) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.servers[number].monitor))
+    }
+
+    /// The folder of all that a server has stored.
+    pub(crate) fn store(&self, number: usize) -> PathBuf {
+        self.folder.path().join(&self.servers[number].name)
     }
 
     /// The name of this server.
@@ -112,11 +150,6 @@ impl Servers {
         child.wait().expect("it ends");
     }
 
-    /// The folder in which this server stores.
-    pub(crate) fn store(&self, number: usize) -> PathBuf {
-        self.folder.path().join(&self.servers[number].name)
-    }
-
     /// Kills all servers, and starts them again without what their disks held.
     pub(crate) fn lose_all(&mut self) {
         for number in 0..self.servers.len() {
@@ -128,6 +161,20 @@ impl Servers {
         }
     }
 
+    /// Lets a server hand over all that it leads, waits until it has ended, and starts it again.
+    pub(crate) fn replace(&mut self, number: usize) {
+        // The signal for lame duck mode.
+        self.signal(number, "USR2");
+        self.servers[number].child.wait().expect("it ends");
+        self.start_again(number);
+    }
+
+    /// Stops a server in the proper way: it writes what it knows of its records.
+    pub(crate) fn stop(&mut self, number: usize) {
+        self.signal(number, "TERM");
+        self.servers[number].child.wait().expect("it ends");
+    }
+
     /// Starts a killed server on what its disk holds.
     pub(crate) fn start_again(&mut self, number: usize) {
         let server = &mut self.servers[number];
@@ -137,6 +184,10 @@ impl Servers {
 
 impl Drop for Servers {
     fn drop(&mut self) {
+        // The logs of the servers are there.
+        let is_wanted = std::env::var_os("CLUSTER_KEEP").is_some();
+        self.folder
+            .disable_cleanup(is_wanted && std::thread::panicking());
         for server in &mut self.servers {
             // A test may have killed it.
             let _ = server.child.kill();
@@ -174,11 +225,15 @@ fn spawn(config: &Path) -> Child {
         })
 }
 
-/// Ports that are free now.
+/// Ports that are free now. They are below those that systems give to outgoing connections, one of
+/// which could have the port of a server that is down.
 pub(crate) fn free_ports(count: usize) -> Vec<u16> {
-    let bound: Vec<_> = (0..count)
-        .map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port"))
-        .collect();
-    let port = |socket: &TcpListener| socket.local_addr().expect("an address").port();
-    bound.iter().map(port).collect()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let own = u16::try_from(std::process::id() % 200).expect("it is small") * 100;
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let drawn = std::iter::repeat_with(|| {
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        10_000 + (own + next) % 20_000
+    });
+    drawn.filter(is_free).take(count).collect()
 }

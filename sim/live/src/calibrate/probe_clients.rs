@@ -94,7 +94,8 @@ impl<'p> ProbeClients<'p> {
             )));
         }
         if self.tools.has("enter_queue") {
-            self.identities.extend([Identity::new(0), Identity::new(1)]);
+            self.identities
+                .extend([Identity::new(0, 0), Identity::new(1, 0)]);
             return self.pair();
         }
         self.register_up_to(1)?;
@@ -137,7 +138,7 @@ impl<'p> ProbeClients<'p> {
     pub(super) fn register_up_to(&mut self, many: usize) -> Result<(), CalibrateError> {
         while self.identities.len() < many {
             let who = self.identities.len();
-            self.identities.push(Identity::new(who as u64));
+            self.identities.push(Identity::new(who as u64, 0));
             if self.tools.has("enter_queue") {
                 if !matches!(self.enter(who)?, Answer::Waiting { .. }) {
                     return Err(CalibrateError::Busy);

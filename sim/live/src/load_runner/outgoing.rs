@@ -11,7 +11,7 @@ use crate::client::{InFlight, Reading, Stream};
 use crate::listening::Opening;
 use crate::target::Protocol;
 use sim_model::history::{NetworkRecord, Observer as _};
-use sim_model::protocol::Agent;
+use sim_model::protocol::{Agent, CallId};
 use sim_user::{Action, Credential};
 
 impl LoadRunner<'_, '_> {
@@ -81,6 +81,7 @@ impl LoadRunner<'_, '_> {
                 }
                 let room = client.user.current_room();
                 let session = Arc::clone(&client.identity(secret).session);
+                let moves = session.moves();
                 let want = CallerRequest::Call(Ask {
                     handle,
                     key,
@@ -93,6 +94,7 @@ impl LoadRunner<'_, '_> {
                     call,
                     attempt,
                     ticket,
+                    moves,
                 });
                 let what = RequestPurpose::Call {
                     agent,
@@ -102,10 +104,7 @@ impl LoadRunner<'_, '_> {
                 };
                 self.requests.insert(ticket, what);
             }
-            Action::Cancel { call, attempt } => {
-                let ticket = client.take(call, attempt);
-                self.forget(ticket);
-            }
+            Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
             // All streams of a live server are opened by handle.
             Action::OpenStream {
                 stream, who, after, ..
@@ -117,6 +116,18 @@ impl LoadRunner<'_, '_> {
             }
             Action::DropAll { length } => self.drop_all(agent, length),
         }
+    }
+
+    /// Cancels an attempt that had no answer in time. The client goes on to the next server.
+    fn cancel(&mut self, agent: u32, call: CallId, attempt: u32) {
+        let client = &mut self.clients[agent as usize];
+        let Some(InFlight { ticket, moves, .. }) = client.take(call, attempt) else {
+            return;
+        };
+        if let Some(RequestPurpose::Call { secret, .. }) = self.requests.get(&ticket) {
+            client.identity(*secret).session.leave(moves);
+        }
+        self.forget(Some(ticket));
     }
 
     /// Ends all connections of a client.

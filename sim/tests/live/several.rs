@@ -1,0 +1,58 @@
+//! A target with several servers: users go on to the next one where one of them fails.
+
+use std::net::{SocketAddr, TcpListener};
+use std::thread;
+
+use serde_json::Value;
+
+use super::fake_server::{FakeServer, Fault, listen};
+use super::{PAIRS, broken, sim};
+
+/// An address at which nobody listens.
+fn nobody() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("it has one")
+}
+
+/// An address at which every connection is closed.
+fn closing() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it has one");
+    thread::spawn(move || listener.incoming().flatten().for_each(drop));
+    address
+}
+
+fn run(doors: &[SocketAddr]) -> (Option<i32>, Value) {
+    let doors: Vec<_> = doors.iter().map(|door| format!("http://{door}")).collect();
+    let words = ["--protocol", "http", "--json", "-"];
+    let ran = sim(PAIRS, &doors.join(","), &words);
+    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+    let result = serde_json::from_slice(&ran.stdout);
+    let result = result.unwrap_or_else(|error| panic!("{error}: {told}"));
+    (ran.status.code(), result)
+}
+
+#[test]
+fn users_are_spread_over_the_servers_of_a_target() {
+    let server = FakeServer::start(Fault::None);
+    let (code, result) = run(&[server.address, listen(&server.shared)]);
+    assert_eq!((code, broken(&result)), (Some(0), vec![]), "{result:#}");
+    assert_eq!(result["live"]["requests"]["failed"], 0);
+    // A user at a closed address is not served, so both were called.
+    let (code, result) = run(&[server.address, closing()]);
+    assert_eq!((code, broken(&result)), (Some(0), vec![]), "{result:#}");
+    assert!(result["live"]["requests"]["failed"].as_u64() >= Some(12));
+}
+
+#[test]
+fn users_of_a_server_that_fails_go_on_to_the_next_one_and_nothing_is_lost() {
+    let server = FakeServer::start(Fault::None);
+    let doors = [server.address, nobody(), closing(), listen(&server.shared)];
+    let (code, result) = run(&doors);
+    assert_eq!((code, broken(&result)), (Some(0), vec![]), "{result:#}");
+    assert_eq!(result["properties"]["no_lost_messages"]["held"], true);
+    assert_eq!(result["properties"]["no_duplicates"]["held"], true);
+    assert!(result["live"]["requests"]["failed"].as_u64() > Some(0));
+    // The chimaek lovers do not start, and each other user has registered once.
+    assert_eq!(server.people().0, 24, "{result:#}");
+}

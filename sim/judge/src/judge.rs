@@ -228,6 +228,7 @@ mod tests {
         judge.observe_server(&ServerRecord::Committed {
             position: 7,
             at: Time(0),
+            since: Time(0),
             entry: &entry,
             ticket: None,
             said: &Decided {

@@ -2,7 +2,7 @@
 
 use chat_types::{Span, Time};
 
-use crate::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
+use crate::history::{ClientEvent, ClusterEvent, DeliveryPath, Observer, Record, WorldRecord};
 use crate::names::EVENTS;
 use crate::outcome::{Point, Tally};
 use crate::protocol::{
@@ -108,6 +108,12 @@ impl Observer for PointCounter {
             WorldRecord::Operated { verb, .. } => match verb {
                 "ban" => self.tally.reach(Point::Banned),
                 "unban" => self.tally.reach(Point::Unbanned),
+                _ => {}
+            },
+            WorldRecord::Cluster { what, .. } => match what {
+                ClusterEvent::BecameOwner { epoch } if epoch > 1 => {
+                    self.tally.reach(Point::OwnerChanged);
+                }
                 _ => {}
             },
             WorldRecord::Restarted { .. }

@@ -28,6 +28,8 @@ pub(crate) struct Context {
     pub(crate) duration: Option<Span>,
     /// The end of each phase, step and fault.
     pub(crate) ends: Vec<End>,
+    /// The faults that need one server, or several.
+    pub(crate) servers_needed: Vec<(Place, ServersNeeded)>,
     /// The faults that repeat.
     pub(crate) repeated: Vec<Repeated>,
     /// The nesting depth of loops and choices.
@@ -41,6 +43,15 @@ pub(crate) struct ArrivingUsers {
     pub(crate) certain: u64,
     /// Whether these are all.
     pub(crate) all_are: bool,
+}
+
+/// How many servers a fault needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ServersNeeded {
+    /// One, with a journal of its own.
+    One,
+    /// Several, with a log that they share.
+    Several,
 }
 
 /// A fault that repeats.

@@ -138,7 +138,7 @@ fn timer(next: Option<TimerKind>) -> u64 {
 /// The facets of a world's state.
 pub(super) fn facets(world: &World<'_, '_>, into: &mut FacetSet) {
     let wrong = wrong(world);
-    let Some(node) = world.server.node.as_ref() else {
+    let Some(node) = world.server.node() else {
         into.push(Facet::of(About::Wrong, &[wrong, world.server.lives()]));
         return;
     };
@@ -220,7 +220,7 @@ fn wrong(world: &World<'_, '_>) -> u64 {
     let now = world.now();
     let any = |is: &dyn Fn(&super::Client) -> bool| world.clients.iter().any(is);
     let all = [
-        world.server.node.is_none(),
+        world.server.node().is_none(),
         world.active_faults.disk_factor(now) > 1,
         world.active_faults.disk_fails(now).is_some(),
         any(&|client| client.cut_until > now),

@@ -74,7 +74,7 @@ impl<'a> World<'a, '_> {
         self.random_key.turn();
         let key = self.random_key.key;
         let draw = |actor| Draw::new(key, actor);
-        self.server.rekey(draw(Actor::Server));
+        self.server.rekey(draw(Actor::Server), draw(Actor::Cluster));
         self.active_faults.rekey(draw(Actor::Faults));
         if let Some(race) = &mut self.race {
             race.rekey(draw(Actor::Schedule));

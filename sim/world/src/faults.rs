@@ -183,6 +183,18 @@ impl World<'_, '_> {
                 self.damage_disk(*what, *of);
                 return;
             }
+            FaultKind::Member {
+                what,
+                which,
+                duration,
+            } => {
+                self.strike_member(*what, *which, *duration);
+                return;
+            }
+            FaultKind::Log { what, duration } => {
+                self.strike_log(*what, *duration);
+                *duration
+            }
             FaultKind::LoseReplies => {
                 self.active_faults.answer_fault = AnswerFault::LoseNextTurn;
                 return;
@@ -237,7 +249,10 @@ impl World<'_, '_> {
         let at = self.server_now();
         self.observers
             .observe_server(&ServerRecord::ClockJumped { at, by });
-        self.node_due();
+        match self.server.cluster {
+            Some(_) => self.wake_owner(),
+            None => self.node_due(),
+        }
     }
 
     /// Ends a fault. Most faults end by the clock alone; the others need an action.
@@ -245,11 +260,13 @@ impl World<'_, '_> {
         match self.fault(index).kind {
             FaultKind::SlowReaders { .. } => self.resume_all_readers(),
             FaultKind::FailDisk { .. } => self.resolve_unknown_append(),
+            FaultKind::Log { what, .. } => self.heal_log(what),
             FaultKind::Down { .. }
             | FaultKind::Configure(_)
             | FaultKind::Partition { .. }
             | FaultKind::SlowDisk { .. }
             | FaultKind::DamageDisk { .. }
+            | FaultKind::Member { .. }
             | FaultKind::Suspend { .. }
             | FaultKind::ClockJump { .. }
             | FaultKind::LoseReplies
@@ -279,6 +296,7 @@ impl World<'_, '_> {
             client.slow_until = client.slow_until.min(now);
         }
         self.restart();
+        self.heal_cluster();
         self.resolve_unknown_append();
         self.resume_all_readers();
     }
@@ -336,7 +354,7 @@ impl World<'_, '_> {
             return;
         };
         self.record_victims(index, &[agent]);
-        let Some(node) = self.server.node.as_ref() else {
+        let Some(node) = self.server.node() else {
             return;
         };
         let user = UserId(number);
@@ -434,7 +452,7 @@ impl World<'_, '_> {
         act: Operate,
     ) {
         let now = self.server_now();
-        if self.server.node.is_none() {
+        if self.server.node().is_none() {
             return;
         }
         let slot = self
@@ -450,7 +468,7 @@ impl World<'_, '_> {
 
     /// Draws a registered user to whom the act can apply.
     fn draw_present_user(&mut self, act: OperatorAct) -> Option<u32> {
-        let node = self.server.node.as_ref()?;
+        let node = self.server.node()?;
         let needs_room = matches!(act.verb, OperatorVerb::Kick | OperatorVerb::Close);
         let fits = |agent: &u32| {
             let client = &self.clients[*agent as usize];

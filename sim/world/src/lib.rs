@@ -6,13 +6,14 @@
 //! `event_queue.rs` holds the clock and the event queue, and `in_flight.rs` the requests, answers
 //! and streams between clients and server. `clients.rs` is the users' side, `network.rs` and
 //! `streams.rs` are the network, and `race_schedule.rs` perturbs the order of packets. `server.rs`
-//! is the Node with its disk and its service times. `faults.rs` performs planned faults, and
+//! is the Node with its disk and its service times; `cluster.rs` has several servers in its place. `faults.rs` performs planned faults, and
 //! `mishaps.rs` adds faults after turns of a recipe. `script.rs` performs the steps form,
 //! `observers.rs` passes on all records, and `branch.rs` rekeys randomness.
 
 pub mod abstraction;
 mod branch;
 mod clients;
+mod cluster;
 mod core_coverage;
 mod disk;
 mod event_queue;
@@ -42,6 +43,7 @@ use sim_user::{Script, VirtualUser};
 
 use branch::RandomKey;
 use clients::Client;
+pub use cluster::log;
 use event_queue::{Event, EventQueue};
 use faults::ActiveFaults;
 use in_flight::InFlightTable;
@@ -229,6 +231,7 @@ impl<'a, 'o> World<'a, 'o> {
         self.events.schedule(self.ends_at, Event::End);
         self.begin_script();
         self.schedule_arrival();
+        self.begin_cluster();
         self.pump();
         self.take_turn();
     }
@@ -253,6 +256,12 @@ impl<'a, 'o> World<'a, 'o> {
     }
 
     fn handle(&mut self, event: Event) {
+        if event.is_of_server()
+            && let Some(until) = self.server.paused_until(self.events.now())
+        {
+            // A suspended process reads it later.
+            return self.events.schedule(until, event);
+        }
         match event {
             Event::Arrival => self.arrive(),
             Event::Timer(agent) => self.user_timer(agent),
@@ -270,6 +279,10 @@ impl<'a, 'o> World<'a, 'o> {
             Event::FaultEnds(index) => self.fault_ends(index),
             Event::Awake(agent) => self.awake(agent),
             Event::Restart => self.restart(),
+            Event::Packet(index) => self.packet_arrives(index),
+            Event::MemberDue(server) => self.member_due(server),
+            Event::MemberStarts(server) => self.member_starts(server),
+            Event::MemberContinues(server) => self.member_continues(server),
             Event::Script(index) => self.perform(index),
             Event::Heal => self.heal(),
             Event::DrainAgain => self.drain_all(),
@@ -302,6 +315,9 @@ impl<'a, 'o> World<'a, 'o> {
     fn is_stale(&mut self, at: Time, event: Event) -> bool {
         if let Event::Timer(agent) = event {
             return self.timer_is_stale(agent, at);
+        }
+        if let Event::MemberDue(server) = event {
+            return self.member_due_is_stale(server, at);
         }
         let is_early = event == Event::End && at < self.ends_at;
         is_early || event == Event::NodeDue && self.server.due_is_stale(at)
@@ -350,7 +366,7 @@ impl<'a, 'o> World<'a, 'o> {
             self.random_key.key(),
             name,
         );
-        self.clients.push(Client::new(user, link));
+        self.clients.push(Client::new(user, link, agent as usize));
         self.busy += 1;
         self.clients[agent as usize]
             .user
@@ -367,7 +383,7 @@ impl<'a, 'o> World<'a, 'o> {
     fn swap(&mut self) {
         self.report_sizes();
         let mut gap = self.swap_every;
-        if let Some(node) = self.server.node.as_mut() {
+        if let Some(node) = self.server.node_mut() {
             if let Err(broken) = node.hub().validate() {
                 panic!("broken invariant: {broken}");
             }
@@ -385,7 +401,7 @@ impl<'a, 'o> World<'a, 'o> {
     /// Reports the size of every collection to the judges.
     fn report_sizes(&mut self) {
         let at = self.now();
-        let Some(node) = self.server.node.as_ref() else {
+        let Some(node) = self.server.node() else {
             return;
         };
         let sizes: Vec<_> = node
@@ -461,7 +477,7 @@ impl<'a, 'o> World<'a, 'o> {
         self.report_sizes();
         let now = self.now();
         self.timeline.ended_at = now.since(START);
-        if let Some(node) = self.server.node.as_ref()
+        if let Some(node) = self.server.node()
             && let Err(broken) = node.hub().validate()
         {
             panic!("broken invariant: {broken}");

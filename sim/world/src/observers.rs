@@ -18,6 +18,8 @@ pub type SharedObserver<'o> = Rc<RefCell<dyn Observer + 'o>>;
 pub(crate) struct Observers<'o> {
     pub(super) points: PointCounter,
     observer: Option<SharedObserver<'o>>,
+    /// Whether the process of the server is suspended.
+    is_paused: bool,
 }
 
 impl<'o> Observers<'o> {
@@ -25,7 +27,14 @@ impl<'o> Observers<'o> {
         Self {
             points: PointCounter::new(),
             observer,
+            is_paused: false,
         }
+    }
+
+    /// Sets whether the process of the server is suspended. What happens at its border meanwhile
+    /// comes with the news that its deadlines cannot be met.
+    pub(super) fn pause(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
     }
 
     /// A copy that continues from here with another observer.
@@ -33,6 +42,7 @@ impl<'o> Observers<'o> {
         Observers {
             points: self.points.clone(),
             observer,
+            is_paused: self.is_paused,
         }
     }
 
@@ -74,6 +84,11 @@ impl Observer for Observers<'_> {
 
     fn observe_server(&mut self, record: &ServerRecord<'_>) {
         if let Some(observer) = &self.observer {
+            if self.is_paused {
+                let (at, by) = (record.at(), Span::ZERO);
+                let jumped = ServerRecord::ClockJumped { at, by };
+                observer.borrow_mut().observe_server(&jumped);
+            }
             observer.borrow_mut().observe_server(record);
         }
     }

@@ -178,7 +178,10 @@ impl World<'_, '_> {
                 self.events.schedule(at, Event::Stalled(slot));
                 return;
             }
-            let Some(node) = self.server.node.as_mut() else {
+            if self.server.is_paused(self.events.now()) {
+                return;
+            }
+            let Some(node) = self.server.node_mut() else {
                 return;
             };
             let Some(page) = node.read_stream(slot.ticket(), PUSH_MAX) else {

@@ -67,6 +67,7 @@ pub(crate) fn plan(name: &str) -> Plan {
         seed: 42,
         duration: Span::secs(30),
         liveness: Span::secs(60),
+        servers: 1,
         server: Config {
             reconnect_grace: Span::secs(5),
             stick_lease: Span::secs(4),

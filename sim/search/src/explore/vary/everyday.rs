@@ -34,6 +34,7 @@ pub fn blank() -> Plan {
         seed: 1,
         duration: Span::secs(30),
         liveness: Span::secs(120),
+        servers: 1,
         server: Config::default(),
         capacity: usual_capacity(),
         client: USUAL_CLIENT,

@@ -1,0 +1,266 @@
+//! Turns of members: what one does with an input, reported to the judges and carried out.
+
+use std::collections::BTreeMap;
+
+use chat_cluster::{Member, Now, Output, Refusal};
+use chat_core::{Counters, Earlier, Entry, Output as NodeOutput, Position, Ticket};
+use chat_types::{Span, Time};
+use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
+use sim_model::outcome::Point;
+use sim_model::server::ServerRecord;
+
+use crate::World;
+use crate::in_flight::Slot;
+use crate::server::EntryReporter;
+use crate::translate;
+
+/// The owner's node before a turn, or after it.
+#[derive(Clone, Debug, Default)]
+struct NodeState {
+    position: Position,
+    /// For each entry of the batch in flight, the call that it decides.
+    batch: Vec<Option<Ticket>>,
+    is_busy: bool,
+    is_unknown: bool,
+    has_left: bool,
+}
+
+impl NodeState {
+    fn of(member: &Member) -> Self {
+        let node = member.owned_node();
+        Self {
+            position: member.hub().position(),
+            batch: node.map_or_else(Vec::new, |node| node.batch().map(|(_, of)| of).collect()),
+            is_busy: member.is_log_busy(),
+            is_unknown: node.is_some_and(|node| node.check_storage(Time::MAX).is_err()),
+            has_left: member.has_left(),
+        }
+    }
+
+    /// Whether the batch in flight is committed after the turn.
+    fn is_committed(&self, after: &Self) -> bool {
+        !self.batch.is_empty() && after.position > self.position
+    }
+}
+
+const fn is_push(output: &Output) -> bool {
+    matches!(output, Output::Node(NodeOutput::StreamReady(_)))
+}
+
+impl World<'_, '_> {
+    /// Lets a member act, reports to the judges what it did as the owner, and carries out its
+    /// outputs.
+    pub(super) fn member_turn(&mut self, site: usize, act: impl FnOnce(&mut Member, Now)) {
+        let now = self.member_now();
+        let is_owner = self.cluster().owner() == Some(site);
+        let process = self.cluster().process(site);
+        let Some(member) = &mut self.cluster_mut().sites[site].member else {
+            return;
+        };
+        let mut before = NodeState::of(member);
+        act(member, now);
+        let outputs: Vec<Output> = std::iter::from_fn(|| member.poll_output()).collect();
+        let after = NodeState::of(member);
+        self.cluster_mut().witness.follow(&outputs);
+        let has = |what: fn(&Output) -> bool| outputs.iter().any(what);
+        let is_lost = is_owner && has(|output| matches!(output, Output::LostOwnership { .. }));
+        if has(|output| matches!(output, Output::BecameOwner { .. })) {
+            self.becomes_owner(site);
+            before = NodeState {
+                position: after.position,
+                ..NodeState::default()
+            };
+        }
+        if self.cluster().owner() == Some(site) {
+            if !is_lost {
+                self.report_batch(&before, &after);
+            }
+            self.report_lease(site, now, is_lost);
+            // Milestones come before the answers to what was committed.
+            self.reach_milestones();
+            if !self.cluster().is_there(process) {
+                return;
+            }
+        }
+        // Answers precede the next batch, which holds what they imply. Streams are read after it.
+        let (pushes, others): (Vec<Output>, Vec<Output>) = outputs.into_iter().partition(is_push);
+        self.carry_out(site, others, is_lost);
+        if self.cluster().owner() == Some(site) {
+            self.report_next_batch(site, &before, &after);
+        }
+        self.carry_out(site, pushes, is_lost);
+        self.active_faults.end_turn_of_answers();
+        if after.has_left && !before.has_left {
+            self.owner_lost(&BTreeMap::new());
+        }
+        self.end_if_stopped(site);
+        self.schedule_member(site);
+    }
+
+    /// Carries out a member's outputs. Those of its node are for clients, while it is the owner. The
+    /// calls that an owner could not answer go back to their doors.
+    fn carry_out(&mut self, site: usize, outputs: Vec<Output>, is_lost: bool) {
+        let mut moved = BTreeMap::new();
+        for output in outputs {
+            match output {
+                Output::Node(output) => {
+                    let is_owner = self.cluster().owner() == Some(site);
+                    let is_answer = matches!(output, NodeOutput::Reply { .. });
+                    if is_owner && (is_answer || !is_lost) {
+                        self.hand_out_one(output);
+                    }
+                }
+                Output::Moved(Refusal {
+                    ticket, earlier, ..
+                }) => {
+                    moved.insert(ticket, earlier);
+                }
+                Output::LostOwnership { .. } => {
+                    if is_lost {
+                        self.tell(Some(site), ClusterEvent::LostOwnership);
+                        self.owner_lost(&moved);
+                    }
+                }
+                Output::BecameOwner { .. } | Output::Applied { .. } => {}
+                other => self.send_output(site, other),
+            }
+        }
+        if self.cluster().owner() == Some(site) {
+            for (ticket, earlier) in moved {
+                self.back_to_door(Slot::of(ticket), earlier);
+            }
+        }
+    }
+
+    /// Reports what became of the batch in flight.
+    fn report_batch(&mut self, before: &NodeState, after: &NodeState) {
+        let (now, at) = (self.now(), self.server_now());
+        if before.is_committed(after) {
+            for ticket in &before.batch {
+                self.report_entry(*ticket);
+            }
+            self.count_commit();
+            self.observers
+                .observe_commit(now.since(self.server.append_began));
+        } else if !before.batch.is_empty() && after.batch.is_empty() {
+            self.observers
+                .observe_server(&ServerRecord::AppendFailed { at });
+        }
+        if before.is_busy && !after.is_busy {
+            self.observers
+                .observe_server(&ServerRecord::LogBusy { at, busy: false });
+        }
+        if after.is_unknown && !before.is_unknown {
+            self.observers.reach(Point::AppendUnknown);
+            self.observers
+                .observe_server(&ServerRecord::AppendUnknown { at });
+        }
+        if after.has_left && !before.has_left {
+            self.observers
+                .observe_server(&ServerRecord::Finished { at });
+        }
+    }
+
+    /// Reports the batch that the turn formed, or another record on its way into the log.
+    fn report_next_batch(&mut self, site: usize, before: &NodeState, after: &NodeState) {
+        let (now, at) = (self.now(), self.server_now());
+        if !after.batch.is_empty() && (before.is_committed(after) || before.batch.is_empty()) {
+            self.server.append_began = now;
+            let member = self.server.cluster.as_deref();
+            let member = member.and_then(|cluster| cluster.sites[site].member.as_ref());
+            if let Some(node) = member.and_then(Member::owned_node) {
+                if node.batch().any(|(entry, _)| matches!(entry, Entry::Tick)) {
+                    self.observers.reach(Point::TimerFired);
+                }
+                let batch = &translate::batch(node);
+                self.observers
+                    .observe_server(&ServerRecord::Appending { at, batch });
+            }
+        }
+        if after.is_busy && !before.is_busy {
+            self.observers
+                .observe_server(&ServerRecord::LogBusy { at, busy: true });
+        }
+    }
+
+    /// Reports the next entry of the log as committed.
+    fn report_entry(&mut self, ticket: Option<Ticket>) {
+        let since = self.server_now();
+        let next = self.cluster_mut().witness.next();
+        let next = next.expect("a member applied it, and the witness with it");
+        let observers = &mut self.observers;
+        let mut reporter = EntryReporter { observers };
+        let place = (next.position, next.at);
+        reporter.entry(place, since, &next.entry, (ticket, &next.outcome));
+        self.server.reported = next.position;
+    }
+
+    fn report_lease(&mut self, site: usize, now: Now, is_lost: bool) {
+        let member = self.cluster().sites[site].member.as_ref();
+        let held = !is_lost && member.is_some_and(|member| member.has_lease(now));
+        if held != self.cluster().shown_lease {
+            self.cluster_mut().shown_lease = held;
+            if !held {
+                self.observers.reach(Point::LeaseEnded);
+            }
+            let at = now.wall;
+            self.observers
+                .observe_server(&ServerRecord::Lease { at, held });
+        }
+    }
+
+    /// The member's claim is in the log. For the judges the server starts again, with the whole
+    /// journal.
+    fn becomes_owner(&mut self, site: usize) {
+        let at = self.server_now();
+        if self.cluster().owner().is_some() {
+            // The owner before it has not noticed yet. What it should have done since then, it no
+            // longer may.
+            self.observers
+                .observe_server(&ServerRecord::ClockJumped { at, by: Span::ZERO });
+            self.owner_lost(&BTreeMap::new());
+        }
+        while self.cluster().witness.has_next() {
+            self.report_entry(None);
+        }
+        let cluster = self.cluster_mut();
+        cluster.owner = Some(site);
+        cluster.shown_lease = true;
+        let was_down = std::mem::take(&mut cluster.is_down);
+        let member = cluster.sites[site].member.as_ref();
+        let member = member.expect("it has just acted");
+        let epoch = member.owner().map_or(0, |owner| owner.epoch);
+        let state = (member.hub().position(), member.hub().digest());
+        assert!(
+            state.0 == Position(0) || state == cluster.witness.state(),
+            "the new owner's state is not the one of the log"
+        );
+        let config = &member.config().clone();
+        self.observers
+            .observe_server(&ServerRecord::Restarted { at, config });
+        let node = self.server.node();
+        self.server.counters =
+            node.map_or_else(Counters::default, |node| node.hub().counters().clone());
+        self.server.life += 1;
+        self.tell(Some(site), ClusterEvent::BecameOwner { epoch });
+        if was_down {
+            let at = self.now();
+            self.observers.observe_world(&WorldRecord::Restarted { at });
+        }
+    }
+
+    /// No server owns the chat any more: streams end, and doors repeat the calls that the owner had.
+    /// `moved` is what it said of them.
+    pub(super) fn owner_lost(&mut self, moved: &BTreeMap<Ticket, Earlier>) {
+        let at = self.server_now();
+        self.report_sizes();
+        self.cluster_mut().owner = None;
+        self.observers.pause(false);
+        self.observers.observe_server(&ServerRecord::Crashed { at });
+        self.server.queued = 0;
+        self.server.line.clear();
+        self.server.turns.clear();
+        self.server.busy_until = self.now();
+        self.lose_connections(moved);
+    }
+}

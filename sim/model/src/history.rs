@@ -3,6 +3,7 @@
 
 use chat_types::{Span, Time};
 
+use crate::cluster::ClusterFact;
 use crate::plan::{Delivery, Fault, Outage};
 use crate::protocol::{Agent, CallId, InboxEvent, Op, Outcome, User};
 use crate::server::ServerRecord;
@@ -297,6 +298,8 @@ pub trait Observer {
     fn observe_network(&mut self, _wire: &NetworkRecord<'_>) {}
     /// Receives an act of the server.
     fn observe_server(&mut self, _record: &ServerRecord<'_>) {}
+    /// Receives a fact about several servers and their log.
+    fn observe_cluster(&mut self, _at: Time, _fact: &ClusterFact) {}
     /// Receives the commit time of a batch.
     fn observe_commit(&mut self, _took: Span) {}
     /// Receives a user's arrival, with the index of its persona in the plan.
@@ -326,6 +329,12 @@ impl<O: Observer + ?Sized> Observer for Option<&mut O> {
     fn observe_server(&mut self, record: &ServerRecord<'_>) {
         if let Some(observer) = self {
             observer.observe_server(record);
+        }
+    }
+
+    fn observe_cluster(&mut self, at: Time, fact: &ClusterFact) {
+        if let Some(observer) = self {
+            observer.observe_cluster(at, fact);
         }
     }
 

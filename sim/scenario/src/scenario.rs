@@ -20,7 +20,7 @@ use super::text::Text;
 use super::threshold::{Properties, Sometimes, Thresholds};
 use super::workload::Personas;
 use sim_model::draw::Ratio;
-use sim_model::names::PROPERTIES;
+use sim_model::names::{PROPERTIES, properties_of};
 use sim_model::outcome::Notes;
 use sim_model::plan::{
     Fault, MAX_REPEATS, Plan, Schedule, USUAL_CLIENT, Workload, usual_capacity, usual_network,
@@ -188,11 +188,20 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
         schedule: keys.schedule,
         recipe: keys.recipe,
         faults: keys.faults,
-        properties: keys.properties,
+        properties: judged(keys.properties, keys.servers),
         expect_sometimes: keys.expect_sometimes,
         thresholds: keys.thresholds,
         allow_stuck: keys.allow_stuck.unwrap_or_default(),
     })
+}
+
+/// All properties are those of this number of servers.
+fn judged(properties: Vec<&'static str>, servers: u32) -> Vec<&'static str> {
+    if properties == PROPERTIES {
+        properties_of(servers)
+    } else {
+        properties
+    }
 }
 
 /// The problem of a part that ends after the duration.
@@ -293,7 +302,11 @@ fn keys(plan: &Plan) -> ScenarioKeys {
         schedule: plan.schedule,
         recipe: plan.recipe,
         faults: plan.faults,
-        properties: plan.properties,
+        properties: if plan.properties == properties_of(plan.servers) {
+            PROPERTIES.to_vec()
+        } else {
+            plan.properties
+        },
         expect_sometimes: plan.expect_sometimes,
         thresholds: plan.thresholds,
         allow_stuck: Some(plan.allow_stuck).filter(|share| *share != Ratio::NEVER),

@@ -219,6 +219,8 @@ fn line(hub: &Hub, next: u64) -> Facet {
 fn wrong(world: &World<'_, '_>) -> u64 {
     let now = world.now();
     let any = |is: &dyn Fn(&super::Client) -> bool| world.clients.iter().any(is);
+    let cluster = world.server.cluster.as_ref();
+    let has_trouble = cluster.is_some_and(|cluster| cluster.has_trouble(now));
     let all = [
         world.server.node().is_none(),
         world.active_faults.disk_factor(now) > 1,
@@ -227,6 +229,8 @@ fn wrong(world: &World<'_, '_>) -> u64 {
         any(&|client| client.asleep_until > now),
         any(&|client| client.slow_until > now),
         world.phase != Phase::Safety,
+        world.server.is_paused(now),
+        has_trouble,
     ];
     let bits = (0..).zip(all);
     bits.fold(0, |bits, (place, is)| bits | (u64::from(is) << place))

@@ -149,6 +149,13 @@ impl Cluster {
         (until > now).then_some(until)
     }
 
+    /// Whether the log has no leader, or a server is away or cut off.
+    pub(super) fn has_trouble(&self, now: Time) -> bool {
+        let is_away =
+            |site: &Site| site.member.is_none() || site.mute_until.max(site.deaf_until) > now;
+        !self.log.has_leader(now) || self.sites.iter().any(is_away)
+    }
+
     fn process(&self, site: usize) -> Process {
         let incarnation = self.sites[site].incarnation;
         Process { site, incarnation }

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use chat_types::Span;
+use chat_types::{Span, Time};
+use sim_model::cluster::ClusterFact;
 use sim_model::history::{NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::outcome::{Coverage, Point, Tally};
 use sim_model::point_counter::PointCounter;
@@ -90,6 +91,12 @@ impl Observer for Observers<'_> {
                 observer.borrow_mut().observe_server(&jumped);
             }
             observer.borrow_mut().observe_server(record);
+        }
+    }
+
+    fn observe_cluster(&mut self, at: Time, fact: &ClusterFact) {
+        if let Some(observer) = &self.observer {
+            observer.borrow_mut().observe_cluster(at, fact);
         }
     }
 

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use chat_cluster::{AppendId, Outcome, Output, ReadId, Source};
+use chat_cluster::{Alarm, AppendId, Outcome, Output, ReadId, Source};
 use chat_types::{Span, Time};
+use sim_model::cluster::ClusterFact;
+use sim_model::history::Observer as _;
 
 use super::{Cluster, Process};
 use crate::World;
@@ -139,6 +141,10 @@ impl World<'_, '_> {
                 self.deliver_soon(site);
             }
             Output::StoreSnapshot => self.store_snapshot(site),
+            Output::Alarm(Alarm::Diverged { .. } | Alarm::Unreadable { .. }) => {
+                let fact = ClusterFact::Stranded(site as u64);
+                self.observers.observe_cluster(now, &fact);
+            }
             Output::FetchSnapshot if !is_mute => {
                 self.send_packet(at, Packet::Snapshot { to: from });
             }
@@ -230,7 +236,10 @@ impl World<'_, '_> {
         } else {
             cluster.log.append(now, expected, bytes)
         };
-        if let Outcome::Acknowledged(_) = outcome {
+        if let Outcome::Acknowledged(sequence) = outcome {
+            let bytes = bytes.to_vec();
+            let fact = ClusterFact::Appended { sequence, bytes };
+            self.observers.observe_cluster(now, &fact);
             for site in 0..self.cluster().sites.len() {
                 self.deliver_soon(site);
             }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use chat_cluster::{Member, Now, Output, Refusal};
 use chat_core::{Counters, Earlier, Entry, Output as NodeOutput, Position, Ticket};
 use chat_types::{Span, Time};
+use sim_model::cluster::ClusterFact;
 use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
 use sim_model::outcome::Point;
 use sim_model::server::ServerRecord;
@@ -17,6 +18,7 @@ use crate::translate;
 /// The owner's node before a turn, or after it.
 #[derive(Clone, Debug, Default)]
 struct NodeState {
+    sequence: u64,
     position: Position,
     /// For each entry of the batch in flight, the call that it decides.
     batch: Vec<Option<Ticket>>,
@@ -29,6 +31,7 @@ impl NodeState {
     fn of(member: &Member) -> Self {
         let node = member.owned_node();
         Self {
+            sequence: member.sequence(),
             position: member.hub().position(),
             batch: node.map_or_else(Vec::new, |node| node.batch().map(|(_, of)| of).collect()),
             is_busy: member.is_log_busy(),
@@ -41,6 +44,21 @@ impl NodeState {
     fn is_committed(&self, after: &Self) -> bool {
         !self.batch.is_empty() && after.position > self.position
     }
+}
+
+/// The records between two digests of the members' states, which cost time.
+const DIGEST_EVERY: u64 = 16;
+
+/// What the turn has applied: the last record, and the position and the digest of the state.
+fn applied(member: &Member, before: u64) -> Option<(u64, (u64, u64))> {
+    let (sequence, hub) = (member.sequence(), member.hub());
+    let state = match hub.position().0 {
+        // Before the first entry the state is the member's own configuration.
+        0 => (0, 0),
+        position if sequence.is_multiple_of(DIGEST_EVERY) => (position, hub.digest()),
+        position => (position, 0),
+    };
+    (sequence != before).then_some((sequence, state))
 }
 
 const fn is_push(output: &Output) -> bool {
@@ -61,7 +79,9 @@ impl World<'_, '_> {
         act(member, now);
         let outputs: Vec<Output> = std::iter::from_fn(|| member.poll_output()).collect();
         let after = NodeState::of(member);
+        let applied = applied(member, before.sequence);
         self.cluster_mut().witness.follow(&outputs);
+        self.tell_servers(site, applied);
         let has = |what: fn(&Output) -> bool| outputs.iter().any(what);
         let is_lost = is_owner && has(|output| matches!(output, Output::LostOwnership { .. }));
         if has(|output| matches!(output, Output::BecameOwner { .. })) {
@@ -130,6 +150,28 @@ impl World<'_, '_> {
                 self.back_to_door(Slot::of(ticket), earlier);
             }
         }
+    }
+
+    /// Tells the judge of the servers what the turn has applied, and who takes calls after it.
+    fn tell_servers(&mut self, site: usize, applied: Option<(u64, (u64, u64))>) {
+        let (at, now) = (self.now(), self.member_now());
+        if let Some((sequence, state)) = applied {
+            let member = site as u64;
+            let fact = ClusterFact::Applied {
+                member,
+                sequence,
+                state,
+            };
+            self.observers.observe_cluster(at, &fact);
+        }
+        let sites = self.cluster().sites.iter().enumerate();
+        let takes_calls = sites.filter(|(_, site)| {
+            let member = site.member.as_ref();
+            member.is_some_and(|member| member.has_lease(now))
+        });
+        let leases = takes_calls.map(|(site, _)| site as u64).collect();
+        self.observers
+            .observe_cluster(at, &ClusterFact::Leases(leases));
     }
 
     /// Reports what became of the batch in flight.

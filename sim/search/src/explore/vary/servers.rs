@@ -1,0 +1,75 @@
+//! Several servers in place of one, with faults of servers and of their log.
+
+use chat_types::Span;
+use sim_model::names::properties_of;
+use sim_model::plan::{Fault, FaultKind, LogHarm, MemberHarm, Need, Outage, Plan, Which};
+
+use super::dice::Dice;
+
+/// The number of servers.
+const SERVERS: u32 = 3;
+
+/// The durations around which those of faults are drawn: shorter than the lease, about the silence
+/// after which another server claims the log, and longer.
+const LENGTHS: [Span; 4] = [
+    Span::millis(300),
+    Span::secs(2),
+    Span::secs(4),
+    Span::secs(9),
+];
+
+/// Draws whether several servers take the place of one. A plan with several keeps them.
+pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
+    if plan.servers == 1 && !dice.one_in(6) {
+        return;
+    }
+    let all = properties_of(plan.servers);
+    plan.servers = plan.servers.max(SERVERS);
+    if plan.properties == all {
+        plan.properties = properties_of(plan.servers);
+    }
+    // Several servers have no files of their own, and one configuration.
+    plan.faults.retain_mut(|fault| match &mut fault.kind {
+        FaultKind::DamageDisk { .. } | FaultKind::Configure(_) => false,
+        FaultKind::Down { how, .. } => {
+            if *how == Outage::CrashUnsynced {
+                *how = Outage::Crash;
+            }
+            true
+        }
+        _ => true,
+    });
+    let count = dice.between(0, 4);
+    dice.say(format!("{} servers, {count} of their faults", plan.servers));
+    for _ in 0..count {
+        plan.faults.push(Fault {
+            at: Span::millis(dice.before(plan.duration).as_millis()),
+            milestone: None,
+            repeats: None,
+            kind: fault(plan.duration, dice),
+            need: Need::Required,
+        });
+    }
+    for fault in &mut plan.faults {
+        let left = Span(plan.duration.0.saturating_sub(fault.at.0));
+        if let Some(length) = fault.kind.length_mut() {
+            *length = (*length).min(left);
+        }
+    }
+    plan.faults.sort_by_key(|fault| fault.at);
+}
+
+fn fault(most: Span, dice: &mut Dice) -> FaultKind {
+    let duration = dice.around(&LENGTHS).min(most);
+    match dice.between(0, 3) {
+        0 => FaultKind::Log {
+            what: dice.pick(LogHarm::ALL),
+            duration,
+        },
+        _ => FaultKind::Member {
+            what: dice.pick(MemberHarm::ALL),
+            which: dice.pick(&[Which::Owner, Which::Owner, Which::Standby]),
+            duration,
+        },
+    }
+}

@@ -15,6 +15,7 @@ mod packets;
 mod turns;
 mod witness;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use chat_cluster::{LogSnapshot, Member, MemberId, Now, Settings};
@@ -31,6 +32,7 @@ use crate::World;
 use crate::event_queue::Event;
 use log::SharedLog;
 use packets::Packet;
+use turns::Deferred;
 use witness::Witness;
 
 /// How long the first server has been up when the run starts, so that it claims the log at once.
@@ -55,6 +57,9 @@ pub(super) struct Cluster {
     snapshots: Vec<(u64, Arc<[u8]>)>,
     /// Whether the judges know that the owner has its lease.
     shown_lease: bool,
+    /// Whether a member acts now, and what follows its turn.
+    is_turning: bool,
+    deferred: VecDeque<Deferred>,
     /// Whether the whole cluster went down, and no server owns the chat since.
     is_down: bool,
 }
@@ -120,6 +125,8 @@ impl Cluster {
             free_packets: Vec::new(),
             snapshots: Vec::new(),
             shown_lease: true,
+            is_turning: false,
+            deferred: VecDeque::new(),
             is_down: false,
         }
     }
@@ -261,6 +268,9 @@ impl World<'_, '_> {
 
     /// Lets the owner do what follows from a direct use of its node.
     pub(super) fn wake_owner(&mut self) {
+        if self.cluster().is_turning {
+            return self.cluster_mut().deferred.push_back(Deferred::Wake);
+        }
         if let Some(owner) = self.cluster().owner {
             self.wake_member(owner);
         }

@@ -13,6 +13,7 @@ use sim_model::plan::Delivery;
 use sim_model::protocol::{Op, Outcome};
 use sim_model::server::{ServerCall, ServerRecord};
 
+use super::turns::Deferred;
 use crate::World;
 use crate::event_queue::Event;
 use crate::in_flight::{InFlight, RequestStage, Slot};
@@ -137,6 +138,15 @@ impl World<'_, '_> {
         call: Call,
         ask: &Arc<ServerCall>,
     ) {
+        if self.cluster().is_turning {
+            let deferred = Deferred::Submit {
+                slot,
+                from,
+                call: Box::new(call),
+                ask: Arc::clone(ask),
+            };
+            return self.cluster_mut().deferred.push_back(deferred);
+        }
         let now = self.member_now();
         let cluster = self.cluster();
         let owner = cluster.owner.filter(|owner| {

@@ -10,6 +10,7 @@ use sim_model::server::ServerRecord;
 
 use super::log::{Harm, REPLICAS};
 use super::number;
+use super::turns::Deferred;
 use crate::World;
 use crate::event_queue::Event;
 use crate::in_flight::InFlight;
@@ -104,7 +105,11 @@ impl World<'_, '_> {
     }
 
     /// The server finishes its calls and hands over, if it is the owner. Then its process ends.
-    fn stop_member(&mut self, site: usize, down_for: Span) {
+    pub(super) fn stop_member(&mut self, site: usize, down_for: Span) {
+        if self.cluster().is_turning {
+            let deferred = Deferred::Stop { site, down_for };
+            return self.cluster_mut().deferred.push_back(deferred);
+        }
         let (at, now) = (self.server_now(), self.now());
         let is_owner = self.cluster().owner() == Some(site);
         let place = &mut self.cluster_mut().sites[site];

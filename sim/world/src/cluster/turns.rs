@@ -1,14 +1,15 @@
 //! Turns of members: what one does with an input, reported to the judges and carried out.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chat_cluster::{Member, Now, Output, Refusal};
-use chat_core::{Counters, Earlier, Entry, Output as NodeOutput, Position, Ticket};
+use chat_core::{Address, Call, Counters, Earlier, Entry, Output as NodeOutput, Position, Ticket};
 use chat_types::{Span, Time};
 use sim_model::cluster::ClusterFact;
 use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
 use sim_model::outcome::Point;
-use sim_model::server::ServerRecord;
+use sim_model::server::{ServerCall, ServerRecord};
 
 use crate::World;
 use crate::in_flight::Slot;
@@ -65,10 +66,45 @@ const fn is_push(output: &Output) -> bool {
     matches!(output, Output::Node(NodeOutput::StreamReady(_)))
 }
 
+/// What a fault does at a milestone within a turn, after the turn.
+#[derive(Clone, Debug)]
+pub(super) enum Deferred {
+    /// An operator acts.
+    Submit {
+        slot: Slot,
+        from: Address,
+        call: Box<Call>,
+        ask: Arc<ServerCall>,
+    },
+    /// A server shuts down.
+    Stop { site: usize, down_for: Span },
+    /// The owner looks at its timers.
+    Wake,
+}
+
 impl World<'_, '_> {
     /// Lets a member act, reports to the judges what it did as the owner, and carries out its
     /// outputs.
     pub(super) fn member_turn(&mut self, site: usize, act: impl FnOnce(&mut Member, Now)) {
+        let is_within = std::mem::replace(&mut self.cluster_mut().is_turning, true);
+        assert!(!is_within, "turns follow one another");
+        self.take_turn_of(site, act);
+        self.cluster_mut().is_turning = false;
+        while let Some(deferred) = self.cluster_mut().deferred.pop_front() {
+            match deferred {
+                Deferred::Submit {
+                    slot,
+                    from,
+                    call,
+                    ask,
+                } => self.submit_to_owner(slot, from, *call, &ask),
+                Deferred::Stop { site, down_for } => self.stop_member(site, down_for),
+                Deferred::Wake => self.wake_owner(),
+            }
+        }
+    }
+
+    fn take_turn_of(&mut self, site: usize, act: impl FnOnce(&mut Member, Now)) {
         let now = self.member_now();
         let is_owner = self.cluster().owner() == Some(site);
         let process = self.cluster().process(site);
@@ -100,6 +136,11 @@ impl World<'_, '_> {
             self.reach_milestones();
             if !self.cluster().is_there(process) {
                 return;
+            }
+            if after.has_left && !before.has_left {
+                let at = now.wall;
+                self.observers
+                    .observe_server(&ServerRecord::Finished { at });
             }
         }
         // Answers precede the next batch, which holds what they imply. Streams are read after it.
@@ -197,10 +238,6 @@ impl World<'_, '_> {
             self.observers
                 .observe_server(&ServerRecord::AppendUnknown { at });
         }
-        if after.has_left && !before.has_left {
-            self.observers
-                .observe_server(&ServerRecord::Finished { at });
-        }
     }
 
     /// Reports the batch that the turn formed, or another record on its way into the log.
@@ -297,8 +334,8 @@ impl World<'_, '_> {
         let at = self.server_now();
         self.report_sizes();
         self.cluster_mut().owner = None;
-        self.observers.pause(false);
         self.observers.observe_server(&ServerRecord::Crashed { at });
+        self.observers.pause(false);
         self.server.queued = 0;
         self.server.line.clear();
         self.server.turns.clear();

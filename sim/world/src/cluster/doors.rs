@@ -13,6 +13,7 @@ use sim_model::plan::Delivery;
 use sim_model::protocol::{Op, Outcome};
 use sim_model::server::{ServerCall, ServerRecord};
 
+use super::Cluster;
 use super::turns::Deferred;
 use crate::World;
 use crate::event_queue::Event;
@@ -89,10 +90,16 @@ impl World<'_, '_> {
         };
         let agent = origin.agent();
         *stage = RequestStage::AtDoor;
+        let is_new = tried_until.is_none();
         let until = *tried_until.get_or_insert_with(|| {
             let wait = ask.as_ref().map_or(Span::ZERO, |ask| wait_of(ask));
             now + wait + PATIENCE
         });
+        if let Some(cluster) = self.server.cluster.as_mut().filter(|_| is_new)
+            && let Some(ask) = ask
+        {
+            cluster.give_key(ask);
+        }
         match self.passage(agent) {
             Passage::Open(hop) => return Some(hop),
             Passage::Closed => {
@@ -349,6 +356,19 @@ impl World<'_, '_> {
                     self.in_flight.remove(slot);
                 }
             }
+        }
+    }
+}
+
+impl Cluster {
+    /// Draws a request key for a command without one, so that its door can repeat it.
+    fn give_key(&mut self, ask: &mut Arc<ServerCall>) {
+        if let ServerCall::Call { key: None, op, .. } = ask.as_ref()
+            && !op.kind().is_read()
+            && let ServerCall::Call { key, .. } = Arc::make_mut(ask)
+        {
+            let (high, low) = (self.draw.bits(), self.draw.bits());
+            *key = Some((u128::from(high) << 64) | u128::from(low));
         }
     }
 }

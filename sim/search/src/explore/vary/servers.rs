@@ -42,18 +42,17 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let count = dice.between(0, 4);
     dice.say(format!("{} servers, {count} of their faults", plan.servers));
     for _ in 0..count {
-        plan.faults.push(Fault {
-            at: Span::millis(dice.before(plan.duration).as_millis()),
-            milestone: None,
-            repeats: None,
-            kind: fault(plan.duration, dice),
-            need: Need::Required,
-        });
-    }
-    for fault in &mut plan.faults {
-        let left = Span(plan.duration.0.saturating_sub(fault.at.0));
-        if let Some(length) = fault.kind.length_mut() {
-            *length = (*length).min(left);
+        // In whole milliseconds, as scenarios are written.
+        let at = Span::millis(dice.before(plan.duration).as_millis());
+        let left = Span::millis((plan.duration - at).as_millis());
+        if left > Span::ZERO {
+            plan.faults.push(Fault {
+                at,
+                milestone: None,
+                repeats: None,
+                kind: fault(left, dice),
+                need: Need::Required,
+            });
         }
     }
     plan.faults.sort_by_key(|fault| fault.at);

@@ -178,7 +178,7 @@ impl World {
             events: BTreeMap::new(),
             next_event: 0,
             draw,
-            log: SharedLog::new(),
+            log: SharedLog::default(),
             sites,
             clients: (0..count).map(|n| Client::new(seed, n)).collect(),
             numbers: Numbers::default(),

@@ -110,12 +110,11 @@ impl Observer for PointCounter {
                 "unban" => self.tally.reach(Point::Unbanned),
                 _ => {}
             },
-            WorldRecord::Cluster { what, .. } => match what {
-                ClusterEvent::BecameOwner { epoch } if epoch > 1 => {
+            WorldRecord::Cluster { what, .. } => {
+                if matches!(what, ClusterEvent::BecameOwner { epoch } if epoch > 1) {
                     self.tally.reach(Point::OwnerChanged);
                 }
-                _ => {}
-            },
+            }
             WorldRecord::Restarted { .. }
             | WorldRecord::DiskDamaged { .. }
             | WorldRecord::StartRefused { .. }

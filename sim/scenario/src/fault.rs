@@ -471,28 +471,6 @@ impl Form for OperatorAct {
     }
 }
 
-/// How many servers the fault needs, unless it can strike one or several.
-fn servers_needed(kind: &FaultKind) -> Option<ServersNeeded> {
-    match kind {
-        FaultKind::DamageDisk { .. }
-        | FaultKind::Configure(_)
-        | FaultKind::Down {
-            how: Outage::CrashUnsynced,
-            ..
-        } => Some(ServersNeeded::One),
-        FaultKind::Member { .. } | FaultKind::Log { .. } => Some(ServersNeeded::Several),
-        FaultKind::Down { .. }
-        | FaultKind::Partition { .. }
-        | FaultKind::SlowReaders { .. }
-        | FaultKind::SlowDisk { .. }
-        | FaultKind::FailDisk { .. }
-        | FaultKind::Suspend { .. }
-        | FaultKind::ClockJump { .. }
-        | FaultKind::LoseReplies
-        | FaultKind::Operator(_) => None,
-    }
-}
-
 narrowed! {
     /// `faults`: ordered by time.
     Faults, List<Fault>, Fault::WHAT, |faults, node, context| {
@@ -508,7 +486,7 @@ narrowed! {
                 }
             }
             context.ends.push(End { place, at });
-            context.servers_needed.extend(servers_needed(&fault.kind).map(|needs| (place, needs)));
+            context.servers_needed.extend(ServersNeeded::of(&fault.kind).map(|needed| (place, needed)));
         }
         // A stable sort: faults at the same time keep the order of the file.
         faults.sort_by_key(|fault| fault.at);

@@ -117,7 +117,7 @@ impl Cluster {
             config: plan.server.clone(),
             snapshot_every: u64::from(plan.capacity.snapshot_every),
             sites: (0..servers).map(site).collect(),
-            log: SharedLog::new(),
+            log: SharedLog::default(),
             draw: Draw::new(seed, Actor::Cluster),
             owner: None,
             witness: Witness::new(&origin, plan.server.clone()),

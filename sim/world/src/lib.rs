@@ -16,18 +16,21 @@ mod clients;
 mod cluster;
 mod core_coverage;
 mod disk;
+mod entry_reporter;
 mod event_queue;
 mod faults;
 mod in_flight;
 mod mishaps;
 mod network;
 mod observers;
+mod operators;
 mod outage;
 mod race_schedule;
 mod script;
 mod server;
 mod split;
 mod streams;
+mod swaps;
 pub mod translate;
 
 use std::sync::Arc;
@@ -36,7 +39,7 @@ use chat_types::{Span, Time, mix};
 
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer, WorldRecord};
-use sim_model::outcome::{Point, Progress, START, Timeline, UserOutcome, WorldOutcome};
+use sim_model::outcome::{Progress, START, Timeline, UserOutcome, WorldOutcome};
 use sim_model::plan::{Fault, Plan, Workload};
 use sim_user::arrivals::{Arrival, arrivals};
 use sim_user::{Script, VirtualUser};
@@ -52,32 +55,10 @@ pub use observers::SharedObserver;
 use race_schedule::RaceSchedule;
 use server::Server;
 pub use split::Split;
+use swaps::swap_every;
 
 /// The number of steps between two updates of the live line.
 const PROGRESS_STEPS: u64 = 8_192;
-
-/// The number of steps between two swaps in a short script, which ends before the thousandth step.
-/// An incomplete snapshot should show in a scenario that a person can read.
-const SHORT_SWAP_STEPS: u64 = 16;
-
-/// The largest number of steps between two swaps of a small Hub. It is smaller for plans with more
-/// frequent snapshots.
-fn swap_every(plan: &Plan) -> u64 {
-    match &plan.workload {
-        Workload::Steps { .. } => SHORT_SWAP_STEPS,
-        Workload::Phases { .. } => {
-            let snapshots = u64::from(plan.capacity.snapshot_every).saturating_mul(STEPS_OF_ENTRY);
-            snapshots.clamp(SHORT_SWAP_STEPS, SWAP_STEPS)
-        }
-    }
-}
-
-/// The approximate number of steps for each entry of the journal.
-const STEPS_OF_ENTRY: u64 = 5;
-
-/// In a short script, a swap costs one step for this many bytes of the snapshot. So swaps of a
-/// large state, each as expensive as many steps, do not use up the time for shrinking.
-const SWAP_BYTES: u64 = 32;
 
 /// The longest time in which a waiting user must receive a match (five seconds), or a grant (two
 /// seconds after the lease before it).
@@ -85,9 +66,6 @@ const OWED_WITHIN: Span = Span::secs(6);
 
 /// The largest number of columns in the timeline of arrivals.
 const BUCKETS: u64 = 64;
-
-/// The average number of steps between two swaps of the Hub, at least.
-const SWAP_STEPS: u64 = 20_000;
 
 /// One run of one seed.
 struct World<'a, 'o> {
@@ -372,45 +350,6 @@ impl<'a, 'o> World<'a, 'o> {
             .user
             .start(now, &mut self.observers);
         self.settle(agent);
-    }
-
-    /// Swaps the Hub for its restored snapshot, so that an incomplete snapshot shows soon. Larger
-    /// states are swapped less often, so that a growing state does not slow down the run.
-    ///
-    /// # Panics
-    /// If the state breaks an invariant, or differs after the restore. Both are bugs, which the
-    /// runner reports as violations.
-    fn swap(&mut self) {
-        self.report_sizes();
-        let mut gap = self.swap_every;
-        if let Some(node) = self.server.node_mut() {
-            if let Err(broken) = node.hub().validate() {
-                panic!("broken invariant: {broken}");
-            }
-            let size = node.swap_for_restored() as u64;
-            gap = gap.max(if gap == SWAP_STEPS {
-                size
-            } else {
-                size / SWAP_BYTES
-            });
-            self.observers.reach(Point::Swapped);
-        }
-        self.next_swap = self.steps + gap / 2 + self.swaps.below(gap);
-    }
-
-    /// Reports the size of every collection to the judges.
-    fn report_sizes(&mut self) {
-        let at = self.now();
-        let Some(node) = self.server.node() else {
-            return;
-        };
-        let sizes: Vec<_> = node
-            .sizes()
-            .iter()
-            .map(|s| (s.name, s.size, s.limit))
-            .collect();
-        self.observers
-            .observe_world(&WorldRecord::Sizes { at, sizes: &sizes });
     }
 
     /// Ends the safety phase: arrivals, faults and losses stop, and all users drain.

@@ -193,7 +193,16 @@ impl World<'_, '_> {
                 fate,
             });
         }
-        match self.through_door(agent, fate) {
+        self.send_answer(origin, fate, (outcome, page));
+    }
+
+    fn send_answer(
+        &mut self,
+        origin: RequestOrigin,
+        fate: Delivery,
+        (outcome, page): (Outcome, Option<Page>),
+    ) {
+        match self.through_door(origin.agent(), fate) {
             Delivery::After(latency) => {
                 let slot = self.in_flight.insert(InFlight::Answer {
                     origin,

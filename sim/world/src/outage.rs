@@ -4,10 +4,10 @@ use chat_core::{Counters, Entry, Position};
 use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
+use super::entry_reporter::EntryReporter;
 use super::event_queue::Event;
 use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
 use super::race_schedule::Direction;
-use super::server::EntryReporter;
 use super::{START, World};
 use crate::disk::{DamagedStart, Decisions, Refusal, Unsynced};
 use sim_model::history::{Observer as _, WorldRecord};

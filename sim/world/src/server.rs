@@ -6,22 +6,19 @@ mod commits;
 use std::sync::Arc;
 
 use chat_core::{
-    Address, Call, Counters, Earlier, Entry, Node, Output, Page, Position, Reject, Reply, Response,
-    Ticket,
+    Address, Call, Counters, Earlier, Node, Output, Page, Position, Reject, Response, Ticket,
 };
 use chat_types::{Config, Span, Time};
 use sim_model::server::{ServerCall, ServerRecord};
 
 use super::event_queue::Event;
-use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot, StreamState};
-use super::observers::Observers;
+use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
 use super::{START, World};
 use crate::cluster::Cluster;
-use crate::disk::{Decisions, Disk, Keep};
+use crate::disk::{Disk, Keep};
 use crate::translate::{self, judged};
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{NetworkRecord, Observer};
-use sim_model::outcome::Point;
 use sim_model::plan::{FaultKind, Plan};
 use sim_model::protocol::{Agent, Outcome};
 
@@ -67,48 +64,6 @@ pub(super) struct Server {
     pub(super) config: Option<Box<Config>>,
     /// The time from a refused start to a sound copy of the files.
     pub(super) restore_after: Span,
-}
-
-/// Reports entries to the judges, one after another.
-pub(super) struct EntryReporter<'w, 'o> {
-    pub(super) observers: &'w mut Observers<'o>,
-}
-
-impl EntryReporter<'_, '_> {
-    pub(super) fn entry(
-        &mut self,
-        (Position(position), at): (Position, Time),
-        since: Time,
-        entry: &Entry,
-        (ticket, outcome): (Option<Ticket>, &Result<Reply, Reject>),
-    ) {
-        self.observers.observe_server(&ServerRecord::Committed {
-            position,
-            at,
-            since,
-            entry: &translate::entry(entry),
-            ticket: ticket.map(judged),
-            said: &translate::decided(at, outcome),
-        });
-    }
-
-    /// A recorded entry is decided again, at `now`.
-    pub(super) fn entry_again(
-        &mut self,
-        now: Time,
-        (Position(position), at): (Position, Time),
-        decisions: Decisions<'_>,
-    ) {
-        let Some(before) = decisions.before.filter(|before| *before != decisions.now) else {
-            return;
-        };
-        self.observers.observe_server(&ServerRecord::Redecided {
-            at: now,
-            position,
-            before: &translate::decided(at, before),
-            after: &translate::decided(at, decisions.now),
-        });
-    }
 }
 
 /// A journal with fewer entries than this is always kept.
@@ -173,6 +128,14 @@ impl Server {
     /// The end of the suspension of the server's process, if it is suspended at `now`.
     pub(super) fn paused_until(&self, now: Time) -> Option<Time> {
         self.cluster.as_ref()?.owner_paused_until(now)
+    }
+
+    /// The node, while the server is up and its process is not suspended.
+    pub(super) fn running_node(&mut self, now: Time) -> Option<&mut Node> {
+        if self.is_paused(now) {
+            return None;
+        }
+        self.node_mut()
     }
 
     pub(super) fn is_paused(&self, now: Time) -> bool {
@@ -414,45 +377,6 @@ impl World<'_, '_> {
             }
         }
         self.pump();
-    }
-
-    /// Closes the stream of a reader that has read nothing for too long.
-    pub(super) fn handle_stall(&mut self, slot: Slot) {
-        if let Some(InFlight::Stream {
-            state: StreamState::Stalled,
-            ..
-        }) = self.in_flight.get_mut(slot)
-        {
-            self.observers.reach(Point::SlowReaderCut);
-            self.break_stream(slot);
-        }
-    }
-
-    /// Lets a slow reader read again.
-    pub(super) fn resume_reader(&mut self, agent: u32) {
-        let client = &self.clients[agent as usize];
-        let older = client.older.iter().map(|old| old.1);
-        let streams: Vec<Slot> = client.stream_slot.into_iter().chain(older).collect();
-        for slot in streams {
-            if let Some(InFlight::Stream { state, .. }) = self.in_flight.get_mut(slot)
-                && *state == StreamState::Stalled
-            {
-                *state = StreamState::Reading;
-                self.writable(slot, true);
-                self.push(slot);
-            }
-        }
-    }
-
-    /// Records whether a stream's connection accepts writes from now on.
-    pub(super) fn writable(&mut self, slot: Slot, writable: bool) {
-        let at = self.server_now();
-        self.observers
-            .observe_server(&ServerRecord::StreamWritable {
-                at,
-                ticket: judged(slot.ticket()),
-                writable,
-            });
     }
 
     /// Sends the node's outputs to its clients.

@@ -250,7 +250,17 @@ impl FaultKind {
                 duration,
             } => Some(format!("the log: {} for {duration}", what.label())),
             Self::Log { what, .. } => Some(format!("the log: {}", what.label())),
-            _ => None,
+            Self::Down { .. }
+            | Self::Configure(_)
+            | Self::Partition { .. }
+            | Self::SlowReaders { .. }
+            | Self::SlowDisk { .. }
+            | Self::FailDisk { .. }
+            | Self::DamageDisk { .. }
+            | Self::Suspend { .. }
+            | Self::ClockJump { .. }
+            | Self::LoseReplies
+            | Self::Operator(_) => None,
         }
     }
 

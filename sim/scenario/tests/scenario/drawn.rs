@@ -250,7 +250,15 @@ fn plan() -> impl Strategy<Value = Plan> {
                     how: Outage::CrashUnsynced,
                     ..
                 } => Some(false),
-                _ => None,
+                FaultKind::Down { .. }
+                | FaultKind::Partition { .. }
+                | FaultKind::SlowReaders { .. }
+                | FaultKind::SlowDisk { .. }
+                | FaultKind::FailDisk { .. }
+                | FaultKind::Suspend { .. }
+                | FaultKind::ClockJump { .. }
+                | FaultKind::LoseReplies
+                | FaultKind::Operator(_) => None,
             };
             let has_several = faults.iter().find_map(needs_several).unwrap_or(false);
             faults.retain(|fault| needs_several(fault).is_none_or(|needs| needs == has_several));

@@ -270,7 +270,7 @@ impl World<'_, '_> {
             Delivery::After(latency) if owner != Some(door) => {
                 Delivery::After(latency + self.cluster_mut().hop())
             }
-            fate => fate,
+            fate @ (Delivery::After(_) | Delivery::Lost) => fate,
         }
     }
 

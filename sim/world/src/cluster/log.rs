@@ -41,10 +41,8 @@ pub struct SharedLog {
     leaderless_until: Time,
 }
 
-impl SharedLog {
-    /// The empty log.
-    #[must_use]
-    pub fn new() -> Self {
+impl Default for SharedLog {
+    fn default() -> Self {
         let replica = Replica {
             lag: Span::millis(2),
             visible: 0,
@@ -58,7 +56,9 @@ impl SharedLog {
             leaderless_until: Time(0),
         }
     }
+}
 
+impl SharedLog {
     /// The last sequence.
     pub fn last(&self) -> u64 {
         self.records.len() as u64

@@ -12,8 +12,8 @@ use sim_model::outcome::Point;
 use sim_model::server::{ServerCall, ServerRecord};
 
 use crate::World;
+use crate::entry_reporter::EntryReporter;
 use crate::in_flight::Slot;
-use crate::server::EntryReporter;
 use crate::translate;
 
 /// The owner's node before a turn, or after it.
@@ -183,7 +183,12 @@ impl World<'_, '_> {
                     }
                 }
                 Output::BecameOwner { .. } | Output::Applied { .. } => {}
-                other => self.send_output(site, other),
+                output @ (Output::Publish { .. }
+                | Output::Read { .. }
+                | Output::Fetch { .. }
+                | Output::StoreSnapshot
+                | Output::FetchSnapshot
+                | Output::Alarm(_)) => self.send_output(site, output),
             }
         }
         if self.cluster().owner() == Some(site) {

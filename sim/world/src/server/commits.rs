@@ -7,10 +7,10 @@ use sim_model::history::Observer as _;
 use sim_model::outcome::Point;
 use sim_model::server::ServerRecord;
 
-use super::EntryReporter;
 use crate::World;
 use crate::core_coverage::count_core_work;
 use crate::disk::Unsynced;
+use crate::entry_reporter::EntryReporter;
 use crate::event_queue::Event;
 use crate::translate;
 

@@ -29,15 +29,16 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         plan.properties = properties_of(plan.servers);
     }
     // Several servers have no files of their own, and one configuration.
-    plan.faults.retain_mut(|fault| match &mut fault.kind {
-        FaultKind::DamageDisk { .. } | FaultKind::Configure(_) => false,
-        FaultKind::Down { how, .. } => {
-            if *how == Outage::CrashUnsynced {
-                *how = Outage::Crash;
-            }
-            true
+    plan.faults.retain_mut(|fault| {
+        if let FaultKind::Down { how, .. } = &mut fault.kind
+            && *how == Outage::CrashUnsynced
+        {
+            *how = Outage::Crash;
         }
-        _ => true,
+        !matches!(
+            fault.kind,
+            FaultKind::DamageDisk { .. } | FaultKind::Configure(_)
+        )
     });
     let count = dice.between(0, 4);
     dice.say(format!("{} servers, {count} of their faults", plan.servers));

@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 
 use crate::command::{Entry, Implied};
 use crate::hub::{Effect, Hub, Size};
-use crate::id::{Seq, UserId};
+use crate::id::{Position, Seq, UserId};
 use crate::reject::Reject;
 
 pub use call::{Call, Output, Read, Reader, Response, Ticket};
@@ -160,6 +160,15 @@ impl Node {
             version: VERSION.into(),
         };
         Self::with_first_entry(hub, gate, resumed)
+    }
+
+    /// A server with this journal: `hub` is its state. An empty journal is that of a new server.
+    #[must_use]
+    pub fn with_journal(hub: Hub, config: Config, seed: u64) -> Self {
+        match hub.position() {
+            Position(0) => Self::start(config, seed),
+            Position(_) => Self::resume(hub, config),
+        }
     }
 
     fn with_first_entry(hub: Hub, gate: Gate, first: Entry) -> Self {
@@ -321,8 +330,7 @@ impl Node {
     /// The next instant at which the node needs `handle_timeout` and then `poll_batch`. None while
     /// it only waits for a commit.
     pub fn poll_timeout(&mut self) -> Option<Time> {
-        let due = self.long_polls.next_due().into_iter();
-        let due = due.chain(self.delayed.next_due()).min();
+        let due = self.next_answer();
         if self.fate == Fate::Unknown || !self.entries.is_empty() {
             return due;
         }
@@ -345,6 +353,14 @@ impl Node {
             .chain(read)
             .min();
         due.into_iter().chain(work.map(|at| at.max(retry_at))).min()
+    }
+
+    /// The next instant at which a waiting check or a delayed answer needs `handle_timeout`, whether
+    /// or not a batch can be appended.
+    #[must_use]
+    pub fn next_answer(&self) -> Option<Time> {
+        let due = self.long_polls.next_due().into_iter();
+        due.chain(self.delayed.next_due()).min()
     }
 
     /// Answers waiting checks whose time is over, reports long ones to the Hub, and sends delayed

@@ -335,7 +335,10 @@ mod tests {
             "{}",
             found("stuck")
         );
-        assert_eq!(found("lease"), "keys of server: stick_lease");
+        assert_eq!(
+            found("lease"),
+            "points: lease_ended, keys of server: stick_lease"
+        );
         assert_eq!(found("bypassed"), "figures: overtaken");
         assert_eq!(found("stick_orderr"), "stick_order?");
         assert_eq!(found("xylophone"), "");

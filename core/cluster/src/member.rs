@@ -227,6 +227,27 @@ impl Member {
         }
     }
 
+    /// The configuration of its node.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.settings.config
+    }
+
+    /// Whether the append in flight is no batch. The node does not know of it, and what the node
+    /// proposes waits.
+    #[must_use]
+    pub fn is_log_busy(&self) -> bool {
+        self.append
+            .as_ref()
+            .is_some_and(|append| !append.is_batch())
+    }
+
+    /// Whether this owner has finished its calls, and its resignation may be in the log.
+    #[must_use]
+    pub fn has_left(&self) -> bool {
+        matches!(&self.state, State::Owner(ownership) if ownership.has_left())
+    }
+
     /// Whether the owner takes calls. Another member may be the owner if not.
     #[must_use]
     pub fn has_lease(&self, now: Now) -> bool {
@@ -287,14 +308,14 @@ impl Member {
         let mut boot: Vec<Time> = flying.map(Append::due).into_iter().collect();
         boot.extend(self.missing.as_ref().map(|missing| missing.again_at));
         let is_free = flying.is_none();
-        let is_batch = flying.is_some_and(Append::is_batch);
+        let is_busy = self.is_log_busy();
         let mut wall = None;
         match &mut self.state {
             State::Owner(ownership) => {
-                // The node does not know of an append that is no batch: what it proposes waits.
-                if is_free || is_batch {
-                    wall = ownership.node.poll_timeout();
-                }
+                wall = match is_busy {
+                    true => ownership.node.next_answer(),
+                    false => ownership.node.poll_timeout(),
+                };
                 if is_free {
                     boot.push(ownership.next_at);
                     boot.extend(ownership.waiting.due());

@@ -4,7 +4,7 @@
 mod bench;
 
 use chat_cluster::{Alarm, HEARTBEAT, LEASE, Outcome, Output, PUBLISH_TIMEOUT, Role, SILENCE};
-use chat_core::{Earlier, RequestKey};
+use chat_core::{Address, Call, Earlier, Read, Reader, RequestKey, SecretHash, Span, Ticket};
 
 use bench::{Bench, owner};
 
@@ -108,6 +108,43 @@ fn an_owner_that_was_superseded_refuses_its_calls_and_follows() {
     // The old owner follows the new one from here on.
     old.record(4, &new.acknowledge());
     assert_eq!(old.member.hub().digest(), new.member.hub().digest());
+}
+
+/// A heartbeat can be in flight for seconds, while the log elects a leader.
+#[test]
+fn a_check_ends_in_time_while_a_heartbeat_is_in_flight() {
+    let (mut bench, _) = owner();
+    bench.register(1, None);
+    bench.acknowledge();
+    let wait = HEARTBEAT.times(4);
+    let check = |wait| Call::Read {
+        reader: Reader::Handle(SecretHash([9; 16])),
+        read: Read::Check {
+            after: None,
+            wait,
+            max: 10,
+        },
+    };
+    for (ticket, wait) in [(2, Span::ZERO), (3, wait)] {
+        let call = check(wait);
+        bench
+            .member
+            .submit(bench.now, Ticket(ticket), Address(1), call);
+        bench.drain();
+    }
+    assert!(!bench.answered(3), "nothing is there to read");
+    let over = bench.now.wall + wait;
+    // What the first check acknowledges is a batch of its own.
+    bench.pass(HEARTBEAT);
+    bench.acknowledge();
+    bench.pass(HEARTBEAT);
+    assert!(bench.member.is_log_busy(), "the heartbeat is in flight");
+    let due = bench.member.poll_timeout().wall;
+    assert!(due.is_some_and(|due| due <= over), "{due:?}");
+    while bench.now.wall < over {
+        bench.pass(PUBLISH_TIMEOUT);
+    }
+    assert!(bench.answered(3));
 }
 
 #[test]

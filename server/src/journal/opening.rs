@@ -160,10 +160,7 @@ pub fn open(options: &Options, config: &Config) -> Result<Opened, OpenError> {
         set_aside(&folder, &database, from)?;
     }
     let marks = MarkFile::begin(folder.path(), &Mark::at(&recovered.chain)).map_err(failed)?;
-    let node = match recovered.chain.last() {
-        Position(0) => Node::start(config.clone(), identity.seed),
-        _ => Node::resume(recovered.hub, config.clone()),
-    };
+    let node = Node::with_journal(recovered.hub, config.clone(), identity.seed);
     let forgetting = Forgetting::new(folder.path(), options.entries).map_err(failed)?;
     let journal = DurableJournal::new(Writer {
         forgetting,

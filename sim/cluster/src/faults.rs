@@ -3,8 +3,8 @@
 use chat_types::{Span, Time};
 use sim_model::draw::Draw;
 
-use crate::log::{Harm, REPLICAS};
 use crate::site::MEMBERS;
+use sim_world::log::{Harm, REPLICAS};
 
 /// The time of the last fault's beginning.
 pub(crate) const FAULTS_UNTIL: Time = Time(40_000_000);

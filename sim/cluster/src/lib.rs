@@ -11,7 +11,6 @@
 mod clients;
 mod exhaust;
 mod faults;
-mod log;
 mod site;
 mod world;
 

@@ -4,6 +4,7 @@ mod connections;
 mod mishaps;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chat_cluster::{AppendId, Member, Outcome, ReadId, Reads, Source};
 use chat_core::{Call, Ticket};
@@ -14,8 +15,8 @@ use sim_model::draw::{Actor, Draw};
 
 use crate::clients::{CLIENTS, Client, Numbers, Received};
 use crate::faults::{END, Fault, HEALED, draw_faults};
-use crate::log::SharedLog;
 use crate::site::{MEMBERS, Site};
+use sim_world::log::SharedLog;
 
 /// How often the log delivers records to a member.
 const DELIVERY: Span = Span::millis(7);
@@ -79,7 +80,7 @@ enum Event {
     Found {
         to: Sender,
         id: ReadId,
-        bytes: Option<Vec<u8>>,
+        bytes: Option<Arc<[u8]>>,
     },
     Snapshot {
         to: Sender,
@@ -187,7 +188,7 @@ impl World {
             events: BTreeMap::new(),
             next_event: 0,
             draw,
-            log: SharedLog::new(),
+            log: SharedLog::default(),
             sites,
             clients: (0..count).map(|n| Client::new(seed, n, reads)).collect(),
             numbers: Numbers::default(),

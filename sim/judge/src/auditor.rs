@@ -58,6 +58,8 @@ pub(crate) struct Auditor {
     jumped_at: Time,
     /// Whether the server was restarted.
     recovered: bool,
+    /// Whether no other server can own the chat.
+    has_lease: bool,
     /// The first difference, if there was one. Almost always absent, and large.
     found: Option<Box<Finding>>,
 }
@@ -68,7 +70,7 @@ impl Auditor {
             model: Model::new(&plan.server),
             in_flight: InFlight::default(),
             long_polls: LongPolls::default(),
-            pipeline: Pipeline::new(&plan.server),
+            pipeline: Pipeline::new(&plan.server, Time(0)),
             admission: Admission::new(&plan.server),
             tally: ComparisonCounts::default(),
             shown: DenseMap::default(),
@@ -77,6 +79,7 @@ impl Auditor {
             looked_at: Time(0),
             jumped_at: Time(0),
             recovered: false,
+            has_lease: true,
             found: None,
         }
     }
@@ -138,12 +141,15 @@ impl Auditor {
             ServerRecord::Committed {
                 position,
                 at,
+                since,
                 entry,
                 ticket,
                 said,
             } => {
-                self.committed((position, at), entry, ticket, said);
+                self.committed((position, at), since, (entry, ticket, said));
             }
+            ServerRecord::LogBusy { at, busy } => self.pipeline.set_busy(at, busy),
+            ServerRecord::Lease { held, .. } => self.has_lease = held,
             ServerRecord::Answered {
                 at,
                 ticket,
@@ -266,13 +272,13 @@ impl Auditor {
         self.look_for_late(now);
     }
 
-    /// Processes one entry. Returns the participants whose inboxes grew.
+    /// Processes one entry, which has effect from `since` on. Returns the participants whose inboxes
+    /// grew.
     pub(crate) fn committed(
         &mut self,
         (position, at): (u64, Time),
-        entry: &Entry,
-        ticket: Option<Ticket>,
-        said: &Decided,
+        since: Time,
+        (entry, ticket, said): (&Entry, Option<Ticket>, &Decided),
     ) -> Vec<User> {
         if position != self.position + 1 {
             let (owed, seen) = (self.position + 1, position);
@@ -281,7 +287,7 @@ impl Auditor {
         self.position = position;
         self.count_deadlines(at);
         if self.pipeline.is_up() {
-            self.follows_batch(at, entry, ticket);
+            self.follows_batch(since, entry, ticket);
         }
         let owed = self.model.commit(at, entry, said);
         self.count_decision(entry, &owed.outcome, owed.repeated);
@@ -305,12 +311,13 @@ impl Auditor {
         if let Some(ticket) = ticket
             && let Some(user) =
                 self.in_flight
-                    .decided(ticket, owed.caller, owed.outcome, (at, owed.answer_at))
+                    .decided(ticket, owed.caller, owed.outcome, (since, owed.answer_at))
         {
-            self.pipeline.imply(at, Entry::CloseStream { user });
+            self.pipeline.imply(since, Entry::CloseStream { user });
         }
         for user in self.model.take_forgotten() {
-            self.in_flight.forgotten(at, user, &Err(unknown_handle()));
+            self.in_flight
+                .forgotten(since, user, &Err(unknown_handle()));
             self.long_polls.end(user);
             self.pipeline.acknowledgements.forget(user);
             self.admission.forget(user);
@@ -318,12 +325,12 @@ impl Auditor {
         let grown = self.model.take_grown();
         for &user in &grown {
             if let Some(check) = self.long_polls.end(user) {
-                self.in_flight.end_wait(at, check);
+                self.in_flight.end_wait(since, check);
             }
-            self.in_flight.handle_growth(at, user);
+            self.in_flight.handle_growth(since, user);
         }
         if self.pipeline.is_batch_whole() {
-            self.notices_leave(at);
+            self.notices_leave(since);
         }
         grown
     }

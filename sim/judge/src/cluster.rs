@@ -8,6 +8,9 @@ mod record;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+pub use sim_model::cluster::ClusterFact;
+use sim_model::names::Property;
+
 use record::{LogRecord, RecordKind};
 
 /// The text of a write: what a client says, and what is searched for in the log.
@@ -20,68 +23,6 @@ pub fn text_of(write: u64) -> String {
 #[must_use]
 pub fn write_of(text: &str) -> Option<u64> {
     text.strip_prefix(record::MARK)?.parse().ok()
-}
-
-/// Something that happened in a cluster. Instants are in microseconds of real time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ClusterFact {
-    /// The log contains a record.
-    Appended {
-        /// Its sequence.
-        sequence: u64,
-        /// Its bytes.
-        bytes: Vec<u8>,
-    },
-    /// A member applied all records up to this one.
-    Applied {
-        /// The member.
-        member: u64,
-        /// The record.
-        sequence: u64,
-        /// The position and the digest of its state.
-        state: (u64, u64),
-    },
-    /// These members would take calls at this instant.
-    Leases(Vec<u64>),
-    /// A client's write was accepted.
-    Accepted(u64),
-    /// A client's write was refused as not done, for good: the client will not repeat it.
-    NotDone(u64),
-    /// A client's write was refused as not done so far.
-    NotYet(u64),
-    /// A client's call was refused in a way that no client's act explains.
-    Odd {
-        /// The member.
-        member: u64,
-        /// The code.
-        code: &'static str,
-    },
-    /// A read begins.
-    ReadBegan(u64),
-    /// A read shows these writes.
-    Read {
-        /// The read.
-        read: u64,
-        /// The member.
-        member: u64,
-        /// The writes, in their order: the newest ones.
-        shown: Vec<u64>,
-        /// Whether there are older ones.
-        more: bool,
-    },
-    /// A member found that it cannot follow any more. All members run one version of one code.
-    Stranded(u64),
-    /// From here on, nothing goes wrong any more.
-    Healed,
-    /// The history ends.
-    Ended {
-        /// Each member: the last record that it has applied.
-        members: Vec<(u64, u64)>,
-        /// The clients that have had no write accepted for a long time.
-        starved: Vec<u64>,
-        /// The calls that members had long enough to answer, and did not.
-        unanswered: Vec<u64>,
-    },
 }
 
 /// The rules.
@@ -114,6 +55,18 @@ impl ClusterRule {
         Self::FreshReads,
         Self::Progress,
     ];
+
+    /// The property of scenarios that the rule belongs to.
+    #[must_use]
+    pub const fn property(self) -> Property {
+        match self {
+            Self::OneOwner | Self::OneLease => Property::OneOwner,
+            Self::Agreement => Property::NodesAgree,
+            Self::Acknowledged | Self::Refused => Property::Durability,
+            Self::FreshReads => Property::Outcomes,
+            Self::Progress => Property::DeliveryProgress,
+        }
+    }
 
     /// The name.
     #[must_use]

@@ -56,6 +56,8 @@ pub enum Difference {
         owed: Option<BatchItem>,
         seen: Option<BatchItem>,
     },
+    /// Several servers break a rule about their log, in words.
+    Servers(String),
     /// A batch holds a call that should have been refused.
     Taken { call: CallSummary, owed: Refusal },
     /// The entry of a call does not match the call.
@@ -187,6 +189,7 @@ impl Difference {
             Self::Unjournaled { user, .. } => BTreeSet::from([*user]),
             Self::Witnessed(facts) => facts.iter().filter_map(Fact::user).collect(),
             Self::Unsolicited(_)
+            | Self::Servers(_)
             | Self::Size { .. }
             | Self::Kept { .. }
             | Self::Position { .. }

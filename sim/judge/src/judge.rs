@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chat_types::Time;
+use sim_model::cluster::ClusterFact;
 use sim_model::history::{ClientEvent, Observer, Record, WorldRecord};
 use sim_model::outcome::{Counts, PropertyResult, Violation};
 use sim_model::plan::Plan;
@@ -10,8 +11,10 @@ use sim_model::protocol::{Agent, User};
 use sim_model::server::ServerRecord;
 
 use crate::auditor::Auditor;
+use crate::cluster::{ClusterJudge, ClusterRule};
 use crate::counts::Messages;
-use crate::findings::{Findings, Property};
+use crate::difference::Difference;
+use crate::findings::{Finding, Findings, Property};
 use crate::model::Model;
 use crate::reconciler::Reconciler;
 use crate::witness::Witness;
@@ -27,6 +30,8 @@ pub struct Judge {
     method: Method,
     findings: Findings,
     messages: Messages,
+    /// With several servers: the judge of who owns their log, and whether they agree.
+    cluster: Option<Box<ClusterJudge>>,
     /// The client of each participant.
     owners: BTreeMap<User, Agent>,
 }
@@ -117,6 +122,21 @@ impl Observer for Judge {
             self.findings.add(*found);
         }
     }
+
+    fn observe_cluster(&mut self, at: Time, fact: &ClusterFact) {
+        let Some(cluster) = self.cluster.as_mut().filter(|_| !self.findings.is_closed()) else {
+            return;
+        };
+        cluster.observe(fact);
+        if let Some(violation) = cluster.violations().first() {
+            self.findings.add(Finding {
+                property: violation.rule.property(),
+                at,
+                users: Vec::new(),
+                difference: Difference::Servers(violation.detail.clone()),
+            });
+        }
+    }
 }
 
 impl Judge {
@@ -150,6 +170,7 @@ impl Judge {
             method,
             findings: Findings::new(plan),
             messages: Messages::default(),
+            cluster: (plan.servers > 1).then(Box::default),
             owners: BTreeMap::new(),
         }
     }
@@ -172,6 +193,10 @@ impl Judge {
                     take_found(auditor, &mut self.findings);
                 }
                 auditor.count(&mut self.findings);
+                for rule in ClusterRule::ALL {
+                    let checks = self.cluster.as_ref().map_or(0, |judge| judge.checks(rule));
+                    self.findings.exercise(rule.property(), checks);
+                }
                 model = Some(auditor.model());
             }
             Method::Journal(both) => {
@@ -228,6 +253,7 @@ mod tests {
         judge.observe_server(&ServerRecord::Committed {
             position: 7,
             at: Time(0),
+            since: Time(0),
             entry: &entry,
             ticket: None,
             said: &Decided {

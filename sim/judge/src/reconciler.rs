@@ -171,7 +171,9 @@ impl Reconciler {
             return;
         };
         let before = self.caller(entry);
-        let grown = self.auditor.committed((position, at), entry, None, said);
+        let grown = self
+            .auditor
+            .committed((position, at), at, (entry, None, said));
         if let Some(mut found) = self.auditor.take_found() {
             found.at = Time(found.at.since(self.began).0);
             self.found = Some(found);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chat_types::{Span, Time};
+use sim_model::cluster::ClusterFact;
 use sim_model::history::{NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::outcome::{
     Counts, PropertyResult, Stuck, Tally, ThresholdResult, Timeline, Violation, WorldOutcome,
@@ -143,6 +144,11 @@ impl Observer for RunJudge<'_> {
     fn observe_server(&mut self, record: &ServerRecord<'_>) {
         self.judge.observe_server(record);
         self.also.observe_server(record);
+    }
+
+    fn observe_cluster(&mut self, at: Time, fact: &ClusterFact) {
+        self.judge.observe_cluster(at, fact);
+        self.also.observe_cluster(at, fact);
     }
 
     fn observe_commit(&mut self, took: Span) {

@@ -38,6 +38,15 @@ pub(crate) trait Describe {
     fn describe(&self, to: &mut Sentence);
 }
 
+/// Words of another judge.
+pub(crate) struct Detail<'a>(pub(crate) &'a str);
+
+impl Describe for Detail<'_> {
+    fn describe(&self, to: &mut Sentence) {
+        to.0.push(Part::Figure(self.0.to_owned()));
+    }
+}
+
 /// Appends several values to a sentence.
 macro_rules! describe {
     ($to:expr; $($part:expr),*) => {{ $($part.describe($to);)* }};

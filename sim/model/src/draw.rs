@@ -108,6 +108,8 @@ pub enum Actor {
     Vary,
     /// Mishaps after a turn of a recipe.
     Mishap,
+    /// The network between several servers and their log.
+    Cluster,
     /// The times of a fault that repeats, by its place in the plan.
     Repeats(u32),
     /// A virtual user's own choices.
@@ -127,6 +129,7 @@ impl Actor {
             Self::Schedule => 5,
             Self::Vary => 6,
             Self::Mishap => 7,
+            Self::Cluster => 8,
             Self::User(n) => (1 << 32) | u64::from(n),
             Self::Link(n) => (2 << 32) | u64::from(n),
             Self::Repeats(n) => (3 << 32) | u64::from(n),

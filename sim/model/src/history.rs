@@ -3,6 +3,7 @@
 
 use chat_types::{Span, Time};
 
+use crate::cluster::ClusterFact;
 use crate::plan::{Delivery, Fault, Outage};
 use crate::protocol::{Agent, CallId, InboxEvent, Op, Outcome, User};
 use crate::server::ServerRecord;
@@ -109,6 +110,12 @@ pub enum WorldRecord<'a> {
     Restarted { at: Time },
     /// The server's clock jumped ahead.
     ClockJumped { at: Time, by: Span },
+    /// Something happened to one of several servers; without one, to their log.
+    Cluster {
+        at: Time,
+        server: Option<u32>,
+        what: ClusterEvent,
+    },
     /// A stored file was damaged.
     DiskDamaged { at: Time, damage: &'a str },
     /// The server refused to start from damaged files.
@@ -129,6 +136,92 @@ pub enum WorldRecord<'a> {
     },
     /// The run is over.
     Ended { at: Time },
+}
+
+/// What happens to one of several servers, or to the log that they share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClusterEvent {
+    /// It owns the chat: its claim with this number is in the log.
+    BecameOwner {
+        /// The number.
+        epoch: u64,
+    },
+    /// It owns the chat no more.
+    LostOwnership,
+    /// It crashed.
+    Crashed,
+    /// It ended in good order.
+    Stopped,
+    /// It started.
+    Started,
+    /// Its process is suspended.
+    Paused,
+    /// Its process continues.
+    Continued,
+    /// It is cut off from the log and from the other servers.
+    CutOff,
+    /// It is connected again.
+    Connected,
+    /// The log has no leader.
+    NoLeader,
+    /// The log has a leader again.
+    Leader,
+    /// A replica of the log lost a record.
+    RecordLost,
+    /// A bit of a record flipped in a replica of the log.
+    RecordFlipped,
+}
+
+impl ClusterEvent {
+    /// Its name in traces.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BecameOwner { .. } => "became_owner",
+            Self::LostOwnership => "lost_ownership",
+            Self::Crashed => "server_crashed",
+            Self::Stopped => "server_stopped",
+            Self::Started => "server_started",
+            Self::Paused => "server_paused",
+            Self::Continued => "server_continued",
+            Self::CutOff => "server_cut_off",
+            Self::Connected => "server_connected",
+            Self::NoLeader => "log_without_leader",
+            Self::Leader => "log_with_leader",
+            Self::RecordLost => "record_lost",
+            Self::RecordFlipped => "record_flipped",
+        }
+    }
+
+    /// The event in a few words, after the name of a server or `the log`.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::BecameOwner { .. } => "owns the chat",
+            Self::LostOwnership => "owns the chat no more",
+            Self::Crashed => "crashed",
+            Self::Stopped => "stopped",
+            Self::Started => "started",
+            Self::Paused => "is suspended",
+            Self::Continued => "continues",
+            Self::CutOff => "is cut off",
+            Self::Connected => "is connected again",
+            Self::NoLeader => "has no leader",
+            Self::Leader => "has a leader",
+            Self::RecordLost => "lost a record in a replica",
+            Self::RecordFlipped => "has a flipped bit in a replica",
+        }
+    }
+}
+
+/// The name of one of several servers: `server a`; without one, `the log`.
+#[must_use]
+pub fn server_name(server: Option<u32>) -> String {
+    let letter = |number: u32| char::from(b'a' + u8::try_from(number % 26).unwrap_or_default());
+    server.map_or_else(
+        || "the log".to_owned(),
+        |number| format!("server {}", letter(number)),
+    )
 }
 
 /// The traffic between clients and the server, with its treatment by the network. It serves
@@ -205,6 +298,8 @@ pub trait Observer {
     fn observe_network(&mut self, _wire: &NetworkRecord<'_>) {}
     /// Receives an act of the server.
     fn observe_server(&mut self, _record: &ServerRecord<'_>) {}
+    /// Receives a fact about several servers and their log.
+    fn observe_cluster(&mut self, _at: Time, _fact: &ClusterFact) {}
     /// Receives the commit time of a batch.
     fn observe_commit(&mut self, _took: Span) {}
     /// Receives a user's arrival, with the index of its persona in the plan.
@@ -234,6 +329,12 @@ impl<O: Observer + ?Sized> Observer for Option<&mut O> {
     fn observe_server(&mut self, record: &ServerRecord<'_>) {
         if let Some(observer) = self {
             observer.observe_server(record);
+        }
+    }
+
+    fn observe_cluster(&mut self, at: Time, fact: &ClusterFact) {
+        if let Some(observer) = self {
+            observer.observe_cluster(at, fact);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The vocabulary of the simulator: the protocol between users and servers, histories, plans, and
 //! results. It depends on neither the core nor a world.
 
+pub mod cluster;
 pub mod draw;
 pub mod history;
 pub mod messages_in_flight;

@@ -38,6 +38,8 @@ chat_types::listed! {
         BreaksRules "breaks_rules",
         StreamContinuity "stream_continuity",
         Outcomes "outcomes",
+        OneOwner "one_owner",
+        NodesAgree "nodes_agree",
         QueueProgress "queue_progress",
         StickProgress "stick_progress",
         DeliveryProgress "delivery_progress",
@@ -61,6 +63,17 @@ impl Property {
             Class::Safety
         }
     }
+}
+
+/// The names of the properties that a scenario with so many servers is judged by: on one server, two
+/// are about nothing.
+#[must_use]
+pub fn properties_of(servers: u32) -> Vec<&'static str> {
+    let is_judged = |property: &&Property| {
+        servers > 1 || !matches!(property, Property::OneOwner | Property::NodesAgree)
+    };
+    let judged = Property::ALL.iter().filter(is_judged);
+    judged.map(|property| property.name()).collect()
 }
 
 /// The names of all properties.

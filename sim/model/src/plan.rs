@@ -9,8 +9,8 @@ mod usual;
 mod verb;
 
 pub use fault::{
-    Fault, FaultKind, FirstTime, Harm, MAX_REPEATS, Milestone, Need, OperatorAct, OperatorVerb,
-    Outage, Reached, Repeats, Stored, Victims,
+    Fault, FaultKind, FirstTime, Harm, LogHarm, MAX_REPEATS, MemberHarm, Milestone, Need,
+    OperatorAct, OperatorVerb, Outage, Reached, Repeats, Stored, Victims, Which,
 };
 pub use network::{Delivery, Network};
 pub use persona::{ClientProfile, Frequency, Habits, Naming, Persona, Reads};
@@ -40,6 +40,8 @@ pub struct Plan {
     pub duration: Span,
     /// The largest length of the liveness phase.
     pub liveness: Span,
+    /// The number of servers: one with a journal of its own, or several with a shared log.
+    pub servers: u32,
     /// The server's configuration.
     pub server: Config,
     /// The server's processing times.

@@ -2,7 +2,7 @@
 
 use chat_types::{Span, Time};
 
-use crate::history::{ClientEvent, DeliveryPath, Observer, Record, WorldRecord};
+use crate::history::{ClientEvent, ClusterEvent, DeliveryPath, Observer, Record, WorldRecord};
 use crate::names::EVENTS;
 use crate::outcome::{Point, Tally};
 use crate::protocol::{
@@ -110,6 +110,11 @@ impl Observer for PointCounter {
                 "unban" => self.tally.reach(Point::Unbanned),
                 _ => {}
             },
+            WorldRecord::Cluster { what, .. } => {
+                if matches!(what, ClusterEvent::BecameOwner { epoch } if epoch > 1) {
+                    self.tally.reach(Point::OwnerChanged);
+                }
+            }
             WorldRecord::Restarted { .. }
             | WorldRecord::DiskDamaged { .. }
             | WorldRecord::StartRefused { .. }

@@ -38,11 +38,14 @@ pub enum ServerRecord<'a> {
         from: u64,
         ask: &'a Arc<ServerCall>,
     },
-    /// An entry of the journal was committed, and took effect. `position` counts from 1. `ticket`
-    /// is the call that the entry decides; none for an entry of the server itself.
+    /// An entry of the journal was committed, and took effect. `position` counts from 1. `at` is the
+    /// entry's time, and `since` when it took effect: a server that shares a log writes the time of
+    /// a batch before the log has it. `ticket` is the call that the entry decides; none for an entry
+    /// of the server itself.
     Committed {
         position: u64,
         at: Time,
+        since: Time,
         entry: &'a Entry,
         ticket: Option<Ticket>,
         said: &'a Decided,
@@ -53,6 +56,11 @@ pub enum ServerRecord<'a> {
     AppendFailed { at: Time },
     /// The outcome of an append is unknown: until it is known, nothing takes effect.
     AppendUnknown { at: Time },
+    /// Whether a record that is no batch is on its way into the shared log. Batches wait for it.
+    LogBusy { at: Time, busy: bool },
+    /// Whether no other server can own the chat. Without that, a refusal does not exclude that an
+    /// earlier attempt has taken effect.
+    Lease { at: Time, held: bool },
     /// The answer to a call left the server. `page` is given for an accepted `check`.
     Answered {
         at: Time,
@@ -130,7 +138,9 @@ impl ServerRecord<'_> {
     #[must_use]
     pub const fn at(&self) -> Time {
         let (Self::Asked { at, .. }
-        | Self::Committed { at, .. }
+        | Self::Committed { since: at, .. }
+        | Self::LogBusy { at, .. }
+        | Self::Lease { at, .. }
         | Self::Appending { at, .. }
         | Self::Noticed { at, .. }
         | Self::Woken { at }

@@ -1,6 +1,6 @@
 //! Records in a few words, for people.
 
-use crate::history::{ClientEvent, WorldRecord};
+use crate::history::{ClientEvent, WorldRecord, server_name};
 use crate::protocol::{Answer, InboxEvent, Moderated, Op, Outcome, Presence, StickChange, User};
 
 /// A client's action or observation as a diagram shows it; none for those that would only fill the
@@ -41,6 +41,9 @@ pub fn world(record: &WorldRecord<'_>) -> Option<String> {
         WorldRecord::Down { how, .. } => Some(format!("server down: {}", how.words())),
         WorldRecord::Restarted { .. } => Some("server up again".to_owned()),
         WorldRecord::ClockJumped { by, .. } => Some(format!("server clock jumped by {by}")),
+        WorldRecord::Cluster { server, what, .. } => {
+            Some(format!("{} {}", server_name(*server), what.words()))
+        }
         WorldRecord::DiskDamaged { damage, .. } => Some(format!("disk damaged: {damage}")),
         WorldRecord::StartRefused { why, .. } => Some(format!("server start refused: {why}")),
         WorldRecord::Operated { verb, user, .. } => Some(match user {

@@ -6,6 +6,7 @@
 //! among many. The diagram then shows a period before the violation (`window.rs`).
 
 mod call_description;
+mod cluster_lanes;
 mod fault_bands;
 mod lane_selection;
 mod recorder;
@@ -108,8 +109,10 @@ pub enum Role {
     Roommate,
     /// It was only active at that time.
     Bystander,
-    /// The server.
+    /// The server; of several, the one that owns the chat.
     Server,
+    /// One of several servers, or their log.
+    Member,
 }
 
 /// A message, or another event.

@@ -69,6 +69,12 @@ pub(super) const fn hint(point: Point) -> &'static str {
         Point::StorageUnavailable => "fail_disk under faults",
         Point::Crash => "crash: server under faults",
         Point::UnsyncedLost => "crash: server with lose_unsynced, and a slower commit",
+        Point::OwnerChanged | Point::CallRepeated => {
+            "servers: 3, and member: { what: crash, for: 5s } under faults"
+        }
+        Point::LeaseEnded | Point::AppendUnknown => {
+            "servers: 3, and log: { what: no_leader, for: 6s } under faults"
+        }
         Point::TimerFired => "a shorter idle_timeout, stick_lease or reconnect_grace",
         Point::DamageSurvived => "damage_disk of a snapshot, and a crash after it",
         Point::StartRefused => "damage_disk of the journal, and a crash after it",

@@ -13,7 +13,7 @@ use self::plan::{persona, vanisher};
 pub(crate) use self::refused::refused;
 use super::{FailureExcerpt, FinishedRun, Rerun, repeat_command};
 use crate::trace::ObservedLine;
-use sim_model::names::PROPERTIES;
+use sim_model::names::properties_of;
 use sim_model::outcome::{
     BriefResult, Charts, Class, Counts, Coverage, FailingSeed, FairnessResult, GroupResult,
     GroupResults, MetricResult, Point, PropertyResult, Repro, RestResult, RoomResult, RunResult,
@@ -52,7 +52,7 @@ fn properties() -> BTreeMap<String, PropertyResult> {
             Class::Safety
         },
     };
-    PROPERTIES
+    properties_of(1)
         .iter()
         .map(|name| ((*name).to_owned(), property(name)))
         .collect()

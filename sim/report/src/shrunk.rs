@@ -274,6 +274,7 @@ fn fault_words(kind: &FaultKind, users: &[ScriptUser]) -> String {
         }
         FaultKind::FailDisk { duration, .. } => format!("disk fails for {duration}"),
         FaultKind::DamageDisk { what, of, .. } => what.of(*of),
+        FaultKind::Member { .. } | FaultKind::Log { .. } => kind.of_servers().unwrap_or_default(),
         FaultKind::ClockJump { by } => format!("clock jumps by {by}"),
         FaultKind::LoseReplies => "the next answers get lost".to_owned(),
         FaultKind::Operator(act) => {

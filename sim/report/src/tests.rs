@@ -5,7 +5,7 @@ use super::samples::{
     unjudged, unsafe_run,
 };
 use super::*;
-use sim_model::names::PROPERTIES;
+use sim_model::names::properties_of;
 use std::num::NonZeroUsize;
 use std::time::{Duration, SystemTime};
 
@@ -160,7 +160,7 @@ fn a_property_without_checks_never_gets_a_tick() {
     assert!(!tables.contains('✓'), "{tables}");
     assert_eq!(
         tables.matches("not exercised").count(),
-        PROPERTIES.len(),
+        properties_of(1).len(),
         "{tables}"
     );
     insta::assert_snapshot!(self::page(&run));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_types::Span;
 use serde_json::{Map, Value as Json, json};
 
-use super::context::{Context, End, Repeated};
+use super::context::{Context, End, Repeated, ServersNeeded};
 use super::error::{Problem, Read};
 use super::fields::Fields;
 use super::form::{ByKeys, Form, form, group};
@@ -21,8 +21,8 @@ use sim_model::draw::Shape;
 use sim_model::names::{STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
 use sim_model::plan::{
-    Fault, FaultKind, FirstTime, Harm, Milestone, Need, OperatorAct, OperatorVerb, Outage, Reached,
-    Repeats, Stored, Victims,
+    Fault, FaultKind, FirstTime, Harm, LogHarm, MemberHarm, Milestone, Need, OperatorAct,
+    OperatorVerb, Outage, Reached, Repeats, Stored, Victims, Which,
 };
 
 words! {
@@ -73,6 +73,12 @@ form! {
         fail_disk: Option<FailDisk>,
         #[one_of("kind")]
         damage_disk: Option<DamageDisk>,
+        /// With several `servers`: something happens to one of them.
+        #[one_of("kind")]
+        member: Option<StrikeMember>,
+        /// With several `servers`: something happens to their log.
+        #[one_of("kind")]
+        log: Option<StrikeLog>,
         /// The server's clock jumps ahead.
         #[one_of("kind")]
         clock_jump: Option<SomeTime>,
@@ -99,6 +105,8 @@ group! {
         slow_disk: [SlowDisk { factor, duration }] = [FaultKind::SlowDisk { factor, duration }],
         fail_disk: [FailDisk { duration, unknown }] = [FaultKind::FailDisk { duration, unknown }],
         damage_disk: [DamageDisk { what, of, restore_after }] = [FaultKind::DamageDisk { what, of, restore_after }],
+        member: [StrikeMember { what, which, duration }] = [FaultKind::Member { what, which, duration }],
+        log: [StrikeLog { what, duration }] = [FaultKind::Log { what, duration }],
         clock_jump: [by] = [FaultKind::ClockJump { by }],
         configure: [config] = [FaultKind::Configure(config)],
         lose: [()] = [FaultKind::LoseReplies],
@@ -353,6 +361,49 @@ form! {
 }
 
 words! {
+    MemberHarmWord("what happens to a server") => MemberHarm = all {
+        MemberHarm::ALL.iter().map(|harm| (harm.name(), *harm)).collect()
+    }
+}
+
+words! {
+    WhichWord("one of the servers") => Which = all {
+        Which::ALL.iter().map(|which| (which.name(), *which)).collect()
+    }
+}
+
+form! {
+    /// Something happens to one of several servers.
+    struct StrikeMember("`member`", "{ what: pause, for: 5s }") {
+        /// It crashes or stops and starts again, is suspended, or is cut off from the log and the
+        /// other servers: both ways, in what it sends (mute), or in what it receives (deaf).
+        what: Word<MemberHarmWord>,
+        /// The server that owns the chat when the fault strikes, or one of the others.
+        which: Word<WhichWord> = Which::Owner,
+        #[key("for")]
+        duration: SomeTime,
+    }
+}
+
+words! {
+    LogHarmWord("what happens to the log") => LogHarm = all {
+        LogHarm::ALL.iter().map(|harm| (harm.name(), *harm)).collect()
+    }
+}
+
+form! {
+    /// Something happens to the log of several servers.
+    struct StrikeLog("`log`", "{ what: no_leader, for: 6s }") {
+        /// It has no leader, one of its three replicas is behind, or one replica loses one of the
+        /// next records or flips a bit of it.
+        what: Word<LogHarmWord>,
+        /// How long; harm to a record stays.
+        #[key("for")]
+        duration: SomeTime = Span::secs(5),
+    }
+}
+
+words! {
     Act("an operator's act") => OperatorVerb = all {
         OperatorVerb::ALL.iter().map(|verb| (verb.name(), *verb)).collect()
     }
@@ -435,6 +486,7 @@ narrowed! {
                 }
             }
             context.ends.push(End { place, at });
+            context.servers_needed.extend(ServersNeeded::of(&fault.kind).map(|needed| (place, needed)));
         }
         // A stable sort: faults at the same time keep the order of the file.
         faults.sort_by_key(|fault| fault.at);

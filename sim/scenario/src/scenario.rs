@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use chat_types::{Config, Span};
 use serde_json::{Value as Json, json};
 
-use super::context::{Context, End, Repeated};
+use super::context::{Context, End, Repeated, ServersNeeded};
 use super::environment::{Capacity, Client, Network};
 use super::error::{Problem, Problems, Read};
 use super::fault::Faults;
 use super::fields::Fields;
 use super::form::{Form, Keyed, form};
-use super::forms::{Name, SomeTime, Whole, narrowed, text};
-use super::node::{Node, Value};
+use super::forms::{Count, Name, SomeTime, Whole, narrowed, text};
+use super::node::{Node, Place, Value};
 use super::phases::Phases;
 use super::schemas::{Schemas, object};
 use super::script::{Steps, Users};
@@ -20,7 +20,7 @@ use super::text::Text;
 use super::threshold::{Properties, Sometimes, Thresholds};
 use super::workload::Personas;
 use sim_model::draw::Ratio;
-use sim_model::names::PROPERTIES;
+use sim_model::names::{PROPERTIES, properties_of};
 use sim_model::outcome::Notes;
 use sim_model::plan::{
     Fault, MAX_REPEATS, Plan, Schedule, USUAL_CLIENT, Workload, usual_capacity, usual_network,
@@ -49,6 +49,9 @@ form! {
         /// The liveness phase lasts at most this long: faults are healed, users come to the end of
         /// their flows without pauses or further rounds of loops, all inboxes drain.
         liveness: SomeTime = Span::secs(60),
+        /// The number of servers. Several share a log with three replicas; clients are connected to
+        /// all of them, and one decides all calls.
+        servers: Count<1, 7> = 1,
         /// The server's configuration; every limit has a default.
         server: Config = Config::default(),
         capacity: Capacity = usual_capacity(),
@@ -158,6 +161,11 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
         }
         problems.keep(refuse_frequent(&context.repeated, duration));
     }
+    if let Some(keys) = &keys {
+        for (place, needed) in &context.servers_needed {
+            problems.keep(check_servers(*place, *needed, keys.servers));
+        }
+    }
     let (keys, duration) = problems.finish(keys.zip(duration))?;
     Ok(Plan {
         name: keys.name.unwrap_or_else(|| stem.to_owned()),
@@ -165,6 +173,7 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
         seed: keys.seed,
         duration,
         liveness: keys.liveness,
+        servers: keys.servers,
         server: keys.server,
         capacity: keys.capacity,
         client: keys.client,
@@ -179,11 +188,20 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
         schedule: keys.schedule,
         recipe: keys.recipe,
         faults: keys.faults,
-        properties: keys.properties,
+        properties: judged(keys.properties, keys.servers),
         expect_sometimes: keys.expect_sometimes,
         thresholds: keys.thresholds,
         allow_stuck: keys.allow_stuck.unwrap_or_default(),
     })
+}
+
+/// All properties are those of this number of servers.
+fn judged(properties: Vec<&'static str>, servers: u32) -> Vec<&'static str> {
+    if properties == PROPERTIES {
+        properties_of(servers)
+    } else {
+        properties
+    }
 }
 
 /// The problem of a part that ends after the duration.
@@ -194,6 +212,23 @@ fn ends_late(End { place, at }: End, duration: Span, fields: &Fields<'_>) -> Box
         format!("an end by {duration}, or a longer `duration`"),
     )
     .with(fields.place_of("duration"), "the duration")
+}
+
+/// Refuses a fault that needs another number of servers.
+fn check_servers(place: Place, needed: ServersNeeded, servers: u32) -> Read<()> {
+    match (needed, servers) {
+        (ServersNeeded::One, 2..) => Err(Problem::new(
+            place,
+            "several servers share a log, which has no files to damage and keeps what it acknowledged, and all have one configuration",
+            "a fault of `member` or `log`, or one server",
+        )),
+        (ServersNeeded::Several, 1) => Err(Problem::new(
+            place,
+            "this fault needs several servers",
+            "`servers: 3`",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses faults that would repeat too often.
@@ -255,6 +290,7 @@ fn keys(plan: &Plan) -> ScenarioKeys {
         seed: plan.seed,
         duration: Some(plan.duration),
         liveness: plan.liveness,
+        servers: plan.servers,
         server: plan.server,
         capacity: plan.capacity,
         client: plan.client,
@@ -266,7 +302,11 @@ fn keys(plan: &Plan) -> ScenarioKeys {
         schedule: plan.schedule,
         recipe: plan.recipe,
         faults: plan.faults,
-        properties: plan.properties,
+        properties: if plan.properties == properties_of(plan.servers) {
+            PROPERTIES.to_vec()
+        } else {
+            plan.properties
+        },
         expect_sometimes: plan.expect_sometimes,
         thresholds: plan.thresholds,
         allow_stuck: Some(plan.allow_stuck).filter(|share| *share != Ratio::NEVER),

@@ -84,6 +84,7 @@ pub fn observe(
             observer.observe_server(&ServerRecord::Committed {
                 position,
                 at,
+                since: at,
                 entry: &translate::entry(entry),
                 ticket: None,
                 said: &translate::decided(at, outcome),
@@ -275,6 +276,7 @@ impl<'r> Replay<'r> {
         judge.observe_server(&ServerRecord::Committed {
             position,
             at,
+            since: at,
             entry,
             ticket: None,
             said,

@@ -26,7 +26,7 @@ use sim::cli;
 use sim::commands::{Console, execute};
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
-use sim_model::names::PROPERTIES;
+use sim_model::names::properties_of;
 use sim_model::outcome::{Interrupt, Progress, Subject, Violation};
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Op, User};
@@ -219,7 +219,7 @@ fn a_pass_shows_curves_waits_and_what_happened_when() {
     assert_eq!(run["timeline"]["faults"].as_array().unwrap().len(), 3);
     assert_eq!(
         run["properties"].as_array().unwrap().len(),
-        PROPERTIES.len()
+        properties_of(1).len()
     );
 }
 

@@ -86,6 +86,8 @@ fn check(plan: &Plan) {
             | SlowReaders { duration, .. }
             | Suspend { duration, .. }
             | SlowDisk { duration, .. }
+            | Member { duration, .. }
+            | Log { duration, .. }
             | FailDisk { duration, .. } => duration.0,
             ClockJump { by } => {
                 assert!(by.0 >= 1_000);

@@ -138,7 +138,7 @@ fn timer(next: Option<TimerKind>) -> u64 {
 /// The facets of a world's state.
 pub(super) fn facets(world: &World<'_, '_>, into: &mut FacetSet) {
     let wrong = wrong(world);
-    let Some(node) = world.server.node.as_ref() else {
+    let Some(node) = world.server.node() else {
         into.push(Facet::of(About::Wrong, &[wrong, world.server.lives()]));
         return;
     };
@@ -219,14 +219,18 @@ fn line(hub: &Hub, next: u64) -> Facet {
 fn wrong(world: &World<'_, '_>) -> u64 {
     let now = world.now();
     let any = |is: &dyn Fn(&super::Client) -> bool| world.clients.iter().any(is);
+    let cluster = world.server.cluster.as_ref();
+    let has_trouble = cluster.is_some_and(|cluster| cluster.has_trouble(now));
     let all = [
-        world.server.node.is_none(),
+        world.server.node().is_none(),
         world.active_faults.disk_factor(now) > 1,
         world.active_faults.disk_fails(now).is_some(),
         any(&|client| client.cut_until > now),
         any(&|client| client.asleep_until > now),
         any(&|client| client.slow_until > now),
         world.phase != Phase::Safety,
+        world.server.is_paused(now),
+        has_trouble,
     ];
     let bits = (0..).zip(all);
     bits.fold(0, |bits, (place, is)| bits | (u64::from(is) << place))

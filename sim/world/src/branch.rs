@@ -74,7 +74,7 @@ impl<'a> World<'a, '_> {
         self.random_key.turn();
         let key = self.random_key.key;
         let draw = |actor| Draw::new(key, actor);
-        self.server.rekey(draw(Actor::Server));
+        self.server.rekey(draw(Actor::Server), draw(Actor::Cluster));
         self.active_faults.rekey(draw(Actor::Faults));
         if let Some(race) = &mut self.race {
             race.rekey(draw(Actor::Schedule));
@@ -190,8 +190,10 @@ faults:
     #[test]
     fn a_copy_continues_like_its_original() {
         let mut plan = crowd();
-        for schedule in [Schedule::Plain, Schedule::Race(Race::default())] {
+        let schedules = [Schedule::Plain, Schedule::Race(Race::default())];
+        for (schedule, servers) in schedules.into_iter().flat_map(|one| [(one, 1), (one, 3)]) {
             plan.schedule = schedule;
+            plan.servers = servers;
             for step in [0, 1, 700, 1_500] {
                 let world = begun(&plan, 7, step);
                 let copy = world.branch(0);

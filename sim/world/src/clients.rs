@@ -26,6 +26,8 @@ const CANCELLED: usize = 32;
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     pub(super) user: VirtualUser,
+    /// The number of the server that it is connected to, if there are several.
+    pub(super) door: usize,
     /// Draws what the network does to this client's packets.
     pub(super) link: Draw,
     /// The instant at which the user's timer is scheduled. The timer may have moved later since.
@@ -67,9 +69,10 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(user: VirtualUser, link: Draw) -> Self {
+    pub(super) fn new(user: VirtualUser, link: Draw, door: usize) -> Self {
         Self {
             user,
+            door,
             link,
             timer_at: Time::MAX,
             cut_until: Time(0),

@@ -283,7 +283,8 @@ impl Disk {
         let damaged = Damaged::draw(&self.origin, config, files, [acknowledged, digest]);
         // A server that starts marks all that it has recovered.
         self.marked = self.end();
-        (Node::resume(recovered.hub, config.clone()), damaged)
+        let node = Node::with_journal(recovered.hub, config.clone(), self.origin.seed);
+        (node, damaged)
     }
 
     /// Makes the files as a server of this history would have written them.

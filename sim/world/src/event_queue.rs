@@ -41,6 +41,14 @@ pub(super) enum Event {
     Awake(u32),
     /// The server restarts.
     Restart,
+    /// Something arrives between servers and their log.
+    Packet(u32),
+    /// A member's timer is due.
+    MemberDue(u32),
+    /// One of several servers starts again.
+    MemberStarts(u32),
+    /// The suspension or the cut of a server may be over.
+    MemberContinues(u32),
     /// A step of the steps form.
     Script(u32),
     /// All faults end.
@@ -52,6 +60,14 @@ pub(super) enum Event {
 }
 
 impl Event {
+    /// Whether the process of the server handles it.
+    pub(super) const fn is_of_server(self) -> bool {
+        matches!(
+            self,
+            Self::Served(_) | Self::GoneAtServer(_) | Self::Stalled(_)
+        )
+    }
+
     /// The event as a number, for the trace hash.
     pub(super) fn hash_word(self) -> u64 {
         let (tag, id) = match self {
@@ -75,6 +91,10 @@ impl Event {
             Self::End => (17, 0),
             Self::DrainAgain => (18, 0),
             Self::Awake(agent) => (19, agent),
+            Self::Packet(index) => (20, index),
+            Self::MemberDue(server) => (21, server),
+            Self::MemberStarts(server) => (22, server),
+            Self::MemberContinues(server) => (23, server),
         };
         (tag << 58) | (u64::from(id) << 24)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::{Page, Ticket, UserId};
+use chat_core::{Earlier, Page, Ticket, UserId};
 use chat_types::Time;
 
 use sim_model::plan::{Delivery, Net};
@@ -45,6 +45,10 @@ pub(super) enum InFlight {
         stage: RequestStage,
         /// For a submitted check, its reader.
         reader: Option<UserId>,
+        /// At a door: until when it tries the call.
+        tried_until: Option<Time>,
+        /// At a door: what is known of earlier attempts.
+        earlier: Option<Earlier>,
     },
     /// An answer on its way to the client.
     Answer {
@@ -74,8 +78,12 @@ pub(super) enum InFlight {
 pub(super) enum RequestStage {
     /// In the network.
     InNetwork,
-    /// At the server, where a crash loses it.
+    /// At its client's server, which finds the owner of the chat.
+    AtDoor,
+    /// At the server that owns the chat, where a crash loses it.
     AtServer,
+    /// Submitted to the node of one of several servers.
+    Submitted,
 }
 
 /// The state of a stream's connection.

@@ -6,27 +6,31 @@
 //! `event_queue.rs` holds the clock and the event queue, and `in_flight.rs` the requests, answers
 //! and streams between clients and server. `clients.rs` is the users' side, `network.rs` and
 //! `streams.rs` are the network, and `race_schedule.rs` perturbs the order of packets. `server.rs`
-//! is the Node with its disk and its service times. `faults.rs` performs planned faults, and
+//! is the Node with its disk and its service times; `cluster.rs` has several servers in its place. `faults.rs` performs planned faults, and
 //! `mishaps.rs` adds faults after turns of a recipe. `script.rs` performs the steps form,
 //! `observers.rs` passes on all records, and `branch.rs` rekeys randomness.
 
 pub mod abstraction;
 mod branch;
 mod clients;
+mod cluster;
 mod core_coverage;
 mod disk;
+mod entry_reporter;
 mod event_queue;
 mod faults;
 mod in_flight;
 mod mishaps;
 mod network;
 mod observers;
+mod operators;
 mod outage;
 mod race_schedule;
 mod script;
 mod server;
 mod split;
 mod streams;
+mod swaps;
 pub mod translate;
 
 use std::sync::Arc;
@@ -35,13 +39,14 @@ use chat_types::{Span, Time, mix};
 
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer, WorldRecord};
-use sim_model::outcome::{Point, Progress, START, Timeline, UserOutcome, WorldOutcome};
+use sim_model::outcome::{Progress, START, Timeline, UserOutcome, WorldOutcome};
 use sim_model::plan::{Fault, Plan, Workload};
 use sim_user::arrivals::{Arrival, arrivals};
 use sim_user::{Script, VirtualUser};
 
 use branch::RandomKey;
 use clients::Client;
+pub use cluster::log;
 use event_queue::{Event, EventQueue};
 use faults::ActiveFaults;
 use in_flight::InFlightTable;
@@ -50,32 +55,10 @@ pub use observers::SharedObserver;
 use race_schedule::RaceSchedule;
 use server::Server;
 pub use split::Split;
+use swaps::swap_every;
 
 /// The number of steps between two updates of the live line.
 const PROGRESS_STEPS: u64 = 8_192;
-
-/// The number of steps between two swaps in a short script, which ends before the thousandth step.
-/// An incomplete snapshot should show in a scenario that a person can read.
-const SHORT_SWAP_STEPS: u64 = 16;
-
-/// The largest number of steps between two swaps of a small Hub. It is smaller for plans with more
-/// frequent snapshots.
-fn swap_every(plan: &Plan) -> u64 {
-    match &plan.workload {
-        Workload::Steps { .. } => SHORT_SWAP_STEPS,
-        Workload::Phases { .. } => {
-            let snapshots = u64::from(plan.capacity.snapshot_every).saturating_mul(STEPS_OF_ENTRY);
-            snapshots.clamp(SHORT_SWAP_STEPS, SWAP_STEPS)
-        }
-    }
-}
-
-/// The approximate number of steps for each entry of the journal.
-const STEPS_OF_ENTRY: u64 = 5;
-
-/// In a short script, a swap costs one step for this many bytes of the snapshot. So swaps of a
-/// large state, each as expensive as many steps, do not use up the time for shrinking.
-const SWAP_BYTES: u64 = 32;
 
 /// The longest time in which a waiting user must receive a match (five seconds), or a grant (two
 /// seconds after the lease before it).
@@ -83,9 +66,6 @@ const OWED_WITHIN: Span = Span::secs(6);
 
 /// The largest number of columns in the timeline of arrivals.
 const BUCKETS: u64 = 64;
-
-/// The average number of steps between two swaps of the Hub, at least.
-const SWAP_STEPS: u64 = 20_000;
 
 /// One run of one seed.
 struct World<'a, 'o> {
@@ -229,6 +209,7 @@ impl<'a, 'o> World<'a, 'o> {
         self.events.schedule(self.ends_at, Event::End);
         self.begin_script();
         self.schedule_arrival();
+        self.begin_cluster();
         self.pump();
         self.take_turn();
     }
@@ -253,6 +234,12 @@ impl<'a, 'o> World<'a, 'o> {
     }
 
     fn handle(&mut self, event: Event) {
+        if event.is_of_server()
+            && let Some(until) = self.server.paused_until(self.events.now())
+        {
+            // A suspended process reads it later.
+            return self.events.schedule(until, event);
+        }
         match event {
             Event::Arrival => self.arrive(),
             Event::Timer(agent) => self.user_timer(agent),
@@ -270,6 +257,10 @@ impl<'a, 'o> World<'a, 'o> {
             Event::FaultEnds(index) => self.fault_ends(index),
             Event::Awake(agent) => self.awake(agent),
             Event::Restart => self.restart(),
+            Event::Packet(index) => self.packet_arrives(index),
+            Event::MemberDue(server) => self.member_due(server),
+            Event::MemberStarts(server) => self.member_starts(server),
+            Event::MemberContinues(server) => self.member_continues(server),
             Event::Script(index) => self.perform(index),
             Event::Heal => self.heal(),
             Event::DrainAgain => self.drain_all(),
@@ -302,6 +293,9 @@ impl<'a, 'o> World<'a, 'o> {
     fn is_stale(&mut self, at: Time, event: Event) -> bool {
         if let Event::Timer(agent) = event {
             return self.timer_is_stale(agent, at);
+        }
+        if let Event::MemberDue(server) = event {
+            return self.member_due_is_stale(server, at);
         }
         let is_early = event == Event::End && at < self.ends_at;
         is_early || event == Event::NodeDue && self.server.due_is_stale(at)
@@ -350,51 +344,12 @@ impl<'a, 'o> World<'a, 'o> {
             self.random_key.key(),
             name,
         );
-        self.clients.push(Client::new(user, link));
+        self.clients.push(Client::new(user, link, agent as usize));
         self.busy += 1;
         self.clients[agent as usize]
             .user
             .start(now, &mut self.observers);
         self.settle(agent);
-    }
-
-    /// Swaps the Hub for its restored snapshot, so that an incomplete snapshot shows soon. Larger
-    /// states are swapped less often, so that a growing state does not slow down the run.
-    ///
-    /// # Panics
-    /// If the state breaks an invariant, or differs after the restore. Both are bugs, which the
-    /// runner reports as violations.
-    fn swap(&mut self) {
-        self.report_sizes();
-        let mut gap = self.swap_every;
-        if let Some(node) = self.server.node.as_mut() {
-            if let Err(broken) = node.hub().validate() {
-                panic!("broken invariant: {broken}");
-            }
-            let size = node.swap_for_restored() as u64;
-            gap = gap.max(if gap == SWAP_STEPS {
-                size
-            } else {
-                size / SWAP_BYTES
-            });
-            self.observers.reach(Point::Swapped);
-        }
-        self.next_swap = self.steps + gap / 2 + self.swaps.below(gap);
-    }
-
-    /// Reports the size of every collection to the judges.
-    fn report_sizes(&mut self) {
-        let at = self.now();
-        let Some(node) = self.server.node.as_ref() else {
-            return;
-        };
-        let sizes: Vec<_> = node
-            .sizes()
-            .iter()
-            .map(|s| (s.name, s.size, s.limit))
-            .collect();
-        self.observers
-            .observe_world(&WorldRecord::Sizes { at, sizes: &sizes });
     }
 
     /// Ends the safety phase: arrivals, faults and losses stop, and all users drain.
@@ -461,7 +416,7 @@ impl<'a, 'o> World<'a, 'o> {
         self.report_sizes();
         let now = self.now();
         self.timeline.ended_at = now.since(START);
-        if let Some(node) = self.server.node.as_ref()
+        if let Some(node) = self.server.node()
             && let Err(broken) = node.hub().validate()
         {
             panic!("broken invariant: {broken}");

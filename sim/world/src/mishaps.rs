@@ -11,7 +11,9 @@ use super::event_queue::Event;
 use super::{Phase, START, World};
 use sim_model::draw::{Draw, Ratio};
 use sim_model::history::{NetworkRecord, Observer as _};
-use sim_model::plan::{Fault, FaultKind, Need, OperatorAct, OperatorVerb, Outage, Victims};
+use sim_model::plan::{
+    Fault, FaultKind, MemberHarm, Need, OperatorAct, OperatorVerb, Outage, Victims, Which,
+};
 
 /// The largest delay until it strikes: within a round trip, or while clients wait for one another.
 const SOON: [Span; 3] = [Span::millis(1), Span::millis(30), Span::millis(300)];
@@ -85,6 +87,11 @@ impl World<'_, '_> {
             8 => FaultKind::FailDisk {
                 duration,
                 unknown: draw.below(2) == 0,
+            },
+            9..=11 if self.server.cluster.is_some() => FaultKind::Member {
+                what: MemberHarm::ALL[below(draw, MemberHarm::ALL.len())],
+                which: Which::ALL[below(draw, Which::ALL.len())],
+                duration,
             },
             // A long journal is not kept if the plan has no crash, so the server cannot recover.
             9 | 10 if self.server.can_crash() => FaultKind::Down {

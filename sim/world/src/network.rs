@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::Page;
+use chat_core::{Earlier, Page};
 use chat_types::Span;
 
 use super::event_queue::Event;
@@ -119,6 +119,8 @@ impl World<'_, '_> {
                     net,
                     stage: RequestStage::InNetwork,
                     reader: None,
+                    tried_until: None,
+                    earlier: None,
                 });
                 let client = &mut self.clients[agent as usize];
                 match origin {
@@ -154,6 +156,9 @@ impl World<'_, '_> {
             self.observers.coverage().record_refusal(refusal.code);
             self.reach_refusal_point(refusal);
         }
+        if self.is_for_next_owner(slot, &outcome) {
+            return self.back_to_door(slot, Earlier::Unasked);
+        }
         let (origin, net) = match self.in_flight.remove(slot) {
             Some(InFlight::Request { origin, net, .. }) => (origin, net),
             Some(InFlight::Operator { verb, user, room }) => {
@@ -188,7 +193,16 @@ impl World<'_, '_> {
                 fate,
             });
         }
-        match fate {
+        self.send_answer(origin, fate, (outcome, page));
+    }
+
+    fn send_answer(
+        &mut self,
+        origin: RequestOrigin,
+        fate: Delivery,
+        (outcome, page): (Outcome, Option<Page>),
+    ) {
+        match self.through_door(origin.agent(), fate) {
             Delivery::After(latency) => {
                 let slot = self.in_flight.insert(InFlight::Answer {
                     origin,

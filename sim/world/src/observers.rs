@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use chat_types::Span;
+use chat_types::{Span, Time};
+use sim_model::cluster::ClusterFact;
 use sim_model::history::{NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::outcome::{Coverage, Point, Tally};
 use sim_model::point_counter::PointCounter;
@@ -18,6 +19,8 @@ pub type SharedObserver<'o> = Rc<RefCell<dyn Observer + 'o>>;
 pub(crate) struct Observers<'o> {
     pub(super) points: PointCounter,
     observer: Option<SharedObserver<'o>>,
+    /// Whether the process of the server is suspended.
+    is_paused: bool,
 }
 
 impl<'o> Observers<'o> {
@@ -25,7 +28,14 @@ impl<'o> Observers<'o> {
         Self {
             points: PointCounter::new(),
             observer,
+            is_paused: false,
         }
+    }
+
+    /// Sets whether the process of the server is suspended. What happens at its border meanwhile
+    /// comes with the news that its deadlines cannot be met.
+    pub(super) fn pause(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
     }
 
     /// A copy that continues from here with another observer.
@@ -33,6 +43,7 @@ impl<'o> Observers<'o> {
         Observers {
             points: self.points.clone(),
             observer,
+            is_paused: self.is_paused,
         }
     }
 
@@ -74,7 +85,18 @@ impl Observer for Observers<'_> {
 
     fn observe_server(&mut self, record: &ServerRecord<'_>) {
         if let Some(observer) = &self.observer {
+            if self.is_paused {
+                let (at, by) = (record.at(), Span::ZERO);
+                let jumped = ServerRecord::ClockJumped { at, by };
+                observer.borrow_mut().observe_server(&jumped);
+            }
             observer.borrow_mut().observe_server(record);
+        }
+    }
+
+    fn observe_cluster(&mut self, at: Time, fact: &ClusterFact) {
+        if let Some(observer) = &self.observer {
+            observer.borrow_mut().observe_cluster(at, fact);
         }
     }
 

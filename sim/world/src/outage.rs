@@ -4,10 +4,10 @@ use chat_core::{Counters, Entry, Position};
 use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
+use super::entry_reporter::EntryReporter;
 use super::event_queue::Event;
 use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
 use super::race_schedule::Direction;
-use super::server::EntryReporter;
 use super::{START, World};
 use crate::disk::{DamagedStart, Decisions, Refusal, Unsynced};
 use sim_model::history::{Observer as _, WorldRecord};
@@ -18,8 +18,11 @@ impl World<'_, '_> {
     /// Starts a shutdown: new calls are refused, and the server goes down when admitted ones are
     /// finished.
     pub(super) fn stop(&mut self, down_for: Span) {
+        if self.server.cluster.is_some() {
+            return self.cluster_goes_down(Outage::Stop, down_for);
+        }
         let at = self.server_now();
-        let Some(node) = self.server.node.as_mut() else {
+        let Some(node) = self.server.node_mut() else {
             return;
         };
         node.shut_down();
@@ -35,12 +38,7 @@ impl World<'_, '_> {
             return;
         };
         let at = self.server_now();
-        if !self
-            .server
-            .node
-            .as_mut()
-            .is_some_and(|node| node.finish(at))
-        {
+        if !self.server.node_mut().is_some_and(|node| node.finish(at)) {
             return;
         }
         self.server.stopping = None;
@@ -52,10 +50,13 @@ impl World<'_, '_> {
 
     /// Crashes the server and breaks every connection.
     pub(super) fn crash(&mut self, how: Outage, down_for: Span) {
+        if self.server.cluster.is_some() {
+            return self.cluster_goes_down(how, down_for);
+        }
         let now = self.now();
         // The next life may have other limits.
         self.report_sizes();
-        if self.server.node.take().is_none() {
+        if !self.server.end() {
             return;
         }
         self.server.stopping = None;
@@ -100,6 +101,11 @@ impl World<'_, '_> {
         for slot in self.in_flight.find(held) {
             self.lose_request(slot);
         }
+        self.lose_acts();
+    }
+
+    /// The answers to operators' acts are lost.
+    pub(super) fn lose_acts(&mut self) {
         for slot in self
             .in_flight
             .find(|t| matches!(t, InFlight::Operator { .. }))
@@ -110,7 +116,7 @@ impl World<'_, '_> {
         }
     }
 
-    fn lose_request(&mut self, slot: Slot) {
+    pub(super) fn lose_request(&mut self, slot: Slot) {
         let Some(InFlight::Request { origin, .. }) = self.in_flight.remove(slot) else {
             return;
         };
@@ -122,7 +128,7 @@ impl World<'_, '_> {
     }
 
     pub(super) fn restart(&mut self) {
-        if self.server.node.is_some() {
+        if self.server.cluster.is_some() || self.server.node().is_some() {
             return;
         }
         if self.is_refused() {
@@ -137,7 +143,7 @@ impl World<'_, '_> {
         let reported = self.server.reported;
         let look = |at: (Position, Time), entry: &Entry, decisions: Decisions<'_>| {
             if at.0 > reported {
-                reporter.entry(at, entry, None, decisions.now);
+                reporter.entry(at, server_now, entry, (None, decisions.now));
             } else {
                 reporter.entry_again(server_now, at, decisions);
             }
@@ -146,7 +152,7 @@ impl World<'_, '_> {
         let config = config.unwrap_or(&self.plan.server);
         let (node, damaged) = self.server.disk.recover(config, look);
         self.server.reported = node.hub().position();
-        self.server.node = Some(node);
+        self.server.start(node);
         let at = self.server_now();
         self.observers
             .observe_server(&ServerRecord::RecoveredDamaged {
@@ -160,7 +166,7 @@ impl World<'_, '_> {
         self.observers
             .observe_server(&ServerRecord::Restarted { at, config });
         // The counters restart from zero, so that work before the crash is not counted twice.
-        let node = self.server.node.as_ref();
+        let node = self.server.node();
         self.server.counters = node.map_or_else(Counters::default, |n| n.hub().counters().clone());
         self.observers
             .observe_world(&WorldRecord::Restarted { at: now });

@@ -150,9 +150,8 @@ impl World<'_, '_> {
                     lead = (capacity.service.max() + capacity.commit.max()) / 4;
                     let due = self
                         .server
-                        .node
-                        .as_mut()
-                        .and_then(|node| node.poll_timeout());
+                        .node_mut()
+                        .and_then(chat_core::Node::poll_timeout);
                     let ahead = self.server.clock_ahead;
                     // One deadline weighs as much as all deliveries together.
                     let due = due.map(|due| Time(due.0.saturating_sub(ahead.0)));

@@ -6,21 +6,19 @@ mod commits;
 use std::sync::Arc;
 
 use chat_core::{
-    Address, Call, Counters, Earlier, Entry, Node, Output, Page, Position, Reject, Reply, Response,
-    Ticket,
+    Address, Call, Counters, Earlier, Node, Output, Page, Position, Reject, Response, Ticket,
 };
 use chat_types::{Config, Span, Time};
 use sim_model::server::{ServerCall, ServerRecord};
 
 use super::event_queue::Event;
-use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot, StreamState};
-use super::observers::Observers;
+use super::in_flight::{InFlight, RequestOrigin, RequestStage, Slot};
 use super::{START, World};
-use crate::disk::{Decisions, Disk, Keep};
+use crate::cluster::Cluster;
+use crate::disk::{Disk, Keep};
 use crate::translate::{self, judged};
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{NetworkRecord, Observer};
-use sim_model::outcome::Point;
 use sim_model::plan::{FaultKind, Plan};
 use sim_model::protocol::{Agent, Outcome};
 
@@ -33,9 +31,11 @@ const OVERLOAD_RETRY: Span = Span::millis(250);
 /// The server.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
-    /// None while it is down.
-    pub(super) node: Option<Node>,
+    /// The node of a server that is alone; none while it is down.
+    alone: Option<Node>,
     pub(super) disk: Disk,
+    /// Several servers, in place of one with a disk.
+    pub(super) cluster: Option<Box<Cluster>>,
     draw: Draw,
     /// The number of its life: an append of an earlier life has no effect in a later one.
     pub(super) life: u32,
@@ -48,7 +48,7 @@ pub(super) struct Server {
     pub(super) turns: Vec<Slot>,
     /// How far its clock is ahead.
     pub(super) clock_ahead: Span,
-    append_began: Time,
+    pub(super) append_began: Time,
     /// The number of appends in all its lives.
     appends: u32,
     pub(super) appending: bool,
@@ -66,47 +66,6 @@ pub(super) struct Server {
     pub(super) restore_after: Span,
 }
 
-/// Reports entries to the judges, one after another.
-pub(super) struct EntryReporter<'w, 'o> {
-    pub(super) observers: &'w mut Observers<'o>,
-}
-
-impl EntryReporter<'_, '_> {
-    pub(super) fn entry(
-        &mut self,
-        (Position(position), at): (Position, Time),
-        entry: &Entry,
-        ticket: Option<Ticket>,
-        outcome: &Result<Reply, Reject>,
-    ) {
-        self.observers.observe_server(&ServerRecord::Committed {
-            position,
-            at,
-            entry: &translate::entry(entry),
-            ticket: ticket.map(judged),
-            said: &translate::decided(at, outcome),
-        });
-    }
-
-    /// A recorded entry is decided again, at `now`.
-    pub(super) fn entry_again(
-        &mut self,
-        now: Time,
-        (Position(position), at): (Position, Time),
-        decisions: Decisions<'_>,
-    ) {
-        let Some(before) = decisions.before.filter(|before| *before != decisions.now) else {
-            return;
-        };
-        self.observers.observe_server(&ServerRecord::Redecided {
-            at: now,
-            position,
-            before: &translate::decided(at, before),
-            after: &translate::decided(at, decisions.now),
-        });
-    }
-}
-
 /// A journal with fewer entries than this is always kept.
 const SHORT_JOURNAL: u32 = 1_000;
 
@@ -118,8 +77,10 @@ impl Server {
                 .faults
                 .iter()
                 .any(|f| matches!(f.kind, FaultKind::Down { .. }));
+        let is_alone = plan.servers == 1;
         Self {
-            node: Some(Node::start(plan.server.clone(), seed)),
+            alone: is_alone.then(|| Node::start(plan.server.clone(), seed)),
+            cluster: (!is_alone).then(|| Box::new(Cluster::new(plan, seed))),
             disk: Disk::new(
                 if crashes {
                     Keep::Entries
@@ -148,9 +109,52 @@ impl Server {
         }
     }
 
+    /// The node, while the server is up.
+    pub(super) fn node(&self) -> Option<&Node> {
+        match &self.cluster {
+            Some(cluster) => cluster.node(),
+            None => self.alone.as_ref(),
+        }
+    }
+
+    /// The node, while the server is up.
+    pub(super) fn node_mut(&mut self) -> Option<&mut Node> {
+        match &mut self.cluster {
+            Some(cluster) => cluster.node_mut(),
+            None => self.alone.as_mut(),
+        }
+    }
+
+    /// The end of the suspension of the server's process, if it is suspended at `now`.
+    pub(super) fn paused_until(&self, now: Time) -> Option<Time> {
+        self.cluster.as_ref()?.owner_paused_until(now)
+    }
+
+    /// The node, while the server is up and its process is not suspended.
+    pub(super) fn running_node(&mut self, now: Time) -> Option<&mut Node> {
+        if self.is_paused(now) {
+            return None;
+        }
+        self.node_mut()
+    }
+
+    pub(super) fn is_paused(&self, now: Time) -> bool {
+        self.paused_until(now).is_some()
+    }
+
+    /// Ends the node of a server that is alone. Returns whether it was up.
+    pub(super) fn end(&mut self) -> bool {
+        self.alone.take().is_some()
+    }
+
+    /// Starts a server that is alone.
+    pub(super) fn start(&mut self, node: Node) {
+        self.alone = Some(node);
+    }
+
     /// Whether the server could recover from a crash.
     pub(super) fn can_crash(&self) -> bool {
-        self.disk.keeps_entries()
+        self.cluster.is_some() || self.disk.keeps_entries()
     }
 
     /// The number of its lives, capped at the classes of facets.
@@ -159,14 +163,17 @@ impl Server {
     }
 
     /// Draws service and commit times from another generator from here on.
-    pub(super) fn rekey(&mut self, draw: Draw) {
+    pub(super) fn rekey(&mut self, draw: Draw, between_servers: Draw) {
         self.draw = draw;
+        if let Some(cluster) = &mut self.cluster {
+            cluster.rekey(between_servers);
+        }
     }
 
     /// Whether the node's timer has moved since it was scheduled. It is scheduled again whenever it
     /// moves earlier.
     pub(super) fn due_is_stale(&mut self, at: Time) -> bool {
-        if self.due_at != at || self.node.is_none() {
+        if self.due_at != at || self.alone.is_none() {
             return true;
         }
         self.due_at = Time::MAX;
@@ -181,7 +188,14 @@ impl World<'_, '_> {
     }
 
     pub(super) fn request_arrives(&mut self, slot: Slot) {
-        if self.server.node.is_none() {
+        let mut hop = Span::ZERO;
+        if self.server.cluster.is_some() {
+            match self.pass_door(slot) {
+                Some(took) => hop = took,
+                None => return,
+            }
+        }
+        if self.server.node().is_none() {
             // The server is down: the client will time out.
             if let Some(InFlight::Request {
                 origin: RequestOrigin::Stream { agent, stream },
@@ -218,7 +232,7 @@ impl World<'_, '_> {
             *stage = RequestStage::AtServer;
         }
         let took = Span(self.plan.capacity.service.draw(&mut self.server.draw));
-        self.server.busy_until = self.server.busy_until.max(self.now()) + took;
+        self.server.busy_until = self.server.busy_until.max(self.now() + hop) + took;
         self.server.queued += 1;
         if self.race.is_some() {
             self.server.line.push(slot);
@@ -261,10 +275,15 @@ impl World<'_, '_> {
         else {
             return; // a crash took it
         };
-        let (origin, ask) = (*origin, ask.take());
+        // A door may have to repeat the call.
+        let ask = match self.server.cluster {
+            Some(_) => ask.clone(),
+            None => ask.take(),
+        };
+        let origin = *origin;
         let asked = ask.map(|ask| (translate::call(&ask), ask));
         if let (Some((Call::Read { reader: who, .. }, _)), Some(node)) =
-            (&asked, self.server.node.as_ref())
+            (&asked, self.server.node())
         {
             *reader = translate::user_of(node.hub(), *who);
         }
@@ -310,16 +329,19 @@ impl World<'_, '_> {
         call: Call,
         ask: &Arc<ServerCall>,
     ) {
-        let Some(node) = self.server.node.as_mut() else {
+        if self.server.cluster.is_some() {
+            return self.submit_to_owner(slot, from, call, ask);
+        }
+        let Some(node) = self.server.node_mut() else {
             return;
         };
+        node.submit(now, slot.ticket(), from, call);
         self.observers.observe_server(&ServerRecord::Asked {
             at: now,
             ticket: judged(slot.ticket()),
             from: from.0,
             ask,
         });
-        node.submit(now, slot.ticket(), from, call);
         self.pump();
     }
 
@@ -327,7 +349,11 @@ impl World<'_, '_> {
     pub(super) fn gone_at_server(&mut self, slot: Slot) {
         let ticket = slot.ticket();
         let at = self.server_now();
-        if self.server.node.is_some() {
+        if self.is_at_door(slot) {
+            self.in_flight.remove(slot);
+            return;
+        }
+        if self.server.node().is_some() {
             self.observers.observe_server(&ServerRecord::Gone {
                 at,
                 ticket: judged(ticket),
@@ -336,12 +362,12 @@ impl World<'_, '_> {
         match self.in_flight.get_mut(slot) {
             Some(InFlight::Stream { .. }) => {
                 self.in_flight.remove(slot);
-                if let Some(node) = self.server.node.as_mut() {
+                if let Some(node) = self.server.node_mut() {
                     node.close_stream(ticket);
                 }
             }
             Some(InFlight::Request { .. }) => {
-                if let Some(node) = self.server.node.as_mut() {
+                if let Some(node) = self.server.node_mut() {
                     node.cancel(ticket);
                 }
             }
@@ -353,105 +379,69 @@ impl World<'_, '_> {
         self.pump();
     }
 
-    /// Closes the stream of a reader that has read nothing for too long.
-    pub(super) fn handle_stall(&mut self, slot: Slot) {
-        if let Some(InFlight::Stream {
-            state: StreamState::Stalled,
-            ..
-        }) = self.in_flight.get_mut(slot)
-        {
-            self.observers.reach(Point::SlowReaderCut);
-            self.break_stream(slot);
-        }
-    }
-
-    /// Lets a slow reader read again.
-    pub(super) fn resume_reader(&mut self, agent: u32) {
-        let client = &self.clients[agent as usize];
-        let older = client.older.iter().map(|old| old.1);
-        let streams: Vec<Slot> = client.stream_slot.into_iter().chain(older).collect();
-        for slot in streams {
-            if let Some(InFlight::Stream { state, .. }) = self.in_flight.get_mut(slot)
-                && *state == StreamState::Stalled
-            {
-                *state = StreamState::Reading;
-                self.writable(slot, true);
-                self.push(slot);
-            }
-        }
-    }
-
-    /// Records whether a stream's connection accepts writes from now on.
-    pub(super) fn writable(&mut self, slot: Slot, writable: bool) {
-        let at = self.server_now();
-        self.observers
-            .observe_server(&ServerRecord::StreamWritable {
-                at,
-                ticket: judged(slot.ticket()),
-                writable,
-            });
-    }
-
     /// Sends the node's outputs to its clients.
     pub(super) fn hand_out(&mut self) {
-        while let Some(output) = self
-            .server
-            .node
-            .as_mut()
-            .and_then(chat_core::Node::poll_output)
-        {
-            match output {
-                Output::Reply { ticket, outcome } => {
-                    let is_open = matches!(outcome, Ok(Response::Streaming));
-                    let shown = translate::response(&outcome);
-                    let page = match outcome {
-                        Ok(Response::Read(chat_core::Answer::Page { page, .. })) => Some(page),
-                        _ => None,
-                    };
-                    if is_open {
-                        let at = self.server_now();
-                        let ticket = judged(ticket);
-                        self.observers
-                            .observe_server(&ServerRecord::StreamOpened { at, ticket });
-                    } else {
-                        self.show_answer(ticket, &shown, page.as_ref());
-                    }
-                    self.answer(Slot::of(ticket), shown, page);
-                }
-                Output::StreamReady(ticket) => self.push(Slot::of(ticket)),
-                Output::StreamClosed(ticket) => {
+        while let Some(output) = self.server.node_mut().and_then(Node::poll_output) {
+            self.hand_out_one(output);
+        }
+    }
+
+    /// Sends one output of the node to its client.
+    pub(super) fn hand_out_one(&mut self, output: Output) {
+        match output {
+            Output::Reply { ticket, outcome } => {
+                let is_open = matches!(outcome, Ok(Response::Streaming));
+                let shown = translate::response(&outcome);
+                let page = match outcome {
+                    Ok(Response::Read(chat_core::Answer::Page { page, .. })) => Some(page),
+                    _ => None,
+                };
+                if is_open {
                     let at = self.server_now();
-                    self.observers.observe_server(&ServerRecord::StreamEnded {
-                        at,
-                        ticket: judged(ticket),
-                    });
-                    self.break_stream(Slot::of(ticket));
+                    let ticket = judged(ticket);
+                    self.observers
+                        .observe_server(&ServerRecord::StreamOpened { at, ticket });
+                } else {
+                    self.show_answer(ticket, &shown, page.as_ref());
                 }
-                // The simulator's clients ignore notices.
-                Output::Notice {
-                    stream,
-                    room,
-                    notice,
-                } => {
-                    let at = self.server_now();
-                    self.observers.observe_server(&ServerRecord::Noticed {
-                        at,
-                        ticket: judged(stream),
-                        notice: &translate::notice(room, &notice),
-                    });
-                }
+                self.answer(Slot::of(ticket), shown, page);
+            }
+            Output::StreamReady(ticket) => self.push(Slot::of(ticket)),
+            Output::StreamClosed(ticket) => {
+                let at = self.server_now();
+                self.observers.observe_server(&ServerRecord::StreamEnded {
+                    at,
+                    ticket: judged(ticket),
+                });
+                self.break_stream(Slot::of(ticket));
+            }
+            // The simulator's clients ignore notices.
+            Output::Notice {
+                stream,
+                room,
+                notice,
+            } => {
+                let at = self.server_now();
+                self.observers.observe_server(&ServerRecord::Noticed {
+                    at,
+                    ticket: judged(stream),
+                    notice: &translate::notice(room, &notice),
+                });
             }
         }
     }
 
     /// Handles the node's timers and outputs, and starts the next append if entries wait.
     pub(super) fn pump(&mut self) {
+        if self.server.cluster.is_some() {
+            return self.wake_owner();
+        }
         self.hand_out();
         self.active_faults.end_turn_of_answers();
         self.append();
         self.finish_stopping();
         let ahead = self.server.clock_ahead;
-        let Some(node) = self.server.node.as_mut() else {
+        let Some(node) = self.server.alone.as_mut() else {
             return;
         };
         if let Some(due) = node.poll_timeout() {

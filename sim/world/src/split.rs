@@ -66,7 +66,7 @@ impl<'a> Split<'a> {
         if self.world.phase != Phase::Safety {
             return;
         }
-        let node = self.world.server.node.as_ref();
+        let node = self.world.server.node();
         let position = node.map(|node| node.hub().position());
         let tally = self.world.observers.points.tally();
         if *tally.points() != self.last_look.points {

@@ -133,6 +133,45 @@ impl World<'_, '_> {
         }
     }
 
+    /// Closes the stream of a reader that has read nothing for too long.
+    pub(super) fn handle_stall(&mut self, slot: Slot) {
+        if let Some(InFlight::Stream {
+            state: StreamState::Stalled,
+            ..
+        }) = self.in_flight.get_mut(slot)
+        {
+            self.observers.reach(Point::SlowReaderCut);
+            self.break_stream(slot);
+        }
+    }
+
+    /// Lets a slow reader read again.
+    pub(super) fn resume_reader(&mut self, agent: u32) {
+        let client = &self.clients[agent as usize];
+        let older = client.older.iter().map(|old| old.1);
+        let streams: Vec<Slot> = client.stream_slot.into_iter().chain(older).collect();
+        for slot in streams {
+            if let Some(InFlight::Stream { state, .. }) = self.in_flight.get_mut(slot)
+                && *state == StreamState::Stalled
+            {
+                *state = StreamState::Reading;
+                self.writable(slot, true);
+                self.push(slot);
+            }
+        }
+    }
+
+    /// Records whether a stream's connection accepts writes from now on.
+    pub(super) fn writable(&mut self, slot: Slot, writable: bool) {
+        let at = self.server_now();
+        self.observers
+            .observe_server(&ServerRecord::StreamWritable {
+                at,
+                ticket: judged(slot.ticket()),
+                writable,
+            });
+    }
+
     /// Cuts the network between a client and the server.
     pub(super) fn cut(&mut self, agent: u32, until: Time) {
         let client = &mut self.clients[agent as usize];
@@ -178,7 +217,7 @@ impl World<'_, '_> {
                 self.events.schedule(at, Event::Stalled(slot));
                 return;
             }
-            let Some(node) = self.server.node.as_mut() else {
+            let Some(node) = self.server.running_node(self.events.now()) else {
                 return;
             };
             let Some(page) = node.read_stream(slot.ticket(), PUSH_MAX) else {

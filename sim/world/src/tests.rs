@@ -4,6 +4,7 @@ mod damage;
 pub(super) mod judged;
 mod milestones;
 mod order;
+mod servers;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -79,7 +79,10 @@ const FORBIDDEN: [(&str, &[&str]); 17] = [
 const PARTS: [(&str, &[&str]); 10] = [
     ("core/types/Cargo.toml", &[]),
     ("sim/model/Cargo.toml", &[]),
-    ("sim/cluster/Cargo.toml", &["sim-judge", "sim-model"]),
+    (
+        "sim/cluster/Cargo.toml",
+        &["sim-judge", "sim-model", "sim-world"],
+    ),
     ("sim/judge/Cargo.toml", &["sim-model"]),
     (
         "sim/live/Cargo.toml",

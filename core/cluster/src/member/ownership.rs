@@ -57,6 +57,10 @@ impl Ownership {
         self.leaving != Leaving::No
     }
 
+    pub(super) fn has_left(&self) -> bool {
+        self.leaving == Leaving::Gone
+    }
+
     pub(super) fn leave(&mut self) {
         if self.leaving == Leaving::No {
             self.node.shut_down();
@@ -107,10 +111,7 @@ impl Member {
             unreachable!("only a standby claims");
         };
         let config = self.settings.config.clone();
-        let node = match hub.position() {
-            Position(0) => Node::start(config, self.settings.origin.seed),
-            Position(_) => Node::resume(*hub, config),
-        };
+        let node = Node::with_journal(*hub, config, self.settings.origin.seed);
         self.state = State::Owner(Box::new(Ownership::new(node, began)));
         let epoch = self.place.epoch();
         self.outputs.push_back(Output::BecameOwner { epoch });

@@ -7,8 +7,8 @@ use sim_judge::cluster::ClusterFact;
 
 use super::{DELIVERY, Event, Sender, World};
 use crate::clients::Received;
-use crate::log::REPLICAS;
 use crate::site::origin;
+use sim_world::log::REPLICAS;
 
 impl World {
     /// Carries out an output of a member, which leaves it at `at`.

@@ -6,8 +6,8 @@ use sim_judge::cluster::ClusterFact;
 
 use super::{Event, World};
 use crate::faults::Fault;
-use crate::log::REPLICAS;
 use crate::site::{MEMBERS, Site};
+use sim_world::log::REPLICAS;
 
 /// How long a leader that fails appends without a report.
 const UNREPORTED: Span = Span::millis(200);

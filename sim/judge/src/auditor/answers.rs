@@ -1,7 +1,7 @@
 //! Answers, and the beginning and end of streams, as they enter and leave the server.
 
 use chat_types::Time;
-use sim_model::protocol::{Answer, Op, Outcome, ReadBy};
+use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy};
 use sim_model::server::{Entry, Page, ServerCall, Ticket};
 
 use super::Auditor;
@@ -66,12 +66,20 @@ impl Auditor {
         if matches!(call.op(), Some(Op::Mood)) {
             self.tally.add(Comparison::Mood);
         }
-        if owed != said {
+        let mut owed = owed.clone();
+        // Another server may own the chat, and may have taken an attempt. // 13.5
+        if let Err(refusal) = &mut owed
+            && !self.has_lease
+            && refusal.earlier == Earlier::None
+        {
+            refusal.earlier = Earlier::Unknown;
+        }
+        if owed != *said {
             self.differ(
                 at,
                 Difference::Answer {
                     call: call.summary(),
-                    owed: owed.clone(),
+                    owed,
                     said: said.clone(),
                 },
             );

@@ -33,6 +33,8 @@ pub(super) struct Pipeline {
     journal: Journal,
     /// Whether the outcome of the batch in flight is unknown.
     is_halted: bool,
+    /// Whether a record that is no batch is on its way into the log.
+    is_busy: bool,
     /// Whether the server accepts no new calls.
     is_stopping: bool,
     /// The instant since when no batch is in flight.
@@ -41,11 +43,11 @@ pub(super) struct Pipeline {
 
 impl Pipeline {
     /// A new journal, which begins with the configuration.
-    pub(super) fn new(config: &Config) -> Self {
+    pub(super) fn new(config: &Config, at: Time) -> Self {
         let started = Entry::Started {
             config: Box::new(config.clone()),
         };
-        Self::with_first(Time(0), started)
+        Self::with_first(at, started)
     }
 
     /// The server has restarted after downtime.
@@ -63,6 +65,7 @@ impl Pipeline {
             acknowledgements: Acknowledgements::default(),
             journal: Journal::Works,
             is_halted: false,
+            is_busy: false,
             is_stopping: false,
             free_since: at,
         }
@@ -75,6 +78,7 @@ impl Pipeline {
         self.acknowledgements = Acknowledgements::default();
         self.journal = Journal::Down;
         self.is_halted = false;
+        self.is_busy = false;
         self.is_stopping = false;
     }
 
@@ -212,6 +216,12 @@ impl Pipeline {
         self.is_stopping
     }
 
+    /// A record that is no batch is on its way into the log, or has arrived.
+    pub(super) const fn set_busy(&mut self, at: Time, busy: bool) {
+        self.is_busy = busy;
+        self.free_since = at;
+    }
+
     /// The outcome of the append is unknown.
     pub(super) const fn halt(&mut self) {
         self.is_halted = true;
@@ -223,7 +233,7 @@ impl Pipeline {
         &self,
         deadline: impl FnOnce() -> Option<Time>,
     ) -> Option<(Time, Option<&BatchEntry>)> {
-        if !self.in_flight.is_empty() || self.is_halted {
+        if !self.in_flight.is_empty() || self.is_halted || self.is_busy {
             return None;
         }
         let able_since = match self.journal {

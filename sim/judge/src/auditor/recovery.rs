@@ -32,7 +32,11 @@ impl Auditor {
             self.model = Model::new(config);
         }
         self.admission = Admission::new(config);
-        self.pipeline = Pipeline::resumed(config, at);
+        self.pipeline = match self.position {
+            0 => Pipeline::new(config, at),
+            _ => Pipeline::resumed(config, at),
+        };
+        self.has_lease = true;
     }
 
     pub(super) fn handle_redecision(

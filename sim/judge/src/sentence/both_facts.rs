@@ -5,7 +5,7 @@ use sim_model::outcome::Subject;
 use sim_model::protocol::Refusal;
 
 use super::differences::{PageRange, Written};
-use super::{Describe, Sentence};
+use super::{Describe, Detail, Sentence};
 use crate::difference::{Decision, Difference, InboxPosition};
 
 impl Difference {
@@ -49,6 +49,7 @@ fn facts(difference: &Difference) -> (Sentence, Sentence) {
             let said = Ok::<_, Refusal>(said.clone());
             both(&"an entry of the journal with this answer", &said)
         }
+        Difference::Servers(detail) => both(&"one history of one log", &Detail(detail)),
         Difference::Witnessed(facts) => both(&facts[0], &facts[1]),
     }
 }

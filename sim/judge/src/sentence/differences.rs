@@ -4,7 +4,7 @@ use sim_model::protocol::{Refusal, User};
 use sim_model::server::{Entry, JournalState, ServerCall};
 
 use super::facts::{By, Names};
-use super::{Describe, Sentence, describe};
+use super::{Describe, Detail, Sentence, describe};
 use crate::difference::{
     BatchItem, CallSummary, Channel, Decision, Difference, Due, InboxPosition, Unsolicited,
 };
@@ -74,6 +74,7 @@ impl Describe for Difference {
             | Self::Damaged { .. }
             | Self::AcceptedLoss { .. }
             | Self::Unjournaled { .. } => journal(self, to),
+            Self::Servers(detail) => describe!(to; Detail(detail)),
             Self::Witnessed(facts) => describe!(to; facts[0], ", but ", facts[1]),
         }
     }

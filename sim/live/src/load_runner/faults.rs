@@ -32,6 +32,8 @@ impl LoadRunner<'_, '_> {
             | FaultKind::SlowDisk { .. }
             | FaultKind::FailDisk { .. }
             | FaultKind::DamageDisk { .. }
+            | FaultKind::Member { .. }
+            | FaultKind::Log { .. }
             | FaultKind::ClockJump { .. }
             | FaultKind::LoseReplies
             | FaultKind::Operator(_) => return,

@@ -103,6 +103,14 @@ points! {
     DamageSurvived "damage_survived",
     /// The server refused to start from damaged files.
     StartRefused "start_refused",
+    /// Another server became the owner of the chat.
+    OwnerChanged "owner_changed",
+    /// A server repeated a call of its client, because the owner changed.
+    CallRepeated "call_repeated",
+    /// A server was without its lease, and took no calls.
+    LeaseEnded "lease_ended",
+    /// The outcome of an append to the shared log was unknown.
+    AppendUnknown "append_unknown",
     /// Timers fired between two commands.
     TimerFired "timer_fired",
     /// The Hub was swapped for its restored snapshot.

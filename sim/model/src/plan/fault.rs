@@ -180,6 +180,14 @@ pub enum FaultKind {
     },
     /// The victims' processes are suspended: they neither send nor read nor handle timeouts.
     Suspend { victims: Victims, duration: Span },
+    /// Something happens to one of several servers.
+    Member {
+        what: MemberHarm,
+        which: Which,
+        duration: Span,
+    },
+    /// Something happens to the log that several servers share.
+    Log { what: LogHarm, duration: Span },
     /// The server's clock jumps ahead.
     ClockJump { by: Span },
     /// The server's next answers are lost. With a milestone that is committed, all answers of that
@@ -216,9 +224,43 @@ impl FaultKind {
             Self::FailDisk { .. } => ("fail_disk", "disk fails"),
             Self::DamageDisk { .. } => ("damage_disk", "disk damaged"),
             Self::Suspend { .. } => ("suspend", "suspend"),
+            Self::Member { what, .. } => ("server", what.label()),
+            Self::Log { what, .. } => ("log", what.label()),
             Self::ClockJump { .. } => ("clock_jump", "clock jump"),
             Self::LoseReplies => ("lose", "replies lost"),
             Self::Operator(_) => ("operator", "operator"),
+        }
+    }
+
+    /// What happens to servers or to their log, if it is such a fault: `pause of the owner for 5s`.
+    #[must_use]
+    pub fn of_servers(&self) -> Option<String> {
+        match self {
+            Self::Member {
+                what,
+                which,
+                duration,
+            } => Some(format!(
+                "{} of {} for {duration}",
+                what.name(),
+                which.words()
+            )),
+            Self::Log {
+                what: what @ (LogHarm::NoLeader | LogHarm::Lag),
+                duration,
+            } => Some(format!("the log: {} for {duration}", what.label())),
+            Self::Log { what, .. } => Some(format!("the log: {}", what.label())),
+            Self::Down { .. }
+            | Self::Configure(_)
+            | Self::Partition { .. }
+            | Self::SlowReaders { .. }
+            | Self::SlowDisk { .. }
+            | Self::FailDisk { .. }
+            | Self::DamageDisk { .. }
+            | Self::Suspend { .. }
+            | Self::ClockJump { .. }
+            | Self::LoseReplies
+            | Self::Operator(_) => None,
         }
     }
 
@@ -236,6 +278,8 @@ impl FaultKind {
             | Self::SlowReaders { duration, .. }
             | Self::SlowDisk { duration, .. }
             | Self::FailDisk { duration, .. }
+            | Self::Member { duration, .. }
+            | Self::Log { duration, .. }
             | Self::Suspend { duration, .. } => Some(duration),
             Self::ClockJump { .. }
             | Self::Configure(_)
@@ -256,9 +300,92 @@ impl FaultKind {
             | Self::SlowDisk { .. }
             | Self::FailDisk { .. }
             | Self::DamageDisk { .. }
+            | Self::Member { .. }
+            | Self::Log { .. }
             | Self::ClockJump { .. }
             | Self::LoseReplies
             | Self::Operator(_) => None,
+        }
+    }
+}
+
+chat_types::listed! {
+    /// What happens to one of several servers.
+    MemberHarm {
+        /// It crashes, and starts again.
+        Crash "crash",
+        /// It shuts down: it hands over, and starts again.
+        Stop "stop",
+        /// Its process is suspended.
+        Pause "pause",
+        /// It is cut off from the log and from the other servers.
+        Cut "cut",
+        /// It sends nothing to the log and to the other servers, and hears all.
+        Mute "mute",
+        /// It hears nothing of the log and of the other servers, and sends.
+        Deaf "deaf",
+    }
+}
+
+impl MemberHarm {
+    /// Its label on a timeline.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Crash => "server crash",
+            Self::Stop => "server stop",
+            Self::Pause => "server pause",
+            Self::Cut => "server cut",
+            Self::Mute => "server mute",
+            Self::Deaf => "server deaf",
+        }
+    }
+}
+
+chat_types::listed! {
+    /// Which of several servers.
+    Which {
+        /// The one that owns the chat.
+        Owner "owner",
+        /// One that does not, drawn.
+        Standby "standby",
+    }
+}
+
+chat_types::listed! {
+    /// What happens to a shared log.
+    LogHarm {
+        /// It has no leader.
+        NoLeader "no_leader",
+        /// One replica is behind.
+        Lag "lag",
+        /// One replica has lost one of the next records.
+        Lose "lose",
+        /// A bit of one of the next records flips in one replica.
+        Flip "flip",
+    }
+}
+
+impl Which {
+    /// The server in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Owner => "the owner",
+            Self::Standby => "a standby",
+        }
+    }
+}
+
+impl LogHarm {
+    /// Its label on a timeline.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::NoLeader => "no leader",
+            Self::Lag => "replica behind",
+            Self::Lose => "record lost",
+            Self::Flip => "bit flipped",
         }
     }
 }

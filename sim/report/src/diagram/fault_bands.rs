@@ -47,6 +47,8 @@ impl LaneRecorder<'_> {
             | FaultKind::SlowDisk { .. }
             | FaultKind::FailDisk { .. }
             | FaultKind::DamageDisk { .. }
+            | FaultKind::Member { .. }
+            | FaultKind::Log { .. }
             | FaultKind::ClockJump { .. }
             | FaultKind::LoseReplies
             | FaultKind::Operator(_) => return,
@@ -82,6 +84,8 @@ impl LaneRecorder<'_> {
                 | FaultKind::Partition { .. }
                 | FaultKind::SlowReaders { .. }
                 | FaultKind::DamageDisk { .. }
+                | FaultKind::Member { .. }
+                | FaultKind::Log { .. }
                 | FaultKind::Suspend { .. }
                 | FaultKind::ClockJump { .. }
                 | FaultKind::LoseReplies

@@ -2,7 +2,7 @@
 
 mod records;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use chat_types::{Span, Time};
 use rustc_hash::FxHashMap;
@@ -53,7 +53,11 @@ pub(super) struct LaneRecorder<'a> {
     pages: FxHashMap<Agent, Page>,
     down_since: Option<Span>,
     healed: Option<Span>,
-    last: Span,
+    pub(super) last: Span,
+    /// With several servers: the lane of the first one. That of the log is the last lane.
+    pub(super) first_member: usize,
+    /// What lasts on the lanes of servers and log, and since when.
+    pub(super) lasting: BTreeMap<(usize, (&'static str, &'static str)), Span>,
 }
 
 #[derive(Debug, Default)]
@@ -98,6 +102,8 @@ impl<'a> LaneRecorder<'a> {
             down_since: None,
             healed: None,
             last: Span::ZERO,
+            first_member: selection.lanes.len() + 1,
+            lasting: BTreeMap::new(),
         }
     }
 
@@ -106,7 +112,9 @@ impl<'a> LaneRecorder<'a> {
         if let Some(since) = self.down_since.take() {
             self.band(self.server, since, self.last, "crash", "server down");
         }
-        let mut numbers = vec![selection.lanes.len(); selection.lanes.len() + 1];
+        self.end_cluster();
+        let mut numbers = vec![selection.lanes.len(); self.first_member];
+        numbers.extend(self.first_member..self.first_member + self.cluster_lanes().len());
         for (number, (agent, _)) in selection.lanes.iter().enumerate() {
             numbers[self.lanes[agent]] = number;
         }
@@ -126,6 +134,7 @@ impl<'a> LaneRecorder<'a> {
         if let Some(since) = self.down_since.take() {
             self.band(self.server, since, self.last, "crash", "server down");
         }
+        self.end_cluster();
         let server = Lane {
             name: "server".to_owned(),
             persona: String::new(),
@@ -135,6 +144,7 @@ impl<'a> LaneRecorder<'a> {
         for (agent, lane) in &selection.lanes {
             lanes[self.lanes[agent]].clone_from(lane);
         }
+        lanes.extend(self.cluster_lanes());
         let seen_there = self.events.iter().any(|event| event.blamed);
         self.rules.push(Rule {
             at_us: self.violation.0,
@@ -187,7 +197,7 @@ impl<'a> LaneRecorder<'a> {
         Some(self.events.len() - 1)
     }
 
-    fn point(&mut self, lane: usize, at: Span, label: String, fate: Fate) {
+    pub(super) fn point(&mut self, lane: usize, at: Span, label: String, fate: Fate) {
         let blamed = at == self.violation && self.concerned.contains(&lane);
         self.push(Event {
             blamed,

@@ -245,7 +245,7 @@ function size(svg, width, height) {
   svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
 }
 
-const ROLES = { concerned: 'the violation is about them', named: 'named in the sentence', roommate: 'in the same room', bystander: 'active at the time', server: '' };
+const ROLES = { concerned: 'the violation is about them', named: 'named in the sentence', roommate: 'in the same room', bystander: 'active at the time', server: '', member: '' };
 
 function laneHead(lane, width) {
   return h('div', { class: `lane-head ${lane.role}`, style: `width:${width}px`, title: ROLES[lane.role] || null },

@@ -83,6 +83,16 @@ fn of_fault(fault: &Fault) -> FaultMark {
             *duration,
             format!("processes stopped for {duration}"),
         ),
+        FaultKind::Member { duration, .. } => (
+            "server fault",
+            *duration,
+            fault.kind.of_servers().unwrap_or_default(),
+        ),
+        FaultKind::Log { duration, .. } => (
+            "log fault",
+            *duration,
+            fault.kind.of_servers().unwrap_or_default(),
+        ),
         FaultKind::ClockJump { by } => (
             "clock jump",
             Span::ZERO,

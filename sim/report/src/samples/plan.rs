@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_types::{Config, Span};
 use sim_model::draw::{Quantiles, Ratio, Shape};
-use sim_model::names::PROPERTIES;
+use sim_model::names::properties_of;
 use sim_model::outcome::DisconnectedHolder;
 use sim_model::plan::{
     Capacity, Client, Compare, Figure, Frequency, Habits, Network, Persona, Plan, Schedule,
@@ -67,6 +67,7 @@ pub(crate) fn plan(name: &str) -> Plan {
         seed: 42,
         duration: Span::secs(30),
         liveness: Span::secs(60),
+        servers: 1,
         server: Config {
             reconnect_grace: Span::secs(5),
             stick_lease: Span::secs(4),
@@ -102,7 +103,7 @@ pub(crate) fn plan(name: &str) -> Plan {
         schedule: Schedule::Plain,
         recipe: Recipe::default(),
         faults: Vec::new(),
-        properties: PROPERTIES.to_vec(),
+        properties: properties_of(1),
         expect_sometimes: vec![
             "match",
             "reconnect_in_grace",

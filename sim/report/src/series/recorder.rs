@@ -424,6 +424,7 @@ impl Observer for SeriesRecorder {
             }
             WorldRecord::StartRefused { .. }
             | WorldRecord::Down { .. }
+            | WorldRecord::Cluster { .. }
             | WorldRecord::ClockJumped { .. }
             | WorldRecord::DiskDamaged { .. }
             | WorldRecord::Operated { .. }

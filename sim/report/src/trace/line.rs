@@ -6,7 +6,9 @@ use chat_types::{Span, Time};
 use serde::Serialize;
 
 use super::Calls;
-use sim_model::history::{ClientEvent, DeliveryPath, Record, WorldRecord};
+use sim_model::history::{
+    ClientEvent, ClusterEvent, DeliveryPath, Record, WorldRecord, server_name,
+};
 use sim_model::plan::Outage;
 use sim_model::protocol::{Answer, CallId, InboxEvent, Op, Outcome, Room, StickChange, User};
 
@@ -161,6 +163,13 @@ impl<'a> TraceLine<'a> {
                 (at, if stopped { "stopped" } else { "crashed" })
             }
             WorldRecord::Restarted { at } => (at, "restarted"),
+            WorldRecord::Cluster { at, server, what } => {
+                line.who = Some(server_name(server));
+                if let ClusterEvent::BecameOwner { epoch } = what {
+                    line.epoch = Some(epoch);
+                }
+                (at, what.name())
+            }
             WorldRecord::ClockJumped { at, by } => {
                 line.by_ms = Some(milliseconds(by));
                 (at, "clock_jumped")

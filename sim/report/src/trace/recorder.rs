@@ -167,6 +167,7 @@ impl Observer for Recorder {
         let at = match *record {
             WorldRecord::Down { at, .. }
             | WorldRecord::Restarted { at }
+            | WorldRecord::Cluster { at, .. }
             | WorldRecord::ClockJumped { at, .. }
             | WorldRecord::DiskDamaged { at, .. }
             | WorldRecord::StartRefused { at, .. }

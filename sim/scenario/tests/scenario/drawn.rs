@@ -5,12 +5,12 @@ use std::sync::Arc;
 use chat_types::{BreakKind, Span};
 use proptest::prelude::*;
 use sim_model::draw::{Quantiles, Ratio, Shape};
-use sim_model::names::{EVENTS, STICK_MOVES, TIMERS};
+use sim_model::names::{EVENTS, STICK_MOVES, TIMERS, properties_of};
 use sim_model::outcome::Point;
 use sim_model::plan::{
-    Alphabet, Argument, Delivery, Fault, FaultKind, FirstTime, Grant, Harm, Milestone, Need, Net,
-    OperatorAct, OperatorVerb, Outage, Plan, Reached, Repeats, ScriptStep, ScriptUser, Step,
-    Stored, Text, Verb, Victims, Workload,
+    Alphabet, Argument, Delivery, Fault, FaultKind, FirstTime, Grant, Harm, LogHarm, MemberHarm,
+    Milestone, Need, Net, OperatorAct, OperatorVerb, Outage, Plan, Reached, Repeats, ScriptStep,
+    ScriptUser, Step, Stored, Text, Verb, Victims, Which, Workload,
 };
 use sim_model::protocol::{OpKind, ReadBy};
 use sim_scenario::{parse, to_yaml};
@@ -184,6 +184,14 @@ fn fault() -> impl Strategy<Value = Fault> {
                 restore_after,
             }
         }),
+        (one(MemberHarm::ALL), one(Which::ALL), time()).prop_map(|(what, which, duration)| {
+            FaultKind::Member {
+                what,
+                which,
+                duration,
+            }
+        }),
+        (one(LogHarm::ALL), time()).prop_map(|(what, duration)| FaultKind::Log { what, duration }),
         time().prop_map(|by| FaultKind::ClockJump { by }),
         Just(FaultKind::LoseReplies),
         act.prop_map(|(verb, user)| FaultKind::Operator(OperatorAct { verb, user })),
@@ -233,6 +241,29 @@ fn plan() -> impl Strategy<Value = Plan> {
             faults.sort_by_key(|fault| fault.at);
             let users = NAMES.iter().map(|name| user(name)).collect();
             plan.workload = Workload::Steps { users, steps };
+            // The first fault decides whether there is one server or several.
+            let needs_several = |fault: &Fault| match &fault.kind {
+                FaultKind::Member { .. } | FaultKind::Log { .. } => Some(true),
+                FaultKind::DamageDisk { .. }
+                | FaultKind::Configure(_)
+                | FaultKind::Down {
+                    how: Outage::CrashUnsynced,
+                    ..
+                } => Some(false),
+                FaultKind::Down { .. }
+                | FaultKind::Partition { .. }
+                | FaultKind::SlowReaders { .. }
+                | FaultKind::SlowDisk { .. }
+                | FaultKind::FailDisk { .. }
+                | FaultKind::Suspend { .. }
+                | FaultKind::ClockJump { .. }
+                | FaultKind::LoseReplies
+                | FaultKind::Operator(_) => None,
+            };
+            let has_several = faults.iter().find_map(needs_several).unwrap_or(false);
+            faults.retain(|fault| needs_several(fault).is_none_or(|needs| needs == has_several));
+            plan.servers = if has_several { 3 } else { 1 };
+            plan.properties = properties_of(plan.servers);
             plan.faults = faults;
             plan.network.latency = latency;
             plan.network.loss = loss;

@@ -165,12 +165,13 @@ fn an_error_fits_the_columns_of_the_terminal() {
       │
       ╰ help: accepted keys of a scenario:
               name, about, seed, duration,
-              liveness, server, capacity,
-              client, phases, scenarios,
-              users, steps, network,
-              schedule, recipe, faults,
-              properties, expect_sometimes,
-              thresholds, allow_stuck
+              liveness, servers, server,
+              capacity, client, phases,
+              scenarios, users, steps,
+              network, schedule, recipe,
+              faults, properties,
+              expect_sometimes, thresholds,
+              allow_stuck
     ");
     assert_eq!(refused(&text).render(ErrorStyle::Plain, 0), drawn);
     assert!(

@@ -12,6 +12,7 @@ mod faults;
 mod flows;
 mod limits;
 mod rambler;
+mod servers;
 mod texts;
 mod users;
 mod visits;
@@ -93,6 +94,10 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> DrawnPlan {
             faults::draw(&mut plan, &mut dice);
         }
         plan.liveness = plan.liveness.max(Span::secs(120));
+    }
+    // Drawn last, so that a seed with one server is as it was.
+    if !matches!(plan.workload, Workload::Steps { .. }) {
+        servers::draw(&mut plan, &mut dice);
     }
     DrawnPlan {
         plan,

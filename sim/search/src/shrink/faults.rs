@@ -34,6 +34,8 @@ pub(super) fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
         | FaultKind::SlowDisk { .. }
         | FaultKind::FailDisk { .. }
         | FaultKind::DamageDisk { .. }
+        | FaultKind::Member { .. }
+        | FaultKind::Log { .. }
         | FaultKind::ClockJump { .. } => fault.kind.clone(),
     };
     Some(Fault {

@@ -8,9 +8,10 @@ use serde_json::{Map, Value as Json};
 use super::candidates::{Shrinker, steps};
 use super::compress_time::moments;
 use sim_model::draw::{Quantiles, Shape};
+use sim_model::names::properties_of;
 use sim_model::plan::{
-    Capacity, Grant, Net, Plan, Schedule, ScriptStep, Step, Text, USUAL_CLIENT, Verb, Victims,
-    Workload, usual_capacity, usual_network,
+    Capacity, FaultKind, Grant, Net, Plan, Schedule, ScriptStep, Step, Text, USUAL_CLIENT, Verb,
+    Victims, Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::ReadBy;
 
@@ -100,6 +101,17 @@ fn plain_verb(step: &mut ScriptStep) -> bool {
     false
 }
 
+/// One server in place of several, without the faults that only several have.
+fn one_server(plan: &mut Plan) {
+    if plan.properties == properties_of(plan.servers) {
+        plan.properties = properties_of(1);
+    }
+    plan.servers = 1;
+    let is_of_several =
+        |kind: &FaultKind| matches!(kind, FaultKind::Member { .. } | FaultKind::Log { .. });
+    plan.faults.retain(|fault| !is_of_several(&fault.kind));
+}
+
 impl Shrinker<'_> {
     pub(super) fn simplify(&mut self, plan: &mut Plan) {
         self.default_environment(plan);
@@ -145,6 +157,7 @@ impl Shrinker<'_> {
 
     /// Sets the network, the clients, the disk and the server to their defaults.
     fn default_environment(&mut self, plan: &mut Plan) {
+        self.attempt(plan, one_server);
         self.attempt(plan, |plan| plan.schedule = Schedule::Plain);
         self.attempt(plan, |plan| plan.network = usual_network());
         self.attempt(plan, |plan| {

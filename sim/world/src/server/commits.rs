@@ -7,17 +7,17 @@ use sim_model::history::Observer as _;
 use sim_model::outcome::Point;
 use sim_model::server::ServerRecord;
 
-use super::EntryReporter;
 use crate::World;
 use crate::core_coverage::count_core_work;
 use crate::disk::Unsynced;
+use crate::entry_reporter::EntryReporter;
 use crate::event_queue::Event;
 use crate::translate;
 
 impl World<'_, '_> {
     pub(super) fn append(&mut self) {
         let (now, server_now) = (self.now(), self.server_now());
-        let Some(node) = self.server.node.as_mut() else {
+        let Some(node) = self.server.alone.as_mut() else {
             return;
         };
         let Some(batch) = node
@@ -39,15 +39,21 @@ impl World<'_, '_> {
         self.server.append_began = now;
         self.server.appends += 1;
         let (life, append) = (self.server.life, self.server.appends);
-        let took = self.plan.capacity.commit.draw(&mut self.server.draw);
-        let took = Span(took).times(u64::from(self.active_faults.disk_factor(now)));
+        let took = self.commit_time();
         self.events
             .schedule(now + took, Event::Committed { life, append });
     }
 
+    /// The time of the next append.
+    pub(crate) fn commit_time(&mut self) -> Span {
+        let took = self.plan.capacity.commit.draw(&mut self.server.draw);
+        let factor = self.active_faults.disk_factor(self.now());
+        Span(took).times(u64::from(factor))
+    }
+
     pub(crate) fn node_due(&mut self) {
         let now = self.server_now();
-        if let Some(node) = self.server.node.as_mut() {
+        if let Some(node) = self.server.alone.as_mut() {
             self.observers
                 .observe_server(&ServerRecord::Woken { at: now });
             node.handle_timeout(now);
@@ -62,7 +68,7 @@ impl World<'_, '_> {
             return;
         }
         let (now, server_now) = (self.now(), self.server_now());
-        let Some(node) = self.server.node.as_mut() else {
+        let Some(node) = self.server.alone.as_mut() else {
             return;
         };
         match self.active_faults.disk_fails(now) {
@@ -85,19 +91,13 @@ impl World<'_, '_> {
                 let (mut reporter, mut position) = (EntryReporter { observers }, first);
                 node.committed_and(first, server_now, |entry, ticket, outcome| {
                     disk.commit(server_now, outcome);
-                    reporter.entry((position, server_now), entry, ticket, outcome);
+                    let place = (position, server_now);
+                    reporter.entry(place, server_now, entry, (ticket, outcome));
                     position = position.next();
                 });
                 self.server.reported = node.hub().position();
-                let counters = node.hub().counters();
-                if self.server.counters != *counters {
-                    for _ in self.server.counters.recalled()..counters.recalled() {
-                        self.observers.reach(Point::RetryDeduplicated);
-                    }
-                    count_core_work(self.observers.coverage(), &self.server.counters, counters);
-                    self.server.counters.clone_from(counters);
-                }
                 self.server.disk.compact(node.hub());
+                self.count_commit();
                 self.observers
                     .observe_commit(now.since(self.server.append_began));
             }
@@ -108,9 +108,26 @@ impl World<'_, '_> {
         self.pump();
     }
 
+    /// Counts what the core did for a batch.
+    pub(crate) fn count_commit(&mut self) {
+        let Some(node) = self.server.node() else {
+            return;
+        };
+        let counters = node.hub().counters();
+        if self.server.counters == *counters {
+            return;
+        }
+        let counters = counters.clone();
+        for _ in self.server.counters.recalled()..counters.recalled() {
+            self.observers.reach(Point::RetryDeduplicated);
+        }
+        count_core_work(self.observers.coverage(), &self.server.counters, &counters);
+        self.server.counters = counters;
+    }
+
     /// Settles an append whose outcome was unknown.
     pub(crate) fn resolve_unknown_append(&mut self) {
-        if self.server.appending && self.server.node.is_some() {
+        if self.server.appending && self.server.alone.is_some() {
             self.handle_commit(self.server.appends);
         }
     }

@@ -29,6 +29,7 @@ impl Observer for Starts {
             WorldRecord::Down { .. }
             | WorldRecord::ClockJumped { .. }
             | WorldRecord::Operated { .. }
+            | WorldRecord::Cluster { .. }
             | WorldRecord::Healed { .. }
             | WorldRecord::Sizes { .. }
             | WorldRecord::Ended { .. } => {}

@@ -32,6 +32,7 @@ pub(crate) fn plan() -> Plan {
         seed: 1,
         duration: Span::secs(60),
         liveness: Span::secs(60),
+        servers: 1,
         server: Config::default(),
         capacity: Capacity {
             service: none.clone(),

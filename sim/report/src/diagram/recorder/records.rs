@@ -70,6 +70,10 @@ impl Observer for LaneRecorder<'_> {
                 let at = self.since_start(at);
                 self.point(server, at, format!("clock jumps by {by}"), Fate::Broken);
             }
+            WorldRecord::Cluster { at, server, what } => {
+                let at = self.since_start(at);
+                self.cluster_event(at, server, what);
+            }
             WorldRecord::DiskDamaged { at, .. }
             | WorldRecord::StartRefused { at, .. }
             | WorldRecord::Operated { at, .. } => {

@@ -30,6 +30,7 @@ impl Tiny {
                     judge.observe_server(&ServerRecord::Committed {
                         position: position.0,
                         at,
+                        since: at,
                         entry: &translate::entry(entry),
                         ticket: ticket.map(judged),
                         said: &translate::decided(at, outcome),

@@ -14,7 +14,7 @@ use super::rambler::rambler;
 use super::visits::{self, Theme};
 use super::{environment, faults, flows, limits, users};
 use sim_model::draw::Ratio;
-use sim_model::names::PROPERTIES;
+use sim_model::names::properties_of;
 use sim_model::plan::{
     ClientProfile, Frequency, Habits, Naming, OperatorVerb, Persona, Phase, Plan, Reads, Schedule,
     USUAL_CLIENT, Workload, usual_capacity, usual_network,
@@ -34,6 +34,7 @@ pub fn blank() -> Plan {
         seed: 1,
         duration: Span::secs(30),
         liveness: Span::secs(120),
+        servers: 1,
         server: Config::default(),
         capacity: usual_capacity(),
         client: USUAL_CLIENT,
@@ -45,7 +46,7 @@ pub fn blank() -> Plan {
         schedule: Schedule::Plain,
         recipe: Recipe::default(),
         faults: Vec::new(),
-        properties: PROPERTIES.to_vec(),
+        properties: properties_of(1),
         expect_sometimes: Vec::new(),
         thresholds: Vec::new(),
         // One of an odd number of users waits for a partner that never arrives.

@@ -63,6 +63,8 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         | FaultKind::FailDisk { .. }
         | FaultKind::SlowDisk { .. }
         | FaultKind::DamageDisk { .. }
+        | FaultKind::Member { .. }
+        | FaultKind::Log { .. }
         | FaultKind::Suspend { .. }
         | FaultKind::LoseReplies
         | FaultKind::Operator(_) => Span::ZERO,
@@ -94,6 +96,8 @@ fn move_before_starts(faults: &mut [Fault], dice: &mut Dice) {
             FaultKind::Configure(_)
             | FaultKind::DamageDisk { .. }
             | FaultKind::Down { .. }
+            | FaultKind::Member { .. }
+            | FaultKind::Log { .. }
             | FaultKind::Partition { .. }
             | FaultKind::SlowReaders { .. }
             | FaultKind::SlowDisk { .. }
@@ -349,6 +353,7 @@ fn words(kind: &FaultKind) -> String {
             format!("disk fails for {duration}{fate}")
         }
         FaultKind::DamageDisk { what, of, .. } => what.of(*of),
+        FaultKind::Member { .. } | FaultKind::Log { .. } => kind.of_servers().unwrap_or_default(),
         FaultKind::ClockJump { by } => format!("clock jumps {by}"),
         FaultKind::LoseReplies => "answers lost".to_owned(),
         FaultKind::Operator(act) => act.verb.name().to_owned(),

@@ -1,17 +1,20 @@
 //! The shared log: an order of records with compare-and-append, and replicas of it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chat_cluster::Outcome;
 use chat_types::{Span, Time};
 
 /// The number of replicas.
-pub(crate) const REPLICAS: usize = 3;
+pub const REPLICAS: usize = 3;
 
 /// What a disk did to one record of one replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Harm {
+pub enum Harm {
+    /// The record is not there.
     Lost,
+    /// One of its bits is another one.
     Flipped,
 }
 
@@ -27,9 +30,9 @@ struct Replica {
 
 /// The log.
 #[derive(Clone, Debug)]
-pub(crate) struct SharedLog {
+pub struct SharedLog {
     /// The records with the instants at which they were appended. Sequences begin with 1.
-    records: Vec<(Time, Vec<u8>)>,
+    records: Vec<(Time, Arc<[u8]>)>,
     /// The records before this one are purged.
     first: u64,
     replicas: Vec<Replica>,
@@ -38,8 +41,8 @@ pub(crate) struct SharedLog {
     leaderless_until: Time,
 }
 
-impl SharedLog {
-    pub(crate) fn new() -> Self {
+impl Default for SharedLog {
+    fn default() -> Self {
         let replica = Replica {
             lag: Span::millis(2),
             visible: 0,
@@ -53,63 +56,80 @@ impl SharedLog {
             leaderless_until: Time(0),
         }
     }
+}
 
+impl SharedLog {
     /// The last sequence.
-    pub(crate) fn last(&self) -> u64 {
+    pub fn last(&self) -> u64 {
         self.records.len() as u64
     }
 
-    pub(crate) fn has_leader(&self, at: Time) -> bool {
+    /// Whether it takes appends at this instant.
+    #[must_use]
+    pub fn has_leader(&self, at: Time) -> bool {
         at >= self.leaderless_until
     }
 
     /// The leader ends, and this replica follows it after a while.
-    pub(crate) fn elect(&mut self, leader: usize, until: Time) {
+    pub fn elect(&mut self, leader: usize, until: Time) {
         self.leader = leader;
         self.leaderless_until = self.leaderless_until.max(until);
     }
 
-    pub(crate) fn set_lag(&mut self, replica: usize, lag: Span) {
+    /// Has a leader from this instant on.
+    pub fn elect_now(&mut self, at: Time) {
+        self.leaderless_until = self.leaderless_until.min(at);
+    }
+
+    /// How late a replica is.
+    #[must_use]
+    pub fn lag(&self, replica: usize) -> Span {
+        self.replicas[replica].lag
+    }
+
+    /// Sets how late a replica is.
+    pub fn set_lag(&mut self, replica: usize, lag: Span) {
         self.replicas[replica].lag = lag;
     }
 
-    pub(crate) fn harm(&mut self, replica: usize, sequence: u64, harm: Harm) {
+    /// Harms the record of one replica, which may come later.
+    pub fn harm(&mut self, replica: usize, sequence: u64, harm: Harm) {
         self.replicas[replica].harm.insert(sequence, harm);
     }
 
     /// Removes the records up to this one.
-    pub(crate) fn purge(&mut self, sequence: u64) {
+    pub fn purge(&mut self, sequence: u64) {
+        for purged in self.first..=sequence.min(self.last()) {
+            if let Some((_, bytes)) = index_of(purged).and_then(|at| self.records.get_mut(at)) {
+                *bytes = Arc::default();
+            }
+        }
         self.first = self.first.max(sequence + 1);
     }
 
     /// Appends the record if the log ends with `expected`. The log must have a leader.
-    pub(crate) fn append(&mut self, at: Time, expected: u64, bytes: &[u8]) -> Outcome {
+    pub fn append(&mut self, at: Time, expected: u64, bytes: &[u8]) -> Outcome {
         if expected != self.last() {
             return Outcome::WrongLast;
         }
-        self.records.push((at, bytes.to_vec()));
+        self.records.push((at, bytes.into()));
         Outcome::Acknowledged(self.last())
     }
 
     /// The record as the leader has it.
-    pub(crate) fn read_leader(&self, sequence: u64) -> Option<Vec<u8>> {
+    pub fn read_leader(&self, sequence: u64) -> Option<Arc<[u8]>> {
         self.stored(self.leader, sequence)
     }
 
     /// The record as a replica has it now.
-    pub(crate) fn read_replica(
-        &mut self,
-        at: Time,
-        replica: usize,
-        sequence: u64,
-    ) -> Option<Vec<u8>> {
+    pub fn read_replica(&mut self, at: Time, replica: usize, sequence: u64) -> Option<Arc<[u8]>> {
         (sequence <= self.visible(at, replica))
             .then(|| self.stored(replica, sequence))
             .flatten()
     }
 
     /// The last sequence that a replica shows now.
-    pub(crate) fn visible(&mut self, at: Time, replica: usize) -> u64 {
+    pub fn visible(&mut self, at: Time, replica: usize) -> u64 {
         let Self {
             records, replicas, ..
         } = self;
@@ -122,20 +142,24 @@ impl SharedLog {
         replica.visible
     }
 
-    fn stored(&self, replica: usize, sequence: u64) -> Option<Vec<u8>> {
+    fn stored(&self, replica: usize, sequence: u64) -> Option<Arc<[u8]>> {
         if sequence < self.first {
             return None;
         }
-        let index = usize::try_from(sequence.checked_sub(1)?).ok()?;
-        let mut bytes = self.records.get(index)?.1.clone();
+        let (_, bytes) = self.records.get(index_of(sequence)?)?;
         match self.replicas[replica].harm.get(&sequence) {
-            Some(Harm::Lost) => return None,
+            Some(Harm::Lost) => None,
             Some(Harm::Flipped) => {
+                let mut bytes = bytes.to_vec();
                 let place = bytes.len() / 2;
                 bytes[place] ^= 8;
+                Some(bytes.into())
             }
-            None => {}
+            None => Some(Arc::clone(bytes)),
         }
-        Some(bytes)
     }
+}
+
+fn index_of(sequence: u64) -> Option<usize> {
+    usize::try_from(sequence.checked_sub(1)?).ok()
 }

@@ -1,0 +1,63 @@
+//! What happens in a cluster, as its judge needs it.
+
+/// Something that happened in a cluster. Instants are in microseconds of real time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClusterFact {
+    /// The log contains a record.
+    Appended {
+        /// Its sequence.
+        sequence: u64,
+        /// Its bytes.
+        bytes: Vec<u8>,
+    },
+    /// A member applied all records up to this one.
+    Applied {
+        /// The member.
+        member: u64,
+        /// The record.
+        sequence: u64,
+        /// The position and the digest of its state.
+        state: (u64, u64),
+    },
+    /// These members would take calls at this instant.
+    Leases(Vec<u64>),
+    /// A client's write was accepted.
+    Accepted(u64),
+    /// A client's write was refused as not done, for good: the client will not repeat it.
+    NotDone(u64),
+    /// A client's write was refused as not done so far.
+    NotYet(u64),
+    /// A client's call was refused in a way that no client's act explains.
+    Odd {
+        /// The member.
+        member: u64,
+        /// The code.
+        code: &'static str,
+    },
+    /// A read begins.
+    ReadBegan(u64),
+    /// A read shows these writes.
+    Read {
+        /// The read.
+        read: u64,
+        /// The member.
+        member: u64,
+        /// The writes, in their order: the newest ones.
+        shown: Vec<u64>,
+        /// Whether there are older ones.
+        more: bool,
+    },
+    /// A member found that it cannot follow any more. All members run one version of one code.
+    Stranded(u64),
+    /// From here on, nothing goes wrong any more.
+    Healed,
+    /// The history ends.
+    Ended {
+        /// Each member: the last record that it has applied.
+        members: Vec<(u64, u64)>,
+        /// The clients that have had no write accepted for a long time.
+        starved: Vec<u64>,
+        /// The calls that members had long enough to answer, and did not.
+        unanswered: Vec<u64>,
+    },
+}

@@ -1,0 +1,92 @@
+//! The lanes of several servers and of their log: who owns the chat, and what goes wrong.
+
+use chat_types::Span;
+use sim_model::history::{ClusterEvent, server_name};
+
+use super::recorder::LaneRecorder;
+use super::{Fate, Lane, Role};
+
+/// What lasts, on one lane: its kind, and its words.
+type Lasting = (&'static str, &'static str);
+
+const OWNS: Lasting = ("owner", "owns the chat");
+const DOWN: Lasting = ("crash", "down");
+const PAUSED: Lasting = ("suspend", "suspended");
+const CUT: Lasting = ("partition", "cut off");
+const LEADERLESS: Lasting = ("fail_disk", "no leader");
+
+impl LaneRecorder<'_> {
+    /// The lanes of the servers and of their log, if there are several.
+    pub(super) fn cluster_lanes(&self) -> Vec<Lane> {
+        if self.plan.servers == 1 {
+            return Vec::new();
+        }
+        let servers = (0..self.plan.servers).map(Some);
+        let lane = |server| Lane {
+            name: server_name(server),
+            persona: String::new(),
+            role: Role::Member,
+        };
+        servers.chain([None]).map(lane).collect()
+    }
+
+    /// Draws an event of a server, or of the log.
+    pub(super) fn cluster_event(&mut self, at: Span, server: Option<u32>, what: ClusterEvent) {
+        let number = server.unwrap_or(self.plan.servers) as usize;
+        let lane = self.first_member + number;
+        match what {
+            ClusterEvent::BecameOwner { epoch } => {
+                // An owner that has not noticed yet.
+                for other in self.first_member..self.first_member + self.plan.servers as usize {
+                    self.ends(other, at, OWNS);
+                }
+                self.point(
+                    lane,
+                    at,
+                    format!("owns the chat, epoch {epoch}"),
+                    Fate::Fine,
+                );
+                self.lasting.insert((lane, OWNS), at);
+            }
+            ClusterEvent::LostOwnership => {
+                self.ends(lane, at, OWNS);
+                self.point(lane, at, what.words().to_owned(), Fate::Broken);
+            }
+            ClusterEvent::Crashed | ClusterEvent::Stopped => {
+                self.ends(lane, at, OWNS);
+                self.ends(lane, at, PAUSED);
+                self.point(lane, at, what.words().to_owned(), Fate::Broken);
+                self.lasting.insert((lane, DOWN), at);
+            }
+            ClusterEvent::Started => self.ends(lane, at, DOWN),
+            ClusterEvent::Paused => self.begins(lane, at, PAUSED),
+            ClusterEvent::Continued => self.ends(lane, at, PAUSED),
+            ClusterEvent::CutOff => self.begins(lane, at, CUT),
+            ClusterEvent::Connected => self.ends(lane, at, CUT),
+            ClusterEvent::NoLeader => self.begins(lane, at, LEADERLESS),
+            ClusterEvent::Leader => self.ends(lane, at, LEADERLESS),
+            ClusterEvent::RecordLost | ClusterEvent::RecordFlipped => {
+                self.point(lane, at, what.words().to_owned(), Fate::Broken);
+            }
+        }
+    }
+
+    fn begins(&mut self, lane: usize, at: Span, what: Lasting) {
+        self.lasting.entry((lane, what)).or_insert(at);
+    }
+
+    fn ends(&mut self, lane: usize, at: Span, what: Lasting) {
+        if let Some(since) = self.lasting.remove(&(lane, what)) {
+            let (kind, words) = what;
+            self.band(lane, since, at, kind, words);
+        }
+    }
+
+    /// Ends all that lasts at the end of the run.
+    pub(super) fn end_cluster(&mut self) {
+        let lasting: Vec<(usize, Lasting)> = self.lasting.keys().copied().collect();
+        for (lane, what) in lasting {
+            self.ends(lane, self.last, what);
+        }
+    }
+}

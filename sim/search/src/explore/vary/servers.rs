@@ -1,0 +1,75 @@
+//! Several servers in place of one, with faults of servers and of their log.
+
+use chat_types::Span;
+use sim_model::names::properties_of;
+use sim_model::plan::{Fault, FaultKind, LogHarm, MemberHarm, Need, Outage, Plan, Which};
+
+use super::dice::Dice;
+
+/// The number of servers.
+const SERVERS: u32 = 3;
+
+/// The durations around which those of faults are drawn: shorter than the lease, about the silence
+/// after which another server claims the log, and longer.
+const LENGTHS: [Span; 4] = [
+    Span::millis(300),
+    Span::secs(2),
+    Span::secs(4),
+    Span::secs(9),
+];
+
+/// Draws whether several servers take the place of one. A plan with several keeps them.
+pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
+    if plan.servers == 1 && !dice.one_in(6) {
+        return;
+    }
+    let all = properties_of(plan.servers);
+    plan.servers = plan.servers.max(SERVERS);
+    if plan.properties == all {
+        plan.properties = properties_of(plan.servers);
+    }
+    // Several servers have no files of their own, and one configuration.
+    plan.faults.retain_mut(|fault| {
+        if let FaultKind::Down { how, .. } = &mut fault.kind
+            && *how == Outage::CrashUnsynced
+        {
+            *how = Outage::Crash;
+        }
+        !matches!(
+            fault.kind,
+            FaultKind::DamageDisk { .. } | FaultKind::Configure(_)
+        )
+    });
+    let count = dice.between(0, 4);
+    dice.say(format!("{} servers, {count} of their faults", plan.servers));
+    for _ in 0..count {
+        // In whole milliseconds, as scenarios are written.
+        let at = Span::millis(dice.before(plan.duration).as_millis());
+        let left = Span::millis((plan.duration - at).as_millis());
+        if left > Span::ZERO {
+            plan.faults.push(Fault {
+                at,
+                milestone: None,
+                repeats: None,
+                kind: fault(left, dice),
+                need: Need::Required,
+            });
+        }
+    }
+    plan.faults.sort_by_key(|fault| fault.at);
+}
+
+fn fault(most: Span, dice: &mut Dice) -> FaultKind {
+    let duration = dice.around(&LENGTHS).min(most);
+    match dice.between(0, 3) {
+        0 => FaultKind::Log {
+            what: dice.pick(LogHarm::ALL),
+            duration,
+        },
+        _ => FaultKind::Member {
+            what: dice.pick(MemberHarm::ALL),
+            which: dice.pick(&[Which::Owner, Which::Owner, Which::Standby]),
+            duration,
+        },
+    }
+}

@@ -1,0 +1,330 @@
+//! Several servers: members of a cluster over one shared log, and clients at each of them.
+//!
+//! For the judges this is one server: the member that owns the chat. When it loses the ownership,
+//! that server goes down, and comes up again as the next owner, with the journal that the log
+//! contains. So a change of the owner is judged like a crash and a recovery.
+//!
+//! A client has a *door*, the server that it is connected to. The door passes calls on to the owner,
+//! and repeats them at the next owner (`doors.rs`). `turns.rs` lets a member act and reports what it
+//! did, `packets.rs` is the network between members and log, `harm.rs` is what goes wrong.
+
+mod doors;
+mod harm;
+pub mod log;
+mod packets;
+mod turns;
+mod witness;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use chat_cluster::{LogSnapshot, Member, MemberId, Now, Reads, Settings};
+use chat_core::Node;
+use chat_journal::{Identity, Origin};
+use chat_types::{Config, Span, Time};
+use sim_model::draw::{Actor, Draw};
+use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
+use sim_model::outcome::START;
+use sim_model::plan::Plan;
+use sim_model::server::ServerRecord;
+
+use crate::World;
+use crate::event_queue::Event;
+use log::SharedLog;
+use packets::Packet;
+use turns::Deferred;
+use witness::Witness;
+
+/// How long the first server has been up when the run starts, so that it claims the log at once.
+const UP_BEFORE: Span = Span::secs(10);
+
+/// Several servers, and their log.
+#[derive(Clone, Debug)]
+pub(super) struct Cluster {
+    origin: Origin,
+    config: Config,
+    snapshot_every: u64,
+    pub(super) sites: Vec<Site>,
+    log: SharedLog,
+    draw: Draw,
+    /// The server that owns the chat, and that clients' calls reach.
+    owner: Option<usize>,
+    witness: Witness,
+    /// What is on its way, by the number of its event.
+    packets: Vec<Option<Packet>>,
+    free_packets: Vec<u32>,
+    /// The newest two snapshots, with the sequences of their last records.
+    snapshots: Vec<(u64, Arc<[u8]>)>,
+    /// Whether the judges know that the owner has its lease.
+    shown_lease: bool,
+    /// Whether a member acts now, and what follows its turn.
+    is_turning: bool,
+    deferred: VecDeque<Deferred>,
+    /// Whether the whole cluster went down, and no server owns the chat since.
+    is_down: bool,
+}
+
+/// One server's machine.
+#[derive(Clone, Debug)]
+pub(super) struct Site {
+    /// None while no process runs.
+    pub(super) member: Option<Member>,
+    incarnation: u64,
+    /// The instant at which `MemberDue` is scheduled.
+    due_at: Time,
+    /// The process is suspended until then.
+    paused_until: Time,
+    /// Nothing reaches it from the log and from other servers until then.
+    deaf_until: Time,
+    /// Nothing reaches the log and other servers from it until then.
+    mute_until: Time,
+    /// The replica that it follows, and the next record to receive.
+    replica: usize,
+    next_record: u64,
+    /// The downtime after a shutdown in progress.
+    stopping: Option<Span>,
+}
+
+/// One process of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Process {
+    site: usize,
+    incarnation: u64,
+}
+
+impl Cluster {
+    pub(super) fn new(plan: &Plan, seed: u64) -> Self {
+        let identity = Identity {
+            realm: 1,
+            seed,
+            secret: [0; 32],
+        };
+        let origin = identity.origin();
+        let site = |number| Site {
+            member: None,
+            incarnation: 0,
+            due_at: Time::MAX,
+            paused_until: START,
+            deaf_until: START,
+            mute_until: START,
+            replica: number % log::REPLICAS,
+            next_record: 1,
+            stopping: None,
+        };
+        let servers = usize::try_from(plan.servers).expect("a plan has few servers");
+        Self {
+            origin,
+            config: plan.server.clone(),
+            snapshot_every: u64::from(plan.capacity.snapshot_every),
+            sites: (0..servers).map(site).collect(),
+            log: SharedLog::default(),
+            draw: Draw::new(seed, Actor::Cluster),
+            owner: None,
+            witness: Witness::new(&origin, plan.server.clone()),
+            packets: Vec::new(),
+            free_packets: Vec::new(),
+            snapshots: Vec::new(),
+            shown_lease: true,
+            is_turning: false,
+            deferred: VecDeque::new(),
+            is_down: false,
+        }
+    }
+
+    /// Draws the times of packets from another generator from here on.
+    pub(super) fn rekey(&mut self, draw: Draw) {
+        self.draw = draw;
+    }
+
+    pub(super) const fn owner(&self) -> Option<usize> {
+        self.owner
+    }
+
+    /// The owner's node.
+    pub(super) fn node(&self) -> Option<&Node> {
+        self.sites[self.owner?].member.as_ref()?.owned_node()
+    }
+
+    /// The owner's node.
+    pub(super) fn node_mut(&mut self) -> Option<&mut Node> {
+        self.sites[self.owner?].member.as_mut()?.node()
+    }
+
+    /// The end of the owner's suspension, if its process is suspended at `now`.
+    pub(super) fn owner_paused_until(&self, now: Time) -> Option<Time> {
+        let until = self.sites[self.owner?].paused_until;
+        (until > now).then_some(until)
+    }
+
+    /// Whether the log has no leader, or a server is away or cut off.
+    pub(super) fn has_trouble(&self, now: Time) -> bool {
+        let is_away =
+            |site: &Site| site.member.is_none() || site.mute_until.max(site.deaf_until) > now;
+        !self.log.has_leader(now) || self.sites.iter().any(is_away)
+    }
+
+    fn process(&self, site: usize) -> Process {
+        let incarnation = self.sites[site].incarnation;
+        Process { site, incarnation }
+    }
+
+    fn is_there(&self, process: Process) -> bool {
+        let site = &self.sites[process.site];
+        site.member.is_some() && site.incarnation == process.incarnation
+    }
+
+    fn newest_snapshot(&self) -> Option<LogSnapshot> {
+        let (_, bytes) = self.snapshots.last()?;
+        Some(LogSnapshot::read(&self.origin, bytes).expect("a member wrote it"))
+    }
+
+    /// Starts a process, whose machine has been up for `up` already.
+    fn start(&mut self, site: usize, now: Now, up: Span) {
+        let snapshot = self.newest_snapshot();
+        let place = &mut self.sites[site];
+        place.incarnation += 1;
+        let settings = Settings {
+            id: MemberId {
+                number: site as u64,
+                incarnation: place.incarnation,
+            },
+            address: site.to_string().into(),
+            origin: self.origin,
+            config: self.config.clone(),
+            snapshot_every: self.snapshot_every,
+            reads: Reads::Leased,
+        };
+        let started = Now {
+            boot: Time(now.boot.0 - up.0),
+            ..now
+        };
+        let member = match snapshot {
+            Some(snapshot) => Member::restored(settings, snapshot, started),
+            None => Member::new(settings, started),
+        };
+        let member = member.expect("the scenario's limits fit");
+        place.next_record = member.sequence() + 1;
+        place.member = Some(member);
+        place.due_at = Time::MAX;
+        place.stopping = None;
+    }
+}
+
+impl World<'_, '_> {
+    /// What the clocks of every server show.
+    fn member_now(&self) -> Now {
+        Now {
+            wall: self.server_now(),
+            boot: self.now() + UP_BEFORE,
+        }
+    }
+
+    fn cluster(&self) -> &Cluster {
+        let cluster = self.server.cluster.as_deref();
+        cluster.expect("there are several servers")
+    }
+
+    fn cluster_mut(&mut self) -> &mut Cluster {
+        let cluster = self.server.cluster.as_deref_mut();
+        cluster.expect("there are several servers")
+    }
+
+    /// Starts all servers, if there are several. The first one claims the log at once.
+    pub(super) fn begin_cluster(&mut self) {
+        if self.server.cluster.is_none() {
+            return;
+        }
+        let at = self.server_now();
+        // Until then there is no server.
+        self.observers.observe_server(&ServerRecord::Crashed { at });
+        let now = self.member_now();
+        for site in 0..self.cluster().sites.len() {
+            let up = if site == 0 { UP_BEFORE } else { Span::ZERO };
+            self.cluster_mut().start(site, now, up);
+            self.member_turn(site, Member::handle_timeout);
+        }
+    }
+
+    /// Starts a server again.
+    pub(super) fn member_starts(&mut self, site: u32) {
+        let site = site as usize;
+        if self.cluster().sites[site].member.is_some() {
+            return;
+        }
+        let now = self.member_now();
+        self.cluster_mut().start(site, now, Span::ZERO);
+        self.tell(Some(site), ClusterEvent::Started);
+        self.deliver_soon(site);
+        self.wake_member(site);
+    }
+
+    /// Lets a member look at its timers.
+    fn wake_member(&mut self, site: usize) {
+        if self.cluster().owner == Some(site) {
+            let at = self.server_now();
+            self.observers.observe_server(&ServerRecord::Woken { at });
+        }
+        self.member_turn(site, Member::handle_timeout);
+    }
+
+    /// Lets the owner do what follows from a direct use of its node.
+    pub(super) fn wake_owner(&mut self) {
+        if self.cluster().is_turning {
+            return self.cluster_mut().deferred.push_back(Deferred::Wake);
+        }
+        if let Some(owner) = self.cluster().owner {
+            self.wake_member(owner);
+        }
+    }
+
+    /// Records what happens to a server, or to the log.
+    fn tell(&mut self, site: Option<usize>, what: ClusterEvent) {
+        let at = self.now();
+        let server = site.map(number);
+        self.observers
+            .observe_world(&WorldRecord::Cluster { at, server, what });
+    }
+
+    /// Schedules the member's timers, which have moved.
+    fn schedule_member(&mut self, site: usize) {
+        let (now, ahead) = (self.now(), self.server.clock_ahead);
+        let place = &mut self.cluster_mut().sites[site];
+        let Some(member) = &mut place.member else {
+            return;
+        };
+        let due = member.poll_timeout();
+        let wall = due.wall.map(|due| Time(due.0.saturating_sub(ahead.0)));
+        let boot = due.boot.map(|due| Time(due.0.saturating_sub(UP_BEFORE.0)));
+        let Some(due) = wall.into_iter().chain(boot).min() else {
+            return;
+        };
+        let due = due.max(now).max(place.paused_until);
+        if due < place.due_at {
+            place.due_at = due;
+            self.events.schedule(due, Event::MemberDue(number(site)));
+        }
+    }
+
+    /// Whether the member's timers have moved since they were scheduled. They are scheduled again
+    /// whenever they move earlier.
+    pub(super) fn member_due_is_stale(&mut self, site: u32, at: Time) -> bool {
+        let place = &mut self.cluster_mut().sites[site as usize];
+        if place.due_at != at || place.member.is_none() {
+            return true;
+        }
+        place.due_at = Time::MAX;
+        false
+    }
+
+    pub(super) fn member_due(&mut self, site: u32) {
+        let (site, now) = (site as usize, self.now());
+        if self.cluster().sites[site].paused_until > now {
+            return self.schedule_member(site);
+        }
+        self.wake_member(site);
+    }
+}
+
+fn number(site: usize) -> u32 {
+    u32::try_from(site).expect("a plan has few servers")
+}

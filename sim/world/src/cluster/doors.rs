@@ -1,0 +1,395 @@
+//! Doors: each client is connected to one server, which passes its calls on to the owner, and repeats
+//! them at the next one if the owner does not answer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chat_cluster::Member;
+use chat_core::{Address, Call, Earlier, Reject, Ticket};
+use chat_types::{Span, Time};
+use sim_model::history::Observer as _;
+use sim_model::outcome::Point;
+use sim_model::plan::Delivery;
+use sim_model::protocol::{Op, Outcome};
+use sim_model::server::{ServerCall, ServerRecord};
+
+use super::Cluster;
+use super::turns::Deferred;
+use crate::World;
+use crate::event_queue::Event;
+use crate::in_flight::{InFlight, RequestStage, Slot};
+use crate::translate::{self, judged};
+
+/// How long a door tries a call.
+const PATIENCE: Span = Span::secs(15);
+
+/// The pause between two attempts of a door.
+const PAUSE: Span = Span::millis(100);
+
+/// The delay in a refusal after which the caller may retry.
+const RETRY: Span = Span::secs(1);
+
+/// What a door does with a request.
+enum Passage {
+    /// It passes it on to the owner, which takes this long.
+    Open(Span),
+    /// It waits until then.
+    Later(Time),
+    /// There is no door: the server is down.
+    Closed,
+}
+
+impl World<'_, '_> {
+    /// The server that the client is connected to.
+    fn door_of(&self, agent: u32) -> usize {
+        self.clients[agent as usize].door % self.cluster().sites.len()
+    }
+
+    fn passage(&mut self, agent: u32) -> Passage {
+        let (now, at) = (self.now(), self.member_now());
+        let door = self.door_of(agent);
+        let cluster = self.cluster_mut();
+        let place = &cluster.sites[door];
+        if place.member.is_none() {
+            return Passage::Closed;
+        }
+        if place.paused_until > now {
+            return Passage::Later(place.paused_until);
+        }
+        let is_cut = |site: usize| {
+            let place = &cluster.sites[site];
+            place.mute_until > now || place.deaf_until > now
+        };
+        let reached = cluster.owner.filter(|owner| {
+            let place = &cluster.sites[*owner];
+            let member = place.member.as_ref();
+            let takes_calls = member.is_some_and(|member| member.has_lease(at));
+            let is_near = *owner == door || !(is_cut(door) || is_cut(*owner));
+            takes_calls && is_near && place.paused_until <= now
+        });
+        match reached {
+            Some(owner) if owner == door => Passage::Open(Span::ZERO),
+            Some(_) => Passage::Open(cluster.hop()),
+            None => Passage::Later(now + PAUSE),
+        }
+    }
+
+    /// A request is at its client's door. Returns the time that it takes to the owner, if it is
+    /// passed on.
+    pub(crate) fn pass_door(&mut self, slot: Slot) -> Option<Span> {
+        let now = self.now();
+        let Some(InFlight::Request {
+            origin,
+            ask,
+            stage,
+            tried_until,
+            ..
+        }) = self.in_flight.get_mut(slot)
+        else {
+            return None;
+        };
+        let agent = origin.agent();
+        *stage = RequestStage::AtDoor;
+        let is_new = tried_until.is_none();
+        let until = *tried_until.get_or_insert_with(|| {
+            let wait = ask.as_ref().map_or(Span::ZERO, |ask| wait_of(ask));
+            now + wait + PATIENCE
+        });
+        if let Some(cluster) = self.server.cluster.as_mut().filter(|_| is_new)
+            && let Some(ask) = ask
+        {
+            cluster.give_key(ask);
+        }
+        match self.passage(agent) {
+            Passage::Open(hop) => return Some(hop),
+            Passage::Closed => {
+                // The connection is refused, and the client turns to the next server.
+                self.lose_request(slot);
+                self.next_door(agent);
+            }
+            Passage::Later(_) if now >= until => self.refuse_at_door(slot, None),
+            Passage::Later(at) => self.events.schedule(at, Event::AtServer(slot)),
+        }
+        None
+    }
+
+    /// The client connects to the next server from here on.
+    fn next_door(&mut self, agent: u32) {
+        let door = self.door_of(agent) + 1;
+        self.clients[agent as usize].door = door % self.cluster().sites.len();
+    }
+
+    fn refuse_at_door(&mut self, slot: Slot, known: Option<Earlier>) {
+        let Some(InFlight::Request { ask, earlier, .. }) = self.in_flight.get_mut(slot) else {
+            return;
+        };
+        let keyed = matches!(ask.as_deref(), Some(ServerCall::Call { key: Some(_), .. }));
+        let unasked = if keyed {
+            Earlier::Unknown
+        } else {
+            Earlier::Unasked
+        };
+        let earlier = known.or(*earlier).unwrap_or(unasked);
+        let reject = Reject::StorageUnavailable {
+            retry_after: RETRY,
+            earlier,
+        };
+        self.answer(slot, translate::response(&Err(reject)), None);
+    }
+
+    /// Submits a call to the owner, or lets its door try again.
+    pub(crate) fn submit_to_owner(
+        &mut self,
+        slot: Slot,
+        from: Address,
+        call: Call,
+        ask: &Arc<ServerCall>,
+    ) {
+        if self.cluster().is_turning {
+            let deferred = Deferred::Submit {
+                slot,
+                from,
+                call: Box::new(call),
+                ask: Arc::clone(ask),
+            };
+            return self.cluster_mut().deferred.push_back(deferred);
+        }
+        let now = self.member_now();
+        let cluster = self.cluster();
+        let owner = cluster.owner.filter(|owner| {
+            let member = cluster.sites[*owner].member.as_ref();
+            member.is_some_and(|member| member.has_lease(now))
+        });
+        let Some(owner) = owner else {
+            return self.back_to_door(slot, Earlier::Unasked);
+        };
+        if let Some(InFlight::Request { stage, .. }) = self.in_flight.get_mut(slot) {
+            *stage = RequestStage::Submitted;
+        }
+        self.observers.observe_server(&ServerRecord::Asked {
+            at: now.wall,
+            ticket: judged(slot.ticket()),
+            from: from.0,
+            ask,
+        });
+        let ticket = slot.ticket();
+        self.member_turn(owner, |member: &mut Member, now| {
+            member.submit(now, ticket, from, call);
+        });
+    }
+
+    /// A call was not answered by the owner: its door repeats it as a new request, or refuses it if it
+    /// may have taken effect and cannot be repeated.
+    pub(crate) fn back_to_door(&mut self, slot: Slot, known: Earlier) {
+        let Some(InFlight::Request { ask, earlier, .. }) = self.in_flight.get_mut(slot) else {
+            // An operator's act is not repeated.
+            self.in_flight.remove(slot);
+            return;
+        };
+        if known == Earlier::Unknown {
+            *earlier = Some(Earlier::Unknown);
+            if ask.as_deref().is_none_or(|ask| !can_repeat(ask)) {
+                return self.refuse_at_door(slot, Some(Earlier::Unknown));
+            }
+        }
+        let Some(InFlight::Request {
+            origin,
+            mut ask,
+            net,
+            tried_until,
+            earlier,
+            ..
+        }) = self.in_flight.remove(slot)
+        else {
+            return;
+        };
+        let at = self.now() + PAUSE;
+        if let Some(ask) = &mut ask
+            && let ServerCall::Call {
+                op: Op::Check { wait, .. },
+                ..
+            } = Arc::make_mut(ask)
+        {
+            let left = tried_until.map_or(*wait, |until| until.since(at + PATIENCE));
+            *wait = left.min(*wait);
+        }
+        self.observers.reach(Point::CallRepeated);
+        let new = self.in_flight.insert(InFlight::Request {
+            origin,
+            ask,
+            net,
+            stage: RequestStage::AtDoor,
+            reader: None,
+            tried_until,
+            earlier,
+        });
+        let client = &mut self.clients[origin.agent() as usize];
+        for (_, _, known) in &mut client.in_flight {
+            if *known == slot {
+                *known = new;
+            }
+        }
+        if client.stream_slot == Some(slot) {
+            client.stream_slot = Some(new);
+        }
+        for (_, known) in &mut client.older {
+            if *known == slot {
+                *known = new;
+            }
+        }
+        self.events.schedule(at, Event::AtServer(new));
+    }
+
+    /// Whether the request waits at its client's door.
+    pub(crate) fn is_at_door(&mut self, slot: Slot) -> bool {
+        matches!(
+            self.in_flight.get_mut(slot),
+            Some(InFlight::Request {
+                stage: RequestStage::AtDoor,
+                ..
+            })
+        )
+    }
+
+    /// Whether the owner refuses the request because it is about to hand over.
+    pub(crate) fn is_for_next_owner(&mut self, slot: Slot, outcome: &Outcome) -> bool {
+        let is_request = matches!(self.in_flight.get_mut(slot), Some(InFlight::Request { .. }));
+        let is_closing = matches!(outcome, Err(refusal) if refusal.code == "shutting_down");
+        self.server.cluster.is_some() && is_request && is_closing
+    }
+
+    /// The fate of an answer that its client's door passes on.
+    pub(crate) fn through_door(&mut self, agent: u32, fate: Delivery) -> Delivery {
+        let Some(cluster) = &self.server.cluster else {
+            return fate;
+        };
+        let (owner, door) = (cluster.owner, self.door_of(agent));
+        let is_there = self.cluster().sites[door].member.is_some();
+        match fate {
+            Delivery::After(_) if !is_there => Delivery::Lost,
+            Delivery::After(latency) if owner != Some(door) => {
+                Delivery::After(latency + self.cluster_mut().hop())
+            }
+            fate @ (Delivery::After(_) | Delivery::Lost) => fate,
+        }
+    }
+
+    /// The owner is lost: streams end, and the calls that it had go back to their doors. `moved` is
+    /// what it said of them.
+    pub(super) fn lose_connections(&mut self, moved: &BTreeMap<Ticket, Earlier>) {
+        self.break_streams(|_| true);
+        let is_held = |entry: &InFlight| {
+            matches!(
+                entry,
+                InFlight::Request {
+                    stage: RequestStage::AtServer | RequestStage::Submitted,
+                    ..
+                }
+            )
+        };
+        for slot in self.in_flight.find(is_held) {
+            let Some(InFlight::Request { origin, stage, .. }) = self.in_flight.get_mut(slot) else {
+                continue;
+            };
+            let (agent, was_submitted) = (origin.agent(), *stage == RequestStage::Submitted);
+            if self.cluster().sites[self.door_of(agent)].member.is_none() {
+                self.lose_request(slot);
+                self.next_door(agent);
+                continue;
+            }
+            let unanswered = if was_submitted {
+                Earlier::Unknown
+            } else {
+                Earlier::Unasked
+            };
+            let known = moved.get(&slot.ticket()).copied().unwrap_or(unanswered);
+            self.back_to_door(slot, known);
+        }
+        self.lose_acts();
+    }
+
+    /// A server is gone, and with it the connections of its clients.
+    pub(super) fn close_door(&mut self, site: usize) {
+        let servers = self.cluster().sites.len();
+        self.break_streams(|door| door % servers == site);
+        let is_there = |entry: &InFlight| {
+            matches!(
+                entry,
+                InFlight::Request {
+                    stage: RequestStage::AtDoor | RequestStage::AtServer | RequestStage::Submitted,
+                    ..
+                }
+            )
+        };
+        for slot in self.in_flight.find(is_there) {
+            let Some(InFlight::Request { origin, stage, .. }) = self.in_flight.get_mut(slot) else {
+                continue;
+            };
+            let (agent, stage) = (origin.agent(), *stage);
+            if self.door_of(agent) != site {
+                continue;
+            }
+            match stage {
+                // The owner notices that its caller is gone.
+                RequestStage::AtServer | RequestStage::Submitted => self.gone_at_server(slot),
+                RequestStage::AtDoor | RequestStage::InNetwork => {}
+            }
+            self.lose_request(slot);
+            self.next_door(agent);
+        }
+    }
+
+    /// Breaks the streams of clients with such doors.
+    fn break_streams(&mut self, is_lost: impl Fn(usize) -> bool) {
+        let has_owner = self.cluster().owner.is_some();
+        for slot in self
+            .in_flight
+            .find(|entry| matches!(entry, InFlight::Stream { .. }))
+        {
+            let Some(InFlight::Stream { agent, .. }) = self.in_flight.get_mut(slot) else {
+                continue;
+            };
+            let agent = *agent;
+            if is_lost(self.clients[agent as usize].door) {
+                self.break_stream(slot);
+                if !has_owner {
+                    self.in_flight.remove(slot);
+                }
+            }
+        }
+    }
+}
+
+impl Cluster {
+    /// Draws a request key for a command without one, so that its door can repeat it.
+    fn give_key(&mut self, ask: &mut Arc<ServerCall>) {
+        if let ServerCall::Call { key: None, op, .. } = ask.as_ref()
+            && !op.kind().is_read()
+            && let ServerCall::Call { key, .. } = Arc::make_mut(ask)
+        {
+            let (high, low) = (self.draw.bits(), self.draw.bits());
+            *key = Some((u128::from(high) << 64) | u128::from(low));
+        }
+    }
+}
+
+fn wait_of(ask: &ServerCall) -> Span {
+    match ask {
+        ServerCall::Call {
+            op: Op::Check { wait, .. },
+            ..
+        } => *wait,
+        ServerCall::Call { .. } | ServerCall::OpenStream { .. } | ServerCall::Operate(_) => {
+            Span::ZERO
+        }
+    }
+}
+
+/// Whether a repetition has no second effect.
+fn can_repeat(ask: &ServerCall) -> bool {
+    match ask {
+        ServerCall::Call { key, op, .. } => key.is_some() || op.kind().is_read(),
+        ServerCall::OpenStream { .. } => true,
+        ServerCall::Operate(_) => false,
+    }
+}

@@ -1,0 +1,253 @@
+//! What goes wrong with servers and their log, and its end.
+
+use std::collections::BTreeMap;
+
+use chat_cluster::Member;
+use chat_types::{Span, Time};
+use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
+use sim_model::plan::{LogHarm, MemberHarm, Outage, Which};
+use sim_model::server::ServerRecord;
+
+use super::log::{Harm, REPLICAS};
+use super::number;
+use super::turns::Deferred;
+use crate::World;
+use crate::event_queue::Event;
+use crate::in_flight::InFlight;
+
+/// How late a replica is that is behind.
+const BEHIND: Span = Span::secs(5);
+
+/// The usual delay of a replica.
+const USUAL_LAG: Span = Span::millis(2);
+
+/// The record that is harmed is one of so many next ones.
+const NEXT_RECORDS: u64 = 8;
+
+impl World<'_, '_> {
+    /// All servers go down, and start again.
+    pub(crate) fn cluster_goes_down(&mut self, how: Outage, down_for: Span) {
+        let at = self.now();
+        self.cluster_mut().is_down = true;
+        self.observers.observe_world(&WorldRecord::Down { at, how });
+        for site in 0..self.cluster().sites.len() {
+            match how {
+                Outage::Stop => self.stop_member(site, down_for),
+                Outage::Crash | Outage::CrashUnsynced => self.crash_member(site, down_for),
+            }
+        }
+    }
+
+    /// Strikes one server.
+    pub(crate) fn strike_member(&mut self, what: MemberHarm, which: Which, duration: Span) {
+        let Some(site) = self.struck(which) else {
+            return;
+        };
+        let until = self.now() + duration;
+        match what {
+            MemberHarm::Crash => self.crash_member(site, duration),
+            MemberHarm::Stop => self.stop_member(site, duration),
+            MemberHarm::Pause => self.pause_member(site, until),
+            MemberHarm::Cut | MemberHarm::Mute | MemberHarm::Deaf => {
+                let place = &mut self.cluster_mut().sites[site];
+                if what != MemberHarm::Deaf {
+                    place.mute_until = place.mute_until.max(until);
+                }
+                if what != MemberHarm::Mute {
+                    place.deaf_until = place.deaf_until.max(until);
+                }
+                self.tell(Some(site), ClusterEvent::CutOff);
+                let server = number(site);
+                self.events.schedule(until, Event::MemberContinues(server));
+            }
+        }
+    }
+
+    /// The server that a fault strikes, if there is one.
+    fn struck(&mut self, which: Which) -> Option<usize> {
+        let cluster = self.cluster_mut();
+        match which {
+            Which::Owner => cluster.owner,
+            Which::Standby => {
+                let is_standby = |site: &usize| {
+                    Some(*site) != cluster.owner && cluster.sites[*site].member.is_some()
+                };
+                let standbys: Vec<usize> = (0..cluster.sites.len()).filter(is_standby).collect();
+                let chosen = cluster.draw.below(standbys.len() as u64);
+                standbys.get(usize::try_from(chosen).ok()?).copied()
+            }
+        }
+    }
+
+    fn crash_member(&mut self, site: usize, down_for: Span) {
+        if self.cluster().sites[site].member.is_none() {
+            return;
+        }
+        let is_owner = self.cluster().owner() == Some(site);
+        if is_owner {
+            self.report_sizes();
+        }
+        self.end_member(site, down_for, ClusterEvent::Crashed);
+        if is_owner {
+            self.owner_lost(&BTreeMap::new());
+        }
+        self.close_door(site);
+    }
+
+    fn end_member(&mut self, site: usize, down_for: Span, how: ClusterEvent) {
+        let at = self.now() + down_for;
+        let place = &mut self.cluster_mut().sites[site];
+        place.member = None;
+        place.stopping = None;
+        place.paused_until = Time(0);
+        self.tell(Some(site), how);
+        self.events.schedule(at, Event::MemberStarts(number(site)));
+    }
+
+    /// The server finishes its calls and hands over, if it is the owner. Then its process ends.
+    pub(super) fn stop_member(&mut self, site: usize, down_for: Span) {
+        if self.cluster().is_turning {
+            let deferred = Deferred::Stop { site, down_for };
+            return self.cluster_mut().deferred.push_back(deferred);
+        }
+        let (at, now) = (self.server_now(), self.now());
+        let is_owner = self.cluster().owner() == Some(site);
+        let place = &mut self.cluster_mut().sites[site];
+        if place.member.is_none() || place.stopping.is_some() || place.paused_until > now {
+            return;
+        }
+        place.stopping = Some(down_for);
+        if is_owner {
+            self.observers
+                .observe_server(&ServerRecord::Stopping { at });
+        }
+        self.member_turn(site, Member::resign);
+    }
+
+    /// Ends the process of a member that shuts down, once it owns the log no more.
+    pub(super) fn end_if_stopped(&mut self, site: usize) {
+        let place = &self.cluster().sites[site];
+        let is_over = place
+            .member
+            .as_ref()
+            .is_some_and(|member| member.owned_node().is_none());
+        if let Some(down_for) = place.stopping.filter(|_| is_over) {
+            if self.cluster().owner() == Some(site) {
+                self.owner_lost(&BTreeMap::new());
+            }
+            self.end_member(site, down_for, ClusterEvent::Stopped);
+            self.close_door(site);
+        }
+    }
+
+    fn pause_member(&mut self, site: usize, until: Time) {
+        let now = self.now();
+        let place = &mut self.cluster_mut().sites[site];
+        if place.member.is_none() {
+            return;
+        }
+        place.paused_until = place.paused_until.max(until);
+        if self.cluster().owner() == Some(site) {
+            self.observers.pause(true);
+        }
+        self.tell(Some(site), ClusterEvent::Paused);
+        let at = until.max(now);
+        self.events
+            .schedule(at, Event::MemberContinues(number(site)));
+        self.schedule_member(site);
+    }
+
+    /// A suspension or a cut may be over.
+    pub(crate) fn member_continues(&mut self, site: u32) {
+        let (site, now) = (site as usize, self.now());
+        let place = &mut self.cluster_mut().sites[site];
+        let was_paused = place.paused_until > Time(0) && place.paused_until <= now;
+        if was_paused {
+            place.paused_until = Time(0);
+        }
+        let was_cut = place.mute_until.max(place.deaf_until) == now;
+        if was_cut {
+            self.tell(Some(site), ClusterEvent::Connected);
+        }
+        if was_paused && self.cluster().sites[site].member.is_some() {
+            self.tell(Some(site), ClusterEvent::Continued);
+            self.continue_owner(site);
+            self.wake_member(site);
+        }
+    }
+
+    /// What the owner should have done while it was suspended is due from now on.
+    fn continue_owner(&mut self, site: usize) {
+        if self.cluster().owner() != Some(site) {
+            return;
+        }
+        let at = self.server_now();
+        self.observers.pause(false);
+        self.observers
+            .observe_server(&ServerRecord::ClockJumped { at, by: Span::ZERO });
+        for slot in self
+            .in_flight
+            .find(|entry| matches!(entry, InFlight::Stream { .. }))
+        {
+            self.push(slot);
+        }
+    }
+
+    /// Strikes the log.
+    pub(crate) fn strike_log(&mut self, what: LogHarm, duration: Span) {
+        let until = self.now() + duration;
+        let cluster = self.cluster_mut();
+        let draw = |cluster: &mut super::Cluster, of: u64| {
+            usize::try_from(cluster.draw.below(of)).unwrap_or_default()
+        };
+        let replica = draw(cluster, REPLICAS as u64);
+        let sequence = cluster.log.last() + 1 + cluster.draw.below(NEXT_RECORDS);
+        match what {
+            LogHarm::NoLeader => {
+                cluster.log.elect(replica, until);
+                self.tell(None, ClusterEvent::NoLeader);
+            }
+            LogHarm::Lag => cluster.log.set_lag(replica, BEHIND),
+            // One replica's disk is bad, so that the others have every record.
+            LogHarm::Lose => {
+                cluster.log.harm(0, sequence, Harm::Lost);
+                self.tell(None, ClusterEvent::RecordLost);
+            }
+            LogHarm::Flip => {
+                cluster.log.harm(0, sequence, Harm::Flipped);
+                self.tell(None, ClusterEvent::RecordFlipped);
+            }
+        }
+    }
+
+    /// The end of what struck the log.
+    pub(crate) fn heal_log(&mut self, what: LogHarm) {
+        match what {
+            LogHarm::NoLeader => self.tell(None, ClusterEvent::Leader),
+            LogHarm::Lag => {
+                for replica in 0..REPLICAS {
+                    self.cluster_mut().log.set_lag(replica, USUAL_LAG);
+                }
+            }
+            LogHarm::Lose | LogHarm::Flip => {}
+        }
+    }
+
+    /// Nothing is wrong any more, except the harm to one replica.
+    pub(crate) fn heal_cluster(&mut self) {
+        let now = self.now();
+        if self.server.cluster.is_none() {
+            return;
+        }
+        self.heal_log(LogHarm::Lag);
+        self.cluster_mut().log.elect_now(now);
+        for site in 0..self.cluster().sites.len() {
+            let place = &mut self.cluster_mut().sites[site];
+            place.mute_until = place.mute_until.min(now);
+            place.deaf_until = place.deaf_until.min(now);
+            place.paused_until = place.paused_until.min(now);
+            self.member_continues(number(site));
+            self.member_starts(number(site));
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! Turns of members: what one does with an input, reported to the judges and carried out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chat_cluster::{Member, Now, Output, Refusal};
+use chat_core::{Address, Call, Counters, Earlier, Entry, Output as NodeOutput, Position, Ticket};
+use chat_types::{Span, Time};
+use sim_model::cluster::ClusterFact;
+use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
+use sim_model::outcome::Point;
+use sim_model::server::{ServerCall, ServerRecord};
+
+use crate::World;
+use crate::entry_reporter::EntryReporter;
+use crate::in_flight::Slot;
+use crate::translate;
+
+/// The owner's node before a turn, or after it.
+#[derive(Clone, Debug, Default)]
+struct NodeState {
+    sequence: u64,
+    position: Position,
+    /// For each entry of the batch in flight, the call that it decides.
+    batch: Vec<Option<Ticket>>,
+    is_busy: bool,
+    is_unknown: bool,
+    has_left: bool,
+}
+
+impl NodeState {
+    fn of(member: &Member) -> Self {
+        let node = member.owned_node();
+        Self {
+            sequence: member.sequence(),
+            position: member.hub().position(),
+            batch: node.map_or_else(Vec::new, |node| node.batch().map(|(_, of)| of).collect()),
+            is_busy: member.is_log_busy(),
+            is_unknown: node.is_some_and(|node| node.check_storage(Time::MAX).is_err()),
+            has_left: member.has_left(),
+        }
+    }
+
+    /// Whether the batch in flight is committed after the turn.
+    fn is_committed(&self, after: &Self) -> bool {
+        !self.batch.is_empty() && after.position > self.position
+    }
+}
+
+/// The records between two digests of the members' states, which cost time.
+const DIGEST_EVERY: u64 = 16;
+
+/// What the turn has applied: the last record, and the position and the digest of the state.
+fn applied(member: &Member, before: u64) -> Option<(u64, (u64, u64))> {
+    let (sequence, hub) = (member.sequence(), member.hub());
+    let state = match hub.position().0 {
+        // Before the first entry the state is the member's own configuration.
+        0 => (0, 0),
+        position if sequence.is_multiple_of(DIGEST_EVERY) => (position, hub.digest()),
+        position => (position, 0),
+    };
+    (sequence != before).then_some((sequence, state))
+}
+
+const fn is_push(output: &Output) -> bool {
+    matches!(output, Output::Node(NodeOutput::StreamReady(_)))
+}
+
+/// What a fault does at a milestone within a turn, after the turn.
+#[derive(Clone, Debug)]
+pub(super) enum Deferred {
+    /// An operator acts.
+    Submit {
+        slot: Slot,
+        from: Address,
+        call: Box<Call>,
+        ask: Arc<ServerCall>,
+    },
+    /// A server shuts down.
+    Stop { site: usize, down_for: Span },
+    /// The owner looks at its timers.
+    Wake,
+}
+
+impl World<'_, '_> {
+    /// Lets a member act, reports to the judges what it did as the owner, and carries out its
+    /// outputs.
+    pub(super) fn member_turn(&mut self, site: usize, act: impl FnOnce(&mut Member, Now)) {
+        let is_within = std::mem::replace(&mut self.cluster_mut().is_turning, true);
+        assert!(!is_within, "turns follow one another");
+        self.take_turn_of(site, act);
+        self.cluster_mut().is_turning = false;
+        while let Some(deferred) = self.cluster_mut().deferred.pop_front() {
+            match deferred {
+                Deferred::Submit {
+                    slot,
+                    from,
+                    call,
+                    ask,
+                } => self.submit_to_owner(slot, from, *call, &ask),
+                Deferred::Stop { site, down_for } => self.stop_member(site, down_for),
+                Deferred::Wake => self.wake_owner(),
+            }
+        }
+    }
+
+    fn take_turn_of(&mut self, site: usize, act: impl FnOnce(&mut Member, Now)) {
+        let now = self.member_now();
+        let is_owner = self.cluster().owner() == Some(site);
+        let process = self.cluster().process(site);
+        let Some(member) = &mut self.cluster_mut().sites[site].member else {
+            return;
+        };
+        let mut before = NodeState::of(member);
+        act(member, now);
+        let outputs: Vec<Output> = std::iter::from_fn(|| member.poll_output()).collect();
+        let after = NodeState::of(member);
+        let applied = applied(member, before.sequence);
+        self.cluster_mut().witness.follow(&outputs);
+        self.tell_servers(site, applied);
+        let has = |what: fn(&Output) -> bool| outputs.iter().any(what);
+        let is_lost = is_owner && has(|output| matches!(output, Output::LostOwnership { .. }));
+        if has(|output| matches!(output, Output::BecameOwner { .. })) {
+            self.becomes_owner(site);
+            before = NodeState {
+                position: after.position,
+                ..NodeState::default()
+            };
+        }
+        if self.cluster().owner() == Some(site) {
+            if !is_lost {
+                self.report_batch(&before, &after);
+            }
+            self.report_lease(site, now, is_lost);
+            // Milestones come before the answers to what was committed.
+            self.reach_milestones();
+            if !self.cluster().is_there(process) {
+                return;
+            }
+            if after.has_left && !before.has_left {
+                let at = now.wall;
+                self.observers
+                    .observe_server(&ServerRecord::Finished { at });
+            }
+        }
+        // Answers precede the next batch, which holds what they imply. Streams are read after it.
+        let (pushes, others): (Vec<Output>, Vec<Output>) = outputs.into_iter().partition(is_push);
+        self.carry_out(site, others, is_lost);
+        if self.cluster().owner() == Some(site) {
+            self.report_next_batch(site, &before, &after);
+        }
+        self.carry_out(site, pushes, is_lost);
+        self.active_faults.end_turn_of_answers();
+        if after.has_left && !before.has_left {
+            self.owner_lost(&BTreeMap::new());
+        }
+        self.end_if_stopped(site);
+        self.schedule_member(site);
+    }
+
+    /// Carries out a member's outputs. Those of its node are for clients, while it is the owner. The
+    /// calls that an owner could not answer go back to their doors.
+    fn carry_out(&mut self, site: usize, outputs: Vec<Output>, is_lost: bool) {
+        let mut moved = BTreeMap::new();
+        for output in outputs {
+            match output {
+                Output::Node(output) => {
+                    let is_owner = self.cluster().owner() == Some(site);
+                    let is_answer = matches!(output, NodeOutput::Reply { .. });
+                    if is_owner && (is_answer || !is_lost) {
+                        self.hand_out_one(output);
+                    }
+                }
+                Output::Moved(Refusal {
+                    ticket, earlier, ..
+                }) => {
+                    moved.insert(ticket, earlier);
+                }
+                Output::LostOwnership { .. } => {
+                    if is_lost {
+                        self.tell(Some(site), ClusterEvent::LostOwnership);
+                        self.owner_lost(&moved);
+                    }
+                }
+                Output::BecameOwner { .. } | Output::Applied { .. } => {}
+                output @ (Output::Publish { .. }
+                | Output::Read { .. }
+                | Output::Fetch { .. }
+                | Output::StoreSnapshot
+                | Output::FetchSnapshot
+                | Output::Alarm(_)) => self.send_output(site, output),
+            }
+        }
+        if self.cluster().owner() == Some(site) {
+            for (ticket, earlier) in moved {
+                self.back_to_door(Slot::of(ticket), earlier);
+            }
+        }
+    }
+
+    /// Tells the judge of the servers what the turn has applied, and who takes calls after it.
+    fn tell_servers(&mut self, site: usize, applied: Option<(u64, (u64, u64))>) {
+        let (at, now) = (self.now(), self.member_now());
+        if let Some((sequence, state)) = applied {
+            let member = site as u64;
+            let fact = ClusterFact::Applied {
+                member,
+                sequence,
+                state,
+            };
+            self.observers.observe_cluster(at, &fact);
+        }
+        let sites = self.cluster().sites.iter().enumerate();
+        let takes_calls = sites.filter(|(_, site)| {
+            let member = site.member.as_ref();
+            member.is_some_and(|member| member.has_lease(now))
+        });
+        let leases = takes_calls.map(|(site, _)| site as u64).collect();
+        self.observers
+            .observe_cluster(at, &ClusterFact::Leases(leases));
+    }
+
+    /// Reports what became of the batch in flight.
+    fn report_batch(&mut self, before: &NodeState, after: &NodeState) {
+        let (now, at) = (self.now(), self.server_now());
+        if before.is_committed(after) {
+            for ticket in &before.batch {
+                self.report_entry(*ticket);
+            }
+            self.count_commit();
+            self.observers
+                .observe_commit(now.since(self.server.append_began));
+        } else if !before.batch.is_empty() && after.batch.is_empty() {
+            self.observers
+                .observe_server(&ServerRecord::AppendFailed { at });
+        }
+        if before.is_busy && !after.is_busy {
+            self.observers
+                .observe_server(&ServerRecord::LogBusy { at, busy: false });
+        }
+        if after.is_unknown && !before.is_unknown {
+            self.observers.reach(Point::AppendUnknown);
+            self.observers
+                .observe_server(&ServerRecord::AppendUnknown { at });
+        }
+    }
+
+    /// Reports the batch that the turn formed, or another record on its way into the log.
+    fn report_next_batch(&mut self, site: usize, before: &NodeState, after: &NodeState) {
+        let (now, at) = (self.now(), self.server_now());
+        if !after.batch.is_empty() && (before.is_committed(after) || before.batch.is_empty()) {
+            self.server.append_began = now;
+            let member = self.server.cluster.as_deref();
+            let member = member.and_then(|cluster| cluster.sites[site].member.as_ref());
+            if let Some(node) = member.and_then(Member::owned_node) {
+                if node.batch().any(|(entry, _)| matches!(entry, Entry::Tick)) {
+                    self.observers.reach(Point::TimerFired);
+                }
+                let batch = &translate::batch(node);
+                self.observers
+                    .observe_server(&ServerRecord::Appending { at, batch });
+            }
+        }
+        if after.is_busy && !before.is_busy {
+            self.observers
+                .observe_server(&ServerRecord::LogBusy { at, busy: true });
+        }
+    }
+
+    /// Reports the next entry of the log as committed.
+    fn report_entry(&mut self, ticket: Option<Ticket>) {
+        let since = self.server_now();
+        let next = self.cluster_mut().witness.next();
+        let next = next.expect("a member applied it, and the witness with it");
+        let observers = &mut self.observers;
+        let mut reporter = EntryReporter { observers };
+        let place = (next.position, next.at);
+        reporter.entry(place, since, &next.entry, (ticket, &next.outcome));
+        self.server.reported = next.position;
+    }
+
+    fn report_lease(&mut self, site: usize, now: Now, is_lost: bool) {
+        let member = self.cluster().sites[site].member.as_ref();
+        let held = !is_lost && member.is_some_and(|member| member.has_lease(now));
+        if held != self.cluster().shown_lease {
+            self.cluster_mut().shown_lease = held;
+            if !held {
+                self.observers.reach(Point::LeaseEnded);
+            }
+            let at = now.wall;
+            self.observers
+                .observe_server(&ServerRecord::Lease { at, held });
+        }
+    }
+
+    /// The member's claim is in the log. For the judges the server starts again, with the whole
+    /// journal.
+    fn becomes_owner(&mut self, site: usize) {
+        let at = self.server_now();
+        if self.cluster().owner().is_some() {
+            // The owner before it has not noticed yet. What it should have done since then, it no
+            // longer may.
+            self.observers
+                .observe_server(&ServerRecord::ClockJumped { at, by: Span::ZERO });
+            self.owner_lost(&BTreeMap::new());
+        }
+        while self.cluster().witness.has_next() {
+            self.report_entry(None);
+        }
+        let cluster = self.cluster_mut();
+        cluster.owner = Some(site);
+        cluster.shown_lease = true;
+        let was_down = std::mem::take(&mut cluster.is_down);
+        let member = cluster.sites[site].member.as_ref();
+        let member = member.expect("it has just acted");
+        let epoch = member.owner().map_or(0, |owner| owner.epoch);
+        let state = (member.hub().position(), member.hub().digest());
+        assert!(
+            state.0 == Position(0) || state == cluster.witness.state(),
+            "the new owner's state is not the one of the log"
+        );
+        let config = &member.config().clone();
+        self.observers
+            .observe_server(&ServerRecord::Restarted { at, config });
+        let node = self.server.node();
+        self.server.counters =
+            node.map_or_else(Counters::default, |node| node.hub().counters().clone());
+        self.server.life += 1;
+        self.tell(Some(site), ClusterEvent::BecameOwner { epoch });
+        if was_down {
+            let at = self.now();
+            self.observers.observe_world(&WorldRecord::Restarted { at });
+        }
+    }
+
+    /// No server owns the chat any more: streams end, and doors repeat the calls that the owner had.
+    /// `moved` is what it said of them.
+    pub(super) fn owner_lost(&mut self, moved: &BTreeMap<Ticket, Earlier>) {
+        let at = self.server_now();
+        self.report_sizes();
+        self.cluster_mut().owner = None;
+        self.observers.observe_server(&ServerRecord::Crashed { at });
+        self.observers.pause(false);
+        self.server.queued = 0;
+        self.server.line.clear();
+        self.server.turns.clear();
+        self.server.busy_until = self.now();
+        self.lose_connections(moved);
+    }
+}

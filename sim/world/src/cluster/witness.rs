@@ -1,0 +1,80 @@
+//! A state that follows the log beside the members, and decides each entry once for the judges.
+
+use std::collections::VecDeque;
+
+use chat_cluster::Output;
+use chat_core::{Entry, Hub, Position, Reject, Reply};
+use chat_journal::{Chain, Origin};
+use chat_types::{Config, Time};
+
+/// An entry of the log that the judges do not know yet.
+#[derive(Clone, Debug)]
+pub(super) struct Unreported {
+    pub(super) position: Position,
+    pub(super) at: Time,
+    pub(super) entry: Entry,
+    pub(super) outcome: Result<Reply, Reject>,
+}
+
+/// The state behind the log's last applied record.
+#[derive(Clone, Debug)]
+pub(super) struct Witness {
+    hub: Hub,
+    chain: Chain,
+    unreported: VecDeque<Unreported>,
+}
+
+impl Witness {
+    pub(super) fn new(origin: &Origin, config: Config) -> Self {
+        Self {
+            hub: Hub::new(config, origin.seed),
+            chain: Chain::new(origin),
+            unreported: VecDeque::new(),
+        }
+    }
+
+    /// Applies the records that a member was the first to apply.
+    ///
+    /// # Panics
+    /// A member applied a record that is not the next one of the journal.
+    pub(super) fn follow(&mut self, outputs: &[Output]) {
+        for output in outputs {
+            let Output::Applied { place, record } = output else {
+                continue;
+            };
+            if place.chain().last() <= self.chain.last() {
+                continue;
+            }
+            let batch = self.chain.follow(record);
+            let batch =
+                batch.unwrap_or_else(|why| panic!("a member applied another record: {why}"));
+            let mut position = batch.first;
+            for entry in batch.entries {
+                let outcome = self.hub.handle(batch.at, &entry);
+                while self.hub.poll_effect().is_some() {}
+                self.unreported.push_back(Unreported {
+                    position,
+                    at: batch.at,
+                    entry,
+                    outcome,
+                });
+                position = position.next();
+            }
+        }
+    }
+
+    /// Whether there are entries that the judges do not know.
+    pub(super) fn has_next(&self) -> bool {
+        !self.unreported.is_empty()
+    }
+
+    /// The next entry that the judges do not know.
+    pub(super) fn next(&mut self) -> Option<Unreported> {
+        self.unreported.pop_front()
+    }
+
+    /// The position and the digest of the state.
+    pub(super) fn state(&self) -> (Position, u64) {
+        (self.hub.position(), self.hub.digest())
+    }
+}

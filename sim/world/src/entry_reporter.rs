@@ -1,0 +1,52 @@
+//! Entries of the journal, reported to the judges.
+
+use chat_core::{Entry, Position, Reject, Reply, Ticket};
+use chat_types::Time;
+use sim_model::history::Observer as _;
+use sim_model::server::ServerRecord;
+
+use crate::disk::Decisions;
+use crate::observers::Observers;
+use crate::translate::{self, judged};
+
+/// Reports entries to the judges, one after another.
+pub(crate) struct EntryReporter<'w, 'o> {
+    pub(crate) observers: &'w mut Observers<'o>,
+}
+
+impl EntryReporter<'_, '_> {
+    pub(crate) fn entry(
+        &mut self,
+        (Position(position), at): (Position, Time),
+        since: Time,
+        entry: &Entry,
+        (ticket, outcome): (Option<Ticket>, &Result<Reply, Reject>),
+    ) {
+        self.observers.observe_server(&ServerRecord::Committed {
+            position,
+            at,
+            since,
+            entry: &translate::entry(entry),
+            ticket: ticket.map(judged),
+            said: &translate::decided(at, outcome),
+        });
+    }
+
+    /// A recorded entry is decided again, at `now`.
+    pub(crate) fn entry_again(
+        &mut self,
+        now: Time,
+        (Position(position), at): (Position, Time),
+        decisions: Decisions<'_>,
+    ) {
+        let Some(before) = decisions.before.filter(|before| *before != decisions.now) else {
+            return;
+        };
+        self.observers.observe_server(&ServerRecord::Redecided {
+            at: now,
+            position,
+            before: &translate::decided(at, before),
+            after: &translate::decided(at, decisions.now),
+        });
+    }
+}

@@ -1,0 +1,197 @@
+//! Operators' acts.
+
+use std::sync::Arc;
+
+use chat_core::{Address, Call, Operate, RoomId, UserId};
+use sim_model::history::{Observer as _, WorldRecord};
+use sim_model::plan::{OperatorAct, OperatorVerb};
+use sim_model::protocol::{Room, User};
+
+use super::World;
+use super::in_flight::InFlight;
+use crate::translate;
+
+/// The reason that simulated operators give.
+const REASON: &str = "simulated";
+/// The largest number of a room that an operator names by mistake.
+const STRAY_ROOMS: u64 = 8;
+
+impl World<'_, '_> {
+    /// Submits an operator's call directly, without a network. The user is drawn unless it is
+    /// named.
+    pub(super) fn operate(&mut self, index: u32, act: OperatorAct) {
+        match act.verb {
+            OperatorVerb::Unban => return self.unban(index, act.user),
+            OperatorVerb::UnbanAddress => return self.unban_address(index, act.user),
+            OperatorVerb::Mute
+            | OperatorVerb::Unmute
+            | OperatorVerb::Kick
+            | OperatorVerb::Close
+            | OperatorVerb::Ban
+            | OperatorVerb::MuteAddress
+            | OperatorVerb::BanAddress => {}
+        }
+        let was_muted = act.verb == OperatorVerb::Unmute;
+        let muted = was_muted.then(|| self.active_faults.muted.pop()).flatten();
+        let Some(agent) = act.user.or(muted).or_else(|| self.draw_present_user(act)) else {
+            return;
+        };
+        let Some(User(number)) = self.clients[agent as usize].user.identity() else {
+            return;
+        };
+        self.record_victims(index, &[agent]);
+        let Some(node) = self.server.node() else {
+            return;
+        };
+        let user = UserId(number);
+        let rooms = node.hub().rooms_of(user).to_vec();
+        let name = node.hub().who_is(user).map(|who| (*who.name).into());
+        let room = self.room_of_act(act, &rooms);
+        let reason: Arc<str> = REASON.into();
+        let operate = match act.verb {
+            OperatorVerb::Mute => {
+                self.active_faults.muted.push(agent);
+                Operate::Mute { user, reason }
+            }
+            OperatorVerb::Unmute => Operate::Unmute { user },
+            OperatorVerb::Kick => Operate::Kick {
+                user,
+                room: room.unwrap_or_default(),
+                reason,
+            },
+            OperatorVerb::Close => Operate::Close {
+                room: room.unwrap_or_default(),
+                reason,
+            },
+            OperatorVerb::MuteAddress => {
+                self.active_faults.address_banned.push(agent);
+                Operate::MuteAddress {
+                    address: self.address_of(agent),
+                    reason,
+                }
+            }
+            OperatorVerb::BanAddress | OperatorVerb::UnbanAddress => {
+                self.active_faults.address_banned.push(agent);
+                Operate::BanAddress {
+                    address: self.address_of(agent),
+                    reason,
+                }
+            }
+            OperatorVerb::Ban | OperatorVerb::Unban => {
+                if let Some(name) = name {
+                    self.active_faults.banned.push((agent, User(number), name));
+                }
+                Operate::BanUser { user, reason }
+            }
+        };
+        let room = room.map(|RoomId(room)| room);
+        self.submit_act((act.verb.name(), Some(number), room), operate);
+    }
+
+    /// The room of an act: one of the user's, drawn if there are several. Sometimes an act names by
+    /// mistake a room that the user is not in, or that is over.
+    fn room_of_act(&mut self, act: OperatorAct, rooms: &[RoomId]) -> Option<RoomId> {
+        let needs_room = matches!(act.verb, OperatorVerb::Kick | OperatorVerb::Close);
+        if needs_room && act.user.is_none() && self.active_faults.draw.below(3) == 0 {
+            let number = self.active_faults.draw.below(STRAY_ROOMS) + 1;
+            return u32::try_from(number).ok().map(RoomId);
+        }
+        match rooms {
+            [] => None,
+            [room] => Some(*room),
+            many => {
+                let index = self.active_faults.draw.below(many.len() as u64);
+                many.get(usize::try_from(index).ok()?).copied()
+            }
+        }
+    }
+
+    /// Lifts the ban of the named user, or the latest ban.
+    fn unban(&mut self, index: u32, named: Option<u32>) {
+        let banned = &mut self.active_faults.banned;
+        let place = match named {
+            Some(agent) => banned.iter().rposition(|(of, ..)| *of == agent),
+            None => banned.len().checked_sub(1),
+        };
+        let Some(place) = place else {
+            return;
+        };
+        let (agent, User(number), name) = banned.remove(place);
+        self.record_victims(index, &[agent]);
+        self.submit_act(("unban", Some(number), None), Operate::Unban { name });
+    }
+
+    /// Lifts the measure against the address of the named user, or the latest one.
+    fn unban_address(&mut self, index: u32, named: Option<u32>) {
+        let Some(agent) = named.or_else(|| self.active_faults.address_banned.pop()) else {
+            return;
+        };
+        self.record_victims(index, &[agent]);
+        let address = self.address_of(agent);
+        let act = Operate::UnbanAddress { address };
+        self.submit_act(("unban_address", None, None), act);
+    }
+
+    fn submit_act(
+        &mut self,
+        (verb, user, room): (&'static str, Option<u32>, Option<u32>),
+        act: Operate,
+    ) {
+        let now = self.server_now();
+        if self.server.node().is_none() {
+            return;
+        }
+        let slot = self
+            .in_flight
+            .insert(InFlight::Operator { verb, user, room });
+        let ask = translate::operate(&act);
+        let call = Call::Operate {
+            operator: "operator".into(),
+            act,
+        };
+        self.submit(now, slot, Address(u64::MAX), call, &ask);
+    }
+
+    /// Draws a registered user to whom the act can apply.
+    fn draw_present_user(&mut self, act: OperatorAct) -> Option<u32> {
+        let node = self.server.node()?;
+        let needs_room = matches!(act.verb, OperatorVerb::Kick | OperatorVerb::Close);
+        let fits = |agent: &u32| {
+            let client = &self.clients[*agent as usize];
+            client.user.identity().is_some_and(|User(number)| {
+                client.is_there()
+                    && (!needs_room || !node.hub().rooms_of(UserId(number)).is_empty())
+            })
+        };
+        let those: Vec<u32> = (0..self.client_count()).filter(fits).collect();
+        let index = self.active_faults.draw.below(those.len() as u64);
+        those.get(usize::try_from(index).ok()?).copied()
+    }
+
+    /// Records that an operator's act may have taken effect, because a crash took its answer.
+    pub(super) fn record_possible_act(
+        &mut self,
+        verb: &'static str,
+        user: Option<u32>,
+        room: Option<u32>,
+    ) {
+        self.record_act(verb, user, room);
+        if verb == "mute" {
+            // If a user may be muted again, nothing certain can be recorded, except that it may
+            // speak.
+            self.record_act("unmute", user, room);
+        }
+    }
+
+    /// Records that an operator's act took effect.
+    pub(super) fn record_act(&mut self, verb: &'static str, user: Option<u32>, room: Option<u32>) {
+        let at = self.now();
+        let (user, room) = (user.map(User), room.map(Room));
+        self.observers.observe_world(&WorldRecord::Operated {
+            at,
+            verb,
+            user,
+            room,
+        });
+    }
+}

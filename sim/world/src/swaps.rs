@@ -1,0 +1,75 @@
+//! Swaps of the Hub for its restored snapshot, which must change nothing, and the sizes of its
+//! collections.
+
+use sim_model::history::{Observer as _, WorldRecord};
+use sim_model::outcome::Point;
+use sim_model::plan::{Plan, Workload};
+
+use super::World;
+
+/// The number of steps between two swaps in a short script, which ends before the thousandth step.
+/// An incomplete snapshot should show in a scenario that a person can read.
+const SHORT_SWAP_STEPS: u64 = 16;
+
+/// The largest number of steps between two swaps of a small Hub. It is smaller for plans with more
+/// frequent snapshots.
+pub(super) fn swap_every(plan: &Plan) -> u64 {
+    match &plan.workload {
+        Workload::Steps { .. } => SHORT_SWAP_STEPS,
+        Workload::Phases { .. } => {
+            let snapshots = u64::from(plan.capacity.snapshot_every).saturating_mul(STEPS_OF_ENTRY);
+            snapshots.clamp(SHORT_SWAP_STEPS, SWAP_STEPS)
+        }
+    }
+}
+
+/// The approximate number of steps for each entry of the journal.
+const STEPS_OF_ENTRY: u64 = 5;
+
+/// In a short script, a swap costs one step for this many bytes of the snapshot. So swaps of a
+/// large state, each as expensive as many steps, do not use up the time for shrinking.
+const SWAP_BYTES: u64 = 32;
+
+/// The average number of steps between two swaps of the Hub, at least.
+const SWAP_STEPS: u64 = 20_000;
+
+impl World<'_, '_> {
+    /// Swaps the Hub for its restored snapshot, so that an incomplete snapshot shows soon. Larger
+    /// states are swapped less often, so that a growing state does not slow down the run.
+    ///
+    /// # Panics
+    /// If the state breaks an invariant, or differs after the restore. Both are bugs, which the
+    /// runner reports as violations.
+    pub(super) fn swap(&mut self) {
+        self.report_sizes();
+        let mut gap = self.swap_every;
+        if let Some(node) = self.server.node_mut() {
+            if let Err(broken) = node.hub().validate() {
+                panic!("broken invariant: {broken}");
+            }
+            let size = node.swap_for_restored() as u64;
+            gap = gap.max(if gap == SWAP_STEPS {
+                size
+            } else {
+                size / SWAP_BYTES
+            });
+            self.observers.reach(Point::Swapped);
+        }
+        self.next_swap = self.steps + gap / 2 + self.swaps.below(gap);
+    }
+
+    /// Reports the size of every collection to the judges.
+    pub(super) fn report_sizes(&mut self) {
+        let at = self.now();
+        let Some(node) = self.server.node() else {
+            return;
+        };
+        let sizes: Vec<_> = node
+            .sizes()
+            .iter()
+            .map(|s| (s.name, s.size, s.limit))
+            .collect();
+        self.observers
+            .observe_world(&WorldRecord::Sizes { at, sizes: &sizes });
+    }
+}

@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::*;
 use judged::{Judged, run};
 use sim_model::history::Record;
+use sim_model::outcome::Point;
 use sim_model::outcome::Stuck;
 use sim_model::plan::{Race, Schedule};
 use sim_scenario::parse;

@@ -4,6 +4,7 @@ use super::super::*;
 use super::judged::run;
 use super::storm;
 use sim_model::history::Record;
+use sim_model::outcome::Point;
 use sim_model::plan::{FaultKind, Harm, Need, Outage, Stored};
 use sim_model::server::ServerRecord;
 

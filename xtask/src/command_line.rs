@@ -269,7 +269,7 @@ Usage:
 Steps, in order:
 {steps}
 Every step runs, also after a failure; then the failures are listed. Steps that mostly wait run at last,
-in two lanes beside each other; their output is shown when they end. The last line reads
+in lanes beside each other; their output is shown when they end. The last line reads
 `N passed, N failed, N skipped`, counted in steps. Exit code 0: no step failed. 1: a step failed.
 2: the command line is invalid. With CI=true a skipped step fails the run.
 

@@ -1,6 +1,6 @@
 //! Runs the steps, and sums up their outcomes.
 //!
-//! Most steps run one after another. Those of the two lanes follow them, a lane beside the other: much
+//! Most steps run one after another. Those of the lanes follow them, each lane beside the others: much
 //! of their time is spent on waiting, or on one core.
 
 use std::io::{self, Write};
@@ -37,10 +37,11 @@ pub(crate) fn all(
     apart: impl Fn(Step) -> (Outcome, String) + Sync,
 ) -> io::Result<Report> {
     let began = Instant::now();
-    let lanes = [Lane::Optimised, Lane::Programs].map(|lane| of_lane(steps, Some(lane)));
-    let (alone, lanes) = match lanes.iter().any(Vec::is_empty) {
-        true => (steps.to_vec(), [const { Vec::new() }; 2]),
-        false => (of_lane(steps, None), lanes),
+    let lanes = Lane::ALL.map(|lane| of_lane(steps, Some(lane)));
+    let used = lanes.iter().filter(|lane| !lane.is_empty()).count();
+    let (alone, lanes) = match used {
+        0 | 1 => (steps.to_vec(), Lane::ALL.map(|_| Vec::new())),
+        _ => (of_lane(steps, None), lanes),
     };
     let mut done = Vec::with_capacity(steps.len());
     for step in alone {

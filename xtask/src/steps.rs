@@ -38,13 +38,20 @@ pub(crate) enum Step {
     Clients,
 }
 
-/// Steps that share what only one at a time can use, and run beside those of the other lane.
+/// Steps that share what only one at a time can use, and run beside those of the other lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
     /// Steps on optimised builds, in the copy of the workspace.
     Optimised,
     /// Steps on the tested programs: browsers, clients, packages.
     Programs,
+    /// Steps on servers that others make, which mostly wait.
+    Servers,
+}
+
+impl Lane {
+    /// Every lane.
+    pub(crate) const ALL: [Self; 3] = [Self::Optimised, Self::Programs, Self::Servers];
 }
 
 impl Step {
@@ -153,12 +160,11 @@ impl Step {
             | Self::Bench => Some(Lane::Optimised),
             Self::Deploy
             | Self::Package
-            | Self::Postgres
             | Self::Book
             | Self::Browser
             | Self::Page
-            | Self::Cluster
             | Self::Clients => Some(Lane::Programs),
+            Self::Postgres | Self::Cluster => Some(Lane::Servers),
             Self::Fmt
             | Self::Clippy
             | Self::Test

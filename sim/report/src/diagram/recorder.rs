@@ -137,7 +137,10 @@ impl<'a> LaneRecorder<'a> {
         self.end_cluster();
         let server = Lane {
             name: "server".to_owned(),
-            persona: String::new(),
+            persona: match self.plan.servers {
+                1 => String::new(),
+                _ => "the owner of the chat".to_owned(),
+            },
             role: Role::Server,
         };
         let mut lanes = vec![server; selection.lanes.len() + 1];

@@ -83,16 +83,10 @@ fn of_fault(fault: &Fault) -> FaultMark {
             *duration,
             format!("processes stopped for {duration}"),
         ),
-        FaultKind::Member { duration, .. } => (
-            "server fault",
-            *duration,
-            fault.kind.of_servers().unwrap_or_default(),
-        ),
-        FaultKind::Log { duration, .. } => (
-            "log fault",
-            *duration,
-            fault.kind.of_servers().unwrap_or_default(),
-        ),
+        FaultKind::Member { duration, .. } | FaultKind::Log { duration, .. } => {
+            let words = fault.kind.of_servers().unwrap_or_default();
+            (fault.kind.label(), *duration, words)
+        }
         FaultKind::ClockJump { by } => (
             "clock jump",
             Span::ZERO,

@@ -8,7 +8,7 @@ use crate::driver::{Answered, CallerContext, Delivery};
 
 /// The version of the form. A member answers no other, so that its caller tries again until all
 /// members are of one version.
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
 
 /// The kind of call that the owner alone serves.
 pub(super) const CALL: &str = "call";

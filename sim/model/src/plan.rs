@@ -4,17 +4,19 @@ mod fault;
 mod network;
 mod persona;
 mod phase;
+mod server_faults;
 mod threshold;
 mod usual;
 mod verb;
 
 pub use fault::{
-    Fault, FaultKind, FirstTime, Harm, LogHarm, MAX_REPEATS, MemberHarm, Milestone, Need,
-    OperatorAct, OperatorVerb, Outage, Reached, Repeats, Stored, Victims, Which,
+    Fault, FaultKind, FirstTime, Harm, MAX_REPEATS, Milestone, Need, OperatorAct, OperatorVerb,
+    Outage, Reached, Repeats, Stored, Victims,
 };
 pub use network::{Delivery, Network};
 pub use persona::{ClientProfile, Frequency, Habits, Naming, Persona, Reads};
 pub use phase::{ArrivalMode, Arrivals, Phase};
+pub use server_faults::{LogHarm, MemberHarm, ServersNeeded, Which};
 pub use threshold::{Compare, Figure, Threshold, limited};
 pub use usual::{USUAL_CLIENT, usual_capacity, usual_network};
 pub use verb::{Grant, Verb};

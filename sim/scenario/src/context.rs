@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_types::{Config, Span};
 use sim_model::draw::{Quantiles, Shape};
-use sim_model::plan::{FaultKind, Outage, ScriptUser};
+use sim_model::plan::{ScriptUser, ServersNeeded};
 
 use super::error::{Problem, Read};
 use super::node::Place;
@@ -43,39 +43,6 @@ pub(crate) struct ArrivingUsers {
     pub(crate) certain: u64,
     /// Whether these are all.
     pub(crate) all_are: bool,
-}
-
-/// How many servers a fault needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ServersNeeded {
-    /// One, with a journal of its own.
-    One,
-    /// Several, with a log that they share.
-    Several,
-}
-
-impl ServersNeeded {
-    /// How many servers the fault needs, unless it can strike one or several.
-    pub(crate) fn of(kind: &FaultKind) -> Option<Self> {
-        match kind {
-            FaultKind::DamageDisk { .. }
-            | FaultKind::Configure(_)
-            | FaultKind::Down {
-                how: Outage::CrashUnsynced,
-                ..
-            } => Some(Self::One),
-            FaultKind::Member { .. } | FaultKind::Log { .. } => Some(Self::Several),
-            FaultKind::Down { .. }
-            | FaultKind::Partition { .. }
-            | FaultKind::SlowReaders { .. }
-            | FaultKind::SlowDisk { .. }
-            | FaultKind::FailDisk { .. }
-            | FaultKind::Suspend { .. }
-            | FaultKind::ClockJump { .. }
-            | FaultKind::LoseReplies
-            | FaultKind::Operator(_) => None,
-        }
-    }
 }
 
 /// A fault that repeats.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_types::Span;
 use serde_json::{Map, Value as Json, json};
 
-use super::context::{Context, End, Repeated, ServersNeeded};
+use super::context::{Context, End, Repeated};
 use super::error::{Problem, Read};
 use super::fields::Fields;
 use super::form::{ByKeys, Form, form, group};
@@ -486,7 +486,7 @@ narrowed! {
                 }
             }
             context.ends.push(End { place, at });
-            context.servers_needed.extend(ServersNeeded::of(&fault.kind).map(|needed| (place, needed)));
+            context.servers_needed.extend(fault.kind.servers_needed().map(|needed| (place, needed)));
         }
         // A stable sort: faults at the same time keep the order of the file.
         faults.sort_by_key(|fault| fault.at);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use chat_types::{Config, Span};
 use serde_json::{Value as Json, json};
 
-use super::context::{Context, End, Repeated, ServersNeeded};
+use super::context::{Context, End, Repeated};
 use super::environment::{Capacity, Client, Network};
 use super::error::{Problem, Problems, Read};
 use super::fault::Faults;
@@ -23,7 +23,8 @@ use sim_model::draw::Ratio;
 use sim_model::names::{PROPERTIES, properties_of};
 use sim_model::outcome::Notes;
 use sim_model::plan::{
-    Fault, MAX_REPEATS, Plan, Schedule, USUAL_CLIENT, Workload, usual_capacity, usual_network,
+    Fault, MAX_REPEATS, Plan, Schedule, ServersNeeded, USUAL_CLIENT, Workload, usual_capacity,
+    usual_network,
 };
 use sim_model::recipe::Recipe;
 

@@ -7,7 +7,7 @@ use sim_judge::cluster::ClusterFact;
 use super::{Event, World};
 use crate::faults::Fault;
 use crate::site::{MEMBERS, Site};
-use sim_world::log::REPLICAS;
+use sim_world::log::{REPLICAS, USUAL_LAG};
 
 /// How long a leader that fails appends without a report.
 const UNREPORTED: Span = Span::millis(200);
@@ -97,7 +97,7 @@ impl World {
     pub(super) fn heal(&mut self) {
         self.fact(ClusterFact::Healed);
         for replica in 0..REPLICAS {
-            self.log.set_lag(replica, Span::millis(2));
+            self.log.set_lag(replica, USUAL_LAG);
         }
         for place in &mut self.sites[..MEMBERS] {
             place.interrupt = None;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chat_types::{Config, Span};
 
 use super::Plan;
+use super::server_faults::{LogHarm, MemberHarm, ServersNeeded, Which};
 use crate::draw::{Actor, Draw, Quantiles, Ratio};
 
 /// The most times that a fault of one run repeats.
@@ -264,6 +265,29 @@ impl FaultKind {
         }
     }
 
+    /// How many servers it needs, unless it can strike one or several.
+    #[must_use]
+    pub const fn servers_needed(&self) -> Option<ServersNeeded> {
+        match self {
+            Self::DamageDisk { .. }
+            | Self::Configure(_)
+            | Self::Down {
+                how: Outage::CrashUnsynced,
+                ..
+            } => Some(ServersNeeded::One),
+            Self::Member { .. } | Self::Log { .. } => Some(ServersNeeded::Several),
+            Self::Down { .. }
+            | Self::Partition { .. }
+            | Self::SlowReaders { .. }
+            | Self::SlowDisk { .. }
+            | Self::FailDisk { .. }
+            | Self::Suspend { .. }
+            | Self::ClockJump { .. }
+            | Self::LoseReplies
+            | Self::Operator(_) => None,
+        }
+    }
+
     /// How long it lasts; 0 if it is a moment.
     #[must_use]
     pub fn length(&self) -> Span {
@@ -305,87 +329,6 @@ impl FaultKind {
             | Self::ClockJump { .. }
             | Self::LoseReplies
             | Self::Operator(_) => None,
-        }
-    }
-}
-
-chat_types::listed! {
-    /// What happens to one of several servers.
-    MemberHarm {
-        /// It crashes, and starts again.
-        Crash "crash",
-        /// It shuts down: it hands over, and starts again.
-        Stop "stop",
-        /// Its process is suspended.
-        Pause "pause",
-        /// It is cut off from the log and from the other servers.
-        Cut "cut",
-        /// It sends nothing to the log and to the other servers, and hears all.
-        Mute "mute",
-        /// It hears nothing of the log and of the other servers, and sends.
-        Deaf "deaf",
-    }
-}
-
-impl MemberHarm {
-    /// Its label on a timeline.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Crash => "server crash",
-            Self::Stop => "server stop",
-            Self::Pause => "server pause",
-            Self::Cut => "server cut",
-            Self::Mute => "server mute",
-            Self::Deaf => "server deaf",
-        }
-    }
-}
-
-chat_types::listed! {
-    /// Which of several servers.
-    Which {
-        /// The one that owns the chat.
-        Owner "owner",
-        /// One that does not, drawn.
-        Standby "standby",
-    }
-}
-
-chat_types::listed! {
-    /// What happens to a shared log.
-    LogHarm {
-        /// It has no leader.
-        NoLeader "no_leader",
-        /// One replica is behind.
-        Lag "lag",
-        /// One replica has lost one of the next records.
-        Lose "lose",
-        /// A bit of one of the next records flips in one replica.
-        Flip "flip",
-    }
-}
-
-impl Which {
-    /// The server in words.
-    #[must_use]
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Owner => "the owner",
-            Self::Standby => "a standby",
-        }
-    }
-}
-
-impl LogHarm {
-    /// Its label on a timeline.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::NoLeader => "no leader",
-            Self::Lag => "replica behind",
-            Self::Lose => "record lost",
-            Self::Flip => "bit flipped",
         }
     }
 }

@@ -10,7 +10,7 @@ use sim_model::outcome::Point;
 use sim_model::plan::{
     Alphabet, Argument, Delivery, Fault, FaultKind, FirstTime, Grant, Harm, LogHarm, MemberHarm,
     Milestone, Need, Net, OperatorAct, OperatorVerb, Outage, Plan, Reached, Repeats, ScriptStep,
-    ScriptUser, Step, Stored, Text, Verb, Victims, Which, Workload,
+    ScriptUser, ServersNeeded, Step, Stored, Text, Verb, Victims, Which, Workload,
 };
 use sim_model::protocol::{OpKind, ReadBy};
 use sim_scenario::{parse, to_yaml};
@@ -242,27 +242,18 @@ fn plan() -> impl Strategy<Value = Plan> {
             let users = NAMES.iter().map(|name| user(name)).collect();
             plan.workload = Workload::Steps { users, steps };
             // The first fault decides whether there is one server or several.
-            let needs_several = |fault: &Fault| match &fault.kind {
-                FaultKind::Member { .. } | FaultKind::Log { .. } => Some(true),
-                FaultKind::DamageDisk { .. }
-                | FaultKind::Configure(_)
-                | FaultKind::Down {
-                    how: Outage::CrashUnsynced,
-                    ..
-                } => Some(false),
-                FaultKind::Down { .. }
-                | FaultKind::Partition { .. }
-                | FaultKind::SlowReaders { .. }
-                | FaultKind::SlowDisk { .. }
-                | FaultKind::FailDisk { .. }
-                | FaultKind::Suspend { .. }
-                | FaultKind::ClockJump { .. }
-                | FaultKind::LoseReplies
-                | FaultKind::Operator(_) => None,
+            let needed = faults.iter().find_map(|fault| fault.kind.servers_needed());
+            let needed = needed.unwrap_or(ServersNeeded::One);
+            faults.retain(|fault| {
+                fault
+                    .kind
+                    .servers_needed()
+                    .is_none_or(|other| other == needed)
+            });
+            plan.servers = match needed {
+                ServersNeeded::One => 1,
+                ServersNeeded::Several => 3,
             };
-            let has_several = faults.iter().find_map(needs_several).unwrap_or(false);
-            faults.retain(|fault| needs_several(fault).is_none_or(|needs| needs == has_several));
-            plan.servers = if has_several { 3 } else { 1 };
             plan.properties = properties_of(plan.servers);
             plan.faults = faults;
             plan.network.latency = latency;

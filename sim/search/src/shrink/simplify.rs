@@ -10,8 +10,8 @@ use super::compress_time::moments;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::names::properties_of;
 use sim_model::plan::{
-    Capacity, FaultKind, Grant, Net, Plan, Schedule, ScriptStep, Step, Text, USUAL_CLIENT, Verb,
-    Victims, Workload, usual_capacity, usual_network,
+    Capacity, Grant, Net, Plan, Schedule, ScriptStep, ServersNeeded, Step, Text, USUAL_CLIENT,
+    Verb, Victims, Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::ReadBy;
 
@@ -107,9 +107,9 @@ fn one_server(plan: &mut Plan) {
         plan.properties = properties_of(1);
     }
     plan.servers = 1;
-    let is_of_several =
-        |kind: &FaultKind| matches!(kind, FaultKind::Member { .. } | FaultKind::Log { .. });
-    plan.faults.retain(|fault| !is_of_several(&fault.kind));
+    let several = Some(ServersNeeded::Several);
+    plan.faults
+        .retain(|fault| fault.kind.servers_needed() != several);
 }
 
 impl Shrinker<'_> {

@@ -8,7 +8,7 @@ use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
 use sim_model::plan::{LogHarm, MemberHarm, Outage, Which};
 use sim_model::server::ServerRecord;
 
-use super::log::{Harm, REPLICAS};
+use super::log::{Harm, REPLICAS, USUAL_LAG};
 use super::number;
 use super::turns::Deferred;
 use crate::World;
@@ -17,9 +17,6 @@ use crate::in_flight::InFlight;
 
 /// How late a replica is that is behind.
 const BEHIND: Span = Span::secs(5);
-
-/// The usual delay of a replica.
-const USUAL_LAG: Span = Span::millis(2);
 
 /// The record that is harmed is one of so many next ones.
 const NEXT_RECORDS: u64 = 8;

@@ -9,6 +9,9 @@ use chat_types::{Span, Time};
 /// The number of replicas.
 pub const REPLICAS: usize = 3;
 
+/// How late a replica is while nothing is wrong.
+pub const USUAL_LAG: Span = Span::millis(2);
+
 /// What a disk did to one record of one replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Harm {
@@ -44,7 +47,7 @@ pub struct SharedLog {
 impl Default for SharedLog {
     fn default() -> Self {
         let replica = Replica {
-            lag: Span::millis(2),
+            lag: USUAL_LAG,
             visible: 0,
             harm: BTreeMap::new(),
         };

@@ -2,7 +2,9 @@
 
 use chat_types::Span;
 use sim_model::names::properties_of;
-use sim_model::plan::{Fault, FaultKind, LogHarm, MemberHarm, Need, Outage, Plan, Which};
+use sim_model::plan::{
+    Fault, FaultKind, LogHarm, MemberHarm, Need, Outage, Plan, ServersNeeded, Which,
+};
 
 use super::dice::Dice;
 
@@ -35,10 +37,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         {
             *how = Outage::Crash;
         }
-        !matches!(
-            fault.kind,
-            FaultKind::DamageDisk { .. } | FaultKind::Configure(_)
-        )
+        fault.kind.servers_needed() != Some(ServersNeeded::One)
     });
     let count = dice.between(0, 4);
     dice.say(format!("{} servers, {count} of their faults", plan.servers));

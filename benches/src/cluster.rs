@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::process::{Child, Command};
 
 use crate::Outcome;
-use crate::durable::{Folder, QUIET, both, micros, pace, send, senders};
+use crate::durable::{Folder, QUIET, Turns, both, micros, pace, send, senders};
 use crate::requests::median;
 use crate::server::{Server, processor_seconds};
 use crate::wire::{Connection, request};
@@ -32,15 +32,8 @@ pub(crate) struct ClusterArgs {
     /// Connections, each with one request in flight
     #[arg(long, default_value_t = 96)]
     connections: usize,
-    /// Duration of each load in a round, in seconds
-    #[arg(long, default_value_t = 4)]
-    seconds: u64,
-    /// Rounds, in each of which every load has its turn
-    #[arg(long, default_value_t = 5)]
-    rounds: usize,
-    /// The folder for the journal and the log: its file system is measured
-    #[arg(long, value_name = "DIR", default_value = "target/load")]
-    folder: PathBuf,
+    #[command(flatten)]
+    turns: Turns,
 }
 
 /// Servers of a log. They are killed on drop.
@@ -125,7 +118,7 @@ impl Load {
 
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &ClusterArgs) -> Outcome<()> {
-    let folder = Folder::new(&args.folder)?;
+    let folder = Folder::new(&args.turns.folder)?;
     let data = folder.0.join("alone").to_string_lossy().into_owned();
     let alone = Server::start_with(&["--data", &data]).await?;
     let single = Nats::start(1, &folder.0.join("single")).await?;
@@ -140,8 +133,8 @@ pub(crate) async fn run(args: &ClusterArgs) -> Outcome<()> {
     loads.extend(by_doors(&all, &three, args).await?);
     let doors: Vec<_> = realms.iter().collect();
     loads.push(loaded("three realms, three owners", &doors, three.named(), args).await?);
-    let span = Duration::from_secs(args.seconds);
-    for round in 0..args.rounds {
+    let span = Duration::from_secs(args.turns.seconds);
+    for round in 0..args.turns.rounds {
         for load in &mut loads {
             let rate = load.saturate(span).await?;
             let (door, request) = load.requests[0].clone();

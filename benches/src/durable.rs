@@ -21,15 +21,22 @@ pub(crate) struct DurableArgs {
     /// Connections, each with one request in flight
     #[arg(long, default_value_t = 256)]
     connections: usize,
+    #[command(flatten)]
+    turns: Turns,
+}
+
+/// Loads that take turns, so that what else runs on the machine affects all of them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Turns {
     /// Duration of each load in a round, in seconds
     #[arg(long, default_value_t = 4)]
-    seconds: u64,
-    /// Rounds, in each of which every journal has each load once
+    pub(crate) seconds: u64,
+    /// Rounds, in each of which every load has its turn
     #[arg(long, default_value_t = 5)]
-    rounds: usize,
-    /// The folder for the journals: its file system is measured
+    pub(crate) rounds: usize,
+    /// The folder for the journals and the log: its file system is measured
     #[arg(long, value_name = "DIR", default_value = "target/load")]
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]
@@ -65,7 +72,7 @@ struct Kept {
 
 #[expect(clippy::print_stdout, reason = "this is where the program speaks")]
 pub(crate) async fn run(args: &DurableArgs) -> Outcome<()> {
-    let folder = Folder::new(&args.folder)?;
+    let folder = Folder::new(&args.turns.folder)?;
     let mut all = Vec::new();
     for (name, flags) in [
         ("in memory", &[][..]),
@@ -88,9 +95,9 @@ pub(crate) async fn run(args: &DurableArgs) -> Outcome<()> {
             waits: [Histogram::new(3)?, Histogram::new(3)?, Histogram::new(3)?],
         });
     }
-    let span = Duration::from_secs(args.seconds);
+    let span = Duration::from_secs(args.turns.seconds);
     let mut syncs = [Histogram::new(3)?, Histogram::new(3)?];
-    for round in 0..args.rounds {
+    for round in 0..args.turns.rounds {
         let [busy, quiet] = &mut syncs;
         sync_alone(&folder.0, Duration::ZERO, busy)?;
         sync_alone(&folder.0, Duration::from_secs_f64(1.0 / QUIET), quiet)?;

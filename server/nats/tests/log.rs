@@ -264,10 +264,15 @@ async fn a_server_that_asks_for_a_password_takes_that_of_the_credentials() {
             credentials,
             ..given.clone()
         };
-        let opened = Log::open(&wrong).await;
-        let is_refused = matches!(opened, Err(OpenError::Unreachable { .. }));
-        assert!(is_refused, "{opened:?}");
+        assert_refused(&wrong).await;
     }
+}
+
+/// Checks that the servers refuse a connection with these options.
+async fn assert_refused(options: &LogOptions) {
+    let opened = Log::open(options).await;
+    let is_refused = matches!(opened, Err(OpenError::Unreachable { .. }));
+    assert!(is_refused, "{opened:?}");
 }
 
 /// The server that leads the stream, by the name of the servers' own choice.

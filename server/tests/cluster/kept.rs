@@ -26,6 +26,18 @@ pub(crate) fn words(numbers: std::ops::Range<u32>) -> Vec<String> {
     numbers.map(|number| format!("word {number}")).collect()
 }
 
+/// Two members with journals, at both of which a participant, whose handle is returned, has said five
+/// words.
+pub(crate) fn two_with_five_words() -> (Members, String) {
+    let kept = Kept::with_limits(SHORT);
+    let members = Members::start_keeping(1, 2, Some(kept));
+    let mut door = members.connect(0);
+    let ada = door.register("Ada", "lobby");
+    say(&mut door, &ada, &words(0..5));
+    assert_eq!(talkers::texts(&mut members.connect(1), &ada), words(0..5));
+    (members, ada)
+}
+
 /// The texts that a search finds, the oldest first.
 pub(crate) fn found(connection: &mut Connection, handle: &str, query: &str) -> Vec<String> {
     let page = done(
@@ -106,12 +118,7 @@ fn every_member_keeps_the_journal_and_answers_from_its_history() {
 #[test]
 #[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
 fn a_journal_begins_anew_where_the_log_is_purged() {
-    let kept = Kept::with_limits(SHORT);
-    let mut members = Members::start_keeping(1, 2, Some(kept));
-    let mut door = members.connect(0);
-    let ada = door.register("Ada", "lobby");
-    say(&mut door, &ada, &words(0..5));
-    assert_eq!(talkers::texts(&mut members.connect(1), &ada), words(0..5));
+    let (mut members, ada) = two_with_five_words();
     members.stop(1);
     // Each owner that stops stores a snapshot, and the log is purged below the last two.
     for from in [5, 10] {
@@ -216,12 +223,7 @@ fn a_member_whose_journal_cannot_be_written_goes_on_and_reads_the_rest_from_the_
 #[test]
 #[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
 fn the_journal_of_a_member_that_was_paused_for_long_begins_anew() {
-    let kept = Kept::with_limits(SHORT);
-    let mut members = Members::start_keeping(1, 2, Some(kept));
-    let mut door = members.connect(0);
-    let ada = door.register("Ada", "lobby");
-    say(&mut door, &ada, &words(0..5));
-    assert_eq!(talkers::texts(&mut members.connect(1), &ada), words(0..5));
+    let (mut members, ada) = two_with_five_words();
     members.signal(1, "STOP");
     for from in [5, 10, 15] {
         say(&mut members.connect(0), &ada, &words(from..from + 5));

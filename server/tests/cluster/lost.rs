@@ -7,7 +7,7 @@ use chat_core::Config;
 use chat_journal::{Bundle, Loss, recover};
 use serde_json::Value;
 
-use crate::kept::{SHORT, found, inspected, say, stopped, words};
+use crate::kept::{SHORT, found, inspected, say, stopped, two_with_five_words, words};
 use crate::members::{Kept, Members};
 use crate::process::{Connection, Process, binary};
 use crate::talkers;
@@ -117,12 +117,7 @@ fn a_lost_log_is_made_again_from_a_member_s_journal() {
 #[test]
 #[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
 fn a_journal_that_is_ahead_of_a_log_made_of_another_is_told_and_not_served() {
-    let kept = Kept::with_limits(SHORT);
-    let mut members = Members::start_keeping(1, 2, Some(kept));
-    let mut door = members.connect(0);
-    let ada = door.register("Ada", "lobby");
-    say(&mut door, &ada, &words(0..5));
-    assert_eq!(talkers::texts(&mut members.connect(1), &ada), words(0..5));
+    let (mut members, ada) = two_with_five_words();
     members.stop(1);
     say(&mut members.connect(0), &ada, &words(5..9));
     members.stop(0);

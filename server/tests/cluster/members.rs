@@ -96,7 +96,7 @@ impl Members {
         Self::start_on(3, 3)
     }
 
-    /// The same for users of the simulator.
+    /// Starts three NATS servers, and three members with limits for the users of the simulator.
     pub(crate) fn start_for_simulator() -> Self {
         Self::start_all((3, 3), FOR_ONE_ADDRESS, None, &[])
     }
@@ -106,12 +106,12 @@ impl Members {
         Self::start_all((servers, count), LIMITS, None, &[])
     }
 
-    /// The same, with journals of their own.
+    /// Starts this many NATS servers, and this many members; with `kept`, each member keeps a journal.
     pub(crate) fn start_keeping(servers: usize, count: usize, kept: Option<Kept>) -> Self {
         Self::start_all((servers, count), LIMITS, kept, &[])
     }
 
-    /// The same, with these settings.
+    /// Starts this many NATS servers, and this many members with these command line options.
     pub(crate) fn start_with(servers: usize, count: usize, settings: &[&str]) -> Self {
         Self::start_all((servers, count), LIMITS, None, settings)
     }

@@ -41,7 +41,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// The same direction, seen from the side that accepts connections.
+    /// This direction, named from the side that accepts connections.
     pub(crate) const fn reversed(self) -> Self {
         match self {
             Self::Both => Self::Both,

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use serde_json::json;
+use tempfile::TempDir;
 
 use crate::client::{Server, history_of, sql};
 
@@ -35,6 +36,30 @@ fn wait_for(database: &str, statement: &str, value: &str) {
 }
 
 const COUNT: &str = "SELECT count(*) FROM messages";
+
+/// A server whose five messages are copied: its database, and the handle of their author.
+fn five_copied(folder: &Path) -> (String, Server, String) {
+    let database = database(folder);
+    let server = Server::start(folder, SHORT);
+    let ann = server.register("ann", "lobby");
+    server.say(&ann, words(0..5));
+    wait_for(&database, COUNT, "5");
+    (database, server, ann)
+}
+
+/// A new folder, with a backup of this one in its folder `copy`.
+fn backed_up(folder: &Path) -> TempDir {
+    let backup = tempfile::tempdir().expect("a folder");
+    let copy = backup.path().join("copy");
+    let words = [
+        "backup".as_ref(),
+        copy.as_os_str(),
+        "--data".as_ref(),
+        folder.as_os_str(),
+    ];
+    assert_eq!(crate::client::run(&words).code, Some(0));
+    backup
+}
 
 #[test]
 #[ignore = "needs PostgreSQL: cargo xtask test --only postgres"]
@@ -77,11 +102,7 @@ fn dropped_tables_are_built_anew_and_every_message_is_there_once() {
 #[ignore = "needs PostgreSQL: cargo xtask test --only postgres"]
 fn a_database_of_another_realm_is_neither_written_nor_read() {
     let [one, two] = [(), ()].map(|()| tempfile::tempdir().expect("a folder"));
-    let database = database(one.path());
-    let server = Server::start(one.path(), SHORT);
-    let ann = server.register("ann", "lobby");
-    server.say(&ann, words(0..5));
-    wait_for(&database, COUNT, "5");
+    let (database, server, _) = five_copied(one.path());
     let history = ["--history", &database];
     let other = Server::start_alone(two.path(), &[SHORT, &history].concat());
     let ben = other.register("ben", "lobby");
@@ -97,20 +118,9 @@ fn a_database_of_another_realm_is_neither_written_nor_read() {
 #[ignore = "needs PostgreSQL: cargo xtask test --only postgres"]
 fn a_restored_journal_cuts_the_copy() {
     let folder = tempfile::tempdir().expect("a folder");
-    let database = database(folder.path());
-    let server = Server::start(folder.path(), SHORT);
-    let ann = server.register("ann", "lobby");
-    server.say(&ann, words(0..5));
-    wait_for(&database, COUNT, "5");
-    let backup = tempfile::tempdir().expect("a folder");
-    let backup = backup.path().join("backup");
-    let words_of_backup = [
-        "backup".as_ref(),
-        backup.as_os_str(),
-        "--data".as_ref(),
-        folder.path().as_os_str(),
-    ];
-    assert_eq!(crate::client::run(&words_of_backup).code, Some(0));
+    let (database, server, ann) = five_copied(folder.path());
+    let backup = backed_up(folder.path());
+    let backup = backup.path().join("copy");
     server.say(&ann, words(5..9));
     wait_for(&database, COUNT, "9");
     assert_eq!(server.stop(), Some(0));
@@ -140,20 +150,9 @@ fn a_restored_journal_cuts_the_copy() {
 #[ignore = "needs PostgreSQL: cargo xtask test --only postgres"]
 fn a_copy_that_the_journal_contradicts_is_cut_to_what_both_have() {
     let folder = tempfile::tempdir().expect("a folder");
-    let database = database(folder.path());
-    let server = Server::start(folder.path(), SHORT);
-    let ann = server.register("ann", "lobby");
-    server.say(&ann, words(0..5));
-    wait_for(&database, COUNT, "5");
-    let backup = tempfile::tempdir().expect("a folder");
-    let backup = backup.path().join("backup");
-    let made = [
-        "backup".as_ref(),
-        backup.as_os_str(),
-        "--data".as_ref(),
-        folder.path().as_os_str(),
-    ];
-    assert_eq!(crate::client::run(&made).code, Some(0));
+    let (database, server, ann) = five_copied(folder.path());
+    let backup = backed_up(folder.path());
+    let backup = backup.path().join("copy");
     server.say(&ann, words(5..9));
     wait_for(&database, COUNT, "9");
     assert_eq!(server.stop(), Some(0));

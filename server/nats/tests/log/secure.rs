@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use server_nats::{Log, LogOptions, OpenError};
 
 use crate::servers::{PROPER, Servers};
-use crate::{Bench, options};
+use crate::{Bench, assert_refused, options};
 
 /// Signs claims as servers read them.
 fn token(issuer: &KeyPair, subject: &KeyPair, name: &str, nats: &Value) -> String {
@@ -91,9 +91,7 @@ async fn a_server_with_accounts_takes_the_key_file_of_one_of_their_users() {
             credentials,
             ..given.clone()
         };
-        let opened = Log::open(&wrong).await;
-        let is_refused = matches!(opened, Err(OpenError::Unreachable { .. }));
-        assert!(is_refused, "{opened:?}");
+        assert_refused(&wrong).await;
     }
     let broken = LogOptions {
         credentials: Some("-----BEGIN NATS USER JWT-----\nnothing".into()),
@@ -147,9 +145,7 @@ async fn a_server_with_tls_is_trusted_by_the_authority_that_is_named() {
             authority,
             ..given.clone()
         };
-        let opened = Log::open(&wrong).await;
-        let is_refused = matches!(opened, Err(OpenError::Unreachable { .. }));
-        assert!(is_refused, "{opened:?}");
+        assert_refused(&wrong).await;
     }
     let absent = LogOptions {
         authority: Some(file("absent")),

@@ -35,7 +35,7 @@ impl<'a> Sim<'a> {
     /// The outcome of a failed build.
     pub(crate) fn optimised(cargo: &'a Cargo) -> Result<Self, Outcome> {
         let copy = WorkspaceCopy::refresh(cargo).map_err(Outcome::Failed)?;
-        copy.build(&["sim"]).map_err(Outcome::Failed)?;
+        copy.build().map_err(Outcome::Failed)?;
         Ok(Self {
             program: copy.program("sim"),
             root: cargo.root().into(),

@@ -206,7 +206,12 @@ impl Step {
             Self::Test => test(cargo),
             Self::Doc => cargo.run_with(
                 &[("RUSTDOCFLAGS", "-D warnings")],
-                &[&["doc", "--no-deps"][..], &WHOLE].concat(),
+                // There are no examples: the word selects the features that clippy has compiled.
+                &[
+                    &["doc", "--no-deps", "--lib", "--bins", "--examples"][..],
+                    &WHOLE,
+                ]
+                .concat(),
             ),
             Self::Deny => deny::check(cargo),
             Self::Advisories => deny::advisories(cargo),

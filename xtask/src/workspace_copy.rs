@@ -12,6 +12,19 @@ use crate::cargo::{self, Cargo};
 /// The build profile.
 pub(crate) const PROFILE: &str = "quick";
 
+/// The profile and packages of each build in the copy. The simulator and the counted benches are
+/// selected together, because one alone would select other features of shared dependencies: and
+/// everything would be built twice.
+pub(crate) const SELECTED: [&str; 7] = [
+    "--profile",
+    PROFILE,
+    "--package",
+    "sim",
+    "--package",
+    "benches",
+    "--no-default-features",
+];
+
 /// The folder of the copy and of its builds.
 const FOLDER: &str = "target/copy";
 
@@ -130,8 +143,18 @@ impl<'a> WorkspaceCopy<'a> {
     ///
     /// # Errors
     /// The compiler's output.
-    pub(crate) fn build(&self, packages: &[&str]) -> Result<(), String> {
-        let mut words = vec!["build", "--quiet", "--profile", PROFILE];
+    pub(crate) fn build(&self) -> Result<(), String> {
+        self.build_with(&[])
+    }
+
+    /// Builds the programs of these packages, too.
+    ///
+    /// # Errors
+    /// The compiler's output.
+    pub(crate) fn build_with(&self, packages: &[&str]) -> Result<(), String> {
+        // There are no examples: the word selects the features that tests and benches have.
+        let mut words = vec!["build", "--quiet", "--bins", "--examples"];
+        words.extend(SELECTED);
         words.extend(packages.iter().flat_map(|package| ["--package", package]));
         let output = self
             .command(&words)

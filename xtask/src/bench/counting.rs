@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::cargo::{Cargo, ended};
 use crate::programs::there_or_installed;
-use crate::workspace_copy::{PROFILE, WorkspaceCopy};
+use crate::workspace_copy::{SELECTED, WorkspaceCopy};
 
 /// The version of gungraun's runner. It must equal that of the library in `Cargo.toml`.
 const RUNNER: &str = "0.20.0";
@@ -103,15 +103,7 @@ pub(crate) fn count(cargo: &Cargo) -> Result<BTreeMap<String, u64>, String> {
         Ok(()) | Err(_) => {}
     }
     let home = format!("--home={}", home.display());
-    let words = [
-        "bench",
-        "--package",
-        "benches",
-        // The other steps have built the simulator with this profile. A release build would take
-        // minutes and change the counts by few percent.
-        "--profile",
-        PROFILE,
-        "--no-default-features",
+    let counted = [
         "--bench",
         "counts",
         "--",
@@ -120,6 +112,9 @@ pub(crate) fn count(cargo: &Cargo) -> Result<BTreeMap<String, u64>, String> {
         "--parallel=2",
         &home,
     ];
+    // The other steps have built the simulator with this profile. A release build would take minutes
+    // and change the counts by few percent.
+    let words = [&["bench"], &SELECTED[..], &counted].concat();
     let output = WorkspaceCopy::refresh(cargo)?
         .command(&words)
         .output()

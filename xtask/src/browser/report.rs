@@ -1,7 +1,7 @@
 //! Tests the simulator's reports in a real browser, in several sizes and both colour schemes.
 
 use super::Tests;
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, WHOLE};
 use crate::outcome::Outcome;
 
 const TESTS: Tests = Tests {
@@ -21,6 +21,7 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
         return Outcome::Failed("the workspace's path is not Unicode".into());
     };
     let samples = [("SIM_REPORT_SAMPLES", folder)];
-    let written = cargo.run_with(&samples, &["test", "--workspace", "--test", "report"]);
+    let words = [&["test"][..], &WHOLE, &["--test", "report"]].concat();
+    let written = cargo.run_with(&samples, &words);
     written.and_then(|| stage.play(&[("REPORTS", &stage.left)]))
 }

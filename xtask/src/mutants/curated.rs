@@ -137,7 +137,7 @@ fn hunt_all(
 fn try_one(copy: &WorkspaceCopy<'_>, mutant: &Mutant, effort: Effort) -> Result<Fate, String> {
     let hunted = copy
         .plant(&mutant.diff)
-        .and_then(|()| copy.build(&["sim"]))
+        .and_then(|()| copy.build())
         .and_then(|()| hunt::hunt(copy, &mutant.hunt, &mutant.caught_by, effort));
     copy.heal(&mutant.files)?;
     Ok(match hunted {

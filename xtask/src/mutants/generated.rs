@@ -267,7 +267,7 @@ fn hunt_one(
 ) -> Result<Option<String>, String> {
     let hunted = copy
         .plant(diff)
-        .and_then(|()| copy.build(&["sim"]))
+        .and_then(|()| copy.build())
         .and_then(|()| hunt::hunt(copy, &Hunt::Explore(Vec::new()), &[], effort));
     copy.heal(std::slice::from_ref(&mutant.file))?;
     let finds = hunted.map_err(|why| format!("{}: {why}", mutant.name))?;

@@ -42,7 +42,7 @@ pub(crate) fn run(cargo: &Cargo, out: &mut impl Write) -> Result<bool, String> {
         Ok(scenario) => scenario,
         Err(why) => return verdict(out, Some(why)),
     };
-    copy.build(&["sim"])?;
+    copy.build()?;
     let found = result_of(&copy, &[&scenario])?;
     let sound = found["violations"] == Value::Array(Vec::new());
     let wrong = (!sound).then(|| format!("without the bug, {scenario} fails, too"));
@@ -68,7 +68,7 @@ fn follow(
     out: &mut impl Write,
 ) -> Result<Result<String, String>, String> {
     copy.plant(&mutant.diff)?;
-    copy.build(&["sim", "server"])?;
+    copy.build_with(&["server"])?;
     let folder = copy.root().with_file_name("race");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;

@@ -20,8 +20,7 @@ use crate::programs::{answers, run};
 /// The version of mdBook to install.
 const VERSION: &str = "0.5.4";
 
-/// The folders of mdBook and of the built book, from the root.
-const INSTALLED: &str = "target/xtask/mdbook";
+/// The folder of the built book, from the root.
 const BUILT: &str = "target/book";
 
 /// Checks the links of the sources, runs the examples, builds the book, and checks its links.
@@ -42,9 +41,9 @@ pub(crate) fn build(cargo: &Cargo) -> Result<PathBuf, Outcome> {
     let stage = cargo.scratch().map_err(Outcome::Failed)?.join("book");
     stage::lay_out(cargo.root(), &stage)
         .map_err(|error| Outcome::Failed(format!("cannot lay out the book: {error}")))?;
-    let program = program(cargo)?;
+    ready(cargo).map_err(Outcome::Skipped)?;
     let built = cargo.root().join(BUILT);
-    run(Command::new(program)
+    run(Command::new("mdbook")
         .arg("build")
         .arg(&stage)
         .arg("--dest-dir")
@@ -53,24 +52,11 @@ pub(crate) fn build(cargo: &Cargo) -> Result<PathBuf, Outcome> {
     Ok(built)
 }
 
-/// The path of mdBook: an installed one, or one installed here.
-fn program(cargo: &Cargo) -> Result<PathBuf, Outcome> {
-    if answers("mdbook") {
-        return Ok("mdbook".into());
-    }
-    let root = cargo.root().join(INSTALLED);
-    let program = root
-        .join("bin")
-        .join(format!("mdbook{}", std::env::consts::EXE_SUFFIX));
-    let Some(folder) = root.to_str() else {
-        return Err(Outcome::Failed(
-            "the workspace's path is not Unicode".into(),
-        ));
-    };
+/// Installs mdBook if it is missing.
+///
+/// # Errors
+/// Why it is missing.
+fn ready(cargo: &Cargo) -> Result<(), String> {
     let few = ["--no-default-features", "--features", "search"];
-    let more = [&few[..], &["--root", folder]].concat();
-    cargo
-        .there_or_installed(|| program.exists(), ("mdbook", VERSION), &more)
-        .map_err(Outcome::Skipped)?;
-    Ok(program)
+    cargo.there_or_installed(|| answers("mdbook"), ("mdbook", VERSION), &few)
 }

@@ -404,7 +404,7 @@ fn a_search_finds_the_same_worst_with_any_number_of_threads() {
     let hunt = |guide, jobs| {
         let what = ExploreOptions {
             seek: Some((Seek::StickWait, guide)),
-            ..explored(&plans, 200, jobs)
+            ..explored(&plans, 80, jobs)
         };
         let found = explore(&what, &run_seed, &mut StopAfter(u64::MAX));
         let hunted = found.hunted.expect("a search was asked for");

@@ -201,7 +201,8 @@ pub(crate) async fn start(
     let mut own = found
         .map(|options| journal::find(options, limits))
         .transpose()?;
-    let log = Log::open(&options(cluster)?).await?;
+    let log_options = options(cluster)?;
+    let log = Log::open(&log_options).await?;
     let identity = beginning::identity(&log, own.as_ref()).await?;
     let origin = identity.origin();
     let settings = Settings {
@@ -236,6 +237,8 @@ pub(crate) async fn start(
     let resignation = engine.resignation();
     let (local, running) = driver::start_engine(Box::new(engine), clock, metrics);
     tokio::spawn(measures::watch(state, standing.clone(), measured.clone()));
+    let watched = measures::watch_servers(log_options, standing.clone(), measured.clone());
+    tokio::spawn(watched);
     tokio::spawn(owner::serve(calls.clone(), local.clone(), standing.clone()));
     tokio::spawn(resign::serve(
         calls.clone(),

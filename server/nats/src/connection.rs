@@ -1,8 +1,12 @@
 //! The connection to the servers.
 
+use std::future::{Ready, ready};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event};
+use async_nats::{
+    Client, ConnectErrorKind, ConnectOptions, Event, ReconnectToServer, Server, ServerInfo,
+};
 use tokio::time::{Instant, sleep};
 
 use crate::options::LogOptions;
@@ -44,6 +48,7 @@ pub(crate) async fn connect(options: &LogOptions) -> Result<Client, OpenError> {
             0 | 1 => Duration::ZERO,
             _ => RECONNECT,
         })
+        .reconnect_to_server_callback(in_turn())
         .event_callback(|event| async move { report(&event) });
     let settings = with_authority(with_credentials(settings, options)?, options)?;
     let servers = options.servers.join(",");
@@ -62,6 +67,19 @@ pub(crate) async fn connect(options: &LogOptions) -> Result<Client, OpenError> {
             return Err(OpenError::Unreachable { servers, why });
         }
         sleep(AGAIN).await;
+    }
+}
+
+/// Chooses the servers in turn, so that each attempt is at another one than the one before. Processes
+/// begin at different ones.
+fn in_turn() -> impl Fn(Vec<Server>, ServerInfo) -> Ready<Option<ReconnectToServer>> {
+    let next = AtomicUsize::new(usize::try_from(std::process::id()).unwrap_or_default());
+    move |servers, _| {
+        let at = next.fetch_add(1, Ordering::Relaxed) % servers.len().max(1);
+        ready(servers.get(at).map(|server| ReconnectToServer {
+            addr: server.addr.clone(),
+            delay: None,
+        }))
     }
 }
 

@@ -1,13 +1,14 @@
 //! The connection with its realm, and where reports go.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::Client;
 use async_nats::jetstream::Context;
 use chat_cluster::{AppendId, Outcome, ReadId};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::isolation::Isolation;
 use crate::options::RealmName;
 
 /// The largest number of records that wait for the member.
@@ -62,6 +63,7 @@ pub(crate) struct Endpoint {
     realm: RealmName,
     tell: Tell,
     waiting: Arc<Semaphore>,
+    isolation: Arc<Isolation>,
 }
 
 impl Endpoint {
@@ -72,6 +74,7 @@ impl Endpoint {
             realm,
             tell: Arc::new(|_| {}),
             waiting: Arc::new(Semaphore::new(WAITING)),
+            isolation: Arc::default(),
         }
     }
 
@@ -93,6 +96,16 @@ impl Endpoint {
 
     pub(crate) fn tell(&self, report: Report) {
         (self.tell)(report);
+    }
+
+    /// Takes note of the end of a request to the log's leader. Connects to another server, if the one of
+    /// this connection does not reach the leader.
+    pub(crate) async fn ended(&self, has_answered: bool) {
+        if self.isolation.is_likely(has_answered, Instant::now()) {
+            tracing::warn!("the server does not reach the log: connecting to another one");
+            // The connection is closed only when the process ends.
+            let _ = self.client.force_reconnect().await;
+        }
     }
 
     /// Waits until few enough records wait.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_nats::jetstream;
-use chat_cluster::{AppendId, ReadId, Source};
+use chat_cluster::{AppendId, Outcome, ReadId, Source};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
@@ -44,7 +44,7 @@ impl Log {
         monitor::check_connected(&client)?;
         let mut context = jetstream::new(client.clone());
         context.set_timeout(connection::REQUEST);
-        let replicas = streams::make(&context, &options.realm).await?;
+        let replicas = streams::make(&client, &context, &options.realm).await?;
         monitor::check_all(&context, options).await?;
         tracing::info!(realm = %options.realm, replicas, "the cluster's log is open");
         let endpoint = Endpoint::new(client, context, options.realm.clone());
@@ -119,6 +119,10 @@ impl Log {
             let began = Instant::now();
             let outcome = append::append(endpoint.client(), &subject, expected, bytes).await;
             let took = began.elapsed();
+            // A log without a leader answers nothing.
+            endpoint
+                .ended(!matches!(outcome, None | Some(Outcome::Busy)))
+                .await;
             endpoint.tell(Report::Published { id, outcome, took });
         });
     }
@@ -129,7 +133,11 @@ impl Log {
         tokio::spawn(async move {
             let (client, realm) = (endpoint.client(), endpoint.realm());
             let found = match source {
-                Source::Leader => by_leader(client, &realm.stream(), sequence).await,
+                Source::Leader => {
+                    let found = by_leader(client, &realm.stream(), sequence).await;
+                    endpoint.ended(found.is_some()).await;
+                    found
+                }
                 Source::Replica(_) => by_replica(client, realm, sequence).await,
             };
             let bytes = match found {

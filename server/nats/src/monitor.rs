@@ -80,7 +80,8 @@ pub(crate) fn check_connected(client: &Client) -> Result<(), ServerFault> {
     }
 }
 
-/// Checks every server that has a replica of the log.
+/// Checks the servers that have a replica of the log. Most must answer. One that is down stores
+/// nothing; `faults` checks it once it answers.
 pub(crate) async fn check_all(context: &Context, options: &LogOptions) -> Result<(), ServerFault> {
     if options.vouching == Vouching::Operator {
         return Ok(());
@@ -88,19 +89,53 @@ pub(crate) async fn check_all(context: &Context, options: &LogOptions) -> Result
     if options.monitors.is_empty() {
         return Err(ServerFault::Unproven);
     }
-    let mut watched = BTreeSet::new();
+    let (mut watched, mut silent) = (BTreeSet::new(), Vec::new());
     for monitor in &options.monitors {
-        let silent = |why| ServerFault::Silent {
-            monitor: monitor.clone(),
-            why,
-        };
-        let varz = tokio::time::timeout(PATIENCE, varz(monitor)).await;
-        let varz = varz.unwrap_or_else(|_| Err("it takes too long".into()));
-        watched.insert(check_server(varz.map_err(silent)?)?);
+        match asked(monitor).await {
+            Ok(name) => {
+                watched.insert(name);
+            }
+            Err(fault @ ServerFault::Silent { .. }) => silent.push(fault),
+            Err(fault) => return Err(fault),
+        }
+    }
+    let silences = silent.len();
+    for fault in silent {
+        if silences * 2 >= options.monitors.len() {
+            return Err(fault);
+        }
+        tracing::warn!(%fault, "most servers of the log answer, and the member starts");
     }
     let replicas = replicas(context, options).await;
-    let unwatched = replicas.into_iter().find(|name| !watched.contains(name));
+    let mut unwatched = replicas.into_iter().filter(|name| !watched.contains(name));
+    // A silent server may be the one.
+    let unwatched = unwatched.nth(silences);
     unwatched.map_or(Ok(()), |server| Err(ServerFault::Unwatched { server }))
+}
+
+/// Returns what is wrong with the servers that answer now: one that was down when the log was opened, or
+/// that has started with other settings since.
+pub async fn faults(options: &LogOptions) -> Vec<ServerFault> {
+    let mut faults = Vec::new();
+    if options.vouching == Vouching::Servers {
+        for monitor in &options.monitors {
+            match asked(monitor).await {
+                Ok(_) | Err(ServerFault::Silent { .. }) => {}
+                Err(fault) => faults.push(fault),
+            }
+        }
+    }
+    faults
+}
+
+/// Asks the monitoring of a server, and returns the server's name.
+async fn asked(monitor: &str) -> Result<String, ServerFault> {
+    let varz = tokio::time::timeout(PATIENCE, varz(monitor)).await;
+    let varz = varz.unwrap_or_else(|_| Err("it takes too long".into()));
+    check_server(varz.map_err(|why| ServerFault::Silent {
+        monitor: monitor.into(),
+        why,
+    })?)
 }
 
 /// The names of the servers that have a replica. A server that is alone names none.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use async_nats::Client;
 use async_nats::jetstream::context::CreateStreamErrorKind;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
 use async_nats::jetstream::{Context, object_store};
@@ -65,10 +66,15 @@ pub enum SettingFault {
 }
 
 /// Makes the streams of a realm, or finds them, and returns the number of their replicas.
-pub(crate) async fn make(context: &Context, realm: &RealmName) -> Result<usize, OpenError> {
-    let replicas = match create(context, log_config(realm, REPLICAS)).await {
+pub(crate) async fn make(
+    client: &Client,
+    context: &Context,
+    realm: &RealmName,
+) -> Result<usize, OpenError> {
+    let place = (client, context);
+    let replicas = match create(place, log_config(realm, REPLICAS)).await {
         Err(Unmade::Alone) => {
-            let alone = create(context, log_config(realm, 1)).await;
+            let alone = create(place, log_config(realm, 1)).await;
             alone.map_err(|unmade| unmade.of(realm.stream()))?;
             1
         }
@@ -82,7 +88,7 @@ pub(crate) async fn make(context: &Context, realm: &RealmName) -> Result<usize, 
         deny_purge: true,
         ..config(realm.identity_stream(), realm.subject("identity"), replicas)
     };
-    let made = create(context, identity).await;
+    let made = create(place, identity).await;
     made.map_err(|unmade| unmade.of(realm.identity_stream()))?;
     let bucket = object_store::Config {
         bucket: realm.bucket(),
@@ -91,12 +97,33 @@ pub(crate) async fn make(context: &Context, realm: &RealmName) -> Result<usize, 
         max_bytes: -1,
         ..object_store::Config::default()
     };
-    let made = context.create_object_store(bucket).await;
-    made.map_err(|error| OpenError::Snapshots {
-        bucket: realm.bucket(),
-        why: error.to_string(),
-    })?;
+    create_bucket(place, bucket).await?;
     Ok(replicas)
+}
+
+/// Makes the bucket of the snapshots, or finds it.
+async fn create_bucket(
+    (client, context): (&Client, &Context),
+    config: object_store::Config,
+) -> Result<(), OpenError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let Err(error) = context.create_object_store(config.clone()).await else {
+            return Ok(());
+        };
+        if Instant::now() >= until {
+            let (bucket, why) = (config.bucket, error.to_string());
+            return Err(OpenError::Snapshots { bucket, why });
+        }
+        try_another(client).await;
+    }
+}
+
+/// Connects to another server after a while. This one may be cut off from the others.
+async fn try_another(client: &Client) {
+    // The connection is closed only when the process ends.
+    let _ = client.force_reconnect().await;
+    sleep(AGAIN).await;
 }
 
 fn log_config(realm: &RealmName, replicas: usize) -> Config {
@@ -142,7 +169,7 @@ impl Unmade {
 }
 
 /// Makes a stream. One with the same settings is as good as made.
-async fn create(context: &Context, config: Config) -> Result<(), Unmade> {
+async fn create((client, context): (&Client, &Context), config: Config) -> Result<(), Unmade> {
     let until = Instant::now() + PATIENCE;
     loop {
         let Err(error) = context.create_stream(config.clone()).await else {
@@ -158,6 +185,6 @@ async fn create(context: &Context, config: Config) -> Result<(), Unmade> {
         if Instant::now() >= until {
             return Err(Unmade::Fault(SettingFault::Unmade(error.to_string())));
         }
-        sleep(AGAIN).await;
+        try_another(client).await;
     }
 }

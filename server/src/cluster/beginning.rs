@@ -13,7 +13,7 @@ use std::time::Duration;
 use chat_cluster::{LogSnapshot, Place};
 use chat_core::{Config, Hub, Position};
 use chat_journal::{Identity, Mark, Origin};
-use server_nats::{Extent, Log, LogReader, ReadTwice, RecordCopy};
+use server_nats::{Extent, Log, LogReader, OpenError, ReadTwice, RecordCopy};
 
 use super::ClusterError;
 use crate::journal::{FoundJournal, new_identity};
@@ -30,7 +30,8 @@ pub(super) async fn identity(
     own: Option<&FoundJournal>,
 ) -> Result<Identity, ClusterError> {
     let known = own.and_then(|own| own.identity.as_ref());
-    let found = match log.reader().identity().await? {
+    let reader = log.reader();
+    let found = match asked(|| reader.identity()).await? {
         Some(found) => found,
         None => {
             if let Some(own) = own.filter(|own| own.last() > Position(0)) {
@@ -109,7 +110,7 @@ async fn choose_by_journal(
 async fn check_end(reader: &LogReader, sequence: u64) -> Result<(), ClusterError> {
     let mut last = 0;
     for _ in 0..ATTEMPTS {
-        last = reader.extent().await?.last;
+        last = asked(|| reader.extent()).await?.last;
         if last >= sequence {
             return Ok(());
         }
@@ -132,9 +133,21 @@ fn first(origin: &Origin, limits: &Config) -> LogSnapshot {
 }
 
 async fn stored(reader: &LogReader, origin: &Origin) -> Result<Option<LogSnapshot>, ClusterError> {
-    let bytes = reader.newest_snapshot().await?;
+    let bytes = asked(|| reader.newest_snapshot()).await?;
     let read = bytes.map(|bytes| LogSnapshot::read(origin, &bytes));
     Ok(read.transpose()?)
+}
+
+/// Asks until there is an answer: the log may be electing a leader.
+async fn asked<T>(ask: impl AsyncFn() -> Result<T, OpenError>) -> Result<T, OpenError> {
+    for _ in 1..ATTEMPTS {
+        match ask().await {
+            Ok(answer) => return Ok(answer),
+            Err(why) => tracing::warn!(%why, "the log does not answer yet"),
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+    ask().await
 }
 
 /// Whether the log has the record at this place, or the one behind it, so that it is this log and no
@@ -143,7 +156,7 @@ async fn goes_on(reader: &LogReader, place: &Place) -> Result<bool, ClusterError
     let sequence = place.sequence();
     let mut is_answered = false;
     for _ in 0..ATTEMPTS {
-        let Extent { first, last } = reader.extent().await?;
+        let Extent { first, last } = asked(|| reader.extent()).await?;
         if sequence + 1 < first || (sequence + 1 == first && last == sequence) {
             // The newest snapshot is behind the place, or at it.
             return Ok(false);

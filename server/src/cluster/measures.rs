@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chat_cluster::{Alarm, Outcome};
 use chat_core::Reject;
-use server_nats::StateReader;
+use server_nats::{LogOptions, StateReader};
 use tokio::time::sleep;
 
 use super::standing::Standings;
@@ -13,6 +13,26 @@ use crate::metrics::{AlarmKind, AppendResult, Forwarding, LogReading, MemberMetr
 
 /// The pause between two looks at the log and the connection.
 const PAUSE: Duration = Duration::from_secs(5);
+
+/// The pause between two questions to the monitoring of the log's servers.
+const AGAIN: Duration = Duration::from_secs(20);
+
+/// Raises an alarm for each server of the log that does not keep what it acknowledges, again and again,
+/// until the driver has stopped. Such a server was down when the member started, or has started with
+/// other settings since.
+pub(super) async fn watch_servers(
+    options: LogOptions,
+    standing: Standings,
+    metrics: MemberMetrics,
+) {
+    while standing.has_changed().is_ok() {
+        sleep(AGAIN).await;
+        for fault in server_nats::faults(&options).await {
+            metrics.alarmed(AlarmKind::Unsafe);
+            tracing::error!(%fault, "a server of the log may lose what it acknowledges");
+        }
+    }
+}
 
 /// Measures the log and the connection to it, until the driver has stopped.
 pub(super) async fn watch(reader: StateReader, standing: Standings, metrics: MemberMetrics) {

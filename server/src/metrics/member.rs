@@ -87,10 +87,18 @@ pub enum AlarmKind {
     Diverged,
     /// The member cannot apply a record.
     Unreadable,
+    /// A server of the log does not keep what it acknowledges.
+    Unsafe,
 }
 
 impl AlarmKind {
-    const ALL: [Self; 4] = [Self::Hole, Self::Damaged, Self::Diverged, Self::Unreadable];
+    const ALL: [Self; 5] = [
+        Self::Hole,
+        Self::Damaged,
+        Self::Diverged,
+        Self::Unreadable,
+        Self::Unsafe,
+    ];
 
     const fn name(self) -> &'static str {
         match self {
@@ -98,6 +106,7 @@ impl AlarmKind {
             Self::Damaged => "damaged",
             Self::Diverged => "diverged",
             Self::Unreadable => "unreadable",
+            Self::Unsafe => "unsafe",
         }
     }
 }

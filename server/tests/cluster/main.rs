@@ -1,6 +1,7 @@
 //! Three members on three NATS servers, as processes. `cargo xtask test --only cluster` installs the
 //! servers, and `cargo xtask cluster` plays more rounds of what goes wrong.
 
+mod away;
 #[cfg(feature = "postgres")]
 mod copies;
 mod draw;

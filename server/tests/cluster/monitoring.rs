@@ -38,6 +38,12 @@ pub(crate) fn leader(servers: &Servers, except: Option<usize>) -> usize {
     }
 }
 
+/// The number of members that are connected to a server.
+pub(crate) fn connections(servers: &Servers, number: usize) -> u64 {
+    let said = get(servers, number, "/varz").unwrap_or_default();
+    said["connections"].as_u64().unwrap_or_default()
+}
+
 /// Waits until every server has all that it must have.
 pub(crate) fn whole(servers: &Servers) {
     let until = Instant::now() + PATIENCE;

@@ -11,7 +11,7 @@ use crate::process::PATIENCE;
 use crate::talkers::texts;
 
 /// The metrics of a member.
-struct Scrape(String);
+pub(crate) struct Scrape(String);
 
 impl Scrape {
     fn of(members: &Members, number: usize) -> Self {
@@ -22,7 +22,7 @@ impl Scrape {
     }
 
     /// The value of the metric with this label.
-    fn value(&self, name: &str, label: &str) -> u64 {
+    pub(crate) fn value(&self, name: &str, label: &str) -> u64 {
         let name = format!("talking_stick_cluster_{name}{{");
         let mut lines = self.0.lines();
         let line = lines.find(|line| line.starts_with(&name) && line.contains(label));
@@ -33,7 +33,7 @@ impl Scrape {
 }
 
 /// Scrapes a member until this holds.
-fn scraped(members: &Members, number: usize, holds: impl Fn(&Scrape) -> bool) -> Scrape {
+pub(crate) fn scraped(members: &Members, number: usize, holds: impl Fn(&Scrape) -> bool) -> Scrape {
     let until = Instant::now() + PATIENCE;
     loop {
         let scrape = Scrape::of(members, number);

@@ -45,7 +45,10 @@ impl Process {
             let from = before.len();
             let read = log.read_line(&mut before).expect("text");
             assert!(read > 0, "it did not start: {before}");
-            if let Some((_, rest)) = before[from..].split_once("http://") {
+            let line = &before[from..];
+            if line.contains("listens on")
+                && let Some((_, rest)) = line.split_once("http://")
+            {
                 let address = rest.trim().split('"').next().expect("a text");
                 break address.parse().expect("an address");
             }

@@ -175,6 +175,14 @@ impl Servers {
         self.servers[number].child.wait().expect("it ends");
     }
 
+    /// Replaces a part of a server's configuration, which counts from its next start.
+    pub(crate) fn configure(&self, number: usize, from: &str, to: &str) {
+        let config = &self.servers[number].config;
+        let text = fs::read_to_string(config).expect("its configuration");
+        assert!(text.contains(from), "no {from} in {text}");
+        fs::write(config, text.replace(from, to)).expect("a file");
+    }
+
     /// Starts a killed server on what its disk holds.
     pub(crate) fn start_again(&mut self, number: usize) {
         let server = &mut self.servers[number];

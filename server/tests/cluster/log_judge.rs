@@ -14,6 +14,7 @@ use sim_judge::cluster::{ClusterFact, ClusterJudge};
 use tokio::runtime::Runtime;
 
 use crate::servers::Servers;
+use crate::talkers::Talkers;
 
 /// How long a record may be missing.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -76,9 +77,9 @@ impl LogJudge {
         }
     }
 
-    /// Reads up to this sequence, and judges what clients saw: the accepted writes, and those that
-    /// each member shows. Returns a line for people.
-    pub(crate) fn finish(self, last: u64, accepted: &[u64], shown: Vec<Vec<u64>>) -> String {
+    /// Reads up to this sequence, and judges what clients saw: the accepted writes, those that were
+    /// refused as not done, and those that each member shows. Returns a line for people.
+    pub(crate) fn finish(self, last: u64, talkers: &Talkers, shown: &[Vec<u64>]) -> String {
         let until = Instant::now() + PATIENCE;
         while self.read.load(Ordering::Relaxed) < last {
             let (read, is_over) = (self.read.load(Ordering::Relaxed), Instant::now() > until);
@@ -90,21 +91,32 @@ impl LogJudge {
         }
         self.stop.store(true, Ordering::Relaxed);
         let mut judge = self.reader.join().expect("it does not panic");
-        for write in accepted {
+        let (accepted, not_done) = (talkers.accepted(), talkers.not_done());
+        for write in &accepted {
             judge.observe(&ClusterFact::Accepted(*write));
+        }
+        for write in &not_done {
+            judge.observe(&ClusterFact::NotDone(*write));
         }
         for (member, shown) in (0..).zip(shown) {
             judge.observe(&ClusterFact::ReadBegan(member));
             judge.observe(&ClusterFact::Read {
                 read: member,
                 member,
-                shown,
+                shown: shown.clone(),
                 more: false,
             });
         }
-        assert_eq!(judge.violations(), []);
+        let violations = judge.violations().iter().map(ToString::to_string);
+        let violations: Vec<_> = violations.collect();
+        assert!(violations.is_empty(), "{}", violations.join("\n"));
         let epochs = judge.epochs();
-        format!("{last} records, {epochs} epochs with one owner each")
+        format!(
+            "{} messages, each once and in order at each member, {} refused, and not done; \
+             {last} records, {epochs} epochs with one owner each",
+            accepted.len(),
+            not_done.len()
+        )
     }
 }
 

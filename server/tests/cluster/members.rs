@@ -22,6 +22,12 @@ const LIMITS: &str = "stick=optional,rate_limit={per_second: 100000, burst: 1000
                       history_limit=1000000,inbox_limit=1000000,\
                       registration_rate_limit=none,max_per_address=100000";
 
+/// The same, for clients that repeat calls elsewhere: a repetition has one effect while its key is
+/// remembered, and without a limit of the rate they use many.
+const FOR_TALKERS: &str = "stick=optional,rate_limit={per_second: 100000, burst: 100000},\
+                           remembered_keys=65536,history_limit=1000000,inbox_limit=1000000,\
+                           registration_rate_limit=none,max_per_address=100000";
+
 /// Limits for the simulator, all of whose users come from one address.
 const FOR_ONE_ADDRESS: &str = "rate_limit=none,registration_rate_limit=none,max_per_address=100000";
 
@@ -94,6 +100,11 @@ impl Members {
     /// Starts three NATS servers, and three members. All listen.
     pub(crate) fn start() -> Self {
         Self::start_on(3, 3)
+    }
+
+    /// Starts three NATS servers, and three members with limits for talkers.
+    pub(crate) fn start_for_talkers() -> Self {
+        Self::start_all((3, 3), FOR_TALKERS, None, &[])
     }
 
     /// Starts three NATS servers, and three members with limits for the users of the simulator.

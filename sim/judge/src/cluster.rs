@@ -273,12 +273,13 @@ impl ClusterJudge {
     }
 
     fn read(&mut self, read: u64, member: u64, shown: &[u64], more: bool) {
-        let distinct: BTreeSet<u64> = shown.iter().copied().collect();
-        self.check(
-            ClusterRule::Acknowledged,
-            distinct.len() == shown.len(),
-            || format!("member {member} shows a write twice: {shown:?}"),
-        );
+        let mut distinct = BTreeSet::new();
+        let mut shown_again = shown.iter().copied();
+        let twice = shown_again.find(|write| !distinct.insert(*write));
+        distinct.extend(shown_again);
+        self.check(ClusterRule::Acknowledged, twice.is_none(), || {
+            format!("member {member} shows write {twice:?} twice")
+        });
         let order = |write: &u64| self.written.get(write).copied();
         let phantom = shown.iter().find(|write| order(write).is_none()).copied();
         let oldest = shown.first().and_then(order).filter(|_| more);

@@ -9,6 +9,8 @@ use crate::draw::Draw;
 pub(crate) enum Fault {
     /// The owner is killed, and starts again.
     KillOwner,
+    /// The owner is killed while all arrives late, so that others claim the log beside each other.
+    KillOwnerLate,
     /// The NATS server that leads the log is killed, and starts again.
     KillLeader,
     /// The owner is asked to stop, and starts again.
@@ -55,8 +57,9 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// All kinds.
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 23] = [
         Self::KillOwner,
+        Self::KillOwnerLate,
         Self::KillLeader,
         Self::StopOwner,
         Self::PauseOwner,
@@ -85,6 +88,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::KillOwner => "owner killed",
+            Self::KillOwnerLate => "owner killed while all is late",
             Self::KillLeader => "leader of the log killed",
             Self::StopOwner => "owner stopped",
             Self::PauseOwner => "owner paused",
@@ -110,13 +114,27 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The faults of a run: each kind once, in any order, then any.
+/// The faults of a run: each kind once, in any order, then any. `CLUSTER_FAULTS` names the kinds, if
+/// not all are wanted.
 pub(crate) fn plan(rounds: usize, draw: &mut Draw) -> Vec<Fault> {
-    let mut plan = Fault::ALL.to_vec();
+    let kinds = match std::env::var("CLUSTER_FAULTS") {
+        Ok(names) => names.split(',').map(|name| named(name.trim())).collect(),
+        Err(_) => Fault::ALL.to_vec(),
+    };
+    let mut plan = kinds.clone();
     draw.shuffle(&mut plan);
     while plan.len() < rounds {
-        plan.push(draw.one_of(&Fault::ALL));
+        plan.push(draw.one_of(&kinds));
     }
     plan.truncate(rounds);
     plan
+}
+
+fn named(name: &str) -> Fault {
+    let all = Fault::ALL.into_iter();
+    let mut named = all.filter(|fault| fault.to_string() == name);
+    named.next().unwrap_or_else(|| {
+        let all = Fault::ALL.map(|fault| fault.to_string());
+        panic!("no fault is called `{name}`: they are {}", all.join(", "))
+    })
 }

@@ -7,6 +7,7 @@ mod draw;
 mod fault;
 mod kept;
 mod log_judge;
+mod logs;
 mod lost;
 mod members;
 mod monitoring;

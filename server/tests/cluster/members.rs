@@ -5,14 +5,13 @@ use std::io::BufRead as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::logs::Logs;
 use crate::network::Network;
 use crate::process::{Connection, PATIENCE, Process, binary};
 use crate::servers::{PROPER, Servers, free_ports, signal};
@@ -31,9 +30,6 @@ const FOR_TALKERS: &str = "stick=optional,rate_limit={per_second: 100000, burst:
 /// Limits for the simulator, all of whose users come from one address.
 const FOR_ONE_ADDRESS: &str = "rate_limit=none,registration_rate_limit=none,max_per_address=100000";
 
-/// What a member logs when a replica lacks a record, or has a damaged one.
-const DAMAGE: &str = "a replica of the log";
-
 /// A cluster: the NATS servers, and our members.
 pub(crate) struct Members {
     /// Where members keep journals, and what they are started with beside.
@@ -46,8 +42,7 @@ pub(crate) struct Members {
     limits: &'static str,
     /// More settings of the members.
     settings: Vec<String>,
-    /// How often members found damage in the log.
-    alarms: Arc<AtomicUsize>,
+    pub(crate) logs: Logs,
 }
 
 /// Where members keep journals, and what they are started with beside.
@@ -136,6 +131,7 @@ impl Members {
         let mut network = Network::new();
         let link = |from, to, port| network.add_route(from, to, port);
         let servers = Servers::start_linked(servers, PROPER, link);
+        let logs = Logs::in_folder(servers.folder());
         let mut members = Self {
             kept,
             servers,
@@ -144,7 +140,7 @@ impl Members {
             ports: Vec::new(),
             limits,
             settings: settings.iter().copied().map(str::to_owned).collect(),
-            alarms: Arc::default(),
+            logs,
         };
         members.add(count);
         members
@@ -185,22 +181,22 @@ impl Members {
         let Process {
             child, log, before, ..
         } = Process::start(&mut command);
-        let alarms = Arc::clone(&self.alarms);
-        let is_alarm = |line: &str| line.contains(DAMAGE);
-        let found = before.lines().filter(|line| is_alarm(line)).count();
-        alarms.fetch_add(found, Ordering::Relaxed);
         // A full pipe would block the member.
-        thread::spawn(move || {
-            for line in log.lines().map_while(Result::ok) {
-                alarms.fetch_add(usize::from(is_alarm(&line)), Ordering::Relaxed);
-            }
-        });
+        self.logs.follow(&name(number), &before, log);
         child
     }
 
     /// How often members found damage in the log, so far.
     pub(crate) fn alarms(&self) -> usize {
-        self.alarms.load(Ordering::Relaxed)
+        let names = (0..self.count()).map(name);
+        names.map(|name| self.logs.alarms(&name)).sum()
+    }
+
+    /// The members that could not apply the log.
+    pub(crate) fn stranded(&self) -> Vec<usize> {
+        let all = 0..self.count();
+        all.filter(|number| self.logs.is_stranded(&name(*number)))
+            .collect()
     }
 
     /// The settings of the cluster.

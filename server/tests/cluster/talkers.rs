@@ -83,6 +83,8 @@ pub(crate) struct Talkers {
     /// The number of the next message.
     next: AtomicU64,
     stop: AtomicBool,
+    /// Whether the test has failed, so that nobody may be served any more.
+    given_up: AtomicBool,
 }
 
 impl Talkers {
@@ -104,6 +106,7 @@ impl Talkers {
             doors,
             next: AtomicU64::new(0),
             stop: AtomicBool::new(false),
+            given_up: AtomicBool::new(false),
         }
     }
 
@@ -124,6 +127,9 @@ impl Talkers {
                 door += 1;
                 connection = None;
                 thread::park_timeout(PAUSE);
+                if self.given_up.load(Ordering::Relaxed) {
+                    return;
+                }
                 is_doubtful |= end == Attempt::Unknown;
                 match talker.habit {
                     Habit::SaysOnce => break end,
@@ -180,7 +186,9 @@ impl Talkers {
         }
     }
 
+    /// Lets all end with their last message; at once, if the test fails.
     pub(crate) fn stop(&self) {
+        self.given_up.store(thread::panicking(), Ordering::Relaxed);
         self.stop.store(true, Ordering::Relaxed);
     }
 

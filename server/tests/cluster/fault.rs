@@ -49,6 +49,10 @@ pub(crate) enum Fault {
     WipeStore,
     /// A bit changes in the folder of a NATS server that is down.
     FlipBit,
+    /// The disk of the NATS server that leads the log is full, until it starts again.
+    FillLeader,
+    /// The disk of the member that keeps a journal is full.
+    FillMember,
     /// Each NATS server in turn is replaced as in an upgrade.
     UpgradeServers,
     /// Each member in turn is replaced as in an upgrade.
@@ -57,7 +61,7 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// All kinds.
-    pub(crate) const ALL: [Self; 23] = [
+    pub(crate) const ALL: [Self; 25] = [
         Self::KillOwner,
         Self::KillOwnerLate,
         Self::KillLeader,
@@ -79,6 +83,8 @@ impl Fault {
         Self::Delay,
         Self::WipeStore,
         Self::FlipBit,
+        Self::FillLeader,
+        Self::FillMember,
         Self::UpgradeServers,
         Self::UpgradeMembers,
     ];
@@ -108,6 +114,8 @@ impl fmt::Display for Fault {
             Self::Delay => "everything late",
             Self::WipeStore => "store of a NATS server lost",
             Self::FlipBit => "bit flipped in a store",
+            Self::FillLeader => "disk of the log's leader full",
+            Self::FillMember => "disk of a member full",
             Self::UpgradeServers => "NATS servers upgraded",
             Self::UpgradeMembers => "members upgraded",
         })

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "postgres")]
 mod copies;
+#[path = "../shared/disk.rs"]
+mod disk;
 mod draw;
 mod fault;
 mod kept;

@@ -11,6 +11,7 @@ use std::time::Instant;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::disk::Disk;
 use crate::logs::Logs;
 use crate::network::Network;
 use crate::process::{Connection, PATIENCE, Process, binary};
@@ -51,6 +52,8 @@ pub(crate) struct Kept {
     pub(crate) limits: &'static str,
     /// Further words of the command line.
     pub(crate) words: Vec<String>,
+    /// The disk of the first member, if that one alone keeps a journal.
+    pub(crate) disk: Option<Disk>,
 }
 
 impl Kept {
@@ -60,7 +63,20 @@ impl Kept {
             folder: tempfile::tempdir().expect("a folder"),
             limits,
             words: Vec::new(),
+            disk: None,
         }
+    }
+
+    /// In a new folder, by the first member alone, on a disk that fails on command.
+    fn by_first_member(limits: &'static str) -> Self {
+        let mut kept = Self::with_limits(limits);
+        kept.disk = Some(Disk::of(kept.data(0)));
+        kept
+    }
+
+    /// Whether this member keeps a journal.
+    pub(crate) const fn has(&self, number: usize) -> bool {
+        self.disk.is_none() || number == 0
     }
 
     /// The folder of this member.
@@ -97,14 +113,17 @@ impl Members {
         Self::start_on(3, 3)
     }
 
-    /// Starts three NATS servers, and three members with limits for talkers.
+    /// Starts three NATS servers, and three members with limits for talkers. The first member keeps
+    /// a journal.
     pub(crate) fn start_for_talkers() -> Self {
-        Self::start_all((3, 3), FOR_TALKERS, None, &[])
+        let kept = Kept::by_first_member(FOR_TALKERS);
+        Self::start_all((3, 3), FOR_TALKERS, Some(kept), &[])
     }
 
     /// Starts three NATS servers, and three members with limits for the users of the simulator.
     pub(crate) fn start_for_simulator() -> Self {
-        Self::start_all((3, 3), FOR_ONE_ADDRESS, None, &[])
+        let kept = Kept::by_first_member(FOR_ONE_ADDRESS);
+        Self::start_all((3, 3), FOR_ONE_ADDRESS, Some(kept), &[])
     }
 
     /// Starts this many NATS servers, three or one, and this many members.
@@ -171,8 +190,10 @@ impl Members {
 
     fn spawn(&self, number: usize) -> Child {
         let mut command = program();
-        let kept = self.kept.as_ref();
+        let kept = self.kept.as_ref().filter(|kept| kept.has(number));
+        let disk = kept.and_then(|kept| kept.disk.as_ref());
         command
+            .envs(disk.iter().flat_map(|disk| disk.variables()))
             .args(kept.map_or_else(Vec::new, |kept| kept.words(number)))
             .args(["--listen", &format!("127.0.0.1:{}", self.ports[number])])
             .args(["--limit", kept.map_or(self.limits, |kept| kept.limits)])

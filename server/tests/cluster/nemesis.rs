@@ -6,9 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::disk::Trouble;
+use serde_json::json;
+
 use crate::draw::Draw;
 use crate::fault::{Fault, plan};
 use crate::log_judge::{LogJudge, Seen};
+use crate::lost::{replayed, verify};
 use crate::members::Members;
 use crate::monitoring::{leader, whole};
 use crate::proxy::{Flow, Way};
@@ -19,7 +23,7 @@ use crate::upgrade::roll;
 
 /// The faults of the check, unless `CLUSTER_ROUNDS` and `CLUSTER_SEED` say others.
 const ROUNDS: u64 = 10;
-const SEED: u64 = 351;
+const SEED: u64 = 2542;
 
 const TALKERS: [(Habit, Duration); 10] = [
     (Habit::Insists, Duration::ZERO),
@@ -128,6 +132,8 @@ impl Round<'_> {
             }
             Fault::WipeStore => self.wipe(server),
             Fault::FlipBit => self.flip_bit(server),
+            Fault::FillLeader => self.fill_leader(),
+            Fault::FillMember => self.fill_member(),
             Fault::UpgradeServers => self.upgrade(|of, number| of.servers.replace(number)),
             Fault::UpgradeMembers => self.upgrade(|of, number| {
                 of.stop(number);
@@ -247,6 +253,26 @@ impl Round<'_> {
         Played { since, more }
     }
 
+    /// Fills the disk of the server that leads the log. Then there is space again, and it starts anew.
+    fn fill_leader(&mut self) -> Played {
+        let leader = self.leader();
+        self.members.servers.fill_disk(leader);
+        let since = Instant::now();
+        thread::park_timeout(self.length);
+        self.members.servers.restart(leader);
+        self.lasting(since)
+    }
+
+    fn fill_member(&mut self) -> Played {
+        let kept = self.members.kept.as_ref();
+        let disk = kept.and_then(|kept| kept.disk.as_ref()).expect("its disk");
+        disk.set(Trouble::Full);
+        let since = Instant::now();
+        thread::park_timeout(self.length);
+        disk.set(Trouble::Gone);
+        self.lasting(since)
+    }
+
     fn upgrade(&mut self, replace: impl FnMut(&mut Members, usize)) -> Played {
         let since = Instant::now();
         let more = roll(self.members, self.number, replace);
@@ -280,13 +306,37 @@ impl Run<'_> {
             }
             drop(stopper);
         });
+        let doors = 0..self.members.count();
+        let shown = doors.map(|door| talkers.history(door)).collect();
         let states = self.members.agreed();
         self.judge.compare(&states);
+        self.check_journal();
         let sequences = states.iter().filter_map(|state| state["sequence"].as_u64());
-        let doors = 0..self.members.count();
-        Seen {
-            last: sequences.max().expect("members"),
-            shown: doors.map(|door| talkers.history(door)).collect(),
+        let last = sequences.max().expect("members");
+        Seen { last, shown }
+    }
+
+    /// Compares the journal of the first member with the log, and the state that follows from it with
+    /// those of members at the same position.
+    fn check_journal(&mut self) {
+        let kept = self.members.kept.as_ref().expect("it keeps one");
+        let folder = kept.data(0);
+        let (code, said) = verify(self.members, Some(&folder));
+        assert_eq!(code, Some(0), "{said}");
+        self.note(&said);
+        self.members.stop(0);
+        let (position, digest) = replayed(&folder);
+        let digest = format!("{digest:016x}");
+        let state = json!({ "member": "m0", "position": position, "digest": digest });
+        self.judge.compare(&[state]);
+        let until = Instant::now() + HEALED;
+        loop {
+            let states = self.members.states();
+            self.judge.compare(&states);
+            if states.iter().any(|state| state["position"] == position) {
+                return;
+            }
+            assert!(Instant::now() < until, "journal at {position}: {states:?}");
         }
     }
 

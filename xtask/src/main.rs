@@ -65,7 +65,7 @@ fn main() -> ExitCode {
         Ok(Request::MutantsRequest(which)) => return mutate(&which),
         Ok(Request::Bench(request)) => return count(request),
         Ok(Request::Load(words)) => return load(&words),
-        Ok(Request::Cluster(request)) => return fail_cluster(request),
+        Ok(Request::Cluster(request)) => return fail_cluster(&request),
         Ok(Request::Book) => return write_book(),
         Ok(Request::Package) => return make_packages(),
         Ok(Request::Step(step, outcome)) => return one(step, &outcome),
@@ -121,6 +121,7 @@ fn mutate(which: &MutantsRequest) -> ExitCode {
         MutantsRequest::List => mutants::list(&cargo, &mut out).map(|()| true),
         MutantsRequest::Curated(request) => mutants::run(&cargo, request, &mut out),
         MutantsRequest::Generated(request) => mutants::run_generated(&cargo, request, &mut out),
+        MutantsRequest::Processes => mutants::run_processes(&cargo, &mut out),
         MutantsRequest::Live => mutants::run_live(&cargo, &mut out),
     };
     match done {
@@ -179,7 +180,7 @@ fn load(words: &[String]) -> ExitCode {
 
 /// Lets a cluster fail.
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-fn fail_cluster(request: cluster::ClusterRequest) -> ExitCode {
+fn fail_cluster(request: &cluster::ClusterRequest) -> ExitCode {
     match cluster::run_rounds(&Cargo::new(root()), request) {
         Outcome::Passed => ExitCode::SUCCESS,
         Outcome::Failed(why) | Outcome::Skipped(why) => {

@@ -5,6 +5,8 @@
 //! Generated mutants come from `cargo mutants`. Those that neither the core's tests nor the
 //! simulator catch must be explained in `mutants/survivors.txt`.
 //!
+//! Mutants of a cluster may also name faults of real processes, by which the nemesis must catch them.
+//!
 //! A race that is planted in a live server must come back from its journal as a scenario.
 
 mod coverage;
@@ -13,9 +15,11 @@ mod generated;
 mod hunt;
 mod live;
 mod patch;
+mod processes;
 mod survivors;
 mod verdict;
 
 pub(crate) use curated::{HuntRequest, canary, list, run};
 pub(crate) use generated::run as run_generated;
 pub(crate) use live::run as run_live;
+pub(crate) use processes::run as run_processes;

@@ -139,7 +139,7 @@ impl<'a> WorkspaceCopy<'a> {
         files.iter().try_for_each(|path| self.restore(path))
     }
 
-    /// Builds the copy's simulator.
+    /// Builds packages of the copy.
     ///
     /// # Errors
     /// The compiler's output.
@@ -153,9 +153,29 @@ impl<'a> WorkspaceCopy<'a> {
     /// The compiler's output.
     pub(crate) fn build_with(&self, packages: &[&str]) -> Result<(), String> {
         // There are no examples: the word selects the features that tests and benches have.
-        let mut words = vec!["build", "--quiet", "--bins", "--examples"];
+        let mut words = vec!["--bins", "--examples"];
         words.extend(SELECTED);
         words.extend(packages.iter().flat_map(|package| ["--package", package]));
+        self.compile(&words)
+    }
+
+    /// Builds one package alone, with this feature.
+    ///
+    /// # Errors
+    /// The compiler's output.
+    pub(crate) fn build_alone(&self, package: &str, feature: &str) -> Result<(), String> {
+        self.compile(&[
+            "--profile",
+            PROFILE,
+            "--package",
+            package,
+            "--features",
+            feature,
+        ])
+    }
+
+    fn compile(&self, words: &[&str]) -> Result<(), String> {
+        let words = [&["build", "--quiet"], words].concat();
         let output = self
             .command(&words)
             .output()

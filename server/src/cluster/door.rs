@@ -35,6 +35,29 @@ const CATCH_UP: Duration = Duration::from_secs(1);
 /// The delay in a refusal after which the caller may retry.
 const RETRY: Span = Span::secs(1);
 
+/// What is known of a door's earlier attempts of one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attempts {
+    /// Each was answered, or reached no owner.
+    Answered,
+    /// One had no answer: the network may still carry it to the owner, after a later one.
+    Lost,
+}
+
+impl Attempts {
+    /// The owner's answer to the last attempt. After a lost one, a refusal does not say that no
+    /// attempt takes effect.
+    fn last_answer(self, mut answered: Answered) -> Answered {
+        if self == Self::Lost
+            && let Err(reject) = &mut answered.outcome
+            && reject.earlier() == Earlier::None
+        {
+            *reject = reject.with_earlier(Earlier::Unknown);
+        }
+        answered
+    }
+}
+
 /// Calls the owner. The owner may be this member, while its append waits for the log.
 #[derive(Debug)]
 pub(super) struct Door {
@@ -69,6 +92,7 @@ impl Door {
         let can_repeat = !matches!(call, Call::Operate { .. } | Call::Command { key: None, .. });
         let mut wait_until = Instant::now() + wait_of(&call);
         let until = wait_until + PATIENCE;
+        let mut attempts = Attempts::Answered;
         loop {
             if self.is_stopping() {
                 wait_until = Instant::now();
@@ -86,14 +110,15 @@ impl Door {
                     let is_over = Instant::now() >= wait_until || !is_empty(&answered);
                     if is_over && !is_closing(&answered) {
                         catch_up(&self.standing, sequence).await;
-                        return *answered;
+                        return attempts.last_answer(*answered);
                     }
                 }
+                Ok(Answer::Moved(Earlier::Unknown)) if can_repeat => earlier = Earlier::Unknown,
+                Err(CallError::Unanswered) if can_repeat => {
+                    (earlier, attempts) = (Earlier::Unknown, Attempts::Lost);
+                }
                 Ok(Answer::Moved(Earlier::Unknown)) | Err(CallError::Unanswered) => {
-                    earlier = Earlier::Unknown;
-                    if !can_repeat {
-                        return self.refusal(earlier);
-                    }
+                    return self.refusal(Earlier::Unknown);
                 }
                 Ok(Answer::Moved(_) | Answer::Opened { .. }) | Err(CallError::NoOwner) => {}
             }
@@ -224,4 +249,41 @@ fn is_empty(answered: &Answered) -> bool {
 /// Whether the owner is about to resign: another member takes the call then.
 const fn is_closing(answered: &Answered) -> bool {
     matches!(answered.outcome, Err(Reject::ShuttingDown { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use chat_core::Time;
+
+    use super::*;
+    use crate::driver::{AnswerFacts, CallerContext};
+
+    /// What the caller learns of earlier attempts, if the owner refuses the last one with `says`.
+    fn told(attempts: Attempts, says: Earlier) -> Earlier {
+        let reject = Reject::StorageUnavailable {
+            retry_after: RETRY,
+            earlier: says,
+        };
+        let answered = Answered {
+            outcome: Err(reject),
+            context: CallerContext {
+                at: Time(0),
+                me: None,
+                more: AnswerFacts::Nothing,
+            },
+        };
+        match attempts.last_answer(answered).outcome {
+            Err(reject) => reject.earlier(),
+            Ok(_) => unreachable!("a refusal stays one"),
+        }
+    }
+
+    #[test]
+    fn a_refusal_after_an_attempt_without_an_answer_is_no_proof() {
+        let (answered, lost) = (Attempts::Answered, Attempts::Lost);
+        assert_eq!(told(answered, Earlier::None), Earlier::None);
+        assert_eq!(told(lost, Earlier::None), Earlier::Unknown);
+        assert_eq!(told(lost, Earlier::Unknown), Earlier::Unknown);
+        assert_eq!(told(lost, Earlier::Unasked), Earlier::Unasked, "a read");
+    }
 }

@@ -9,6 +9,8 @@ use crate::draw::Draw;
 pub(crate) enum Fault {
     /// The owner is killed, and starts again.
     KillOwner,
+    /// The owner is killed while all arrives late, so that others claim the log beside each other.
+    KillOwnerLate,
     /// The NATS server that leads the log is killed, and starts again.
     KillLeader,
     /// The owner is asked to stop, and starts again.
@@ -47,6 +49,10 @@ pub(crate) enum Fault {
     WipeStore,
     /// A bit changes in the folder of a NATS server that is down.
     FlipBit,
+    /// The disk of the NATS server that leads the log is full, until it starts again.
+    FillLeader,
+    /// The disk of the member that keeps a journal is full.
+    FillMember,
     /// Each NATS server in turn is replaced as in an upgrade.
     UpgradeServers,
     /// Each member in turn is replaced as in an upgrade.
@@ -55,8 +61,9 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// All kinds.
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 25] = [
         Self::KillOwner,
+        Self::KillOwnerLate,
         Self::KillLeader,
         Self::StopOwner,
         Self::PauseOwner,
@@ -76,6 +83,8 @@ impl Fault {
         Self::Delay,
         Self::WipeStore,
         Self::FlipBit,
+        Self::FillLeader,
+        Self::FillMember,
         Self::UpgradeServers,
         Self::UpgradeMembers,
     ];
@@ -85,6 +94,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::KillOwner => "owner killed",
+            Self::KillOwnerLate => "owner killed while all is late",
             Self::KillLeader => "leader of the log killed",
             Self::StopOwner => "owner stopped",
             Self::PauseOwner => "owner paused",
@@ -104,19 +114,35 @@ impl fmt::Display for Fault {
             Self::Delay => "everything late",
             Self::WipeStore => "store of a NATS server lost",
             Self::FlipBit => "bit flipped in a store",
+            Self::FillLeader => "disk of the log's leader full",
+            Self::FillMember => "disk of a member full",
             Self::UpgradeServers => "NATS servers upgraded",
             Self::UpgradeMembers => "members upgraded",
         })
     }
 }
 
-/// The faults of a run: each kind once, in any order, then any.
+/// The faults of a run: each kind once, in any order, then any. `CLUSTER_FAULTS` names the kinds, if
+/// not all are wanted.
 pub(crate) fn plan(rounds: usize, draw: &mut Draw) -> Vec<Fault> {
-    let mut plan = Fault::ALL.to_vec();
+    let kinds = match std::env::var("CLUSTER_FAULTS") {
+        Ok(names) => names.split(',').map(|name| named(name.trim())).collect(),
+        Err(_) => Fault::ALL.to_vec(),
+    };
+    let mut plan = kinds.clone();
     draw.shuffle(&mut plan);
     while plan.len() < rounds {
-        plan.push(draw.one_of(&Fault::ALL));
+        plan.push(draw.one_of(&kinds));
     }
     plan.truncate(rounds);
     plan
+}
+
+fn named(name: &str) -> Fault {
+    let all = Fault::ALL.into_iter();
+    let mut named = all.filter(|fault| fault.to_string() == name);
+    named.next().unwrap_or_else(|| {
+        let all = Fault::ALL.map(|fault| fault.to_string());
+        panic!("no fault is called `{name}`: they are {}", all.join(", "))
+    })
 }

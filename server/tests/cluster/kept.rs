@@ -2,14 +2,14 @@
 
 use std::path::Path;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::lost::verify;
 use crate::members::{Kept, Members};
 use crate::process::{Connection, PATIENCE, binary};
-use crate::talkers::Talkers;
+use crate::talkers::{Habit, Talkers};
 use crate::{done, talkers};
 
 /// The core keeps two messages of a room: all others are read from the history.
@@ -246,7 +246,7 @@ fn journals_are_whole_and_of_the_log_whatever_is_killed_under_load() {
     let kept = Kept::with_limits(SHORT);
     let mut members = Members::start_keeping(3, 3, Some(kept));
     let doors = (0..3).map(|number| members.address(number)).collect();
-    let talkers = Talkers::register(3, doors);
+    let talkers = Talkers::register(&[(Habit::Insists, Duration::ZERO); 3], doors);
     thread::scope(|scope| {
         for number in 0..talkers.all.len() {
             let talkers = &talkers;

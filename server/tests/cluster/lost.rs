@@ -43,8 +43,8 @@ fn folder(members: &Members, number: usize) -> std::path::PathBuf {
         .data(number)
 }
 
-/// The digest of the state that follows from the bundle of this folder.
-fn replayed(folder: &Path) -> (u64, u64) {
+/// The position and the digest of the state that follows from the bundle of this folder.
+pub(crate) fn replayed(folder: &Path) -> (u64, u64) {
     let output = binary().args(["records", "--data"]).arg(folder).output();
     let bytes = output.expect("the binary starts").stdout;
     let mut bundle = Bundle::read(&bytes).expect("a bundle");

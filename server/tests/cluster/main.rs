@@ -4,10 +4,13 @@
 mod away;
 #[cfg(feature = "postgres")]
 mod copies;
+#[path = "../shared/disk.rs"]
+mod disk;
 mod draw;
 mod fault;
 mod kept;
 mod log_judge;
+mod logs;
 mod lost;
 mod members;
 mod monitoring;

@@ -5,14 +5,14 @@ use std::io::BufRead as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::disk::Disk;
+use crate::logs::Logs;
 use crate::network::Network;
 use crate::process::{Connection, PATIENCE, Process, binary};
 use crate::servers::{PROPER, Servers, free_ports, signal};
@@ -22,11 +22,14 @@ const LIMITS: &str = "stick=optional,rate_limit={per_second: 100000, burst: 1000
                       history_limit=1000000,inbox_limit=1000000,\
                       registration_rate_limit=none,max_per_address=100000";
 
+/// The same, for clients that repeat calls elsewhere: a repetition has one effect while its key is
+/// remembered, and without a limit of the rate they use many.
+const FOR_TALKERS: &str = "stick=optional,rate_limit={per_second: 100000, burst: 100000},\
+                           remembered_keys=65536,history_limit=1000000,inbox_limit=1000000,\
+                           registration_rate_limit=none,max_per_address=100000";
+
 /// Limits for the simulator, all of whose users come from one address.
 const FOR_ONE_ADDRESS: &str = "rate_limit=none,registration_rate_limit=none,max_per_address=100000";
-
-/// What a member logs when a replica lacks a record, or has a damaged one.
-const DAMAGE: &str = "a replica of the log";
 
 /// A cluster: the NATS servers, and our members.
 pub(crate) struct Members {
@@ -40,8 +43,7 @@ pub(crate) struct Members {
     limits: &'static str,
     /// More settings of the members.
     settings: Vec<String>,
-    /// How often members found damage in the log.
-    alarms: Arc<AtomicUsize>,
+    pub(crate) logs: Logs,
 }
 
 /// Where members keep journals, and what they are started with beside.
@@ -50,6 +52,8 @@ pub(crate) struct Kept {
     pub(crate) limits: &'static str,
     /// Further words of the command line.
     pub(crate) words: Vec<String>,
+    /// The disk of the first member, if that one alone keeps a journal.
+    pub(crate) disk: Option<Disk>,
 }
 
 impl Kept {
@@ -59,7 +63,20 @@ impl Kept {
             folder: tempfile::tempdir().expect("a folder"),
             limits,
             words: Vec::new(),
+            disk: None,
         }
+    }
+
+    /// In a new folder, by the first member alone, on a disk that fails on command.
+    fn by_first_member(limits: &'static str) -> Self {
+        let mut kept = Self::with_limits(limits);
+        kept.disk = Some(Disk::of(kept.data(0)));
+        kept
+    }
+
+    /// Whether this member keeps a journal.
+    pub(crate) const fn has(&self, number: usize) -> bool {
+        self.disk.is_none() || number == 0
     }
 
     /// The folder of this member.
@@ -96,9 +113,17 @@ impl Members {
         Self::start_on(3, 3)
     }
 
+    /// Starts three NATS servers, and three members with limits for talkers. The first member keeps
+    /// a journal.
+    pub(crate) fn start_for_talkers() -> Self {
+        let kept = Kept::by_first_member(FOR_TALKERS);
+        Self::start_all((3, 3), FOR_TALKERS, Some(kept), &[])
+    }
+
     /// Starts three NATS servers, and three members with limits for the users of the simulator.
     pub(crate) fn start_for_simulator() -> Self {
-        Self::start_all((3, 3), FOR_ONE_ADDRESS, None, &[])
+        let kept = Kept::by_first_member(FOR_ONE_ADDRESS);
+        Self::start_all((3, 3), FOR_ONE_ADDRESS, Some(kept), &[])
     }
 
     /// Starts this many NATS servers, three or one, and this many members.
@@ -125,6 +150,7 @@ impl Members {
         let mut network = Network::new();
         let link = |from, to, port| network.add_route(from, to, port);
         let servers = Servers::start_linked(servers, PROPER, link);
+        let logs = Logs::in_folder(servers.folder());
         let mut members = Self {
             kept,
             servers,
@@ -133,7 +159,7 @@ impl Members {
             ports: Vec::new(),
             limits,
             settings: settings.iter().copied().map(str::to_owned).collect(),
-            alarms: Arc::default(),
+            logs,
         };
         members.add(count);
         members
@@ -152,10 +178,13 @@ impl Members {
             let starts: Vec<_> = (first..first + count)
                 .map(|number| scope.spawn(move || members.spawn(number)))
                 .collect();
-            let child = |start: thread::ScopedJoinHandle<'_, Child>| start.join().expect("started");
+            let child = |start: thread::ScopedJoinHandle<'_, Child>| start.join().ok();
             starts.into_iter().map(child).collect()
         });
-        self.members.extend(children.into_iter().map(Some));
+        let are_all_there = children.iter().all(Option::is_some);
+        // Those that run end with this, also if one does not.
+        self.members.extend(children);
+        assert!(are_all_there, "a member did not start");
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -164,8 +193,10 @@ impl Members {
 
     fn spawn(&self, number: usize) -> Child {
         let mut command = program();
-        let kept = self.kept.as_ref();
+        let kept = self.kept.as_ref().filter(|kept| kept.has(number));
+        let disk = kept.and_then(|kept| kept.disk.as_ref());
         command
+            .envs(disk.iter().flat_map(|disk| disk.variables()))
             .args(kept.map_or_else(Vec::new, |kept| kept.words(number)))
             .args(["--listen", &format!("127.0.0.1:{}", self.ports[number])])
             .args(["--limit", kept.map_or(self.limits, |kept| kept.limits)])
@@ -174,22 +205,22 @@ impl Members {
         let Process {
             child, log, before, ..
         } = Process::start(&mut command);
-        let alarms = Arc::clone(&self.alarms);
-        let is_alarm = |line: &str| line.contains(DAMAGE);
-        let found = before.lines().filter(|line| is_alarm(line)).count();
-        alarms.fetch_add(found, Ordering::Relaxed);
         // A full pipe would block the member.
-        thread::spawn(move || {
-            for line in log.lines().map_while(Result::ok) {
-                alarms.fetch_add(usize::from(is_alarm(&line)), Ordering::Relaxed);
-            }
-        });
+        self.logs.follow(&name(number), &before, log);
         child
     }
 
     /// How often members found damage in the log, so far.
     pub(crate) fn alarms(&self) -> usize {
-        self.alarms.load(Ordering::Relaxed)
+        let names = (0..self.count()).map(name);
+        names.map(|name| self.logs.alarms(&name)).sum()
+    }
+
+    /// The members that could not apply the log.
+    pub(crate) fn stranded(&self) -> Vec<usize> {
+        let all = 0..self.count();
+        all.filter(|number| self.logs.is_stranded(&name(*number)))
+            .collect()
     }
 
     /// The settings of the cluster.

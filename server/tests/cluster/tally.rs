@@ -17,7 +17,7 @@ impl Tally {
     /// A table: a line for each kind.
     pub(crate) fn table(&self) -> String {
         let mut text = format!(
-            "{:28} {:>5} {:>7} {:>7} {:>7} {:>7}\n",
+            "{:30} {:>5} {:>7} {:>7} {:>7} {:>7}\n",
             "fault", "times", "least", "p50", "p90", "most"
         );
         for (fault, times) in &self.0 {
@@ -28,7 +28,7 @@ impl Tally {
                 format!("{seconds:.2}s")
             };
             text += &format!(
-                "{fault:28} {:>5} {:>7} {:>7} {:>7} {:>7}\n",
+                "{fault:30} {:>5} {:>7} {:>7} {:>7} {:>7}\n",
                 times.len(),
                 quantile(0),
                 quantile(5),

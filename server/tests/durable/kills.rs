@@ -10,7 +10,8 @@ use serde_json::json;
 
 use crate::client::{Server, rounds};
 #[cfg(target_os = "linux")]
-use crate::trouble::{Disk, Trouble, wait_until_known};
+use crate::disk::Trouble;
+use crate::trouble::{new_disk, server_on, wait_until_known};
 
 /// The number of times that the server is killed.
 const ROUNDS: usize = 10;
@@ -119,12 +120,12 @@ fn what_was_accepted_outlives_a_kill() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_was_accepted_outlives_a_disk_in_trouble_and_a_kill() {
-    let disk = Disk::new();
+    let (_folder, disk) = new_disk();
     let start = || {
         disk.set(Trouble::Gone);
-        disk.server()
+        server_on(&disk)
     };
-    killed(&disk.folder(), start, |server, round, answers| {
+    killed(disk.folder(), start, |server, round, answers| {
         answered(answers, 20 + 7 * round % 60);
         let trouble = match round % 4 {
             0 => Trouble::Full,

@@ -4,6 +4,9 @@ mod client;
 #[cfg(feature = "postgres")]
 mod copy;
 mod damage;
+#[cfg(target_os = "linux")]
+#[path = "../shared/disk.rs"]
+mod disk;
 mod folder;
 mod kills;
 mod past;

@@ -1,85 +1,27 @@
 //! A disk that is full, read-only, failing or slow: calls are refused or wait, reads go on, nothing
 //! accepted is lost, and the server heals with the disk.
 
-use std::fs;
-use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::thread;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use crate::client::{Server, text_of};
+use crate::disk::{Disk, Trouble};
 use crate::process::PATIENCE;
 
-/// A disk that fails on command: `trouble.c`, loaded before the C library.
-pub(crate) struct Disk {
-    scratch: tempfile::TempDir,
-    trouble: fs::File,
+/// A disk with a folder for a server.
+pub(crate) fn new_disk() -> (tempfile::TempDir, Disk) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let disk = Disk::of(folder.path().to_owned());
+    (folder, disk)
 }
 
-impl Disk {
-    pub(crate) fn new() -> Self {
-        let scratch = tempfile::tempdir().expect("a folder");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/durable/trouble.c");
-        let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
-        let built = Command::new(compiler)
-            .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
-            .arg(scratch.path().join("trouble.so"))
-            .arg(source)
-            .arg("-ldl")
-            .status();
-        assert!(built.expect("a C compiler, as SQLite needs").success());
-        fs::create_dir(scratch.path().join("data")).expect("a folder");
-        fs::write(scratch.path().join("trouble"), "0").expect("a file");
-        let file = fs::File::options()
-            .write(true)
-            .open(scratch.path().join("trouble"));
-        Self {
-            scratch,
-            trouble: file.expect("it was written"),
-        }
-    }
-
-    pub(crate) fn folder(&self) -> PathBuf {
-        self.scratch.path().join("data")
-    }
-
-    pub(crate) fn server(&self) -> Server {
-        let path = |name: &str| self.scratch.path().join(name);
-        let (library, trouble, folder) = (path("trouble.so"), path("trouble"), self.folder());
-        Server::start_in(
-            &folder,
-            &[
-                ("LD_PRELOAD", &library),
-                ("TROUBLE", &trouble),
-                ("TROUBLE_DIR", &folder),
-            ],
-        )
-    }
-
-    pub(crate) fn set(&self, trouble: Trouble) {
-        let byte = match trouble {
-            Trouble::Gone => b'0',
-            Trouble::Full => b'f',
-            Trouble::ReadOnly => b'r',
-            Trouble::FailingWrites => b'w',
-            Trouble::FailingSyncs => b's',
-            Trouble::BlockedSyncs => b'b',
-        };
-        self.trouble.write_all_at(&[byte], 0).expect("a file");
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
-    Gone,
-    Full,
-    ReadOnly,
-    FailingWrites,
-    FailingSyncs,
-    BlockedSyncs,
+/// A server on this disk.
+pub(crate) fn server_on(disk: &Disk) -> Server {
+    let variables = disk.variables();
+    let variables = variables.each_ref().map(|(name, is)| (*name, &**is));
+    Server::start_in(disk.folder(), &variables)
 }
 
 fn send(server: &Server, handle: &str, text: &str) -> (u16, Value) {
@@ -142,8 +84,8 @@ fn reads_go_on(server: &Server, reader: &str) {
 
 /// The server's life through this trouble, and the next one after a kill.
 fn through(trouble: Trouble) {
-    let disk = Disk::new();
-    let server = disk.server();
+    let (_folder, disk) = new_disk();
+    let server = server_on(&disk);
     let ann = server.register("ann", "lobby");
     let ben = server.register("ben", "lobby");
     server.say(&ann, ["before".into()]);
@@ -171,7 +113,7 @@ fn through(trouble: Trouble) {
     send_until_accepted(&server, &ann, "after");
     owed.push("after");
     server.kill();
-    let server = Server::start(&disk.folder(), &[]);
+    let server = Server::start(disk.folder(), &[]);
     assert_eq!(server.history(&ben, "room_1", 90), owed, "{trouble:?}");
     assert_eq!(server.stop(), Some(0));
 }

@@ -114,6 +114,8 @@ pub struct ClusterJudge {
     /// The writes of the log, with their order in it.
     written: BTreeMap<u64, usize>,
     states: BTreeMap<u64, (u64, (u64, u64))>,
+    /// The digest at a position, by the first member that said one.
+    digests: BTreeMap<u64, (u64, u64)>,
     accepted: Vec<u64>,
     not_done: BTreeSet<u64>,
     /// How many writes were accepted when a read began.
@@ -165,6 +167,17 @@ impl ClusterJudge {
                 sequence,
                 state,
             } => self.applied(*member, *sequence, *state),
+            ClusterFact::State {
+                member,
+                position,
+                digest,
+            } => {
+                let said = (*member, *digest);
+                let (first, known) = *self.digests.entry(*position).or_insert(said);
+                self.check(ClusterRule::Agreement, known == *digest, || {
+                    format!("at position {position} members {first} and {member} differ")
+                });
+            }
             ClusterFact::Leases(members) => {
                 self.check(ClusterRule::OneLease, members.len() < 2, || {
                     format!("members {members:?} take calls at one instant")
@@ -273,12 +286,13 @@ impl ClusterJudge {
     }
 
     fn read(&mut self, read: u64, member: u64, shown: &[u64], more: bool) {
-        let distinct: BTreeSet<u64> = shown.iter().copied().collect();
-        self.check(
-            ClusterRule::Acknowledged,
-            distinct.len() == shown.len(),
-            || format!("member {member} shows a write twice: {shown:?}"),
-        );
+        let mut distinct = BTreeSet::new();
+        let mut shown_again = shown.iter().copied();
+        let twice = shown_again.find(|write| !distinct.insert(*write));
+        distinct.extend(shown_again);
+        self.check(ClusterRule::Acknowledged, twice.is_none(), || {
+            format!("member {member} shows write {twice:?} twice")
+        });
         let order = |write: &u64| self.written.get(write).copied();
         let phantom = shown.iter().find(|write| order(write).is_none()).copied();
         let oldest = shown.first().and_then(order).filter(|_| more);

@@ -19,6 +19,15 @@ pub enum ClusterFact {
         /// The position and the digest of its state.
         state: (u64, u64),
     },
+    /// A member says what its state is at a position of the journal.
+    State {
+        /// The member.
+        member: u64,
+        /// The position.
+        position: u64,
+        /// The digest of its state there.
+        digest: u64,
+    },
     /// These members would take calls at this instant.
     Leases(Vec<u64>),
     /// A client's write was accepted.

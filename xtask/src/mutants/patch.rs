@@ -45,6 +45,8 @@ pub(crate) struct Mutant {
     /// The properties of which one must catch it.
     pub(crate) caught_by: Vec<String>,
     pub(crate) hunt: Hunt,
+    /// The faults by which the nemesis of a real cluster must catch it, too.
+    pub(crate) nemesis: Vec<String>,
     pub(crate) diff: String,
     /// The files that it changes.
     pub(crate) files: Vec<String>,
@@ -112,6 +114,7 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Mutant, String> {
         about: head.about,
         caught_by: head.caught_by,
         hunt: head.hunt,
+        nemesis: head.nemesis,
         diff: diff.to_owned(),
         files,
     })
@@ -121,10 +124,12 @@ struct Head {
     about: String,
     caught_by: Vec<String>,
     hunt: Hunt,
+    nemesis: Vec<String>,
 }
 
 fn read_head(head: &str) -> Result<Head, String> {
     let (mut about, mut caught_by, mut hunt) = (Vec::new(), Vec::new(), None);
+    let mut nemesis = Vec::new();
     for line in head.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if let Some(names) = line.strip_prefix("caught-by:") {
             caught_by.extend(list(names));
@@ -132,11 +137,13 @@ fn read_head(head: &str) -> Result<Head, String> {
             hunt = Some(Hunt::Explore(list(files)));
         } else if let Some(files) = line.strip_prefix("run:") {
             hunt = Some(Hunt::Run(list(files)));
+        } else if let Some(faults) = line.strip_prefix("nemesis:") {
+            nemesis.extend(list(faults));
         } else if line == "cluster:" {
             hunt = Some(Hunt::Cluster);
         } else if let Some((word, _)) = line.split_once(':').filter(|(word, _)| is_key(word)) {
             return Err(format!(
-                "unknown key `{word}:`: expected `caught-by:`, `explore:`, `run:` or `cluster:`"
+                "unknown key `{word}:`: expected `caught-by:`, `explore:`, `run:`, `cluster:` or `nemesis:`"
             ));
         } else {
             about.push(line);
@@ -152,6 +159,7 @@ fn read_head(head: &str) -> Result<Head, String> {
         about: about.join(" "),
         caught_by,
         hunt: hunt.unwrap_or(Hunt::Explore(Vec::new())),
+        nemesis,
     })
 }
 
@@ -242,9 +250,12 @@ pub(crate) mod tests {
             read("a", &text).expect("a good patch").hunt,
             Hunt::Run(vec!["a.yaml".into(), "b.yaml".into()])
         );
-        let text = format!("A bug.\ncaught-by: cluster_refused\ncluster:\n{DIFF}");
+        let text = format!(
+            "A bug.\ncaught-by: cluster_refused\ncluster:\nnemesis: owner killed, all killed\n{DIFF}"
+        );
         let mutant = read("a", &text).expect("a good patch");
         assert_eq!(mutant.hunt, Hunt::Cluster);
+        assert_eq!(mutant.nemesis, ["owner killed", "all killed"]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "no test program uses all of it")]
 
 use std::fs;
+use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -122,6 +123,11 @@ impl Servers {
         SocketAddr::from(([127, 0, 0, 1], self.servers[number].monitor))
     }
 
+    /// The folder of the servers' configurations, logs and stores. It is kept if the test fails.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// The folder of all that a server has stored.
     pub(crate) fn store(&self, number: usize) -> PathBuf {
         self.folder.path().join(&self.servers[number].name)
@@ -135,6 +141,16 @@ impl Servers {
     /// Sends a signal to this server, as in `KILL`, `STOP` and `CONT`.
     pub(crate) fn signal(&self, number: usize, name: &str) {
         signal(&self.servers[number].child, name);
+    }
+
+    /// Lets no file of this server grow, as on a full disk. A new process has no such limit.
+    pub(crate) fn fill_disk(&self, number: usize) {
+        let status = Command::new("prlimit")
+            .args(["--fsize=1:unlimited", "--pid"])
+            .arg(self.servers[number].child.id().to_string())
+            .status()
+            .expect("the program prlimit");
+        assert!(status.success(), "a limit for a process of this test");
     }
 
     /// Kills this server, and starts it again on what its disk holds.
@@ -192,10 +208,16 @@ impl Servers {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        // The logs of the servers are there.
-        let is_wanted = std::env::var_os("CLUSTER_KEEP").is_some();
-        self.folder
-            .disable_cleanup(is_wanted && std::thread::panicking());
+        // The logs and the stores of the servers are there.
+        if std::thread::panicking() {
+            self.folder.disable_cleanup(true);
+            // There is nobody else to tell if it cannot be written.
+            let _ = writeln!(
+                io::stderr(),
+                "the logs are kept in {}",
+                self.folder().display()
+            );
+        }
         for server in &mut self.servers {
             // A test may have killed it.
             let _ = server.child.kill();

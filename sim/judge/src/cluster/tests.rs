@@ -88,7 +88,15 @@ fn members_agree_and_one_at_a_time_takes_calls() {
     };
     let mut facts = log(&[record(1, 1, 0, "")]);
     facts.extend([applied(1, (3, 4)), applied(2, (3, 4))]);
+    let says = |member, digest| ClusterFact::State {
+        member,
+        position: 3,
+        digest,
+    };
+    facts.extend([says(1, 4), says(2, 4)]);
     assert_eq!(rules(&facts), []);
+    let other = [&facts[..], &[says(3, 5)]].concat();
+    assert_eq!(rules(&other), [ClusterRule::Agreement]);
     facts.push(applied(3, (3, 5)));
     facts.push(ClusterFact::Leases(vec![1]));
     facts.push(ClusterFact::Leases(vec![1, 2]));

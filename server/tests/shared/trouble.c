@@ -1,4 +1,4 @@
-/* Makes the disk of one folder fail on command, for `trouble.rs`.
+/* Makes the disk of one folder fail on command, for `disk.rs`.
  *
  * It is loaded before the C library. TROUBLE_DIR is the folder; the first byte of the file TROUBLE is
  * the trouble at this moment: '0' none, 'f' full, 'r' read-only, 'w' writes fail, 's' syncs fail,

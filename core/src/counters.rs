@@ -89,6 +89,7 @@ pub struct Counters {
     breaks: [u64; BreakKind::ALL.len()],
     alerts: u64,
     held: u64,
+    pub(crate) operated: u64,
 }
 
 impl Counters {
@@ -126,6 +127,12 @@ impl Counters {
     #[must_use]
     pub const fn held(&self) -> u64 {
         self.held
+    }
+
+    /// Accepted actions of operators.
+    #[must_use]
+    pub const fn operated(&self) -> u64 {
+        self.operated
     }
 
     pub(crate) fn count_break(&mut self, now: Time, kind: BreakKind, taken: &BreakOutcome) {

@@ -224,7 +224,9 @@ impl Hub {
             }
             Entry::Operate { operator, act } => {
                 self.advance(at);
-                self.operate(operator, act)
+                let done = self.operate(operator, act);
+                self.counters.operated += u64::from(done.is_ok());
+                done
             }
             Entry::Tick => {
                 self.advance(at);

@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use chat_core::{Address, Hub, Measure, MeasureTarget};
 use tokio::sync::watch;
 
-/// The banned addresses: those of a recovered state, and each one after the core accepted its ban.
-/// So the core's limit applies.
+/// The banned addresses, which follow the state. So the core's limit applies.
 #[derive(Debug)]
 pub struct BannedAddresses(watch::Sender<BTreeSet<Address>>);
 
@@ -20,29 +19,21 @@ impl Default for BannedAddresses {
 }
 
 impl BannedAddresses {
-    /// The addresses that are banned in this state.
-    #[must_use]
-    pub fn in_state(hub: &Hub) -> Self {
+    /// Has the addresses that are banned in this state. All that is open for them ends, and all that
+    /// will be opened, until they are admitted again.
+    pub(crate) fn follow(&self, hub: &Hub) {
         let addresses = hub.kept(None).filter_map(|(target, ban)| match target {
             MeasureTarget::Address(address) if ban.measure == Measure::Ban => Some(address),
             MeasureTarget::Address(_)
             | MeasureTarget::Name { .. }
             | MeasureTarget::Handle { .. } => None,
         });
-        Self(watch::channel(addresses.collect()).0)
-    }
-
-    /// Ends all that is open for this address, and all that will be opened, until it is admitted
-    /// again.
-    pub fn ban(&self, address: Address) {
-        self.0.send_modify(|banned| {
-            banned.insert(address);
+        let addresses = addresses.collect();
+        self.0.send_if_modified(|banned| {
+            let is_new = *banned != addresses;
+            *banned = addresses;
+            is_new
         });
-    }
-
-    /// Admits an address whose ban was lifted.
-    pub fn lift(&self, address: Address) {
-        self.0.send_if_modified(|banned| banned.remove(&address));
     }
 
     /// Waits until this address is banned.
@@ -65,44 +56,35 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn addresses_banned_at_the_start_are_known() {
-        let mut hub = Hub::new(chat_core::Config::default(), 1);
-        let reason = || "spam".into();
-        let acts = [
-            Operate::BanAddress {
-                address: Address(1),
-                reason: reason(),
-            },
-            Operate::MuteAddress {
-                address: Address(2),
-                reason: reason(),
-            },
-        ];
-        for act in acts {
-            let operator = "root".into();
-            let entry = Entry::Operate { operator, act };
-            hub.handle(Time(1), &entry).expect("it is accepted");
+    fn ban(number: u64) -> Operate {
+        Operate::BanAddress {
+            address: Address(number),
+            reason: "spam".into(),
         }
-        let banned = BannedAddresses::in_state(&hub);
-        assert_eq!(banned.until_banned(Address(1)).now_or_never(), Some(()));
-        assert_eq!(banned.until_banned(Address(2)).now_or_never(), None);
     }
 
     #[tokio::test]
-    async fn a_wait_for_a_ban_ends_when_the_address_is_banned() {
+    async fn a_wait_for_a_ban_ends_when_the_state_has_it() {
+        let mut hub = Hub::new(chat_core::Config::default(), 1);
+        let mut operate = |act| {
+            let operator = "root".into();
+            let entry = Entry::Operate { operator, act };
+            hub.handle(Time(1), &entry).expect("it is accepted");
+            hub.clone()
+        };
         let banned = BannedAddresses::default();
-        let (ann, ben) = (
-            banned.until_banned(Address(1)),
-            banned.until_banned(Address(2)),
-        );
-        banned.ban(Address(1));
+        let wait = |number| banned.until_banned(Address(number));
+        let (ann, ben) = (wait(1), wait(2));
+        operate(Operate::MuteAddress {
+            address: Address(2),
+            reason: "loud".into(),
+        });
+        banned.follow(&operate(ban(1)));
         assert_eq!(ann.now_or_never(), Some(()));
-        assert_eq!(ben.now_or_never(), None);
-        assert_eq!(banned.until_banned(Address(1)).now_or_never(), Some(()));
-        banned.lift(Address(1));
-        let late = banned.until_banned(Address(1));
-        drop(banned);
-        assert_eq!(late.now_or_never(), None);
+        assert_eq!(ben.now_or_never(), None, "a mute ends nothing");
+        assert_eq!(wait(1).now_or_never(), Some(()));
+        let address = Address(1);
+        banned.follow(&operate(Operate::UnbanAddress { address }));
+        assert_eq!(wait(1).now_or_never(), None);
     }
 }

@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::banned_addresses::BannedAddresses;
 use crate::clock::Clock;
 use crate::journal::Journal;
 use crate::metrics::Metrics;
@@ -122,6 +123,7 @@ enum Input {
 struct Shared {
     clock: Clock,
     metrics: Arc<Metrics>,
+    banned_addresses: BannedAddresses,
     tickets: AtomicU64,
     queued: AtomicUsize,
 }
@@ -173,6 +175,7 @@ pub(crate) fn start_engine(
     let shared = Arc::new(Shared {
         clock,
         metrics,
+        banned_addresses: BannedAddresses::default(),
         tickets: AtomicU64::new(1),
         queued: AtomicUsize::new(0),
     });

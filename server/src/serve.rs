@@ -17,7 +17,6 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::banned_addresses::BannedAddresses;
 use crate::capacity::{self, Capacity, Memory};
 use crate::clock::Clock;
 use crate::driver::{self, Died, Running};
@@ -138,11 +137,8 @@ impl Core {
             }
         };
         let clock = Clock::start_after(node.hub().now());
-        let banned_addresses = BannedAddresses::in_state(node.hub());
         let (client, running) = driver::start(node, journal, clock, Arc::default());
-        let service = Service::new(client, secrets)
-            .with_banned_addresses(banned_addresses)
-            .remembering(history);
+        let service = Service::new(client, secrets).remembering(history);
         Ok(Self::limited(settings, service, running))
     }
 

@@ -39,7 +39,6 @@ pub struct Service {
     node: NodeClient,
     secrets: Arc<Secrets>,
     refused_requests: Arc<RefusedRequests>,
-    banned_addresses: Arc<BannedAddresses>,
     capacity: Arc<Capacity>,
     history: Option<History>,
 }
@@ -52,7 +51,6 @@ impl Service {
             node,
             secrets: Arc::new(secrets),
             refused_requests: Arc::default(),
-            banned_addresses: Arc::default(),
             capacity: Arc::default(),
             history: None,
         }
@@ -82,16 +80,6 @@ impl Service {
     #[must_use]
     pub fn within(self, capacity: Arc<Capacity>) -> Self {
         Self { capacity, ..self }
-    }
-
-    /// Sets the addresses that are banned already.
-    #[must_use]
-    pub fn with_banned_addresses(self, banned_addresses: BannedAddresses) -> Self {
-        let banned_addresses = Arc::new(banned_addresses);
-        Self {
-            banned_addresses,
-            ..self
-        }
     }
 
     /// The limits on clients' resources.
@@ -127,7 +115,7 @@ impl Service {
     /// The banned addresses, whose streams and waiting calls end.
     #[must_use]
     pub fn banned_addresses(&self) -> &BannedAddresses {
-        &self.banned_addresses
+        self.node.banned_addresses()
     }
 
     /// Calls the node, and reports a ban of the address.

@@ -38,6 +38,8 @@ pub(super) struct MemberEngine {
     is_stopping: bool,
     /// The calls that are refused because they may have waited during a pause.
     refused: VecDeque<Output>,
+    /// The number of snapshots that the member was given.
+    states: u64,
 }
 
 impl MemberEngine {
@@ -61,6 +63,7 @@ impl MemberEngine {
             resignation: Resignation::default(),
             is_stopping: false,
             refused: VecDeque::new(),
+            states: 0,
         };
         (engine, standings)
     }
@@ -88,7 +91,10 @@ impl MemberEngine {
                 drop(credit);
             }
             Report::Snapshot(bytes) => match LogSnapshot::read(&self.origin, &bytes) {
-                Ok(snapshot) => self.member.snapshot_found(now, snapshot),
+                Ok(snapshot) => {
+                    self.states += 1;
+                    self.member.snapshot_found(now, snapshot);
+                }
                 Err(why) => tracing::error!(%why, "the newest snapshot is not usable"),
             },
             // It only wakes the driver, which may wait for it to stop.
@@ -198,6 +204,10 @@ impl Engine for MemberEngine {
             Some(node) => View::of(node),
             None => View::of_state(self.member.hub()),
         }
+    }
+
+    fn states(&self) -> u64 {
+        self.states
     }
 
     fn node(&mut self) -> Option<&mut Node> {

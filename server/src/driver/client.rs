@@ -11,6 +11,7 @@ use super::caller_context::{AnswerFacts, CallerContext};
 use super::remote::{Remote, RemoteStream};
 use super::stream_slot::{Delivery, StreamSlot};
 use super::{Answered, Input, MAX_QUEUED, NOBODY, Request, Settled, Shared};
+use crate::banned_addresses::BannedAddresses;
 use crate::metrics::Metrics;
 use crate::view::View;
 
@@ -52,6 +53,12 @@ impl NodeClient {
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.shared.metrics
+    }
+
+    /// The banned addresses, whose streams and waiting calls end.
+    #[must_use]
+    pub fn banned_addresses(&self) -> &BannedAddresses {
+        &self.shared.banned_addresses
     }
 
     /// The number of calls in the channel.

@@ -36,6 +36,11 @@ pub(crate) trait Engine: Send {
     /// The committed state.
     fn view(&self) -> View<'_>;
 
+    /// The number of states that this engine has taken over whole, such as a snapshot's.
+    fn states(&self) -> u64 {
+        0
+    }
+
     /// The node; none while another member has it.
     fn node(&mut self) -> Option<&mut Node>;
 

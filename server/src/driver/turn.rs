@@ -58,6 +58,8 @@ pub(super) struct Turn {
     waiting: HashMap<Ticket, Waiter>,
     streams: BTreeMap<Ticket, Open>,
     phase: Phase,
+    /// The states taken over, and the actions of operators, when the bans were learned.
+    bans_of: Option<(u64, u64)>,
 }
 
 impl Turn {
@@ -68,6 +70,7 @@ impl Turn {
             waiting: HashMap::new(),
             streams: BTreeMap::new(),
             phase: Phase::Serving,
+            bans_of: None,
         }
     }
 
@@ -191,8 +194,19 @@ impl Turn {
             self.drain();
         }
         self.drain();
+        self.follow_bans();
         if let Phase::Stopping { by, moved } = self.phase {
             self.finish(by, moved);
+        }
+    }
+
+    /// Learns of bans when operators have acted, here or at another member of a cluster.
+    fn follow_bans(&mut self) {
+        let hub = self.engine.view().hub();
+        let version = (self.engine.states(), hub.counters().operated());
+        if self.bans_of != Some(version) {
+            self.shared.banned_addresses.follow(hub);
+            self.bans_of = Some(version);
         }
     }
 

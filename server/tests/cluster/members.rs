@@ -105,6 +105,19 @@ impl Stream {
             assert!(read > 0, "the stream ended");
         }
     }
+
+    /// Reads until the server ends the body. The connection stays.
+    pub(crate) fn read_to_end(mut self) {
+        let until = Instant::now() + PATIENCE;
+        let mut line = String::new();
+        // A chunk without bytes is the last one.
+        while line.trim_end() != "0" {
+            assert!(Instant::now() < until, "the stream goes on");
+            line.clear();
+            let read = self.0.stream.read_line(&mut line).expect("it is open");
+            assert!(read > 0, "the stream was cut");
+        }
+    }
 }
 
 impl Members {

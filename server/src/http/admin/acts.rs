@@ -117,23 +117,6 @@ async fn about_address(
     operate(http, operator, posted.origin.address, read).await
 }
 
-/// Ends the open streams and calls of an address that was banned. A mute replaces a ban, and an
-/// unban lifts it.
-fn follow(http: &Http, act: &Operate) {
-    match act {
-        Operate::BanAddress { address, .. } => http.service.banned_addresses().ban(*address),
-        Operate::MuteAddress { address, .. } | Operate::UnbanAddress { address } => {
-            http.service.banned_addresses().lift(*address);
-        }
-        Operate::Mute { .. }
-        | Operate::Unmute { .. }
-        | Operate::Kick { .. }
-        | Operate::Close { .. }
-        | Operate::BanUser { .. }
-        | Operate::Unban { .. } => {}
-    }
-}
-
 pub(super) async fn unban(
     operator: Operator,
     State(http): State<Http>,
@@ -204,15 +187,8 @@ async fn operate(
         Ok(act) => act,
         Err(refusal) => return HttpError::from(refusal).into_response(),
     };
-    let asked = NodeRequest::Call(Call::Operate {
-        operator,
-        act: act.clone(),
-    });
-    let done = done(http, from, asked).await;
-    if done.status().is_success() {
-        follow(http, &act);
-    }
-    done
+    let asked = NodeRequest::Call(Call::Operate { operator, act });
+    done(http, from, asked).await
 }
 
 /// An action against a participant, built when its id is known.

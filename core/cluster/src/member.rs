@@ -24,7 +24,7 @@ mod reads;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use chat_core::{Address, Call, Config, Earlier, Hub, Node, Ticket, Time};
+use chat_core::{Address, Call, Config, Earlier, Hub, Node, Position, Ticket, Time};
 use chat_journal::Origin;
 
 use crate::envelope::{MAX_ENVELOPE_BYTES, MemberId};
@@ -104,6 +104,8 @@ pub struct Member {
     /// No claim before this instant.
     claim_from: Time,
     missing: Option<Missing>,
+    /// The state that a heartbeat has confirmed last, with its digest, which costs time.
+    confirmed: Option<(Position, u64)>,
     /// The number of requests for missing records so far.
     fetches: u64,
     next_id: u64,
@@ -157,6 +159,7 @@ impl Member {
             heard: now.boot,
             claim_from: now.boot,
             missing: None,
+            confirmed: None,
             fetches: 0,
             next_id: 0,
             records: 0,

@@ -99,9 +99,12 @@ impl Member {
                 kept = Some(record);
             }
             News::Heartbeat { position, digest } => {
-                if !is_in_state(hub, position, digest) {
+                let is_confirmed =
+                    hub.position() == position && self.confirmed == Some((position, digest));
+                if !is_confirmed && !is_in_state(hub, position, digest) {
                     return self.strand(now, Alarm::Diverged { sequence });
                 }
+                self.confirmed = Some((position, digest));
             }
             News::Claimed | News::Resigned | News::Noop => {}
         }
@@ -137,6 +140,7 @@ impl Member {
         self.depart(InFlight::Unknown);
         self.place = snapshot.place;
         self.state = State::Standby(Box::new(snapshot.hub));
+        self.confirmed = None;
         self.applied(now);
         self.follow_elsewhere();
     }

@@ -50,16 +50,18 @@ impl NodeState {
 /// The records between two digests of the members' states, which cost time.
 const DIGEST_EVERY: u64 = 16;
 
-/// What the turn has applied: the last record, and the position and the digest of the state.
-fn applied(member: &Member, before: u64) -> Option<(u64, (u64, u64))> {
+/// What the turn has applied: the last record, and the position and the digest of the state. A state
+/// that the turn did not change has no digest again.
+fn applied(member: &Member, before: &NodeState) -> Option<(u64, (u64, u64))> {
     let (sequence, hub) = (member.sequence(), member.hub());
+    let is_new = hub.position() != before.position && sequence.is_multiple_of(DIGEST_EVERY);
     let state = match hub.position().0 {
         // Before the first entry the state is the member's own configuration.
         0 => (0, 0),
-        position if sequence.is_multiple_of(DIGEST_EVERY) => (position, hub.digest()),
+        position if is_new => (position, hub.digest()),
         position => (position, 0),
     };
-    (sequence != before).then_some((sequence, state))
+    (sequence != before.sequence).then_some((sequence, state))
 }
 
 const fn is_push(output: &Output) -> bool {
@@ -115,7 +117,7 @@ impl World<'_, '_> {
         act(member, now);
         let outputs: Vec<Output> = std::iter::from_fn(|| member.poll_output()).collect();
         let after = NodeState::of(member);
-        let applied = applied(member, before.sequence);
+        let applied = applied(member, &before);
         self.cluster_mut().witness.follow(&outputs);
         self.tell_servers(site, applied);
         let has = |what: fn(&Output) -> bool| outputs.iter().any(what);

@@ -336,11 +336,11 @@ impl Auditor {
     }
 
     /// The whole batch is applied: each room's notices go to the streams that are open now, of its
-    /// current members.
+    /// current members, however long the batch waited for the log.
     fn notices_leave(&mut self, at: Time) {
         for notice in self.model.take_noticed() {
             for (member, _) in self.model.members(notice.room) {
-                let mut kept = self.model.notices(notice.room, member, at);
+                let mut kept = self.model.notices(notice.room, member, notice.at);
                 if kept.any(|kept| *kept == notice) {
                     self.in_flight.notice(at, member, &notice);
                 }

@@ -49,6 +49,8 @@ pub(super) struct Cluster {
     draw: Draw,
     /// The server that owns the chat, and that clients' calls reach.
     owner: Option<usize>,
+    /// The epoch of the newest owner.
+    epoch: u64,
     witness: Witness,
     /// What is on its way, by the number of its event.
     packets: Vec<Option<Packet>>,
@@ -120,6 +122,7 @@ impl Cluster {
             log: SharedLog::default(),
             draw: Draw::new(seed, Actor::Cluster),
             owner: None,
+            epoch: 0,
             witness: Witness::new(&origin, plan.server.clone()),
             packets: Vec::new(),
             free_packets: Vec::new(),

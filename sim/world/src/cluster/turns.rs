@@ -120,9 +120,11 @@ impl World<'_, '_> {
         let applied = applied(member, &before);
         self.cluster_mut().witness.follow(&outputs);
         self.tell_servers(site, applied);
-        let has = |what: fn(&Output) -> bool| outputs.iter().any(what);
-        let is_lost = is_owner && has(|output| matches!(output, Output::LostOwnership { .. }));
-        if has(|output| matches!(output, Output::BecameOwner { .. })) {
+        let has = |what: &dyn Fn(&Output) -> bool| outputs.iter().any(what);
+        let is_lost = is_owner && has(&|output| matches!(output, Output::LostOwnership { .. }));
+        // A server may learn late of its claim, when another one owns the log. It takes no call.
+        let newest = self.cluster().epoch;
+        if has(&|output| matches!(output, Output::BecameOwner { epoch } if *epoch > newest)) {
             self.becomes_owner(site);
             before = NodeState {
                 position: after.position,
@@ -316,10 +318,12 @@ impl World<'_, '_> {
         let member = cluster.sites[site].member.as_ref();
         let member = member.expect("it has just acted");
         let epoch = member.owner().map_or(0, |owner| owner.epoch);
+        cluster.epoch = epoch;
         let state = (member.hub().position(), member.hub().digest());
         assert!(
             state.0 == Position(0) || state == cluster.witness.state(),
-            "the new owner's state is not the one of the log"
+            "the new owner's state {state:?} is not the one of the log, {:?}",
+            cluster.witness.state()
         );
         let config = &member.config().clone();
         self.observers

@@ -46,7 +46,7 @@ impl Process {
             let read = log.read_line(&mut before).expect("text");
             assert!(read > 0, "it did not start: {before}");
             let line = &before[from..];
-            if line.contains("listens on")
+            if line.contains("listens")
                 && let Some((_, rest)) = line.split_once("http://")
             {
                 let address = rest.trim().split('"').next().expect("a text");

@@ -50,18 +50,16 @@ impl NodeState {
 /// The records between two digests of the members' states, which cost time.
 const DIGEST_EVERY: u64 = 16;
 
-/// What the turn has applied: the last record, and the position and the digest of the state. A state
-/// that the turn did not change has no digest again.
-fn applied(member: &Member, before: &NodeState) -> Option<(u64, (u64, u64))> {
+/// What the turn has applied: the last record, and the position and the digest of the state.
+fn applied(member: &Member, before: u64) -> Option<(u64, (u64, u64))> {
     let (sequence, hub) = (member.sequence(), member.hub());
-    let is_new = hub.position() != before.position && sequence.is_multiple_of(DIGEST_EVERY);
     let state = match hub.position().0 {
         // Before the first entry the state is the member's own configuration.
         0 => (0, 0),
-        position if is_new => (position, hub.digest()),
+        position if sequence.is_multiple_of(DIGEST_EVERY) => (position, hub.digest()),
         position => (position, 0),
     };
-    (sequence != before.sequence).then_some((sequence, state))
+    (sequence != before).then_some((sequence, state))
 }
 
 const fn is_push(output: &Output) -> bool {
@@ -117,7 +115,7 @@ impl World<'_, '_> {
         act(member, now);
         let outputs: Vec<Output> = std::iter::from_fn(|| member.poll_output()).collect();
         let after = NodeState::of(member);
-        let applied = applied(member, &before);
+        let applied = applied(member, before.sequence);
         self.cluster_mut().witness.follow(&outputs);
         self.tell_servers(site, applied);
         let has = |what: &dyn Fn(&Output) -> bool| outputs.iter().any(what);

@@ -226,13 +226,26 @@ impl Drop for Servers {
     }
 }
 
-/// Sends a signal to a process.
+/// Sends a signal to a process. After a STOP, none of its threads runs.
 pub(crate) fn signal(child: &Child, name: &str) {
     let status = Command::new("kill")
         .args([format!("-{name}"), child.id().to_string()])
         .status()
         .expect("the program kill");
     assert!(status.success(), "a signal to a process of this test");
+    while name == "STOP" && !is_stopped(child.id()) {
+        std::thread::yield_now();
+    }
+}
+
+/// Whether each thread of this process is stopped, by the third field of its status.
+fn is_stopped(process: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).expect("it is there");
+    threads.flatten().all(|thread| {
+        let status = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        let state = status.rsplit_once(") ").map(|(_, rest)| rest);
+        state.is_none_or(|state| state.starts_with('T'))
+    })
 }
 
 fn spawn(config: &Path) -> Child {

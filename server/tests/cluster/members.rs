@@ -22,8 +22,8 @@ const LIMITS: &str = "stick=optional,rate_limit={per_second: 100000, burst: 1000
                       history_limit=1000000,inbox_limit=1000000,\
                       registration_rate_limit=none,max_per_address=100000";
 
-/// The same, for clients that repeat calls elsewhere: a repetition has one effect while its key is
-/// remembered, and without a limit of the rate they use many.
+/// `LIMITS` with more remembered keys. Talkers send without a limit of the rate, so a member would forget
+/// the key of a call before a talker repeats it at another door.
 const FOR_TALKERS: &str = "stick=optional,rate_limit={per_second: 100000, burst: 100000},\
                            remembered_keys=65536,history_limit=1000000,inbox_limit=1000000,\
                            registration_rate_limit=none,max_per_address=100000";

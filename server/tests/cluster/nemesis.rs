@@ -326,8 +326,7 @@ impl Run<'_> {
         assert_eq!(code, Some(0), "{said}");
         self.note(&said);
         let until = Instant::now() + HEALED;
-        while !self.has_journal_of_others(&folder) {
-            assert!(Instant::now() < until, "others are never where it ends");
+        while !self.has_journal_of_others(&folder, until) {
             self.members.start_again(0);
             self.members.agreed();
         }
@@ -335,7 +334,7 @@ impl Run<'_> {
 
     /// Stops the first member, and compares the state of its journal with those of the others. Returns
     /// whether one was at the journal's position; timers may have moved all beyond it.
-    fn has_journal_of_others(&mut self, folder: &Path) -> bool {
+    fn has_journal_of_others(&mut self, folder: &Path, until: Instant) -> bool {
         self.members.stop(0);
         let (position, digest) = replayed(folder);
         let digest = format!("{digest:016x}");
@@ -347,6 +346,7 @@ impl Run<'_> {
             if states.iter().any(|state| state["position"] == position) {
                 return true;
             }
+            assert!(Instant::now() < until, "journal at {position}: {states:?}");
             let is_beyond = |state: &Value| state["position"].as_u64() > Some(position);
             if !states.is_empty() && states.iter().all(is_beyond) {
                 return false;

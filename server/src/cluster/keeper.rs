@@ -289,6 +289,7 @@ impl Worker {
                 );
                 self.journal.continue_at(&snapshot)?;
                 self.history.commit(snapshot.hub().position());
+                return Ok(());
             }
             Ok(Ok(_)) => tracing::debug!(sequence, "the log has no later record now"),
             Ok(Err(why)) => tracing::error!(%why, "the newest snapshot is not usable"),

@@ -1,7 +1,58 @@
 //! A fingerprint of any value that serialises. It does not depend on machine, build or run.
 
+use std::ops::{Deref, DerefMut};
+use std::sync::OnceLock;
+
 pub use chat_types::{mix, mix_bytes};
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A value, and its fingerprint since the last mutable access. A large state of such values is
+/// fingerprinted at the cost of those that have changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Printed<V> {
+    value: V,
+    print: OnceLock<u64>,
+}
+
+impl<V: Serialize> Printed<V> {
+    pub(crate) fn print(&self) -> u64 {
+        *self.print.get_or_init(|| fingerprint(&self.value))
+    }
+}
+
+impl<V> From<V> for Printed<V> {
+    fn from(value: V) -> Self {
+        let print = OnceLock::new();
+        Self { value, print }
+    }
+}
+
+impl<V> Deref for Printed<V> {
+    type Target = V;
+
+    fn deref(&self) -> &V {
+        &self.value
+    }
+}
+
+impl<V> DerefMut for Printed<V> {
+    fn deref_mut(&mut self) -> &mut V {
+        self.print.take();
+        &mut self.value
+    }
+}
+
+impl<V: Serialize> Serialize for Printed<V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(serializer)
+    }
+}
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Printed<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        V::deserialize(deserializer).map(Self::from)
+    }
+}
 
 /// The fingerprint of a value's serialised form.
 ///
@@ -55,7 +106,17 @@ pub(crate) fn fingerprint(value: &impl Serialize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{fingerprint, mix, mix_bytes};
+    use super::{Printed, fingerprint, mix, mix_bytes};
+
+    #[test]
+    fn a_change_changes_the_fingerprint_of_a_printed_value() {
+        let mut value = Printed::from(vec![1_u8]);
+        let before = value.print();
+        let copy = value.clone();
+        value.push(2);
+        assert_eq!(value.print(), fingerprint(&vec![1_u8, 2]));
+        assert_eq!((copy.print(), fingerprint(&vec![1_u8])), (before, before));
+    }
 
     /// Every recorded trace hash depends on these numbers.
     #[test]

@@ -51,7 +51,7 @@ use self::away::Away;
 use crate::command::{Caller, Command, Entry, Implied};
 use crate::counters::Counters;
 use crate::dice::Dice;
-use crate::digest::fingerprint;
+use crate::digest::{Printed, fingerprint};
 use crate::event::Event;
 use crate::id::{Position, RequestKey, RoomId, SecretHash, UserId};
 use crate::moderation::Moderation;
@@ -84,8 +84,8 @@ pub struct Hub {
     position: Position,
     last_user: UserId,
     last_room: RoomId,
-    users: Table<UserId, Participant>,
-    rooms: Table<RoomId, Room>,
+    users: Table<UserId, Printed<Participant>>,
+    rooms: Table<RoomId, Printed<Room>>,
     queue: Queue,
     moderation: Moderation,
     #[serde(skip)]

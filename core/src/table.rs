@@ -7,6 +7,8 @@ use rustc_hash::FxBuildHasher;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::digest::{Printed, fingerprint, mix};
+
 #[expect(
     clippy::disallowed_types,
     reason = "this is the one place that keeps its order hidden"
@@ -60,6 +62,15 @@ impl<K: Copy + Ord + Hash, V> Table<K, V> {
         let mut keys: Vec<K> = self.0.keys().copied().collect();
         keys.sort_unstable();
         keys
+    }
+}
+
+impl<K: Copy + Ord + Hash + Serialize, V: Serialize> Table<K, Printed<V>> {
+    /// A fingerprint of all entries. The sum of the entries' fingerprints needs no order.
+    pub(crate) fn print(&self) -> u64 {
+        let entries = self.0.iter();
+        let prints = entries.map(|(key, value)| mix(fingerprint(key), value.print()));
+        prints.fold(self.0.len() as u64, u64::wrapping_add)
     }
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 const MAGIC: &[u8; 8] = b"TSCLUSTR";
 
 /// The version of the format of records.
-pub const FORMAT: u16 = 1;
+pub const FORMAT: u16 = 2;
 
 /// The size limit of a record. The log must accept messages of this size.
 pub const MAX_ENVELOPE_BYTES: usize = 8 << 20;

@@ -189,7 +189,7 @@ impl Hub {
             memory: Memory::default(),
             breaks: Breaks::new(self.now),
         };
-        self.users.insert(id, participant);
+        self.users.insert(id, participant.into());
         self.reindex(id);
         if naming == Naming::Chosen {
             self.took_name(id);

@@ -14,7 +14,7 @@ use crate::moderation::{Ban, Measure, MeasurePlace, MeasureTarget, Report};
 use crate::name::fold;
 use crate::participant::Presence;
 use crate::reject::Reject;
-use crate::room::{Kind, Notice, Room};
+use crate::room::{Kind, Notice};
 
 /// The answer to a read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,8 +125,8 @@ impl Hub {
     /// The members that receive a notice: all but its sender, while the room keeps it.
     pub(crate) fn hearers(&self, room: RoomId, notice: &Notice) -> impl Iterator<Item = UserId> {
         let sender = notice.user.id;
-        let keeps = |room: &&Room| room.notices().contains(notice);
-        let room = self.rooms.get(&room).filter(keeps);
+        let room = self.rooms.get(&room);
+        let room = room.filter(|room| room.notices().contains(notice));
         let members = room.map_or(&[][..], |room| room.members());
         let members = members.iter().map(|member| member.user);
         members.filter(move |user| *user != sender)

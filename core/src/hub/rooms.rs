@@ -106,7 +106,7 @@ impl Hub {
     pub(super) fn open_room(&mut self, kind: Kind) -> RoomId {
         self.last_room = self.last_room.next();
         let id = self.last_room;
-        self.rooms.insert(id, Room::new(id, kind));
+        self.rooms.insert(id, Room::new(id, kind).into());
         id
     }
 
@@ -214,20 +214,11 @@ impl Hub {
         };
         match self.rooms.get(&room) {
             Some(found) if !found.is_member(user) => {}
-            Some(Room {
-                kind: Kind::Pair { .. },
-                ..
-            }) => {
-                self.end_pair(room, EndReason::Left, Some(user));
-            }
-            Some(Room {
-                kind: Kind::Named { .. },
-                ..
-            }) => self.leave_named(room, user),
-            Some(Room {
-                kind: Kind::Ended(_),
-                ..
-            }) => {}
+            Some(found) => match found.kind {
+                Kind::Pair { .. } => self.end_pair(room, EndReason::Left, Some(user)),
+                Kind::Named { .. } => self.leave_named(room, user),
+                Kind::Ended(_) => {}
+            },
             // Ids are assigned in order, so every id up to the last one was a room. Leaving it
             // again has no effect.
             None if room.0 >= 1 && room <= self.last_room => {}
@@ -255,12 +246,10 @@ impl Hub {
     }
 
     fn drop_named(&mut self, room: RoomId) {
-        if let Some(Room {
-            kind: Kind::Named { folded, .. },
-            ..
-        }) = self.rooms.remove(&room)
+        if let Some(room) = self.rooms.remove(&room)
+            && let Kind::Named { folded, .. } = &room.kind
         {
-            self.index.rooms.remove(&folded);
+            self.index.rooms.remove(folded);
         }
     }
 

@@ -98,7 +98,7 @@ impl Journalled {
         while let Some(batch) = self.node.poll_batch(self.now) {
             let first = Position(self.written + 1);
             self.written += batch.len() as u64;
-            self.node.committed(first, self.now);
+            self.node.committed(first, self.now, self.now);
         }
     }
 

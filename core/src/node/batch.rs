@@ -50,12 +50,12 @@ impl Node {
     }
 
     /// Applies the batch in flight: the journal contains it from position `first` on, all of it at
-    /// `at`.
+    /// `at`. The answers leave `now`.
     ///
     /// # Panics
     /// If the positions of the journal and the Hub differ: entries are missing or doubled.
-    pub fn committed(&mut self, first: Position, at: Time) {
-        self.committed_and(first, at, |_, _, _| {});
+    pub fn committed(&mut self, first: Position, at: Time, now: Time) {
+        self.committed_and(first, (at, now), |_, _, _| {});
     }
 
     /// Applies the batch like [`Node::committed`]. After each entry, calls `look` with the entry,
@@ -66,7 +66,7 @@ impl Node {
     pub fn committed_and(
         &mut self,
         first: Position,
-        at: Time,
+        (at, now): (Time, Time),
         mut look: impl FnMut(&Entry, Option<Ticket>, &Result<Reply, Reject>),
     ) {
         assert_eq!(
@@ -101,7 +101,7 @@ impl Node {
         (self.entries, self.origins) = (entries, origins);
         // Once for the whole batch, so that a waiting reader receives all of it in one answer.
         while let Some(effect) = self.hub.poll_effect() {
-            self.carry_out(at, effect);
+            self.carry_out(now, effect);
         }
     }
 

@@ -17,7 +17,7 @@ fn nothing_leaves_before_its_cause_is_committed() {
     shell.drain();
     assert_eq!(shell.outcome(said), None);
     let first = shell.node.hub().position().next();
-    shell.node.committed(first, shell.now);
+    shell.node.committed(first, shell.now, shell.now);
     shell.drain();
     assert!(matches!(
         shell.outcome(said),
@@ -138,7 +138,7 @@ fn an_append_of_unknown_fate_stops_the_node_until_the_journal_says() {
     assert!(shell.node.poll_batch(shell.now).is_none());
     assert_eq!(shell.outcome(said), None);
     let first = shell.node.hub().position().next();
-    shell.node.committed(first, shell.now);
+    shell.node.committed(first, shell.now, shell.now);
     shell.drain();
     assert!(matches!(shell.outcome(said), Some(Ok(_))));
 }
@@ -211,7 +211,7 @@ fn a_journal_replayed_is_the_state_it_came_from() {
         Some([Entry::Resumed { .. }])
     ));
     let first = node.hub().position().next();
-    node.committed(first, back);
+    node.committed(first, back, back);
     let ben = node.hub().user_by_handle(&secret("ben", 0)).unwrap();
     assert_eq!(
         node.hub().presence_of(ben),
@@ -231,7 +231,7 @@ fn the_next_batch_waits_for_the_one_in_flight() {
     shell.call(send("ann", "two"));
     assert_eq!(shell.node.poll_batch(shell.now), None);
     let first = shell.node.hub().position().next();
-    shell.node.committed(first, shell.now);
+    shell.node.committed(first, shell.now, shell.now);
     assert_eq!(
         shell.node.poll_batch(shell.now).map(<[Entry]>::len),
         Some(1)
@@ -272,7 +272,7 @@ fn nothing_is_finished_before_a_stop_or_while_a_batch_is_in_flight() {
     shell.node.shut_down();
     assert!(!shell.node.finish(shell.now), "the batch is in flight");
     let first = shell.node.hub().position().next();
-    shell.node.committed(first, shell.now);
+    shell.node.committed(first, shell.now, shell.now);
     assert!(shell.node.finish(shell.now));
 }
 
@@ -323,7 +323,7 @@ fn an_append_of_unknown_fate_ends_no_stop() {
         assert_eq!(shell.code(late), Some("shutting_down"));
         assert!(!shell.node.finish(shell.now), "the fate is unknown");
         let first = shell.node.hub().position().next();
-        shell.node.committed(first, shell.now);
+        shell.node.committed(first, shell.now, shell.now);
         shell.drain();
         assert!(matches!(shell.outcome(said), Some(Ok(_))));
         let late = shell.call(send("ann", "three"));

@@ -225,7 +225,7 @@ fn what_comes_and_goes_while_calls_are_refused_is_kept_count_of() {
     shell.call(send("ben", "more"));
     let again = shell.call(keyed("ann", 1, "hi"));
     let position = shell.node.hub().position().next();
-    shell.node.committed(position, shell.now);
+    shell.node.committed(position, shell.now, shell.now);
     shell.drain();
     assert_eq!(shell.outcome(again), None, "it waits for the next batch");
     shell.commit();
@@ -260,7 +260,7 @@ fn a_failed_append_of_a_repetition_is_answered_from_memory() {
     assert!(shell.node.poll_batch(shell.now).is_some());
     let again = shell.call(keyed("ann", 1, "hi"));
     let position = shell.node.hub().position().next();
-    shell.node.committed(position, shell.now);
+    shell.node.committed(position, shell.now, shell.now);
     shell.fail();
     assert!(shell.is_sent(again));
     assert_eq!(shell.outcome(again), shell.outcome(first));
@@ -292,7 +292,7 @@ fn while_an_appends_fate_is_unknown_a_repetition_waits_and_others_are_refused() 
     assert_eq!(shell.refusal(other), none);
     assert_eq!(shell.outcome(again), None);
     let position = shell.node.hub().position().next();
-    shell.node.committed(position, shell.now);
+    shell.node.committed(position, shell.now, shell.now);
     shell.drain();
     assert!(shell.is_sent(again));
     assert_eq!(shell.outcome(again), shell.outcome(first));

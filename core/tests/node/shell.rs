@@ -122,7 +122,7 @@ impl Shell {
             self.journal
                 .extend(batch.iter().map(|entry| (self.now, entry.clone())));
             let first = self.node.hub().position().next();
-            self.node.committed(first, self.now);
+            self.node.committed(first, self.now, self.now);
             self.drain();
         }
     }

@@ -28,7 +28,7 @@ impl Alone {
 
     fn learn(&mut self, clock: &Clock, fate: Fate) {
         match fate {
-            Fate::Committed { first, at } => self.node.committed(first, at),
+            Fate::Committed { first, at } => self.node.committed(first, at, clock.now()),
             Fate::Failed => self.node.append_failed(clock.now()),
             Fate::Unknown => self.node.append_unknown(),
         }

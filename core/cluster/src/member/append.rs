@@ -319,7 +319,7 @@ impl Member {
             Purpose::Claim => self.become_owner(append.began),
             Purpose::Batch { first, at, record } => {
                 if let State::Owner(ownership) = &mut self.state {
-                    ownership.node.committed(first, at);
+                    ownership.node.committed(first, at, now.wall);
                 }
                 self.keep(record);
             }

@@ -89,7 +89,7 @@ impl World<'_, '_> {
                 let first = node.hub().position().next();
                 let (observers, disk) = (&mut self.observers, &mut self.server.disk);
                 let (mut reporter, mut position) = (EntryReporter { observers }, first);
-                node.committed_and(first, server_now, |entry, ticket, outcome| {
+                node.committed_and(first, (server_now, server_now), |entry, ticket, outcome| {
                     disk.commit(server_now, outcome);
                     let place = (position, server_now);
                     reporter.entry(place, server_now, entry, (ticket, outcome));

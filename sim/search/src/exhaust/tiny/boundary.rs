@@ -26,7 +26,7 @@ impl Tiny {
             let first = self.node.hub().position().next();
             let (judge, mut position) = (&mut self.judge, first);
             self.node
-                .committed_and(first, at, |entry, ticket, outcome| {
+                .committed_and(first, (at, at), |entry, ticket, outcome| {
                     judge.observe_server(&ServerRecord::Committed {
                         position: position.0,
                         at,

@@ -128,6 +128,20 @@ impl Limits {
         }
     }
 
+    /// These limits for one of so many realms, which share the memory. Connections are not of a
+    /// realm.
+    #[must_use]
+    pub fn among(self, realms: u64) -> Self {
+        let part = |share: Share, least: u64| share.within((share.all / realms).max(1), least);
+        Self {
+            sessions: part(self.sessions, LEAST),
+            streams: part(self.streams, LEAST),
+            bodies: part(self.bodies, LEAST_BYTES),
+            answers: part(self.answers, LEAST_BYTES),
+            ..self
+        }
+    }
+
     /// These limits, lowered to fit the limit of open files.
     #[must_use]
     pub fn within_files(self, files: u64) -> Self {

@@ -15,6 +15,7 @@ use crate::accepted::{address_flag, cooldown_flag, level_flag, percent_flag};
 use crate::capacity::MemoryLimit;
 use crate::history::{Keep, ServerUrl};
 use crate::journal::Durability;
+use crate::realm::Realm;
 use crate::tools::Toolset;
 
 pub use cluster::{ClusterArgs, ClusterCommand, ClusterStatusArgs, ReadsRule};
@@ -235,6 +236,7 @@ impl ServeArgs {
         self.listen.is_some()
             || !self.allow_hosts.is_empty()
             || self.auth_tokens.is_some()
+            || !self.realms.is_empty()
             || self.operator_tokens.is_some()
             || self.trust_usernames
             || self.grace.is_some()
@@ -304,6 +306,15 @@ pub struct ServeArgs {
         hide_env = true
     )]
     pub operator_tokens: Option<PathBuf>,
+    /// More chats, at /r/NAME and, for NAME=HOST, at that host
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        env = "TALKING_STICK_REALMS",
+        hide_env = true
+    )]
+    pub realms: Vec<Realm>,
     /// The tools on /mcp: pairing, room, breaks [default: all]
     #[arg(
         long,

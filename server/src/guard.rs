@@ -51,7 +51,7 @@ pub use http_error::{Fault, HttpError, json, not_found, other_method, written};
 pub use request_charge::RequestCharge;
 pub use scan::cost;
 pub use session_file::SESSIONS;
-pub use token_file::TokenFile;
+pub use token_file::{RealmOfTokens, TokenFile};
 pub use tokens::{TokensError, Wrong};
 
 use body::Bodies;
@@ -111,6 +111,8 @@ pub struct GuardOptions {
     pub operators: Option<Arc<TokenFile>>,
     /// The file in which browser sessions outlive a restart; none if they do not.
     pub sessions: Option<PathBuf>,
+    /// The end of the names of their cookies: nothing, or a dash and the realm's name.
+    pub cookies: String,
     /// The largest body in bytes.
     pub max_body: usize,
     /// The time limit for a body.
@@ -124,6 +126,7 @@ impl Default for GuardOptions {
             tokens: None,
             operators: None,
             sessions: None,
+            cookies: String::new(),
             max_body: MAX_BODY,
             body_within: Duration::from_secs(30),
         }
@@ -145,7 +148,10 @@ struct Guard {
 /// that maintains the tokens.
 pub fn wrap(app: Router, service: Service, options: GuardOptions) -> Router {
     let files = [options.tokens.as_deref(), options.operators.as_deref()];
-    let sessions = Arc::new(PageSessions::read(options.sessions, files));
+    let sessions = Arc::new(PageSessions::read(
+        (options.sessions, options.cookies),
+        files,
+    ));
     let app = if options.tokens.is_some() || options.operators.is_some() {
         let session = post(session::open).delete(session::close);
         app.route("/session", session.with_state(Arc::clone(&sessions)))
@@ -385,7 +391,7 @@ impl Known {
 }
 
 /// The token in the Authorization header (RFC 6750, section 2.1).
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)

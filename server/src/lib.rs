@@ -25,6 +25,7 @@ pub mod metrics;
 mod os_error;
 mod priority;
 pub mod program;
+pub mod realm;
 pub mod refusal;
 pub mod refused_requests;
 pub mod relay;

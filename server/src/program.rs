@@ -302,6 +302,12 @@ fn announce(server: &Server, settings: &Settings) {
                  programs  http://{at}/openapi.json\n  people    http://{at}/\n  data      \
                  {data}\n"
             );
+            for realm in &settings.realms {
+                let name = &realm.name;
+                let host = realm.host.as_ref();
+                let host = host.map_or_else(String::new, |host| format!(" and at {host}"));
+                let _ = writeln!(std::io::stderr(), "  realm     http://{at}/r/{name}{host}");
+            }
         }
     }
 }

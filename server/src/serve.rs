@@ -1,6 +1,8 @@
-//! A whole server: the driver, the routes and the listener, assembled, and shut down in order.
+//! A whole server: the drivers of its realms, the routes and the listener, assembled, and shut down in
+//! order.
 
 use std::io::ErrorKind;
+use std::iter;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use axum::http::header::{CONTENT_TYPE, HeaderMap, VARY};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use chat_core::Node;
+use futures_util::future::{select_all, try_join_all};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -20,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::capacity::{self, Capacity, Memory};
 use crate::clock::Clock;
 use crate::driver::{self, Died, Running};
-use crate::guard::{self, AllowedHosts, HostError, TokenFile, TokensError};
+use crate::guard::{self, AllowedHosts, HostError, RealmOfTokens, TokenFile, TokensError};
 use crate::history::{Copiers, Followed, History, HistoryOptions};
 use crate::http;
 use crate::identity::Secrets;
@@ -29,6 +32,7 @@ use crate::listener;
 use crate::mcp;
 use crate::metrics::{Exposition, Seen};
 use crate::os_error::{advice, reason};
+use crate::realm::{self, Realm, Served};
 use crate::requests;
 use crate::service::Service;
 use crate::settings::Settings;
@@ -57,6 +61,8 @@ pub enum ServeError {
     Cluster(#[from] crate::cluster::ClusterError),
     #[error(transparent)]
     Journal(#[from] journal::OpenError),
+    #[error("realm {realm}: {why}")]
+    Realm { realm: String, why: Box<Self> },
     #[error("the history has no thread: {}", reason(_0))]
     Thread(std::io::Error),
     #[error(transparent)]
@@ -97,6 +103,9 @@ impl ServeError {
     /// Whether a setting is the cause.
     #[must_use]
     pub const fn is_of_settings(&self) -> bool {
+        if let Self::Realm { why, .. } = self {
+            return why.is_of_settings();
+        }
         matches!(self, Self::Hosts(_) | Self::Tokens(_))
     }
 }
@@ -142,6 +151,24 @@ impl Core {
         Ok(Self::limited(settings, service, running))
     }
 
+    /// Starts a realm of a server: a member of a cluster, or a node that is alone.
+    async fn start_realm(settings: &Settings) -> Result<Self, ServeError> {
+        #[cfg(feature = "cluster")]
+        let started = match &settings.cluster {
+            Some(cluster) => Self::start_member(settings, cluster).await,
+            None => Self::start(settings),
+        };
+        #[cfg(not(feature = "cluster"))]
+        let started = Self::start(settings);
+        started.map_err(|why| match settings.realms.is_empty() {
+            true => why,
+            false => ServeError::Realm {
+                realm: settings.realm.clone(),
+                why: Box::new(why),
+            },
+        })
+    }
+
     /// Starts a member of a cluster.
     ///
     /// # Errors
@@ -164,7 +191,7 @@ impl Core {
             ..capacity::Limits::default()
         };
         let limits = limits.for_core(&settings.limits).within_memory();
-        let limits = limits.within_files(files);
+        let limits = limits.among(settings.count_realms()).within_files(files);
         let capacity = Arc::new(Capacity::new(&limits));
         Memory::watch(&capacity);
         Self {
@@ -179,16 +206,22 @@ impl Core {
 pub struct Server {
     /// Its address.
     pub address: SocketAddr,
-    /// The service for transports.
+    /// The service of the first realm, for transports.
     pub service: Service,
-    running: Running,
+    realms: Vec<RunningRealm>,
     connections: JoinHandle<()>,
     /// Cancelled at the start of a shutdown: no new connections are accepted, and open ones end
     /// after their answer.
     closing: CancellationToken,
     grace: Duration,
-    /// The token files of users and operators.
+    /// The token files of users and operators, of each realm.
     tokens: Vec<Arc<TokenFile>>,
+}
+
+#[derive(Debug)]
+struct RunningRealm {
+    service: Service,
+    running: Running,
 }
 
 impl Server {
@@ -201,24 +234,45 @@ impl Server {
         let refused = |error| ServeError::Listen { address, error };
         let socket = TcpListener::bind(address).await.map_err(refused)?;
         let address = socket.local_addr().map_err(refused)?;
-        let admission = Admission::read(settings)?;
-        let tokens = admission.files();
-        #[cfg(feature = "cluster")]
-        let core = match &settings.cluster {
-            Some(cluster) => Core::start_member(settings, cluster).await?,
-            None => Core::start(settings)?,
+        let first = Realm {
+            name: settings.realm.as_str().into(),
+            host: None,
         };
-        #[cfg(not(feature = "cluster"))]
-        let core = Core::start(settings)?;
-        let Core { service, running } = core;
+        let named: Vec<Realm> = iter::once(first).chain(settings.realms.clone()).collect();
+        let names: Arc<[Arc<str>]> = named.iter().map(|realm| Arc::clone(&realm.name)).collect();
+        let (mut own, mut admissions) = (Vec::new(), Vec::new());
+        for (index, realm) in named.iter().enumerate() {
+            let mut of = settings.clone();
+            let mut cookies = String::new();
+            if index > 0 {
+                of = settings.of_realm(realm);
+                cookies = format!("-{}", realm.name);
+            }
+            admissions.push(Admission::read(&of, (realm, &names), cookies)?);
+            own.push(of);
+        }
+        let cores = try_join_all(own.iter().map(Core::start_realm)).await?;
         let closing = CancellationToken::new();
-        let app = app(settings, &service, &closing, admission);
+        let (mut realms, mut tokens, mut served) = (Vec::new(), Vec::new(), Vec::new());
+        let parts = named.into_iter().zip(own).zip(cores).zip(admissions);
+        for (((realm, settings), Core { service, running }), admission) in parts {
+            let files = admission.files();
+            tokens.extend(files.clone());
+            served.push(Served {
+                app: app(&settings, &service, &closing, admission),
+                realm,
+                tokens: files,
+            });
+            realms.push(RunningRealm { service, running });
+        }
+        let service = realms[0].service.clone();
         let limits = (service.clone(), listener::ConnectionLimits::default());
+        let app = realm::router(served);
         let connections = listener::serve(socket, app, limits, closing.clone());
         Ok(Self {
             address,
             service,
-            running,
+            realms,
             connections: tokio::spawn(connections),
             closing,
             grace: Duration::from_micros(settings.grace.0),
@@ -236,9 +290,11 @@ impl Server {
         }
     }
 
-    /// Waits until the driver has died.
+    /// Waits until the driver of a realm has died.
     pub async fn died(&mut self) -> Died {
-        self.running.died().await
+        let realms = self.realms.iter_mut();
+        let died = realms.map(|realm| Box::pin(realm.running.died()));
+        select_all(died).await.0
     }
 
     /// Shuts down within the grace period: refuses new calls, finishes admitted ones, delivers the
@@ -249,8 +305,12 @@ impl Server {
     pub async fn stop(self) -> Result<(), ServeError> {
         let by = Instant::now() + self.grace;
         self.closing.cancel();
-        self.service.node().stop(by);
-        self.running.ended().await?;
+        for realm in &self.realms {
+            realm.service.node().stop(by);
+        }
+        for realm in self.realms {
+            realm.running.ended().await?;
+        }
         let rest = by.saturating_duration_since(Instant::now()).max(LAST_BYTES);
         if tokio::time::timeout(rest, self.connections).await.is_err() {
             tracing::warn!("some connections did not end in time, and are cut");
@@ -265,18 +325,29 @@ struct Admission {
     hosts: AllowedHosts,
     tokens: Option<Arc<TokenFile>>,
     operators: Option<Arc<TokenFile>>,
+    /// The end of the names of the page's cookies.
+    cookies: String,
 }
 
 impl Admission {
-    fn read(settings: &Settings) -> Result<Self, ServeError> {
+    fn read(
+        settings: &Settings,
+        (realm, names): (&Realm, &Arc<[Arc<str>]>),
+        cookies: String,
+    ) -> Result<Self, ServeError> {
         let read = |path: &Option<PathBuf>| {
-            let file = path.as_deref().map(TokenFile::read).transpose();
-            file.map(|file| file.map(Arc::new))
+            let of = RealmOfTokens {
+                name: Arc::clone(&realm.name),
+                all: Arc::clone(names),
+            };
+            let file = path.as_deref().map(|path| TokenFile::read_for(path, of));
+            file.transpose().map(|file| file.map(Arc::new))
         };
         Ok(Self {
             hosts: AllowedHosts::new(&settings.allow_hosts)?,
             operators: read(&settings.operator_tokens)?,
             tokens: read(&settings.auth_tokens)?,
+            cookies,
         })
     }
 
@@ -304,6 +375,7 @@ fn app(
     let journal = settings.journal.as_ref();
     let options = guard::GuardOptions {
         sessions: journal.map(|journal| journal.folder.join(guard::SESSIONS)),
+        cookies: admission.cookies,
         hosts: admission.hosts,
         tokens: admission.tokens,
         operators: admission.operators,

@@ -19,6 +19,7 @@ use crate::journal;
 use crate::mcp::OutputSchemas;
 use crate::mcp::{Fixtures, Present};
 use crate::os_error::reason;
+use crate::realm::{self, Realm};
 use crate::requests::AccessLog;
 use crate::tools::Toolset;
 
@@ -58,6 +59,10 @@ pub struct Settings {
     pub memory_limit: MemoryLimit,
     /// The cluster, if this server is a member of one.
     pub cluster: Option<ClusterSettings>,
+    /// The name of the first realm.
+    pub realm: String,
+    /// The realms besides the first, each a chat of its own.
+    pub realms: Vec<Realm>,
     /// The options of a durable journal; in memory if there are none.
     pub journal: Option<journal::Options>,
     /// How long a durable journal's messages stay in the history.
@@ -119,6 +124,12 @@ pub enum SettingsError {
     ClusterInMemory,
     #[error("--cluster is for `talking-stick serve` alone: leave it out")]
     ClusterOfOne,
+    #[error("--realms {name}: {why}")]
+    Realms { name: String, why: &'static str },
+    #[error(
+        "--history {server} copies one realm, and this server has several: leave one of the two out"
+    )]
+    SeveralToCopy { server: ServerUrl },
     #[error("{path}: {error}", path = path.display())]
     Malformed { path: PathBuf, error: String },
     #[error("--limit {text}: {why}")]
@@ -161,8 +172,17 @@ impl Settings {
             Some(_) => journal_options(args, &file, Unnamed::InMemory)?,
             None => journal_options(args, &file, unnamed)?,
         };
+        let realms = first(&args.realms, file.realms, &[]);
+        if let (Some(realm), Unnamed::InMemory) = (realms.first(), unnamed) {
+            let why = "several realms are for `talking-stick serve` alone: leave it out";
+            return Err(wrong_realm(realm, why));
+        }
         let settings = Self {
             listen,
+            realm: cluster
+                .as_ref()
+                .map_or_else(|| realm::FIRST.into(), |cluster| cluster.realm.clone()),
+            realms,
             allow_hosts: first(&args.allow_hosts, file.allow_hosts, &[]),
             auth_tokens: args.auth_tokens.clone().or(file.auth_tokens),
             operator_tokens: args.operator_tokens.clone().or(file.operator_tokens),
@@ -209,6 +229,50 @@ impl Settings {
         Ok(settings)
     }
 
+    /// The settings of one of its realms. A journal has a folder within that of the server.
+    #[must_use]
+    pub fn of_realm(&self, realm: &Realm) -> Self {
+        let mut of = self.clone();
+        let name: &str = &realm.name;
+        of.realm = name.into();
+        of.allow_hosts
+            .extend(realm.host.as_ref().map(ToString::to_string));
+        if let Some(cluster) = &mut of.cluster {
+            cluster.realm = name.into();
+        }
+        if let Some(journal) = &mut of.journal {
+            journal.folder = journal.folder.join("realms").join(name);
+        }
+        of
+    }
+
+    /// The number of realms of the server.
+    #[must_use]
+    pub const fn count_realms(&self) -> u64 {
+        self.realms.len() as u64 + 1
+    }
+
+    fn check_realms(&self) -> Result<(), SettingsError> {
+        for (index, realm) in self.realms.iter().enumerate() {
+            let before = &self.realms[..index];
+            let is_named = |other: &Realm| other.name == realm.name;
+            let is_there = |other: &Realm| other.host.is_some() && other.host == realm.host;
+            if *realm.name == *self.realm || before.iter().any(is_named) {
+                return Err(wrong_realm(realm, "there is another realm of this name"));
+            }
+            if before.iter().any(is_there) {
+                return Err(wrong_realm(realm, "its host is another realm's"));
+            }
+            if index >= realm::MAX_REALMS {
+                return Err(wrong_realm(
+                    realm,
+                    "a server has at most 32 realms besides the first",
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks that the settings are safe. An allowed host means that others have access: a proxy
     /// may forward them to a server on loopback.
     fn check(&self) -> Result<(), SettingsError> {
@@ -220,10 +284,17 @@ impl Settings {
             if self.journal.is_none() {
                 return Err(SettingsError::NothingToCopy { server });
             }
+            if !self.realms.is_empty() {
+                return Err(SettingsError::SeveralToCopy { server });
+            }
         }
+        self.check_realms()?;
         let listen = self.listen;
         let is_loopback = listen.ip().to_canonical().is_loopback();
-        let host = self.allow_hosts.first();
+        let hosts = self.realms.iter().filter_map(|realm| realm.host.as_ref());
+        let hosts = hosts.map(ToString::to_string);
+        let host = self.allow_hosts.iter().cloned().chain(hosts).next();
+        let host = host.as_ref();
         if self.usernames == Usernames::Trusted {
             let by = host.map(|host| format!("--allow-hosts {host}"));
             let by = by.or_else(|| (!is_loopback).then(|| format!("--listen {listen}")));
@@ -241,6 +312,11 @@ impl Settings {
             Some(_) | None => Ok(()),
         }
     }
+}
+
+fn wrong_realm(realm: &Realm, why: &'static str) -> SettingsError {
+    let name = realm.name.to_string();
+    SettingsError::Realms { name, why }
 }
 
 /// The options of a durable journal; none for a server in memory.

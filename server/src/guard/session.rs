@@ -55,6 +55,9 @@ const STORED_EACH: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(super) struct PageSessions {
     all: Mutex<BTreeMap<Hash, PageSession>>,
+    /// The ends of the cookies' names, which differ by realm: the browser sends those of one host
+    /// together.
+    suffix: String,
     file: Option<SessionFile>,
     /// Whether the file lacks something.
     stale: AtomicBool,
@@ -101,7 +104,11 @@ impl PageSession {
 
 impl PageSessions {
     /// The sessions in this file whose tokens, of users or of operators, are still valid.
-    pub(super) fn read(file: Option<PathBuf>, tokens: [Option<&TokenFile>; 2]) -> Self {
+    /// `suffix` ends the names of their cookies.
+    pub(super) fn read(
+        (file, suffix): (Option<PathBuf>, String),
+        tokens: [Option<&TokenFile>; 2],
+    ) -> Self {
         let file = file.map(SessionFile::new);
         let stored = file.as_ref().map(SessionFile::read).unwrap_or_default();
         let all = stored.into_iter().filter_map(|stored| {
@@ -119,6 +126,7 @@ impl PageSessions {
         });
         Self {
             all: Mutex::new(all.collect()),
+            suffix,
             file,
             stale: AtomicBool::new(false),
         }
@@ -171,7 +179,7 @@ impl PageSessions {
 
     /// The owners of the cookie in these headers, if it belongs to a session and is valid here.
     pub(super) fn find(&self, headers: &HeaderMap) -> Option<Known> {
-        let cookie = kept(headers).filter(|_| is_same_origin(headers))?;
+        let cookie = self.kept(headers).filter(|_| is_same_origin(headers))?;
         let mut all = self.all();
         let session = all.get_mut(&hash(cookie))?;
         if session.is_over() {
@@ -217,8 +225,41 @@ impl PageSessions {
 
     /// Removes the session of the cookie in these headers.
     fn remove(&self, headers: &HeaderMap) -> Option<PageSession> {
-        let cookie = kept(headers).filter(|_| is_same_origin(headers))?;
+        let cookie = self.kept(headers).filter(|_| is_same_origin(headers))?;
         self.all().remove(&hash(cookie))
+    }
+
+    /// The value of the page's cookie. If there are two, the one that only this host can have set.
+    fn kept<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
+        let named = |name: &str| {
+            let values = headers.get_all(COOKIE).iter();
+            values
+                .filter_map(|value| value.to_str().ok())
+                .flat_map(|pairs| pairs.split(';'))
+                .find_map(|pair| {
+                    let named = pair.trim().strip_prefix(name)?;
+                    named.strip_prefix(self.suffix.as_str())?.strip_prefix('=')
+                })
+        };
+        named(HOST_NAME).or_else(|| named(NAME))
+    }
+
+    fn answer(&self, headers: &HeaderMap, cookie: &str, age: &str) -> Response {
+        let (name, tls) = if is_over_tls(headers) {
+            (HOST_NAME, "; Secure")
+        } else {
+            (NAME, "")
+        };
+        let suffix = &self.suffix;
+        let cookie =
+            format!("{name}{suffix}={cookie}; Path=/; HttpOnly; SameSite=Strict{tls}{age}");
+        let success = serde_json::json!({ "success": true });
+        let mut response = super::http_error::json(StatusCode::OK, &success);
+        if let Ok(mut value) = HeaderValue::from_str(&cookie) {
+            value.set_sensitive(true);
+            response.headers_mut().insert(SET_COOKIE, value);
+        }
+        response
     }
 
     /// Removes ended sessions.
@@ -247,18 +288,6 @@ fn hash(cookie: &str) -> Hash {
     Sha256::digest(cookie.as_bytes()).into()
 }
 
-/// The value of the page's cookie. If there are two, the one that only this host can have set.
-fn kept(headers: &HeaderMap) -> Option<&str> {
-    let named = |name: &str| {
-        let values = headers.get_all(COOKIE).iter();
-        values
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|pairs| pairs.split(';'))
-            .find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))
-    };
-    named(HOST_NAME).or_else(|| named(NAME))
-}
-
 /// `POST /session`: opens a session for the token of the request, if it is valid.
 pub(super) async fn open(
     State(sessions): State<Arc<PageSessions>>,
@@ -271,7 +300,7 @@ pub(super) async fn open(
     match sessions.open(&known) {
         Ok(Some(cookie)) => {
             sessions.save().await;
-            answer(&headers, &cookie, "")
+            sessions.answer(&headers, &cookie, "")
         }
         Ok(None) => HttpError::from(Fault::TokenUnknown).into_response(),
         Err(error) => {
@@ -292,23 +321,7 @@ pub(super) async fn close(
     if let Some(session) = removed {
         session.ended.cancel();
     }
-    answer(&headers, "", "; Max-Age=0")
-}
-
-fn answer(headers: &HeaderMap, cookie: &str, age: &str) -> Response {
-    let (name, tls) = if is_over_tls(headers) {
-        (HOST_NAME, "; Secure")
-    } else {
-        (NAME, "")
-    };
-    let cookie = format!("{name}={cookie}; Path=/; HttpOnly; SameSite=Strict{tls}{age}");
-    let success = serde_json::json!({ "success": true });
-    let mut response = super::http_error::json(StatusCode::OK, &success);
-    if let Ok(mut value) = HeaderValue::from_str(&cookie) {
-        value.set_sensitive(true);
-        response.headers_mut().insert(SET_COOKIE, value);
-    }
-    response
+    sessions.answer(&headers, "", "; Max-Age=0")
 }
 
 #[cfg(test)]
@@ -335,15 +348,22 @@ mod tests {
 
     #[test]
     fn the_cookie_is_found_among_others_and_that_of_the_host_first() {
-        assert_eq!(kept(&HeaderMap::new()), None);
+        let sessions = PageSessions::default();
+        assert_eq!(sessions.kept(&HeaderMap::new()), None);
         let mut headers = of("abc");
-        assert_eq!(kept(&headers), Some("abc"));
+        assert_eq!(sessions.kept(&headers), Some("abc"));
         let host = HeaderValue::from_static("__Host-talking_stick_session=xyz");
         headers.append(COOKIE, host);
-        assert_eq!(kept(&headers), Some("xyz"));
+        assert_eq!(sessions.kept(&headers), Some("xyz"));
         let mut longer = HeaderMap::new();
         longer.append(COOKIE, HeaderValue::from_static("talking_stick_session2=a"));
-        assert_eq!(kept(&longer), None);
+        assert_eq!(sessions.kept(&longer), None);
+        let of_realm = PageSessions {
+            suffix: "2".into(),
+            ..PageSessions::default()
+        };
+        assert_eq!(of_realm.kept(&longer), Some("a"));
+        assert_eq!(of_realm.kept(&headers), None);
     }
 
     #[tokio::test(start_paused = true)]

@@ -15,16 +15,27 @@ use chat_core::Time;
 use super::LOG;
 use super::tokens::{Changes, Hash, Token, Tokens, TokensError};
 use crate::clock;
+use crate::realm;
 use crate::scope::CallerScope;
 
 /// The tokens of one file, for the lifetime of the server.
 #[derive(Debug)]
 pub struct TokenFile {
     path: PathBuf,
+    realm: RealmOfTokens,
     now: Mutex<Now>,
     /// Held while the file is read again, so that an older reading does not replace a newer one.
     /// Requests do not wait for it.
     reading: Mutex<()>,
+}
+
+/// The realm for which a file is read, among those that its lines may name.
+#[derive(Clone, Debug)]
+pub struct RealmOfTokens {
+    /// The realm.
+    pub name: Arc<str>,
+    /// All realms of the server.
+    pub all: Arc<[Arc<str>]>,
 }
 
 #[derive(Debug)]
@@ -62,23 +73,34 @@ pub(super) struct Owner {
 }
 
 impl TokenFile {
-    /// Reads a token file.
+    /// Reads a token file, for a server with one realm.
     ///
     /// # Errors
     /// It cannot be read, has no token, or has a wrong line: which, and what is accepted.
     pub fn read(path: &Path) -> Result<Self, TokensError> {
+        let name: Arc<str> = realm::FIRST.into();
+        let all = Arc::new([Arc::clone(&name)]);
+        Self::read_for(path, RealmOfTokens { name, all })
+    }
+
+    /// Reads the tokens of a file that this realm accepts.
+    ///
+    /// # Errors
+    /// It cannot be read, has no token, or has a wrong line: which, and what is accepted.
+    pub fn read_for(path: &Path, realm: RealmOfTokens) -> Result<Self, TokensError> {
         let stamp = stamp(path);
-        let tokens = Tokens::read(path)?;
+        let tokens = Tokens::read(path, &realm.all)?;
         if tokens.is_empty() {
             return Err(TokensError::Empty { path: path.into() });
         }
         Ok(Self {
             path: path.into(),
             now: Mutex::new(Now {
-                tokens,
+                tokens: tokens.of_realm(&realm.name),
                 read: stamp,
                 seen: stamp,
             }),
+            realm,
             reading: Mutex::default(),
         })
     }
@@ -90,6 +112,11 @@ impl TokenFile {
 
     pub(super) fn find(&self, sent: &str) -> TokenLookup {
         found(self.now().tokens.find(sent))
+    }
+
+    /// Whether this realm alone accepts the token.
+    pub(crate) fn binds(&self, sent: &str) -> bool {
+        self.now().tokens.find(sent).is_some_and(Token::is_bound)
     }
 
     /// The owner of the token with this hash, if the token is valid.
@@ -128,7 +155,8 @@ impl TokenFile {
     fn try_reload(&self) -> Result<Changes, TokensError> {
         let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = stamp(&self.path);
-        let read = Tokens::read(&self.path);
+        let read = Tokens::read(&self.path, &self.realm.all);
+        let read = read.map(|tokens| tokens.of_realm(&self.realm.name));
         let mut now = self.now();
         // An invalid file is reported once, and not at each check.
         now.read = stamp;

@@ -1,10 +1,10 @@
 //! Bearer tokens: a file of names and hashes, and the owners of sent tokens.
 //!
-//! The file has a line for each token, `name sha256-of-the-token-in-hex [end]`; `#` begins a
-//! comment. It contains no secrets: `printf %s "$TOKEN" | sha256sum` computes the hash, and only
+//! The file has a line for each token, `name sha256-of-the-token-in-hex [end] [realm=name]`; `#`
+//! begins a comment. It contains no secrets: `printf %s "$TOKEN" | sha256sum` computes the hash, and only
 //! its owner knows the token. Tokens must be random, not chosen: `openssl rand -hex 32`. A token
 //! with an end is invalid from then on: `2026-12-31` is the end of that day in UTC,
-//! `2026-12-31T18:00:00Z` that instant.
+//! `2026-12-31T18:00:00Z` that instant. A token with a realm is valid in that realm alone.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,7 @@ pub(super) struct Token {
     name: Arc<str>,
     hash: Hash,
     ends: Option<Time>,
+    realm: Option<Arc<str>>,
     scope: Arc<CallerScope>,
 }
 
@@ -64,13 +65,18 @@ impl Token {
         &self.scope
     }
 
+    /// Whether one realm alone accepts it.
+    pub(super) const fn is_bound(&self) -> bool {
+        self.realm.is_some()
+    }
+
     /// Whether it has expired at this instant.
     pub(super) fn has_ended(&self, now: Time) -> bool {
         self.ends.is_some_and(|end| end <= now)
     }
 
     fn is_same(&self, other: &Self) -> bool {
-        self.name == other.name && self.hash == other.hash
+        self.name == other.name && self.hash == other.hash && self.realm == other.realm
     }
 }
 
@@ -138,8 +144,11 @@ fn unread(error: &std::io::Error) -> String {
 /// The fault of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Wrong {
-    /// It has neither two nor three words.
-    #[error("a line is a name, the token's SHA-256 in hex, and when the token ends, if it does")]
+    /// It has too few words, or too many.
+    #[error(
+        "a line is a name, the token's SHA-256 in hex, when the token ends, if it does, and its \
+         realm, if it has one: realm=arena"
+    )]
     Shape,
     /// The name is invalid.
     #[error("a name has 1 to {MAX_NAME} letters, digits, dots, dashes and underscores")]
@@ -150,6 +159,9 @@ pub enum Wrong {
     /// The end is invalid.
     #[error("the third word is when the token ends, in UTC: 2026-12-31 or 2026-12-31T18:00:00Z")]
     End,
+    /// The realm is none of this server's.
+    #[error("this server has no such realm: --realms names them")]
+    Realm,
     /// The name or the token occurs twice.
     #[error("that name or token is there twice")]
     Twice,
@@ -159,11 +171,11 @@ pub enum Wrong {
 }
 
 impl Tokens {
-    /// Parses a token file.
+    /// Parses a token file. Its lines may name these realms.
     ///
     /// # Errors
     /// It cannot be read, or has a wrong line: which, and what is accepted.
-    pub(super) fn read(path: &Path) -> Result<Self, TokensError> {
+    pub(super) fn read(path: &Path, realms: &[Arc<str>]) -> Result<Self, TokensError> {
         let path = || path.to_owned();
         let unread = |error| TokensError::Unread {
             path: path(),
@@ -176,7 +188,7 @@ impl Tokens {
         if text.len() as u64 > MAX_FILE {
             return Err(TokensError::TooLarge { path: path() });
         }
-        Self::parse(&text).map_err(|(line, what)| TokensError::Wrong {
+        Self::parse(&text, realms).map_err(|(line, what)| TokensError::Wrong {
             path: path(),
             line,
             what,
@@ -188,19 +200,35 @@ impl Tokens {
         self.all.is_empty()
     }
 
-    fn parse(text: &str) -> Result<Self, (usize, Wrong)> {
+    /// The tokens that this realm accepts.
+    pub(super) fn of_realm(mut self, realm: &str) -> Self {
+        let is_of = |token: &Token| token.realm.as_ref().is_none_or(|of| **of == *realm);
+        self.all.retain(is_of);
+        self
+    }
+
+    fn parse(text: &str, realms: &[Arc<str>]) -> Result<Self, (usize, Wrong)> {
         let mut tokens = Self::default();
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.split('#').next().unwrap_or_default().trim();
             if !line.is_empty() {
-                tokens.add(line).map_err(|what| (number, what))?;
+                tokens.add(line, realms).map_err(|what| (number, what))?;
             }
         }
         Ok(tokens)
     }
 
-    fn add(&mut self, line: &str) -> Result<(), Wrong> {
-        let words: Vec<_> = line.split_whitespace().collect();
+    fn add(&mut self, line: &str, realms: &[Arc<str>]) -> Result<(), Wrong> {
+        let mut words: Vec<_> = line.split_whitespace().collect();
+        let last = words.last().copied();
+        let realm = match last.and_then(|word| word.strip_prefix("realm=")) {
+            Some(name) => {
+                let known = realms.iter().find(|realm| ***realm == *name);
+                words.pop();
+                Some(Arc::clone(known.ok_or(Wrong::Realm)?))
+            }
+            None => None,
+        };
         let (name, hash, ends) = match words[..] {
             [name, hash] => (name, hash, None),
             [name, hash, ends] => (name, hash, Some(end(ends).ok_or(Wrong::End)?)),
@@ -225,6 +253,7 @@ impl Tokens {
             name: name.into(),
             hash,
             ends,
+            realm,
             scope: Arc::new(CallerScope::with_id(&format!("token {name}"))),
         });
         Ok(())
@@ -329,13 +358,13 @@ mod tests {
     const SESAME: &str = "d7ecdf25eaf3deba0f2628771dbdd22d4138ab6cf38f91ed02a2ca0dec7c8ab7";
 
     fn wrong(text: &str) -> (usize, Wrong) {
-        Tokens::parse(text).unwrap_err()
+        Tokens::parse(text, &[]).unwrap_err()
     }
 
     #[test]
     fn a_token_is_known_by_its_hash() {
         let text = format!("# staff\n\nann {SESAME} # drawn in May\n");
-        let tokens = Tokens::parse(&text).unwrap();
+        let tokens = Tokens::parse(&text, &[]).unwrap();
         assert_eq!(tokens.all.len(), 1);
         assert_eq!(&*tokens.find("open-sesame").unwrap().name(), "ann");
         assert!(tokens.find("open-sesame ").is_none());
@@ -381,7 +410,7 @@ mod tests {
 
     #[test]
     fn a_file_says_where_it_is_wrong() {
-        let error = Tokens::read(Path::new("/nonexistent/tokens")).unwrap_err();
+        let error = Tokens::read(Path::new("/nonexistent/tokens"), &[]).unwrap_err();
         assert!(
             error
                 .to_string()
@@ -391,7 +420,7 @@ mod tests {
 
     #[test]
     fn a_token_ends_when_its_line_says() {
-        let of = |end: &str| Tokens::parse(&format!("ann {SESAME} {end}")).unwrap();
+        let of = |end: &str| Tokens::parse(&format!("ann {SESAME} {end}"), &[]).unwrap();
         let second = |unix: u64| Time(unix * 1_000_000);
         let day = of("2026-12-31");
         let token = day.find("open-sesame").unwrap();
@@ -409,7 +438,7 @@ mod tests {
     #[test]
     fn a_token_that_stays_keeps_its_seat_and_one_that_goes_closes_it() {
         let other = "0".repeat(64);
-        let parse = |text: &str| Tokens::parse(text).unwrap();
+        let parse = |text: &str| Tokens::parse(text, &[]).unwrap();
         let old = parse(&format!("ann {SESAME}\nben {other}"));
         let new = parse(&format!("cid {}\nann {SESAME} 2999-12-31", "1".repeat(64)));
         let (new, changes) = new.replace(&old);

@@ -18,6 +18,7 @@ use crate::capacity::MemoryLimit;
 use crate::cli::{LogForm, ReadsRule};
 use crate::history::{Keep, ServerUrl};
 use crate::journal::Durability;
+use crate::realm::Realm;
 use crate::tools::Toolset;
 
 /// The keys of the file, each equal to a flag.
@@ -37,6 +38,7 @@ pub(super) struct File {
     pub(super) cluster: Vec<String>,
     pub(super) cluster_credentials: Option<PathBuf>,
     pub(super) cluster_ca: Option<PathBuf>,
+    pub(super) realms: Vec<Realm>,
     pub(super) cluster_realm: Option<String>,
     pub(super) cluster_member: Option<String>,
     pub(super) cluster_monitor: Vec<String>,
@@ -54,7 +56,7 @@ pub(super) struct File {
 }
 
 /// The names of the keys.
-const KEYS: [&str; 28] = [
+const KEYS: [&str; 29] = [
     "listen",
     "allow_hosts",
     "auth_tokens",
@@ -69,6 +71,7 @@ const KEYS: [&str; 28] = [
     "cluster",
     "cluster_credentials",
     "cluster_ca",
+    "realms",
     "cluster_realm",
     "cluster_member",
     "cluster_monitor",
@@ -135,6 +138,11 @@ impl File {
             cluster: keys.list("cluster", "a list, as in [nats://10.0.0.1:4222]", own)?,
             cluster_credentials: keys.path("cluster_credentials", "the path of a file")?,
             cluster_ca: keys.path("cluster_ca", "the path of a file")?,
+            realms: keys.list(
+                "realms",
+                "a list, as in [arena, court=court.example.org]",
+                |text| text.parse().ok(),
+            )?,
             cluster_realm: keys.text("cluster_realm", "a name", own)?,
             cluster_member: keys.text("cluster_member", "a name", own)?,
             cluster_monitor: keys.list(

@@ -10,7 +10,7 @@ import { Name } from '/page/parts.js';
 import { keepLogs, leave as leaveToNext } from '/page/kept.js';
 import { expire, seen } from '/page/room.js';
 import { RoomView } from '/page/room_view.js';
-import { listenAgain, look, resume, show, shownAgain, signOut } from '/page/registration.js';
+import { addressOf, listenAgain, look, resume, show, shownAgain, signOut } from '/page/registration.js';
 import { ask } from '/page/server.js';
 import { changed, dismiss, doing, drawBy, state } from '/page/state.js';
 
@@ -26,7 +26,7 @@ const CONNECTION = {
 
 // A link within the page, which keeps the stream open.
 function Link({ view, room = null, here, children, ...more }) {
-  const href = { home: '/', operator: '/operator', room: `/#${room}` }[view];
+  const href = addressOf(view, room);
   const go = (event) => {
     if (event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
@@ -189,7 +189,7 @@ document.addEventListener('visibilitychange', () => {
   wake();
 });
 setInterval(tick, TICK);
-if (location.pathname === '/operator') operator();
+if (location.pathname === addressOf('operator')) operator();
 look();
 await begin();
 lookForEver();

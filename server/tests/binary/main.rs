@@ -4,5 +4,6 @@ mod command_line;
 #[path = "../shared/process.rs"]
 mod process;
 mod program;
+mod realms;
 mod stopping;
 mod tokens;

@@ -40,7 +40,8 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(words: &[&str]) -> Self {
-        let started = Process::start(binary(&["--listen", "127.0.0.1:0"]).args(words));
+        let words = [&["--listen", "127.0.0.1:0"], words].concat();
+        let started = Process::start(&mut binary(&words));
         Self {
             child: started.child,
             address: started.address,

@@ -7,7 +7,7 @@ use crate::process::Connection;
 use crate::program::Server;
 
 /// A line of a token file.
-fn token_line(name: &str, token: &str) -> String {
+pub(crate) fn token_line(name: &str, token: &str) -> String {
     use sha2::{Digest as _, Sha256};
     let hash = Sha256::digest(token.as_bytes());
     let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();

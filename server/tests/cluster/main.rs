@@ -20,6 +20,7 @@ mod operating;
 #[path = "../shared/process.rs"]
 mod process;
 mod proxy;
+mod realms;
 #[path = "../../nats/tests/shared/servers.rs"]
 mod servers;
 mod simulated;

@@ -214,7 +214,8 @@ impl Members {
             .args(["--listen", &format!("127.0.0.1:{}", self.ports[number])])
             .args(["--limit", kept.map_or(self.limits, |kept| kept.limits)])
             .args(["--cluster-member", &name(number)])
-            .args(self.flags_by(self.network.links(number)));
+            .args(self.flags_by(self.network.links(number)))
+            .args(&self.settings);
         let Process {
             child, log, before, ..
         } = Process::start(&mut command);
@@ -247,14 +248,12 @@ impl Members {
             .into_iter()
             .map(|port| format!("nats://127.0.0.1:{port}"))
             .collect();
-        let mut flags = vec![
+        vec![
             "--cluster".into(),
             addresses.join(","),
             "--cluster-monitor".into(),
             self.servers.monitors().join(","),
-        ];
-        flags.extend_from_slice(&self.settings);
-        flags
+        ]
     }
 
     /// Where clients reach a member.

@@ -4,11 +4,11 @@
 // A handle is a secret. It is in no address. While its tab is open, it is in the storage of that tab
 // alone, which is deleted with it. Other tabs of this page find it only after the tab closed.
 
-import { state } from '/page/state.js';
+import { BASE, state } from '/page/state.js';
 
-const TAB = 'talking-stick';
-const LOGS = 'talking-stick-logs';
-const LEFT = 'talking-stick-left ';
+const TAB = `talking-stick${BASE}`;
+const LOGS = `talking-stick-logs${BASE}`;
+const LEFT = `talking-stick-left${BASE} `;
 
 // How much is stored: rooms, and the entries of each room's log.
 const ROOMS = 32;

@@ -4,7 +4,7 @@ import { keep, keepLogs, kept, left, take } from '/page/kept.js';
 import { newest, past } from '/page/past.js';
 import { apply, lose, newRoom, noticed, put, resumed } from '/page/room.js';
 import { ask, call } from '/page/server.js';
-import { changed, note, state } from '/page/state.js';
+import { BASE, changed, note, state } from '/page/state.js';
 import { hush, listen } from '/page/stream.js';
 
 // Whether the registration is new, and no stream was open since.
@@ -95,9 +95,12 @@ function members(room, users) {
   room.members = new Map(users.map((user) => [user.user_id, user]));
 }
 
+// The address of a view.
+export const addressOf = (view, roomId) => `${BASE}/${{ home: '', operator: 'operator', room: `#${roomId}` }[view]}`;
+
 // Shows a view. The address names it, so that the browser's buttons work.
 export function show(view, roomId = null) {
-  const path = { home: '/', operator: '/operator', room: `/#${roomId}` }[view];
+  const path = addressOf(view, roomId);
   if (location.pathname + location.hash !== path) history.pushState(null, '', path);
   look();
 }
@@ -106,7 +109,7 @@ export function show(view, roomId = null) {
 export function look() {
   const id = location.hash.slice(1);
   const before = `${state.view} ${state.roomId}`;
-  if (location.pathname === '/operator') {
+  if (location.pathname === addressOf('operator')) {
     state.view = 'operator';
   } else if (state.rooms.has(id)) {
     state.view = 'room';

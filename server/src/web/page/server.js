@@ -1,7 +1,7 @@
 // Calls of the server. A call that changes state carries a request key, so that it can be repeated
 // if no answer came: the server performs it once, and repeats its answer.
 
-import { changed, state } from '/page/state.js';
+import { BASE, changed, state } from '/page/state.js';
 
 // The number of attempts, and the pauses in between, in milliseconds.
 const TRIES = 6;
@@ -43,7 +43,7 @@ export async function ask(method, path, { body, token, handle, text = false } = 
   if (handle) headers['Chat-Handle'] = handle;
   let response;
   try {
-    response = await fetch(path, {
+    response = await fetch(BASE + path, {
       method,
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),

@@ -4,6 +4,9 @@
 // The time in which changes are drawn together, in milliseconds.
 const FRAME = 16;
 
+// The path of the page's realm: none for the first one. The page's files are the same in all realms.
+export const BASE = location.pathname.match(/^\/r\/[^/]+/)?.[0] ?? '';
+
 export const state = {
   // The view, 'home', 'room' or 'operator', and the room.
   view: 'home',

@@ -5,7 +5,7 @@
 
 import { keep } from '/page/kept.js';
 import { Refused, ask, pause } from '/page/server.js';
-import { changed, changedSoon, state } from '/page/state.js';
+import { BASE, changed, changedSoon, state } from '/page/state.js';
 
 // Every type of event and notice that the page handles.
 const TYPES = new Set([
@@ -75,7 +75,7 @@ async function read(on, mine, signal) {
 // server writes each as one line of data).
 async function* open(signal) {
   const after = state.cursor === null ? '' : `?after=${state.cursor}`;
-  const response = await fetch(`/events${after}`, {
+  const response = await fetch(`${BASE}/events${after}`, {
     headers: { Accept: 'text/event-stream', 'Chat-Handle': state.me.handle },
     cache: 'no-store',
     credentials: 'same-origin',

@@ -26,6 +26,7 @@ mod os_error;
 mod priority;
 pub mod program;
 pub mod realm;
+mod realm_router;
 pub mod refusal;
 pub mod refused_requests;
 pub mod relay;

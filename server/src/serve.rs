@@ -32,7 +32,8 @@ use crate::listener;
 use crate::mcp;
 use crate::metrics::{Exposition, Seen};
 use crate::os_error::{advice, reason};
-use crate::realm::{self, Realm, Served};
+use crate::realm::Realm;
+use crate::realm_router::{self, Served};
 use crate::requests;
 use crate::service::Service;
 use crate::settings::Settings;
@@ -267,7 +268,7 @@ impl Server {
         }
         let service = realms[0].service.clone();
         let limits = (service.clone(), listener::ConnectionLimits::default());
-        let app = realm::router(served);
+        let app = realm_router::router(served);
         let connections = listener::serve(socket, app, limits, closing.clone());
         Ok(Self {
             address,

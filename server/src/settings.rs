@@ -1,8 +1,10 @@
 //! The settings of a server: flags first, then variables, then the file, then defaults.
 
 mod cluster;
+mod error;
 mod file;
 mod limits;
+mod realms;
 mod unnamed;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,16 +20,17 @@ use crate::http::Usernames;
 use crate::journal;
 use crate::mcp::OutputSchemas;
 use crate::mcp::{Fixtures, Present};
-use crate::os_error::reason;
 use crate::realm::{self, Realm};
 use crate::requests::AccessLog;
 use crate::tools::Toolset;
 
 pub use self::cluster::{ClusterSettings, SyncProof};
+pub use self::error::SettingsError;
 pub use self::unnamed::{Unnamed, usual_folder};
 
 use self::file::File;
 use self::limits::GivenLimit;
+use self::realms::wrong_realm;
 
 /// The default address to listen on.
 pub const DEFAULT_LISTEN: SocketAddr =
@@ -79,76 +82,6 @@ pub struct Settings {
     pub access_log: AccessLog,
     /// Whether the fixtures of the official conformance suite are served.
     pub fixtures: Fixtures,
-}
-
-/// An invalid setting.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message says what the fields are")]
-pub enum SettingsError {
-    #[error("cannot read the file of --config, {path}: {}", reason(error), path = path.display())]
-    Unreadable {
-        path: PathBuf,
-        error: std::io::Error,
-    },
-    #[error(
-        "--in-memory keeps nothing, and --data {folder} keeps a journal there: leave one out",
-        folder = folder.display()
-    )]
-    KeptAndNot { folder: PathBuf },
-    #[error(
-        "no folder for the journal: HOME is not set. Name one with --data, or keep nothing with \
-         --in-memory"
-    )]
-    NoFolder,
-    #[error(
-        "--history {server}: this program is built without PostgreSQL. Build it with \
-         `cargo build --release -p server --features postgres`, or leave the server out"
-    )]
-    NoPostgres { server: ServerUrl },
-    #[error(
-        "--history {server} copies the history of a journal, and this server keeps none: name its \
-         folder with --data, and leave --in-memory out"
-    )]
-    NothingToCopy { server: ServerUrl },
-    #[error(
-        "--cluster: this program was built without clusters: build it with \
-         `cargo install --path server --features cluster`"
-    )]
-    NoCluster,
-    #[error("cannot read the file of --cluster-credentials, {path}: {}", reason(error), path = path.display())]
-    Credentials {
-        path: PathBuf,
-        error: std::io::Error,
-    },
-    #[error("--cluster keeps all in the cluster's log, and --in-memory nothing: leave one out")]
-    ClusterInMemory,
-    #[error("--cluster is for `talking-stick serve` alone: leave it out")]
-    ClusterOfOne,
-    #[error("--realms {name}: {why}")]
-    Realms { name: String, why: &'static str },
-    #[error(
-        "--history {server} copies one realm, and this server has several: leave one of the two out"
-    )]
-    SeveralToCopy { server: ServerUrl },
-    #[error("{path}: {error}", path = path.display())]
-    Malformed { path: PathBuf, error: String },
-    #[error("--limit {text}: {why}")]
-    Limit { text: String, why: String },
-    #[error(
-        "{listen} is open to other machines: name the hosts by which they reach this one with \
-         --allow-hosts, and who may come with --auth-tokens"
-    )]
-    Exposed { listen: SocketAddr },
-    #[error(
-        "--allow-hosts {host} opens the server to others than this machine: say who may come with \
-         --auth-tokens, or leave the host out"
-    )]
-    Anonymous { host: String },
-    #[error(
-        "--trust-usernames lets anybody speak for anybody: it is for this machine alone. Leave it \
-         out, or leave out what opens the server to others: {by}"
-    )]
-    Trusting { by: String },
 }
 
 impl Settings {
@@ -229,50 +162,6 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The settings of one of its realms. A journal has a folder within that of the server.
-    #[must_use]
-    pub fn of_realm(&self, realm: &Realm) -> Self {
-        let mut of = self.clone();
-        let name: &str = &realm.name;
-        of.realm = name.into();
-        of.allow_hosts
-            .extend(realm.host.as_ref().map(ToString::to_string));
-        if let Some(cluster) = &mut of.cluster {
-            cluster.realm = name.into();
-        }
-        if let Some(journal) = &mut of.journal {
-            journal.folder = journal.folder.join("realms").join(name);
-        }
-        of
-    }
-
-    /// The number of realms of the server.
-    #[must_use]
-    pub const fn count_realms(&self) -> u64 {
-        self.realms.len() as u64 + 1
-    }
-
-    fn check_realms(&self) -> Result<(), SettingsError> {
-        for (index, realm) in self.realms.iter().enumerate() {
-            let before = &self.realms[..index];
-            let is_named = |other: &Realm| other.name == realm.name;
-            let is_there = |other: &Realm| other.host.is_some() && other.host == realm.host;
-            if *realm.name == *self.realm || before.iter().any(is_named) {
-                return Err(wrong_realm(realm, "there is another realm of this name"));
-            }
-            if before.iter().any(is_there) {
-                return Err(wrong_realm(realm, "its host is another realm's"));
-            }
-            if index >= realm::MAX_REALMS {
-                return Err(wrong_realm(
-                    realm,
-                    "a server has at most 32 realms besides the first",
-                ));
-            }
-        }
-        Ok(())
-    }
-
     /// Checks that the settings are safe. An allowed host means that others have access: a proxy
     /// may forward them to a server on loopback.
     fn check(&self) -> Result<(), SettingsError> {
@@ -312,11 +201,6 @@ impl Settings {
             Some(_) | None => Ok(()),
         }
     }
-}
-
-fn wrong_realm(realm: &Realm, why: &'static str) -> SettingsError {
-    let name = realm.name.to_string();
-    SettingsError::Realms { name, why }
 }
 
 /// The options of a durable journal; none for a server in memory.

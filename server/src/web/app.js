@@ -12,11 +12,14 @@ import { expire, seen } from '/page/room.js';
 import { RoomView } from '/page/room_view.js';
 import { addressOf, listenAgain, look, resume, show, shownAgain, signOut } from '/page/registration.js';
 import { ask } from '/page/server.js';
-import { changed, dismiss, doing, drawBy, state } from '/page/state.js';
+import { BASE, changed, dismiss, doing, drawBy, state } from '/page/state.js';
 
 // The time between two updates of the overview, and of clocks, in milliseconds.
 const LOOK = 2_500;
 const TICK = 1_000;
+
+// The page's name, with that of its realm.
+const TITLE = ['Talking Stick', BASE.slice('/r/'.length)].filter(Boolean).join(' · ');
 
 const CONNECTION = {
   connecting: 'Connecting…',
@@ -45,7 +48,7 @@ function Top() {
   });
   return h('header', { class: 'top' },
     h('a', { class: 'skip', href: '#main', onClick: (event) => { event.preventDefault(); heading()?.focus(); } }, 'To the main part'),
-    h(Link, { view: 'home', class: 'brand' }, h('img', { src: '/icon.svg', alt: '', width: 28, height: 28 }), h('span', null, 'Talking Stick')),
+    h(Link, { view: 'home', class: 'brand' }, h('img', { src: '/icon.svg', alt: '', width: 28, height: 28 }), h('span', null, TITLE)),
     h('nav', { 'aria-label': 'Views' },
       h(Link, { view: 'home', here: state.view === 'home' }, 'Who is here'),
       h(Link, { view: 'operator', here: state.view === 'operator' }, 'Operator')),
@@ -95,7 +98,7 @@ function draw() {
   render(h(App), document.getElementById('page'));
   const unread = [...state.rooms.values()].reduce((sum, room) => sum + room.unread, 0);
   const where = state.view === 'operator' ? 'Operator · ' : state.roomId ? `${state.rooms.get(state.roomId)?.name} · ` : '';
-  document.title = `${unread > 0 ? `(${unread}) ` : ''}${where}Talking Stick`;
+  document.title = `${unread > 0 ? `(${unread}) ` : ''}${where}${TITLE}`;
   document.documentElement.classList.toggle('in-room', state.view === 'room');
   // After a change of view, the focus moves to its beginning; in a room, to the text field.
   if (state.moved) {

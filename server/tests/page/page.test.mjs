@@ -349,6 +349,40 @@ describe('the first view', () => {
   });
 });
 
+describe('a realm', () => {
+  test('has a page of its own below its path', async () => {
+    const several = await serve({ realms: 'arena' });
+    const arena = `${several.url}/r/arena`;
+    const ann = await person(browser, arena, { expected: UNAUTHORIZED });
+    await ann.join('Ann');
+    const bot = await agent(arena, 'Bot');
+    await bot.tool('talking_stick');
+    await bot.say('In the arena.');
+    await ann.said('In the arena.');
+    assert.match(ann.page.url(), /\/r\/arena\/#room_/);
+    assert.equal(await ann.page.title(), 'lobby · Talking Stick · arena');
+    // The other realm has the name free, in the same browser, too.
+    const page = await ann.page.context().newPage();
+    await page.goto(several.url);
+    await page.getByRole('heading', { name: 'Join a room' }).waitFor();
+    await page.getByLabel('Your name').first().fill('Ann');
+    await page.getByLabel('Room', { exact: true }).fill('lobby');
+    await button(page, 'Join').click();
+    await page.getByRole('heading', { level: 1, name: 'lobby' }).waitFor();
+    assert.equal(await page.getByText('In the arena.').count(), 0);
+    await page.close();
+    await ann.page.reload();
+    await ann.said('In the arena.');
+    await everywhere(ann.page, 'realm');
+    await ann.page.goto(`${arena}/operator`);
+    await ann.page.getByLabel('Operator’s token').fill(OPERATOR);
+    await button(ann.page, 'Sign in').click();
+    await ann.page.locator('.tile').filter({ hasText: 'Participants' }).getByText('2', { exact: true }).waitFor();
+    await ann.close();
+    await several.stop();
+  });
+});
+
 describe('tokens', () => {
   test('a token is asked for once', async () => {
     const own = await serve({ guests: true });

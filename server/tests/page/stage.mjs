@@ -34,11 +34,12 @@ export function endServers() {
 }
 
 // Starts the server, and waits until it prints its address.
-export async function serve({ guests = false, port = 0, limits = [], data = null } = {}) {
+export async function serve({ guests = false, port = 0, limits = [], data = null, realms = null } = {}) {
   const words = ['--listen', `127.0.0.1:${port}`, '--operator-tokens', tokens('olga', OPERATOR), '--log-level', 'warn'];
   if (guests) words.push('--auth-tokens', tokens('guest', GUEST));
   if (data) words.push('--data', join(folder, data));
   else words.push('--in-memory');
+  if (realms) words.push('--realms', realms);
   for (const limit of limits) words.push('--limit', limit);
   const process_ = spawn(process.env.SERVER_PROGRAM, words, { stdio: ['ignore', 'inherit', 'pipe'] });
   running.add(process_);

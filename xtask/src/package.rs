@@ -32,6 +32,12 @@ const PAGES: [&str; 4] = [
 ];
 const PAGES_IN: &str = "sim/docs";
 
+/// The features that a release has, as in the workspace.
+const FEATURES: &str = "talking-stick/cluster,talking-stick/postgres,talking-stick-sim/tls";
+
+/// The packages that are not published.
+const UNPUBLISHED: [&str; 3] = ["benches", "book", "xtask"];
+
 /// The files that each package has.
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
@@ -123,10 +129,27 @@ fn compile(cargo: &Cargo, stage: &Path) -> Result<(), String> {
     let root = manifest::of_unpacked(&read(&stage.join("Cargo.toml"))?, &members);
     write(&unpacked.join("Cargo.toml"), &root)?;
     copy(&stage.join("Cargo.lock"), &unpacked.join("Cargo.lock"))?;
+    for folder in PARTS.map(|part| part.folder).iter().chain(&UNPUBLISHED) {
+        let manifest = read(&cargo.root().join(folder).join("Cargo.toml"))?;
+        let name = folder.replace('/', "-");
+        let to = unpacked.join("stand-ins").join(&name);
+        write(
+            &to.join("Cargo.toml"),
+            &manifest::stand_in(&name, &manifest),
+        )?;
+        write(&to.join("src/lib.rs"), "")?;
+    }
     run(
         cargo,
         &unpacked,
-        &["check", "--workspace", "--offline", "--quiet"],
+        &[
+            "check",
+            "--workspace",
+            "--features",
+            FEATURES,
+            "--offline",
+            "--quiet",
+        ],
     )
 }
 

@@ -122,10 +122,32 @@ pub(super) fn version(root: &str) -> Result<String, String> {
     version.ok_or_else(|| "the workspace's manifest has no version".into())
 }
 
+/// The manifest of a package that stands for one of the workspace: it has the dependencies of that
+/// one's code and tests, and nothing else. With such packages Cargo selects the features that the
+/// workspace has compiled.
+pub(super) fn stand_in(name: &str, of: &str) -> String {
+    let mut out = format!("[package]\nname = {name:?}\nedition = \"2024\"\n\n[dependencies]\n");
+    let mut known = vec!["book", "xtask"];
+    known.extend(PARTS.map(|part| part.name));
+    let mut is_kept = false;
+    for line in of.lines() {
+        if line.starts_with('[') {
+            is_kept = ["[dependencies]", "[dev-dependencies]"].contains(&line);
+        }
+        let key = line.split(['.', ' ']).next().unwrap_or_default();
+        if is_kept && line.contains("workspace = true") && !known.contains(&key) {
+            known.push(key);
+            let _ = writeln!(out, "{}", line.replace(", optional = true", ""));
+        }
+    }
+    out
+}
+
 /// The manifest of a workspace of unpacked packages, each with its published name and its folder:
 /// the profiles are those of the staged one, so that compiled dependencies are of use.
 pub(super) fn of_unpacked(staged: &str, members: &[(String, String)]) -> String {
-    let folders: Vec<_> = members.iter().map(|(_, folder)| folder).collect();
+    let mut folders: Vec<_> = members.iter().map(|(_, folder)| folder.as_str()).collect();
+    folders.push("stand-ins/*");
     let mut out = format!("[workspace]\nresolver = \"3\"\nmembers = {folders:?}\n\n");
     out.push_str("[patch.crates-io]\n");
     for (name, folder) in members {
@@ -134,9 +156,9 @@ pub(super) fn of_unpacked(staged: &str, members: &[(String, String)]) -> String 
     let mut kept = false;
     for line in staged.lines() {
         if line.starts_with('[') {
-            kept = line.starts_with("[profile.dev");
+            kept = line.starts_with("[profile.dev") || line == "[workspace.dependencies]";
         }
-        if kept {
+        if kept && !line.contains("path = ") {
             let _ = writeln!(out, "{line}");
         }
     }
@@ -188,7 +210,23 @@ mod tests {
             "{unpacked}"
         );
         assert!(unpacked.contains("[profile.dev.package]\ntalking-stick.opt-level = 0\n"));
-        assert!(!unpacked.contains("clap"));
+        assert!(unpacked.contains("clap = \"4\"\n") && !unpacked.contains("chat-core = "));
+    }
+
+    #[test]
+    fn a_stand_in_has_the_dependencies_of_code_and_tests_once() {
+        let manifest = "[package]\nversion.workspace = true\n[dependencies]\n\
+                        axum = { workspace = true, features = [\"json\"], optional = true }\n\
+                        chat-core = { workspace = true }\n\
+                        [dev-dependencies]\nbook.workspace = true\naxum.workspace = true\n\
+                        shlex.workspace = true\n[lints]\nworkspace = true\n";
+        let text = stand_in("benches", manifest);
+        let (head, dependencies) = text.split_once("[dependencies]\n").expect("it has some");
+        let wanted = "axum = { workspace = true, features = [\"json\"] }\nshlex.workspace = true\n";
+        assert!(
+            head.contains("name = \"benches\"\n") && dependencies == wanted,
+            "{text}"
+        );
     }
 
     #[test]

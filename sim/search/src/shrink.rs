@@ -6,13 +6,15 @@
 //! kept if a run of the plan still violates the property (`candidates`). Passes remove parts
 //! (`remove`, by delta debugging, `ddmin`), simplify them (`simplify`), and compress time
 //! (`compress_time`), until no change helps or the time is up. The result depends only on the plan,
-//! the seed and the number of runs.
+//! the seed and the number of runs. A run that does not fail as steps is shrunk in its own form
+//! (`flows`).
 
 mod attempts;
 mod candidates;
 mod compress_time;
 mod ddmin;
 mod faults;
+mod flows;
 mod notes;
 pub(crate) mod record;
 mod remove;
@@ -39,9 +41,9 @@ pub enum ShrinkError {
     /// The run does not violate the property.
     #[error("the run does not violate it")]
     NotViolated,
-    /// Recorded as steps, the run does not violate the property any more.
-    #[error("the run could not be repeated step by step")]
-    NotReproducedInSteps,
+    /// Run again, the smallest plan does not violate the property any more.
+    #[error("the run could not be repeated")]
+    NotRepeated,
 }
 
 /// The failure to shrink.
@@ -68,7 +70,7 @@ pub struct ShrinkContext<'a> {
 /// Shrinks a failure.
 ///
 /// # Errors
-/// The run does not fail, or does not fail when it is recorded as steps.
+/// The run does not fail, or does not fail again.
 pub fn shrink(failure: &FailedRun<'_>, context: ShrinkContext<'_>) -> Result<Shrunk, ShrinkError> {
     let FailedRun { seed, property, .. } = *failure;
     let plan = &failure.plan.of_seed(seed);
@@ -83,26 +85,18 @@ pub fn shrink(failure: &FailedRun<'_>, context: ShrinkContext<'_>) -> Result<Shr
         in_steps(plan, &mut shrinker)
     };
     // In a short script the core's invariants are checked so often that they may fail first.
-    let mut smallest = in_steps_of(property)
-        .or_else(|| in_steps_of(PANIC))
-        .ok_or(ShrinkError::NotReproducedInSteps)?;
-    shrinker.cut_after_violation(&mut smallest);
-    shrinker.rough_cut(&mut smallest);
-    for _ in 0..ROUNDS {
-        let so_far = format!("{smallest:?}");
-        shrinker.remove_parts(&mut smallest);
-        shrinker.lengthen(&mut smallest);
-        shrinker.simplify(&mut smallest);
-        shrinker.compress_time(&mut smallest);
-        shrinker.lower_limits(&mut smallest);
-        if format!("{smallest:?}") == so_far || !time_left() {
-            break;
-        }
+    let steps = in_steps_of(property).or_else(|| in_steps_of(PANIC));
+    let mut smallest = match steps {
+        Some(steps) => steps,
+        None => flows(plan, property, &mut shrinker),
+    };
+    if matches!(smallest.workload, Workload::Steps { .. }) {
+        shrink_steps(&mut smallest, &mut shrinker);
     }
     rename(&mut smallest, failure, shrinker.seed);
     let seen = shrinker
         .run_candidate(&smallest)
-        .ok_or(ShrinkError::NotReproducedInSteps)?;
+        .ok_or(ShrinkError::NotRepeated)?;
     let runs = shrinker.runs;
     let stop = if seen.violation.detail.ends_with('.') {
         ""
@@ -123,6 +117,39 @@ pub fn shrink(failure: &FailedRun<'_>, context: ShrinkContext<'_>) -> Result<Shr
         runs,
         cut_short: !time_left(),
     })
+}
+
+/// The smallest plan with flows that still fails, or one in steps, if it fails as such.
+fn flows<'a>(plan: &Plan, property: &'a str, shrinker: &mut Shrinker<'a>) -> Plan {
+    shrinker.property = property;
+    let mut smallest = plan.clone();
+    for _ in 0..ROUNDS {
+        let so_far = format!("{smallest:?}");
+        shrinker.shrink_flows(&mut smallest);
+        if let Some(steps) = in_steps(&smallest, shrinker) {
+            return steps;
+        }
+        if format!("{smallest:?}") == so_far || !(shrinker.time_left)() {
+            break;
+        }
+    }
+    smallest
+}
+
+fn shrink_steps(smallest: &mut Plan, shrinker: &mut Shrinker<'_>) {
+    shrinker.cut_after_violation(smallest);
+    shrinker.rough_cut(smallest);
+    for _ in 0..ROUNDS {
+        let so_far = format!("{smallest:?}");
+        shrinker.remove_parts(smallest);
+        shrinker.lengthen(smallest);
+        shrinker.simplify(smallest);
+        shrinker.compress_time(smallest);
+        shrinker.lower_limits(smallest);
+        if format!("{smallest:?}") == so_far || !(shrinker.time_left)() {
+            break;
+        }
+    }
 }
 
 fn size(plan: &Plan, seen: &CandidateRun) -> Size {

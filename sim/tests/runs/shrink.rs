@@ -306,6 +306,38 @@ fn a_run_that_breaks_off_is_shrunk_too() {
     assert!(shrunk.after.steps <= 6, "{}", yaml(&shrunk));
 }
 
+/// Fails with a second message, in a run with flows alone.
+fn second_message_of_a_flow(
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    also: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome {
+    let rule: fn(&Record<'_>) -> bool = match plan.workload {
+        Workload::Phases { .. } => second_message,
+        Workload::Steps { .. } => |_| false,
+    };
+    run_by_rule(rule, plan, seed, progress, also)
+}
+
+#[test]
+fn a_run_that_does_not_fail_as_steps_is_shrunk_as_flows() {
+    let plan = scenario("brief");
+    let shrunk = shrunk(&plan, "planted", &second_message_of_a_flow).unwrap();
+    let Workload::Phases { personas, .. } = &shrunk.plan.workload else {
+        panic!("{}", yaml(&shrunk));
+    };
+    let flows: Vec<_> = personas.iter().map(|persona| persona.flow.len()).collect();
+    assert!(flows.iter().sum::<usize>() <= 3, "{}", yaml(&shrunk));
+    assert!(
+        shrunk.after.users < shrunk.before.users,
+        "{:?}",
+        shrunk.after
+    );
+    assert!(shrunk.plan.faults.is_empty());
+    parse("flows.yaml", &yaml(&shrunk)).unwrap();
+}
+
 #[test]
 fn what_holds_is_not_shrunk() {
     let plan = scenario("burst");

@@ -144,7 +144,7 @@ impl Shrinker<'_> {
         }
     }
 
-    fn remove_faults(&mut self, plan: &mut Plan) {
+    pub(super) fn remove_faults(&mut self, plan: &mut Plan) {
         let whole = plan.clone();
         let with = |faults: &[Fault]| Plan {
             faults: faults.to_vec(),

@@ -156,7 +156,7 @@ impl Shrinker<'_> {
     }
 
     /// Sets the network, the clients, the disk and the server to their defaults.
-    fn default_environment(&mut self, plan: &mut Plan) {
+    pub(super) fn default_environment(&mut self, plan: &mut Plan) {
         self.attempt(plan, one_server);
         self.attempt(plan, |plan| plan.schedule = Schedule::Plain);
         self.attempt(plan, |plan| plan.network = usual_network());

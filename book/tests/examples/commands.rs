@@ -135,11 +135,11 @@ fn expanded(word: &str) -> Result<Vec<String>, String> {
 fn of_server(words: &[&str]) -> Result<(), String> {
     let all = ["talking-stick"].iter().chain(words);
     let cli = Cli::try_parse_from(all).map_err(|error| error.to_string())?;
-    let serve = match &cli.command {
-        None => &cli.serve,
-        Some(server::cli::Command::Serve(serve)) => serve,
-        Some(server::cli::Command::Stdio(stdio)) => &stdio.serve,
-        Some(server::cli::Command::Demo(demo)) => &demo.serve,
+    let (serve, unnamed) = match &cli.command {
+        None => (&cli.serve, Unnamed::InUsualFolder),
+        Some(server::cli::Command::Serve(serve)) => (serve, Unnamed::InUsualFolder),
+        Some(server::cli::Command::Stdio(stdio)) => (&stdio.serve, Unnamed::InMemory),
+        Some(server::cli::Command::Demo(demo)) => (&demo.serve, Unnamed::InMemory),
         // They start no server: their folders are the reader's own.
         Some(
             server::cli::Command::Export(_)
@@ -153,19 +153,19 @@ fn of_server(words: &[&str]) -> Result<(), String> {
             | server::cli::Command::Man { .. },
         ) => return Ok(()),
     };
-    served(serve)
+    served(serve, unnamed)
 }
 
 /// Checks that a server can start with these settings. A settings file is the reader's own, unless
 /// it is in the repository.
-fn served(serve: &ServeArgs) -> Result<(), String> {
+fn served(serve: &ServeArgs, unnamed: Unnamed) -> Result<(), String> {
     let is_here = |path: &Path| root().join(path).exists();
     let config = serve.config.as_deref().filter(|path| is_here(path));
     let serve = ServeArgs {
         config: config.map(|path| root().join(path)),
         ..serve.clone()
     };
-    Settings::gather(&serve, Unnamed::InMemory)
+    Settings::gather(&serve, unnamed)
         .map(drop)
         .map_err(|error| error.to_string())
 }

@@ -137,7 +137,7 @@ fn of_server(words: &[&str]) -> Result<(), String> {
     let cli = Cli::try_parse_from(all).map_err(|error| error.to_string())?;
     let (serve, unnamed) = match &cli.command {
         None => (&cli.serve, Unnamed::InUsualFolder),
-        Some(server::cli::Command::Serve(serve)) => (serve, Unnamed::InUsualFolder),
+        Some(server::cli::Command::Serve(serve)) => (&**serve, Unnamed::InUsualFolder),
         Some(server::cli::Command::Stdio(stdio)) => (&stdio.serve, Unnamed::InMemory),
         Some(server::cli::Command::Demo(demo)) => (&demo.serve, Unnamed::InMemory),
         // They start no server: their folders are the reader's own.

@@ -11,6 +11,9 @@ const DAMAGE: &str = "a replica of the log";
 /// What a member logs when it cannot apply a record, or has another state than the owner.
 const STRANDED: &str = "this member waits for a snapshot";
 
+/// What a member logs when it had no processor for so long that it refuses calls.
+const PAUSED: &str = "this process was paused";
+
 /// A folder of logs.
 pub(crate) struct Logs(PathBuf);
 
@@ -50,6 +53,11 @@ impl Logs {
     /// How often this member found damage in the log, so far.
     pub(crate) fn alarms(&self, member: &str) -> usize {
         self.count(member, DAMAGE)
+    }
+
+    /// How often this member found that it had been paused, so far.
+    pub(crate) fn pauses(&self, member: &str) -> usize {
+        self.count(member, PAUSED)
     }
 
     /// Whether this member was stranded.

@@ -230,6 +230,12 @@ impl Members {
         names.map(|name| self.logs.alarms(&name)).sum()
     }
 
+    /// How often members found that they had been paused, so far.
+    pub(crate) fn pauses(&self) -> usize {
+        let names = (0..self.count()).map(name);
+        names.map(|name| self.logs.pauses(&name)).sum()
+    }
+
     /// The members that could not apply the log.
     pub(crate) fn stranded(&self) -> Vec<usize> {
         let all = 0..self.count();

@@ -110,19 +110,26 @@ pub(crate) fn roll(
 ) -> String {
     let visitor = Visitor::new(members, round);
     let mut longest = Duration::ZERO;
-    let mut all = 0;
+    let (mut all, mut unsure) = (0, 0);
     thread::scope(|scope| {
         scope.spawn(|| visitor.call_until_stopped());
         let stopper = Stopper(&visitor.stop);
         for number in 0..members.count() {
             whole(&members.servers);
             members.owner();
+            let pauses = members.pauses();
             replace(members, number);
             visitor.passes();
             let visits = visitor.take();
             let repeated: Vec<_> = visits.iter().map(|visit| visit.repeated).collect();
             let repeated: usize = repeated.iter().sum();
-            assert!(repeated <= 1, "{repeated} attempts failed in step {number}");
+            // A machine that gives a member no processor makes a fault of its own.
+            let is_sure = members.pauses() == pauses;
+            assert!(
+                repeated <= 1 || !is_sure,
+                "{repeated} attempts failed in step {number}"
+            );
+            unsure += usize::from(!is_sure);
             longest = visits
                 .iter()
                 .map(|visit| visit.took)
@@ -134,7 +141,8 @@ pub(crate) fn roll(
         drop(stopper);
     });
     format!(
-        "{all} calls of a client, the longest took {longest:.1?}, at most one was repeated in a step"
+        "{all} calls of a client, the longest took {longest:.1?}, at most one was repeated in a step; \
+         {unsure} steps in which a member was paused"
     )
 }
 

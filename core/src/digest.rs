@@ -1,28 +1,43 @@
 //! A fingerprint of any value that serialises. It does not depend on machine, build or run.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use chat_types::{mix, mix_bytes};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A value, and its fingerprint since the last mutable access. A large state of such values is
 /// fingerprinted at the cost of those that have changed.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Printed<V> {
     value: V,
-    print: OnceLock<u64>,
+    /// 0 while it is unknown. An atomic number, because views of the state are shared.
+    print: AtomicU64,
 }
 
 impl<V: Serialize> Printed<V> {
     pub(crate) fn print(&self) -> u64 {
-        *self.print.get_or_init(|| fingerprint(&self.value))
+        let known = self.print.load(Ordering::Relaxed);
+        if known != 0 {
+            return known;
+        }
+        let print = fingerprint(&self.value);
+        self.print.store(print, Ordering::Relaxed);
+        print
     }
 }
 
 impl<V> From<V> for Printed<V> {
     fn from(value: V) -> Self {
-        let print = OnceLock::new();
+        let print = AtomicU64::new(0);
+        Self { value, print }
+    }
+}
+
+impl<V: Clone> Clone for Printed<V> {
+    fn clone(&self) -> Self {
+        let print = AtomicU64::new(self.print.load(Ordering::Relaxed));
+        let value = self.value.clone();
         Self { value, print }
     }
 }
@@ -30,14 +45,16 @@ impl<V> From<V> for Printed<V> {
 impl<V> Deref for Printed<V> {
     type Target = V;
 
+    #[inline]
     fn deref(&self) -> &V {
         &self.value
     }
 }
 
 impl<V> DerefMut for Printed<V> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut V {
-        self.print.take();
+        *self.print.get_mut() = 0;
         &mut self.value
     }
 }

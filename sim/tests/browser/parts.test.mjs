@@ -140,6 +140,8 @@ describe('charts over time', () => {
     const { page, close } = await open('passed.html', SIZES[0], 'light');
     await page.locator('.series-charts > details > summary').click();
     const table = page.getByRole('table', { name: 'Figures over time' });
+    // The page makes the table after the click.
+    await table.waitFor();
     assert.equal(await table.getByRole('row').count(), 11);
     await fitsAcross(page);
     await close();

@@ -241,22 +241,23 @@ impl Server {
         };
         let named: Vec<Realm> = iter::once(first).chain(settings.realms.clone()).collect();
         let names: Arc<[Arc<str>]> = named.iter().map(|realm| Arc::clone(&realm.name)).collect();
-        let (mut own, mut admissions) = (Vec::new(), Vec::new());
-        for (index, realm) in named.iter().enumerate() {
+        let mut starting = Vec::new();
+        for (index, realm) in named.into_iter().enumerate() {
             let mut of = settings.clone();
             let mut cookies = String::new();
             if index > 0 {
-                of = settings.of_realm(realm);
+                of = settings.of_realm(&realm);
                 cookies = format!("-{}", realm.name);
             }
-            admissions.push(Admission::read(&of, (realm, &names), cookies)?);
-            own.push(of);
+            let admission = Admission::read(&of, (&realm, &names), cookies)?;
+            starting.push((realm, of, admission));
         }
-        let cores = try_join_all(own.iter().map(Core::start_realm)).await?;
+        let cores = starting.iter().map(|(_, of, _)| Core::start_realm(of));
+        let cores = try_join_all(cores).await?;
         let closing = CancellationToken::new();
         let (mut realms, mut tokens, mut served) = (Vec::new(), Vec::new(), Vec::new());
-        let parts = named.into_iter().zip(own).zip(cores).zip(admissions);
-        for (((realm, settings), Core { service, running }), admission) in parts {
+        for ((realm, settings, admission), core) in starting.into_iter().zip(cores) {
+            let Core { service, running } = core;
             let files = admission.files();
             tokens.extend(files.clone());
             served.push(Served {

@@ -2,45 +2,31 @@
 
 use serde_json::{Value, json};
 
-use crate::process::{Answer, Connection};
+use crate::process::Connection;
 use crate::program::{Server, ran};
 use crate::tokens::token_line;
 
-const HANDLE: &str = "Chat-Handle";
-
-/// Posts to the server, with this token unless it is empty.
-fn post(server: &Server, (token, path): (&str, &str), handle: &str, body: &Value) -> Answer {
+/// Posts to the server, with this token unless it is empty; returns the status and the body.
+fn post(server: &Server, (token, path): (&str, &str), handle: &str, body: &Value) -> (u16, Value) {
     let mut connection = Connection::with_token(server.address, token);
-    let answer = connection.exchange(
-        &format!("POST {path}"),
-        &[(HANDLE, handle)],
-        &body.to_string(),
-    );
+    let answer = connection.post(path, handle, body);
     answer.expect("it is answered")
 }
 
 /// Registers a participant at this path; returns its handle.
-fn register(server: &Server, at: (&str, &str), name: &str) -> String {
+fn register(server: &Server, (token, path): (&str, &str), name: &str) -> String {
     let body = json!({ "username": name, "room": "lobby" });
-    let path = format!("{}/register", at.1);
-    let answer = post(server, (at.0, &path), "", &body);
-    assert_eq!(answer.status, 200, "{}", answer.body);
-    answer.json()["handle"]
-        .as_str()
-        .expect("a handle")
-        .to_owned()
+    let (status, answer) = post(server, (token, &format!("{path}/register")), "", &body);
+    assert_eq!(status, 200, "{answer}");
+    answer["handle"].as_str().expect("a handle").to_owned()
 }
 
 /// The names in the room `lobby` of a realm.
 fn names(server: &Server, path: &str, handle: &str) -> Vec<String> {
-    let answer = post(
-        server,
-        ("", &format!("{path}/tools/list_users")),
-        handle,
-        &json!({}),
-    );
-    assert_eq!(answer.status, 200, "{}", answer.body);
-    let users = answer.json()["users"].as_array().expect("a list").clone();
+    let path = format!("{path}/tools/list_users");
+    let (status, answer) = post(server, ("", &path), handle, &json!({}));
+    assert_eq!(status, 200, "{answer}");
+    let users = answer["users"].as_array().expect("a list");
     let name = |user: &Value| user["display_name"].as_str().expect("a name").to_owned();
     users.iter().map(name).collect()
 }
@@ -55,15 +41,11 @@ fn realms_share_neither_names_nor_rooms_nor_handles() {
     assert_eq!(names(&server, "/r/main", &ada), ["Ada"]);
     assert_eq!(names(&server, "/r/arena", &other), ["Ada", "Ben"]);
     for path in ["/r/arena/send", "/r/court/send"] {
-        let answer = post(&server, ("", path), &ada, &json!({ "message": "hello" }));
-        assert_eq!(answer.json()["error"]["code"], "unknown_handle", "{path}");
+        let (_, answer) = post(&server, ("", path), &ada, &json!({ "message": "hello" }));
+        assert_eq!(answer["error"]["code"], "unknown_handle", "{path}");
     }
-    let answer = post(
-        &server,
-        ("", "/r/nowhere/send"),
-        &ada,
-        &json!({ "message": "hello" }),
-    );
+    let answer = server.connect().exchange("POST /r/nowhere/send", &[], "{}");
+    let answer = answer.expect("it is answered");
     assert_eq!(answer.status, 404);
     assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
     for path in [
@@ -93,11 +75,9 @@ fn a_host_or_a_token_names_a_realm_and_a_token_of_one_is_unknown_in_others() {
     ]);
     let code = |at: (&str, &str)| {
         let body = json!({ "username": "Cid", "room": "lobby" });
-        let answer = post(&server, at, "", &body);
-        answer.json()["error"]["code"]
-            .as_str()
-            .unwrap_or("none")
-            .to_owned()
+        let (_, answer) = post(&server, at, "", &body);
+        let code = answer["error"]["code"].as_str();
+        code.unwrap_or("none").to_owned()
     };
     assert_eq!(code(("sesame", "/register")), "none");
     assert_eq!(code(("sesame-too", "/r/arena/register")), "name_taken");
@@ -120,8 +100,18 @@ fn a_host_or_a_token_names_a_realm_and_a_token_of_one_is_unknown_in_others() {
         code(("sesame", "http://arena.example.org/register")),
         "host_not_allowed"
     );
+    // A host is named by its header alone, too: in the first realm it would not be allowed.
+    let mut connection = server.connect();
+    assert!(connection.write(
+        b"POST /register HTTP/1.1\r\nHost: court.example.org\r\nAuthorization: Bearer sesame\r\n\
+          Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+    ));
+    let head = connection.head().expect("it is answered");
+    assert!(head[0].contains("401"), "{head:?}");
     let cookie = |path: &str| {
-        let answer = post(&server, ("sesame-too", path), "", &json!({}));
+        let mut connection = Connection::with_token(server.address, "sesame-too");
+        let answer = connection.exchange(&format!("POST {path}"), &[], "{}");
+        let answer = answer.expect("it is answered");
         let cookie = answer.header("set-cookie").expect("a cookie").to_owned();
         cookie.split('=').next().expect("a name").to_owned()
     };

@@ -6,15 +6,8 @@ use serde_json::{Value, json};
 
 use crate::done;
 use crate::members::Members;
-use crate::process::{Connection, PATIENCE};
-
-/// The texts of the participant's room.
-fn texts(door: &mut Connection, path: &str, handle: &str) -> Vec<String> {
-    let page = done(door, &format!("{path}/tools/history"), handle, &json!({}));
-    let messages = page["messages"].as_array().expect("a page");
-    let text = |message: &Value| message["message"].as_str().expect("a text").to_owned();
-    messages.iter().map(text).collect()
-}
+use crate::process::PATIENCE;
+use crate::talkers::texts_of;
 
 /// The roles of the members of a realm, in order.
 fn roles(members: &Members, realm: &str) -> Vec<String> {
@@ -42,7 +35,10 @@ fn each_realm_has_a_log_and_an_owner_and_outlives_a_member() {
         handles.push((path, handle));
     }
     for (path, handle) in &handles {
-        assert_eq!(texts(&mut doors[0], path, handle), [format!("of {path}")]);
+        assert_eq!(
+            texts_of(&mut doors[0], path, handle),
+            [format!("of {path}")]
+        );
     }
     for realm in ["main", "arena"] {
         assert_eq!(roles(&members, realm), ["follower", "owner"], "{realm}");
@@ -59,7 +55,7 @@ fn each_realm_has_a_log_and_an_owner_and_outlives_a_member() {
         {
             assert!(Instant::now() < until, "{path} is not served");
         }
-        let told = texts(&mut doors[1], path, handle);
+        let told = texts_of(&mut doors[1], path, handle);
         assert_eq!(told, [format!("of {path}"), "later".to_owned()]);
     }
 }

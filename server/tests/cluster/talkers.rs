@@ -267,12 +267,17 @@ impl Talkers {
 
 /// The history of the caller's only room, the oldest message first.
 pub(crate) fn texts(connection: &mut Connection, handle: &str) -> Vec<String> {
+    texts_of(connection, "", handle)
+}
+
+/// Those in the realm of this path.
+pub(crate) fn texts_of(connection: &mut Connection, realm: &str, handle: &str) -> Vec<String> {
     let until = Instant::now() + crate::process::PATIENCE;
     let mut texts = Vec::new();
     let mut before = Value::Null;
     loop {
         let body = json!({ "before": before, "limit": 100 });
-        let answer = connection.post("/tools/history", handle, &body);
+        let answer = connection.post(&format!("{realm}/tools/history"), handle, &body);
         let (status, page) = answer.expect("an answer");
         if page["error"]["code"] == "overloaded" && Instant::now() < until {
             // A member with a journal of its own has not written the newest messages yet.

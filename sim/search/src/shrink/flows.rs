@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use super::candidates::Shrinker;
 use super::ddmin::ddmin;
-use sim_model::plan::{
-    Arrivals, ClientProfile, Habits, Persona, Plan, Schedule, Step, Workload, usual_network,
-};
+use sim_model::plan::{Arrivals, ClientProfile, Habits, Persona, Plan, Step, Workload};
 
 impl Shrinker<'_> {
-    /// Removes users, faults, personas, and steps of their flows.
+    /// Removes users, faults, personas, and steps of their flows. Called again as long as that changes
+    /// the plan: with fewer parts, more can be removed.
     pub(super) fn shrink_flows(&mut self, plan: &mut Plan) {
         // Runs with fewer users are faster.
         self.remove_flow_users(plan, 2);
@@ -21,21 +20,14 @@ impl Shrinker<'_> {
         self.default_environment(plan);
         self.remove_personas(plan);
         self.attempt(plan, |plan| {
-            each(plan, |persona| {
-                persona.habits = Habits::default();
-                persona.profile = ClientProfile::default();
-            });
+            each(plan, |persona| persona.habits = Habits::default())
         });
         self.attempt(plan, |plan| {
-            each(plan, |persona| persona.habits = Habits::default())
+            each(plan, |persona| persona.profile = ClientProfile::default());
         });
         for index in 0..personas(plan).len() {
             self.remove_flow_steps(plan, index);
         }
-        self.attempt(plan, |plan| plan.schedule = Schedule::Plain);
-        self.attempt(plan, |plan| plan.network = usual_network());
-        self.remove_flow_users(plan, 4);
-        self.remove_faults(plan);
     }
 
     /// Removes this part of the users, as often as possible.

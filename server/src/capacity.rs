@@ -341,6 +341,23 @@ mod tests {
         assert_eq!(connections(u64::MAX), limits.connections);
     }
 
+    #[test]
+    fn realms_share_what_one_server_has_and_all_its_connections() {
+        let limits = Limits::default();
+        let part = limits.among(4);
+        assert_eq!(part.connections, limits.connections);
+        for (part, whole) in [
+            (part.sessions, limits.sessions),
+            (part.streams, limits.streams),
+            (part.bodies, limits.bodies),
+            (part.answers, limits.answers),
+        ] {
+            assert_eq!(part.all, whole.all / 4);
+            assert!(part.each <= part.all && part.each <= whole.each, "{part:?}");
+        }
+        assert_eq!(limits.among(1), limits);
+    }
+
     /// The limits for this number of participants of one source.
     fn limits_of(max_per_address: u32) -> Limits {
         let config = Config {

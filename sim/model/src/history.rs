@@ -5,7 +5,7 @@ use chat_types::{Span, Time};
 
 use crate::cluster::ClusterFact;
 use crate::plan::{Delivery, Fault, Outage};
-use crate::protocol::{Agent, CallId, InboxEvent, Op, Outcome, User};
+use crate::protocol::{Agent, CallId, InboxEvent, Op, Outcome, ReadBy, User};
 use crate::server::ServerRecord;
 
 /// An action or an observation of one client.
@@ -258,6 +258,7 @@ pub enum NetworkRecord<'a> {
     Opening {
         at: Time,
         agent: Agent,
+        by: ReadBy,
         fate: Delivery,
     },
     /// Events of the inbox from `first_seq` on left the server on a stream. If they were lost, the

@@ -181,7 +181,9 @@ pub struct ScriptUser {
     pub stream: bool,
     /// The secret by which it opens its stream.
     pub stream_by: ReadBy,
-    /// The network's treatment of each opening of its stream in turn: of the request, and of the
+    /// How long its stream stays open beside a second one, which it opens as soon as the first is open.
+    pub second_stream: Option<Span>,
+    /// The network's treatment of each opening of its streams in turn: of the request, and of the
     /// answer (the `reply`, which is never lost).
     pub opens: Vec<Net>,
 }

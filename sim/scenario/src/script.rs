@@ -92,7 +92,10 @@ form! {
         /// The event stream that it opens: none, one by its handle (events), or one by its reader
         /// id.
         stream: Stream = Some(ReadBy::Handle),
-        /// The network's effects on each opening of its stream, in turn.
+        /// How long its stream stays open beside a second one, which it opens as soon as the first is
+        /// open.
+        second_stream: Option<Span>,
+        /// The network's effects on each opening of its streams, in turn.
         opens: List<Opening> = Vec::new(),
     }
 }
@@ -110,6 +113,7 @@ impl Form for ScriptUser {
             UserKeys {
                 name: Name::<String>::read(node, context)?,
                 stream: Some(ReadBy::Handle),
+                second_stream: None,
                 opens: Vec::new(),
             }
         };
@@ -117,6 +121,7 @@ impl Form for ScriptUser {
             name: keys.name,
             stream: keys.stream.is_some(),
             stream_by: keys.stream.unwrap_or_default(),
+            second_stream: keys.second_stream,
             opens: keys.opens,
         })
     }
@@ -125,6 +130,7 @@ impl Form for ScriptUser {
         let keys = UserKeys {
             name: user.name.clone(),
             stream: user.stream.then_some(user.stream_by),
+            second_stream: user.second_stream,
             opens: user.opens.clone(),
         };
         let text = UserKeys::write(&keys, context)?;

@@ -3,6 +3,8 @@
 //! The core has no bug to find here, so the outcome is changed: a violation is added to a run if
 //! its clients observed something that needs several steps.
 
+mod flows;
+
 use chat_types::Span;
 use chat_types::config::{Bucket, RateLimit};
 use sim_judge::SeedOutcome;
@@ -108,6 +110,15 @@ fn yaml(shrunk: &Shrunk) -> String {
 }
 
 fn shrunk(plan: &Plan, property: &str, run: RunSeed<'_>) -> Result<Shrunk, ShrinkError> {
+    shrunk_while(plan, property, run, &|| true)
+}
+
+fn shrunk_while(
+    plan: &Plan,
+    property: &str,
+    run: RunSeed<'_>,
+    time_left: &dyn Fn() -> bool,
+) -> Result<Shrunk, ShrinkError> {
     let failure = FailedRun {
         plan,
         seed: plan.seed,
@@ -115,7 +126,7 @@ fn shrunk(plan: &Plan, property: &str, run: RunSeed<'_>) -> Result<Shrunk, Shrin
     };
     let means = ShrinkContext {
         run,
-        time_left: &|| true,
+        time_left,
         tell: &mut |_, _| {},
     };
     shrink(&failure, means)
@@ -306,38 +317,6 @@ fn a_run_that_breaks_off_is_shrunk_too() {
     assert!(shrunk.after.steps <= 6, "{}", yaml(&shrunk));
 }
 
-/// Fails with a second message, in a run with flows alone.
-fn second_message_of_a_flow(
-    plan: &Plan,
-    seed: u64,
-    progress: &Progress,
-    also: Option<&mut (dyn Observer + '_)>,
-) -> SeedOutcome {
-    let rule: fn(&Record<'_>) -> bool = match plan.workload {
-        Workload::Phases { .. } => second_message,
-        Workload::Steps { .. } => |_| false,
-    };
-    run_by_rule(rule, plan, seed, progress, also)
-}
-
-#[test]
-fn a_run_that_does_not_fail_as_steps_is_shrunk_as_flows() {
-    let plan = scenario("brief");
-    let shrunk = shrunk(&plan, "planted", &second_message_of_a_flow).unwrap();
-    let Workload::Phases { personas, .. } = &shrunk.plan.workload else {
-        panic!("{}", yaml(&shrunk));
-    };
-    let flows: Vec<_> = personas.iter().map(|persona| persona.flow.len()).collect();
-    assert!(flows.iter().sum::<usize>() <= 3, "{}", yaml(&shrunk));
-    assert!(
-        shrunk.after.users < shrunk.before.users,
-        "{:?}",
-        shrunk.after
-    );
-    assert!(shrunk.plan.faults.is_empty());
-    parse("flows.yaml", &yaml(&shrunk)).unwrap();
-}
-
 #[test]
 fn what_holds_is_not_shrunk() {
     let plan = scenario("burst");
@@ -348,17 +327,7 @@ fn what_holds_is_not_shrunk() {
 #[test]
 fn without_time_the_run_is_written_down_as_it_was() {
     let plan = scenario("stick_contention");
-    let failure = FailedRun {
-        plan: &plan,
-        seed: plan.seed,
-        property: "planted",
-    };
-    let means = ShrinkContext {
-        run: &seen_expiry,
-        time_left: &|| false,
-        tell: &mut |_, _| {},
-    };
-    let shrunk = shrink(&failure, means).unwrap();
+    let shrunk = shrunk_while(&plan, "planted", &seen_expiry, &|| false).unwrap();
     assert!(shrunk.cut_short);
     assert!(shrunk.after.steps > 100);
     // The file can be parsed without shrinking.

@@ -46,7 +46,7 @@ mod waiting;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use chat_types::Time;
+use chat_types::{Span, Time};
 
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record};
@@ -59,6 +59,7 @@ use calls::Calls;
 use drain::Draining;
 use flow::{Cursor, Pace};
 use inbox::Inbox;
+pub use registration::LONGEST_OVERLAP;
 use rooms::Rooms;
 use stream::{EventStream, OpenedStream, StreamBefore};
 use unawaited_events::{Kind, UnawaitedEvents};
@@ -128,6 +129,8 @@ pub struct VirtualUser {
     client: Client,
     habits: Habits,
     profile: ClientProfile,
+    /// How long each stream stays open beside a second one; by habit, if none.
+    overlap: Option<Span>,
     /// Drawn once: whether checks pass `after`.
     checks: Checks,
     /// Drawn once: whether its requests have keys.
@@ -198,6 +201,7 @@ impl VirtualUser {
             client,
             habits,
             profile,
+            overlap: None,
             checks: if bare { Checks::Bare } else { Checks::Exact },
             keys: if keyless { Keys::None } else { Keys::Random },
             script,
@@ -219,6 +223,11 @@ impl VirtualUser {
     pub fn known_as(mut self, scenario_name: Arc<str>) -> Self {
         self.scenario_name = scenario_name;
         self
+    }
+
+    /// Sets how long each of its streams stays open beside a second one; none, if only by habit.
+    pub fn overlap(&mut self, length: Option<Span>) {
+        self.overlap = length;
     }
 
     /// Sets the secret by which it opens its streams from now on.

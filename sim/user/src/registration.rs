@@ -19,7 +19,7 @@ use super::{Action, Activity, Credential, Script, VirtualUser, names, texts};
 const MOST_NAMES: u32 = 16;
 
 /// The longest time for which a client holds two streams.
-const LONGEST_OVERLAP: Span = Span::secs(4);
+pub const LONGEST_OVERLAP: Span = Span::secs(4);
 
 impl VirtualUser {
     /// Learns the client's participant from an answer, and then opens the event stream.
@@ -172,16 +172,22 @@ impl VirtualUser {
         self.open_stream(now, false);
     }
 
-    /// By habit, opens a second stream beside a new one, and closes the first after at most
-    /// `LONGEST_OVERLAP`.
+    /// By habit or by plan, opens a second stream beside a new one, and closes the first later.
     pub(super) fn open_second(&mut self, now: Time) {
-        if self.stream.first().is_none() && self.draw.chance(self.habits.second_stream) {
-            let overlap = Span(self.draw.below(LONGEST_OVERLAP.0));
-            self.stream.keep_first(now + overlap);
-            // The first stream carries what the second one may skip.
-            let bare = overlap.0.is_multiple_of(2);
-            self.open_stream(now, bare);
+        if self.stream.first().is_some() {
+            return;
         }
+        let (overlap, bare) = match self.overlap {
+            Some(overlap) => (overlap, false),
+            None if self.draw.chance(self.habits.second_stream) => {
+                let overlap = Span(self.draw.below(LONGEST_OVERLAP.0));
+                // The first stream carries what the second one may skip.
+                (overlap, overlap.0.is_multiple_of(2))
+            }
+            None => return,
+        };
+        self.stream.keep_first(now + overlap);
+        self.open_stream(now, bare);
     }
 
     /// The cursor for the next read.

@@ -13,7 +13,7 @@ use sim_model::draw::Ratio;
 use sim_model::history::{NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net};
-use sim_model::protocol::{Agent, Outcome, Refusal};
+use sim_model::protocol::{Agent, Outcome, ReadBy, Refusal};
 use sim_model::server::ServerCall;
 
 impl World<'_, '_> {
@@ -65,6 +65,10 @@ impl World<'_, '_> {
         let (scripted, copied) = net
             .as_ref()
             .map_or((None, None), |net| (net.request, net.duplicate));
+        let by = match *ask {
+            ServerCall::OpenStream { by, .. } => by,
+            ServerCall::Call { .. } | ServerCall::Operate(_) => ReadBy::Handle,
+        };
         let doubled = copied.is_some()
             || matches!(origin, RequestOrigin::Call { .. })
                 && scripted.is_none()
@@ -89,6 +93,7 @@ impl World<'_, '_> {
             RequestOrigin::Stream { agent, .. } => NetworkRecord::Opening {
                 at,
                 agent: Agent(agent),
+                by,
                 fate,
             },
         });

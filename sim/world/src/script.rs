@@ -17,6 +17,7 @@ impl World<'_, '_> {
             if let Some(client) = self.clients.last_mut() {
                 client.opens = user.opens.iter().cloned().collect();
                 client.user.stream_by(user.stream_by);
+                client.user.overlap(user.second_stream);
             }
         }
         for (index, step) in steps.iter().enumerate() {

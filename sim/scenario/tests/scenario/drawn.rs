@@ -227,14 +227,17 @@ fn plan() -> impl Strategy<Value = Plan> {
     let stream = one(&[None, Some(ReadBy::Handle), Some(ReadBy::ReaderId)]);
     let steps = prop::collection::vec(step(), 1..6);
     let faults = prop::collection::vec(fault(), 0..4);
-    (stream, steps, faults, table(), ratio(), 1_u64..99).prop_map(
-        |(stream, mut steps, mut faults, latency, loss, seed)| {
+    let second = one(&[None, Some(Span::millis(7)), Some(Span::secs(2))]);
+    let streams = (stream, second);
+    (streams, steps, faults, table(), ratio(), 1_u64..99).prop_map(
+        |((stream, second), mut steps, mut faults, latency, loss, seed)| {
             let base = "users: [a]\nsteps: [{ at: 0s, user: a, do: login }]\n";
             let mut plan = parse("drawn.yaml", base).expect("a scenario");
             let user = |name: &str| ScriptUser {
                 name: name.to_owned(),
                 stream: stream.is_some(),
                 stream_by: stream.unwrap_or_default(),
+                second_stream: stream.and(second),
                 opens: Vec::new(),
             };
             steps.sort_by_key(|step| step.at);

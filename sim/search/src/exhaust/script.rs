@@ -83,6 +83,7 @@ impl Writer {
             name: user_letter(number).to_string(),
             stream: true,
             stream_by: ReadBy::Handle,
+            second_stream: None,
             opens: Vec::new(),
         };
         Self {

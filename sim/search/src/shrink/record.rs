@@ -17,6 +17,7 @@ use sim_model::plan::{
 };
 use sim_model::protocol::{Agent, CallId, Op, ReadBy};
 use sim_model::recipe::Recipe;
+use sim_user::LONGEST_OVERLAP;
 
 /// An observer that records a run as steps.
 #[derive(Clone, Debug)]
@@ -47,6 +48,8 @@ struct Client {
     finished: bool,
     /// While a stream opens, the time at which its request reaches the server.
     opening: Option<Time>,
+    /// Whether it has a stream.
+    listens: bool,
 }
 
 impl StepRecorder {
@@ -125,6 +128,7 @@ impl StepRecorder {
                 user,
                 finished: false,
                 opening: None,
+                listens: false,
             });
         }
         &mut self.clients[agent.0 as usize]
@@ -136,6 +140,7 @@ impl StepRecorder {
             name: format!("u{index}"),
             stream: false,
             stream_by: ReadBy::Handle,
+            second_stream: None,
             opens: Vec::new(),
         });
         index
@@ -184,17 +189,22 @@ impl StepRecorder {
         }
     }
 
-    /// Records the request for a stream. An earlier request that has not succeeded was given up.
-    fn record_opening(&mut self, at: Time, agent: Agent, fate: Delivery) {
+    /// Records the request for a stream. An earlier request that has not succeeded was given up. A
+    /// stream beside an open one is the second: the first stays as long as it can.
+    fn record_opening(&mut self, at: Time, agent: Agent, by: ReadBy, fate: Delivery) {
         self.record_opened(at, agent, Span::millis(1));
         let client = self.client(agent);
+        let overlap = client.listens.then_some(LONGEST_OVERLAP);
         client.opening = match fate {
             Delivery::After(length) => Some(at + length),
             Delivery::Lost => None,
         };
         let user = client.user as usize;
-        self.users[user].stream = true;
-        self.users[user].opens.push(Net {
+        let user = &mut self.users[user];
+        user.stream = true;
+        user.stream_by = by;
+        user.second_stream = user.second_stream.or(overlap);
+        user.opens.push(Net {
             request: Some(fate),
             ..Net::default()
         });
@@ -209,6 +219,17 @@ impl StepRecorder {
         let user = client.user as usize;
         if let Some(opening) = self.users[user].opens.last_mut() {
             opening.reply = Some(Delivery::After(at.since(asked_at) + later));
+        }
+    }
+
+    /// Records a push as an effect of the step that the server handled last.
+    fn record_push(&mut self, agent: Agent, fate: Delivery) {
+        let user = self.client(agent).user;
+        if let Some(step) = self.served {
+            let push = &mut self.steps[step].net.push;
+            if !push.iter().any(|(to, _)| *to == user) {
+                push.push((user, fate));
+            }
         }
     }
 
@@ -341,18 +362,23 @@ impl Observer for StepRecorder {
             ClientEvent::Forgot => {
                 self.step(at, agent, Step::Disconnect(None));
                 let user = self.add_user();
-                self.client(agent).user = user;
+                let client = self.client(agent);
+                client.user = user;
+                client.listens = false;
             }
             ClientEvent::Vanished => {
                 self.step(at, agent, Step::Disconnect(None));
             }
             ClientEvent::Finished => self.client(agent).finished = true,
-            ClientEvent::StreamOpened => self.record_opened(at, agent, Span::ZERO),
+            ClientEvent::StreamOpened => {
+                self.record_opened(at, agent, Span::ZERO);
+                self.client(agent).listens = true;
+            }
+            ClientEvent::StreamClosed => self.client(agent).listens = false,
             ClientEvent::Retried { .. }
             | ClientEvent::Answered { .. }
             | ClientEvent::AnsweredAgain { .. }
             | ClientEvent::Received { .. }
-            | ClientEvent::StreamClosed
             | ClientEvent::Drained
             | ClientEvent::Stuck { .. } => {}
         }
@@ -400,16 +426,13 @@ impl Observer for StepRecorder {
                     call_attempt.reply(at, fate);
                 }
             }
-            NetworkRecord::Opening { at, agent, fate } => self.record_opening(at, agent, fate),
-            NetworkRecord::Pushed { agent, fate, .. } => {
-                let user = self.client(agent).user;
-                if let Some(step) = self.served {
-                    let push = &mut self.steps[step].net.push;
-                    if !push.iter().any(|(to, _)| *to == user) {
-                        push.push((user, fate));
-                    }
-                }
-            }
+            NetworkRecord::Opening {
+                at,
+                agent,
+                by,
+                fate,
+            } => self.record_opening(at, agent, by, fate),
+            NetworkRecord::Pushed { agent, fate, .. } => self.record_push(agent, fate),
             NetworkRecord::Disconnected {
                 at,
                 agent,

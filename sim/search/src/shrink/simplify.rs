@@ -10,8 +10,8 @@ use super::compress_time::moments;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::names::properties_of;
 use sim_model::plan::{
-    Capacity, Grant, Net, Plan, Schedule, ScriptStep, ServersNeeded, Step, Text, USUAL_CLIENT,
-    Verb, Victims, Workload, usual_capacity, usual_network,
+    Capacity, Grant, Net, Plan, Schedule, ScriptStep, ScriptUser, ServersNeeded, Step, Text,
+    USUAL_CLIENT, Verb, Victims, Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::ReadBy;
 
@@ -222,17 +222,24 @@ impl Shrinker<'_> {
         self.simplify_all(plan, lobby);
     }
 
-    /// Gives every user a stream.
+    /// Gives every user one stream, opened by its handle.
     fn default_users(&mut self, plan: &mut Plan) {
         let Workload::Steps { users, .. } = &plan.workload else {
             return;
         };
         for index in 0..users.len() {
-            self.attempt(plan, |plan| {
-                if let Workload::Steps { users, .. } = &mut plan.workload {
-                    users[index].stream = true;
-                }
-            });
+            let changes: [fn(&mut ScriptUser); 3] = [
+                |user| user.second_stream = None,
+                |user| user.stream_by = ReadBy::default(),
+                |user| user.stream = true,
+            ];
+            for change in changes {
+                self.attempt(plan, |plan| {
+                    if let Workload::Steps { users, .. } = &mut plan.workload {
+                        change(&mut users[index]);
+                    }
+                });
+            }
             self.remove_openings(plan, index);
         }
     }

@@ -140,7 +140,9 @@ impl Observer for LaneRecorder<'_> {
                 let at = self.since_start(at);
                 self.replied(at, (agent, call, attempt), refused, fate);
             }
-            NetworkRecord::Opening { at, agent, fate } => {
+            NetworkRecord::Opening {
+                at, agent, fate, ..
+            } => {
                 let at = self.since_start(at);
                 self.record_opening(at, agent, fate);
             }

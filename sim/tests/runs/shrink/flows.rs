@@ -1,0 +1,81 @@
+//! Tests what becomes of flows: steps, also of users with two streams, or smaller flows.
+
+use sim_judge::SeedOutcome;
+use sim_model::history::{Observer, Record};
+use sim_model::outcome::{Point, Progress, Violation};
+use sim_model::plan::{Plan, Workload};
+use sim_model::protocol::ReadBy;
+use sim_scenario::parse;
+
+use super::{run_by_rule, scenario, second_message, shrunk, shrunk_while, yaml};
+
+/// Fails with a second message, in a run with flows alone.
+fn second_message_of_a_flow(
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    also: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome {
+    let rule: fn(&Record<'_>) -> bool = match plan.workload {
+        Workload::Phases { .. } => second_message,
+        Workload::Steps { .. } => |_| false,
+    };
+    run_by_rule(rule, plan, seed, progress, also)
+}
+
+#[test]
+fn a_run_that_does_not_fail_as_steps_is_shrunk_as_flows() {
+    let plan = scenario("brief");
+    let shrunk = shrunk(&plan, "planted", &second_message_of_a_flow).unwrap();
+    let Workload::Phases { personas, .. } = &shrunk.plan.workload else {
+        panic!("{}", yaml(&shrunk));
+    };
+    let flows: Vec<_> = personas.iter().map(|persona| persona.flow.len()).collect();
+    assert!(flows.iter().sum::<usize>() <= 3, "{}", yaml(&shrunk));
+    assert!(
+        shrunk.after.users < shrunk.before.users,
+        "{:?}",
+        shrunk.after
+    );
+    assert!(shrunk.plan.faults.is_empty());
+    parse("flows.yaml", &yaml(&shrunk)).unwrap();
+}
+
+/// Fails if a client holds two streams.
+fn two_streams(
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    also: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome {
+    let mut outcome = run_by_rule(|_| false, plan, seed, progress, also);
+    if outcome.tally.count(Point::TwoStreams) > 0 {
+        outcome.violations.push(Violation {
+            property: "planted".to_owned(),
+            detail: "two streams".to_owned(),
+            seed,
+            ..Violation::default()
+        });
+    }
+    outcome
+}
+
+#[test]
+fn a_second_stream_is_written_as_one_of_its_user() {
+    let text = "phases: [{ duration: 1s, arrival_count: 5 }]\n\
+                scenarios: [{ name: pen, habits: { second_stream: 1/2 }, stream: reader, \
+                flow: [{ login: { room: lobby } }, { think: 2s }, { send: hello }] }]\n";
+    let plan = parse("two.yaml", text).unwrap();
+    let as_it_was = shrunk_while(&plan, "planted", &two_streams, &|| false).unwrap();
+    let Workload::Steps { users, .. } = &as_it_was.plan.workload else {
+        panic!("{}", yaml(&as_it_was));
+    };
+    assert!(users.iter().all(|user| user.stream_by == ReadBy::ReaderId));
+    let shrunk = shrunk(&plan, "planted", &two_streams).unwrap();
+    let yaml = yaml(&shrunk);
+    assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 1), "{yaml}");
+    assert!(yaml.contains("{ name: a, second_stream: 4s }"), "{yaml}");
+    let again = parse("shrunk.yaml", &yaml).unwrap();
+    let outcome = two_streams(&again, again.seed, &Progress::default(), None);
+    assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
+}

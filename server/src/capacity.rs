@@ -1,8 +1,9 @@
 //! Limits on clients' resources: the memory of the process, a pool for each resource, and a rate
 //! for each kind of work.
 //!
-//! Resources that are held come from pools. A pool has a size, and a share for each source, which
-//! is a bearer token or an address. [`Pool::take`] returns a [`Reservation`], which returns its
+//! Resources that are held come from pools. A pool has a size, and a share for each [`Source`], which
+//! is a bearer token or an address. All realms of a process have one `Capacity`, so that a source has
+//! one share, however many realms it uses. [`Pool::take`] returns a [`Reservation`], which returns its
 //! amount when it is dropped. It is stored beside the resource, in the session, the stream, the
 //! connection or the request, so it cannot be returned too early. The memory of the process has a
 //! limit of its own, see [`Memory`]. A [`Rate`] limits what a request consumes without holding it:
@@ -18,6 +19,11 @@ use chat_core::config::RateLimit;
 pub use memory::{Memory, MemoryLimit};
 pub use pool::{Full, Pool, Reservation, Resource, Share};
 pub use rate::{MAX_WAIT, Rate, Speed, TooFast, Work};
+
+/// A source of requests in this process: a bearer token, or an address without one, by a keyed hash. It
+/// is the same in all realms, unlike the [`chat_core::Address`] by which a realm's state knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Source(pub u64);
 
 /// The sizes of all pools and rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,20 +130,6 @@ impl Limits {
             streams: fitting(self.streams, STREAM),
             bodies: self.bodies.within(part, LEAST_BYTES),
             answers: self.answers.within(part, LEAST_BYTES),
-            ..self
-        }
-    }
-
-    /// These limits for one of so many realms, which share the memory. Connections are not of a
-    /// realm.
-    #[must_use]
-    pub fn among(self, realms: u64) -> Self {
-        let part = |share: Share, least: u64| share.within((share.all / realms).max(1), least);
-        Self {
-            sessions: part(self.sessions, LEAST),
-            streams: part(self.streams, LEAST),
-            bodies: part(self.bodies, LEAST_BYTES),
-            answers: part(self.answers, LEAST_BYTES),
             ..self
         }
     }
@@ -339,23 +331,6 @@ mod tests {
         );
         assert_eq!(connections(1), Share { all: 1, each: 1 });
         assert_eq!(connections(u64::MAX), limits.connections);
-    }
-
-    #[test]
-    fn realms_share_what_one_server_has_and_all_its_connections() {
-        let limits = Limits::default();
-        let part = limits.among(4);
-        assert_eq!(part.connections, limits.connections);
-        for (part, whole) in [
-            (part.sessions, limits.sessions),
-            (part.streams, limits.streams),
-            (part.bodies, limits.bodies),
-            (part.answers, limits.answers),
-        ] {
-            assert_eq!(part.all, whole.all / 4);
-            assert!(part.each <= part.all && part.each <= whole.each, "{part:?}");
-        }
-        assert_eq!(limits.among(1), limits);
     }
 
     /// The limits for this number of participants of one source.

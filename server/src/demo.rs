@@ -10,6 +10,7 @@ use std::time::Duration;
 use chat_core::Address;
 use serde_json::{Map, Value, json};
 
+use crate::capacity::Source;
 use crate::scope::CallerScope;
 use crate::service::{RequestOrigin, Service};
 use crate::tools::Tool;
@@ -66,6 +67,7 @@ impl Agent {
             service: service.clone(),
             origin: RequestOrigin {
                 address: Address(0),
+                source: Source::default(),
                 scope: Some(Arc::new(CallerScope::default())),
                 handle: None,
             },

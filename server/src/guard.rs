@@ -38,9 +38,9 @@ use chat_core::{Address, Config};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-use crate::capacity::MAX_WAIT;
+use crate::capacity::{MAX_WAIT, Source};
 use crate::clock;
-use crate::refused_requests::{LOG, Source, Verdict};
+use crate::refused_requests::{LOG, Peer, Verdict};
 use crate::scope::CallerScope;
 use crate::service::Service;
 use crate::web;
@@ -90,8 +90,10 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The caller of a request that passed the guard.
 #[derive(Clone, Debug, Default)]
 pub struct Caller {
-    /// Its address, for rate limits and bans.
+    /// Its address, as the realm's state knows it: for bans, and for the limits of the core.
     pub address: Address,
+    /// The source whose shares it uses.
+    pub source: Source,
     /// The scope of participants that the owner of the bearer token registers, if there is a token.
     pub scope: Option<Arc<CallerScope>>,
 }
@@ -206,17 +208,19 @@ async fn look_after(guard: Weak<Guard>) {
 
 /// Admits a request, or refuses it. The header against content sniffing is on every answer.
 async fn pass(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    let source = guard.source(&request);
-    let mut response = match guard.admit(request, source.address).await {
+    let (peer, address) = guard.peer(&request);
+    let mut response = match guard.admit(request, (peer.source, address)).await {
         Ok((request, ended)) => {
             let caller = request.extensions().get::<Caller>();
-            let address = caller.map_or(source.address, |caller| caller.address);
+            let (source, address) = caller.map_or((peer.source, address), |caller| {
+                (caller.source, caller.address)
+            });
             let right = (ended, &guard.service, address);
             let response = ending::unless(right, next.run(request)).await;
             let capacity = guard.service.capacity();
-            response.map(|body| Unsent::charged(body, capacity, address))
+            response.map(|body| Unsent::charged(body, capacity, source))
         }
-        Err(fault) => guard.refuse(fault, source),
+        Err(fault) => guard.refuse(fault, peer),
     };
     let nosniff = HeaderValue::from_static("nosniff");
     response
@@ -231,25 +235,32 @@ impl Guard {
     async fn admit(
         &self,
         request: Request,
-        address: Address,
+        (source, address): (Source, Address),
     ) -> Result<(Request, Option<CancellationToken>), Fault> {
         let (mut head, body) = request.into_parts();
         let known = self.let_in(&head);
         let scope = known.as_ref().ok().and_then(Known::scope).cloned();
         // All calls with one token count as one address.
         let token = scope.as_ref().and_then(|scope| scope.id());
-        let address = token.map_or(address, |id| self.service.secrets().address_of_scope(&id));
+        let (source, address) = token.map_or((source, address), |id| {
+            let address = self.service.secrets().address_of_scope(&id);
+            (self.service.source_of_scope(&id), address)
+        });
         // A refused request also waits for its turn.
         let capacity = self.service.capacity();
         let mut patience = MAX_WAIT;
-        let turn = capacity.requests.spend(address, 1, &mut patience).await;
+        let turn = capacity.requests.spend(source, 1, &mut patience).await;
         turn.map_err(|too_fast| Fault::Full(too_fast.into()))?;
         let known = known?;
-        let full = capacity.answers.check(address);
+        let full = capacity.answers.check(source);
         if let (Err(full), false) = (full, HEALTH.contains(&head.uri.path())) {
             return Err(Fault::Full(full.into()));
         }
-        let caller = Caller { address, scope };
+        let caller = Caller {
+            address,
+            source,
+            scope,
+        };
         head.extensions.insert(caller);
         if let Some(operator) = &known.operator {
             let name = Arc::clone(&operator.name);
@@ -257,7 +268,7 @@ impl Guard {
         }
         let ended = known.ended.clone();
         head.extensions.insert(known);
-        let (body, paid) = self.bodies.read(&head.headers, body, address).await?;
+        let (body, paid) = self.bodies.read(&head.headers, body, source).await?;
         if let Some(paid) = paid {
             head.extensions.insert(paid);
         }
@@ -279,18 +290,19 @@ impl Guard {
         }
     }
 
-    fn source(&self, request: &Request) -> Source {
+    /// The sender of a request, and its address as the realm's state knows it.
+    fn peer(&self, request: &Request) -> (Peer, Address) {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
         let ip = peer.map(|ConnectInfo(peer)| peer.ip().to_canonical());
-        Source {
-            address: ip.map_or_else(Address::default, |ip| self.service.address(ip)),
-            ip,
-        }
+        let (source, address) = ip.map_or_else(Default::default, |ip| {
+            (self.service.source(ip), self.service.address(ip))
+        });
+        (Peer { source, ip }, address)
     }
 
-    fn refuse(&self, fault: Fault, source: Source) -> Response {
+    fn refuse(&self, fault: Fault, peer: Peer) -> Response {
         let kind = fault.kind();
-        let verdict = kind.map(|kind| self.service.refuse_request(source, kind));
+        let verdict = kind.map(|kind| self.service.refuse_request(peer, kind));
         let fault = match verdict {
             Some(Verdict::TooMany(wait)) => Fault::TooManyTokens {
                 retry_after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1),

@@ -121,7 +121,7 @@ pub async fn serve(
                 continue;
             }
         };
-        let source = service.address(peer.ip().to_canonical());
+        let source = service.source(peer.ip().to_canonical());
         let place = match places.take(source, 1) {
             Ok(place) => place,
             Err(full) => {

@@ -25,6 +25,7 @@ mod opening;
 mod pooled_transport;
 mod replies;
 mod session;
+mod session_tables;
 mod sessions;
 
 use std::sync::Arc;
@@ -44,6 +45,7 @@ pub use crate::guard::Caller;
 pub use fixtures::{Fixtures, Present};
 pub use handler::Chat;
 pub use listing::OutputSchemas;
+pub use session_tables::SessionTables;
 
 use sessions::Sessions;
 
@@ -73,6 +75,8 @@ pub struct McpOptions {
     pub max_body_bytes: usize,
     /// The tools for the official conformance suite.
     pub fixtures: Fixtures,
+    /// The sessions of all realms, which share their places.
+    pub sessions: Arc<SessionTables>,
 }
 
 impl McpOptions {
@@ -90,6 +94,7 @@ impl McpOptions {
             session_idle: Duration::from_secs(3_600),
             max_body_bytes: max_body(&Config::default()),
             fixtures: Fixtures::Absent,
+            sessions: Arc::default(),
         }
     }
 }
@@ -109,6 +114,7 @@ impl std::fmt::Debug for McpOptions {
 /// runtime, because it starts the task that ends expired sessions.
 pub fn router(service: &Service, options: &McpOptions) -> Router {
     let sessions = Arc::new(Sessions::new(service.clone(), options));
+    options.sessions.add(&sessions);
     sessions::expire(&sessions, options);
     let path = |path: &str, router: Router, sets: &[Toolset]| {
         let chat = Chat::over_http(service.clone(), service.tools(sets), options);

@@ -367,10 +367,10 @@ impl Metrics {
 
 #[cfg(test)]
 mod tests {
-    use chat_core::{Address, Counts, Load, Span};
+    use chat_core::{Counts, Load, Span};
 
     use super::*;
-    use crate::capacity::Share;
+    use crate::capacity::{Share, Source};
 
     /// The readings of a node.
     fn seen() -> Seen {
@@ -410,7 +410,7 @@ mod tests {
         metrics.delivered(Time(0), Time(1_000));
         let seen = seen();
         let capacity = Capacity::default();
-        let _session = capacity.sessions.take(Address(1), 1);
+        let _session = capacity.sessions.take(Source(1), 1);
         capacity.memory.measured(12_000);
         metrics.connected();
         metrics.not_connected(NoConnection::Full);

@@ -10,8 +10,9 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use chat_core::Address;
 use tokio::time::Instant;
+
+use crate::capacity::Source;
 
 /// The log target of refusals.
 pub const LOG: &str = "talking_stick::guard";
@@ -82,20 +83,20 @@ impl Kind {
     }
 }
 
-/// The source of a request.
+/// The sender of a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Source {
-    /// The core's hash of the address.
-    pub address: Address,
-    /// The address, if it is known.
+pub struct Peer {
+    /// Its address as a source.
+    pub source: Source,
+    /// Its address, if it is known.
     pub ip: Option<IpAddr>,
 }
 
-impl std::fmt::Display for Source {
+impl std::fmt::Display for Peer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.ip {
             Some(ip) => write!(f, "{ip}"),
-            None => write!(f, "{:016x}", self.address.0),
+            None => write!(f, "{:016x}", self.source.0),
         }
     }
 }
@@ -106,15 +107,15 @@ pub struct RefusedRequests(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
-    windows: BTreeMap<Address, Window>,
+    windows: BTreeMap<Source, Window>,
     /// The sources in the order of their windows.
-    order: VecDeque<Address>,
+    order: VecDeque<Source>,
     lines: Lines,
 }
 
 #[derive(Debug)]
 struct Window {
-    source: Source,
+    peer: Peer,
     began: Instant,
     first: Kind,
     counts: [u32; Kind::ALL.len()],
@@ -179,8 +180,8 @@ impl RefusedRequests {
     }
 
     /// Records a refusal.
-    pub fn note(&self, source: Source, kind: Kind) -> Verdict {
-        self.table().note(Instant::now(), source, kind)
+    pub fn note(&self, peer: Peer, kind: Kind) -> Verdict {
+        self.table().note(Instant::now(), peer, kind)
     }
 
     /// Logs the sources whose windows are over.
@@ -190,9 +191,9 @@ impl RefusedRequests {
 }
 
 impl Table {
-    fn note(&mut self, now: Instant, source: Source, kind: Kind) -> Verdict {
+    fn note(&mut self, now: Instant, peer: Peer, kind: Kind) -> Verdict {
         self.end_windows(now);
-        if let Some(window) = self.windows.get_mut(&source.address) {
+        if let Some(window) = self.windows.get_mut(&peer.source) {
             let count = &mut window.counts[kind.number()];
             *count = count.saturating_add(1);
             if kind == Kind::WrongToken && *count > MAX_WRONG_TOKENS {
@@ -206,23 +207,23 @@ impl Table {
         let mut counts = [0; Kind::ALL.len()];
         counts[kind.number()] = 1;
         let window = Window {
-            source,
+            peer,
             began: now,
             first: kind,
             counts,
         };
-        self.windows.insert(source.address, window);
-        self.order.push_back(source.address);
+        self.windows.insert(peer.source, window);
+        self.order.push_back(peer.source);
         // The page sends requests without a token before it has one.
         if kind != Kind::NoToken && self.lines.take(now) {
-            tracing::warn!(target: LOG, %source, why = kind.name(), "request refused");
+            tracing::warn!(target: LOG, source = %peer, why = kind.name(), "request refused");
         }
         Verdict::Refuse
     }
 
     fn end_windows(&mut self, now: Instant) {
-        while let Some(address) = self.order.front()
-            && let Some(window) = self.windows.get(address)
+        while let Some(source) = self.order.front()
+            && let Some(window) = self.windows.get(source)
             && now.duration_since(window.began) >= WINDOW
         {
             self.end_oldest(now);
@@ -231,7 +232,7 @@ impl Table {
 
     fn end_oldest(&mut self, now: Instant) {
         let oldest = self.order.pop_front();
-        let Some(window) = oldest.and_then(|address| self.windows.remove(&address)) else {
+        let Some(window) = oldest.and_then(|source| self.windows.remove(&source)) else {
             return;
         };
         let mut counts = window.counts;
@@ -244,8 +245,8 @@ impl Table {
                 .map(|kind| (kind.name(), counts[kind.number()]))
                 .filter(|(_, count)| *count > 0)
                 .collect();
-            let (source, more) = (window.source, window.more());
-            tracing::warn!(target: LOG, %source, more, ?why, "more requests refused within a minute");
+            let (peer, more) = (window.peer, window.more());
+            tracing::warn!(target: LOG, source = %peer, more, ?why, "more requests refused within a minute");
         }
     }
 }
@@ -254,9 +255,9 @@ impl Table {
 mod tests {
     use super::*;
 
-    fn source(n: u64) -> Source {
-        Source {
-            address: Address(n),
+    fn peer(n: u64) -> Peer {
+        Peer {
+            source: Source(n),
             ip: None,
         }
     }
@@ -264,14 +265,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_source_that_guesses_tokens_is_delayed() {
         let refused = RefusedRequests::default();
-        let wrong = |n| refused.note(source(n), Kind::WrongToken);
+        let wrong = |n| refused.note(peer(n), Kind::WrongToken);
         for _ in 0..MAX_WRONG_TOKENS {
             assert_eq!(wrong(1), Verdict::Refuse);
         }
         tokio::time::advance(Duration::from_secs(20)).await;
         assert_eq!(wrong(1), Verdict::TooMany(Duration::from_secs(40)));
         assert_eq!(wrong(2), Verdict::Refuse);
-        assert_eq!(refused.note(source(1), Kind::Host), Verdict::Refuse);
+        assert_eq!(refused.note(peer(1), Kind::Host), Verdict::Refuse);
         tokio::time::advance(Duration::from_secs(40)).await;
         assert_eq!(wrong(1), Verdict::Refuse);
     }
@@ -280,9 +281,9 @@ mod tests {
     async fn the_table_is_bounded_and_drops_the_oldest_source() {
         let refused = RefusedRequests::default();
         for n in 0..=MAX_SOURCES as u64 {
-            refused.note(source(n), Kind::Origin);
+            refused.note(peer(n), Kind::Origin);
         }
-        let known = |n| refused.table().windows.contains_key(&Address(n));
+        let known = |n| refused.table().windows.contains_key(&Source(n));
         assert!(!known(0) && known(1) && known(MAX_SOURCES as u64));
         assert_eq!(refused.table().order.len(), MAX_SOURCES);
         assert_eq!(refused.table().lines.written, MAX_LINES);

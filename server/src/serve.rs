@@ -192,7 +192,7 @@ impl Core {
             ..capacity::Limits::default()
         };
         let limits = limits.for_core(&settings.limits).within_memory();
-        let limits = limits.among(settings.count_realms()).within_files(files);
+        let limits = limits.within_files(files);
         let capacity = Arc::new(Capacity::new(&limits));
         Memory::watch(&capacity);
         Self {
@@ -253,21 +253,28 @@ impl Server {
             starting.push((realm, of, admission));
         }
         let cores = starting.iter().map(|(_, of, _)| Core::start_realm(of));
-        let cores = try_join_all(cores).await?;
+        let mut cores = try_join_all(cores).await?;
+        let service = cores[0].service.clone();
+        for core in &mut cores[1..] {
+            core.service = core.service.clone().beside(&service);
+        }
         let closing = CancellationToken::new();
+        let shared = Shared {
+            closing: closing.clone(),
+            sessions: Arc::default(),
+        };
         let (mut realms, mut tokens, mut served) = (Vec::new(), Vec::new(), Vec::new());
         for ((realm, settings, admission), core) in starting.into_iter().zip(cores) {
             let Core { service, running } = core;
             let files = admission.files();
             tokens.extend(files.clone());
             served.push(Served {
-                app: app(&settings, &service, &closing, admission),
+                app: app((&settings, admission), &service, &shared),
                 realm,
                 tokens: files,
             });
             realms.push(RunningRealm { service, running });
         }
-        let service = realms[0].service.clone();
         let limits = (service.clone(), listener::ConnectionLimits::default());
         let app = realm_router::router(served);
         let connections = listener::serve(socket, app, limits, closing.clone());
@@ -358,12 +365,17 @@ impl Admission {
     }
 }
 
-/// All routes behind the guard.
+/// What all realms share.
+struct Shared {
+    closing: CancellationToken,
+    sessions: Arc<mcp::SessionTables>,
+}
+
+/// All routes of a realm behind the guard.
 fn app(
-    settings: &Settings,
+    (settings, admission): (&Settings, Admission),
     service: &Service,
-    closing: &CancellationToken,
-    admission: Admission,
+    shared: &Shared,
 ) -> Router {
     let http = http::HttpOptions {
         usernames: settings.usernames,
@@ -371,7 +383,7 @@ fn app(
             Some(_) => http::Admin::Served,
             None => http::Admin::Absent,
         },
-        closing: closing.clone(),
+        closing: shared.closing.clone(),
         ..http::HttpOptions::default()
     };
     let journal = settings.journal.as_ref();
@@ -387,7 +399,7 @@ fn app(
     let watched = Router::new()
         .route("/metrics", get(metrics))
         .with_state(service.clone());
-    let mcp = mcp::router(service, &mcp_options(settings, closing));
+    let mcp = mcp::router(service, &mcp_options(settings, shared));
     let app = http::router(service.clone(), &http)
         .merge(watched)
         .merge(mcp)
@@ -396,7 +408,7 @@ fn app(
     requests::watch(app, service.clone(), settings.access_log)
 }
 
-fn mcp_options(settings: &Settings, closing: &CancellationToken) -> mcp::McpOptions {
+fn mcp_options(settings: &Settings, shared: &Shared) -> mcp::McpOptions {
     // The guard has admitted the request, and identified its caller.
     let caller = |head: &axum::http::request::Parts| {
         let caller = head.extensions.get::<guard::Caller>().cloned();
@@ -407,7 +419,8 @@ fn mcp_options(settings: &Settings, closing: &CancellationToken) -> mcp::McpOpti
         output_schemas: settings.output_schemas,
         fixtures: settings.fixtures.clone(),
         max_body_bytes: guard::max_body(&settings.limits),
-        ..mcp::McpOptions::new(Arc::new(caller), closing.clone())
+        sessions: Arc::clone(&shared.sessions),
+        ..mcp::McpOptions::new(Arc::new(caller), shared.closing.clone())
     }
 }
 

@@ -16,12 +16,12 @@ use chat_core::{
 use serde_json::{Map, Value};
 
 use crate::banned_addresses::BannedAddresses;
-use crate::capacity::{Capacity, MAX_WAIT, TEXT};
+use crate::capacity::{Capacity, MAX_WAIT, Source, TEXT};
 use crate::driver::{Answered, NodeClient, Request};
 use crate::history::History;
 use crate::identity::{Handle, Secrets};
 use crate::refusal::Refusal;
-use crate::refused_requests::{Kind, RefusedRequests, Source, Verdict};
+use crate::refused_requests::{Kind, Peer, RefusedRequests, Verdict};
 use crate::tools::{
     Arguments, Ask, MemberPart, ParsedCall, Search, Tool, Toolset, of_toolsets, parse,
 };
@@ -38,6 +38,8 @@ use past::Page;
 pub struct Service {
     node: NodeClient,
     secrets: Arc<Secrets>,
+    /// The secrets by which sources are known: those of the first realm.
+    sources: Arc<Secrets>,
     refused_requests: Arc<RefusedRequests>,
     capacity: Arc<Capacity>,
     history: Option<History>,
@@ -47,9 +49,11 @@ impl Service {
     /// A service over this node.
     #[must_use]
     pub fn new(node: NodeClient, secrets: Secrets) -> Self {
+        let secrets = Arc::new(secrets);
         Self {
             node,
-            secrets: Arc::new(secrets),
+            sources: Arc::clone(&secrets),
+            secrets,
             refused_requests: Arc::default(),
             capacity: Arc::default(),
             history: None,
@@ -82,6 +86,18 @@ impl Service {
         Self { capacity, ..self }
     }
 
+    /// Makes it the service of another realm of the same process as `first`: what limits sources is
+    /// shared, so that the realms together give a source what one of them would.
+    #[must_use]
+    pub fn beside(self, first: &Self) -> Self {
+        Self {
+            sources: Arc::clone(&first.sources),
+            refused_requests: Arc::clone(&first.refused_requests),
+            capacity: Arc::clone(&first.capacity),
+            ..self
+        }
+    }
+
     /// The limits on clients' resources.
     #[must_use]
     pub const fn capacity(&self) -> &Arc<Capacity> {
@@ -101,9 +117,9 @@ impl Service {
     }
 
     /// Counts and logs a refused request.
-    pub fn refuse_request(&self, source: Source, kind: Kind) -> Verdict {
+    pub fn refuse_request(&self, peer: Peer, kind: Kind) -> Verdict {
         self.node.metrics().count_refused_request(kind);
-        self.refused_requests.note(source, kind)
+        self.refused_requests.note(peer, kind)
     }
 
     /// The recently refused sources.
@@ -127,8 +143,9 @@ impl Service {
 
     fn tell_banned(&self, address: Address, reject: Option<&Reject>) {
         if reject == Some(&Reject::Blocked) {
-            let source = Source { address, ip: None };
-            self.refuse_request(source, Kind::Banned);
+            // By the realm's own hash: the operators of a realm ban addresses in it alone.
+            let source = Source(address.0);
+            self.refuse_request(Peer { source, ip: None }, Kind::Banned);
         }
     }
 
@@ -136,6 +153,18 @@ impl Service {
     #[must_use]
     pub fn address(&self, ip: IpAddr) -> Address {
         self.secrets.address(ip)
+    }
+
+    /// The source at an address, the same in all realms of this process.
+    #[must_use]
+    pub fn source(&self, ip: IpAddr) -> Source {
+        Source(self.sources.address(ip).0)
+    }
+
+    /// The source that is a bearer token's owner.
+    #[must_use]
+    pub fn source_of_scope(&self, id: &str) -> Source {
+        Source(self.sources.address_of_scope(id).0)
     }
 
     /// Calls a tool. Every failure is a refusal with a code and a sentence.
@@ -174,7 +203,7 @@ impl Service {
     /// Performs a parsed call.
     pub async fn ask(&self, tool: Tool, asked: ParsedCall, origin: &RequestOrigin) -> CallOutcome {
         let began = Instant::now();
-        let room = self.room_for(&asked, origin.address).await;
+        let room = self.room_for(&asked, origin.source).await;
         let _turn = turn_to_mint(&asked, origin).await;
         let known = room.and_then(|()| self.identify(&asked, origin));
         let outcome = match known {
@@ -251,7 +280,7 @@ impl Service {
             matches!(asked.ask, Ask::Read(Read::Check { wait, .. }) if wait > Span::ZERO);
         let request = self.request(known, asked);
         let answered = self.call(address, request).await;
-        if may_wait && let Some(turn) = self.capacity.woken.book(address, 1) {
+        if may_wait && let Some(turn) = self.capacity.woken.book(origin.source, 1) {
             // One event answers the checks of a whole room; the answers of one source leave in
             // turn.
             tokio::time::sleep(turn).await;
@@ -299,7 +328,7 @@ impl Service {
     /// Refuses reads of lists and of past messages while memory is short. A check is answered,
     /// because it frees memory. A text waits until its source may add it, and is
     /// refused when memory is very short.
-    async fn room_for(&self, asked: &ParsedCall, source: Address) -> Result<(), Refusal> {
+    async fn room_for(&self, asked: &ParsedCall, source: Source) -> Result<(), Refusal> {
         let capacity = &self.capacity;
         if matches!(
             asked.ask,

@@ -13,6 +13,7 @@ use rmcp::ServiceExt as _;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
+use crate::capacity::Source;
 use crate::cli::{Connect, StdioArgs};
 use crate::mcp;
 use crate::relay::{Relay, ServerKind, Upstream, UpstreamError};
@@ -112,6 +113,7 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
     };
     let caller = mcp::Caller {
         address: Address(0),
+        source: Source::default(),
         scope: Some(std::sync::Arc::default()),
     };
     let tools = service.tools(&settings.toolsets);

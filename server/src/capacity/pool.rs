@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chat_core::Address;
-
+use super::Source;
 use crate::refusal::Refusal;
 
 /// The number of sources that use up a pool, if each has its full share.
@@ -122,7 +121,7 @@ struct Inner {
 struct Used {
     all: u64,
     /// Sources with an amount above zero.
-    of: BTreeMap<Address, u64>,
+    of: BTreeMap<Source, u64>,
     refused: u64,
 }
 
@@ -201,7 +200,7 @@ impl Pool {
 
     /// The source that uses most, if it uses more than this one.
     #[must_use]
-    pub fn more_than(&self, source: Address) -> Option<Address> {
+    pub fn more_than(&self, source: Source) -> Option<Source> {
         let used = self.used();
         let own = used.of.get(&source).copied().unwrap_or(0);
         let most = used.of.iter().max_by_key(|(_, has)| **has)?;
@@ -218,7 +217,7 @@ impl Pool {
     ///
     /// # Errors
     /// The source has used up its share, or the pool is used up.
-    pub fn take(&self, source: Address, amount: u64) -> Result<Reservation, Full> {
+    pub fn take(&self, source: Source, amount: u64) -> Result<Reservation, Full> {
         let mut held = self.nothing(source);
         held.grow(amount)?;
         Ok(held)
@@ -226,7 +225,7 @@ impl Pool {
 
     /// Takes an amount for a source, even beyond its share: for resources that are in use already.
     #[must_use]
-    pub fn charge(&self, source: Address, amount: u64) -> Reservation {
+    pub fn charge(&self, source: Source, amount: u64) -> Reservation {
         let mut held = self.nothing(source);
         self.used().add(source, amount);
         held.amount = amount;
@@ -237,13 +236,13 @@ impl Pool {
     ///
     /// # Errors
     /// The resource without free capacity.
-    pub fn check(&self, source: Address) -> Result<(), Full> {
+    pub fn check(&self, source: Source) -> Result<(), Full> {
         self.allow(&mut self.used(), source, 1)
     }
 
     /// An empty amount, to grow later.
     #[must_use]
-    pub fn nothing(&self, source: Address) -> Reservation {
+    pub fn nothing(&self, source: Source) -> Reservation {
         Reservation {
             pool: self.clone(),
             source,
@@ -251,7 +250,7 @@ impl Pool {
         }
     }
 
-    fn allow(&self, used: &mut Used, source: Address, amount: u64) -> Result<(), Full> {
+    fn allow(&self, used: &mut Used, source: Source, amount: u64) -> Result<(), Full> {
         let Share { all, each } = self.0.share;
         let resource = self.0.resource;
         let has = used.of.get(&source).copied().unwrap_or(0);
@@ -274,14 +273,14 @@ impl Pool {
 }
 
 impl Used {
-    fn add(&mut self, source: Address, amount: u64) {
+    fn add(&mut self, source: Source, amount: u64) {
         if amount > 0 {
             self.all += amount;
             *self.of.entry(source).or_default() += amount;
         }
     }
 
-    fn remove(&mut self, source: Address, amount: u64) {
+    fn remove(&mut self, source: Source, amount: u64) {
         self.all -= amount;
         if let Some(has) = self.of.get_mut(&source) {
             *has -= amount;
@@ -296,7 +295,7 @@ impl Used {
 #[derive(Debug)]
 pub struct Reservation {
     pool: Pool,
-    source: Address,
+    source: Source,
     amount: u64,
 }
 
@@ -325,7 +324,7 @@ impl Reservation {
 
     /// Transfers the amount to another source.
     #[must_use]
-    pub fn given_to(mut self, source: Address) -> Self {
+    pub fn given_to(mut self, source: Source) -> Self {
         let mut used = self.pool.used();
         used.remove(self.source, self.amount);
         used.add(source, self.amount);
@@ -359,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_source_has_its_share_and_others_have_the_rest() {
-        let (pool, ann, ben) = (pool(), Address(1), Address(2));
+        let (pool, ann, ben) = (pool(), Source(1), Source(2));
         let first = pool.take(ann, 6).unwrap();
         let full = pool.take(ann, 1).unwrap_err();
         assert!(matches!(full, Full::Source { limit: 6, .. }), "{full}");
@@ -379,7 +378,7 @@ mod tests {
     #[test]
     fn a_hold_grows_shrinks_and_returns_to_the_pool() {
         let pool = pool();
-        let mut held = pool.nothing(Address(1));
+        let mut held = pool.nothing(Source(1));
         held.grow(4).unwrap();
         held.grow(2).unwrap();
         assert_eq!(pool.held(), 4);
@@ -393,7 +392,7 @@ mod tests {
 
     #[test]
     fn a_hold_passed_to_another_source_counts_for_it() {
-        let (pool, ann, ben) = (pool(), Address(1), Address(2));
+        let (pool, ann, ben) = (pool(), Source(1), Source(2));
         let (most, less) = (pool.take(ann, 6).unwrap(), pool.take(ben, 4).unwrap());
         assert_eq!(
             (pool.more_than(ben), pool.more_than(ann)),
@@ -408,10 +407,10 @@ mod tests {
 
     #[test]
     fn a_charge_beyond_the_share_is_taken_and_reported() {
-        let (pool, ann) = (pool(), Address(1));
+        let (pool, ann) = (pool(), Source(1));
         let charged = pool.charge(ann, 8);
         assert!(matches!(pool.check(ann), Err(Full::Source { .. })));
-        assert_eq!(pool.check(Address(2)), Ok(()));
+        assert_eq!(pool.check(Source(2)), Ok(()));
         drop(charged);
         assert_eq!(pool.check(ann), Ok(()));
     }

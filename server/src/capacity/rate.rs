@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use chat_core::Address;
 use tokio::time::Instant;
 
+use super::Source;
 use crate::refusal::Refusal;
 
 /// The largest number of sources with a state. Beyond it, the source that has spent least is
@@ -90,7 +90,7 @@ pub struct Rate {
     /// None if there is no limit.
     speed: Option<Speed>,
     /// The instant at which the burst of each source is whole again.
-    whole_at: Mutex<BTreeMap<Address, Instant>>,
+    whole_at: Mutex<BTreeMap<Source, Instant>>,
     waited: AtomicU64,
     refused: AtomicU64,
 }
@@ -159,7 +159,7 @@ impl Rate {
     /// The wait would exceed the patience. Then nothing is spent.
     pub async fn spend(
         &self,
-        source: Address,
+        source: Source,
         amount: u64,
         patience: &mut Duration,
     ) -> Result<(), TooFast> {
@@ -184,7 +184,7 @@ impl Rate {
     /// [`MAX_WAIT`]. Each waiting request gets a turn of its own, so that they do not all continue
     /// at once.
     #[must_use]
-    pub fn book(&self, source: Address, amount: u64) -> Option<Duration> {
+    pub fn book(&self, source: Source, amount: u64) -> Option<Duration> {
         let speed = self.speed?;
         let now = Instant::now();
         let burst = speed.time(speed.burst);
@@ -203,7 +203,7 @@ impl Rate {
     fn reserve(
         &self,
         speed: Speed,
-        (source, amount): (Address, u64),
+        (source, amount): (Source, u64),
         patience: Duration,
     ) -> Result<Duration, TooFast> {
         let now = Instant::now();
@@ -224,21 +224,21 @@ impl Rate {
         Ok(wait)
     }
 
-    fn keep(whole_at: &mut BTreeMap<Address, Instant>, source: Address, at: Instant) {
+    fn keep(whole_at: &mut BTreeMap<Source, Instant>, source: Source, at: Instant) {
         if whole_at.len() >= MAX_SOURCES && !whole_at.contains_key(&source) {
             make_room(whole_at, Instant::now());
         }
         whole_at.insert(source, at);
     }
 
-    fn whole_at(&self) -> MutexGuard<'_, BTreeMap<Address, Instant>> {
+    fn whole_at(&self) -> MutexGuard<'_, BTreeMap<Source, Instant>> {
         // No code panics while it holds this lock.
         self.whole_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Forgets the sources whose bursts are whole; if there are none, the one closest to that.
-fn make_room(whole_at: &mut BTreeMap<Address, Instant>, now: Instant) {
+fn make_room(whole_at: &mut BTreeMap<Source, Instant>, now: Instant) {
     whole_at.retain(|_, at| *at > now);
     if whole_at.len() >= MAX_SOURCES {
         let least = whole_at.iter().min_by_key(|(_, at)| **at);
@@ -252,7 +252,7 @@ fn make_room(whole_at: &mut BTreeMap<Address, Instant>, now: Instant) {
 mod tests {
     use super::*;
 
-    const ANN: Address = Address(1);
+    const ANN: Source = Source(1);
 
     fn rate(per_second: u64, burst: u64) -> Rate {
         Rate::new(Work::LargeRequests, Some(Speed { per_second, burst }))
@@ -267,7 +267,7 @@ mod tests {
         rate.spend(ANN, 200, &mut patience).await.unwrap();
         assert_eq!(began.elapsed().as_secs(), 2);
         assert_eq!((rate.waited(), patience.as_secs()), (1, 8));
-        rate.spend(Address(2), 300, &mut patience).await.unwrap();
+        rate.spend(Source(2), 300, &mut patience).await.unwrap();
         assert_eq!(began.elapsed().as_secs(), 2, "another source does not wait");
         tokio::time::sleep(Duration::from_secs(3)).await;
         rate.spend(ANN, 300, &mut patience).await.unwrap();
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!((rate.book(ANN, 300), rate.waited()), (None, 0));
         assert_eq!(rate.book(ANN, 200), Some(seconds(2)));
         assert_eq!(rate.book(ANN, 100), Some(seconds(3)));
-        assert_eq!((rate.book(Address(2), 300), rate.waited()), (None, 2));
+        assert_eq!((rate.book(Source(2), 300), rate.waited()), (None, 2));
         assert_eq!(rate.book(ANN, 1_000_000), Some(MAX_WAIT));
         tokio::time::sleep(MAX_WAIT + seconds(3)).await;
         assert_eq!(rate.book(ANN, 300), None);
@@ -305,13 +305,13 @@ mod tests {
         for source in 0..MAX_SOURCES as u64 + 10 {
             let mut patience = MAX_WAIT;
             let bytes = 1 + source % 50;
-            rate.spend(Address(source), bytes, &mut patience)
+            rate.spend(Source(source), bytes, &mut patience)
                 .await
                 .unwrap();
         }
         assert_eq!(rate.whole_at().len(), MAX_SOURCES);
         tokio::time::sleep(Duration::from_secs(100)).await;
-        rate.spend(Address(u64::MAX), 1, &mut MAX_WAIT.clone())
+        rate.spend(Source(u64::MAX), 1, &mut MAX_WAIT.clone())
             .await
             .unwrap();
         assert_eq!(rate.whole_at().len(), 1);

@@ -14,13 +14,12 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::{CONTENT_LENGTH, EXPECT, HeaderMap};
-use chat_core::Address;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::http_error::Fault;
 use super::request_charge::RequestCharge;
 use super::scan::cost;
-use crate::capacity::{Capacity, MAX_WAIT, Reservation, TooFast};
+use crate::capacity::{Capacity, MAX_WAIT, Reservation, Source, TooFast};
 
 /// The size of a body, including its parsed values, up to which nothing is taken from the pool.
 pub const SMALL_BODY: usize = 16 * 1_024;
@@ -57,7 +56,7 @@ impl Bodies {
         &self,
         headers: &HeaderMap,
         body: Body,
-        source: Address,
+        source: Source,
     ) -> Result<Read, Fault> {
         let mut reading = Reading {
             body,
@@ -160,7 +159,7 @@ impl Bodies {
 /// A body while it is read.
 struct Reading {
     body: Body,
-    source: Address,
+    source: Source,
     /// The number of bytes read.
     read: usize,
     /// The part of its cost beyond a small body that was spent.
@@ -237,7 +236,7 @@ mod tests {
 
     async fn read(bodies: &Bodies, body: Body, source: u64) -> Result<Read, Fault> {
         let none = HeaderMap::new();
-        bodies.read(&none, body, Address(source)).await
+        bodies.read(&none, body, Source(source)).await
     }
 
     const PLENTY: Share = Share {
@@ -321,7 +320,7 @@ mod tests {
         let large = &bodies.capacity.large;
         let mut patience = MAX_WAIT;
         large
-            .spend(Address(1), LARGE.burst, &mut patience)
+            .spend(Source(1), LARGE.burst, &mut patience)
             .await
             .unwrap();
         let began = Instant::now();
@@ -354,7 +353,7 @@ mod tests {
         let mut patience = MAX_WAIT;
         let large = &bodies.capacity.large;
         large
-            .spend(Address(1), LARGE.burst, &mut patience)
+            .spend(Source(1), LARGE.burst, &mut patience)
             .await
             .unwrap();
         let list = format!("[{}1]", "1,".repeat(1_000));
@@ -375,7 +374,7 @@ mod tests {
         let bytes = LARGE.burst + 2 * MAX_WAIT.as_secs() * LARGE.per_second;
         tokio::select! {
             biased;
-            _ = bodies.capacity.large.spend(Address(1), bytes, &mut long) => unreachable!("it waits"),
+            _ = bodies.capacity.large.spend(Source(1), bytes, &mut long) => unreachable!("it waits"),
             read = read(&bodies, chunks(2, SMALL_BODY), 1) => {
                 assert!(matches!(read, Err(Fault::Full(_))), "{read:?}");
             }

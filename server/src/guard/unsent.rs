@@ -11,12 +11,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, Bytes, HttpBody};
-use chat_core::Address;
 use hyper::body::{Frame, SizeHint};
 
 use tokio::time::{Sleep, sleep};
 
-use crate::capacity::{Capacity, PART, Reservation};
+use crate::capacity::{Capacity, PART, Reservation, Source};
 
 /// A part up to this size is not charged: the buffers of its connection hold as much.
 const SMALL: usize = 4 * 1_024;
@@ -25,7 +24,7 @@ const SMALL: usize = 4 * 1_024;
 pub(super) struct Unsent {
     body: Body,
     capacity: Arc<Capacity>,
-    source: Address,
+    source: Source,
     /// The amount booked for the next part.
     booked: u64,
     /// The wait for the next part.
@@ -46,7 +45,7 @@ impl AsRef<[u8]> for Part {
 
 impl Unsent {
     /// Wraps a body, charged to this source.
-    pub(super) fn charged(body: Body, capacity: &Arc<Capacity>, source: Address) -> Body {
+    pub(super) fn charged(body: Body, capacity: &Arc<Capacity>, source: Source) -> Body {
         Body::new(Self {
             body,
             capacity: Arc::clone(capacity),
@@ -132,7 +131,7 @@ mod tests {
         let capacity = Arc::new(Capacity::new(&limits));
         let sent = async |source: u64, size: u64| {
             let body = Body::from(vec![b'x'; usize::try_from(size - PART).unwrap()]);
-            let body = Unsent::charged(body, &capacity, Address(source));
+            let body = Unsent::charged(body, &capacity, Source(source));
             body.collect().await.unwrap().to_bytes().len()
         };
         let began = tokio::time::Instant::now();
@@ -153,7 +152,7 @@ mod tests {
         let pool = &capacity.answers;
         let charged = |size: usize| {
             let body = Body::from(vec![b'x'; size]);
-            Unsent::charged(body, &capacity, Address(1))
+            Unsent::charged(body, &capacity, Source(1))
         };
         let body = charged(100_000);
         assert_eq!(body.size_hint().exact(), Some(100_000));

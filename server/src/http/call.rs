@@ -39,6 +39,7 @@ pub(super) fn origin(head: &Parts) -> Result<RequestOrigin, HttpError> {
     let caller = head.extensions.get::<Caller>().cloned().unwrap_or_default();
     Ok(RequestOrigin {
         address: caller.address,
+        source: caller.source,
         scope: caller.scope,
         handle: handle(&head.headers)?,
     })

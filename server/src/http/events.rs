@@ -60,7 +60,7 @@ async fn open(http: &Http, request: Request) -> Result<Response, HttpError> {
             let why = "a stream of a `username` takes the header Accept: text/event-stream";
             return Err(Refusal::invalid(why.into()).into());
         }
-        let held = http.service.place_for_stream(origin.address)?;
+        let held = http.service.place_for_stream(origin.source)?;
         let older = older::named(http, all, name, origin);
         let (stream, older) = older.events().await?;
         let telling = StreamFormat::Older(older);
@@ -74,7 +74,7 @@ async fn open(http: &Http, request: Request) -> Result<Response, HttpError> {
         return Ok(response(Body::empty()));
     }
     let (service, from) = (&http.service, origin.address);
-    let held = service.place_for_stream(from)?;
+    let held = service.place_for_stream(origin.source)?;
     let opened = match &whose {
         InboxOwner::Handle(handle) => service.stream_of(handle, from, after).await?,
         InboxOwner::Reader(reader) => service.stream_for(reader, from, after).await?,

@@ -149,6 +149,7 @@ impl Chat {
         McpOrigin {
             origin: RequestOrigin {
                 address: caller.address,
+                source: caller.source,
                 scope: scope.or(caller.scope),
                 handle: None,
             },
@@ -330,7 +331,7 @@ impl ServerHandler for Chat {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let request = context.request_context();
-        let source = self.origin_of(&request.extensions).origin.address;
+        let source = self.origin_of(&request.extensions).origin.source;
         let _held = self.service.place_for_stream(source).map_err(full)?;
         let follows = Arc::new(Follows::default());
         for uri in context.accepted().resource_subscriptions.iter().flatten() {

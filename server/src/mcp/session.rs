@@ -133,10 +133,8 @@ pub(super) struct Connection(pub(super) CancellationToken);
 
 #[cfg(test)]
 mod tests {
-    use chat_core::Address;
-
     use super::*;
-    use crate::capacity::{Pool, Resource, Share};
+    use crate::capacity::{Pool, Resource, Share, Source};
 
     #[tokio::test(start_paused = true)]
     async fn a_session_is_idle_from_when_its_last_user_left() {
@@ -166,7 +164,7 @@ mod tests {
         let pool = Pool::new(Resource::Sessions, Share { all: 2, each: 2 });
         let take = || {
             let session = Session::at(Arc::default());
-            let place = Place::of(&session, pool.take(Address(1), 1).unwrap());
+            let place = Place::of(&session, pool.take(Source(1), 1).unwrap());
             (session, place)
         };
         let (_, place) = take();

@@ -26,7 +26,7 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt as _};
@@ -38,18 +38,12 @@ use super::marks::Marks;
 use super::opening::Opening;
 use super::pooled_transport::PooledTransport;
 use super::session::{Busy, Connection, Place, Session};
+use super::session_tables::SessionTables;
 use super::{Caller, CallerOf, McpOptions, listing};
-use crate::capacity::{Full, MAX_WAIT, OPENING, Reservation};
+use crate::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source};
 use crate::refusal::Refusal;
 use crate::scope::CallerScope;
 use crate::service::Service;
-
-/// The number of sessions that may be opened at a time, which leaves half of the processors to
-/// others.
-fn openings() -> usize {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    (processors / 2).max(1)
-}
 
 /// The number of pushes between a listener and its connection.
 const IN_FLIGHT: usize = 4;
@@ -61,8 +55,8 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     known: Mutex<BTreeMap<SessionId, Known>>,
-    /// The permits to open a session.
-    openings: Arc<Semaphore>,
+    /// The sessions of all realms.
+    all: Arc<SessionTables>,
     service: Service,
     caller: CallerOf,
     closing: CancellationToken,
@@ -71,16 +65,16 @@ pub(super) struct Sessions {
     fixtures: Fixtures,
 }
 
-/// A session, its owner, and the addresses of its opening and of its last use.
+/// A session, its owner, and the sources of its opening and of its last use.
 #[derive(Clone)]
 struct Known {
     session: Arc<Session>,
     /// The scope of the bearer token's owner, if there was a token.
     owner: Option<Arc<CallerScope>>,
     /// The source that opened it.
-    source: Address,
-    /// The address that last used it.
-    address: Address,
+    source: Source,
+    /// The address and the source that last used it.
+    last: (Address, Source),
 }
 
 /// Why a session cannot be used.
@@ -105,7 +99,7 @@ impl Sessions {
         Self {
             inner,
             known: Mutex::default(),
-            openings: Arc::new(Semaphore::new(openings())),
+            all: Arc::clone(&options.sessions),
             service,
             caller: Arc::clone(&options.caller),
             closing: options.closing.clone(),
@@ -133,7 +127,7 @@ impl Sessions {
     /// A place for a session of this source: a free one, or that of the longest idle session after
     /// its end. That is a session of its own, or, if the pool is used up, of the source with the
     /// most.
-    async fn place(&self, source: Address) -> Result<Reservation, Refusal> {
+    async fn place(&self, source: Source) -> Result<Reservation, Refusal> {
         let capacity = self.service.capacity();
         capacity.memory.check()?;
         let mut patience = MAX_WAIT;
@@ -147,28 +141,30 @@ impl Sessions {
             Full::Source { .. } => source,
             Full::All { .. } => capacity.sessions.more_than(source).unwrap_or(source),
         };
-        let Some((id, session)) = self.take_idlest(whose) else {
+        let Some((table, id, session)) = self.all.take_idlest(whose) else {
             return Err(full.into());
         };
         let place = session.inherit();
-        self.end(&id, &session).await;
+        table.end(&id, &session).await;
         match timeout(patience, place).await {
             Ok(Ok(place)) => Ok(place.given_to(source)),
             Ok(Err(_)) | Err(_) => Err(full.into()),
         }
     }
 
-    /// Removes the longest idle session of this source from the table, and returns it. Sessions in use
-    /// are passed over.
-    fn take_idlest(&self, source: Address) -> Option<(SessionId, Arc<Session>)> {
-        let mut known = self.known();
+    /// The longest idle session of this source, with that time. Sessions in use are passed over.
+    pub(super) fn idlest(&self, source: Source) -> Option<(Duration, SessionId)> {
+        let known = self.known();
         let of_source = known.iter().filter(|(_, one)| one.source == source);
         let idle = of_source.map(|(id, one)| (one.session.idle(), id));
         let idlest = idle.filter(|(idle, _)| !idle.is_zero());
-        let (_, id) = idlest.max_by_key(|(idle, _)| *idle)?;
-        let id = Arc::clone(id);
-        let one = known.remove(&id)?;
-        Some((id, one.session))
+        let (idle, id) = idlest.max_by_key(|(idle, _)| *idle)?;
+        Some((idle, Arc::clone(id)))
+    }
+
+    /// Removes a session from the table.
+    pub(super) fn take(&self, id: &SessionId) -> Option<Arc<Session>> {
+        Some(self.known().remove(id)?.session)
     }
 
     /// Ends a session that was removed from the table. Its resources are freed soon.
@@ -181,9 +177,9 @@ impl Sessions {
 
     /// Ends a session in the table.
     async fn end_known(&self, id: &SessionId) -> Option<Arc<Session>> {
-        let known = self.known().remove(id)?;
-        self.end(id, &known.session).await;
-        Some(known.session)
+        let session = self.take(id)?;
+        self.end(id, &session).await;
+        Some(session)
     }
 
     fn find(&self, id: &SessionId) -> Result<Known, SessionError> {
@@ -225,10 +221,12 @@ impl Sessions {
             && let Some(parts) =
                 rmcp::model::GetExtensions::extensions(&request.request).get::<Parts>()
         {
-            let Caller { address, .. } = (self.caller)(parts);
-            known.address = address;
+            let Caller {
+                address, source, ..
+            } = (self.caller)(parts);
+            known.last = (address, source);
             if let Some(kept) = self.known().get_mut(id) {
-                kept.address = address;
+                kept.last = known.last;
             }
         }
         message.insert_extension(Arc::clone(&known.session));
@@ -237,10 +235,9 @@ impl Sessions {
 
     /// The stream of a session's client, which continues after these cursors.
     fn stream(&self, id: &SessionId, marks: Marks) -> Result<SessionStream, SessionError> {
-        let Known {
-            session, address, ..
-        } = self.find(id)?;
-        let held = match self.service.place_for_stream(address) {
+        let Known { session, last, .. } = self.find(id)?;
+        let (address, source) = last;
+        let held = match self.service.place_for_stream(source) {
             Ok(held) => held,
             Err(refusal) => {
                 Opening::current().refuse(refusal);
@@ -308,8 +305,12 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
         let opening = Opening::current();
-        let Caller { address, scope } = opening.caller.clone();
-        let place = match self.place(address).await {
+        let Caller {
+            address,
+            source,
+            scope,
+        } = opening.caller.clone();
+        let place = match self.place(source).await {
             Ok(place) => place,
             Err(refusal) => {
                 opening.refuse(refusal);
@@ -317,7 +318,7 @@ impl SessionManager for Sessions {
             }
         };
         // Until it is answered. The semaphore is never closed.
-        if let Ok(turn) = Arc::clone(&self.openings).acquire_owned().await {
+        if let Ok(turn) = Arc::clone(&self.all.openings).acquire_owned().await {
             opening.has_turn(turn);
         }
         let (id, transport) = self.inner.create_session().await?;
@@ -326,8 +327,8 @@ impl SessionManager for Sessions {
         let known = Known {
             session,
             owner: scope,
-            source: address,
-            address,
+            source,
+            last: (address, source),
         };
         self.known().insert(Arc::clone(&id), known);
         Ok((id, transport))

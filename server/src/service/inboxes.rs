@@ -3,7 +3,7 @@
 use chat_core::{Address, Call, Earlier, Read, Reader, Reject, Response, Seq, UserId};
 
 use super::Service;
-use crate::capacity::Reservation;
+use crate::capacity::{Reservation, Source};
 use crate::driver::{Answered, CallerContext, EventStream, Request};
 use crate::identity::{Handle, ReaderId};
 use crate::refusal::Refusal;
@@ -13,7 +13,7 @@ impl Service {
     ///
     /// # Errors
     /// There is no permit, or no memory for a stream.
-    pub fn place_for_stream(&self, source: Address) -> Result<Reservation, Refusal> {
+    pub fn place_for_stream(&self, source: Source) -> Result<Reservation, Refusal> {
         self.capacity.memory.check()?;
         Ok(self.capacity.streams.take(source, 1)?)
     }

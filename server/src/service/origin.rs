@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chat_core::Address;
 
+use crate::capacity::Source;
 use crate::identity::{Handle, MintSource};
 use crate::refusal::Refusal;
 use crate::scope::CallerScope;
@@ -12,8 +13,10 @@ use crate::service::HandleUse;
 /// The origin of a call.
 #[derive(Clone, Debug)]
 pub struct RequestOrigin {
-    /// The address, for rate limits and bans.
+    /// The address, as the realm's state knows it: for bans, and for the limits of the core.
     pub address: Address,
+    /// The source whose shares it uses.
+    pub source: Source,
     /// The scope of participants that may omit their handles.
     pub scope: Option<Arc<CallerScope>>,
     /// A handle beside the arguments, such as in a header.

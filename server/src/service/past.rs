@@ -137,7 +137,7 @@ impl Service {
     ) -> (Result<Matches, Refusal>, Option<CallerContext>) {
         let rate = &self.capacity.searches;
         let mut patience = MAX_WAIT;
-        if let Err(too_fast) = rate.spend(origin.address, LEAST_WORK, &mut patience).await {
+        if let Err(too_fast) = rate.spend(origin.source, LEAST_WORK, &mut patience).await {
             return (Err(too_fast.into()), None);
         }
         // A read of the node makes the caller present, counts against its rate, and says who it is.
@@ -154,7 +154,7 @@ impl Service {
             None => Err(Reject::UnknownHandle.into()),
         };
         // The next search of the source waits if this one took long.
-        let _ = rate.book(origin.address, millis(began.elapsed()));
+        let _ = rate.book(origin.source, millis(began.elapsed()));
         (found, Some(context))
     }
 

@@ -21,12 +21,6 @@ impl Settings {
         of
     }
 
-    /// The number of realms of the server.
-    #[must_use]
-    pub const fn count_realms(&self) -> u64 {
-        self.realms.len() as u64 + 1
-    }
-
     pub(super) fn check_realms(&self) -> Result<(), SettingsError> {
         for (index, realm) in self.realms.iter().enumerate() {
             let before = &self.realms[..index];

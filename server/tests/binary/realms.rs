@@ -119,6 +119,69 @@ fn a_host_or_a_token_names_a_realm_and_a_token_of_one_is_unknown_in_others() {
     assert_eq!(cookie("/r/arena/session"), "talking_stick_session-arena");
 }
 
+/// One address guesses tokens in one realm after another.
+#[test]
+fn a_source_has_as_many_wrong_tokens_in_all_realms_as_in_one() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), token_line("ann", "sesame")).expect("room on the disk");
+    let path = file.path().to_str().expect("text");
+    let server = Server::start(&["--realms", "arena", "--auth-tokens", path]);
+    let codes: Vec<_> = ["", "/r/arena"]
+        .iter()
+        .cycle()
+        .take(12)
+        .map(|realm| {
+            let at = ("guess", &*format!("{realm}/send"));
+            let (_, answer) = post(&server, at, "", &json!({}));
+            answer["error"]["code"].as_str().expect("a code").to_owned()
+        })
+        .collect();
+    assert_eq!(codes[..10], ["token_unknown"; 10]);
+    assert_eq!(codes[10..], ["rate_limited"; 2]);
+}
+
+/// Of so small a server, one address has a quarter of 128 sessions.
+#[test]
+fn a_source_has_as_many_sessions_in_all_realms_as_in_one() {
+    let server = Server::start(&["--realms", "arena", "--memory-limit", "128MiB"]);
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "c", "version": "1" },
+        },
+    });
+    let headers = [
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+    ];
+    let open = |realm: &str| {
+        let request = format!("POST {realm}/mcp");
+        let answer = server
+            .connect()
+            .exchange(&request, &headers, &hello.to_string());
+        let answer = answer.expect("it is answered");
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.header("mcp-session-id").expect("an id").to_owned()
+    };
+    let first = open("");
+    let status = |id: &str| {
+        let headers = [headers[0], headers[1], ("Mcp-Session-Id", id)];
+        let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
+        let answer = server
+            .connect()
+            .exchange("POST /mcp", &headers, &ping.to_string());
+        answer.expect("it is answered").status
+    };
+    for _ in 1..32 {
+        open("");
+    }
+    assert_eq!(status(&first), 200);
+    let others: Vec<_> = (0..32).map(|_| open("/r/arena")).collect();
+    assert_eq!(status(&first), 404, "its place is another session's");
+    assert_eq!(others.len(), 32);
+}
+
 #[test]
 fn every_realm_has_a_journal_of_its_own() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 use chat_core::Address;
 use serde_json::json;
+use server::capacity::Source;
 use server::mcp::Caller;
 use server::scope::CallerScope;
 
@@ -147,6 +148,7 @@ async fn a_session_is_there_for_the_token_that_opened_it_alone() {
             .and_then(|name| name.to_str().ok());
         Caller {
             address: Address(1),
+            source: Source(1),
             scope: token.map(|name| Arc::clone(&scopes[usize::from(name == "ben")])),
         }
     };

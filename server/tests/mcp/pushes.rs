@@ -29,6 +29,7 @@ pub(crate) async fn burst_of(
             for n in (sender..messages).step_by(AT_ONCE) {
                 let origin = RequestOrigin {
                     address: chat_core::Address(2),
+                    source: server::capacity::Source(2),
                     scope: None,
                     handle: Some(handle.clone()),
                 };

@@ -231,6 +231,7 @@ async fn a_session_ends_with_the_token_that_opened_it() {
     let world = World::with(move |options| {
         options.caller = std::sync::Arc::new(move |_| server::mcp::Caller {
             address: chat_core::Address(1),
+            source: server::capacity::Source(1),
             scope: Some(std::sync::Arc::clone(&owner)),
         });
     })

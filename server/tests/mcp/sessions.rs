@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::http::request::Parts;
 use chat_core::Address;
 use serde_json::json;
-use server::capacity::{Limits, OPENING, Share, Speed};
+use server::capacity::{Limits, OPENING, Share, Source, Speed};
 use server::mcp::{Caller, McpOptions};
 use tokio::runtime::Handle;
 
@@ -30,6 +30,7 @@ fn by_header(options: &mut McpOptions) {
         let source = source.and_then(|text| text.to_str().ok()?.parse().ok());
         Caller {
             address: Address(source.unwrap_or(1)),
+            source: Source(source.unwrap_or(1)),
             scope: None,
         }
     });

@@ -10,7 +10,7 @@ use axum::serve::ListenerExt as _;
 use chat_core::config::{Limit, RateLimit, StickRule};
 use chat_core::{Address, Config, Node};
 use serde_json::{Value, json};
-use server::capacity::{self, Capacity};
+use server::capacity::{self, Capacity, Source};
 use server::clock::Clock;
 use server::driver::{self, Running};
 use server::identity::Secrets;
@@ -70,6 +70,7 @@ impl World {
         let closing = CancellationToken::new();
         let caller = Arc::new(|_: &Parts| Caller {
             address: Address(1),
+            source: Source(1),
             scope: None,
         });
         let mut options = McpOptions::new(caller, closing.clone());

@@ -8,6 +8,7 @@ use chat_core::config::RateLimit;
 use chat_core::{Address, BreakKind, Config, Node};
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value, json};
+use server::capacity::Source;
 use server::clock::Clock;
 use server::demo::Demo;
 use server::driver::{self, Delivery, Running};
@@ -41,6 +42,7 @@ fn start_for(participants: usize) -> (Service, Running) {
 fn from(scope: Option<&Arc<CallerScope>>) -> RequestOrigin {
     RequestOrigin {
         address: Address(1),
+        source: Source(1),
         scope: scope.cloned(),
         handle: None,
     }

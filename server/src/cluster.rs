@@ -231,11 +231,11 @@ pub(crate) async fn start(
     let member = Member::restored(settings, start, now)?;
     let calls = log.calls();
     let measured = MemberMetrics::default();
-    let metrics = Arc::new(Metrics::of_member(&cluster.realm, &measured));
+    let metrics = Metrics::new(server.realm_label()).with_member(&cluster.realm, &measured);
     let state = log.state_reader();
     let (engine, standing) = MemberEngine::new(member, (log, keeper), origin, measured.clone());
     let resignation = engine.resignation();
-    let (local, running) = driver::start_engine(Box::new(engine), clock, metrics);
+    let (local, running) = driver::start_engine(Box::new(engine), clock, Arc::new(metrics));
     tokio::spawn(measures::watch(state, standing.clone(), measured.clone()));
     let watched = measures::watch_servers(log_options, standing.clone(), measured.clone());
     tokio::spawn(watched);

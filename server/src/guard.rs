@@ -40,6 +40,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capacity::{MAX_WAIT, Source};
 use crate::clock;
+use crate::realm::NoRealmNamed;
 use crate::refused_requests::{LOG, Peer, Verdict};
 use crate::scope::CallerScope;
 use crate::service::Service;
@@ -266,6 +267,10 @@ impl Guard {
             let name = Arc::clone(&operator.name);
             head.extensions.insert(Operator(name));
         }
+        if known.is_bound() {
+            // Its cookie names no realm, and is of one.
+            head.extensions.remove::<NoRealmNamed>();
+        }
         let ended = known.ended.clone();
         head.extensions.insert(known);
         let (body, paid) = self.bodies.read(&head.headers, body, source).await?;
@@ -389,6 +394,12 @@ impl Known {
     fn scope(&self) -> Option<&Arc<CallerScope>> {
         let owner = self.caller.as_ref().or(self.operator.as_ref());
         owner.map(|owner| &owner.scope)
+    }
+
+    /// Whether the token is of one realm.
+    fn is_bound(&self) -> bool {
+        let mut owners = self.caller.iter().chain(&self.operator);
+        owners.any(|owner| owner.is_bound)
     }
 
     /// These owners, without those whose tokens have become invalid.

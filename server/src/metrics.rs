@@ -1,12 +1,16 @@
 //! Metrics in the text formats of Prometheus.
 //!
 //! Counters and times are updated by calls; sizes are read from the node for each request.
+//!
+//! A realm has metrics of its own. With several realms each of its series has the label `realm`. Those
+//! of the process have none, and are written once.
 
 mod exposition;
 mod member;
 mod process;
 mod sizes;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -29,7 +33,7 @@ pub use member::{AlarmKind, AppendResult, Forwarding, LogReading, MemberMetrics,
 pub use sizes::Seen;
 
 use process::Process;
-use sizes::Sizes;
+use sizes::{Sizes, Used};
 
 /// By tool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -87,7 +91,10 @@ impl NoConnection {
 
 /// All metrics. Shared by all parts that update them.
 pub struct Metrics {
-    registry: Registry,
+    /// The series of the process, which are the same for all its realms.
+    of_process: Registry,
+    /// The series of the realm.
+    of_realm: Registry,
     calls: Family<ByTool, Counter>,
     refusals: Family<ByCode, Counter>,
     refused_requests: Family<ByKind, Counter>,
@@ -105,6 +112,7 @@ pub struct Metrics {
     history_damaged: Gauge,
     history_lost: Gauge,
     sizes: Sizes,
+    used: Used,
     process: Process,
 }
 
@@ -121,8 +129,27 @@ fn times() -> Histogram {
 
 impl Default for Metrics {
     fn default() -> Self {
+        Self::new(None)
+    }
+}
+
+/// The part of the registry with the server's own metrics.
+fn own(registry: &mut Registry) -> &mut Registry {
+    registry.sub_registry_with_prefix("talking_stick")
+}
+
+/// The part of a registry with this realm's label.
+fn labelled<'a>(registry: &'a mut Registry, realm: &str) -> &'a mut Registry {
+    registry.sub_registry_with_label((Cow::Borrowed("realm"), Cow::Owned(realm.to_owned())))
+}
+
+impl Metrics {
+    /// The metrics of a realm, with its name as a label if there is one.
+    #[must_use]
+    pub fn new(realm: Option<&str>) -> Self {
         let mut metrics = Self {
-            registry: Registry::default(),
+            of_process: Registry::default(),
+            of_realm: Registry::default(),
             calls: Family::default(),
             refusals: Family::default(),
             refused_requests: Family::default(),
@@ -140,12 +167,20 @@ impl Default for Metrics {
             history_damaged: Gauge::default(),
             history_lost: Gauge::default(),
             sizes: Sizes::default(),
+            used: Used::default(),
             process: Process::start(),
         };
-        metrics.process.register(&mut metrics.registry);
-        metrics.register_counts();
-        metrics.register_http();
-        metrics.sizes.register(own(&mut metrics.registry));
+        let mut registry = Registry::default();
+        metrics.process.register(&mut registry);
+        metrics.register_process(own(&mut registry));
+        metrics.of_process = registry;
+        let mut registry = Registry::default();
+        let own = own(&mut registry);
+        metrics.register_realm(match realm {
+            Some(realm) => labelled(own, realm),
+            None => own,
+        });
+        metrics.of_realm = registry;
         // A rate needs a value to begin with.
         for why in NoConnection::ALL {
             let _ = metrics
@@ -154,24 +189,15 @@ impl Default for Metrics {
         }
         metrics
     }
-}
 
-/// The part of the registry with the server's own metrics.
-fn own(registry: &mut Registry) -> &mut Registry {
-    registry.sub_registry_with_prefix("talking_stick")
-}
-
-impl Metrics {
-    /// The metrics of a member of this realm.
+    /// Adds the metrics of a member of this realm's cluster.
     #[must_use]
-    pub fn of_member(realm: &str, member: &MemberMetrics) -> Self {
-        let mut metrics = Self::default();
-        member.register(realm, own(&mut metrics.registry));
-        metrics
+    pub fn with_member(mut self, realm: &str, member: &MemberMetrics) -> Self {
+        member.register(labelled(own(&mut self.of_realm), realm));
+        self
     }
 
-    fn register_http(&mut self) {
-        let registry = own(&mut self.registry);
+    fn register_process(&self, registry: &mut Registry) {
         registry.register(
             "build",
             "The server's version, and what it was built for",
@@ -192,6 +218,12 @@ impl Metrics {
             "Connections that were refused by why",
             self.connections_refused.clone(),
         );
+        self.used.register(registry);
+    }
+
+    fn register_realm(&self, registry: &mut Registry) {
+        self.register_counts(registry);
+        self.sizes.register(registry);
         registry.register(
             "http_responses",
             "Answers by route and status",
@@ -204,8 +236,7 @@ impl Metrics {
         );
     }
 
-    fn register_counts(&mut self) {
-        let registry = own(&mut self.registry);
+    fn register_counts(&self, registry: &mut Registry) {
         registry.register("calls", "Calls by tool", self.calls.clone());
         registry.register("refusals", "Refused calls by code", self.refusals.clone());
         registry.register(
@@ -342,122 +373,38 @@ impl Metrics {
         }
     }
 
-    /// Renders all metrics with the current reading of the node; without one, with the last
-    /// reading.
+    /// The series of the process, in `OpenMetrics`.
     ///
     /// # Errors
     /// Never, as long as text can be written to memory.
-    pub fn render(
+    pub fn of_process(&self, capacity: &Capacity) -> Result<String, fmt::Error> {
+        self.process.read();
+        self.used.read(capacity);
+        let mut text = String::new();
+        encode(&mut text, &self.of_process)?;
+        Ok(text)
+    }
+
+    /// The series of the realm, in `OpenMetrics`, with the current reading of the node; without one,
+    /// with the last reading.
+    ///
+    /// # Errors
+    /// Never, as long as text can be written to memory.
+    pub fn of_realm(
         &self,
         now: Time,
         seen: Option<Seen>,
-        (queued, capacity): (usize, &Capacity),
-        form: Exposition,
+        queued: usize,
     ) -> Result<String, fmt::Error> {
-        self.process.read();
-        self.sizes.read(queued, capacity);
+        self.sizes.queued(queued);
         if let Some(seen) = seen {
             self.sizes.set(now, seen);
         }
         let mut text = String::new();
-        encode(&mut text, &self.registry)?;
-        Ok(form.of(text))
+        encode(&mut text, &self.of_realm)?;
+        Ok(text)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use chat_core::{Counts, Load, Span};
-
-    use super::*;
-    use crate::capacity::{Share, Source};
-
-    /// The readings of a node.
-    fn seen() -> Seen {
-        let counts = Counts {
-            participants: 3,
-            of_one_address: 2,
-            rooms: 2,
-            waiting: 1,
-            first_waits_since: Some(Time(0)),
-            recent_wait: Some(Span::millis(1_500)),
-        };
-        let load = Load {
-            pending: 4,
-            parked: 5,
-            streams: 6,
-            held: 8,
-            addresses: 11,
-        };
-        Seen {
-            counts,
-            load,
-            participants: Share { all: 30, each: 5 },
-            alerts: 9,
-            held: 10,
-        }
-    }
-
-    #[test]
-    fn what_happened_can_be_read() {
-        let metrics = Metrics::default();
-        metrics.called(Tool::SendMessage, Duration::from_millis(1));
-        metrics.called(Tool::Check, Duration::from_secs(20));
-        metrics.refused("stick_required");
-        metrics.count_refused_request(Kind::WrongToken);
-        metrics.sent_to_model(120);
-        metrics.history_is((5, Some(3)), (1, 2));
-        metrics.delivered(Time(0), Time(1_000));
-        let seen = seen();
-        let capacity = Capacity::default();
-        let _session = capacity.sessions.take(Source(1), 1);
-        capacity.memory.measured(12_000);
-        metrics.connected();
-        metrics.not_connected(NoConnection::Full);
-        metrics.requested("/send", 200, Duration::from_millis(1));
-        let render = |now, queued| {
-            let form = Exposition::OpenMetrics;
-            metrics.render(now, Some(seen), (queued, &capacity), form)
-        };
-        render(Time(1), 6).unwrap();
-        let text = render(Time(2_000_000), 7).unwrap();
-        for line in [
-            "talking_stick_calls_total{tool=\"send_message\"} 1",
-            "talking_stick_call_seconds_count 1",
-            "talking_stick_refusals_total{code=\"stick_required\"} 1",
-            "talking_stick_turned_away_total{why=\"wrong_token\"} 1",
-            "talking_stick_model_bytes_total 120",
-            "talking_stick_history_lag 5",
-            "talking_stick_history_damaged 1",
-            "talking_stick_history_lost 2",
-            "talking_stick_inbox_lag_seconds_count 1",
-            "talking_stick_participants 3",
-            "talking_stick_queue_first_wait_seconds 2.0",
-            "talking_stick_queue_recent_wait_seconds 1.5",
-            "talking_stick_streams 6",
-            "talking_stick_driver_queued 7",
-            "talking_stick_held_answers 8",
-            "talking_stick_boss_alerts_total 9",
-            "talking_stick_breaks_held_total 10",
-            "talking_stick_held{resource=\"sessions\"} 1",
-            "talking_stick_held_by_one_limit{resource=\"sessions\"} 625",
-            "talking_stick_held{resource=\"participants\"} 3",
-            "talking_stick_held_by_one{resource=\"participants\"} 2",
-            "talking_stick_held_by_one_limit{resource=\"participants\"} 5",
-            "talking_stick_held_limit{resource=\"participants\"} 30",
-            "talking_stick_rated_addresses 11",
-            "talking_stick_held_refused_total{resource=\"sessions\"} 0",
-            "talking_stick_resident_bytes 12000",
-            "talking_stick_memory_limit_bytes 0",
-            "talking_stick_connections_total 1",
-            "talking_stick_connections_refused_total{why=\"full\"} 1",
-            "talking_stick_connections_refused_total{why=\"too_fast\"} 0",
-            "talking_stick_http_responses_total{route=\"/send\",status=\"200\"} 1",
-            "talking_stick_http_request_seconds_count{route=\"/send\"} 1",
-            "talking_stick_build_info{version=\"",
-            "\nprocess_start_time_seconds 1",
-        ] {
-            assert!(text.contains(line), "{line}\n{text}");
-        }
-    }
-}
+mod tests;

@@ -23,6 +23,10 @@ pub struct Realm {
     pub host: Option<Authority>,
 }
 
+/// A request that names no realm, so that its answer may concern the whole process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NoRealmNamed;
+
 /// A text that is no realm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(

@@ -21,7 +21,7 @@ use axum::response::Response;
 use tower::ServiceExt as _;
 
 use crate::guard::{TokenFile, bearer};
-use crate::realm::Realm;
+use crate::realm::{NoRealmNamed, Realm};
 
 /// The beginning of the paths that name a realm.
 const PATH: &str = "/r/";
@@ -56,9 +56,14 @@ async fn dispatch(realms: &[Served], mut request: Request) -> Response {
             *request.uri_mut() = rest;
             served
         }
-        None => by_host(realms, &request)
-            .or_else(|| by_token(realms, request.headers()))
-            .unwrap_or(&realms[0]),
+        None => {
+            let named = by_host(realms, &request);
+            let named = named.or_else(|| by_token(realms, request.headers()));
+            named.unwrap_or_else(|| {
+                request.extensions_mut().insert(NoRealmNamed);
+                &realms[0]
+            })
+        }
     };
     let answer = found.app.clone().oneshot(request).await;
     answer.unwrap_or_else(|never| match never {})

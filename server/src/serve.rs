@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderMap, VARY};
 use axum::response::{IntoResponse as _, Response};
@@ -30,9 +30,9 @@ use crate::identity::Secrets;
 use crate::journal::{self, Journal, MemoryJournal};
 use crate::listener;
 use crate::mcp;
-use crate::metrics::{Exposition, Seen};
+use crate::metrics::{Exposition, Metrics, Seen};
 use crate::os_error::{advice, reason};
-use crate::realm::Realm;
+use crate::realm::{NoRealmNamed, Realm};
 use crate::realm_router::{self, Served};
 use crate::requests;
 use crate::service::Service;
@@ -147,7 +147,8 @@ impl Core {
             }
         };
         let clock = Clock::start_after(node.hub().now());
-        let (client, running) = driver::start(node, journal, clock, Arc::default());
+        let metrics = Metrics::new(settings.realm_label());
+        let (client, running) = driver::start(node, journal, clock, Arc::new(metrics));
         let service = Service::new(client, secrets).remembering(history);
         Ok(Self::limited(settings, service, running))
     }
@@ -262,6 +263,7 @@ impl Server {
         let shared = Shared {
             closing: closing.clone(),
             sessions: Arc::default(),
+            services: cores.iter().map(|core| core.service.clone()).collect(),
         };
         let (mut realms, mut tokens, mut served) = (Vec::new(), Vec::new(), Vec::new());
         for ((realm, settings, admission), core) in starting.into_iter().zip(cores) {
@@ -369,6 +371,7 @@ impl Admission {
 struct Shared {
     closing: CancellationToken,
     sessions: Arc<mcp::SessionTables>,
+    services: Arc<[Service]>,
 }
 
 /// All routes of a realm behind the guard.
@@ -398,7 +401,7 @@ fn app(
     };
     let watched = Router::new()
         .route("/metrics", get(metrics))
-        .with_state(service.clone());
+        .with_state((service.clone(), Arc::clone(&shared.services)));
     let mcp = mcp::router(service, &mcp_options(settings, shared));
     let app = http::router(service.clone(), &http)
         .merge(watched)
@@ -424,21 +427,42 @@ fn mcp_options(settings: &Settings, shared: &Shared) -> mcp::McpOptions {
     }
 }
 
-async fn metrics(State(service): State<Service>, headers: HeaderMap) -> Response {
-    let node = service.node();
-    let seen = node.look(Seen::of).await;
+/// The metrics of this realm; of the process and of all realms, if the request names none.
+async fn metrics(
+    State((service, all)): State<(Service, Arc<[Service]>)>,
+    unnamed: Option<Extension<NoRealmNamed>>,
+    headers: HeaderMap,
+) -> Response {
     let form = Exposition::asked_by(&headers);
     let kind = [(CONTENT_TYPE, form.content_type()), (VARY, "accept")];
-    let capacity = service.capacity();
-    if let Some(history) = service.history() {
-        let lags = (history.lag(), history.copy_lag());
-        node.metrics().history_is(lags, history.damage());
-    }
-    let text = node
-        .metrics()
-        .render(node.now(), seen, (node.queued(), capacity), form);
-    match text {
-        Ok(text) => (kind, text).into_response(),
+    let parts = match unnamed.is_some() || all.len() == 1 {
+        true => series_of(&all, Some(service.capacity())).await,
+        false => series_of(&[service], None).await,
+    };
+    match parts {
+        Ok(parts) => (kind, form.of(&parts)).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
+}
+
+/// The series of these realms, and of the process if its capacity is given.
+async fn series_of(
+    realms: &[Service],
+    capacity: Option<&Arc<Capacity>>,
+) -> Result<Vec<String>, std::fmt::Error> {
+    let mut parts = Vec::new();
+    if let (Some(capacity), Some(first)) = (capacity, realms.first()) {
+        parts.push(first.node().metrics().of_process(capacity)?);
+    }
+    for service in realms {
+        let node = service.node();
+        let seen = node.look(Seen::of).await;
+        if let Some(history) = service.history() {
+            let lags = (history.lag(), history.copy_lag());
+            node.metrics().history_is(lags, history.damage());
+        }
+        let part = node.metrics().of_realm(node.now(), seen, node.queued());
+        parts.push(part?);
+    }
+    Ok(parts)
 }

@@ -17,15 +17,15 @@ use crate::none_of;
 
 /// The metrics of a member of a cluster, which has all, after one of each was counted.
 fn figures() -> String {
-    let metrics = Metrics::of_member("main", &MemberMetrics::default());
+    let metrics = Metrics::default().with_member("main", &MemberMetrics::default());
     metrics.called(Tool::ALL[0], Duration::ZERO);
     metrics.refused("muted");
     metrics.count_refused_request(Kind::ALL[0]);
     metrics.not_connected(NoConnection::Full);
     metrics.requested("/send", 200, Duration::ZERO);
-    let capacity = Capacity::default();
-    let text = metrics.render(Time(0), None, (0, &capacity), Exposition::Text);
-    text.expect("text is written to memory")
+    let of_process = metrics.of_process(&Capacity::default());
+    let parts = [of_process, metrics.of_realm(Time(0), None, 0)];
+    Exposition::Text.of(&parts.map(|part| part.expect("text is written to memory")))
 }
 
 /// The names of metrics in the queries of the page, as the server writes them.

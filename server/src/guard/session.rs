@@ -341,6 +341,7 @@ mod tests {
         let owner = Owner {
             name: name.into(),
             hash: hash(name),
+            is_bound: false,
             scope: Arc::new(CallerScope::default()),
         };
         Known::by_token(Some(owner), None)

@@ -68,6 +68,8 @@ pub(super) struct Owner {
     pub(super) name: Arc<str>,
     /// The hash of its token.
     pub(super) hash: Hash,
+    /// Whether it is a token of one realm.
+    pub(super) is_bound: bool,
     /// The scope of its participants. It closes when the token becomes invalid.
     pub(super) scope: Arc<CallerScope>,
 }
@@ -192,6 +194,7 @@ fn found(token: Option<&Token>) -> TokenLookup {
         Some(token) => TokenLookup::Owner(Owner {
             name: token.name(),
             hash: token.hash(),
+            is_bound: token.is_bound(),
             scope: Arc::clone(token.scope()),
         }),
         None => TokenLookup::Nobody,

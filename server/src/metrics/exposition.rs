@@ -1,6 +1,8 @@
 //! The forms in which metrics are written: `OpenMetrics`, and the text format 0.0.4 that preceded it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::iter;
 
 use axum::http::header::{ACCEPT, HeaderMap};
 
@@ -50,14 +52,50 @@ impl Exposition {
         }
     }
 
-    /// This form of a text in `OpenMetrics`.
+    /// One text in this form of several in `OpenMetrics`.
     #[must_use]
-    pub(super) fn of(self, open_metrics: String) -> String {
+    pub fn of(self, parts: &[String]) -> String {
+        let open_metrics = merged(parts);
         match self {
             Self::OpenMetrics => open_metrics,
             Self::Text => text(&open_metrics),
         }
     }
+}
+
+/// A metric: what is said of it, and its samples.
+#[derive(Default)]
+struct Metric<'a> {
+    about: Vec<&'a str>,
+    samples: Vec<&'a str>,
+}
+
+/// One text of several: each metric is there once, with the samples of all parts.
+fn merged(parts: &[String]) -> String {
+    let (mut metrics, mut places) = (Vec::new(), BTreeMap::new());
+    for part in parts {
+        let mut place = 0;
+        for line in part.lines().filter(|line| *line != "# EOF") {
+            let Some(about) = line.strip_prefix("# ") else {
+                let metric: &mut Metric<'_> = &mut metrics[place];
+                metric.samples.push(line);
+                continue;
+            };
+            let name = about.split(' ').nth(1).unwrap_or_default();
+            place = *places.entry(name).or_insert_with(|| {
+                metrics.push(Metric::default());
+                metrics.len() - 1
+            });
+            if !metrics[place].about.contains(&line) {
+                metrics[place].about.push(line);
+            }
+        }
+    }
+    let lines = metrics
+        .iter()
+        .flat_map(|metric| metric.about.iter().chain(&metric.samples));
+    let lines = lines.chain(iter::once(&"# EOF"));
+    lines.flat_map(|line| [*line, "\n"]).collect()
 }
 
 /// A quality of an Accept header (RFC 9110, section 12.4.2), in thousandths.
@@ -159,7 +197,22 @@ mod tests {
                     # HELP a_build_info What runs.\n# TYPE a_build_info gauge\n\
                     a_build_info{version=\"1\"} 1\n\
                     # HELP a_rooms Rooms.\n# TYPE a_rooms gauge\na_rooms 2\n";
-        assert_eq!(Exposition::Text.of(open.into()), text);
-        assert_eq!(Exposition::OpenMetrics.of(open.into()), open);
+        assert_eq!(Exposition::Text.of(&[open.into()]), text);
+        assert_eq!(Exposition::OpenMetrics.of(&[open.into()]), open);
+    }
+
+    #[test]
+    fn a_metric_of_several_parts_is_there_once_with_all_samples() {
+        let part = |metric: &str, sample: &str| {
+            format!("# HELP {metric} It.\n# TYPE {metric} gauge\n{metric}{sample}\n# EOF\n")
+        };
+        let parts = [
+            part("a", "{r=\"1\"} 1"),
+            part("b", " 2"),
+            part("a", "{r=\"2\"} 3"),
+        ];
+        let merged = "# HELP a It.\n# TYPE a gauge\na{r=\"1\"} 1\na{r=\"2\"} 3\n\
+                      # HELP b It.\n# TYPE b gauge\nb 2\n# EOF\n";
+        assert_eq!(Exposition::OpenMetrics.of(&parts), merged);
     }
 }

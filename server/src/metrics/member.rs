@@ -1,6 +1,5 @@
 //! Metrics of a member of a cluster. A server that is alone has none of them.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -218,10 +217,8 @@ impl Default for MemberMetrics {
 }
 
 impl MemberMetrics {
-    /// Registers the metrics of a member of this realm.
-    pub(super) fn register(&self, realm: &str, registry: &mut Registry) {
-        let label = (Cow::Borrowed("realm"), Cow::Owned(realm.to_owned()));
-        let registry = registry.sub_registry_with_label(label);
+    /// Registers the metrics of a member.
+    pub(super) fn register(&self, registry: &mut Registry) {
         self.register_standing(registry);
         self.register_log(registry);
         registry.register(
@@ -387,8 +384,7 @@ mod tests {
     use chat_core::Time;
 
     use super::*;
-    use crate::capacity::Capacity;
-    use crate::metrics::{Exposition, Metrics};
+    use crate::metrics::Metrics;
 
     /// A line with its labels in the order of their names.
     fn in_order(line: &str) -> String {
@@ -404,7 +400,7 @@ mod tests {
     #[test]
     fn a_member_of_a_cluster_has_metrics_that_a_server_alone_has_not() {
         let member = MemberMetrics::default();
-        let metrics = Metrics::of_member("main", &member);
+        let metrics = Metrics::default().with_member("main", &member);
         member.stands(MemberReading {
             role: "owner",
             epoch: 4,
@@ -423,11 +419,7 @@ mod tests {
             bytes: 4_096,
             snapshot_at: Duration::from_secs(1_700_000_000),
         });
-        let render = |metrics: &Metrics| {
-            let form = Exposition::OpenMetrics;
-            let text = metrics.render(Time(1), None, (0, &Capacity::default()), form);
-            text.unwrap()
-        };
+        let render = |metrics: &Metrics| metrics.of_realm(Time(1), None, 0).unwrap();
         let text = render(&metrics);
         for line in [
             "cluster_role{role=\"owner\",realm=\"main\"} 1",

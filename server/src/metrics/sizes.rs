@@ -41,30 +41,25 @@ pub(super) struct Sizes {
     rated_addresses: Gauge,
     boss_alerts: Counter,
     breaks_held: Counter,
-    used: Used,
+    /// Participants, of which each realm has as many as it may have.
+    held: Held,
 }
 
-/// The metrics of used resources.
+/// The metrics of resources that are held.
 #[derive(Debug, Default)]
-struct Used {
-    held: Family<ByResource, Gauge>,
+struct Held {
+    all: Family<ByResource, Gauge>,
     most_of_one: Family<ByResource, Gauge>,
     limit: Family<ByResource, Gauge>,
     limit_of_one: Family<ByResource, Gauge>,
-    refused: Family<ByResource, Counter>,
-    resident_bytes: Gauge,
-    memory_limit_bytes: Gauge,
-    refused_for_memory: Counter,
-    waited: Family<ByWork, Counter>,
-    refused_for_rate: Family<ByWork, Counter>,
 }
 
-impl Used {
+impl Held {
     fn register(&self, registry: &mut Registry) {
         let mut by_resource = |name, help, family: &Family<ByResource, Gauge>| {
             registry.register(name, help, family.clone());
         };
-        by_resource("held", "What is held of a resource", &self.held);
+        by_resource("held", "What is held of a resource", &self.all);
         by_resource(
             "held_by_one",
             "What the source holds of it that holds most",
@@ -76,6 +71,39 @@ impl Used {
             "What one source may hold of it",
             &self.limit_of_one,
         );
+    }
+
+    /// Sets the amount of a resource in use, in all and by the source that uses most, with their
+    /// limits.
+    fn set(&self, resource: &'static str, (all, most_of_one): (u64, u64), share: Share) {
+        for (family, now) in [
+            (&self.all, all),
+            (&self.most_of_one, most_of_one),
+            (&self.limit, share.all),
+            (&self.limit_of_one, share.each),
+        ] {
+            family
+                .get_or_create(&ByResource { resource })
+                .set(whole(now));
+        }
+    }
+}
+
+/// The metrics of what sources use of the process.
+#[derive(Debug, Default)]
+pub(super) struct Used {
+    held: Held,
+    refused: Family<ByResource, Counter>,
+    resident_bytes: Gauge,
+    memory_limit_bytes: Gauge,
+    refused_for_memory: Counter,
+    waited: Family<ByWork, Counter>,
+    refused_for_rate: Family<ByWork, Counter>,
+}
+
+impl Used {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        self.held.register(registry);
         registry.register(
             "held_refused",
             "How often there was no more of it",
@@ -108,28 +136,14 @@ impl Used {
         );
     }
 
-    /// Sets the amount of a resource in use, in all and by the source that uses most, with their
-    /// limits.
-    fn set(&self, resource: &'static str, (all, most_of_one): (u64, u64), share: Share) {
-        for (family, now) in [
-            (&self.held, all),
-            (&self.most_of_one, most_of_one),
-            (&self.limit, share.all),
-            (&self.limit_of_one, share.each),
-        ] {
-            family
-                .get_or_create(&ByResource { resource })
-                .set(whole(now));
-        }
-    }
-
-    fn read(&self, capacity: &Capacity) {
+    /// Reads the pools, the rates and the memory.
+    pub(super) fn read(&self, capacity: &Capacity) {
         for pool in capacity.pools() {
             let by = ByResource {
                 resource: pool.resource().name(),
             };
             let held = (pool.held(), pool.most_of_one());
-            self.set(by.resource, held, pool.share());
+            self.held.set(by.resource, held, pool.share());
             raise(&self.refused.get_or_create(&by), pool.refused());
         }
         let memory = &capacity.memory;
@@ -248,13 +262,12 @@ impl Sizes {
             "Addresses whose calls or registrations are counted against a rate",
             self.rated_addresses.clone(),
         );
-        self.used.register(registry);
+        self.held.register(registry);
     }
 
-    /// Reads what is counted outside of the node: queued calls, and the pools.
-    pub(super) fn read(&self, queued: usize, capacity: &Capacity) {
+    /// Sets the number of calls that the node has not taken yet.
+    pub(super) fn queued(&self, queued: usize) {
         self.driver_queued.set(whole(queued as u64));
-        self.used.read(capacity);
     }
 
     /// Sets the metrics to the node's values.
@@ -270,7 +283,7 @@ impl Sizes {
         let seconds = |micros: u64| Duration::from_micros(micros).as_secs_f64();
         self.participants.set(size(counts.participants));
         let (all, of_one) = (counts.participants as u64, counts.of_one_address as u64);
-        self.used.set("participants", (all, of_one), participants);
+        self.held.set("participants", (all, of_one), participants);
         self.rooms.set(size(counts.rooms));
         self.queue_length.set(size(counts.waiting));
         let first = counts

@@ -21,6 +21,12 @@ impl Settings {
         of
     }
 
+    /// The name of its realm, if the server has others, too.
+    #[must_use]
+    pub(crate) fn realm_label(&self) -> Option<&str> {
+        (!self.realms.is_empty()).then_some(&*self.realm)
+    }
+
     pub(super) fn check_realms(&self) -> Result<(), SettingsError> {
         for (index, realm) in self.realms.iter().enumerate() {
             let before = &self.realms[..index];

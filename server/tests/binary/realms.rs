@@ -182,6 +182,62 @@ fn a_source_has_as_many_sessions_in_all_realms_as_in_one() {
     assert_eq!(others.len(), 32);
 }
 
+/// The metrics at this path.
+fn metrics(server: &Server, path: &str, headers: &[(&str, &str)]) -> String {
+    let answer = server
+        .connect()
+        .exchange(&format!("GET {path}"), headers, "");
+    let answer = answer.expect("it is answered");
+    assert_eq!(answer.status, 200, "{path}");
+    answer.body
+}
+
+#[test]
+fn metrics_without_a_realm_are_those_of_the_process_and_of_all_realms() {
+    let server = Server::start(&["--realms", "arena"]);
+    register(&server, ("", ""), "Ada");
+    register(&server, ("", "/r/arena"), "Ben");
+    register(&server, ("", "/r/arena"), "Cid");
+    let of_main = "talking_stick_participants{realm=\"main\"} 1\n";
+    let of_arena = "talking_stick_participants{realm=\"arena\"} 2\n";
+    let of_process = "\nprocess_cpu_seconds_total ";
+    for (path, wanted) in [
+        ("/metrics", [true, true, true]),
+        ("/r/main/metrics", [true, false, false]),
+        ("/r/arena/metrics", [false, true, false]),
+    ] {
+        let text = metrics(&server, path, &[]);
+        let found = [of_main, of_arena, of_process].map(|part| text.contains(part));
+        assert_eq!(found, wanted, "{path}\n{text}");
+    }
+    let alone = metrics(&Server::start(&[]), "/metrics", &[]);
+    assert!(alone.contains("talking_stick_participants 0\n") && alone.contains(of_process));
+    assert!(!alone.contains("realm="), "{alone}");
+}
+
+#[test]
+fn a_token_of_one_realm_shows_the_metrics_of_that_one() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let of_main = token_line("ben", "sesame").replace('\n', " realm=main\n");
+    std::fs::write(file.path(), token_line("ann", "of-all") + &of_main).expect("room on the disk");
+    let path = file.path().to_str().expect("text");
+    let server = Server::start(&["--realms", "arena", "--auth-tokens", path]);
+    let mut connection = Connection::with_token(server.address, "sesame");
+    let answer = connection.exchange("POST /session", &[], "{}");
+    let answer = answer.expect("it is answered");
+    let cookie = answer.header("set-cookie").expect("a cookie");
+    let cookie = cookie.split(';').next().expect("a value");
+    for (header, shows) in [
+        (("Authorization", "Bearer of-all"), true),
+        (("Authorization", "Bearer sesame"), false),
+        (("Cookie", cookie), false),
+    ] {
+        let text = metrics(&server, "/metrics", &[header]);
+        assert!(text.contains("{realm=\"main\"}"), "{text}");
+        assert_eq!(text.contains("{realm=\"arena\"}"), shows, "{header:?}");
+    }
+}
+
 #[test]
 fn every_realm_has_a_journal_of_its_own() {
     let folder = tempfile::tempdir().expect("a folder");

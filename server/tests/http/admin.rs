@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use server::http::Admin;
 use server::identity::Secrets;
-use server::metrics::Exposition;
 
 use crate::client::Answer;
 use crate::tokens::tokens;
@@ -442,10 +441,7 @@ async fn who_has_another_token_is_no_operator_and_leaves_a_trace() {
 /// The metrics as text.
 fn figures(world: &World) -> String {
     let node = world.service.node();
-    let capacity = world.service.capacity();
-    let text = node
-        .metrics()
-        .render(node.now(), None, (0, capacity), Exposition::Text);
+    let text = node.metrics().of_realm(node.now(), None, 0);
     text.expect("text can be written")
 }
 

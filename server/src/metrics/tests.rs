@@ -1,0 +1,138 @@
+use std::collections::BTreeSet;
+
+use chat_core::{Counts, Load, Span};
+
+use super::*;
+use crate::capacity::{Share, Source};
+
+/// The readings of a node.
+fn seen() -> Seen {
+    let counts = Counts {
+        participants: 3,
+        of_one_address: 2,
+        rooms: 2,
+        waiting: 1,
+        first_waits_since: Some(Time(0)),
+        recent_wait: Some(Span::millis(1_500)),
+    };
+    let load = Load {
+        pending: 4,
+        parked: 5,
+        streams: 6,
+        held: 8,
+        addresses: 11,
+    };
+    Seen {
+        counts,
+        load,
+        participants: Share { all: 30, each: 5 },
+        alerts: 9,
+        held: 10,
+    }
+}
+
+#[test]
+fn what_happened_can_be_read() {
+    let metrics = Metrics::default();
+    metrics.called(Tool::SendMessage, Duration::from_millis(1));
+    metrics.called(Tool::Check, Duration::from_secs(20));
+    metrics.refused("stick_required");
+    metrics.count_refused_request(Kind::WrongToken);
+    metrics.sent_to_model(120);
+    metrics.history_is((5, Some(3)), (1, 2));
+    metrics.delivered(Time(0), Time(1_000));
+    let seen = seen();
+    let capacity = Capacity::default();
+    let _session = capacity.sessions.take(Source(1), 1);
+    capacity.memory.measured(12_000);
+    metrics.connected();
+    metrics.not_connected(NoConnection::Full);
+    metrics.requested("/send", 200, Duration::from_millis(1));
+    let render = |now, queued| {
+        let of_process = metrics.of_process(&capacity).unwrap();
+        let of_realm = metrics.of_realm(now, Some(seen), queued).unwrap();
+        Exposition::OpenMetrics.of(&[of_process, of_realm])
+    };
+    render(Time(1), 6);
+    let text = render(Time(2_000_000), 7);
+    for line in [
+        "talking_stick_calls_total{tool=\"send_message\"} 1",
+        "talking_stick_call_seconds_count 1",
+        "talking_stick_refusals_total{code=\"stick_required\"} 1",
+        "talking_stick_turned_away_total{why=\"wrong_token\"} 1",
+        "talking_stick_model_bytes_total 120",
+        "talking_stick_history_lag 5",
+        "talking_stick_history_damaged 1",
+        "talking_stick_history_lost 2",
+        "talking_stick_inbox_lag_seconds_count 1",
+        "talking_stick_participants 3",
+        "talking_stick_queue_first_wait_seconds 2.0",
+        "talking_stick_queue_recent_wait_seconds 1.5",
+        "talking_stick_streams 6",
+        "talking_stick_driver_queued 7",
+        "talking_stick_held_answers 8",
+        "talking_stick_boss_alerts_total 9",
+        "talking_stick_breaks_held_total 10",
+        "talking_stick_held{resource=\"sessions\"} 1",
+        "talking_stick_held_by_one_limit{resource=\"sessions\"} 625",
+        "talking_stick_held{resource=\"participants\"} 3",
+        "talking_stick_held_by_one{resource=\"participants\"} 2",
+        "talking_stick_held_by_one_limit{resource=\"participants\"} 5",
+        "talking_stick_held_limit{resource=\"participants\"} 30",
+        "talking_stick_rated_addresses 11",
+        "talking_stick_held_refused_total{resource=\"sessions\"} 0",
+        "talking_stick_resident_bytes 12000",
+        "talking_stick_memory_limit_bytes 0",
+        "talking_stick_connections_total 1",
+        "talking_stick_connections_refused_total{why=\"full\"} 1",
+        "talking_stick_connections_refused_total{why=\"too_fast\"} 0",
+        "talking_stick_http_responses_total{route=\"/send\",status=\"200\"} 1",
+        "talking_stick_http_request_seconds_count{route=\"/send\"} 1",
+        "talking_stick_build_info{version=\"",
+        "\nprocess_start_time_seconds 1",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn series_of_several_realms_have_their_names_and_those_of_the_process_are_there_once() {
+    let realms = ["main", "arena"].map(|realm| Metrics::new(Some(realm)));
+    realms[1].refused("stick_required");
+    let mut parts = vec![realms[0].of_process(&Capacity::default()).unwrap()];
+    for metrics in &realms {
+        parts.push(metrics.of_realm(Time(1), Some(seen()), 0).unwrap());
+    }
+    let text = Exposition::OpenMetrics.of(&parts);
+    // Labels have no order.
+    for (name, labels, value) in [
+        (
+            "refusals_total",
+            "code=\"stick_required\" realm=\"arena\"",
+            "1",
+        ),
+        ("participants", "realm=\"main\"", "3"),
+        ("participants", "realm=\"arena\"", "3"),
+        ("held", "resource=\"participants\" realm=\"arena\"", "3"),
+        ("held", "resource=\"sessions\"", "0"),
+    ] {
+        let (start, end) = (format!("talking_stick_{name}{{"), format!("}} {value}"));
+        let is_it = |line: &str| {
+            let rest = line.strip_prefix(&start);
+            let found = rest.and_then(|rest| rest.strip_suffix(&end));
+            found.is_some_and(|found| {
+                let labels: BTreeSet<_> = labels.split(' ').collect();
+                found.split(',').collect::<BTreeSet<_>>() == labels
+            })
+        };
+        assert!(text.lines().any(is_it), "{name} {labels}\n{text}");
+    }
+    for once in [
+        "# TYPE talking_stick_held gauge",
+        "# TYPE talking_stick_participants gauge",
+        "talking_stick_connections_total 0",
+        "# EOF",
+    ] {
+        assert_eq!(text.matches(once).count(), 1, "{once}\n{text}");
+    }
+}

@@ -36,5 +36,6 @@ pub use output::{Alarm, AppendId, Outcome, Output, ReadId, Refusal, Source};
 pub use place::{News, Next, Owner, Place};
 pub use snapshot::{LogSnapshot, LogSnapshotError};
 pub use timing::{
-    FETCH_AGAIN, HEARTBEAT, LEASE, MARGIN, Now, PUBLISH_TIMEOUT, READ_TIMEOUT, RETRY, SILENCE,
+    CALL_PATIENCE, FETCH_AGAIN, HEARTBEAT, LEASE, MARGIN, Now, PUBLISH_TIMEOUT, READ_TIMEOUT,
+    RETRY, SILENCE,
 };

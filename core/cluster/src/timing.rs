@@ -33,6 +33,9 @@ pub const MARGIN: Span = Span::secs(1);
 /// How long an append waits for its acknowledgement, until its outcome counts as unknown.
 pub const PUBLISH_TIMEOUT: Span = Span::secs(1);
 
+/// How long a call is tried: longer than the log takes to elect a leader, and a member to claim.
+pub const CALL_PATIENCE: Span = Span::secs(15);
+
 /// How long a read of one record waits for its result.
 pub const READ_TIMEOUT: Span = Span::secs(1);
 

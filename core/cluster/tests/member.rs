@@ -3,7 +3,9 @@
 #[path = "shared/bench.rs"]
 mod bench;
 
-use chat_cluster::{Alarm, HEARTBEAT, LEASE, Outcome, Output, PUBLISH_TIMEOUT, Role, SILENCE};
+use chat_cluster::{
+    Alarm, CALL_PATIENCE, HEARTBEAT, LEASE, Outcome, Output, PUBLISH_TIMEOUT, RETRY, Role, SILENCE,
+};
 use chat_core::{Address, Call, Earlier, Read, Reader, RequestKey, SecretHash, Span, Ticket};
 
 use bench::{Bench, owner};
@@ -179,9 +181,43 @@ fn a_refusal_outside_of_the_lease_does_not_exclude_an_earlier_attempt() {
         bench.register(1, Some(RequestKey(3)));
         bench.now.boot += late;
         let id = bench.published.last().expect("the call is in flight").id;
-        bench.report(id, Outcome::Busy);
+        bench.report(id, Outcome::Rejected);
         assert_eq!(bench.refused(1), Some(earlier), "{late} late");
     }
+}
+
+#[test]
+fn a_call_waits_while_the_log_elects_a_leader() {
+    let (mut bench, _) = owner();
+    bench.register(1, Some(RequestKey(3)));
+    let first = bench.published.len() - 1;
+    for _ in 0..3 {
+        let id = bench.published.last().expect("the call is in flight").id;
+        bench.report(id, Outcome::Busy);
+        assert_eq!(bench.refused(1), None);
+        assert_eq!(bench.member.role(), Role::Owner);
+        bench.pass(RETRY);
+    }
+    let [before, .., last] = &bench.published[first..] else {
+        panic!("several attempts");
+    };
+    assert_eq!(
+        (before.id, before.expected, &before.bytes),
+        (last.id, last.expected, &last.bytes)
+    );
+    bench.acknowledge();
+    assert!(bench.answered(1));
+}
+
+/// Most of the log's servers are gone.
+#[test]
+fn a_call_is_refused_when_the_log_had_no_leader_for_as_long_as_calls_are_tried() {
+    let (mut bench, _) = owner();
+    bench.register(1, Some(RequestKey(3)));
+    bench.now.boot += CALL_PATIENCE;
+    let id = bench.published.last().expect("the call is in flight").id;
+    bench.report(id, Outcome::Busy);
+    assert_eq!(bench.refused(1), Some(Earlier::Unknown));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chat_cluster::CALL_PATIENCE;
 use chat_core::{
     Address, Answer as Read, Call, Earlier, Read as Reading, Reader, Reject, Response, Seq, Span,
 };
@@ -17,8 +18,8 @@ use super::wire::{Answer, CALL, Question, decode, encode};
 use crate::driver::{Answered, NodeClient, Remote, RemoteOpening};
 use crate::metrics::MemberMetrics;
 
-/// How long a call is tried: longer than the log takes to elect a leader, and a member to claim.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a call is tried.
+const PATIENCE: Duration = Duration::from_micros(CALL_PATIENCE.0);
 
 /// How long one attempt waits for its answer. A later attempt joins an earlier one.
 const ATTEMPT: Duration = Duration::from_secs(2);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use chat_cluster::{Alarm, LogSnapshot, Member, Now, Output};
+use chat_cluster::{Alarm, LogSnapshot, Member, Now, Output, RETRY, Refusal};
 use chat_core::{Address, Call, Node, Reject, Span, Ticket};
 use chat_journal::Origin;
 use server_nats::{Log, Report, StoredSnapshot};
@@ -36,7 +36,7 @@ pub(super) struct MemberEngine {
     /// Whether this server shuts down. An owner that only resigns refuses nothing: another member
     /// takes the calls.
     is_stopping: bool,
-    /// The calls that are refused because they may have waited during a pause.
+    /// The refusals of calls that the member was not asked to take.
     refused: VecDeque<Output>,
     /// The number of snapshots that the member was given.
     states: u64,
@@ -220,6 +220,17 @@ impl Engine for MemberEngine {
         if self.pauses.is_in_doubt(now.boot) {
             self.metrics.refused_for_pause();
             return self.refused.push_back(refusal(ticket, &call));
+        }
+        let node = self.member.owned_node();
+        let is_halted = node.is_some_and(|node| node.check_storage(now.wall).is_err());
+        if is_halted && !self.is_stopping && !matches!(call, Call::Read { .. }) {
+            // The node would refuse it until the log answers. The door tries it again.
+            return self.refused.push_back(Output::Moved(Refusal {
+                ticket,
+                owner: None,
+                retry_after: RETRY,
+                earlier: call.earlier_if_refused(),
+            }));
         }
         self.member.submit(now, ticket, from, call);
     }

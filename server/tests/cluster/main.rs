@@ -7,6 +7,7 @@ mod copies;
 #[path = "../shared/disk.rs"]
 mod disk;
 mod draw;
+mod election;
 mod fault;
 mod kept;
 mod log_judge;

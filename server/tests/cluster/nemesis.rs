@@ -18,7 +18,7 @@ use crate::members::Members;
 use crate::monitoring::{leader, whole};
 use crate::proxy::{Flow, Way};
 use crate::stores;
-use crate::talkers::{Habit, THINKING, Talkers};
+use crate::talkers::{Habit, Stopper, THINKING, Talkers};
 use crate::tally::Tally;
 use crate::upgrade::roll;
 
@@ -43,7 +43,7 @@ const TALKERS: [(Habit, Duration); 10] = [
 const JUDGED: &str = "the judge accuses:";
 
 /// Everybody must be served again within this time after a fault.
-const HEALED: Duration = Duration::from_secs(60);
+pub(crate) const HEALED: Duration = Duration::from_secs(60);
 
 /// How long pauses and cuts last: some are shorter than the owner's lease, and some longer than the
 /// silence after which others claim, or than an election takes.
@@ -411,13 +411,4 @@ fn what_was_accepted_is_there_once_whatever_fails() {
     let seen = played.unwrap_or_else(|why| resume_unwind(why));
     seen.shown.iter().for_each(|shown| talkers.check(shown));
     println!("seed {seed}: {judged}\n{table}");
-}
-
-/// Stops the talkers, also when the test fails: they would talk for ever.
-struct Stopper<'a>(&'a Talkers);
-
-impl Drop for Stopper<'_> {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
 }

@@ -33,8 +33,8 @@ pub(crate) enum Habit {
 }
 
 /// How long talkers think before each message, if they do. An owner waits a second for its log. Then its
-/// calls wait on, and it refuses new ones for another second, as not done: those of talkers that were
-/// thinking meanwhile.
+/// calls wait on, and its lease lasts for another second, in which it takes no new ones: those of talkers
+/// that were thinking meanwhile.
 pub(crate) const THINKING: Duration = Duration::from_millis(1_500);
 
 impl Habit {
@@ -262,6 +262,15 @@ impl Talkers {
         let texts = texts(&mut connection, &self.all[0].handle);
         let write = |text: &String| write_of(text).expect("a talker's message");
         texts.iter().map(write).collect()
+    }
+}
+
+/// Stops the talkers, also when the test fails: they would talk for ever.
+pub(crate) struct Stopper<'a>(pub(crate) &'a Talkers);
+
+impl Drop for Stopper<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 

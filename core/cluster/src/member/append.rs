@@ -4,6 +4,7 @@
 //! |---|---|
 //! | acknowledged as the next sequence | the log has it |
 //! | refused, and no earlier attempt is unknown | the log will never have it |
+//! | the same of a batch, because the log has no leader | the same bytes again, for as long as calls are tried |
 //! | the log's last sequence is another | the record at its place is read: ours, or another's; none: unknown |
 //! | none in time | unknown: the same bytes again, with the same expected sequence |
 //!
@@ -18,7 +19,7 @@ use super::{Member, State};
 use crate::envelope::{Body, Unfit};
 use crate::output::{Alarm, AppendId, Outcome, Output, ReadId, Source};
 use crate::place::Place;
-use crate::timing::{Now, PUBLISH_TIMEOUT, READ_TIMEOUT, RETRY};
+use crate::timing::{CALL_PATIENCE, Now, PUBLISH_TIMEOUT, READ_TIMEOUT, RETRY};
 
 /// How often the record at the place of an append is read, at the leader and at three replicas, until
 /// the append is published again. The leader refuses what does not follow its last proposal, and a
@@ -179,6 +180,11 @@ impl Member {
             Outcome::WrongLast if is_reading => {}
             Outcome::WrongLast => self.read_next(now, 0),
             Outcome::Busy | Outcome::Rejected if is_reading => {}
+            // An election takes seconds, for which the calls of a batch wait.
+            Outcome::Busy if append.is_batch() && now.boot < self.heard + CALL_PATIENCE => {
+                let until = now.boot + RETRY;
+                append.step = Step::Paused { until };
+            }
             Outcome::Busy | Outcome::Rejected if is_only && !append.unknown => self.fail(now),
             Outcome::Busy => {
                 let until = now.boot + RETRY;

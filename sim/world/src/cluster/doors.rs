@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_cluster::Member;
+use chat_cluster::{CALL_PATIENCE, Member};
 use chat_core::{Address, Call, Earlier, Reject, Ticket};
 use chat_types::{Span, Time};
 use sim_model::history::Observer as _;
@@ -19,9 +19,6 @@ use crate::World;
 use crate::event_queue::Event;
 use crate::in_flight::{InFlight, RequestStage, Slot};
 use crate::translate::{self, judged};
-
-/// How long a door tries a call.
-const PATIENCE: Span = Span::secs(15);
 
 /// The pause between two attempts of a door.
 const PAUSE: Span = Span::millis(100);
@@ -93,7 +90,7 @@ impl World<'_, '_> {
         let is_new = tried_until.is_none();
         let until = *tried_until.get_or_insert_with(|| {
             let wait = ask.as_ref().map_or(Span::ZERO, |ask| wait_of(ask));
-            now + wait + PATIENCE
+            now + wait + CALL_PATIENCE
         });
         if let Some(cluster) = self.server.cluster.as_mut().filter(|_| is_new)
             && let Some(ask) = ask
@@ -210,7 +207,7 @@ impl World<'_, '_> {
                 ..
             } = Arc::make_mut(ask)
         {
-            let left = tried_until.map_or(*wait, |until| until.since(at + PATIENCE));
+            let left = tried_until.map_or(*wait, |until| until.since(at + CALL_PATIENCE));
             *wait = left.min(*wait);
         }
         self.observers.reach(Point::CallRepeated);

@@ -15,6 +15,7 @@ mod door;
 mod engine;
 mod keeper;
 mod lateness;
+mod log_pace;
 mod measures;
 mod owner;
 mod pause;

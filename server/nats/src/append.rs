@@ -2,7 +2,7 @@
 
 use async_nats::header::HeaderMap;
 use async_nats::{Client, Request, RequestErrorKind};
-use chat_cluster::{Outcome, PUBLISH_TIMEOUT};
+use chat_cluster::Outcome;
 use serde::Deserialize;
 use std::time::Duration;
 
@@ -15,6 +15,10 @@ const WRONG_LAST: [u64; 2] = [10_071, 10_164];
 
 /// The record is longer than the stream accepts.
 const TOO_LONG: u64 = 10_054;
+
+/// How long an answer is waited for. One that comes when its append already counts as unknown settles
+/// it nevertheless: the servers may be far.
+const LATEST: Duration = Duration::from_secs(4);
 
 #[derive(Deserialize)]
 struct Acknowledgement {
@@ -73,7 +77,7 @@ pub(crate) async fn append(
     let request = Request::new()
         .payload(bytes.into())
         .headers(headers)
-        .timeout(Some(Duration::from_micros(PUBLISH_TIMEOUT.0)));
+        .timeout(Some(LATEST));
     match client.send_request(subject.to_owned(), request).await {
         Ok(answer) => outcome_of(&answer.payload),
         Err(error) => match error.kind() {

@@ -14,6 +14,10 @@ use crate::read::{Found, by_leader, by_replica};
 /// anew: its server may be gone.
 const SILENCE: Duration = Duration::from_secs(2);
 
+/// How long a consumer that follows one without any record may be silent. The servers may be far: then
+/// its first record takes longer than a silence.
+const FIRST_RECORD: Duration = Duration::from_secs(4);
+
 /// The pause before a consumer is made anew.
 const AGAIN: Duration = Duration::from_millis(100);
 
@@ -39,16 +43,26 @@ pub(crate) async fn follow(endpoint: Endpoint, from: u64, attempt: u64) {
             next = from + 1;
         }
     }
+    let mut patience = SILENCE;
     loop {
-        if let Err(why) = consume(&endpoint, &mut next).await {
+        let before = next;
+        if let Err(why) = consume(&endpoint, &mut next, patience).await {
             tracing::debug!(next, %why, "the log is followed anew");
         }
+        patience = match next > before {
+            true => SILENCE,
+            false => FIRST_RECORD,
+        };
         sleep(AGAIN).await;
     }
 }
 
-/// Reports records until there are none for a while.
-async fn consume(endpoint: &Endpoint, next: &mut u64) -> Result<(), async_nats::Error> {
+/// Reports records until there are none for a while. The first one may take this long.
+async fn consume(
+    endpoint: &Endpoint,
+    next: &mut u64,
+    mut patience: Duration,
+) -> Result<(), async_nats::Error> {
     let context = endpoint.context();
     let stream = context
         .get_stream_no_info(endpoint.realm().stream())
@@ -62,7 +76,7 @@ async fn consume(endpoint: &Endpoint, next: &mut u64) -> Result<(), async_nats::
     };
     let consumer = stream.create_consumer(config).await?;
     let mut messages = consumer.messages().await?;
-    while let Ok(Some(message)) = timeout(SILENCE, messages.next()).await {
+    while let Ok(Some(message)) = timeout(patience, messages.next()).await {
         let message = message?;
         let sequence = message.info()?.stream_sequence;
         if sequence < *next {
@@ -75,6 +89,7 @@ async fn consume(endpoint: &Endpoint, next: &mut u64) -> Result<(), async_nats::
             credit,
         });
         *next = sequence + 1;
+        patience = SILENCE;
     }
     Ok(())
 }

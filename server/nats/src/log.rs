@@ -1,13 +1,15 @@
 //! The log: its requests.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_nats::jetstream;
-use chat_cluster::{AppendId, Outcome, ReadId, Source};
+use chat_cluster::{AppendId, Outcome, PUBLISH_TIMEOUT, ReadId, Source};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::calls::Calls;
 use crate::endpoint::{Endpoint, Report};
@@ -117,13 +119,15 @@ impl Log {
         tokio::spawn(async move {
             let subject = endpoint.realm().subject("log");
             let began = Instant::now();
-            let outcome = append::append(endpoint.client(), &subject, expected, bytes).await;
-            let took = began.elapsed();
-            // A log without a leader answers nothing.
-            endpoint
-                .ended(!matches!(outcome, None | Some(Outcome::Busy)))
-                .await;
-            endpoint.tell(Report::Published { id, outcome, took });
+            let appending = append::append(endpoint.client(), &subject, expected, bytes);
+            let mut appending = pin!(appending);
+            let patience = Duration::from_micros(PUBLISH_TIMEOUT.0);
+            let in_time = timeout(patience, &mut appending).await;
+            let is_late = in_time.is_err();
+            report(&endpoint, id, (in_time.unwrap_or(None), began)).await;
+            if is_late && let Some(late) = appending.await {
+                report(&endpoint, id, (Some(late), began)).await;
+            }
         });
     }
 
@@ -193,6 +197,16 @@ impl Log {
             }
         });
     }
+}
+
+/// Reports what is known of an attempt to append that began at this instant.
+async fn report(endpoint: &Endpoint, id: AppendId, (outcome, began): (Option<Outcome>, Instant)) {
+    let took = began.elapsed();
+    // A log without a leader answers nothing.
+    endpoint
+        .ended(!matches!(outcome, None | Some(Outcome::Busy)))
+        .await;
+    endpoint.tell(Report::Published { id, outcome, took });
 }
 
 impl Drop for Log {

@@ -1,5 +1,8 @@
 //! The log on real servers. `cargo xtask test --only cluster` installs them, and runs these tests.
 
+#[path = "../../tests/cluster/proxy.rs"]
+#[allow(dead_code, reason = "this test program needs delays alone")]
+mod proxy;
 #[path = "log/secure.rs"]
 mod secure;
 #[path = "shared/servers.rs"]
@@ -13,8 +16,11 @@ use server_nats::{
     CallError, Log, LogOptions, OpenError, Report, ServerFault, SettingFault, StoredSnapshot,
     Vouching,
 };
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
 
+use proxy::{Flow, Proxy, Way};
 use servers::Servers;
 
 /// The time limit of every wait. No test waits for it to pass.
@@ -404,4 +410,28 @@ async fn a_stream_with_other_settings_is_refused() {
         ),
         "{opened:?}"
     );
+}
+
+/// The server is so far away that its answer comes when the append already counts as unknown.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
+async fn an_acknowledgement_that_comes_late_is_reported_too() {
+    let servers = Servers::start(1);
+    let (runtime, to) = (Handle::current(), servers.ports()[0]);
+    let proxy = spawn_blocking(move || Proxy::start(&runtime, to)).await;
+    let proxy = proxy.expect("a free port");
+    let options = LogOptions {
+        servers: vec![format!("nats://127.0.0.1:{}", proxy.port())],
+        ..options(&servers, "far")
+    };
+    let mut bench = Bench::open(&options).await;
+    proxy.set(Way::Both, Flow::Delayed(Duration::from_millis(700)));
+    bench.log.publish(AppendId(1), 0, b"late");
+    let mut outcomes = Vec::new();
+    while outcomes.len() < 2 {
+        if let Report::Published { outcome, .. } = bench.report().await {
+            outcomes.push(outcome);
+        }
+    }
+    assert_eq!(outcomes, [None, Some(Outcome::Acknowledged(1))]);
 }

@@ -11,6 +11,7 @@ use server_nats::{Log, Report, StoredSnapshot};
 use tokio::sync::watch;
 
 use super::keeper::Keeper;
+use super::log_pace::LogPace;
 use super::measures::{alarm_kind, append_result};
 use super::pause::{PauseWatch, TURN};
 use super::resign::Resignation;
@@ -30,6 +31,7 @@ pub(super) struct MemberEngine {
     standing: watch::Sender<MemberStanding>,
     pauses: PauseWatch,
     metrics: MemberMetrics,
+    pace: LogPace,
     /// What the metrics say of the member.
     reading: Option<MemberReading>,
     resignation: Resignation,
@@ -59,6 +61,7 @@ impl MemberEngine {
             standing,
             pauses: PauseWatch::new(clock::since_boot()),
             metrics,
+            pace: LogPace::default(),
             reading: None,
             resignation: Resignation::default(),
             is_stopping: false,
@@ -77,6 +80,7 @@ impl MemberEngine {
         match report {
             Report::Published { id, outcome, took } => {
                 self.metrics.appended(append_result(outcome), took);
+                self.pace.appended(outcome, took);
                 if let Some(outcome) = outcome {
                     self.member.published(now, id, outcome);
                 }

@@ -8,6 +8,7 @@ mod copies;
 mod disk;
 mod draw;
 mod election;
+mod far;
 mod fault;
 mod kept;
 mod log_judge;

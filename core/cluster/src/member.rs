@@ -28,7 +28,7 @@ use chat_core::{Address, Call, Config, Earlier, Hub, Node, Position, Ticket, Tim
 use chat_journal::Origin;
 
 use crate::envelope::{MAX_ENVELOPE_BYTES, MemberId};
-use crate::output::{Output, Refusal};
+use crate::output::{AppendId, Output, Refusal};
 use crate::place::{Owner, Place};
 use crate::snapshot::LogSnapshot;
 use crate::timing::{Now, RETRY};
@@ -236,6 +236,12 @@ impl Member {
         &self.settings.config
     }
 
+    /// The first attempt of the append in flight, which no other append has.
+    #[must_use]
+    pub fn append_id(&self) -> Option<AppendId> {
+        self.append.as_ref().map(Append::id)
+    }
+
     /// Whether the append in flight is no batch. The node does not know of it, and what the node
     /// proposes waits.
     #[must_use]
@@ -261,10 +267,13 @@ impl Member {
     pub fn submit(&mut self, now: Now, ticket: Ticket, from: Address, call: Call) {
         match &mut self.state {
             State::Owner(ownership) if ownership.has_lease(now.boot) => {
-                if self.settings.reads == Reads::Strict && !ownership.is_leaving() {
-                    self.submit_strictly(now, ticket, from, call);
-                } else {
-                    ownership.node.submit(now.wall, ticket, from, call);
+                match self.settings.reads {
+                    Reads::Leased => ownership.node.submit(now.wall, ticket, from, call),
+                    // It appends nothing more that its answer could wait for.
+                    Reads::Strict if ownership.is_leaving() => {
+                        self.refuse(ticket, call.earlier_if_refused());
+                    }
+                    Reads::Strict => self.submit_strictly(now, ticket, from, call),
                 }
             }
             // The state may be old, so that even a refusal by it may be wrong.

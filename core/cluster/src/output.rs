@@ -63,6 +63,9 @@ pub enum Output {
     },
     /// Carry out an output of the node.
     Node(chat_core::Output),
+    /// The node takes this call now, which waited for the log. Its answer, if it has one already, and
+    /// what it causes for others follow.
+    Admitted(Ticket),
     /// Refuse the call: another member has to take it.
     Moved(Refusal),
     /// This member is the owner from here on.

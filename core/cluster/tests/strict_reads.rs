@@ -128,6 +128,37 @@ fn an_owner_that_resigns_gives_waiting_reads_to_the_next_one() {
 }
 
 #[test]
+fn an_owner_that_resigns_takes_no_more_calls() {
+    let mut bench = strict();
+    bench.register(3, None);
+    bench.member.resign(bench.now);
+    bench.read(2);
+    bench.send_as_nobody(4);
+    // Its state may be old, if its clock stood still.
+    assert_eq!(
+        bench.moved(),
+        [(2, Earlier::Unasked), (4, Earlier::Unasked)]
+    );
+}
+
+#[test]
+fn a_stream_by_reader_id_opens_when_the_log_has_a_later_record() {
+    let mut bench = strict();
+    bench.open_stream(2);
+    assert!(!bench.answered(2));
+    let stream = bench
+        .member
+        .owned_node()
+        .and_then(|node| node.stream_user(Ticket(2)));
+    assert_eq!(
+        stream, None,
+        "it would have to carry events before it is there"
+    );
+    bench.acknowledge();
+    assert!(bench.answered(2));
+}
+
+#[test]
 fn a_cancelled_read_needs_no_append() {
     let mut bench = strict();
     bench.read(2);

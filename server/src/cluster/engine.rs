@@ -130,6 +130,7 @@ impl MemberEngine {
                 sequence,
                 source,
             } => self.log.read(id, sequence, source),
+            Output::Admitted(_) => {}
             Output::Fetch { from, attempt } => self.log.follow(from, attempt),
             Output::StoreSnapshot => {
                 let hub = self.member.hub();

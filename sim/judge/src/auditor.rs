@@ -11,6 +11,7 @@ mod answers;
 mod dense_map;
 mod in_flight;
 mod lateness;
+mod log_waits;
 mod long_polls;
 mod pages;
 mod pipeline;
@@ -30,9 +31,10 @@ use crate::findings::{Finding, Findings};
 use crate::model::{Deadline, Model};
 use crate::properties;
 
-use self::admission::Admission;
+use self::admission::{Admission, handle_of, is_peeking, is_read};
 use self::dense_map::DenseMap;
 use self::in_flight::{Call, InFlight, Stage};
+use self::log_waits::LogWaits;
 use self::long_polls::{LongPolls, WaitEvent};
 use self::pipeline::Pipeline;
 
@@ -43,6 +45,7 @@ pub(crate) struct Auditor {
     in_flight: InFlight,
     long_polls: LongPolls,
     pipeline: Pipeline,
+    log_waits: LogWaits,
     admission: Admission,
     tally: ComparisonCounts,
     /// The `room_seq` up to which each room's order was shown to any of its members.
@@ -71,6 +74,7 @@ impl Auditor {
             in_flight: InFlight::default(),
             long_polls: LongPolls::default(),
             pipeline: Pipeline::new(&plan.server, Time(0)),
+            log_waits: LogWaits::new(plan),
             admission: Admission::new(&plan.server),
             tally: ComparisonCounts::default(),
             shown: DenseMap::default(),
@@ -148,7 +152,10 @@ impl Auditor {
             } => {
                 self.committed((position, at), since, (entry, ticket, said));
             }
-            ServerRecord::LogBusy { at, busy } => self.pipeline.set_busy(at, busy),
+            ServerRecord::LogBusy { at, busy } => self.log_busy(at, busy),
+            ServerRecord::LogHas { at } => self.log_has(at),
+            ServerRecord::Admitted { at, ticket } => self.admitted(at, ticket),
+            ServerRecord::GivenBack { at, ticket } => self.given_back(at, ticket),
             ServerRecord::Lease { held, .. } => self.has_lease = held,
             ServerRecord::Answered {
                 at,
@@ -221,6 +228,7 @@ impl Auditor {
 
     /// A batch was formed: it holds all waiting entries in their order, up to the limit.
     fn handle_append(&mut self, at: Time, batch: &[BatchEntry]) {
+        self.log_waits.cover();
         let max_batch = self.model.config().max_batch as usize;
         let first = self.pipeline.form(at, max_batch);
         for (place, seen) in (first..).zip(batch) {
@@ -406,20 +414,29 @@ impl Auditor {
     }
 
     fn handle_call(&mut self, at: Time, ticket: Ticket, from: u64, ask: &Arc<ServerCall>) {
-        let handle = match ask.as_ref() {
-            ServerCall::Call { caller, .. } => Some(caller.handle()),
-            ServerCall::OpenStream { handle, .. } => Some(*handle),
-            ServerCall::Operate(_) => None,
+        let user = handle_of(ask).and_then(|handle| self.model.user_of(handle));
+        let waits_for_log = self.waits_for_log();
+        // With strict reads, a server that stops gives back what arrives.
+        let is_unread = is_read(ask) || is_peeking(ask) || self.pipeline.is_stopping();
+        let mut stage = match waits_for_log && is_unread {
+            true => Stage::Unread,
+            false => self.admit(at, (ticket, from), ask, user),
         };
-        let user = handle.and_then(|handle| self.model.user_of(handle));
-        let stage = self.admit(at, (ticket, from), ask, user);
         if matches!(stage, Stage::Proposed) {
             self.pipeline.propose(at, ticket);
+        }
+        let is_waiting = waits_for_log && matches!(stage, Stage::Unread | Stage::Owed(..));
+        if is_waiting {
+            self.log_waits.add(at, ticket, from);
+            if let Stage::Owed(_, from) = &mut stage {
+                *from = Time::MAX;
+            }
         }
         let call = Call {
             ask: Arc::clone(ask),
             user,
             stage,
+            has_waited: is_waiting,
             is_gone: false,
             end: user.map_or(0, |user| self.model.inbox_end(user)),
         };

@@ -3,14 +3,18 @@
 //! It shares no code with the members. It reads the log's records by its own parser, finds the
 //! writes in them by their texts, and never asks a member what it believes.
 
+mod append_times;
 mod record;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use chat_types::Time;
 pub use sim_model::cluster::ClusterFact;
 use sim_model::names::Property;
+use sim_model::plan::Plan;
 
+use append_times::AppendTimes;
 use record::{LogRecord, RecordKind};
 
 /// The text of a write: what a client says, and what is searched for in the log.
@@ -38,14 +42,17 @@ pub enum ClusterRule {
     Acknowledged,
     /// What was refused as not done is not done.
     Refused,
-    /// A read shows all that was accepted before it began.
+    /// A read shows all that was accepted before it began: who answers a call owned the log when it
+    /// arrived.
     FreshReads,
+    /// What a member appends is in the log in time, or is known not to be.
+    LogProgress,
     /// After the faults, clients are served, members follow, calls are answered.
     Progress,
 }
 
 impl ClusterRule {
-    /// All of them.
+    /// Those of `sim cluster`: all but `LogProgress`, which needs the plan of a scenario.
     pub const ALL: [Self; 7] = [
         Self::OneOwner,
         Self::OneLease,
@@ -64,6 +71,7 @@ impl ClusterRule {
             Self::Agreement => Property::NodesAgree,
             Self::Acknowledged | Self::Refused => Property::Durability,
             Self::FreshReads => Property::Outcomes,
+            Self::LogProgress => Property::LogProgress,
             Self::Progress => Property::DeliveryProgress,
         }
     }
@@ -78,6 +86,7 @@ impl ClusterRule {
             Self::Acknowledged => "cluster_acknowledged",
             Self::Refused => "cluster_refused",
             Self::FreshReads => "cluster_fresh_reads",
+            Self::LogProgress => "cluster_log_progress",
             Self::Progress => "cluster_progress",
         }
     }
@@ -120,12 +129,40 @@ pub struct ClusterJudge {
     not_done: BTreeSet<u64>,
     /// How many writes were accepted when a read began.
     reads: BTreeMap<u64, usize>,
+    /// The owner of the log when a call arrived.
+    asked: BTreeMap<u64, Option<u64>>,
+    appends: AppendTimes,
     /// How often each rule was checked.
     checks: BTreeMap<ClusterRule, u64>,
     violations: Vec<ClusterViolation>,
 }
 
 impl ClusterJudge {
+    /// A judge of the servers of a scenario.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        Self {
+            appends: AppendTimes::of(plan),
+            ..Self::default()
+        }
+    }
+
+    /// Looks for what should have happened before this instant.
+    pub fn look_for_late(&mut self, at: Time) {
+        if let Some(late) = self.appends.take_late(at) {
+            self.check(ClusterRule::LogProgress, false, || late.to_string());
+        }
+    }
+
+    /// Takes the next fact, of this instant.
+    pub fn observe_at(&mut self, at: Time, fact: &ClusterFact) {
+        self.look_for_late(at);
+        if self.appends.observe(at, fact) {
+            self.check(ClusterRule::LogProgress, true, String::new);
+        }
+        self.observe(fact);
+    }
+
     /// The violations so far.
     #[must_use]
     pub fn violations(&self) -> &[ClusterViolation] {
@@ -204,6 +241,16 @@ impl ClusterJudge {
                     format!("member {member} refused a registered client's call as {code}")
                 });
             }
+            ClusterFact::Asked { call, .. } => {
+                let owner = self.owner.map(|owner| owner.author.0);
+                self.asked.insert(*call, owner);
+            }
+            ClusterFact::Answered { member, call } => self.answered(*member, *call),
+            ClusterFact::AppendBegan(_)
+            | ClusterFact::AppendEnded(_)
+            | ClusterFact::Hindered(_)
+            | ClusterFact::Unhindered(_)
+            | ClusterFact::Harmed => {}
             ClusterFact::ReadBegan(read) => {
                 self.reads.insert(*read, self.accepted.len());
             }
@@ -282,6 +329,16 @@ impl ClusterJudge {
         let holds = sequence <= self.last;
         self.check(ClusterRule::Agreement, holds, || {
             format!("member {member} has applied record {sequence}, which the log does not have")
+        });
+    }
+
+    /// Without the ownership at the arrival of a call, its state may have been old.
+    fn answered(&mut self, member: u64, call: u64) {
+        let Some(owner) = self.asked.remove(&call) else {
+            return;
+        };
+        self.check(ClusterRule::FreshReads, owner == Some(member), || {
+            format!("member {member} answered a call, and member {owner:?} owned the log when it arrived")
         });
     }
 

@@ -74,6 +74,8 @@ pub(crate) enum Comparison {
     PresenceDeadline,
     /// A waiting check, or a stream, that had to be served at once.
     InTime,
+    /// A record of the shared log that is no batch, before which no batch may be due.
+    LogRecord,
     /// The size of a collection.
     Size,
     /// The admission of a call.

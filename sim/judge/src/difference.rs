@@ -26,6 +26,8 @@ pub enum Difference {
     Uncommitted { call: CallSummary, said: Outcome },
     /// An answer left too early.
     Early { call: CallSummary, said: Outcome },
+    /// A read did not wait for a record of the shared log that was appended after it arrived.
+    Unserved { call: CallSummary },
     /// An answer or an event left for a call or a stream that does not exist.
     Unsolicited(Unsolicited),
     /// An inbox has another event at one position.
@@ -51,6 +53,8 @@ pub enum Difference {
     },
     /// Something that was due did not happen in time.
     Late { due: Due, since: Time },
+    /// A record that is no batch went into the shared log before what was due.
+    Overtaken { due: Due, since: Time },
     /// A batch holds another entry than the next expected one.
     Batch {
         owed: Option<BatchItem>,
@@ -173,6 +177,7 @@ impl Difference {
             Self::Answer { call, .. }
             | Self::Uncommitted { call, .. }
             | Self::Early { call, .. }
+            | Self::Unserved { call }
             | Self::Taken { call, .. }
             | Self::Entry { call, .. } => call.caller.into_iter().collect(),
             Self::Event(InboxPosition { reader, .. })
@@ -185,7 +190,9 @@ impl Difference {
                 .chain(seen)
                 .filter_map(BatchItem::user)
                 .collect(),
-            Self::Late { due, .. } => due.user().into_iter().collect(),
+            Self::Late { due, .. } | Self::Overtaken { due, .. } => {
+                due.user().into_iter().collect()
+            }
             Self::Unjournaled { user, .. } => BTreeSet::from([*user]),
             Self::Witnessed(facts) => facts.iter().filter_map(Fact::user).collect(),
             Self::Unsolicited(_)

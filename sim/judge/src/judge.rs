@@ -127,15 +127,8 @@ impl Observer for Judge {
         let Some(cluster) = self.cluster.as_mut().filter(|_| !self.findings.is_closed()) else {
             return;
         };
-        cluster.observe(fact);
-        if let Some(violation) = cluster.violations().first() {
-            self.findings.add(Finding {
-                property: violation.rule.property(),
-                at,
-                users: Vec::new(),
-                difference: Difference::Servers(violation.detail.clone()),
-            });
-        }
+        cluster.observe_at(at, fact);
+        take_violation(at, cluster, &mut self.findings);
     }
 }
 
@@ -170,7 +163,7 @@ impl Judge {
             method,
             findings: Findings::new(plan),
             messages: Messages::default(),
-            cluster: (plan.servers > 1).then(Box::default),
+            cluster: (plan.servers > 1).then(|| Box::new(ClusterJudge::of(plan))),
             owners: BTreeMap::new(),
         }
     }
@@ -192,8 +185,16 @@ impl Judge {
                     auditor.finish(now);
                     take_found(auditor, &mut self.findings);
                 }
+                if let Some(cluster) = self.cluster.as_mut().filter(|_| !self.findings.is_closed())
+                {
+                    cluster.look_for_late(now);
+                    take_violation(now, cluster, &mut self.findings);
+                }
                 auditor.count(&mut self.findings);
-                for rule in ClusterRule::ALL {
+                for rule in ClusterRule::ALL
+                    .into_iter()
+                    .chain([ClusterRule::LogProgress])
+                {
                     let checks = self.cluster.as_ref().map_or(0, |judge| judge.checks(rule));
                     self.findings.exercise(rule.property(), checks);
                 }
@@ -228,6 +229,17 @@ impl Judge {
             overtaken,
             violations: self.findings.into_violations(),
         }
+    }
+}
+
+fn take_violation(at: Time, cluster: &ClusterJudge, findings: &mut Findings) {
+    if let Some(violation) = cluster.violations().first() {
+        findings.add(Finding {
+            property: violation.rule.property(),
+            at,
+            users: Vec::new(),
+            difference: Difference::Servers(violation.detail.clone()),
+        });
     }
 }
 

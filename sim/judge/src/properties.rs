@@ -15,6 +15,7 @@ pub mod fairness;
 mod fifo_matching;
 mod idempotent_requests;
 pub mod latency;
+mod log_progress;
 mod moderation;
 mod no_duplicates;
 mod no_lost_messages;
@@ -48,8 +49,9 @@ struct Rule {
 }
 
 /// Rules in the order in which they are tried: more specific rules first.
-const RULES: [Rule; 24] = [
+const RULES: [Rule; 25] = [
     moderation::KEPT,
+    log_progress::RULE,
     bounded::RULE,
     durability::RULE,
     idempotent_requests::RULE,

@@ -30,6 +30,30 @@ pub enum ClusterFact {
     },
     /// These members would take calls at this instant.
     Leases(Vec<u64>),
+    /// A client's call arrived at a member that takes calls.
+    Asked {
+        /// The member.
+        member: u64,
+        /// The call.
+        call: u64,
+    },
+    /// The member answered a call.
+    Answered {
+        /// The member.
+        member: u64,
+        /// The call.
+        call: u64,
+    },
+    /// A member has an append in flight from here on.
+    AppendBegan(u64),
+    /// The member knows the fate of that append, or its process ended.
+    AppendEnded(u64),
+    /// Something is wrong with the log, with the member, or between them.
+    Hindered(u64),
+    /// Nothing is wrong with the log, with the member, and between them.
+    Unhindered(u64),
+    /// A replica of the log has lost or changed a record.
+    Harmed,
     /// A client's write was accepted.
     Accepted(u64),
     /// A client's write was refused as not done, for good: the client will not repeat it.

@@ -162,6 +162,10 @@ pub enum ClusterEvent {
     CutOff,
     /// It is connected again.
     Connected,
+    /// Its clock runs too fast or too slow.
+    ClockDrifts,
+    /// Its clock runs at the right rate again.
+    ClockRuns,
     /// The log has no leader.
     NoLeader,
     /// The log has a leader again.
@@ -170,6 +174,10 @@ pub enum ClusterEvent {
     RecordLost,
     /// A bit of a record flipped in a replica of the log.
     RecordFlipped,
+    /// Reports of appends to the log, and records of it, come twice.
+    ReportsDoubled,
+    /// They come once again.
+    ReportsSingle,
 }
 
 impl ClusterEvent {
@@ -186,10 +194,14 @@ impl ClusterEvent {
             Self::Continued => "server_continued",
             Self::CutOff => "server_cut_off",
             Self::Connected => "server_connected",
+            Self::ClockDrifts => "server_clock_drifts",
+            Self::ClockRuns => "server_clock_runs",
             Self::NoLeader => "log_without_leader",
             Self::Leader => "log_with_leader",
             Self::RecordLost => "record_lost",
             Self::RecordFlipped => "record_flipped",
+            Self::ReportsDoubled => "reports_doubled",
+            Self::ReportsSingle => "reports_single",
         }
     }
 
@@ -206,10 +218,14 @@ impl ClusterEvent {
             Self::Continued => "continues",
             Self::CutOff => "is cut off",
             Self::Connected => "is connected again",
+            Self::ClockDrifts => "has a clock that drifts",
+            Self::ClockRuns => "has a clock that runs right again",
             Self::NoLeader => "has no leader",
             Self::Leader => "has a leader",
             Self::RecordLost => "lost a record in a replica",
             Self::RecordFlipped => "has a flipped bit in a replica",
+            Self::ReportsDoubled => "reports twice",
+            Self::ReportsSingle => "reports once again",
         }
     }
 }

@@ -40,6 +40,7 @@ chat_types::listed! {
         Outcomes "outcomes",
         OneOwner "one_owner",
         NodesAgree "nodes_agree",
+        LogProgress "log_progress",
         QueueProgress "queue_progress",
         StickProgress "stick_progress",
         DeliveryProgress "delivery_progress",
@@ -54,7 +55,7 @@ impl Property {
     pub const fn class(self) -> Class {
         if matches!(
             self,
-            Self::QueueProgress | Self::StickProgress | Self::DeliveryProgress
+            Self::LogProgress | Self::QueueProgress | Self::StickProgress | Self::DeliveryProgress
         ) {
             Class::Liveness
         } else if matches!(self, Self::Fairness | Self::Latency) {
@@ -65,12 +66,16 @@ impl Property {
     }
 }
 
-/// The names of the properties that a scenario with so many servers is judged by: on one server, two
-/// are about nothing.
+/// The names of the properties that a scenario with so many servers is judged by: on one server,
+/// three are about nothing.
 #[must_use]
 pub fn properties_of(servers: u32) -> Vec<&'static str> {
     let is_judged = |property: &&Property| {
-        servers > 1 || !matches!(property, Property::OneOwner | Property::NodesAgree)
+        let is_of_several = matches!(
+            property,
+            Property::OneOwner | Property::NodesAgree | Property::LogProgress
+        );
+        servers > 1 || !is_of_several
     };
     let judged = Property::ALL.iter().filter(is_judged);
     judged.map(|property| property.name()).collect()

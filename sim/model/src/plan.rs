@@ -16,7 +16,7 @@ pub use fault::{
 pub use network::{Delivery, Network};
 pub use persona::{ClientProfile, Frequency, Habits, Naming, Persona, Reads};
 pub use phase::{ArrivalMode, Arrivals, Phase};
-pub use server_faults::{LogHarm, MemberHarm, ServersNeeded, Which};
+pub use server_faults::{LEASE_DRIFT, LogHarm, MemberHarm, OwnerReads, ServersNeeded, Which};
 pub use threshold::{Compare, Figure, Threshold, limited};
 pub use usual::{USUAL_CLIENT, usual_capacity, usual_network};
 pub use verb::{Grant, Verb};
@@ -44,6 +44,8 @@ pub struct Plan {
     pub liveness: Span,
     /// The number of servers: one with a journal of its own, or several with a shared log.
     pub servers: u32,
+    /// When the owner of several servers answers reads.
+    pub reads: OwnerReads,
     /// The server's configuration.
     pub server: Config,
     /// The server's processing times.

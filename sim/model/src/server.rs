@@ -58,6 +58,14 @@ pub enum ServerRecord<'a> {
     AppendUnknown { at: Time },
     /// Whether a record that is no batch is on its way into the shared log. Batches wait for it.
     LogBusy { at: Time, busy: bool },
+    /// The record that was on its way is in the shared log, a batch or not. Answers that waited for
+    /// it leave.
+    LogHas { at: Time },
+    /// The server admits this call, which waited for the shared log.
+    Admitted { at: Time, ticket: Ticket },
+    /// The server did not answer this call, which waited for the shared log, and gave it back to be
+    /// repeated at the next owner.
+    GivenBack { at: Time, ticket: Ticket },
     /// Whether no other server can own the chat. Without that, a refusal does not exclude that an
     /// earlier attempt has taken effect.
     Lease { at: Time, held: bool },
@@ -140,6 +148,9 @@ impl ServerRecord<'_> {
         let (Self::Asked { at, .. }
         | Self::Committed { since: at, .. }
         | Self::LogBusy { at, .. }
+        | Self::LogHas { at }
+        | Self::Admitted { at, .. }
+        | Self::GivenBack { at, .. }
         | Self::Lease { at, .. }
         | Self::Appending { at, .. }
         | Self::Noticed { at, .. }

@@ -75,6 +75,11 @@ pub(super) const fn hint(point: Point) -> &'static str {
         Point::LeaseEnded | Point::AppendUnknown => {
             "servers: 3, and log: { what: no_leader, for: 6s } under faults"
         }
+        Point::ReadWaited => "servers: 3, reads: strict, and check or history steps",
+        Point::FormerOwnerAsked => {
+            "servers: 3, reads: strict, and member: { what: freeze, for: 9s } under faults"
+        }
+        Point::ReportedTwice => "servers: 3, and log: { what: double, for: 6s } under faults",
         Point::TimerFired => "a shorter idle_timeout, stick_lease or reconnect_grace",
         Point::DamageSurvived => "damage_disk of a snapshot, and a crash after it",
         Point::StartRefused => "damage_disk of the journal, and a crash after it",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_types::Span;
-use serde_json::{Map, Value as Json, json};
+use serde_json::Value as Json;
 
 use super::context::{Context, End, Repeated};
 use super::error::{Problem, Read};
@@ -11,7 +11,7 @@ use super::fields::Fields;
 use super::form::{ByKeys, Form, form, group};
 use super::forms::{Count, Share, SomeTime, Word, names, narrowed, words};
 use super::lists::{Distinct, List, items};
-use super::node::{Node, Value};
+use super::node::Node;
 use super::schemas::Schemas;
 use super::script::User;
 use super::server::ConfigChange;
@@ -21,8 +21,8 @@ use sim_model::draw::Shape;
 use sim_model::names::{STICK_MOVES, TIMERS};
 use sim_model::outcome::Point;
 use sim_model::plan::{
-    Fault, FaultKind, FirstTime, Harm, LogHarm, MemberHarm, Milestone, Need, OperatorAct,
-    OperatorVerb, Outage, Reached, Repeats, Stored, Victims, Which,
+    Fault, FaultKind, FirstTime, Harm, LEASE_DRIFT, LogHarm, MemberHarm, Milestone, Need,
+    OperatorAct, Outage, Reached, Repeats, Stored, Victims, Which,
 };
 
 words! {
@@ -75,7 +75,7 @@ form! {
         damage_disk: Option<DamageDisk>,
         /// With several `servers`: something happens to one of them.
         #[one_of("kind")]
-        member: Option<StrikeMember>,
+        member: Option<StruckMember>,
         /// With several `servers`: something happens to their log.
         #[one_of("kind")]
         log: Option<StrikeLog>,
@@ -105,7 +105,7 @@ group! {
         slow_disk: [SlowDisk { factor, duration }] = [FaultKind::SlowDisk { factor, duration }],
         fail_disk: [FailDisk { duration, unknown }] = [FaultKind::FailDisk { duration, unknown }],
         damage_disk: [DamageDisk { what, of, restore_after }] = [FaultKind::DamageDisk { what, of, restore_after }],
-        member: [StrikeMember { what, which, duration }] = [FaultKind::Member { what, which, duration }],
+        member: [StrikeMember { what, which, duration, percent }] = [FaultKind::Member { what, which, duration, percent }],
         log: [StrikeLog { what, duration }] = [FaultKind::Log { what, duration }],
         clock_jump: [by] = [FaultKind::ClockJump { by }],
         configure: [config] = [FaultKind::Configure(config)],
@@ -287,7 +287,7 @@ impl ByKeys for AffectedUsers {
 }
 
 /// A user of the steps form, by name.
-enum NamedUser {}
+pub(crate) enum NamedUser {}
 
 impl Form for NamedUser {
     type Of = u32;
@@ -376,12 +376,29 @@ form! {
     /// Something happens to one of several servers.
     struct StrikeMember("`member`", "{ what: pause, for: 5s }") {
         /// It crashes or stops and starts again, is suspended, or is cut off from the log and the
-        /// other servers: both ways, in what it sends (mute), or in what it receives (deaf).
+        /// other servers: both ways, in what it sends (mute), or in what it receives (deaf). Its
+        /// machine stands still with its clock (freeze), or its clock runs too fast or too slow.
         what: Word<MemberHarmWord>,
         /// The server that owns the chat when the fault strikes, or one of the others.
         which: Word<WhichWord> = Which::Owner,
         #[key("for")]
         duration: SomeTime,
+        /// By how many percent its clock is too fast or too slow; more than 10 need `reads: strict`.
+        percent: Count<1, 50> = LEASE_DRIFT,
+    }
+}
+
+narrowed! {
+    /// `member`: only a clock that drifts is wrong by some percent.
+    StruckMember, StrikeMember, StrikeMember::WHAT, |value, node, _| {
+        if value.what.is_drift() || value.percent == LEASE_DRIFT {
+            return Ok(());
+        }
+        Err(Problem::new(
+            node.place,
+            "`percent` is about a clock that runs too fast or too slow",
+            "`what: fast`, `what: slow`, or no `percent`",
+        ))
     }
 }
 
@@ -394,80 +411,13 @@ words! {
 form! {
     /// Something happens to the log of several servers.
     struct StrikeLog("`log`", "{ what: no_leader, for: 6s }") {
-        /// It has no leader, one of its three replicas is behind, or one replica loses one of the
-        /// next records or flips a bit of it.
+        /// It has no leader, one of its three replicas is behind, one replica loses one of the next
+        /// records or flips a bit of it, or reports of appends and records come a second time,
+        /// late (double).
         what: Word<LogHarmWord>,
         /// How long; harm to a record stays.
         #[key("for")]
         duration: SomeTime = Span::secs(5),
-    }
-}
-
-words! {
-    Act("an operator's act") => OperatorVerb = all {
-        OperatorVerb::ALL.iter().map(|verb| (verb.name(), *verb)).collect()
-    }
-}
-
-form! {
-    struct Whom("an operator's act", "{ user: a }") {
-        /// In the steps form: this user. Otherwise one of the present users is drawn.
-        user: Option<NamedUser>,
-    }
-}
-
-/// `operator: kick`, or `operator: { kick: { user: a } }`.
-impl Form for OperatorAct {
-    type Of = Self;
-    const WHAT: &'static str = "`operator`";
-    const EXAMPLE: &'static str = "mute";
-
-    fn read(node: &Node, context: &mut Context) -> Read<Self> {
-        if !matches!(node.value, Value::Map(_)) {
-            let verb = Word::<Act>::read(node, context)?;
-            return Ok(Self { verb, user: None });
-        }
-        let acts: Vec<&str> = OperatorVerb::ALL.iter().map(|verb| verb.name()).collect();
-        let (fields, problems) = Fields::named(node, Self::WHAT, acts.clone())?;
-        problems.finish(Some(()))?;
-        let (word, value) = fields.one_of(&acts, "{}")?;
-        let known = OperatorVerb::ALL.iter().find(|verb| verb.name() == word);
-        let mut act = Self {
-            verb: *known.unwrap_or(&OperatorVerb::Mute),
-            user: None,
-        };
-        if !matches!(value.value, Value::Empty) {
-            act.user = Whom::read(value, context)?.user;
-        }
-        Ok(act)
-    }
-
-    fn write(act: &Self, context: &Context) -> Option<Text> {
-        if act.user.is_none() {
-            return Word::<Act>::write(&act.verb, context);
-        }
-        let whom = Whom::write(&Whom { user: act.user }, context);
-        Some(Text::map([(act.verb.name(), whom)]))
-    }
-
-    fn schema(schemas: &mut Schemas) -> Json {
-        let whom = schemas.of::<Whom>();
-        let act = |verb: &OperatorVerb| {
-            let taken = json!({ "anyOf": [{ "type": "null" }, whom] });
-            (verb.name().to_owned(), taken)
-        };
-        json!({
-            "anyOf": [
-                schemas.of::<Word<Act>>(),
-                {
-                    "type": "object",
-                    "properties": OperatorVerb::ALL.iter().map(act).collect::<Map<_, _>>(),
-                    "additionalProperties": false,
-                    "minProperties": 1,
-                    "maxProperties": 1
-                }
-            ]
-        })
     }
 }
 

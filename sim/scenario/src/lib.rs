@@ -18,6 +18,7 @@ mod form;
 mod forms;
 mod lists;
 mod node;
+mod operator_act;
 mod phases;
 mod scenario;
 mod schemas;

@@ -11,7 +11,7 @@ use super::error::{Problem, Problems, Read};
 use super::fault::Faults;
 use super::fields::Fields;
 use super::form::{Form, Keyed, form};
-use super::forms::{Count, Name, SomeTime, Whole, narrowed, text};
+use super::forms::{Count, Name, SomeTime, Whole, Word, narrowed, text, words};
 use super::node::{Node, Place, Value};
 use super::phases::Phases;
 use super::schemas::{Schemas, object};
@@ -23,8 +23,8 @@ use sim_model::draw::Ratio;
 use sim_model::names::{PROPERTIES, properties_of};
 use sim_model::outcome::Notes;
 use sim_model::plan::{
-    Fault, MAX_REPEATS, Plan, Schedule, ServersNeeded, USUAL_CLIENT, Workload, usual_capacity,
-    usual_network,
+    Fault, LEASE_DRIFT, MAX_REPEATS, OwnerReads, Plan, Schedule, ServersNeeded, USUAL_CLIENT,
+    Workload, usual_capacity, usual_network,
 };
 use sim_model::recipe::Recipe;
 
@@ -53,6 +53,9 @@ form! {
         /// The number of servers. Several share a log with three replicas; clients are connected to
         /// all of them, and one decides all calls.
         servers: Count<1, 7> = 1,
+        /// With several `servers`: when the owner answers reads. At once, while its lease lasts by
+        /// its own clock, or after an append to the log, whatever the clocks show.
+        reads: OwnerReadsOf = OwnerReads::Lease,
         /// The server's configuration; every limit has a default.
         server: Config = Config::default(),
         capacity: Capacity = usual_capacity(),
@@ -90,6 +93,15 @@ form! {
         /// stuck, nor is a last user without a partner in the queue. 0 by default: one stuck user
         /// fails the run.
         allow_stuck: Option<Ratio>,
+    }
+}
+
+/// When the owner answers reads, as `--reads` of the server says it.
+type OwnerReadsOf = Word<OwnerReadsWord>;
+
+words! {
+    OwnerReadsWord("when the owner answers reads") => OwnerReads = all {
+        OwnerReads::ALL.iter().map(|reads| (reads.name(), *reads)).collect()
     }
 }
 
@@ -164,7 +176,14 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
     }
     if let Some(keys) = &keys {
         for (place, needed) in &context.servers_needed {
-            problems.keep(check_servers(*place, *needed, keys.servers));
+            problems.keep(check_servers(*place, *needed, keys));
+        }
+        if let (OwnerReads::Strict, 1) = (keys.reads, keys.servers) {
+            problems.keep::<()>(Err(Problem::new(
+                fields.place_of("reads"),
+                "strict reads need several servers: a single one has no log to ask",
+                "`servers: 3`",
+            )));
         }
     }
     let (keys, duration) = problems.finish(keys.zip(duration))?;
@@ -175,6 +194,7 @@ pub(crate) fn plan(node: &Node, stem: &str) -> Read<Plan> {
         duration,
         liveness: keys.liveness,
         servers: keys.servers,
+        reads: keys.reads,
         server: keys.server,
         capacity: keys.capacity,
         client: keys.client,
@@ -216,17 +236,24 @@ fn ends_late(End { place, at }: End, duration: Span, fields: &Fields<'_>) -> Box
 }
 
 /// Refuses a fault that needs another number of servers.
-fn check_servers(place: Place, needed: ServersNeeded, servers: u32) -> Read<()> {
-    match (needed, servers) {
+fn check_servers(place: Place, needed: ServersNeeded, keys: &ScenarioKeys) -> Read<()> {
+    match (needed, keys.servers) {
         (ServersNeeded::One, 2..) => Err(Problem::new(
             place,
             "several servers share a log, which has no files to damage and keeps what it acknowledged, and all have one configuration",
             "a fault of `member` or `log`, or one server",
         )),
-        (ServersNeeded::Several, 1) => Err(Problem::new(
+        (ServersNeeded::Several | ServersNeeded::Strict, 1) => Err(Problem::new(
             place,
             "this fault needs several servers",
             "`servers: 3`",
+        )),
+        (ServersNeeded::Strict, _) if keys.reads != OwnerReads::Strict => Err(Problem::new(
+            place,
+            format!(
+                "leases rely on clocks that run, and are wrong by at most {LEASE_DRIFT} percent"
+            ),
+            "`reads: strict`",
         )),
         _ => Ok(()),
     }
@@ -292,6 +319,7 @@ fn keys(plan: &Plan) -> ScenarioKeys {
         duration: Some(plan.duration),
         liveness: plan.liveness,
         servers: plan.servers,
+        reads: plan.reads,
         server: plan.server,
         capacity: plan.capacity,
         client: plan.client,

@@ -11,6 +11,7 @@
 mod doors;
 mod harm;
 pub mod log;
+mod machine_clock;
 mod packets;
 mod turns;
 mod witness;
@@ -19,18 +20,19 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use chat_cluster::{LogSnapshot, Member, MemberId, Now, Reads, Settings};
-use chat_core::Node;
+use chat_core::{Node, Ticket};
 use chat_journal::{Identity, Origin};
 use chat_types::{Config, Span, Time};
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
 use sim_model::outcome::START;
-use sim_model::plan::Plan;
+use sim_model::plan::{LEASE_DRIFT, OwnerReads, Plan};
 use sim_model::server::ServerRecord;
 
 use crate::World;
 use crate::event_queue::Event;
 use log::SharedLog;
+use machine_clock::MachineClock;
 use packets::Packet;
 use turns::Deferred;
 use witness::Witness;
@@ -43,9 +45,12 @@ const UP_BEFORE: Span = Span::secs(10);
 pub(super) struct Cluster {
     origin: Origin,
     config: Config,
+    reads: Reads,
     snapshot_every: u64,
     pub(super) sites: Vec<Site>,
     log: SharedLog,
+    /// Reports and records come twice until then.
+    doubled_until: Time,
     draw: Draw,
     /// The server that owns the chat, and that clients' calls reach.
     owner: Option<usize>,
@@ -72,6 +77,11 @@ pub(super) struct Site {
     /// None while no process runs.
     pub(super) member: Option<Member>,
     incarnation: u64,
+    clock: MachineClock,
+    /// Its clock is wrong until then.
+    drifts_until: Time,
+    /// Whether the judges know of something that is wrong with it, or with the log.
+    is_hindered: bool,
     /// The instant at which `MemberDue` is scheduled.
     due_at: Time,
     /// The process is suspended until then.
@@ -105,6 +115,9 @@ impl Cluster {
         let site = |number| Site {
             member: None,
             incarnation: 0,
+            clock: MachineClock::new(START, START + UP_BEFORE),
+            drifts_until: START,
+            is_hindered: false,
             due_at: Time::MAX,
             paused_until: START,
             deaf_until: START,
@@ -117,9 +130,14 @@ impl Cluster {
         Self {
             origin,
             config: plan.server.clone(),
+            reads: match plan.reads {
+                OwnerReads::Lease => Reads::Leased,
+                OwnerReads::Strict => Reads::Strict,
+            },
             snapshot_every: u64::from(plan.capacity.snapshot_every),
             sites: (0..servers).map(site).collect(),
             log: SharedLog::default(),
+            doubled_until: START,
             draw: Draw::new(seed, Actor::Cluster),
             owner: None,
             epoch: 0,
@@ -151,6 +169,30 @@ impl Cluster {
     /// The owner's node.
     pub(super) fn node_mut(&mut self) -> Option<&mut Node> {
         self.sites[self.owner?].member.as_mut()?.node()
+    }
+
+    /// Lets the members forget a call whose caller is gone.
+    pub(super) fn cancel(&mut self, ticket: Ticket) {
+        for site in &mut self.sites {
+            if let Some(member) = &mut site.member {
+                member.cancel(ticket);
+            }
+        }
+    }
+
+    /// Whether something is wrong with the log, with the server, or between them.
+    fn is_hindered(&self, site: usize, now: Time) -> bool {
+        let place = &self.sites[site];
+        let until = place
+            .paused_until
+            .max(place.mute_until)
+            .max(place.deaf_until);
+        // Who needs a record that is purged must come upon a snapshot first.
+        let is_behind = |member: &Member| self.log.is_purged(member.sequence() + 1);
+        !self.log.has_leader(now)
+            || until > now
+            || place.clock.is_slower_by(LEASE_DRIFT)
+            || place.member.as_ref().is_some_and(is_behind)
     }
 
     /// The end of the owner's suspension, if its process is suspended at `now`.
@@ -195,7 +237,7 @@ impl Cluster {
             origin: self.origin,
             config: self.config.clone(),
             snapshot_every: self.snapshot_every,
-            reads: Reads::Leased,
+            reads: self.reads,
         };
         let started = Now {
             boot: Time(now.boot.0 - up.0),
@@ -214,12 +256,18 @@ impl Cluster {
 }
 
 impl World<'_, '_> {
-    /// What the clocks of every server show.
-    fn member_now(&self) -> Now {
+    /// What the clocks of a server show.
+    fn member_now(&self, site: usize) -> Now {
         Now {
             wall: self.server_now(),
-            boot: self.now() + UP_BEFORE,
+            boot: self.cluster().sites[site].clock.at(self.now()),
         }
+    }
+
+    /// Whether the server takes calls, by its own clock.
+    fn takes_calls(&self, site: usize) -> bool {
+        let member = self.cluster().sites[site].member.as_ref();
+        member.is_some_and(|member| member.has_lease(self.member_now(site)))
     }
 
     fn cluster(&self) -> &Cluster {
@@ -240,8 +288,8 @@ impl World<'_, '_> {
         let at = self.server_now();
         // Until then there is no server.
         self.observers.observe_server(&ServerRecord::Crashed { at });
-        let now = self.member_now();
         for site in 0..self.cluster().sites.len() {
+            let now = self.member_now(site);
             let up = if site == 0 { UP_BEFORE } else { Span::ZERO };
             self.cluster_mut().start(site, now, up);
             self.member_turn(site, Member::handle_timeout);
@@ -254,7 +302,7 @@ impl World<'_, '_> {
         if self.cluster().sites[site].member.is_some() {
             return;
         }
-        let now = self.member_now();
+        let now = self.member_now(site);
         self.cluster_mut().start(site, now, Span::ZERO);
         self.tell(Some(site), ClusterEvent::Started);
         self.deliver_soon(site);
@@ -297,7 +345,7 @@ impl World<'_, '_> {
         };
         let due = member.poll_timeout();
         let wall = due.wall.map(|due| Time(due.0.saturating_sub(ahead.0)));
-        let boot = due.boot.map(|due| Time(due.0.saturating_sub(UP_BEFORE.0)));
+        let boot = due.boot.map(|due| place.clock.when(due));
         let Some(due) = wall.into_iter().chain(boot).min() else {
             return;
         };

@@ -145,6 +145,11 @@ impl World<'_, '_> {
     }
 
     fn start_fault(&mut self, index: u32) {
+        self.apply_fault(index);
+        self.tell_hindrances();
+    }
+
+    fn apply_fault(&mut self, index: u32) {
         let kind = &self.fault(index).kind.clone();
         let now = self.now();
         self.timeline.mark(now.since(START), kind.label());
@@ -177,7 +182,8 @@ impl World<'_, '_> {
                 what,
                 which,
                 duration,
-            } => return self.strike_member(*what, *which, *duration),
+                percent,
+            } => return self.strike_member((*what, *percent), *which, *duration),
             FaultKind::Log { what, duration } => {
                 self.strike_log(*what, *duration);
                 *duration

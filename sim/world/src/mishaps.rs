@@ -12,7 +12,8 @@ use super::{Phase, START, World};
 use sim_model::draw::{Draw, Ratio};
 use sim_model::history::{NetworkRecord, Observer as _};
 use sim_model::plan::{
-    Fault, FaultKind, MemberHarm, Need, OperatorAct, OperatorVerb, Outage, Victims, Which,
+    Fault, FaultKind, LEASE_DRIFT, MemberHarm, Need, OperatorAct, OperatorVerb, Outage, Victims,
+    Which,
 };
 
 /// The largest delay until it strikes: within a round trip, or while clients wait for one another.
@@ -89,9 +90,10 @@ impl World<'_, '_> {
                 unknown: draw.below(2) == 0,
             },
             9..=11 if self.server.cluster.is_some() => FaultKind::Member {
-                what: MemberHarm::ALL[below(draw, MemberHarm::ALL.len())],
+                what: MemberHarm::ALL[below(draw, MemberHarm::ALL.len())].within(self.plan.reads),
                 which: Which::ALL[below(draw, Which::ALL.len())],
                 duration,
+                percent: LEASE_DRIFT,
             },
             // A long journal is not kept if the plan has no crash, so the server cannot recover.
             9 | 10 if self.server.can_crash() => FaultKind::Down {

@@ -367,7 +367,9 @@ impl World<'_, '_> {
                 }
             }
             Some(InFlight::Request { .. }) => {
-                if let Some(node) = self.server.node_mut() {
+                if let Some(cluster) = &mut self.server.cluster {
+                    cluster.cancel(ticket);
+                } else if let Some(node) = self.server.node_mut() {
                     node.cancel(ticket);
                 }
             }

@@ -81,6 +81,10 @@ pub(super) struct Append {
 }
 
 impl Append {
+    pub(super) fn id(&self) -> AppendId {
+        self.candidates[0].id
+    }
+
     pub(super) const fn is_unknown(&self) -> bool {
         self.unknown || matches!(self.step, Step::Reading { .. })
     }

@@ -152,6 +152,11 @@ impl Member {
         if self.append.is_none() {
             self.append_next(now);
         }
+        self.take_outputs(now);
+    }
+
+    /// Takes the outputs of the owner's node.
+    pub(super) fn take_outputs(&mut self, now: Now) {
         let State::Owner(ownership) = &mut self.state else {
             return;
         };

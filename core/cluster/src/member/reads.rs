@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use chat_core::{Address, Call, Earlier, Output as NodeOutput, Ticket, Time};
+use chat_core::{Address, Call, Earlier, Output as NodeOutput, Reader, Ticket, Time};
 
 use super::{Member, State};
 use crate::output::Output;
@@ -36,7 +36,7 @@ pub(super) struct WaitingCall {
 /// What follows once the log has the record.
 #[derive(Clone, Debug)]
 enum Then {
-    /// The node answers the read.
+    /// The node answers the read, or opens the stream.
     Read(Address, Box<Call>),
     /// The node's answer to a command that it proposes no entry for: a refusal, or a first outcome.
     Answer(Box<NodeOutput>),
@@ -114,6 +114,19 @@ impl WaitingCalls {
     }
 }
 
+/// Whether the call reads the state. So does a stream by reader id, which opens without an entry: it
+/// has nothing to carry before its answer has left.
+const fn is_read(call: &Call) -> bool {
+    matches!(
+        call,
+        Call::Read { .. }
+            | Call::OpenStream {
+                reader: Reader::ReaderId(_),
+                ..
+            }
+    )
+}
+
 impl Member {
     /// Submits a call to the owner's node, whose answer waits for a record of the log.
     pub(super) fn submit_strictly(&mut self, now: Now, ticket: Ticket, from: Address, call: Call) {
@@ -122,7 +135,7 @@ impl Member {
         };
         let earlier = call.earlier_if_refused();
         let mut waiting = Vec::new();
-        if matches!(call, Call::Read { .. }) {
+        if is_read(&call) {
             waiting.push(Then::Read(from, Box::new(call)));
         } else {
             ownership.node.submit(now.wall, ticket, from, call);
@@ -150,9 +163,16 @@ impl Member {
         let State::Owner(ownership) = &mut self.state else {
             return;
         };
-        for WaitingCall { ticket, then, .. } in ownership.waiting.take_covered() {
+        let covered = ownership.waiting.take_covered();
+        for WaitingCall { ticket, then, .. } in covered {
             match then {
-                Then::Read(from, call) => ownership.node.submit(now.wall, ticket, from, *call),
+                Then::Read(from, call) => {
+                    self.take_outputs(now);
+                    self.outputs.push_back(Output::Admitted(ticket));
+                    if let State::Owner(ownership) = &mut self.state {
+                        ownership.node.submit(now.wall, ticket, from, *call);
+                    }
+                }
                 Then::Answer(output) => self.outputs.push_back(Output::Node(*output)),
             }
         }

@@ -150,6 +150,17 @@ impl Bench {
         self.drain();
     }
 
+    /// Opens a stream by reader id.
+    pub(crate) fn open_stream(&mut self, ticket: u64) {
+        let call = Call::OpenStream {
+            reader: Reader::ReaderId(SecretHash([8; 16])),
+            after: None,
+        };
+        self.member
+            .submit(self.now, Ticket(ticket), Address(1), call);
+        self.drain();
+    }
+
     /// The refusals so far, by ticket.
     pub(crate) fn moved(&self) -> Vec<(u64, Earlier)> {
         let mut found = Vec::new();

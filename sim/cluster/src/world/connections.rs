@@ -45,7 +45,7 @@ impl World {
             Output::Node(chat_core::Output::Reply { ticket, outcome }) => {
                 self.reply(arrives, ticket, Received::Node(outcome));
             }
-            Output::Applied { .. } | Output::Node(_) => {}
+            Output::Applied { .. } | Output::Admitted(_) | Output::Node(_) => {}
             Output::Moved(refusal) => {
                 self.count("moved");
                 let owner = refusal.owner.and_then(|owner| owner.address.parse().ok());

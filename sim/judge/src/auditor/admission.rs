@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chat_types::config::RateLimit;
 use chat_types::{Config, Span, Time};
 use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy, Refusal, User};
-use sim_model::server::{Caller, ServerCall, Ticket};
+use sim_model::server::{Caller, Handle, ServerCall, Ticket};
 
 use super::dense_map::DenseMap;
 use super::in_flight::{Stage, name_of};
@@ -116,10 +116,9 @@ impl Auditor {
                 ReadBy::Handle => self.admit_stream(at, from, user, *after),
                 ReadBy::ReaderId => self.admit_peeking(at, from, user, *after),
             },
-            ServerCall::Call {
-                op: Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } | Op::Mood,
-                ..
-            } => self.admit_read(at, (ticket, from), ask, user),
+            ServerCall::Call { .. } if is_read(ask) => {
+                self.admit_read(at, (ticket, from), ask, user)
+            }
             ServerCall::Call { caller, .. } => match (user, caller) {
                 _ if self.is_welcome(from).is_err() => Err(Refusal::of("blocked")),
                 (None, Caller::Known(_)) => Err(unknown_handle()),
@@ -369,10 +368,41 @@ impl Auditor {
         }
     }
 
-    fn is_named(&self, ticket: Ticket, name: (sim_model::server::Handle, u128)) -> bool {
+    fn is_named(&self, ticket: Ticket, name: (Handle, u128)) -> bool {
         let call = self.in_flight.call(ticket);
         call.is_some_and(|call| name_of(&call.ask) == Some(name))
     }
+}
+
+/// The handle of the call.
+pub(super) fn handle_of(ask: &ServerCall) -> Option<Handle> {
+    match ask {
+        ServerCall::Call { caller, .. } => Some(caller.handle()),
+        ServerCall::OpenStream { handle, .. } => Some(*handle),
+        ServerCall::Operate(_) => None,
+    }
+}
+
+/// Whether the call reads, and needs no entry of the journal.
+pub(super) const fn is_read(ask: &ServerCall) -> bool {
+    matches!(
+        ask,
+        ServerCall::Call {
+            op: Op::Check { .. } | Op::History { .. } | Op::ListUsers { .. } | Op::Mood,
+            ..
+        }
+    )
+}
+
+/// Whether the call opens a stream by reader id, which needs no entry of the journal.
+pub(super) const fn is_peeking(ask: &ServerCall) -> bool {
+    matches!(
+        ask,
+        ServerCall::OpenStream {
+            by: ReadBy::ReaderId,
+            ..
+        }
+    )
 }
 
 const fn op_of(ask: &ServerCall) -> Option<&Op> {

@@ -27,6 +27,10 @@ impl Auditor {
             self.tally.add(Comparison::Recovered);
         }
         match call.stage {
+            Stage::Unread | Stage::Owed(_, Time::MAX) => {
+                let call = call.summary();
+                self.differ(at, Difference::Unserved { call });
+            }
             Stage::Proposed | Stage::Joined(_) => {
                 let (call, said) = (call.summary(), outcome.clone());
                 self.differ(at, Difference::Uncommitted { call, said });
@@ -70,6 +74,7 @@ impl Auditor {
         // Another server may own the chat, and may have taken an attempt. // 13.5
         if let Err(refusal) = &mut owed
             && !self.has_lease
+            && !call.has_waited
             && refusal.earlier == Earlier::None
         {
             refusal.earlier = Earlier::Unknown;
@@ -127,6 +132,7 @@ impl Auditor {
         if let Some(user) = self.in_flight.call(ticket).and_then(|call| call.user) {
             self.long_polls.end_call(user, ticket);
         }
+        self.log_waits.remove(ticket);
         self.in_flight.gone(ticket);
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Call {
     /// The participant, if the handle is registered.
     pub(super) user: Option<User>,
     pub(super) stage: Stage,
+    /// Whether its answer waits for the shared log, or has waited.
+    pub(super) has_waited: bool,
     /// Whether its client has disconnected.
     pub(super) is_gone: bool,
     /// The end of the inbox when the opening of the stream was applied.
@@ -31,7 +33,9 @@ pub(super) enum Stage {
     Proposed,
     /// The call waits for the outcome of an earlier attempt.
     Joined(Ticket),
-    /// The answer is due at this instant.
+    /// The call reads, and is admitted when the shared log has a later record.
+    Unread,
+    /// The answer is due at this instant; never, while it waits for the shared log.
     Owed(Outcome, Time),
     /// The answer is delayed until this instant, and then shows the current figures.
     Held(Outcome, Time),
@@ -133,7 +137,8 @@ impl InFlight {
 
     pub(super) fn ask(&mut self, ticket: Ticket, call: Call) {
         match call.stage {
-            Stage::Proposed | Stage::Reading { due_at: None, .. } => {}
+            Stage::Proposed | Stage::Unread | Stage::Reading { due_at: None, .. } => {}
+            Stage::Owed(_, Time::MAX) => {}
             Stage::Joined(_) => self.joined += 1,
             Stage::Owed(_, at)
             | Stage::Reading {
@@ -144,6 +149,31 @@ impl InFlight {
             }
         }
         self.calls.insert(ticket, Box::new(call));
+    }
+
+    /// The call that waited for the log is admitted now.
+    pub(super) fn read_now(
+        &mut self,
+        ticket: Ticket,
+        (user, end): (Option<User>, u64),
+        stage: Stage,
+    ) {
+        if let Some(mut call) = self.calls.remove(&ticket) {
+            call.user = user;
+            call.end = end;
+            call.stage = stage;
+            self.ask(ticket, *call);
+        }
+    }
+
+    /// The answer that waited for the log leaves now.
+    pub(super) fn leaves_now(&mut self, at: Time, ticket: Ticket) {
+        if let Some(call) = self.calls.get_mut(&ticket)
+            && let Stage::Owed(_, from) = &mut call.stage
+        {
+            *from = at;
+            self.due.push_back((at, ticket));
+        }
     }
 
     /// The waiting check must be answered now.
@@ -259,7 +289,7 @@ impl InFlight {
             }
             Stage::Joined(_) => self.joined -= 1,
             Stage::Owed(..) | Stage::Reading { .. } => self.served(ticket),
-            Stage::Proposed => {}
+            Stage::Proposed | Stage::Unread => {}
         }
         Some(call)
     }
@@ -374,7 +404,11 @@ impl InFlight {
     pub(super) fn gone(&mut self, ticket: Ticket) {
         if let Some(call) = self.calls.get_mut(&ticket) {
             call.is_gone = true;
-            if matches!(call.stage, Stage::Reading { .. } | Stage::Held(..)) {
+            let is_dropped = matches!(
+                call.stage,
+                Stage::Unread | Stage::Owed(_, Time::MAX) | Stage::Reading { .. } | Stage::Held(..)
+            );
+            if is_dropped {
                 self.take(ticket);
             }
         }
@@ -445,7 +479,7 @@ impl InFlight {
                 Some(Due::Check { user, after })
             }
             Stage::Owed(..) | Stage::Held(..) => Some(Due::Answer(call.summary())),
-            Stage::Proposed | Stage::Joined(_) => None,
+            Stage::Proposed | Stage::Unread | Stage::Joined(_) => None,
         }
     }
 }

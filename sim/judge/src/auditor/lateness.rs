@@ -31,16 +31,25 @@ impl Auditor {
         } else if let Some((since, first)) = self.batch_due()
             && is_past(since)
         {
-            let due = match first {
-                Some(BatchEntry::Call(ticket)) => {
-                    Due::Commit(self.in_flight.call(*ticket).map(Call::summary))
-                }
-                Some(BatchEntry::Own(Entry::CloseStream { user })) => Due::Close(*user),
-                Some(BatchEntry::Own(Entry::Seen { user, .. })) => Due::Seen(*user),
-                Some(BatchEntry::Own(_)) => Due::Restart,
-                None => self.reading_or_deadline(since),
-            };
+            let due = self.batch_of(since, first);
             self.differ(at, Difference::Late { due, since });
+        } else if let Some((since, due)) = self.append_due()
+            && is_past(since)
+        {
+            self.differ(at, Difference::Late { due, since });
+        }
+    }
+
+    /// What a batch that is due since an instant holds first.
+    pub(super) fn batch_of(&self, since: Time, first: Option<&BatchEntry>) -> Due {
+        match first {
+            Some(BatchEntry::Call(ticket)) => {
+                Due::Commit(self.in_flight.call(*ticket).map(Call::summary))
+            }
+            Some(BatchEntry::Own(Entry::CloseStream { user })) => Due::Close(*user),
+            Some(BatchEntry::Own(Entry::Seen { user, .. })) => Due::Seen(*user),
+            Some(BatchEntry::Own(_)) => Due::Restart,
+            None => self.reading_or_deadline(since),
         }
     }
 

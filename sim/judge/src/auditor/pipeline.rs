@@ -250,6 +250,24 @@ impl Pipeline {
         Some((since.max(able_since), first.map(|(_, entry)| entry)))
     }
 
+    /// Since when an entry waits that a batch could have held, if none is in flight, and the entry.
+    pub(super) fn waited(
+        &self,
+        deadline: impl FnOnce() -> Option<Time>,
+    ) -> Option<(Time, Option<&BatchEntry>)> {
+        let (due, first) = self.due(deadline)?;
+        let is_paused =
+            matches!(self.journal, Journal::Pauses { until, .. } if until >= self.free_since);
+        let since = self.proposed.front().map(|(since, _)| *since);
+        Some((since.filter(|_| !is_paused).unwrap_or(due), first))
+    }
+
+    /// Since when no append is in flight; none while one is.
+    pub(super) fn free_since(&self) -> Option<Time> {
+        let is_free = self.in_flight.is_empty() && !self.is_busy && !self.is_halted;
+        is_free.then_some(self.free_since)
+    }
+
     /// An entry that a finished server has not written.
     pub(super) fn unfinished(&self) -> Option<BatchEntry> {
         let proposed = self.proposed.front().map(|(_, entry)| entry);

@@ -21,6 +21,7 @@ impl Auditor {
         self.in_flight = InFlight::default();
         self.long_polls = LongPolls::default();
         self.pipeline.handle_crash();
+        self.log_waits.clear();
     }
 
     /// The server has restarted. The journaled entries of a batch in flight are committed by now.

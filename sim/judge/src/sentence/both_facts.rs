@@ -14,7 +14,7 @@ impl Difference {
         let (predicted, seen) = facts(self);
         subject.predicted = predicted.to_string();
         subject.seen = seen.to_string();
-        if let Self::Late { since, .. } = self {
+        if let Self::Late { since, .. } | Self::Overtaken { since, .. } = self {
             subject.due = Some(Span(since.0));
         }
     }
@@ -33,6 +33,8 @@ fn facts(difference: &Difference) -> (Sentence, Sentence) {
         Difference::Reach { owed, seen, .. } => both(&PageRange(*owed), &PageRange(*seen)),
         Difference::Notice { owed, seen, .. } => both(owed, seen),
         Difference::Late { due, .. } => both(due, &"nothing until now"),
+        Difference::Unserved { call } => both(&"a later record of the log", call),
+        Difference::Overtaken { due, .. } => both(due, &"a record of the log without it"),
         Difference::Batch { owed, seen } => both(owed, seen),
         Difference::Taken { owed, .. } => both(owed, &"put in a batch for the journal"),
         Difference::Entry { call, entry } => both(call, &Written(entry, call.caller)),

@@ -46,6 +46,12 @@ impl Describe for Difference {
             Self::Late { due, since } => {
                 describe!(to; due, " was due at ", since, ", and did not come");
             }
+            Self::Unserved { call } => {
+                describe!(to; call, " should wait for a later record of the log, and did not");
+            }
+            Self::Overtaken { due, since } => {
+                describe!(to; due, " was due at ", since, ", and the log got a record without it");
+            }
             Self::Batch { owed, seen } => match (owed, seen) {
                 (owed, None) => {
                     describe!(to; "the journal's batch lacks ", owed, ", which was next")

@@ -111,6 +111,12 @@ points! {
     LeaseEnded "lease_ended",
     /// The outcome of an append to the shared log was unknown.
     AppendUnknown "append_unknown",
+    /// A read waited for an append to the shared log.
+    ReadWaited "read_waited",
+    /// A call reached a server that took itself for the owner while another one was.
+    FormerOwnerAsked "former_owner_asked",
+    /// The report of an append to the shared log came a second time.
+    ReportedTwice "reported_twice",
     /// Timers fired between two commands.
     TimerFired "timer_fired",
     /// The Hub was swapped for its restored snapshot.

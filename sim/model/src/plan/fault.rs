@@ -186,6 +186,8 @@ pub enum FaultKind {
         what: MemberHarm,
         which: Which,
         duration: Span,
+        /// By how many percent its clock is wrong, if it drifts.
+        percent: u32,
     },
     /// Something happens to the log that several servers share.
     Log { what: LogHarm, duration: Span },
@@ -241,13 +243,15 @@ impl FaultKind {
                 what,
                 which,
                 duration,
-            } => Some(format!(
-                "{} of {} for {duration}",
-                what.name(),
-                which.words()
-            )),
+                percent,
+            } => Some(if what.is_drift() {
+                let (which, what) = (which.words(), what.name());
+                format!("the clock of {which} is {percent} % too {what} for {duration}")
+            } else {
+                format!("{} of {} for {duration}", what.name(), which.words())
+            }),
             Self::Log {
-                what: what @ (LogHarm::NoLeader | LogHarm::Lag),
+                what: what @ (LogHarm::NoLeader | LogHarm::Lag | LogHarm::Double),
                 duration,
             } => Some(format!("the log: {} for {duration}", what.label())),
             Self::Log { what, .. } => Some(format!("the log: {}", what.label())),
@@ -275,6 +279,9 @@ impl FaultKind {
                 how: Outage::CrashUnsynced,
                 ..
             } => Some(ServersNeeded::One),
+            Self::Member { what, percent, .. } if what.is_beyond_leases(*percent) => {
+                Some(ServersNeeded::Strict)
+            }
             Self::Member { .. } | Self::Log { .. } => Some(ServersNeeded::Several),
             Self::Down { .. }
             | Self::Partition { .. }

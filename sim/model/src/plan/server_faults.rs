@@ -7,6 +7,22 @@ pub enum ServersNeeded {
     One,
     /// Several, with a log that they share.
     Several,
+    /// Several whose owner answers reads strictly: leases do not allow for the fault.
+    Strict,
+}
+
+/// By how many percent clocks may be wrong so that leases hold: a lease of two seconds by a clock
+/// that is so slow is over before a silence of three seconds by a clock that is so fast.
+pub const LEASE_DRIFT: u32 = 10;
+
+chat_types::listed! {
+    /// When the owner of several servers answers reads.
+    OwnerReads {
+        /// At once, while its lease lasts by its own clock.
+        Lease "lease",
+        /// After an append to the log, whatever the clocks show.
+        Strict "strict",
+    }
 }
 
 chat_types::listed! {
@@ -18,6 +34,12 @@ chat_types::listed! {
         Stop "stop",
         /// Its process is suspended.
         Pause "pause",
+        /// Its machine stands still, and its clock with it.
+        Freeze "freeze",
+        /// Its clock runs too fast.
+        Fast "fast",
+        /// Its clock runs too slow.
+        Slow "slow",
         /// It is cut off from the log and from the other servers.
         Cut "cut",
         /// It sends nothing to the log and to the other servers, and hears all.
@@ -28,6 +50,28 @@ chat_types::listed! {
 }
 
 impl MemberHarm {
+    /// Whether it changes the rate of the server's clock.
+    #[must_use]
+    pub const fn is_drift(self) -> bool {
+        matches!(self, Self::Fast | Self::Slow)
+    }
+
+    /// Whether it is beyond what leases allow for: a clock that stands still, or one that is wrong
+    /// by more than [`LEASE_DRIFT`]. Only strict reads are right then.
+    #[must_use]
+    pub const fn is_beyond_leases(self, percent: u32) -> bool {
+        matches!(self, Self::Freeze) || self.is_drift() && percent > LEASE_DRIFT
+    }
+
+    /// The same, or a suspension in place of what such reads do not allow for.
+    #[must_use]
+    pub const fn within(self, reads: OwnerReads) -> Self {
+        match (self, reads) {
+            (Self::Freeze, OwnerReads::Lease) => Self::Pause,
+            (harm, OwnerReads::Lease | OwnerReads::Strict) => harm,
+        }
+    }
+
     /// Its label on a timeline.
     #[must_use]
     pub const fn label(self) -> &'static str {
@@ -35,6 +79,9 @@ impl MemberHarm {
             Self::Crash => "server crash",
             Self::Stop => "server stop",
             Self::Pause => "server pause",
+            Self::Freeze => "server freeze",
+            Self::Fast => "clock too fast",
+            Self::Slow => "clock too slow",
             Self::Cut => "server cut",
             Self::Mute => "server mute",
             Self::Deaf => "server deaf",
@@ -63,6 +110,9 @@ chat_types::listed! {
         Lose "lose",
         /// A bit of one of the next records flips in one replica.
         Flip "flip",
+        /// Reports of appends, and records for servers that follow the log, come a second time,
+        /// late.
+        Double "double",
     }
 }
 
@@ -86,6 +136,7 @@ impl LogHarm {
             Self::Lag => "replica behind",
             Self::Lose => "record lost",
             Self::Flip => "bit flipped",
+            Self::Double => "reports doubled",
         }
     }
 }

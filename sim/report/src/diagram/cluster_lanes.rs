@@ -13,6 +13,8 @@ const OWNS: Lasting = ("owner", "owns the chat");
 const DOWN: Lasting = ("crash", "down");
 const PAUSED: Lasting = ("suspend", "suspended");
 const CUT: Lasting = ("partition", "cut off");
+const DRIFTING: Lasting = ("slow_disk", "clock drifts");
+const DOUBLING: Lasting = ("slow_disk", "reports twice");
 const LEADERLESS: Lasting = ("fail_disk", "no leader");
 
 impl LaneRecorder<'_> {
@@ -63,6 +65,10 @@ impl LaneRecorder<'_> {
             ClusterEvent::Continued => self.ends(lane, at, PAUSED),
             ClusterEvent::CutOff => self.begins(lane, at, CUT),
             ClusterEvent::Connected => self.ends(lane, at, CUT),
+            ClusterEvent::ClockDrifts => self.begins(lane, at, DRIFTING),
+            ClusterEvent::ClockRuns => self.ends(lane, at, DRIFTING),
+            ClusterEvent::ReportsDoubled => self.begins(lane, at, DOUBLING),
+            ClusterEvent::ReportsSingle => self.ends(lane, at, DOUBLING),
             ClusterEvent::NoLeader => self.begins(lane, at, LEADERLESS),
             ClusterEvent::Leader => self.ends(lane, at, LEADERLESS),
             ClusterEvent::RecordLost | ClusterEvent::RecordFlipped => {

@@ -29,6 +29,7 @@ pub(super) fn meaning(property: &str) -> &'static str {
         "outcomes" => "each call has the answer or the refusal that the protocol prescribes",
         "one_owner" => "only the owner of the log writes to it and takes calls",
         "nodes_agree" => "servers at the same place of the log have the same state",
+        "log_progress" => "what a server appends is in the log in time, and batches come first",
         "queue_progress" => "two who can be matched are matched as soon as the line is looked at",
         "stick_progress" => "a lease ends in time, and the next claimant has its turn",
         "delivery_progress" => "every call is answered in time, and events leave as they come",

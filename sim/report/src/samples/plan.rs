@@ -7,8 +7,8 @@ use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::names::properties_of;
 use sim_model::outcome::DisconnectedHolder;
 use sim_model::plan::{
-    Capacity, Client, Compare, Figure, Frequency, Habits, Network, Persona, Plan, Schedule,
-    Threshold, Workload,
+    Capacity, Client, Compare, Figure, Frequency, Habits, Network, OwnerReads, Persona, Plan,
+    Schedule, Threshold, Workload,
 };
 use sim_model::protocol::User;
 use sim_model::recipe::Recipe;
@@ -68,6 +68,7 @@ pub(crate) fn plan(name: &str) -> Plan {
         duration: Span::secs(30),
         liveness: Span::secs(60),
         servers: 1,
+        reads: OwnerReads::Lease,
         server: Config {
             reconnect_grace: Span::secs(5),
             stick_lease: Span::secs(4),

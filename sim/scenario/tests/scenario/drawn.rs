@@ -8,9 +8,10 @@ use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::names::{EVENTS, STICK_MOVES, TIMERS, properties_of};
 use sim_model::outcome::Point;
 use sim_model::plan::{
-    Alphabet, Argument, Delivery, Fault, FaultKind, FirstTime, Grant, Harm, LogHarm, MemberHarm,
-    Milestone, Need, Net, OperatorAct, OperatorVerb, Outage, Plan, Reached, Repeats, ScriptStep,
-    ScriptUser, ServersNeeded, Step, Stored, Text, Verb, Victims, Which, Workload,
+    Alphabet, Argument, Delivery, Fault, FaultKind, FirstTime, Grant, Harm, LEASE_DRIFT, LogHarm,
+    MemberHarm, Milestone, Need, Net, OperatorAct, OperatorVerb, Outage, OwnerReads, Plan, Reached,
+    Repeats, ScriptStep, ScriptUser, ServersNeeded, Step, Stored, Text, Verb, Victims, Which,
+    Workload,
 };
 use sim_model::protocol::{OpKind, ReadBy};
 use sim_scenario::{parse, to_yaml};
@@ -184,13 +185,18 @@ fn fault() -> impl Strategy<Value = Fault> {
                 restore_after,
             }
         }),
-        (one(MemberHarm::ALL), one(Which::ALL), time()).prop_map(|(what, which, duration)| {
-            FaultKind::Member {
+        (one(MemberHarm::ALL), one(Which::ALL), time(), 1_u32..=50).prop_map(
+            |(what, which, duration, percent)| FaultKind::Member {
                 what,
                 which,
                 duration,
+                percent: if what.is_drift() {
+                    percent
+                } else {
+                    LEASE_DRIFT
+                },
             }
-        }),
+        ),
         (one(LogHarm::ALL), time()).prop_map(|(what, duration)| FaultKind::Log { what, duration }),
         time().prop_map(|by| FaultKind::ClockJump { by }),
         Just(FaultKind::LoseReplies),
@@ -253,9 +259,10 @@ fn plan() -> impl Strategy<Value = Plan> {
                     .servers_needed()
                     .is_none_or(|other| other == needed)
             });
-            plan.servers = match needed {
-                ServersNeeded::One => 1,
-                ServersNeeded::Several => 3,
+            (plan.servers, plan.reads) = match needed {
+                ServersNeeded::One => (1, OwnerReads::Lease),
+                ServersNeeded::Several => (3, OwnerReads::Lease),
+                ServersNeeded::Strict => (3, OwnerReads::Strict),
             };
             plan.properties = properties_of(plan.servers);
             plan.faults = faults;

@@ -165,11 +165,11 @@ fn an_error_fits_the_columns_of_the_terminal() {
       │
       ╰ help: accepted keys of a scenario:
               name, about, seed, duration,
-              liveness, servers, server,
-              capacity, client, phases,
-              scenarios, users, steps,
-              network, schedule, recipe,
-              faults, properties,
+              liveness, servers, reads,
+              server, capacity, client,
+              phases, scenarios, users,
+              steps, network, schedule,
+              recipe, faults, properties,
               expect_sometimes, thresholds,
               allow_stuck
     ");

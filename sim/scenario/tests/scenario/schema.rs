@@ -79,7 +79,7 @@ fn shipped_scenarios_declare_their_purpose() {
 
 /// What a schema cannot express: sums, comparisons, references between parts, special words of
 /// YAML.
-const BEYOND_A_SCHEMA: [&str; 62] = [
+const BEYOND_A_SCHEMA: [&str; 66] = [
     "await_grant_before_claim",
     "await_match_before_enter",
     "await_within_zero",
@@ -87,6 +87,7 @@ const BEYOND_A_SCHEMA: [&str; 62] = [
     "check_wait",
     "client_timeout",
     "disk_of_several_servers",
+    "drift_beyond_leases",
     "duration_too_long",
     "fault_beyond_duration",
     "fault_every_at_milestone",
@@ -95,6 +96,7 @@ const BEYOND_A_SCHEMA: [&str; 62] = [
     "fault_every_too_often",
     "fault_every_zero",
     "flow_break_excuse",
+    "freeze_within_leases",
     "latency_median_zero",
     "latency_p99_below_p50",
     "leave_queue_before_enter",
@@ -112,6 +114,7 @@ const BEYOND_A_SCHEMA: [&str; 62] = [
     "partition_share_zero",
     "partition_unknown_user",
     "partition_users_in_phases",
+    "percent_of_a_pause",
     "persona_count_and_weight",
     "persona_counts_all_of_chance",
     "persona_counts_of_chance",
@@ -137,6 +140,7 @@ const BEYOND_A_SCHEMA: [&str; 62] = [
     "server_zero_time",
     "step_beyond_duration",
     "steps_unknown_user",
+    "strict_reads_of_one_server",
     "threshold_jain_above_one",
     "threshold_percent",
     "threshold_persona_of_steps",

@@ -10,8 +10,8 @@ use super::compress_time::moments;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::names::properties_of;
 use sim_model::plan::{
-    Capacity, Grant, Net, Plan, Schedule, ScriptStep, ScriptUser, ServersNeeded, Step, Text,
-    USUAL_CLIENT, Verb, Victims, Workload, usual_capacity, usual_network,
+    Capacity, Grant, Net, OwnerReads, Plan, Schedule, ScriptStep, ScriptUser, ServersNeeded, Step,
+    Text, USUAL_CLIENT, Verb, Victims, Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::ReadBy;
 
@@ -107,9 +107,16 @@ fn one_server(plan: &mut Plan) {
         plan.properties = properties_of(1);
     }
     plan.servers = 1;
-    let several = Some(ServersNeeded::Several);
+    plan.reads = OwnerReads::Lease;
     plan.faults
-        .retain(|fault| fault.kind.servers_needed() != several);
+        .retain(|fault| matches!(fault.kind.servers_needed(), None | Some(ServersNeeded::One)));
+}
+
+/// Reads within leases, without the faults that need strict ones.
+fn leased_reads(plan: &mut Plan) {
+    plan.reads = OwnerReads::Lease;
+    plan.faults
+        .retain(|fault| fault.kind.servers_needed() != Some(ServersNeeded::Strict));
 }
 
 impl Shrinker<'_> {
@@ -158,6 +165,7 @@ impl Shrinker<'_> {
     /// Sets the network, the clients, the disk and the server to their defaults.
     pub(super) fn default_environment(&mut self, plan: &mut Plan) {
         self.attempt(plan, one_server);
+        self.attempt(plan, leased_reads);
         self.attempt(plan, |plan| plan.schedule = Schedule::Plain);
         self.attempt(plan, |plan| plan.network = usual_network());
         self.attempt(plan, |plan| {

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use chat_cluster::{CALL_PATIENCE, Member};
 use chat_core::{Address, Call, Earlier, Reject, Ticket};
 use chat_types::{Span, Time};
+use sim_model::cluster::ClusterFact;
 use sim_model::history::Observer as _;
 use sim_model::outcome::Point;
-use sim_model::plan::Delivery;
+use sim_model::plan::{Delivery, OwnerReads};
 use sim_model::protocol::{Op, Outcome};
 use sim_model::server::{ServerCall, ServerRecord};
 
@@ -42,9 +43,22 @@ impl World<'_, '_> {
         self.clients[agent as usize].door % self.cluster().sites.len()
     }
 
-    fn passage(&mut self, agent: u32) -> Passage {
-        let (now, at) = (self.now(), self.member_now());
+    /// The server that decides the client's calls: the owner, unless the client's door takes itself
+    /// for it.
+    fn target_of(&self, agent: u32) -> Option<usize> {
         let door = self.door_of(agent);
+        if self.takes_calls(door) {
+            return Some(door);
+        }
+        self.cluster()
+            .owner
+            .filter(|owner| self.takes_calls(*owner))
+    }
+
+    fn passage(&mut self, agent: u32) -> Passage {
+        let now = self.now();
+        let door = self.door_of(agent);
+        let target = self.target_of(agent);
         let cluster = self.cluster_mut();
         let place = &cluster.sites[door];
         if place.member.is_none() {
@@ -57,12 +71,10 @@ impl World<'_, '_> {
             let place = &cluster.sites[site];
             place.mute_until > now || place.deaf_until > now
         };
-        let reached = cluster.owner.filter(|owner| {
+        let reached = target.filter(|owner| {
             let place = &cluster.sites[*owner];
-            let member = place.member.as_ref();
-            let takes_calls = member.is_some_and(|member| member.has_lease(at));
             let is_near = *owner == door || !(is_cut(door) || is_cut(*owner));
-            takes_calls && is_near && place.paused_until <= now
+            is_near && place.paused_until <= now
         });
         match reached {
             Some(owner) if owner == door => Passage::Open(Span::ZERO),
@@ -151,28 +163,54 @@ impl World<'_, '_> {
             };
             return self.cluster_mut().deferred.push_back(deferred);
         }
-        let now = self.member_now();
-        let cluster = self.cluster();
-        let owner = cluster.owner.filter(|owner| {
-            let member = cluster.sites[*owner].member.as_ref();
-            member.is_some_and(|member| member.has_lease(now))
-        });
-        let Some(owner) = owner else {
+        let target = match self.in_flight.get_mut(slot) {
+            Some(InFlight::Request { origin, .. }) => {
+                let agent = origin.agent();
+                self.target_of(agent)
+            }
+            _ => self
+                .cluster()
+                .owner
+                .filter(|owner| self.takes_calls(*owner)),
+        };
+        let Some(target) = target else {
             return self.back_to_door(slot, Earlier::Unasked);
         };
         if let Some(InFlight::Request { stage, .. }) = self.in_flight.get_mut(slot) {
             *stage = RequestStage::Submitted;
         }
-        self.observers.observe_server(&ServerRecord::Asked {
-            at: now.wall,
-            ticket: judged(slot.ticket()),
-            from: from.0,
-            ask,
+        let (at, ticket) = (self.server_now(), slot.ticket());
+        if self.cluster().owner == Some(target) {
+            self.observers.observe_server(&ServerRecord::Asked {
+                at,
+                ticket: judged(ticket),
+                from: from.0,
+                ask,
+            });
+        } else {
+            self.observers.reach(Point::FormerOwnerAsked);
+        }
+        self.tell_fact(&ClusterFact::Asked {
+            member: target as u64,
+            call: ticket.0,
         });
-        let ticket = slot.ticket();
-        self.member_turn(owner, |member: &mut Member, now| {
+        self.member_turn(target, |member: &mut Member, now| {
             member.submit(now, ticket, from, call);
         });
+        let is_read = matches!(&**ask, ServerCall::Call { op, .. } if op.kind().is_read());
+        if is_read && self.plan.reads == OwnerReads::Strict && self.is_submitted(slot) {
+            self.observers.reach(Point::ReadWaited);
+        }
+    }
+
+    fn is_submitted(&mut self, slot: Slot) -> bool {
+        matches!(
+            self.in_flight.get_mut(slot),
+            Some(InFlight::Request {
+                stage: RequestStage::Submitted,
+                ..
+            })
+        )
     }
 
     /// A call was not answered by the owner: its door repeats it as a new request, or refuses it if it

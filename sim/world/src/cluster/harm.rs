@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use chat_cluster::Member;
 use chat_types::{Span, Time};
+use sim_model::cluster::ClusterFact;
 use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
 use sim_model::plan::{LogHarm, MemberHarm, Outage, Which};
 use sim_model::server::ServerRecord;
@@ -36,7 +37,12 @@ impl World<'_, '_> {
     }
 
     /// Strikes one server.
-    pub(crate) fn strike_member(&mut self, what: MemberHarm, which: Which, duration: Span) {
+    pub(crate) fn strike_member(
+        &mut self,
+        (what, percent): (MemberHarm, u32),
+        which: Which,
+        duration: Span,
+    ) {
         let Some(site) = self.struck(which) else {
             return;
         };
@@ -45,6 +51,23 @@ impl World<'_, '_> {
             MemberHarm::Crash => self.crash_member(site, duration),
             MemberHarm::Stop => self.stop_member(site, duration),
             MemberHarm::Pause => self.pause_member(site, until),
+            MemberHarm::Freeze => {
+                let now = self.now();
+                self.cluster_mut().sites[site].clock.stand(now, until);
+                self.pause_member(site, until);
+            }
+            MemberHarm::Fast | MemberHarm::Slow => {
+                let now = self.now();
+                let place = &mut self.cluster_mut().sites[site];
+                if what == MemberHarm::Fast {
+                    place.clock.speed_up(now, percent);
+                } else {
+                    place.clock.slow_down(now, percent);
+                }
+                place.drifts_until = place.drifts_until.max(until);
+                self.tell(Some(site), ClusterEvent::ClockDrifts);
+                self.clock_turned(site, until);
+            }
             MemberHarm::Cut | MemberHarm::Mute | MemberHarm::Deaf => {
                 let place = &mut self.cluster_mut().sites[site];
                 if what != MemberHarm::Deaf {
@@ -58,6 +81,14 @@ impl World<'_, '_> {
                 self.events.schedule(until, Event::MemberContinues(server));
             }
         }
+    }
+
+    /// The server's clock has another rate from now on, until an instant.
+    fn clock_turned(&mut self, site: usize, until: Time) {
+        self.events
+            .schedule(until, Event::MemberContinues(number(site)));
+        self.cluster_mut().sites[site].due_at = Time::MAX;
+        self.schedule_member(site);
     }
 
     /// The server that a fault strikes, if there is one.
@@ -98,6 +129,7 @@ impl World<'_, '_> {
         place.stopping = None;
         place.paused_until = Time(0);
         self.tell(Some(site), how);
+        self.tell_fact(&ClusterFact::AppendEnded(site as u64));
         self.events.schedule(at, Event::MemberStarts(number(site)));
     }
 
@@ -166,6 +198,13 @@ impl World<'_, '_> {
         if was_cut {
             self.tell(Some(site), ClusterEvent::Connected);
         }
+        let place = &mut self.cluster_mut().sites[site];
+        if place.drifts_until == now {
+            place.clock.correct(now);
+            place.due_at = Time::MAX;
+            self.tell(Some(site), ClusterEvent::ClockRuns);
+            self.schedule_member(site);
+        }
         if was_paused && self.cluster().sites[site].member.is_some() {
             self.tell(Some(site), ClusterEvent::Continued);
             self.continue_owner(site);
@@ -209,10 +248,16 @@ impl World<'_, '_> {
             LogHarm::Lose => {
                 cluster.log.harm(0, sequence, Harm::Lost);
                 self.tell(None, ClusterEvent::RecordLost);
+                self.tell_fact(&ClusterFact::Harmed);
             }
             LogHarm::Flip => {
                 cluster.log.harm(0, sequence, Harm::Flipped);
                 self.tell(None, ClusterEvent::RecordFlipped);
+                self.tell_fact(&ClusterFact::Harmed);
+            }
+            LogHarm::Double => {
+                cluster.doubled_until = cluster.doubled_until.max(until);
+                self.tell(None, ClusterEvent::ReportsDoubled);
             }
         }
     }
@@ -226,6 +271,12 @@ impl World<'_, '_> {
                     self.cluster_mut().log.set_lag(replica, USUAL_LAG);
                 }
             }
+            LogHarm::Double => {
+                let now = self.now();
+                if self.cluster().doubled_until <= now {
+                    self.tell(None, ClusterEvent::ReportsSingle);
+                }
+            }
             LogHarm::Lose | LogHarm::Flip => {}
         }
     }
@@ -237,12 +288,16 @@ impl World<'_, '_> {
             return;
         }
         self.heal_log(LogHarm::Lag);
+        self.cluster_mut().doubled_until = now;
+        self.heal_log(LogHarm::Double);
         self.cluster_mut().log.elect_now(now);
         for site in 0..self.cluster().sites.len() {
             let place = &mut self.cluster_mut().sites[site];
             place.mute_until = place.mute_until.min(now);
             place.deaf_until = place.deaf_until.min(now);
             place.paused_until = place.paused_until.min(now);
+            place.drifts_until = place.drifts_until.min(now);
+            place.clock.go_on(now);
             self.member_continues(number(site));
             self.member_starts(number(site));
         }

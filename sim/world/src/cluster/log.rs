@@ -110,6 +110,12 @@ impl SharedLog {
         self.first = self.first.max(sequence + 1);
     }
 
+    /// Whether the record is purged.
+    #[must_use]
+    pub const fn is_purged(&self, sequence: u64) -> bool {
+        sequence < self.first
+    }
+
     /// Appends the record if the log ends with `expected`. The log must have a leader.
     pub fn append(&mut self, at: Time, expected: u64, bytes: &[u8]) -> Outcome {
         if expected != self.last() {

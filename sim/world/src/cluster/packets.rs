@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chat_cluster::{Alarm, AppendId, Outcome, Output, ReadId, Source};
 use chat_types::{Span, Time};
 use sim_model::cluster::ClusterFact;
-use sim_model::history::Observer as _;
+use sim_model::outcome::Point;
 
 use super::{Cluster, Process};
 use crate::World;
@@ -14,6 +14,9 @@ use crate::event_queue::Event;
 
 /// How soon records that a replica does not show yet are looked for again.
 const LOOK_AGAIN: Span = Span::millis(50);
+
+/// The most time between a report and its second copy.
+const SECOND_WITHIN: Span = Span::secs(3);
 
 /// What is on its way.
 #[derive(Clone, Debug)]
@@ -30,6 +33,7 @@ pub(super) enum Packet {
         to: Process,
         id: AppendId,
         outcome: Outcome,
+        copy: ReportCopy,
     },
     Read {
         from: Process,
@@ -46,9 +50,22 @@ pub(super) enum Packet {
     Records {
         to: Process,
     },
+    /// A record that the member has received before.
+    RecordAgain {
+        to: Process,
+        sequence: u64,
+        bytes: Arc<[u8]>,
+    },
     Snapshot {
         to: Process,
     },
+}
+
+/// Whether a report has come before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReportCopy {
+    First,
+    Second,
 }
 
 impl Packet {
@@ -59,6 +76,7 @@ impl Packet {
             Self::Report { to, .. }
             | Self::Found { to, .. }
             | Self::Records { to }
+            | Self::RecordAgain { to, .. }
             | Self::Snapshot { to } => Some(*to),
         }
     }
@@ -143,7 +161,7 @@ impl World<'_, '_> {
             Output::StoreSnapshot => self.store_snapshot(site),
             Output::Alarm(Alarm::Diverged { .. } | Alarm::Unreadable { .. }) => {
                 let fact = ClusterFact::Stranded(site as u64);
-                self.observers.observe_cluster(now, &fact);
+                self.tell_fact(&fact);
             }
             Output::FetchSnapshot if !is_mute => {
                 self.send_packet(at, Packet::Snapshot { to: from });
@@ -152,6 +170,7 @@ impl World<'_, '_> {
             | Output::FetchSnapshot
             | Output::Alarm(_)
             | Output::Applied { .. }
+            | Output::Admitted(_)
             | Output::Node(_)
             | Output::Moved(_)
             | Output::BecameOwner { .. }
@@ -190,7 +209,15 @@ impl World<'_, '_> {
                 bytes,
                 back,
             } => self.append_arrives(from, id, (expected, &bytes), back),
-            Packet::Report { to, id, outcome } => {
+            Packet::Report {
+                to,
+                id,
+                outcome,
+                copy,
+            } => {
+                if copy == ReportCopy::Second {
+                    self.observers.reach(Point::ReportedTwice);
+                }
                 self.member_turn(to.site, |member, now| member.published(now, id, outcome));
             }
             Packet::Read {
@@ -205,6 +232,13 @@ impl World<'_, '_> {
                 });
             }
             Packet::Records { to } => self.read_replica(to),
+            Packet::RecordAgain {
+                to,
+                sequence,
+                bytes,
+            } => {
+                self.member_turn(to.site, |member, now| member.record(now, sequence, &bytes));
+            }
             Packet::Snapshot { to } => {
                 if let Some(snapshot) = self.cluster().newest_snapshot() {
                     self.member_turn(to.site, |member, now| {
@@ -239,19 +273,46 @@ impl World<'_, '_> {
         if let Outcome::Acknowledged(sequence) = outcome {
             let bytes = bytes.to_vec();
             let fact = ClusterFact::Appended { sequence, bytes };
-            self.observers.observe_cluster(now, &fact);
+            self.tell_fact(&fact);
             for site in 0..self.cluster().sites.len() {
                 self.deliver_soon(site);
             }
         }
         if fails != Some(Unsynced::Written) {
-            let packet = Packet::Report {
-                to: from,
-                id,
-                outcome,
-            };
-            self.send_packet(now + back, packet);
+            self.report(now + back, (from, id), outcome, ReportCopy::First);
+            if let Some(late) = self.draw_second() {
+                // An append that comes twice itself is refused because of the first.
+                let is_own = matches!(outcome, Outcome::Acknowledged(_));
+                let outcome = match is_own && self.cluster_mut().draw.below(2) == 0 {
+                    true => Outcome::WrongLast,
+                    false => outcome,
+                };
+                self.report(now + back + late, (from, id), outcome, ReportCopy::Second);
+            }
         }
+    }
+
+    fn report(
+        &mut self,
+        at: Time,
+        (to, id): (Process, AppendId),
+        outcome: Outcome,
+        copy: ReportCopy,
+    ) {
+        let packet = Packet::Report {
+            to,
+            id,
+            outcome,
+            copy,
+        };
+        self.send_packet(at, packet);
+    }
+
+    /// How late a second copy comes, while the log sends such.
+    fn draw_second(&mut self) -> Option<Span> {
+        let now = self.now();
+        let cluster = self.cluster_mut();
+        (cluster.doubled_until > now).then(|| Span(cluster.draw.below(SECOND_WITHIN.0)))
     }
 
     fn read_arrives(&mut self, from: Process, id: ReadId, sequence: u64, source: Source) {
@@ -295,6 +356,14 @@ impl World<'_, '_> {
             place.next_record += 1;
             if let Some(bytes) = cluster.log.read_replica(now, replica, sequence) {
                 self.member_turn(site, |member, now| member.record(now, sequence, &bytes));
+                if let Some(late) = self.draw_second() {
+                    let packet = Packet::RecordAgain {
+                        to,
+                        sequence,
+                        bytes,
+                    };
+                    self.send_packet(now + late, packet);
+                }
             }
             if !self.cluster().is_there(to) {
                 return;
@@ -319,5 +388,6 @@ impl World<'_, '_> {
         if cluster.snapshots.len() > 2 {
             cluster.snapshots.remove(0);
         }
+        self.tell_hindrances();
     }
 }

@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chat_cluster::{Member, Now, Output, Refusal};
+use chat_cluster::{AppendId, Member, Now, Output, Refusal};
 use chat_core::{Address, Call, Counters, Earlier, Entry, Output as NodeOutput, Position, Ticket};
 use chat_types::{Span, Time};
 use sim_model::cluster::ClusterFact;
 use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
 use sim_model::outcome::Point;
+use sim_model::plan::OwnerReads;
 use sim_model::server::{ServerCall, ServerRecord};
 
 use crate::World;
 use crate::entry_reporter::EntryReporter;
 use crate::in_flight::Slot;
-use crate::translate;
+use crate::translate::{self, judged};
 
 /// The owner's node before a turn, or after it.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,7 @@ struct NodeState {
     position: Position,
     /// For each entry of the batch in flight, the call that it decides.
     batch: Vec<Option<Ticket>>,
+    append: Option<AppendId>,
     is_busy: bool,
     is_unknown: bool,
     has_left: bool,
@@ -35,10 +37,21 @@ impl NodeState {
             sequence: member.sequence(),
             position: member.hub().position(),
             batch: node.map_or_else(Vec::new, |node| node.batch().map(|(_, of)| of).collect()),
+            append: member.append_id(),
             is_busy: member.is_log_busy(),
             is_unknown: node.is_some_and(|node| node.check_storage(Time::MAX).is_err()),
             has_left: member.has_left(),
         }
+    }
+
+    /// Whether a record that is no batch is on its way, and was not before.
+    fn begins_other(&self, after: &Self) -> bool {
+        after.is_busy && !(self.is_busy && self.append == after.append)
+    }
+
+    /// Whether the log has the append in flight after the turn.
+    fn is_in_log(&self, after: &Self) -> bool {
+        self.append.is_some() && after.sequence > self.sequence
     }
 
     /// Whether the batch in flight is committed after the turn.
@@ -105,7 +118,7 @@ impl World<'_, '_> {
     }
 
     fn take_turn_of(&mut self, site: usize, act: impl FnOnce(&mut Member, Now)) {
-        let now = self.member_now();
+        let now = self.member_now(site);
         let is_owner = self.cluster().owner() == Some(site);
         let process = self.cluster().process(site);
         let Some(member) = &mut self.cluster_mut().sites[site].member else {
@@ -118,6 +131,7 @@ impl World<'_, '_> {
         let applied = applied(member, before.sequence);
         self.cluster_mut().witness.follow(&outputs);
         self.tell_servers(site, applied);
+        self.tell_append(site, before.append, after.append);
         let has = |what: &dyn Fn(&Output) -> bool| outputs.iter().any(what);
         let is_lost = is_owner && has(&|output| matches!(output, Output::LostOwnership { .. }));
         // A server may learn late of its claim, when another one owns the log. It takes no call.
@@ -125,6 +139,7 @@ impl World<'_, '_> {
         if has(&|output| matches!(output, Output::BecameOwner { epoch } if *epoch > newest)) {
             self.becomes_owner(site);
             before = NodeState {
+                sequence: after.sequence,
                 position: after.position,
                 ..NodeState::default()
             };
@@ -169,8 +184,21 @@ impl World<'_, '_> {
                 Output::Node(output) => {
                     let is_owner = self.cluster().owner() == Some(site);
                     let is_answer = matches!(output, NodeOutput::Reply { .. });
+                    if let NodeOutput::Reply { ticket, .. } = output {
+                        self.tell_fact(&ClusterFact::Answered {
+                            member: site as u64,
+                            call: ticket.0,
+                        });
+                    }
                     if is_owner && (is_answer || !is_lost) {
                         self.hand_out_one(output);
+                    }
+                }
+                Output::Admitted(ticket) => {
+                    if self.cluster().owner() == Some(site) {
+                        let (at, ticket) = (self.server_now(), judged(ticket));
+                        self.observers
+                            .observe_server(&ServerRecord::Admitted { at, ticket });
                     }
                 }
                 Output::Moved(Refusal {
@@ -193,16 +221,22 @@ impl World<'_, '_> {
                 | Output::Alarm(_)) => self.send_output(site, output),
             }
         }
-        if self.cluster().owner() == Some(site) {
-            for (ticket, earlier) in moved {
-                self.back_to_door(Slot::of(ticket), earlier);
+        if is_lost {
+            return;
+        }
+        let (at, is_owner) = (self.server_now(), self.cluster().owner() == Some(site));
+        for (ticket, earlier) in moved {
+            if is_owner {
+                let ticket = judged(ticket);
+                self.observers
+                    .observe_server(&ServerRecord::GivenBack { at, ticket });
             }
+            self.back_to_door(Slot::of(ticket), earlier);
         }
     }
 
     /// Tells the judge of the servers what the turn has applied, and who takes calls after it.
     fn tell_servers(&mut self, site: usize, applied: Option<(u64, (u64, u64))>) {
-        let (at, now) = (self.now(), self.member_now());
         if let Some((sequence, state)) = applied {
             let member = site as u64;
             let fact = ClusterFact::Applied {
@@ -210,16 +244,53 @@ impl World<'_, '_> {
                 sequence,
                 state,
             };
-            self.observers.observe_cluster(at, &fact);
+            self.tell_fact(&fact);
         }
-        let sites = self.cluster().sites.iter().enumerate();
-        let takes_calls = sites.filter(|(_, site)| {
-            let member = site.member.as_ref();
-            member.is_some_and(|member| member.has_lease(now))
-        });
-        let leases = takes_calls.map(|(site, _)| site as u64).collect();
-        self.observers
-            .observe_cluster(at, &ClusterFact::Leases(leases));
+        // Strict reads do not rely on clocks, by which leases may overlap.
+        if self.plan.reads == OwnerReads::Lease {
+            let sites = 0..self.cluster().sites.len();
+            let takes_calls = sites.filter(|site| self.takes_calls(*site));
+            let leases = takes_calls.map(|site| site as u64).collect();
+            self.tell_fact(&ClusterFact::Leases(leases));
+        }
+        self.tell_hindrances();
+    }
+
+    pub(super) fn tell_fact(&mut self, fact: &ClusterFact) {
+        let at = self.now();
+        self.observers.observe_cluster(at, fact);
+    }
+
+    /// Tells the judge of the servers which of them the log, the network or their machines hinder.
+    pub(crate) fn tell_hindrances(&mut self) {
+        let now = self.now();
+        if self.server.cluster.is_none() {
+            return;
+        }
+        let is_slow = self.active_faults.disk_factor(now) > 1;
+        let is_disk_bad = is_slow || self.active_faults.disk_fails(now).is_some();
+        for site in 0..self.cluster().sites.len() {
+            let is_hindered = is_disk_bad || self.cluster().is_hindered(site, now);
+            let was = &mut self.cluster_mut().sites[site].is_hindered;
+            if std::mem::replace(was, is_hindered) != is_hindered {
+                let member = site as u64;
+                self.tell_fact(&match is_hindered {
+                    true => ClusterFact::Hindered(member),
+                    false => ClusterFact::Unhindered(member),
+                });
+            }
+        }
+    }
+
+    /// Tells the judge of the servers that an append of a server begins, or is over.
+    fn tell_append(&mut self, site: usize, before: Option<AppendId>, after: Option<AppendId>) {
+        let member = site as u64;
+        if before != after && before.is_some() {
+            self.tell_fact(&ClusterFact::AppendEnded(member));
+        }
+        if before != after && after.is_some() {
+            self.tell_fact(&ClusterFact::AppendBegan(member));
+        }
     }
 
     /// Reports what became of the batch in flight.
@@ -236,7 +307,10 @@ impl World<'_, '_> {
             self.observers
                 .observe_server(&ServerRecord::AppendFailed { at });
         }
-        if before.is_busy && !after.is_busy {
+        if before.is_in_log(after) {
+            self.observers.observe_server(&ServerRecord::LogHas { at });
+        }
+        if before.is_busy && before.append != after.append {
             self.observers
                 .observe_server(&ServerRecord::LogBusy { at, busy: false });
         }
@@ -263,7 +337,7 @@ impl World<'_, '_> {
                     .observe_server(&ServerRecord::Appending { at, batch });
             }
         }
-        if after.is_busy && !before.is_busy {
+        if before.begins_other(after) {
             self.observers
                 .observe_server(&ServerRecord::LogBusy { at, busy: true });
         }

@@ -1,7 +1,7 @@
 //! Several servers: what each fault of theirs leads to, judged.
 
 use sim_model::history::{ClusterEvent, NetworkRecord, Observer, Record, WorldRecord};
-use sim_model::outcome::{Point, Progress};
+use sim_model::outcome::{Point, Progress, Tally};
 use sim_scenario::parse;
 
 use super::judged::run;
@@ -22,25 +22,31 @@ impl Observer for Told {
 
 /// Runs users who talk for a while, with one fault.
 fn talk(fault: &str) -> (Vec<(Option<u32>, ClusterEvent)>, u64) {
+    let (told, tally) = talk_with("", fault);
+    (told, tally.count(Point::OwnerChanged))
+}
+
+/// The same with these keys of the scenario, and these faults.
+fn talk_with(keys: &str, faults: &str) -> (Vec<(Option<u32>, ClusterEvent)>, Tally) {
     let text = format!(
         "
 duration: 30s
 servers: 3
+{keys}
 phases: [{{ duration: 2s, arrival_count: 6 }}]
 scenarios:
   - name: guest
     flow: [{{ login: {{ room: hall }} }}, {{ loop: {{ count: 12, steps: [{{ send: {{ length: 9 }} }}, {{ think: 1s }}, check] }} }}]
 server: {{ stick: optional }}
-faults: [{fault}]
+faults: [{faults}]
 "
     );
     let plan = parse("talk.yaml", &text).expect("a scenario");
     let mut told = Told::default();
     let outcome = run(&plan, 5, &Progress::default(), Some(&mut told));
-    assert_eq!(outcome.violations, [], "{fault}");
-    assert_eq!(outcome.counts.accepted, 72, "{fault}: each says all");
-    let changes = outcome.tally.count(Point::OwnerChanged);
-    (told.0, changes)
+    assert_eq!(outcome.violations, [], "{faults}");
+    assert_eq!(outcome.counts.accepted, 72, "{faults}: each says all");
+    (told.0, outcome.tally)
 }
 
 #[test]
@@ -76,6 +82,43 @@ fn a_log_that_fails_delays_calls_and_loses_none() {
     for what in ["no_leader", "lag", "lose", "flip"] {
         talk(&format!("{{ at: 5s, log: {{ what: {what}, for: 6s }} }}"));
     }
+}
+
+#[test]
+fn clocks_that_leases_allow_for_change_nothing() {
+    let faults = "{ at: 2s, member: { what: slow, for: 20s } },
+        { at: 2s, member: { what: fast, which: standby, for: 20s } }";
+    let (told, tally) = talk_with("", faults);
+    assert_eq!(tally.count(Point::OwnerChanged), 0);
+    for what in [ClusterEvent::ClockDrifts, ClusterEvent::ClockRuns] {
+        let times = told.iter().filter(|(_, told)| *told == what);
+        assert_eq!(times.count(), 2, "{what:?}: {told:?}");
+    }
+}
+
+#[test]
+fn a_strict_server_that_stood_still_answers_nothing_as_the_owner_that_it_was() {
+    let freeze = "{ at: 5s, member: { what: freeze, for: 9s } }";
+    let (_, tally) = talk_with("reads: strict", freeze);
+    assert_eq!(tally.count(Point::OwnerChanged), 1);
+    assert!(tally.count(Point::FormerOwnerAsked) > 0);
+    assert!(tally.count(Point::ReadWaited) > 0);
+}
+
+#[test]
+fn reads_within_leases_wait_for_no_append() {
+    let (_, tally) = talk_with("reads: lease", "");
+    assert_eq!(tally.count(Point::ReadWaited), 0);
+}
+
+#[test]
+fn second_reports_settle_no_other_append() {
+    let faults = "{ at: 3s, log: { what: double, for: 20s } },
+        { at: 8s, log: { what: no_leader, for: 3s } }";
+    let (told, tally) = talk_with("", faults);
+    assert!(tally.count(Point::ReportedTwice) > 0);
+    let last = told.iter().rev().find(|(server, _)| server.is_none());
+    assert_eq!(last, Some(&(None, ClusterEvent::ReportsSingle)));
 }
 
 #[test]

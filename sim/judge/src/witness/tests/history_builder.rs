@@ -7,7 +7,7 @@ use chat_types::{Config, Span, Time};
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record};
 use sim_model::names::PROPERTIES;
-use sim_model::plan::{Capacity, Client, Network, Plan, Schedule, Workload};
+use sim_model::plan::{Capacity, Client, Network, OwnerReads, Plan, Schedule, Workload};
 use sim_model::protocol::{
     Agent, Answer, CallId, InboxEvent, Op, Outcome, Presence, Room, StickChange, User,
 };
@@ -33,6 +33,7 @@ pub(crate) fn plan() -> Plan {
         duration: Span::secs(60),
         liveness: Span::secs(60),
         servers: 1,
+        reads: OwnerReads::Lease,
         server: Config::default(),
         capacity: Capacity {
             service: none.clone(),

@@ -16,8 +16,8 @@ use super::{environment, faults, flows, limits, users};
 use sim_model::draw::Ratio;
 use sim_model::names::properties_of;
 use sim_model::plan::{
-    ClientProfile, Frequency, Habits, Naming, OperatorVerb, Persona, Phase, Plan, Reads, Schedule,
-    USUAL_CLIENT, Workload, usual_capacity, usual_network,
+    ClientProfile, Frequency, Habits, Naming, OperatorVerb, OwnerReads, Persona, Phase, Plan,
+    Reads, Schedule, USUAL_CLIENT, Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::ReadBy;
 use sim_model::recipe::Recipe;
@@ -35,6 +35,7 @@ pub fn blank() -> Plan {
         duration: Span::secs(30),
         liveness: Span::secs(120),
         servers: 1,
+        reads: OwnerReads::Lease,
         server: Config::default(),
         capacity: usual_capacity(),
         client: USUAL_CLIENT,

@@ -3,7 +3,8 @@
 use chat_types::Span;
 use sim_model::names::properties_of;
 use sim_model::plan::{
-    Fault, FaultKind, LogHarm, MemberHarm, Need, Outage, Plan, ServersNeeded, Which,
+    Fault, FaultKind, LEASE_DRIFT, LogHarm, MemberHarm, Need, Outage, OwnerReads, Plan,
+    ServersNeeded, Which,
 };
 
 use super::dice::Dice;
@@ -19,6 +20,9 @@ const LENGTHS: [Span; 4] = [
     Span::secs(4),
     Span::secs(9),
 ];
+
+/// By how many percent clocks are wrong that leases do not allow for.
+const LARGE_DRIFTS: [u32; 2] = [25, 50];
 
 /// Draws whether several servers take the place of one. A plan with several keeps them.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
@@ -40,7 +44,13 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         fault.kind.servers_needed() != Some(ServersNeeded::One)
     });
     let count = dice.between(0, 4);
-    dice.say(format!("{} servers, {count} of their faults", plan.servers));
+    if dice.one_in(3) {
+        plan.reads = OwnerReads::Strict;
+    }
+    let (servers, reads) = (plan.servers, plan.reads.name());
+    dice.say(format!(
+        "{servers} servers, {reads} reads, {count} of their faults"
+    ));
     for _ in 0..count {
         // In whole milliseconds, as scenarios are written.
         let at = Span::millis(dice.before(plan.duration).as_millis());
@@ -50,7 +60,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
                 at,
                 milestone: None,
                 repeats: None,
-                kind: fault(left, dice),
+                kind: fault(left, plan.reads, dice),
                 need: Need::Required,
             });
         }
@@ -58,7 +68,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     plan.faults.sort_by_key(|fault| fault.at);
 }
 
-fn fault(most: Span, dice: &mut Dice) -> FaultKind {
+fn fault(most: Span, reads: OwnerReads, dice: &mut Dice) -> FaultKind {
     let duration = dice.around(&LENGTHS).min(most);
     match dice.between(0, 3) {
         0 => FaultKind::Log {
@@ -66,9 +76,13 @@ fn fault(most: Span, dice: &mut Dice) -> FaultKind {
             duration,
         },
         _ => FaultKind::Member {
-            what: dice.pick(MemberHarm::ALL),
+            what: dice.pick(MemberHarm::ALL).within(reads),
             which: dice.pick(&[Which::Owner, Which::Owner, Which::Standby]),
             duration,
+            percent: match reads {
+                OwnerReads::Strict if dice.one_in(2) => dice.pick(&LARGE_DRIFTS),
+                OwnerReads::Strict | OwnerReads::Lease => LEASE_DRIFT,
+            },
         },
     }
 }

@@ -1,0 +1,175 @@
+//! Calls whose answers wait for the shared log (docs/protocol.md, 13.5): with strict reads, what needs
+//! no entry of the journal is answered once the log has a record whose append began after the call
+//! arrived.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use chat_types::{Span, Time};
+use sim_model::plan::{OwnerReads, Plan};
+use sim_model::server::Ticket;
+
+use super::Auditor;
+use super::admission::handle_of;
+use super::in_flight::Stage;
+use crate::comparison::Comparison;
+use crate::difference::{Difference, Due};
+
+/// The longest pause before an append for them, after the log has refused one: a quarter of a second,
+/// by a clock that is half too slow.
+const PAUSE: Span = Span::millis(500);
+
+#[derive(Clone, Copy, Debug)]
+struct LogWait {
+    since: Time,
+    ticket: Ticket,
+    /// The address of the caller, for a call that is admitted when the log has the record.
+    from: u64,
+}
+
+/// The calls that wait, in the order of their arrival.
+#[derive(Clone, Debug)]
+pub(super) struct LogWaits {
+    reads: OwnerReads,
+    queue: VecDeque<LogWait>,
+    /// The number of the first ones that wait for the append in flight.
+    covered: usize,
+    /// Reads that the log serves from this instant on.
+    served: VecDeque<LogWait>,
+    served_since: Time,
+}
+
+impl LogWaits {
+    pub(super) const fn new(plan: &Plan) -> Self {
+        Self {
+            reads: plan.reads,
+            queue: VecDeque::new(),
+            covered: 0,
+            served: VecDeque::new(),
+            served_since: Time(0),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.queue.clear();
+        self.served.clear();
+        self.covered = 0;
+    }
+
+    pub(super) fn add(&mut self, since: Time, ticket: Ticket, from: u64) {
+        self.queue.push_back(LogWait {
+            since,
+            ticket,
+            from,
+        });
+    }
+
+    /// Removes a call. Returns whether it waited.
+    pub(super) fn remove(&mut self, ticket: Ticket) -> bool {
+        self.served.retain(|wait| wait.ticket != ticket);
+        let place = self.queue.iter().position(|wait| wait.ticket == ticket);
+        if let Some(place) = place {
+            self.queue.remove(place);
+            self.covered -= usize::from(place < self.covered);
+        }
+        place.is_some()
+    }
+
+    /// An append begins.
+    pub(super) fn cover(&mut self) {
+        self.covered = self.queue.len();
+    }
+
+    /// When an append for the first one must have begun, if none is in flight since `free_since`.
+    pub(super) fn due(&self, free_since: Time) -> Option<(Time, Ticket)> {
+        let LogWait { since, ticket, .. } = self.queue.front()?;
+        Some(((*since).max(free_since) + PAUSE, *ticket))
+    }
+}
+
+impl Auditor {
+    /// Whether the answer to a call that needs no entry waits for the log.
+    pub(super) const fn waits_for_log(&self) -> bool {
+        matches!(self.log_waits.reads, OwnerReads::Strict)
+    }
+
+    /// A record that is no batch begins its way into the log, or ends it. What is due for a batch
+    /// precedes it. // 13.5
+    pub(super) fn log_busy(&mut self, at: Time, busy: bool) {
+        if !busy {
+            return self.pipeline.set_busy(at, busy);
+        }
+        self.tally.add(Comparison::LogRecord);
+        let due = self
+            .pipeline
+            .waited(|| self.model.next_deadline().map(|(at, _)| at));
+        if let Some((since, first)) = due
+            && since.max(self.jumped_at) < at
+        {
+            let due = self.batch_of(since, first);
+            self.differ(at, Difference::Overtaken { due, since });
+        }
+        self.pipeline.set_busy(at, busy);
+        self.log_waits.cover();
+    }
+
+    /// The log has the record that was on its way: what waited for it leaves.
+    pub(super) fn log_has(&mut self, at: Time) {
+        self.log_waits.served_since = at;
+        let covered = std::mem::take(&mut self.log_waits.covered);
+        let waits: Vec<LogWait> = self.log_waits.queue.drain(..covered).collect();
+        for wait in waits {
+            let call = self.in_flight.call(wait.ticket);
+            if call.is_some_and(|call| matches!(call.stage, Stage::Unread)) {
+                self.log_waits.served.push_back(wait);
+            } else {
+                self.in_flight.leaves_now(at, wait.ticket);
+            }
+        }
+    }
+
+    /// The server admits a read, in the order in which reads arrived, once the log serves it.
+    pub(super) fn admitted(&mut self, at: Time, ticket: Ticket) {
+        let served = self
+            .log_waits
+            .served
+            .pop_front_if(|wait| wait.ticket == ticket);
+        let Some(call) = self.in_flight.call(ticket) else {
+            return;
+        };
+        let Some(LogWait { from, .. }) = served else {
+            let call = call.summary();
+            return self.differ(at, Difference::Unserved { call });
+        };
+        let ask = Arc::clone(&call.ask);
+        let user = handle_of(&ask).and_then(|handle| self.model.user_of(handle));
+        let stage = self.admit(at, (ticket, from), &ask, user);
+        let end = user.map_or(0, |user| self.model.inbox_end(user));
+        self.in_flight.read_now(ticket, (user, end), stage);
+    }
+
+    /// The server gave a call back that waited for the log. It may while another server may own the
+    /// chat, or when it stops.
+    pub(super) fn given_back(&mut self, at: Time, ticket: Ticket) {
+        let waited = self.log_waits.remove(ticket);
+        let Some(call) = self.in_flight.take(ticket) else {
+            return;
+        };
+        let is_owed = !waited || self.has_lease;
+        if is_owed && !(self.waits_for_log() && self.pipeline.is_stopping()) {
+            let due = Due::Answer(call.summary());
+            self.differ(at, Difference::Late { due, since: at });
+        }
+    }
+
+    /// What waits for an append that should have begun, or is served and not admitted.
+    pub(super) fn append_due(&self) -> Option<(Time, Due)> {
+        if let Some(served) = self.log_waits.served.front() {
+            let call = self.in_flight.call(served.ticket)?;
+            return Some((self.log_waits.served_since, Due::Answer(call.summary())));
+        }
+        let (since, ticket) = self.log_waits.due(self.pipeline.free_since()?)?;
+        let call = self.in_flight.call(ticket)?;
+        Some((since, Due::Answer(call.summary())))
+    }
+}

@@ -1,0 +1,82 @@
+//! An operator's act.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::context::Context;
+use super::error::Read;
+use super::fault::NamedUser;
+use super::fields::Fields;
+use super::form::{Form, form};
+use super::forms::{Word, words};
+use super::node::{Node, Value};
+use super::schemas::Schemas;
+use super::text::Text;
+use sim_model::plan::{OperatorAct, OperatorVerb};
+
+words! {
+    Act("an operator's act") => OperatorVerb = all {
+        OperatorVerb::ALL.iter().map(|verb| (verb.name(), *verb)).collect()
+    }
+}
+
+form! {
+    struct Whom("an operator's act", "{ user: a }") {
+        /// In the steps form: this user. Otherwise one of the present users is drawn.
+        user: Option<NamedUser>,
+    }
+}
+
+/// `operator: kick`, or `operator: { kick: { user: a } }`.
+impl Form for OperatorAct {
+    type Of = Self;
+    const WHAT: &'static str = "`operator`";
+    const EXAMPLE: &'static str = "mute";
+
+    fn read(node: &Node, context: &mut Context) -> Read<Self> {
+        if !matches!(node.value, Value::Map(_)) {
+            let verb = Word::<Act>::read(node, context)?;
+            return Ok(Self { verb, user: None });
+        }
+        let acts: Vec<&str> = OperatorVerb::ALL.iter().map(|verb| verb.name()).collect();
+        let (fields, problems) = Fields::named(node, Self::WHAT, acts.clone())?;
+        problems.finish(Some(()))?;
+        let (word, value) = fields.one_of(&acts, "{}")?;
+        let known = OperatorVerb::ALL.iter().find(|verb| verb.name() == word);
+        let mut act = Self {
+            verb: *known.unwrap_or(&OperatorVerb::Mute),
+            user: None,
+        };
+        if !matches!(value.value, Value::Empty) {
+            act.user = Whom::read(value, context)?.user;
+        }
+        Ok(act)
+    }
+
+    fn write(act: &Self, context: &Context) -> Option<Text> {
+        if act.user.is_none() {
+            return Word::<Act>::write(&act.verb, context);
+        }
+        let whom = Whom::write(&Whom { user: act.user }, context);
+        Some(Text::map([(act.verb.name(), whom)]))
+    }
+
+    fn schema(schemas: &mut Schemas) -> Json {
+        let whom = schemas.of::<Whom>();
+        let act = |verb: &OperatorVerb| {
+            let taken = json!({ "anyOf": [{ "type": "null" }, whom] });
+            (verb.name().to_owned(), taken)
+        };
+        json!({
+            "anyOf": [
+                schemas.of::<Word<Act>>(),
+                {
+                    "type": "object",
+                    "properties": OperatorVerb::ALL.iter().map(act).collect::<Map<_, _>>(),
+                    "additionalProperties": false,
+                    "minProperties": 1,
+                    "maxProperties": 1
+                }
+            ]
+        })
+    }
+}

@@ -1,6 +1,7 @@
-//! The files of `deploy/` that other programs read, as those programs read them.
+//! The files of `deploy/` and `.github/` that other programs read, as those programs read them.
 
 mod proxy;
+mod schemas;
 
 use std::path::Path;
 use std::process::Command;
@@ -9,6 +10,8 @@ use crate::cargo::Cargo;
 use crate::outcome::Outcome;
 use crate::programs::{answers_to, install, node, run};
 use crate::sim::Sim;
+
+use schemas::Schemas;
 
 /// The programs, each with the word that makes it say its version, and its package.
 const NEEDED: [(&str, &str, &str); 5] = [
@@ -22,8 +25,15 @@ const NEEDED: [(&str, &str, &str); 5] = [
 /// The program that reads bundles for MCP clients, as npm runs it.
 const BUNDLER: [&str; 2] = ["--yes", "@anthropic-ai/mcpb@2.1.2"];
 
-/// Checks the alerts and the bundle, and sends streams and a load through each proxy.
+/// Checks the files for containers, the alerts and the bundle, and sends streams and a load through each proxy.
 pub(crate) fn check(cargo: &Cargo) -> Outcome {
+    let schemas = match Schemas::installed(cargo) {
+        Ok(schemas) => schemas,
+        Err(why) => return Outcome::Skipped(format!("no schemas: {why}")),
+    };
+    if let Err(why) = schemas.check(cargo.root()) {
+        return Outcome::Failed(why);
+    }
     for (program, word, package) in NEEDED {
         if answers_to(program, word) {
             continue;

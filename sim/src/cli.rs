@@ -137,6 +137,7 @@ Examples:
   sim run scenarios/steady.yaml --target http://127.0.0.1:8894 --stages
   sim run scenarios/brief.yaml --target https://localhost:8443 --ca ca.pem
   sim run scenarios/brief.yaml --target http://a:8894,http://b:8894
+  sim run scenarios/brief.yaml --target http://a:8894 --nemesis 'sh nemesis.sh'
 
 The trace hash of a seed is the same on every machine, with any --jobs.
 --report writes one file that needs no network; a run that violates a property
@@ -152,7 +153,10 @@ all: use a server of its own. All users come from one address: start it without
 limits on one, as with `talking-stick --limit
 rate_limit=none,registration_rate_limit=none,max_per_address=100000`.
 Users are spread over several addresses, which are the members of one cluster.
-When one of them fails or does not answer in time, its users go on to the next.";
+When one of them fails or does not answer in time, its users go on to the next.
+--nemesis names a program that makes faults meanwhile: it writes a line
+{\"fault\": NAME} for each, {\"mended\": NAME} once it has mended it, and mends all
+and exits with 0 when its input ends. If it fails, the exit code is 4.";
 
 const SERVE_EXAMPLES: &str = "\
 Examples:

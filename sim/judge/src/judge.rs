@@ -174,6 +174,15 @@ impl Judge {
         self.findings.is_closed()
     }
 
+    /// Whether the entries so far have an equal for all that clients received. True without a journal.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        match &self.method {
+            Method::Journal(both) => self.violated() || both.reconciler.is_complete(),
+            Method::Audit(_) | Method::Witness(_) => true,
+        }
+    }
+
     /// Ends the judgement of a run that ended at `now`.
     #[must_use]
     pub fn finish(mut self, now: Time) -> Judgement {

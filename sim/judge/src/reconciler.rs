@@ -274,6 +274,13 @@ impl Reconciler {
         client.compared = inbox.end();
     }
 
+    /// Whether the journal so far has an equal for all that clients received.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.clients.values().all(|client| {
+            client.events.is_empty() && client.gaps.is_empty() && client.answers.is_empty()
+        })
+    }
+
     /// The journal is read to its end: what is left has no equal in it.
     pub(crate) fn finish(&mut self, findings: &mut Findings) {
         let model = self.auditor.model();

@@ -96,6 +96,12 @@ impl<'o> RunJudge<'o> {
         }
     }
 
+    /// Whether the entries of the journal so far have an equal for all that clients received.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.judge.is_complete()
+    }
+
     /// Ends the run of this plan, and returns its outcome.
     #[must_use]
     pub fn finish(self, plan: &Plan, ran: WorldOutcome) -> SeedOutcome {

@@ -15,6 +15,7 @@ use super::clock::Clock;
 use super::connector::Connector;
 use super::event::Event;
 use super::names::code;
+use super::nemesis;
 use super::reply::{Page, Reader, Reply, ReplyJson, refused};
 use super::request::{Writer, Written};
 use super::target::Protocol;
@@ -92,6 +93,8 @@ pub(super) enum Message {
     Grew { agent: u32, stream: u32 },
     /// The target was asked whether it is there.
     Asked(Result<(), WireError>),
+    /// The nemesis wrote a line, or will write none.
+    Nemesis(nemesis::Output),
     /// A stream ended, or was refused.
     Closed {
         agent: u32,
@@ -104,7 +107,7 @@ impl Message {
     /// Whether it shows that the target is there.
     pub(super) const fn is_heard(&self) -> bool {
         match self {
-            Self::Asked(_) | Self::Failed { .. } | Self::Closed { .. } => false,
+            Self::Asked(_) | Self::Nemesis(_) | Self::Failed { .. } | Self::Closed { .. } => false,
             Self::Answered { .. }
             | Self::Read { .. }
             | Self::Opened { .. }

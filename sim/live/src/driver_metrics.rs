@@ -93,6 +93,11 @@ impl<'o> DriverMetrics<'o> {
         self.delay.result(1_000.0)
     }
 
+    /// A copy of the judge, which continues from here.
+    pub(super) fn judge(&self) -> RunJudge<'static> {
+        self.judge.alone()
+    }
+
     /// The judge of the run, and the points reached.
     pub(super) fn finish(self) -> (RunJudge<'o>, Tally) {
         (self.judge, self.points.into_tally())

@@ -16,7 +16,7 @@
 //! `reply.rs` and `event.rs` translate between users' words and JSON, `request.rs` and `wire.rs`
 //! between JSON and HTTP, over connections of `connector.rs`. `probe.rs` probes the server's capabilities, `prepare.rs` adapts the
 //! scenario to them, `driver_metrics.rs` and `driver_load.rs` measure the driver itself, `watch.rs`
-//! notices that the server is gone, and `unregister.rs` unregisters all users. `calibrate.rs`
+//! notices that the server is gone, `nemesis.rs` runs a program that makes faults, and `unregister.rs` unregisters all users. `calibrate.rs`
 //! measures the server without users.
 
 mod ask;
@@ -32,6 +32,7 @@ mod event;
 mod listening;
 mod load_runner;
 mod names;
+mod nemesis;
 mod pool;
 mod prepare;
 mod probe;
@@ -48,6 +49,8 @@ use sim_model::outcome::{UserOutcome, WorldOutcome};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use chat_types::{Config, Span, Time};
 
@@ -56,22 +59,30 @@ use sim_model::history::Observer;
 use sim_model::outcome::{LiveResult, Progress};
 use sim_model::plan::{Plan, Workload};
 
+use caller::Message;
 use clock::Clock;
 use connector::Connector;
 use driver_metrics::DriverMetrics;
 use load_runner::LoadRunner;
 use names::Names;
+use nemesis::Nemesis;
 use pool::Pool;
 use prepare::{Prepared, prepare};
 use probe::probe;
 use request::Writer;
 
 pub use calibrate::calibrate;
+pub use nemesis::NemesisCommand;
 pub use prepare::{RateScale, needed_faults};
 pub use target::{Protocol, Target, Token};
 
 /// A generous number of open files other than connections.
 const OTHER_FILES: u64 = 64;
+
+/// How long the journal of a cluster's member may lack what clients have received, and the pause
+/// between two looks.
+const JOURNAL_FOLLOWS: Span = Span::secs(10);
+const JOURNAL_AGAIN: Duration = Duration::from_millis(200);
 
 /// The options of a live run.
 #[derive(Clone, Debug)]
@@ -86,6 +97,8 @@ pub struct Options {
     pub scale: RateScale,
     /// The configuration by which the server is judged.
     pub server: Config,
+    /// The program that makes faults during the run.
+    pub nemesis: Option<NemesisCommand>,
 }
 
 /// Reports the entries of the server's journal, and returns their number.
@@ -117,6 +130,11 @@ pub enum LiveError {
     Lacking {
         target: String,
         lacking: Vec<String>,
+    },
+    #[error("--nemesis: {command} does not start: {why}")]
+    Nemesis {
+        command: NemesisCommand,
+        why: std::io::Error,
     },
     #[error("the run cannot be judged by the server's journal: {0}")]
     Journal(String),
@@ -224,6 +242,7 @@ pub fn run(
     let mut runner = LoadRunner::new(plan, seed, (pool, clock), metrics, progress);
     let most = files.saturating_sub(OTHER_FILES) / 2;
     runner.limit_clients(usize::try_from(most).unwrap_or(usize::MAX));
+    runner.nemesis = nemesis(ready, &runner.pool)?;
     runner.run();
     let now = clock.now();
     if runner.lost.is_none() {
@@ -231,17 +250,51 @@ pub fn run(
     }
     let mut live = live_result(ready, &runner, suffix, now);
     if let Some(journal) = journal {
+        if runner.pool.net.connector.doors() > 1 {
+            wait_for(journal, &runner.metrics, &clock)?;
+        }
         let entries = journal(&mut runner.metrics).map_err(LiveError::Journal)?;
         live.journal_entries = Some(entries);
     }
     let mut outcome = outcome(plan, seed, runner, now);
-    if let Some(lost) = &live.lost {
-        end_at(&mut outcome, lost.at);
+    if let Some(at) = live.ended_early() {
+        end_at(&mut outcome, at);
     }
     Ok(LiveOutcome { outcome, live })
 }
 
-/// Keeps what was found until the target was lost. That users wait from then on is no finding.
+/// Waits until the journal of a member has all that clients received, for a while: a member of a cluster
+/// writes its journal just after the log has accepted an entry.
+fn wait_for(
+    journal: &Journal<'_>,
+    metrics: &DriverMetrics<'_>,
+    clock: &Clock,
+) -> Result<(), LiveError> {
+    let until = clock.now() + JOURNAL_FOLLOWS;
+    loop {
+        let mut judge = metrics.judge();
+        journal(&mut judge).map_err(LiveError::Journal)?;
+        if judge.is_complete() || clock.now() > until {
+            return Ok(());
+        }
+        thread::park_timeout(JOURNAL_AGAIN);
+    }
+}
+
+/// Starts the nemesis, if there is one.
+fn nemesis(ready: &Ready, pool: &Pool) -> Result<Option<Nemesis>, LiveError> {
+    let Some(command) = &ready.options.nemesis else {
+        return Ok(None);
+    };
+    let net = Arc::clone(&pool.net);
+    let started = Nemesis::start(command, move |output| net.tell(Message::Nemesis(output)));
+    started.map(Some).map_err(|why| LiveError::Nemesis {
+        command: command.clone(),
+        why,
+    })
+}
+
+/// Keeps what was found until the run ended early. That users wait from then on is no finding.
 fn end_at(outcome: &mut SeedOutcome, at: Span) {
     outcome.stuck.clear();
     outcome.violations.retain(|violation| violation.at <= at);
@@ -281,6 +334,7 @@ fn live_result(
         left_out: prepared.left_out.clone(),
         driver_busy: metrics.load.busy(runner.pool.threads()),
         lost: runner.lost.clone(),
+        nemesis: runner.nemesis.as_ref().map(|one| one.record.0.clone()),
         remarks: ready.remarks.clone(),
         stages: Vec::new(),
     };
@@ -298,6 +352,14 @@ fn remarks(live: &LiveResult, failure: Option<&str>) -> Vec<String> {
             "the target stopped answering at {at:.1}s ({why}), so that users may still be \
              registered there"
         ));
+    }
+    if let Some(failed) = live
+        .nemesis
+        .as_ref()
+        .and_then(|nemesis| nemesis.failed.as_ref())
+    {
+        let (at, why) = (failed.at.0 as f64 / 1e6, &failed.why);
+        remarks.push(format!("the nemesis failed at {at:.1}s: it {why}"));
     }
     if let Some(request) = live.uncorrected.get("request_latency") {
         let delay = &live.scheduling_delay;

@@ -24,6 +24,7 @@ use rustc_hash::FxHashMap;
 use super::client::Client;
 use super::clock::Clock;
 use super::driver_metrics::DriverMetrics;
+use super::nemesis::Nemesis;
 use super::pool::Pool;
 use super::watch::Watch;
 use sim_model::draw::{Actor, Draw};
@@ -73,6 +74,8 @@ enum Wakeup {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Safety,
+    /// The nemesis mends its faults.
+    Mending,
     Liveness,
     Over,
 }
@@ -130,6 +133,7 @@ pub(super) struct LoadRunner<'a, 'o> {
     /// The faults of this seed, and the draws of their victims.
     faults: Vec<Fault>,
     fault_draw: Draw,
+    pub(super) nemesis: Option<Nemesis>,
     /// The loss of the target, which ended the run.
     pub(super) lost: Option<LostTarget>,
 }
@@ -176,6 +180,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             watch: Watch::new(clock.now()),
             faults: plan.faults_of(seed),
             fault_draw: Draw::new(seed, Actor::Faults),
+            nemesis: None,
             lost: None,
         }
     }
@@ -191,18 +196,19 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         self.begin();
         while self.phase != Phase::Over {
             if self.phase == Phase::Safety && self.progress.is_interrupted() {
-                self.heal(self.clock.now());
+                self.end_safety(self.clock.now());
             }
             self.wake_all();
             self.receive_all();
             self.look_after();
         }
+        if let Some(nemesis) = &mut self.nemesis {
+            nemesis.dismiss(&self.clock);
+        }
     }
 
     fn begin(&mut self) {
-        let (end, liveness) = (self.plan.duration, self.plan.liveness);
-        self.at(START + end, Wakeup::Heal);
-        self.at(START + end + liveness, Wakeup::End);
+        self.at(START + self.plan.duration, Wakeup::Heal);
         if let Workload::Steps { users, steps } = &self.plan.workload {
             for user in users {
                 let script = Script::Manual {
@@ -261,7 +267,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             }
             // An interrupt has healed it before.
             Wakeup::Heal if self.phase != Phase::Safety => {}
-            Wakeup::Heal => self.heal(now),
+            Wakeup::Heal => self.end_safety(now),
             Wakeup::Drain(agent) => self.drain(agent, now),
             Wakeup::End => self.end(now),
         }
@@ -289,6 +295,7 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
     /// Measures the driver, asks a silent target, and shows the progress.
     fn look_after(&mut self) {
         let now = self.clock.now();
+        self.look_after_nemesis(now);
         self.metrics.load.end_window(now);
         if self.watch.begins_to_ask(now) {
             self.pool.ask_target();
@@ -353,9 +360,22 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
         }
     }
 
-    /// Ends the safety phase at its time or by an interrupt: arrivals stop, and all users drain.
+    /// Ends the safety phase at its time, by an interrupt or by a failure of the nemesis: arrivals
+    /// stop, and the nemesis mends its faults first.
+    fn end_safety(&mut self, now: Time) {
+        match &mut self.nemesis {
+            Some(nemesis) => {
+                self.phase = Phase::Mending;
+                nemesis.end(now);
+            }
+            None => self.heal(now),
+        }
+    }
+
+    /// Begins the liveness phase, without faults: all users drain.
     fn heal(&mut self, now: Time) {
         self.phase = Phase::Liveness;
+        self.at(now + self.plan.liveness, Wakeup::End);
         self.end_faults();
         self.timeline.healed_at = Some(now.since(START));
         self.metrics.observe_world(&WorldRecord::Healed { at: now });

@@ -293,6 +293,7 @@ mod tests {
             protocol: crate::Protocol::Http,
             scale: scale.parse().unwrap(),
             server: Config::default(),
+            nemesis: None,
         }
     }
 

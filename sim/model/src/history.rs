@@ -127,6 +127,10 @@ pub enum WorldRecord<'a> {
         user: Option<User>,
         room: Option<crate::protocol::Room>,
     },
+    /// The nemesis of a live run made a fault of this name.
+    FaultMade { at: Time, name: &'a str },
+    /// The nemesis mended it.
+    FaultMended { at: Time, name: &'a str },
     /// All faults and losses ended: the liveness phase begins.
     Healed { at: Time },
     /// Sizes of the server's collections: name, size, limit.

@@ -43,8 +43,9 @@ pub use groups::{BriefResult, GroupResult, GroupResults, MOST_GROUPS, RoomResult
 pub use progress::{Interrupt, LiveNow, Progress, ProgressNow};
 pub use replayed::{BrokenInvariant, JournalRestart, JournalViolation, Replayed};
 pub use result::{
-    DisconnectedHolder, FairnessResult, LiveResult, LostTarget, MetricResult, Repro, Requests,
-    RestResult, RunResult, ShrunkResult, StageResult, Starts, Stuck, ThresholdResult, Verdict,
+    DisconnectedHolder, FairnessResult, LiveResult, LostTarget, MetricResult, NemesisFailure,
+    NemesisFault, NemesisResult, Repro, Requests, RestResult, RunResult, ShrunkResult, StageResult,
+    Starts, Stuck, ThresholdResult, Verdict,
 };
 pub use shrunk::{Notes, Shrunk, Size};
 pub use sometimes::{Point, Tally};
@@ -140,6 +141,13 @@ pub struct Subject {
 
 fn as_milliseconds<S: Serializer>(at: &Span, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(at.0 as f64 / 1_000.0)
+}
+
+fn as_optional_milliseconds<S: Serializer>(
+    at: &Option<Span>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    at.map(|at| at.0 as f64 / 1_000.0).serialize(serializer)
 }
 
 impl Violation {

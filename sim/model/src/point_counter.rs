@@ -118,6 +118,8 @@ impl Observer for PointCounter {
             WorldRecord::Restarted { .. }
             | WorldRecord::DiskDamaged { .. }
             | WorldRecord::StartRefused { .. }
+            | WorldRecord::FaultMade { .. }
+            | WorldRecord::FaultMended { .. }
             | WorldRecord::Healed { .. }
             | WorldRecord::Sizes { .. }
             | WorldRecord::Ended { .. } => {}

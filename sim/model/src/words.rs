@@ -50,6 +50,8 @@ pub fn world(record: &WorldRecord<'_>) -> Option<String> {
             Some(user) => format!("operator: {verb} user_{}", user.0),
             None => format!("operator: {verb}"),
         }),
+        WorldRecord::FaultMade { name, .. } => Some(format!("fault: {name}")),
+        WorldRecord::FaultMended { name, .. } => Some(format!("mended: {name}")),
         WorldRecord::Healed { .. } => Some("all faults healed".to_owned()),
         WorldRecord::Sizes { .. } | WorldRecord::Ended { .. } => None,
     }

@@ -7,8 +7,9 @@ use super::header::{name, range, seeds};
 use super::line::{Line, PAGE, Style, fit, paragraph};
 use super::numbers::{count, milliseconds};
 use super::{FinishedRun, View, figures};
+use chat_types::Span;
 use sim_model::outcome::{
-    Class, LostTarget, RunResult, ThresholdResult, Verdict, is_judged, is_silent,
+    Class, NemesisFailure, RunResult, ThresholdResult, Verdict, is_judged, is_silent,
 };
 
 /// `FAIL stick_exclusion · stick_contention · seed 1337 · sim 0.1.0 (3f9c1ab)`, and the reason.
@@ -46,8 +47,10 @@ pub(super) fn what_failed(run: &FinishedRun) -> String {
     };
     match result.verdict {
         Verdict::Pass => "nothing".to_owned(),
-        Verdict::Unjudged if lost(result).is_some() => "target lost".to_owned(),
-        Verdict::Unjudged => "unjudged".to_owned(),
+        Verdict::Unjudged => match early_end(result) {
+            Some(end) => end.what.to_owned(),
+            None => "unjudged".to_owned(),
+        },
         Verdict::Threshold => {
             let first = result
                 .thresholds
@@ -107,24 +110,46 @@ pub(super) fn sentences(run: &FinishedRun) -> Vec<String> {
     }
 }
 
-/// The loss of the target that ended the run.
-pub(super) fn lost(result: &RunResult) -> Option<&LostTarget> {
-    result.live.as_ref()?.lost.as_ref()
+/// Why a live run ended before it could be judged.
+pub(super) struct EarlyEnd {
+    /// In a few words.
+    pub(super) what: &'static str,
+    /// What it is about, as the name of a test case.
+    pub(super) case: &'static str,
+    pub(super) sentence: String,
 }
 
-/// The sentence about that loss.
-pub(super) fn lost_at(lost: &LostTarget) -> String {
-    format!(
-        "The target stopped answering at {}: {}. The run ended, and its results are those up to then.",
-        milliseconds(lost.at.0 as f64 / 1e3),
-        lost.why
-    )
+/// The loss of the target or the failure of the nemesis that ended the run.
+pub(super) fn early_end(result: &RunResult) -> Option<EarlyEnd> {
+    let live = result.live.as_ref()?;
+    let at = |at: Span| milliseconds(at.0 as f64 / 1e3);
+    let failed = live
+        .nemesis
+        .as_ref()
+        .and_then(|nemesis| nemesis.failed.as_ref());
+    let (what, case, said) = if let Some(lost) = &live.lost {
+        let said = format!(
+            "The target stopped answering at {}: {}",
+            at(lost.at),
+            lost.why
+        );
+        ("target lost", "target", said)
+    } else {
+        let NemesisFailure { at: when, why } = failed?;
+        let said = format!("The nemesis failed at {}: it {why}", at(*when));
+        ("nemesis failed", "nemesis", said)
+    };
+    Some(EarlyEnd {
+        what,
+        case,
+        sentence: format!("{said}. The run ended, and its results are those up to then."),
+    })
 }
 
 fn unjudged(run: &FinishedRun) -> Vec<String> {
     let result = run.result();
-    if let Some(lost) = lost(result) {
-        return vec![lost_at(lost)];
+    if let Some(end) = early_end(result) {
+        return vec![end.sentence];
     }
     let never = run.unreached();
     let mut sentences = Vec::new();

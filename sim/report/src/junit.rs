@@ -1,13 +1,13 @@
 //! The result as JUnit XML, which CI systems show. Each scenario file is a test suite. Its test cases
 //! are the thresholds, the expected points, and the properties that no threshold breaks; one more is
-//! about stuck users, one about a run that judged nothing, and one about a lost target.
+//! about stuck users, one about a run that judged nothing, and one about a run that ended early.
 
 use std::fmt::Write as _;
 
 use super::FinishedRun;
 use super::checked::{held_by, rest, waits};
 use super::checks::{Standing, in_order, standing};
-use super::failure::{STUCK, crossing, lost, lost_at};
+use super::failure::{STUCK, crossing, early_end};
 use sim_model::outcome::{Class, PropertyResult, RunResult, is_judged};
 
 enum Outcome {
@@ -200,10 +200,10 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
             body: again(),
         },
     });
-    let lost = lost(result).map(|lost| Case {
-        name: "target".to_owned(),
+    let early = early_end(result).map(|end| Case {
+        name: end.case.to_owned(),
         outcome: Outcome::Failed {
-            message: lost_at(lost),
+            message: end.sentence,
             body: again(),
         },
     });
@@ -211,7 +211,7 @@ fn figures(run: &FinishedRun) -> Vec<Case> {
         .chain(points)
         .chain([rest])
         .chain(judged)
-        .chain(lost)
+        .chain(early)
         .collect()
 }
 

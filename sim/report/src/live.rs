@@ -4,7 +4,7 @@ use super::FinishedRun;
 use super::checks::in_order;
 use super::line::{INDENT, Line, Style, flow, paragraph};
 use super::numbers::{count, figure, milliseconds, short};
-use sim_model::outcome::{LiveResult, RunResult, StageResult, Verdict};
+use sim_model::outcome::{LiveResult, NemesisResult, RunResult, StageResult, Verdict};
 
 /// The ends of the columns of the stages.
 const COLUMNS: [usize; 7] = [8, 16, 26, 37, 47, 57, 66];
@@ -85,8 +85,23 @@ pub(super) fn facts(live: &LiveResult) -> Vec<(&'static str, String)> {
             format!("judged by its {} entries", count(entries)),
         ));
     }
+    if let Some(nemesis) = &live.nemesis {
+        facts.push(("Nemesis", made(nemesis).join(", ")));
+    }
     facts.push(("Notes", live.remarks.join("; ")));
     facts
+}
+
+/// The faults of the nemesis: how often each was made.
+fn made(nemesis: &NemesisResult) -> Vec<String> {
+    let each = nemesis.times().into_iter();
+    let mut made: Vec<_> = each
+        .map(|(fault, times)| format!("{fault} {}×", count(times)))
+        .collect();
+    if made.is_empty() {
+        made.push("no fault".to_owned());
+    }
+    made
 }
 
 /// By what a live run was judged, and what that leaves out.
@@ -128,7 +143,11 @@ pub(super) fn figures(run: &FinishedRun) -> Vec<Line> {
         format!("p99 {}", milliseconds(delay.p99)),
         format!("max {}", milliseconds(delay.max)),
     ];
-    let mut lines = flow("load", &load, " · ", INDENT);
+    let mut lines = Vec::new();
+    if let Some(nemesis) = &live.nemesis {
+        lines.extend(flow("nemesis", &made(nemesis), " · ", INDENT));
+    }
+    lines.extend(flow("load", &load, " · ", INDENT));
     lines.extend(flow("starts", &came, " · ", INDENT));
     lines.extend(flow("driver", &driver, " · ", INDENT));
     for (name, metric) in &live.uncorrected {

@@ -48,20 +48,23 @@ pub struct Series {
     pub users: Vec<UserRow>,
     /// The number of later users.
     pub users_left_out: u64,
-    /// Starts that the server refused, because its files were damaged; shown among the faults.
+    /// Faults that are not in the plan: starts that the server refused, and what the nemesis of a live
+    /// run did; shown among those of the plan.
     #[serde(skip)]
-    pub refused_starts: Vec<RefusedStart>,
+    pub faults: Vec<ObservedFault>,
 }
 
-/// A start that the server refused.
+/// A fault that the recorder observed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RefusedStart {
-    /// The instant of the start, in milliseconds of the run.
+pub struct ObservedFault {
+    /// Its beginning, in milliseconds of the run.
     pub at_ms: f64,
-    /// The downtime after it, in milliseconds.
+    /// Its length, in milliseconds.
     pub for_ms: f64,
-    /// The reason.
-    pub why: String,
+    /// Its name.
+    pub kind: String,
+    /// A description.
+    pub words: String,
 }
 
 /// Latencies of messages in one bucket, in milliseconds.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::failure::{failing_seed, lost, sentences, what_failed};
+use super::failure::{early_end, failing_seed, sentences, what_failed};
 use super::failure_details::{also, held, rerun, to_try};
 use super::header::{name, seeds};
 use super::line::{INDENT, Line, Style, fit, paragraph};
@@ -24,7 +24,7 @@ pub(super) fn passed(run: &FinishedRun) -> Vec<Line> {
         result.exit_code
     )));
     let next = match (&result.live, &result.repro) {
-        (Some(live), Some(repro)) if live.stages.is_empty() => {
+        (Some(live), Some(repro)) if live.stages.is_empty() && live.nemesis.is_none() => {
             format!("{} --stages", repro.command)
         }
         (Some(_), _) => return lines,
@@ -77,7 +77,7 @@ pub(super) fn failed(run: &FinishedRun, detail: Detail) -> Vec<Line> {
         }
         lines.extend(held(result));
     }
-    if result.verdict == Verdict::Unjudged && lost(result).is_none() {
+    if result.verdict == Verdict::Unjudged && early_end(result).is_none() {
         lines.extend(to_try(run));
     }
     if let Some(repro) = &result.repro {

@@ -78,6 +78,7 @@ impl CalibrateArgs {
             target: self.target.clone().with(self.token.clone()),
             authorities: self.authorities.clone(),
             protocol: self.protocol.unwrap_or_default(),
+            nemesis: None,
             scale: RateScale::default(),
             // Each limit was checked when it was parsed, and all together by `check`.
             server: config(&self.limits).unwrap_or_default(),

@@ -7,7 +7,7 @@ use chat_types::Config;
 use clap::Args;
 
 use super::RunArgs;
-use sim_live::{Options, Protocol, RateScale, Target, Token};
+use sim_live::{NemesisCommand, Options, Protocol, RateScale, Target, Token};
 use sim_report::quote;
 
 /// A live server, and its load.
@@ -52,6 +52,15 @@ pub struct LiveArgs {
     /// Find the highest rate at which it still passes
     #[arg(long, requires = "target", help_heading = "Live servers")]
     pub stages: bool,
+    /// Run this program meanwhile: it makes faults
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        requires = "target",
+        conflicts_with = "stages",
+        help_heading = "Live servers"
+    )]
+    pub nemesis: Option<NemesisCommand>,
     /// Judge by the server's journal in this folder, too
     #[arg(
         long,
@@ -107,6 +116,7 @@ impl LiveArgs {
             scale: self.rate_scale.unwrap_or_default(),
             // Each limit was checked when it was parsed, and all together by `check`.
             server: config(&self.limits).unwrap_or_default(),
+            nemesis: self.nemesis.clone(),
         })
     }
 
@@ -122,6 +132,9 @@ impl LiveArgs {
         }
         if let Some(scale) = self.rate_scale {
             words += &format!(" --rate-scale {scale}");
+        }
+        if let Some(nemesis) = &self.nemesis {
+            words += &format!(" --nemesis {}", quote(&nemesis.to_string()));
         }
         let files = [
             ("ca", &self.authorities),

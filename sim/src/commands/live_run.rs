@@ -34,7 +34,7 @@ pub(super) type Problem = (u8, String);
 
 pub(super) fn unjudged(error: &LiveError) -> Problem {
     let code = match error {
-        LiveError::Authorities(_) => WRONG,
+        LiveError::Authorities(_) | LiveError::Nemesis { .. } => WRONG,
         LiveError::Unreachable { .. }
         | LiveError::NoTls { .. }
         | LiveError::ProtocolMismatch { .. }
@@ -108,7 +108,7 @@ fn once(
     let plan = ready.plan().clone();
     let mut summary = of_one_seed(outcome).finish(&plan, wall);
     let is_violated = matches!(summary.result.verdict, Verdict::Safety | Verdict::Liveness);
-    if live.lost.is_some() && !is_violated {
+    if live.ended_early().is_some() && !is_violated {
         summary.result.verdict = Verdict::Unjudged;
         summary.result.exit_code = Verdict::Unjudged.exit_code();
     }

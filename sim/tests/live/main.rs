@@ -6,6 +6,8 @@ mod fake_server;
 mod faults;
 mod interrupt;
 mod lost_target;
+#[cfg(unix)]
+mod nemesis;
 mod preflight;
 mod several;
 #[cfg(feature = "tls")]

@@ -130,6 +130,7 @@ fn a_live_run_says_what_was_not_judged_and_shows_its_stages() {
         left_out: Vec::new(),
         driver_busy: 0.0,
         lost: None,
+        nemesis: None,
         remarks: Vec::new(),
         stages: vec![
             stage(1.0, 116.0, 116.0, Verdict::Pass),

@@ -263,6 +263,7 @@ impl<'p> ProbeClients<'p> {
                 | Message::Pushed { .. }
                 | Message::Grew { .. }
                 | Message::Asked(_)
+                | Message::Nemesis(_)
                 | Message::Closed { .. } => {}
             }
         }

@@ -1,4 +1,4 @@
-//! The faults of a live run: those that clients have by themselves.
+//! The faults of a live run: those that clients have by themselves, and those of the nemesis.
 
 use std::sync::atomic::Ordering;
 
@@ -6,7 +6,8 @@ use chat_types::Time;
 
 use super::{LoadRunner, Phase, Wakeup};
 use crate::caller::Message;
-use sim_model::history::{NetworkRecord, Observer as _};
+use crate::nemesis::{Effect, Output};
+use sim_model::history::{NetworkRecord, Observer as _, WorldRecord};
 use sim_model::outcome::START;
 use sim_model::plan::{FaultKind, Victims};
 
@@ -124,7 +125,7 @@ impl LoadRunner<'_, '_> {
             | Message::Pushed { agent, .. }
             | Message::Grew { agent, .. }
             | Message::Closed { agent, .. } => *agent,
-            Message::Asked(_) => return Some(message),
+            Message::Asked(_) | Message::Nemesis(_) => return Some(message),
         };
         let client = &mut self.clients[agent as usize];
         if client.asleep_until <= now {
@@ -134,7 +135,53 @@ impl LoadRunner<'_, '_> {
         None
     }
 
-    /// Ends the faults. A suspended process goes on at its own time.
+    /// Takes what the nemesis wrote. A line that is wrong ends the run, once it has mended all.
+    pub(super) fn hear_nemesis(&mut self, output: Output, now: Time) {
+        let Some(nemesis) = &mut self.nemesis else {
+            return;
+        };
+        match nemesis.take(output, now) {
+            Ok(Some(Effect::Made(index))) => {
+                let name = &*nemesis.record.0.faults[index].fault;
+                self.timeline.mark(now.since(START), name);
+                let made = WorldRecord::FaultMade { at: now, name };
+                self.metrics.observe_world(&made);
+            }
+            Ok(Some(Effect::Mended(index))) => {
+                let name = &*nemesis.record.0.faults[index].fault;
+                let mended = WorldRecord::FaultMended { at: now, name };
+                self.metrics.observe_world(&mended);
+            }
+            Ok(None) => {}
+            Err(why) => {
+                nemesis.record.fail(now.since(START), why);
+                self.end_safety(now);
+            }
+        }
+    }
+
+    /// Ends the safety phase once the nemesis has exited; the run, if it failed.
+    pub(super) fn look_after_nemesis(&mut self, now: Time) {
+        let runs = matches!(self.phase, Phase::Safety | Phase::Mending);
+        let Some(nemesis) = self.nemesis.as_mut().filter(|_| runs) else {
+            return;
+        };
+        if !nemesis.has_exited(now) {
+            return;
+        }
+        if nemesis.record.0.failed.is_some() {
+            self.end(now);
+            return;
+        }
+        for index in nemesis.record.mend_all(now.since(START)) {
+            let name = &*nemesis.record.0.faults[index].fault;
+            let mended = WorldRecord::FaultMended { at: now, name };
+            self.metrics.observe_world(&mended);
+        }
+        self.heal(now);
+    }
+
+    /// Ends the faults of clients. A suspended process goes on at its own time.
     pub(super) fn end_faults(&mut self) {
         for client in &mut self.clients {
             client.cut_until = Time(0);

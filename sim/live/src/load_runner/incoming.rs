@@ -29,6 +29,7 @@ impl LoadRunner<'_, '_> {
     pub(super) fn handle(&mut self, message: Message, now: Time) {
         match message {
             Message::Asked(found) => self.hear_of_target(found, now),
+            Message::Nemesis(output) => self.hear_nemesis(output, now),
             Message::Answered { ticket, mut reply } => {
                 if let Some((agent, call, attempt, secret)) = self.finish_call(ticket) {
                     self.metrics.requests.answered += 1;

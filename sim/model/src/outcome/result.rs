@@ -113,6 +113,9 @@ pub struct LiveResult {
     /// The loss of the target, if that ended the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<LostTarget>,
+    /// The nemesis, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nemesis: Option<NemesisResult>,
     /// Remarks, such as that the driver was the bottleneck.
     pub remarks: Vec<String>,
     /// The stages of the search for the highest rate, in the order of their runs.
@@ -128,6 +131,69 @@ pub struct LostTarget {
     pub at: Span,
     /// Why a later attempt failed.
     pub why: String,
+}
+
+/// What the nemesis of a live run did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct NemesisResult {
+    /// Its command line.
+    pub command: String,
+    /// Its faults, in the order of their beginnings.
+    pub faults: Vec<NemesisFault>,
+    /// Its own failure, which ended the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<NemesisFailure>,
+}
+
+/// A fault of the nemesis.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NemesisFault {
+    /// Its name.
+    pub fault: String,
+    /// When it was made.
+    #[serde(rename = "at_ms", serialize_with = "super::as_milliseconds")]
+    pub at: Span,
+    /// When it was mended; none if the nemesis failed before.
+    #[serde(
+        rename = "mended_ms",
+        serialize_with = "super::as_optional_milliseconds"
+    )]
+    pub mended: Option<Span>,
+}
+
+/// The failure of a nemesis.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NemesisFailure {
+    /// When it was noticed.
+    #[serde(rename = "at_ms", serialize_with = "super::as_milliseconds")]
+    pub at: Span,
+    /// What it did, after `the nemesis`.
+    pub why: String,
+}
+
+impl LiveResult {
+    /// When the run ended before it could be judged: the target was lost, or the nemesis failed.
+    #[must_use]
+    pub fn ended_early(&self) -> Option<Span> {
+        let lost = self.lost.as_ref().map(|lost| lost.at);
+        let failed = self
+            .nemesis
+            .iter()
+            .filter_map(|nemesis| nemesis.failed.as_ref());
+        lost.into_iter().chain(failed.map(|failed| failed.at)).min()
+    }
+}
+
+impl NemesisResult {
+    /// How often each fault was made, by name.
+    #[must_use]
+    pub fn times(&self) -> BTreeMap<&str, u64> {
+        let mut times = BTreeMap::new();
+        for fault in &self.faults {
+            *times.entry(&*fault.fault).or_default() += 1;
+        }
+        times
+    }
 }
 
 /// A run at one rate.

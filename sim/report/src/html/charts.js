@@ -220,7 +220,7 @@ function drawTimeline(line, end, words, width) {
   });
   const faults = packed.map(({ fault, at, wide, fits, row }) => {
     const y = faultTop + row * rowHeight;
-    return s('g', { class: `fault ${fault.kind.replace(' ', '-')}` }, s('title', {}, `${clock(fault.at_ms)} ${fault.kind}: ${fault.words}`),
+    return s('g', { class: `fault ${fault.kind.replaceAll(' ', '-')}` }, s('title', {}, `${clock(fault.at_ms)} ${fault.kind}: ${fault.words}`),
       s('line', { class: 'fault-at', x1: round(at), x2: round(at), y1: top, y2: y }),
       s('rect', { x: round(at), y, width: round(wide), height: rowHeight - 7, rx: 2 }),
       s('text', { class: 'tick', x: round(fits ? at + wide + 5 : at - 5), y: y + 12, 'text-anchor': fits ? 'start' : 'end' }, fault.kind));

@@ -3,24 +3,21 @@
 use chat_types::Span;
 use serde::Serialize;
 
-use crate::series::{RefusedStart, Series};
+use crate::series::{ObservedFault, Series};
 use sim_model::plan::{Fault, FaultKind, Stored};
 
 #[derive(Serialize)]
 pub(super) struct FaultMark {
     at_ms: f64,
     for_ms: f64,
-    kind: &'static str,
+    kind: String,
     words: String,
 }
 
-/// The faults of the plan, and the starts that the server refused because of them, by time.
+/// The faults of the plan, and those that were observed beside them, by time.
 pub(super) fn fault_marks(faults: &[Fault], series: Option<&Series>) -> Vec<FaultMark> {
-    let refused = series.iter().flat_map(|series| &series.refused_starts);
-    let all = faults
-        .iter()
-        .map(of_fault)
-        .chain(refused.map(of_refused_start));
+    let observed = series.iter().flat_map(|series| &series.faults);
+    let all = faults.iter().map(of_fault).chain(observed.map(of_observed));
     let mut marks: Vec<FaultMark> = all.collect();
     marks.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
     marks
@@ -35,13 +32,13 @@ const fn damaged(file: Stored) -> &'static str {
     }
 }
 
-fn of_refused_start(start: &RefusedStart) -> FaultMark {
-    let RefusedStart { at_ms, for_ms, why } = start;
+fn of_observed(fault: &ObservedFault) -> FaultMark {
+    let fault = fault.clone();
     FaultMark {
-        at_ms: *at_ms,
-        for_ms: *for_ms,
-        kind: "start refused",
-        words: format!("the server is down until an operator brings a sound copy: {why}"),
+        at_ms: fault.at_ms,
+        for_ms: fault.for_ms,
+        kind: fault.kind,
+        words: fault.words,
     }
 }
 
@@ -102,7 +99,7 @@ fn of_fault(fault: &Fault) -> FaultMark {
     FaultMark {
         at_ms: fault.at.0 as f64 / 1_000.0,
         for_ms: length.0 as f64 / 1_000.0,
-        kind,
+        kind: kind.to_owned(),
         words: words + &at.unwrap_or_default(),
     }
 }

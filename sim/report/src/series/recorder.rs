@@ -1,10 +1,10 @@
 //! Records the figures of a run over time.
 
-use chat_types::Span;
+use chat_types::{Span, Time};
 use hdrhistogram::Histogram;
 use rustc_hash::FxHashSet;
 
-use super::{BucketLatency, RefusedStart, Series, UserRow};
+use super::{BucketLatency, ObservedFault, Series, UserRow};
 use sim_model::history::{ClientEvent, Observer, Record, Retry, WorldRecord};
 use sim_model::messages_in_flight::{Learned, MessagesInFlight, Times};
 use sim_model::outcome::START;
@@ -23,8 +23,11 @@ const SAMPLE: usize = 600;
 /// The most users that are listed.
 const USERS: usize = 2_000;
 
-/// The most refused starts that are listed.
-const REFUSED_STARTS: usize = 100;
+/// The most faults that are listed.
+const FAULTS: usize = 200;
+
+/// The name of a start that the server refused, as of a fault.
+const START_REFUSED: &str = "start refused";
 
 /// The largest latency of the histograms: a day in microseconds.
 const LARGEST: u64 = 24 * 3_600 * 1_000_000;
@@ -60,6 +63,15 @@ struct UserState {
     has_arrived: bool,
 }
 
+/// A fault that is not in the plan.
+#[derive(Clone, Debug)]
+struct RecordedFault {
+    at: Span,
+    until: Option<Span>,
+    kind: String,
+    words: String,
+}
+
 /// The observer.
 #[derive(Clone, Debug)]
 pub struct SeriesRecorder {
@@ -74,8 +86,7 @@ pub struct SeriesRecorder {
     sample: Vec<(Span, Span)>,
     measured: u64,
     every: u64,
-    /// Starts that the server refused, with their reasons, and the next start after each.
-    refused_starts: Vec<(Span, String, Option<Span>)>,
+    faults: Vec<RecordedFault>,
     ended: Span,
 }
 
@@ -127,7 +138,7 @@ impl SeriesRecorder {
             sample: Vec::new(),
             measured: 0,
             every: 1,
-            refused_starts: Vec::new(),
+            faults: Vec::new(),
             ended: Span::ZERO,
         }
     }
@@ -171,20 +182,35 @@ impl SeriesRecorder {
             sampled_of: self.measured,
             users: self.users.clone(),
             users_left_out: (self.states.len() - self.users.len()) as u64,
-            refused_starts: self
-                .refused_starts
-                .iter()
-                .map(|one| self.refused_start(one))
-                .collect(),
+            faults: self.faults.iter().map(|one| self.observed(one)).collect(),
         }
     }
 
-    fn refused_start(&self, (at, why, until): &(Span, String, Option<Span>)) -> RefusedStart {
-        let until = until.unwrap_or(self.ended).max(*at);
-        RefusedStart {
-            at_ms: milliseconds(*at),
-            for_ms: milliseconds(Span(until.0 - at.0)),
-            why: why.clone(),
+    fn observed(&self, fault: &RecordedFault) -> ObservedFault {
+        let until = fault.until.unwrap_or(self.ended).max(fault.at);
+        ObservedFault {
+            at_ms: milliseconds(fault.at),
+            for_ms: milliseconds(Span(until.0 - fault.at.0)),
+            kind: fault.kind.clone(),
+            words: fault.words.clone(),
+        }
+    }
+
+    fn begin_fault(&mut self, at: Time, kind: &str, words: String) {
+        if self.faults.len() < FAULTS {
+            self.faults.push(RecordedFault {
+                at: at.since(START),
+                until: None,
+                kind: kind.to_owned(),
+                words,
+            });
+        }
+    }
+
+    fn end_fault(&mut self, at: Time, kind: &str) {
+        let mut open = self.faults.iter_mut().rev();
+        if let Some(fault) = open.find(|fault| fault.kind == kind && fault.until.is_none()) {
+            fault.until = Some(at.since(START));
         }
     }
 
@@ -413,17 +439,17 @@ impl Observer for SeriesRecorder {
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
         match *record {
             WorldRecord::Ended { at } => self.ended = self.ended.max(at.since(START)),
-            WorldRecord::StartRefused { at, why } if self.refused_starts.len() < REFUSED_STARTS => {
-                let refused = (at.since(START), why.to_owned(), None);
-                self.refused_starts.push(refused);
+            WorldRecord::StartRefused { at, why } => {
+                let words =
+                    format!("the server is down until an operator brings a sound copy: {why}");
+                self.begin_fault(at, START_REFUSED, words);
             }
-            WorldRecord::Restarted { at } => {
-                if let Some((.., until @ None)) = self.refused_starts.last_mut() {
-                    *until = Some(at.since(START));
-                }
+            WorldRecord::Restarted { at } => self.end_fault(at, START_REFUSED),
+            WorldRecord::FaultMade { at, name } => {
+                self.begin_fault(at, name, "by the nemesis".to_owned());
             }
-            WorldRecord::StartRefused { .. }
-            | WorldRecord::Down { .. }
+            WorldRecord::FaultMended { at, name } => self.end_fault(at, name),
+            WorldRecord::Down { .. }
             | WorldRecord::Cluster { .. }
             | WorldRecord::ClockJumped { .. }
             | WorldRecord::DiskDamaged { .. }

@@ -193,6 +193,14 @@ impl<'a> TraceLine<'a> {
                 line.room = room.map(show_room);
                 (at, "operated")
             }
+            WorldRecord::FaultMade { at, name } => {
+                line.reason = Some(name);
+                (at, "fault_made")
+            }
+            WorldRecord::FaultMended { at, name } => {
+                line.reason = Some(name);
+                (at, "fault_mended")
+            }
             WorldRecord::Healed { at } => (at, "healed"),
             WorldRecord::Sizes { at, sizes } => {
                 line.sizes = sizes

@@ -172,6 +172,8 @@ impl Observer for Recorder {
             | WorldRecord::DiskDamaged { at, .. }
             | WorldRecord::StartRefused { at, .. }
             | WorldRecord::Operated { at, .. }
+            | WorldRecord::FaultMade { at, .. }
+            | WorldRecord::FaultMended { at, .. }
             | WorldRecord::Healed { at }
             | WorldRecord::Sizes { at, .. }
             | WorldRecord::Ended { at } => at,

@@ -31,6 +31,8 @@ impl Observer for Starts {
             | WorldRecord::ClockJumped { .. }
             | WorldRecord::Operated { .. }
             | WorldRecord::Cluster { .. }
+            | WorldRecord::FaultMade { .. }
+            | WorldRecord::FaultMended { .. }
             | WorldRecord::Healed { .. }
             | WorldRecord::Sizes { .. }
             | WorldRecord::Ended { .. } => {}

@@ -76,6 +76,8 @@ impl Observer for LaneRecorder<'_> {
             }
             WorldRecord::DiskDamaged { at, .. }
             | WorldRecord::StartRefused { at, .. }
+            | WorldRecord::FaultMade { at, .. }
+            | WorldRecord::FaultMended { at, .. }
             | WorldRecord::Operated { at, .. } => {
                 let at = self.since_start(at);
                 if let Some(words) = words::world(record) {

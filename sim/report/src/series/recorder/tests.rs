@@ -195,8 +195,34 @@ fn a_refused_start_lasts_until_the_next_start_or_the_end() {
     recorder.observe_world(&WorldRecord::Restarted { at: at(400) });
     recorder.observe_world(&refused(900));
     recorder.observe_world(&WorldRecord::Ended { at: at(1_000) });
-    let starts = recorder.series().refused_starts;
+    let starts = recorder.series().faults;
     let times: Vec<(f64, f64)> = starts.iter().map(|one| (one.at_ms, one.for_ms)).collect();
     assert_eq!(times, [(100.0, 250.0), (900.0, 100.0)]);
-    assert!(starts.iter().all(|one| one.why == "a hole"));
+    assert!(starts.iter().all(|one| one.words.ends_with("a hole")));
+}
+
+#[test]
+fn a_fault_of_the_nemesis_lasts_until_it_is_mended_or_to_the_end() {
+    let mut recorder = SeriesRecorder::new(7);
+    let made = |ms, name| WorldRecord::FaultMade { at: at(ms), name };
+    let mended = |ms, name| WorldRecord::FaultMended { at: at(ms), name };
+    recorder.observe_world(&made(100, "cut"));
+    recorder.observe_world(&made(200, "slow"));
+    recorder.observe_world(&mended(300, "cut"));
+    recorder.observe_world(&made(400, "cut"));
+    recorder.observe_world(&mended(450, "cut"));
+    recorder.observe_world(&WorldRecord::Ended { at: at(1_000) });
+    let faults = recorder.series().faults;
+    let shown: Vec<_> = faults
+        .iter()
+        .map(|one| (one.kind.as_str(), one.at_ms, one.for_ms))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("cut", 100.0, 200.0),
+            ("slow", 200.0, 800.0),
+            ("cut", 400.0, 50.0)
+        ]
+    );
 }

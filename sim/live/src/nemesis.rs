@@ -1,0 +1,400 @@
+//! The nemesis of a live run: a program that makes faults of the servers while users call them.
+//!
+//! It starts with the users. Each line of its standard output is a JSON object: `{"fault": NAME}`
+//! when it has made a fault, `{"mended": NAME}` when it has mended it. When its standard input ends,
+//! it mends everything and exits with 0. A fault that it has not mended by then ends with it. The
+//! rest is its failure: it does not start, exits before, writes another line, exits with another
+//! code, or does not exit in time. After a failure nobody knows what still goes wrong, so the run
+//! ends.
+
+use std::fmt;
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::str::FromStr;
+use std::thread;
+use std::time::Duration;
+
+use chat_types::{Span, Time};
+use serde::Deserialize;
+
+use super::clock::Clock;
+use sim_model::outcome::{NemesisFailure, NemesisFault, NemesisResult, START};
+
+/// The longest time from the end of its input to its exit.
+const MENDS_WITHIN: Span = Span::secs(120);
+
+/// The time between two looks whether it has exited.
+const LOOKS_EVERY: Duration = Duration::from_millis(20);
+
+/// The most faults of a run, and the most bytes of a line and characters of a name.
+const MOST_FAULTS: usize = 10_000;
+const LONGEST_LINE: u64 = 1_000;
+const LONGEST_NAME: usize = 60;
+
+/// The command line of a nemesis: a program and its arguments, with spaces between.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NemesisCommand {
+    program: String,
+    arguments: Vec<String>,
+}
+
+/// A line of its output.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum NemesisLine {
+    Fault(String),
+    Mended(String),
+}
+
+/// What its output is: a line, which may be wrong, or its end.
+pub(super) type Output = Option<Result<NemesisLine, String>>;
+
+/// What a line did to a fault, by its index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    Made(usize),
+    Mended(usize),
+}
+
+/// The record of a nemesis, without its process.
+#[derive(Debug, Default)]
+pub(super) struct Record(pub(super) NemesisResult);
+
+/// A nemesis that was started.
+#[derive(Debug)]
+pub(super) struct Nemesis {
+    child: Child,
+    /// None once it is to mend everything.
+    input: Option<ChildStdin>,
+    /// When it must have exited; none before its input ended.
+    ends_by: Option<Time>,
+    is_silent: bool,
+    pub(super) record: Record,
+}
+
+impl FromStr for NemesisCommand {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut words = text.split_whitespace().map(str::to_owned);
+        Ok(Self {
+            program: words.next().ok_or("name a program")?,
+            arguments: words.collect(),
+        })
+    }
+}
+
+impl fmt::Display for NemesisCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.program)?;
+        self.arguments
+            .iter()
+            .try_for_each(|word| write!(f, " {word}"))
+    }
+}
+
+impl NemesisLine {
+    fn parse(line: &[u8]) -> Result<Self, String> {
+        let text = String::from_utf8_lossy(line);
+        let text = text.trim();
+        let is_named = |name: &str| {
+            let length = name.chars().count();
+            (1..=LONGEST_NAME).contains(&length) && !name.chars().any(char::is_control)
+        };
+        match serde_json::from_str::<Self>(text) {
+            Ok(line) if is_named(line.name()) => Ok(line),
+            Ok(_) => Err(format!(
+                "wrote a name that is empty or longer than {LONGEST_NAME} characters"
+            )),
+            Err(_) => {
+                let start: String = text.chars().take(LONGEST_NAME).collect();
+                Err(format!(
+                    "wrote `{start}`, which is neither {{\"fault\": NAME}} nor {{\"mended\": NAME}}"
+                ))
+            }
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Fault(name) | Self::Mended(name) => name,
+        }
+    }
+}
+
+impl Record {
+    /// Takes a line.
+    ///
+    /// # Errors
+    /// It contradicts earlier ones.
+    pub(super) fn take(&mut self, line: NemesisLine, at: Span) -> Result<Effect, String> {
+        let faults = &mut self.0.faults;
+        let is_open = |one: &NemesisFault| one.mended.is_none() && one.fault == line.name();
+        let open = faults.iter().rposition(is_open);
+        match (line, open) {
+            (NemesisLine::Fault(fault), None) if faults.len() < MOST_FAULTS => {
+                let mended = None;
+                faults.push(NemesisFault { fault, at, mended });
+                Ok(Effect::Made(faults.len() - 1))
+            }
+            (NemesisLine::Fault(_), None) => Err(format!("made more than {MOST_FAULTS} faults")),
+            (NemesisLine::Fault(fault), Some(_)) => Err(format!(
+                "made the fault `{fault}` again before it mended it"
+            )),
+            (NemesisLine::Mended(_), Some(open)) => {
+                faults[open].mended = Some(at);
+                Ok(Effect::Mended(open))
+            }
+            (NemesisLine::Mended(fault), None) => {
+                Err(format!("mended the fault `{fault}`, which it had not made"))
+            }
+        }
+    }
+
+    /// Mends what is not mended yet. Returns the indices of these faults.
+    pub(super) fn mend_all(&mut self, at: Span) -> Vec<usize> {
+        let mut mended = Vec::new();
+        for (index, fault) in self.0.faults.iter_mut().enumerate() {
+            if fault.mended.is_none() {
+                fault.mended = Some(at);
+                mended.push(index);
+            }
+        }
+        mended
+    }
+
+    /// Records a failure. The first one counts.
+    pub(super) fn fail(&mut self, at: Span, why: String) {
+        self.0.failed.get_or_insert(NemesisFailure { at, why });
+    }
+}
+
+impl Nemesis {
+    /// Starts the program. `tell` receives what it writes.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub(super) fn start(
+        command: &NemesisCommand,
+        tell: impl Fn(Output) + Send + 'static,
+    ) -> io::Result<Self> {
+        let mut program = Command::new(&command.program);
+        program
+            .args(&command.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        // An interrupt of the terminal ends the run, and the nemesis only after it has mended all.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut program, 0);
+        let mut child = program.spawn()?;
+        if let Some(output) = child.stdout.take() {
+            thread::Builder::new()
+                .name("sim-nemesis".to_owned())
+                .spawn(move || read(output, tell))?;
+        }
+        let command = command.to_string();
+        Ok(Self {
+            input: child.stdin.take(),
+            child,
+            ends_by: None,
+            is_silent: false,
+            record: Record(NemesisResult {
+                command,
+                ..NemesisResult::default()
+            }),
+        })
+    }
+
+    /// Ends its input, after which it has to mend everything and exit.
+    pub(super) fn end(&mut self, now: Time) {
+        self.input = None;
+        self.ends_by.get_or_insert(now + MENDS_WITHIN);
+    }
+
+    /// Takes what it wrote.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn take(&mut self, output: Output, now: Time) -> Result<Option<Effect>, String> {
+        match output {
+            Some(line) => self.record.take(line?, now.since(START)).map(Some),
+            None => {
+                self.is_silent = true;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether it has exited, after its last line was taken. One that should have exited is killed.
+    pub(super) fn has_exited(&mut self, now: Time) -> bool {
+        if let Some(by) = self.ends_by
+            && now > by
+        {
+            self.kill(now);
+            return true;
+        }
+        if !self.is_silent {
+            return false;
+        }
+        let status = match self.child.try_wait() {
+            Ok(None) => return false,
+            Ok(Some(status)) => status,
+            Err(error) => {
+                self.record.fail(now.since(START), error.to_string());
+                return true;
+            }
+        };
+        if let Some(why) = self.wrong_exit(status) {
+            self.record.fail(now.since(START), why);
+        }
+        true
+    }
+
+    /// Lets it mend everything where the run ended before it did, and waits for its exit.
+    pub(super) fn dismiss(&mut self, clock: &Clock) {
+        self.end(clock.now());
+        while let Ok(None) = self.child.try_wait() {
+            let now = clock.now();
+            if self.ends_by.is_some_and(|by| now > by) {
+                self.kill(now);
+            }
+            thread::park_timeout(LOOKS_EVERY);
+        }
+    }
+
+    fn kill(&mut self, now: Time) {
+        // It may exit in this moment.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let seconds = MENDS_WITHIN.as_secs();
+        let why = format!("did not exit within {seconds}s after its input had ended");
+        self.record.fail(now.since(START), why);
+    }
+
+    fn wrong_exit(&self, status: ExitStatus) -> Option<String> {
+        match (self.ends_by, status.success()) {
+            (Some(_), true) => None,
+            (Some(_), false) => Some(format!("ended with {status}")),
+            (None, _) => Some(format!("ended before its input did, with {status}")),
+        }
+    }
+}
+
+/// Reads all lines, also when nobody wants them any more: a nemesis that cannot write cannot mend.
+fn read(output: ChildStdout, tell: impl Fn(Output)) {
+    let mut output = BufReader::new(output);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let taken = (&mut output)
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut line);
+        if !matches!(taken, Ok(1..)) {
+            tell(None);
+            return;
+        }
+        if !line.trim_ascii().is_empty() {
+            tell(Some(NemesisLine::parse(&line)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<NemesisLine, String> {
+        NemesisLine::parse(line.as_bytes())
+    }
+
+    #[test]
+    fn a_line_names_a_fault_or_its_end() {
+        let line = parsed("{\"fault\": \"owner killed\"}\r\n");
+        assert_eq!(line, Ok(NemesisLine::Fault("owner killed".to_owned())));
+        let line = parsed("{\"mended\":\"owner killed\"}");
+        assert_eq!(line, Ok(NemesisLine::Mended("owner killed".to_owned())));
+    }
+
+    #[test]
+    fn another_line_is_refused_with_its_beginning() {
+        let why = parsed(&format!("killing now {}", "x".repeat(200))).unwrap_err();
+        assert!(why.starts_with("wrote `killing now xxx"), "{why}");
+        assert!(why.ends_with("neither {\"fault\": NAME} nor {\"mended\": NAME}"));
+        assert!(why.len() < 150, "{why}");
+        for line in [
+            "{}",
+            "3",
+            "{\"fault\": 3}",
+            "{\"healed\": \"x\"}",
+            "{\"fault\": \"x\", \"mended\": \"x\"}",
+            "{\"fault\": \"\"}",
+            "{\"fault\": \"a\\nb\"}",
+        ] {
+            assert!(parsed(line).is_err(), "{line}");
+        }
+        let long = |length: usize| parsed(&format!("{{\"fault\": \"{}\"}}", "é".repeat(length)));
+        assert!(long(60).is_ok() && long(61).is_err());
+    }
+
+    #[test]
+    fn a_fault_is_made_once_until_it_is_mended() {
+        let mut record = Record::default();
+        let fault = |name: &str| NemesisLine::Fault(name.to_owned());
+        let mended = |name: &str| NemesisLine::Mended(name.to_owned());
+        let at = Span::secs;
+        assert_eq!(record.take(fault("a"), at(1)), Ok(Effect::Made(0)));
+        assert_eq!(record.take(fault("b"), at(2)), Ok(Effect::Made(1)));
+        assert_eq!(
+            record.take(fault("a"), at(3)).unwrap_err(),
+            "made the fault `a` again before it mended it"
+        );
+        assert_eq!(record.take(mended("a"), at(4)), Ok(Effect::Mended(0)));
+        assert_eq!(
+            record.take(mended("a"), at(5)).unwrap_err(),
+            "mended the fault `a`, which it had not made"
+        );
+        assert_eq!(record.take(fault("a"), at(6)), Ok(Effect::Made(2)));
+        assert_eq!(record.0.times(), [("a", 2), ("b", 1)].into());
+        assert_eq!(record.mend_all(at(7)), [1, 2]);
+        let ends: Vec<_> = record.0.faults.iter().map(|fault| fault.mended).collect();
+        assert_eq!(ends, [Some(at(4)), Some(at(7)), Some(at(7))]);
+    }
+
+    #[test]
+    fn the_number_of_faults_is_limited() {
+        let mut record = Record::default();
+        let mut take =
+            |number: usize| record.take(NemesisLine::Fault(number.to_string()), Span::ZERO);
+        assert!((0..MOST_FAULTS).all(|number| take(number).is_ok()));
+        assert_eq!(
+            take(MOST_FAULTS).unwrap_err(),
+            format!("made more than {MOST_FAULTS} faults")
+        );
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_program_that_does_not_exit_is_killed() {
+        let (tell, told) = std::sync::mpsc::channel();
+        let command = "tail -f /dev/null".parse().unwrap();
+        let started = Nemesis::start(&command, move |output| tell.send(output).unwrap());
+        let mut nemesis = started.unwrap();
+        nemesis.end(START);
+        assert!(!nemesis.has_exited(START + MENDS_WITHIN));
+        assert!(nemesis.has_exited(START + MENDS_WITHIN + Span::secs(1)));
+        let failed = nemesis.record.0.failed.as_ref().unwrap();
+        assert_eq!(
+            failed.why,
+            "did not exit within 120s after its input had ended"
+        );
+        assert_eq!(told.recv(), Ok(None), "its output has ended");
+    }
+
+    #[test]
+    fn a_command_is_a_program_with_arguments() {
+        let command: NemesisCommand = " sh  nemesis.sh 7 ".parse().unwrap();
+        assert_eq!(command.to_string(), "sh nemesis.sh 7");
+        assert_eq!(command.program, "sh");
+        assert!("  ".parse::<NemesisCommand>().is_err());
+    }
+}

@@ -307,6 +307,12 @@ impl Node {
         self.phase = Phase::Stopping;
     }
 
+    /// Whether the shutdown has started.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.phase == Phase::Stopping
+    }
+
     /// Whether all admitted calls are finished. If so, waiting checks and delayed answers are
     /// answered at once, and streams are closed.
     pub fn finish(&mut self, now: Time) -> bool {

@@ -255,8 +255,9 @@ impl Turn {
                 }
                 Output::StreamClosed(stream) => {
                     if let Some(open) = self.streams.remove(&stream) {
-                        // A node that has departed closed all streams.
-                        let is_served = self.engine.node().is_some();
+                        // A node that departs, or has departed, closed all streams.
+                        let node = self.engine.node();
+                        let is_served = node.is_some_and(|node| !node.is_stopping());
                         open.slot.end(match self.phase {
                             Phase::Serving if is_served => Ending::Forgotten,
                             Phase::Serving | Phase::Stopping { .. } | Phase::Stopped => {

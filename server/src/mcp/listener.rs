@@ -110,7 +110,10 @@ impl Listener {
                 () = closing.cancelled(), if !closing.is_cancelled() => {}
                 Some(ended) = reading.tasks.join_next(), if !idle => match ended {
                     Ok((_, Ended::Stalled)) => return Outcome::Stalled,
-                    Ok((_, Ended::Closing)) => {}
+                    // Of a cluster only its owner may have closed: the inbox is read at the next one.
+                    Ok((reader, Ended::Closing)) => {
+                        reading.readers.retain(|(known, ..)| *known != reader);
+                    }
                     Ok((reader, Ended::Forgotten)) => self.follows.forget(&reader),
                     Ok((reader, Ended::HttpError(refusal))) => {
                         tracing::debug!(code = refusal.code, "an inbox cannot be followed");

@@ -117,6 +117,33 @@ fn a_stream_at_any_door_carries_what_is_said_at_any_other() {
     waiting.join().expect("the check ends");
 }
 
+/// The members go on, and the streams of MCP clients at them, too.
+#[test]
+#[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
+fn a_subscription_at_any_door_goes_on_when_the_owner_changes() {
+    let members = Members::start_on(1, 2);
+    let mut door = members.connect(0);
+    let bo = door.register("Bo", "lobby");
+    let login = json!({ "username": "Ada", "room": "lobby" });
+    let ada = done(&mut door, "/tools/login", "", &login);
+    let text = |key: &str| ada[key].as_str().expect("a text").to_owned();
+    let (handle, inbox) = (text("handle"), text("inbox_uri"));
+    // All events so far are read, so that none is pushed before the owner changes.
+    done(&mut door, "/tools/check", &handle, &json!({}));
+    let doors = 0..members.count();
+    let streams: Vec<_> = doors
+        .map(|number| members.subscription(number, &handle, &inbox))
+        .collect();
+    let owner = members.owner();
+    let resigned = members.command("resign");
+    assert_eq!(resigned.status.code(), Some(0), "{resigned:?}");
+    assert_ne!(members.owner(), owner);
+    done(&mut door, "/send", &bo, &json!({ "message": "hello" }));
+    for mut stream in streams {
+        stream.read_to("notifications/resources/updated");
+    }
+}
+
 #[test]
 #[ignore = "needs nats-server: `cargo xtask test --only cluster`"]
 fn a_repeated_call_has_one_effect_whichever_doors_it_reaches() {

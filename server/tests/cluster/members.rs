@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Instant;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::disk::Disk;
@@ -276,6 +276,33 @@ impl Members {
         let mut connection = self.connect(number);
         let headers = [("Chat-Handle", handle)];
         assert!(connection.send("GET /events", &headers, ""));
+        let head = connection.head().expect("an answer");
+        assert!(head[0].contains("200"), "{head:?}");
+        Stream(connection)
+    }
+
+    /// Opens a subscription of MCP to this inbox at this door.
+    pub(crate) fn subscription(&self, number: usize, handle: &str, inbox: &str) -> Stream {
+        let mut connection = self.connect(number);
+        let protocol = "2026-07-28";
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": protocol,
+            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let body = json!({
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "subscriptions/listen",
+            "params": { "notifications": { "resourceSubscriptions": [inbox] }, "_meta": meta },
+        });
+        let headers = [
+            ("Accept", "application/json, text/event-stream"),
+            ("Mcp-Protocol-Version", protocol),
+            ("Mcp-Method", "subscriptions/listen"),
+            ("Chat-Handle", handle),
+        ];
+        assert!(connection.send("POST /mcp", &headers, &body.to_string()));
         let head = connection.head().expect("an answer");
         assert!(head[0].contains("200"), "{head:?}");
         Stream(connection)

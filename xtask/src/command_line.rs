@@ -1,5 +1,7 @@
 //! The command line and its help.
 
+mod cluster_words;
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -28,6 +30,8 @@ pub(crate) enum Request {
     Load(Vec<String>),
     /// Let a cluster fail.
     Cluster(ClusterRequest),
+    /// Upgrade a cluster from this revision.
+    Upgrade(String),
     /// Build the book.
     Book,
     /// Make the published packages.
@@ -65,7 +69,7 @@ pub(crate) fn read(words: &[String]) -> Result<Request, String> {
         Some("mutants") => read_mutants(words),
         Some("bench") => read_bench(words),
         Some("load") => Ok(Request::Load(words.map(str::to_owned).collect())),
-        Some("cluster") => read_cluster(words),
+        Some("cluster") => cluster_words::read(words),
         Some("book") => alone("book", words, Request::Book),
         Some("package") => alone("package", words, Request::Package),
         Some(other) => Err(format!("unknown word `{other}`: expected {WORDS}")),
@@ -190,34 +194,6 @@ fn read_bench<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, Strin
     Ok(Request::Bench(request))
 }
 
-/// Parses the arguments after `cluster`.
-fn read_cluster<'a>(words: impl Iterator<Item = &'a str>) -> Result<Request, String> {
-    let mut request = ClusterRequest {
-        rounds: 25,
-        seed: 1,
-        faults: None,
-    };
-    let mut words = words.flat_map(|word| word.split('='));
-    while let Some(word) = words.next() {
-        match word {
-            "-h" | "--help" => return Ok(Request::Help),
-            "--rounds" => request.rounds = number("--rounds", words.next())?,
-            "--seed" => request.seed = number("--seed", words.next())?,
-            "--faults" => {
-                let names = words.next().ok_or("`--faults` needs names of faults")?;
-                request.faults = Some(names.to_owned());
-            }
-            other => {
-                return Err(format!(
-                    "unknown word `{other}` after `cluster`: expected `--rounds N`, `--seed N`, \
-                     `--faults NAME,NAME` or `--help`"
-                ));
-            }
-        }
-    }
-    Ok(Request::Cluster(request))
-}
-
 /// Parses a number of 1 or more.
 fn number(word: &str, value: Option<&str>) -> Result<u64, String> {
     let value = value.ok_or_else(|| format!("`{word}` needs a number"))?;
@@ -271,6 +247,7 @@ Usage:
   cargo xtask load WHAT [--help]    WHAT: requests, relay, hostile, durable, cluster, start,
                                     streams, driver or turmoil
   cargo xtask cluster [--rounds N] [--seed N] [--faults NAME,NAME]
+  cargo xtask cluster --from REV
   cargo xtask book
   cargo xtask package
   cargo xtask help
@@ -320,6 +297,10 @@ seed (1) draws the faults; the times to heal of each kind are printed. Then the 
 all members for a minute, while the same faults are made, and every property must hold. --faults names kinds
 as the run prints them, such as 'owner paused,all killed'.
 
+With --from, it builds the server of a Git revision, too, and starts the members with it. While clients talk, each
+member in turn is replaced by this build, and then by the earlier one again. The same must hold, and no client may
+have to repeat more than one call for each. The earlier build's version has the revision as its metadata.
+
 `book` builds the documentation as web pages in target/book, and prints the path of the first.
 
 `package` makes the packages that are published, under their published names, and prints the folder
@@ -339,6 +320,7 @@ Examples:
   cargo xtask mutants --only stick_epoch_reused --seeds 100
   cargo xtask bench                      instructions, compared with the baseline
   cargo xtask cluster --rounds 60 --seed 7
+  cargo xtask cluster --from v0.1.0
   cargo xtask load relay --rate 1000     delays from a send to its arrival
 ",
         steps = list()
@@ -351,11 +333,10 @@ Examples:
 #[cfg(test)]
 mod tests {
     use super::{MutantsRequest, Request, help, read};
-    use crate::cluster::ClusterRequest;
     use crate::mutants;
     use crate::steps::Step;
 
-    fn check(line: &str) -> Result<Request, String> {
+    pub(super) fn check(line: &str) -> Result<Request, String> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         read(&words)
     }
@@ -370,21 +351,6 @@ mod tests {
         let expected = Ok(Request::Test(vec![Step::Clippy, Step::Tidy]));
         assert_eq!(check("test --only tidy,clippy,tidy"), expected);
         assert_eq!(check("test --only=clippy,tidy"), expected);
-    }
-
-    #[test]
-    fn a_cluster_takes_rounds_and_a_seed() {
-        let faults = Some("a,b".to_owned());
-        let (rounds, seed) = (60, 7);
-        let wanted = ClusterRequest {
-            rounds,
-            seed,
-            faults,
-        };
-        let read = check("cluster --rounds=60 --seed 7 --faults a,b");
-        assert_eq!(read, Ok(Request::Cluster(wanted)));
-        assert!(check("cluster --rounds 0").is_err());
-        assert!(check("cluster 5").is_err());
     }
 
     #[test]

@@ -65,7 +65,12 @@ fn main() -> ExitCode {
         Ok(Request::MutantsRequest(which)) => return mutate(&which),
         Ok(Request::Bench(request)) => return count(request),
         Ok(Request::Load(words)) => return load(&words),
-        Ok(Request::Cluster(request)) => return fail_cluster(&request),
+        Ok(Request::Cluster(request)) => {
+            return ended(cluster::run_rounds(&Cargo::new(root()), &request));
+        }
+        Ok(Request::Upgrade(revision)) => {
+            return ended(cluster::upgrade(&Cargo::new(root()), &revision));
+        }
         Ok(Request::Book) => return write_book(),
         Ok(Request::Package) => return make_packages(),
         Ok(Request::Step(step, outcome)) => return one(step, &outcome),
@@ -178,10 +183,10 @@ fn load(words: &[String]) -> ExitCode {
     }
 }
 
-/// Lets a cluster fail.
+/// The exit code of an outcome, whose reason is printed.
 #[expect(clippy::print_stderr, reason = "this is where the program speaks")]
-fn fail_cluster(request: &cluster::ClusterRequest) -> ExitCode {
-    match cluster::run_rounds(&Cargo::new(root()), request) {
+fn ended(outcome: Outcome) -> ExitCode {
+    match outcome {
         Outcome::Passed => ExitCode::SUCCESS,
         Outcome::Failed(why) | Outcome::Skipped(why) => {
             eprintln!("error: {why}");

@@ -30,6 +30,7 @@ mod stores;
 mod talkers;
 mod tally;
 mod upgrade;
+mod versions;
 
 use std::sync::{Arc, Mutex, Weak};
 

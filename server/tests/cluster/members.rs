@@ -43,6 +43,9 @@ pub(crate) struct Members {
     limits: &'static str,
     /// More settings of the members.
     settings: Vec<String>,
+    /// The program of members that start from now on; this build, if there is none. The environment may
+    /// name another build, such as one with a bug.
+    pub(crate) program: Option<PathBuf>,
     pub(crate) logs: Logs,
 }
 
@@ -133,6 +136,15 @@ impl Members {
         Self::start_all((3, 3), FOR_TALKERS, Some(kept), &[])
     }
 
+    /// The same with this program, and a journal for each member.
+    pub(crate) fn start_for_talkers_by(program: PathBuf) -> Self {
+        let kept = Some(Kept::with_limits(FOR_TALKERS));
+        let mut members = Self::start_all((3, 0), FOR_TALKERS, kept, &[]);
+        members.program = Some(program);
+        members.add(3);
+        members
+    }
+
     /// Starts three NATS servers, and three members with limits for the users of the simulator.
     pub(crate) fn start_for_simulator() -> Self {
         let kept = Kept::by_first_member(FOR_ONE_ADDRESS);
@@ -172,6 +184,7 @@ impl Members {
             ports: Vec::new(),
             limits,
             settings: settings.iter().copied().map(str::to_owned).collect(),
+            program: std::env::var_os("CLUSTER_SERVER").map(PathBuf::from),
             logs,
         };
         members.add(count);
@@ -205,10 +218,11 @@ impl Members {
     }
 
     fn spawn(&self, number: usize) -> Child {
-        let mut command = program();
+        let mut command = self.program.as_ref().map_or_else(binary, Command::new);
         let kept = self.kept.as_ref().filter(|kept| kept.has(number));
         let disk = kept.and_then(|kept| kept.disk.as_ref());
         command
+            .stdin(Stdio::null())
             .envs(disk.iter().flat_map(|disk| disk.variables()))
             .args(kept.map_or_else(Vec::new, |kept| kept.words(number)))
             .args(["--listen", &format!("127.0.0.1:{}", self.ports[number])])
@@ -394,15 +408,6 @@ impl Drop for Members {
             let _ = child.wait();
         }
     }
-}
-
-/// The server; another build of it, such as one with a bug, if the environment names one.
-fn program() -> Command {
-    std::env::var_os("CLUSTER_SERVER").map_or_else(binary, |program| {
-        let mut command = Command::new(program);
-        command.stdin(Stdio::null());
-        command
-    })
 }
 
 fn name(number: usize) -> String {

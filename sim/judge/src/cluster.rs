@@ -208,13 +208,7 @@ impl ClusterJudge {
                 member,
                 position,
                 digest,
-            } => {
-                let said = (*member, *digest);
-                let (first, known) = *self.digests.entry(*position).or_insert(said);
-                self.check(ClusterRule::Agreement, known == *digest, || {
-                    format!("at position {position} members {first} and {member} differ")
-                });
-            }
+            } => self.state(*member, *position, *digest),
             ClusterFact::Leases(members) => {
                 self.check(ClusterRule::OneLease, members.len() < 2, || {
                     format!("members {members:?} take calls at one instant")
@@ -236,11 +230,9 @@ impl ClusterJudge {
                     self.not_done.insert(*write);
                 }
             }
-            ClusterFact::Odd { member, code } => {
-                self.check(ClusterRule::FreshReads, false, || {
-                    format!("member {member} refused a registered client's call as {code}")
-                });
-            }
+            ClusterFact::Odd { member, code } => self.check(ClusterRule::FreshReads, false, || {
+                format!("member {member} refused a registered client's call as {code}")
+            }),
             ClusterFact::Asked { call, .. } => {
                 let owner = self.owner.map(|owner| owner.author.0);
                 self.asked.insert(*call, owner);
@@ -260,13 +252,9 @@ impl ClusterJudge {
                 shown,
                 more,
             } => self.read(*read, *member, shown, *more),
-            ClusterFact::Stranded(member) => {
-                self.check(ClusterRule::Agreement, false, || {
-                    format!(
-                        "member {member} cannot apply the log, or has another state than its owner"
-                    )
-                });
-            }
+            ClusterFact::Stranded(member) => self.check(ClusterRule::Agreement, false, || {
+                format!("member {member} cannot apply the log, or has another state than its owner")
+            }),
             ClusterFact::Healed => {}
             ClusterFact::Ended {
                 members,
@@ -274,6 +262,13 @@ impl ClusterJudge {
                 unanswered,
             } => self.ended(members, starved, unanswered),
         }
+    }
+
+    fn state(&mut self, member: u64, position: u64, digest: u64) {
+        let (first, known) = *self.digests.entry(position).or_insert((member, digest));
+        self.check(ClusterRule::Agreement, known == digest, || {
+            format!("at position {position} members {first} and {member} differ")
+        });
     }
 
     fn appended(&mut self, sequence: u64, bytes: &[u8]) {

@@ -69,16 +69,10 @@ pub(super) const fn hint(point: Point) -> &'static str {
         Point::StorageUnavailable => "fail_disk under faults",
         Point::Crash => "crash: server under faults",
         Point::UnsyncedLost => "crash: server with lose_unsynced, and a slower commit",
-        Point::OwnerChanged | Point::CallRepeated => {
-            "servers: 3, and member: { what: crash, for: 5s } under faults"
-        }
-        Point::LeaseEnded | Point::AppendUnknown => {
-            "servers: 3, and log: { what: no_leader, for: 6s } under faults"
-        }
+        Point::OwnerChanged | Point::CallRepeated => "servers: 3, and a crash of a member",
+        Point::LeaseEnded | Point::AppendUnknown => "servers: 3, and a log with no_leader for 6s",
         Point::ReadWaited => "servers: 3, reads: strict, and check or history steps",
-        Point::FormerOwnerAsked => {
-            "servers: 3, reads: strict, and member: { what: freeze, for: 9s } under faults"
-        }
+        Point::FormerOwnerAsked => "servers: 3, reads: strict, and a freeze of a member for 9s",
         Point::ReportedTwice => "servers: 3, and log: { what: double, for: 6s } under faults",
         Point::TimerFired => "a shorter idle_timeout, stick_lease or reconnect_grace",
         Point::DamageSurvived => "damage_disk of a snapshot, and a crash after it",

@@ -52,17 +52,15 @@ impl Describe for Difference {
             Self::Overtaken { due, since } => {
                 describe!(to; due, " was due at ", since, ", and the log got a record without it");
             }
-            Self::Batch { owed, seen } => match (owed, seen) {
-                (owed, None) => {
-                    describe!(to; "the journal's batch lacks ", owed, ", which was next")
-                }
-                (None, seen) => {
-                    describe!(to; "the journal's batch holds ", seen, ", and it should have ended")
-                }
-                (owed, seen) => {
-                    describe!(to; "the journal's batch holds ", seen, " where ", owed, " was next");
-                }
-            },
+            Self::Batch { owed, seen: None } => {
+                describe!(to; "the journal's batch lacks ", owed, ", which was next");
+            }
+            Self::Batch { owed: None, seen } => {
+                describe!(to; "the journal's batch holds ", seen, ", and it should have ended");
+            }
+            Self::Batch { owed, seen } => {
+                describe!(to; "the journal's batch holds ", seen, " where ", owed, " was next");
+            }
             Self::Taken { call, owed } => {
                 describe!(to; call, " should be ", owed, "; it was put in a batch for the journal");
             }

@@ -153,6 +153,24 @@ fn repeats() -> impl Strategy<Value = Repeats> + Clone {
     })
 }
 
+fn fault_of_servers() -> impl Strategy<Value = FaultKind> {
+    prop_oneof![
+        (one(MemberHarm::ALL), one(Which::ALL), time(), 1_u32..=50).prop_map(
+            |(what, which, duration, percent)| FaultKind::Member {
+                what,
+                which,
+                duration,
+                percent: if what.is_drift() {
+                    percent
+                } else {
+                    LEASE_DRIFT
+                },
+            }
+        ),
+        (one(LogHarm::ALL), time()).prop_map(|(what, duration)| FaultKind::Log { what, duration }),
+    ]
+}
+
 fn fault() -> impl Strategy<Value = Fault> {
     let victims = || {
         let users = prop::sample::subsequence((0..6).collect::<Vec<u32>>(), 1..4);
@@ -185,19 +203,7 @@ fn fault() -> impl Strategy<Value = Fault> {
                 restore_after,
             }
         }),
-        (one(MemberHarm::ALL), one(Which::ALL), time(), 1_u32..=50).prop_map(
-            |(what, which, duration, percent)| FaultKind::Member {
-                what,
-                which,
-                duration,
-                percent: if what.is_drift() {
-                    percent
-                } else {
-                    LEASE_DRIFT
-                },
-            }
-        ),
-        (one(LogHarm::ALL), time()).prop_map(|(what, duration)| FaultKind::Log { what, duration }),
+        fault_of_servers(),
         time().prop_map(|by| FaultKind::ClockJump { by }),
         Just(FaultKind::LoseReplies),
         act.prop_map(|(verb, user)| FaultKind::Operator(OperatorAct { verb, user })),

@@ -288,8 +288,10 @@ impl World<'_, '_> {
             return;
         }
         self.heal_log(LogHarm::Lag);
-        self.cluster_mut().doubled_until = now;
-        self.heal_log(LogHarm::Double);
+        if self.cluster().doubled_until > now {
+            self.cluster_mut().doubled_until = now;
+            self.heal_log(LogHarm::Double);
+        }
         self.cluster_mut().log.elect_now(now);
         for site in 0..self.cluster().sites.len() {
             let place = &mut self.cluster_mut().sites[site];

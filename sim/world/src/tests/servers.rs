@@ -98,8 +98,9 @@ fn clocks_that_leases_allow_for_change_nothing() {
 
 #[test]
 fn a_strict_server_that_stood_still_answers_nothing_as_the_owner_that_it_was() {
-    let freeze = "{ at: 5s, member: { what: freeze, for: 9s } }";
-    let (_, tally) = talk_with("reads: strict", freeze);
+    let faults = "{ at: 5s, member: { what: freeze, for: 9s } },
+        { at: 5100ms, member: { what: deaf, for: 11s } }";
+    let (_, tally) = talk_with("reads: strict", faults);
     assert_eq!(tally.count(Point::OwnerChanged), 1);
     assert!(tally.count(Point::FormerOwnerAsked) > 0);
     assert!(tally.count(Point::ReadWaited) > 0);

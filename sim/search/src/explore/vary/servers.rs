@@ -75,14 +75,18 @@ fn fault(most: Span, reads: OwnerReads, dice: &mut Dice) -> FaultKind {
             what: dice.pick(LogHarm::ALL),
             duration,
         },
-        _ => FaultKind::Member {
-            what: dice.pick(MemberHarm::ALL).within(reads),
-            which: dice.pick(&[Which::Owner, Which::Owner, Which::Standby]),
-            duration,
-            percent: match reads {
-                OwnerReads::Strict if dice.one_in(2) => dice.pick(&LARGE_DRIFTS),
-                OwnerReads::Strict | OwnerReads::Lease => LEASE_DRIFT,
-            },
-        },
+        _ => {
+            let what = dice.pick(MemberHarm::ALL).within(reads);
+            let may_be_large = what.is_drift() && reads == OwnerReads::Strict;
+            FaultKind::Member {
+                what,
+                which: dice.pick(&[Which::Owner, Which::Owner, Which::Standby]),
+                duration,
+                percent: match may_be_large && dice.one_in(2) {
+                    true => dice.pick(&LARGE_DRIFTS),
+                    false => LEASE_DRIFT,
+                },
+            }
+        }
     }
 }

@@ -122,7 +122,8 @@ fn compile(cargo: &Cargo, stage: &Path) -> Result<(), String> {
         let name = format!("{}-{version}", published(part.name));
         let archive = packages.join(format!("{name}.crate"));
         let mut tar = Command::new("tar");
-        tar.arg("-xzf").arg(&archive).current_dir(&unpacked);
+        // All files of an archive have one old time, by which Cargo would take them for unchanged.
+        tar.arg("-xzmf").arg(&archive).current_dir(&unpacked);
         crate::programs::run(&mut tar)?;
         members.push((published(part.name), name));
     }

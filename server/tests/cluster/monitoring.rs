@@ -46,14 +46,21 @@ pub(crate) fn connections(servers: &Servers, number: usize) -> u64 {
 
 /// Waits until every server has all that it must have.
 pub(crate) fn whole(servers: &Servers) {
-    let until = Instant::now() + PATIENCE;
+    if let Err(lack) = whole_within(servers, PATIENCE) {
+        panic!("the NATS servers do not become whole: {lack}");
+    }
+}
+
+/// Waits for that so long. Returns what is missing then.
+pub(crate) fn whole_within(servers: &Servers, patience: Duration) -> Result<(), String> {
+    let until = Instant::now() + patience;
     while let Some(lack) = lack(servers) {
-        assert!(
-            Instant::now() < until,
-            "the NATS servers do not become whole: {lack}"
-        );
+        if Instant::now() >= until {
+            return Err(lack);
+        }
         thread::park_timeout(AGAIN);
     }
+    Ok(())
 }
 
 /// What a server lacks.

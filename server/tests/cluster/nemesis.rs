@@ -15,7 +15,7 @@ use crate::fault::{Fault, plan};
 use crate::log_judge::{LogJudge, Seen};
 use crate::lost::{replayed, verify};
 use crate::members::Members;
-use crate::monitoring::{leader, whole};
+use crate::monitoring::{leader, whole, whole_within};
 use crate::proxy::{Flow, Way};
 use crate::stores;
 use crate::talkers::{Habit, Stopper, THINKING, Talkers};
@@ -50,6 +50,9 @@ pub(crate) const HEALED: Duration = Duration::from_secs(60);
 const MILLIS: [u64; 10] = [
     100, 300, 1_000, 2_500, 3_500, 4_500, 6_000, 8_000, 12_000, 20_000,
 ];
+
+/// How long a server may restore a damaged store, until an operator replaces it.
+const RESTORED: Duration = Duration::from_secs(20);
 
 /// How late each step of a claim arrives: a good part of the time by which those of two members differ,
 /// and so little that an append ends before its timeout.
@@ -214,14 +217,19 @@ impl Round<'_> {
 
     /// Stops a server, and does this to its disk. The others are whole before, and have a leader
     /// before it starts again.
-    fn harm(&mut self, server: usize, harm: impl FnOnce(&std::path::Path)) -> Instant {
+    fn harm(&mut self, server: usize, harm: impl FnOnce(&Path)) -> Instant {
+        let since = self.harm_only(server, harm);
+        whole(&self.members.servers);
+        since
+    }
+
+    fn harm_only(&mut self, server: usize, harm: impl FnOnce(&Path)) -> Instant {
         whole(&self.members.servers);
         self.members.servers.stop(server);
         let since = Instant::now();
         leader(&self.members.servers, Some(server));
         harm(&self.members.servers.store(server));
         self.members.servers.start_again(server);
-        whole(&self.members.servers);
         since
     }
 
@@ -236,7 +244,16 @@ impl Round<'_> {
         let bit = self.draw.below(usize::MAX);
         let mut flipped = String::new();
         let before = self.members.alarms();
-        let since = self.harm(server, |store| flipped = stores::flip_bit(store, bit));
+        let since = self.harm_only(server, |store| flipped = stores::flip_bit(store, bit));
+        if whole_within(&self.members.servers, RESTORED).is_err() {
+            // Some bits keep this version of the server from restoring its records for ever.
+            self.members.servers.kill(server);
+            stores::wipe(&self.members.servers.store(server));
+            self.members.servers.start_again(server);
+            whole(&self.members.servers);
+            let more = format!("{flipped}, by which it never started");
+            return Played { since, more };
+        }
         let other = self.leader();
         if other != server {
             self.members.servers.restart(other);

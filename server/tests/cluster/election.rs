@@ -1,12 +1,11 @@
 //! The NATS server that leads the log is killed: calls wait until the others have elected a leader.
 
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::members::Members;
 use crate::monitoring::{leader, whole};
 use crate::nemesis::{HEALED, setting};
-use crate::talkers::{Habit, Stopper, THINKING, Talkers};
+use crate::talkers::{Habit, THINKING, Talkers};
 
 /// Those that say each message once see what a call meets. Some begin theirs while nothing is in
 /// flight.
@@ -28,12 +27,7 @@ fn no_call_is_refused_while_the_log_elects_a_leader() {
     let mut members = Members::start_for_talkers();
     let doors = (0..members.count()).map(|number| members.address(number));
     let talkers = Talkers::register(&TALKERS, doors.collect());
-    thread::scope(|scope| {
-        for number in 0..talkers.all.len() {
-            let talkers = &talkers;
-            scope.spawn(move || talkers.talk(number));
-        }
-        let stopper = Stopper(&talkers);
+    talkers.talk_while(|| {
         for _ in 0..setting("CLUSTER_KILLS", 2) {
             whole(&members.servers);
             let leads = leader(&members.servers, None);
@@ -44,7 +38,6 @@ fn no_call_is_refused_while_the_log_elects_a_leader() {
             println!("served again after {healed:.2?}, {refused} refused");
             members.servers.start_again(leads);
         }
-        drop(stopper);
     });
     assert_eq!(talkers.not_done(), [0; 0], "refused as not done");
     talkers.check(&talkers.history(0));

@@ -1,7 +1,6 @@
 //! What a member keeps in a folder of its own: the journal of the log, and the history.
 
 use std::path::Path;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -260,11 +259,7 @@ fn journals_are_whole_and_of_the_log_whatever_is_killed_under_load() {
     let mut members = Members::start_keeping(3, 3, Some(kept));
     let doors = (0..3).map(|number| members.address(number)).collect();
     let talkers = Talkers::register(&[(Habit::Insists, Duration::ZERO); 3], doors);
-    thread::scope(|scope| {
-        for number in 0..talkers.all.len() {
-            let talkers = &talkers;
-            scope.spawn(move || talkers.talk(number));
-        }
+    talkers.talk_while(|| {
         let owner = members.owner();
         for number in [owner, (owner + 1) % 3, (owner + 2) % 3] {
             members.kill(number);
@@ -288,7 +283,6 @@ fn journals_are_whole_and_of_the_log_whatever_is_killed_under_load() {
             talkers.heal(Instant::now(), PATIENCE).is_some(),
             "nobody is served"
         );
-        talkers.stop();
     });
     members.agreed();
     for number in 0..3 {

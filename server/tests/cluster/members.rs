@@ -136,7 +136,8 @@ impl Members {
         Self::start_all((3, 3), FOR_TALKERS, Some(kept), &[])
     }
 
-    /// The same with this program, and a journal for each member.
+    /// Starts three NATS servers, and three members that are this program, with limits for talkers. Each
+    /// member keeps a journal.
     pub(crate) fn start_for_talkers_by(program: PathBuf) -> Self {
         let kept = Some(Kept::with_limits(FOR_TALKERS));
         let mut members = Self::start_all((3, 0), FOR_TALKERS, kept, &[]);

@@ -18,7 +18,7 @@ use crate::members::Members;
 use crate::monitoring::{leader, whole, whole_within};
 use crate::proxy::{Flow, Way};
 use crate::stores;
-use crate::talkers::{Habit, Stopper, THINKING, Talkers};
+use crate::talkers::{Habit, THINKING, Talkers};
 use crate::tally::Tally;
 use crate::upgrade::roll;
 
@@ -312,17 +312,12 @@ impl Run<'_> {
     /// Makes these faults while all talk. Returns what clients saw at the end.
     fn play(&mut self, plan: Vec<Fault>) -> Seen {
         let talkers = self.talkers;
-        thread::scope(|scope| {
-            for number in 0..talkers.all.len() {
-                scope.spawn(move || talkers.talk(number));
-            }
-            let stopper = Stopper(talkers);
+        talkers.talk_while(|| {
             let healed = talkers.heal(Instant::now(), HEALED);
             assert!(healed.is_some(), "nobody is served at the start");
             for (number, fault) in plan.into_iter().enumerate() {
                 self.round(number, fault);
             }
-            drop(stopper);
         });
         let doors = 0..self.members.count();
         let shown = doors.map(|door| talkers.history(door)).collect();

@@ -111,7 +111,7 @@ impl Talkers {
     }
 
     /// Lets a talker talk until all are stopped.
-    pub(crate) fn talk(&self, number: usize) {
+    fn talk(&self, number: usize) {
         let talker = &self.all[number];
         let (mut door, mut connection) = (number, None);
         while !self.stop.load(Ordering::Relaxed) {
@@ -187,7 +187,7 @@ impl Talkers {
     }
 
     /// Lets all end with their last message; at once, if the test fails.
-    pub(crate) fn stop(&self) {
+    fn stop(&self) {
         self.given_up.store(thread::panicking(), Ordering::Relaxed);
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -223,6 +223,17 @@ impl Talkers {
             ended.map(|said| said.write).collect()
         };
         self.all.iter().map(of).collect()
+    }
+
+    /// Lets all talk while this acts, also if it fails: they would talk for ever.
+    pub(crate) fn talk_while<T>(&self, act: impl FnOnce() -> T) -> T {
+        thread::scope(|scope| {
+            for number in 0..self.all.len() {
+                scope.spawn(move || self.talk(number));
+            }
+            let _stopper = Stopper(self);
+            act()
+        })
     }
 
     /// All accepted messages.
@@ -265,8 +276,8 @@ impl Talkers {
     }
 }
 
-/// Stops the talkers, also when the test fails: they would talk for ever.
-pub(crate) struct Stopper<'a>(pub(crate) &'a Talkers);
+/// Stops the talkers when it is dropped.
+struct Stopper<'a>(&'a Talkers);
 
 impl Drop for Stopper<'_> {
     fn drop(&mut self) {

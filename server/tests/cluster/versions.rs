@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::log_judge::{LogJudge, Seen};
 use crate::members::Members;
-use crate::talkers::{Habit, Stopper, THINKING, Talkers};
+use crate::nemesis::HEALED;
+use crate::talkers::{Habit, THINKING, Talkers};
 use crate::upgrade::roll;
 
 const TALKERS: [(Habit, Duration); 4] = [
@@ -19,9 +19,6 @@ const TALKERS: [(Habit, Duration); 4] = [
     (Habit::Believes, THINKING),
     (Habit::SaysOnce, THINKING),
 ];
-
-/// All talkers must be served again within this time after an upgrade.
-const HEALED: Duration = Duration::from_secs(60);
 
 /// The version of this build.
 const OURS: &str = env!("CARGO_PKG_VERSION");
@@ -63,19 +60,13 @@ fn members_go_from_an_earlier_build_to_this_one_and_back() {
     let judge = LogJudge::start(&members.servers);
     let doors = (0..members.count()).map(|number| members.address(number));
     let talkers = Talkers::register(&TALKERS, doors.collect());
-    thread::scope(|scope| {
-        for number in 0..talkers.all.len() {
-            let talkers = &talkers;
-            scope.spawn(move || talkers.talk(number));
-        }
-        let stopper = Stopper(&talkers);
+    talkers.talk_while(|| {
         let programs = [(None, OURS), (Some(earlier), &*theirs)];
         for (round, (program, version)) in programs.into_iter().enumerate() {
             replace_all(&mut members, round, program, version);
             let healed = talkers.heal(Instant::now(), HEALED);
             assert!(healed.is_some(), "not served again");
         }
-        drop(stopper);
     });
     let states = members.agreed();
     judge.compare(&states);

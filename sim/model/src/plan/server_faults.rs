@@ -63,7 +63,8 @@ impl MemberHarm {
         matches!(self, Self::Freeze) || self.is_drift() && percent > LEASE_DRIFT
     }
 
-    /// The same, or a suspension in place of what such reads do not allow for.
+    /// This harm, if reads of this kind stay right under it. A frozen machine becomes a suspended process
+    /// with leases.
     #[must_use]
     pub const fn within(self, reads: OwnerReads) -> Self {
         match (self, reads) {

@@ -26,7 +26,7 @@ fn talk(fault: &str) -> (Vec<(Option<u32>, ClusterEvent)>, u64) {
     (told, tally.count(Point::OwnerChanged))
 }
 
-/// The same with these keys of the scenario, and these faults.
+/// Runs users who talk for a while, with these keys of the scenario and these faults.
 fn talk_with(keys: &str, faults: &str) -> (Vec<(Option<u32>, ClusterEvent)>, Tally) {
     let text = format!(
         "

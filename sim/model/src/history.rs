@@ -279,6 +279,8 @@ pub enum NetworkRecord<'a> {
         at: Time,
         agent: Agent,
         by: ReadBy,
+        /// Whether it leaves out the cursor.
+        bare: bool,
         fate: Delivery,
     },
     /// Events of the inbox from `first_seq` on left the server on a stream. If they were lost, the

@@ -185,9 +185,33 @@ pub struct ScriptUser {
     pub stream_by: ReadBy,
     /// How long its stream stays open beside a second one, which it opens as soon as the first is open.
     pub second_stream: Option<Span>,
-    /// The network's treatment of each opening of its streams in turn: of the request, and of the
-    /// answer (the `reply`, which is never lost).
-    pub opens: Vec<Net>,
+    /// Each opening of its streams in turn.
+    pub opens: Vec<Opening>,
+}
+
+/// One opening of a stream in the steps form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opening {
+    /// The secret by which it is opened; none for the user's usual one.
+    pub by: Option<ReadBy>,
+    /// Whether it leaves out the cursor: the stream begins at the end of the inbox.
+    pub bare: bool,
+    /// The network's treatment of the request.
+    pub request: Option<Delivery>,
+    /// The network's treatment of the answer, which is never lost.
+    pub reply: Option<Delivery>,
+}
+
+impl Opening {
+    /// What the network does to it.
+    #[must_use]
+    pub fn net(self) -> Net {
+        Net {
+            request: self.request,
+            reply: self.reply,
+            ..Net::default()
+        }
+    }
 }
 
 /// An argument that a call of the steps form can leave out. In a flow this is drawn.

@@ -98,6 +98,6 @@ pub(super) const fn hint(point: Point) -> &'static str {
         Point::Unregistered => "unregister steps",
         Point::Reported => "report steps, after a message or a match",
         Point::Banned => "operator: ban under faults",
-        Point::Unbanned => "operator: unban under faults, after a ban",
+        Point::Unbanned => "operator: unban under faults, after a ban or a mute",
     }
 }

@@ -284,7 +284,7 @@ fn fault_words(kind: &FaultKind, users: &[ScriptUser]) -> String {
                 OperatorVerb::Kick => "kicks",
                 OperatorVerb::Close => "closes the room of",
                 OperatorVerb::Ban => "bans",
-                OperatorVerb::Unban => "lifts the ban of",
+                OperatorVerb::Unban => "lifts the ban or the mute of",
                 OperatorVerb::MuteAddress => "mutes the address of",
                 OperatorVerb::BanAddress => "bans the address of",
                 OperatorVerb::UnbanAddress => "lifts the mute or the ban of the address of",

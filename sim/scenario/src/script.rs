@@ -14,8 +14,8 @@ use super::lists::{Distinct, List, distinct_names, items};
 use super::node::{Node, Place, Value, shortened};
 use super::schemas::Schemas;
 use super::text::Text;
-use super::workload::Stream;
-use sim_model::plan::{Argument, Delivery, Net, ScriptStep, ScriptUser, Step};
+use super::workload::{OpenedBy, Stream};
+use sim_model::plan::{self, Argument, Delivery, Net, ScriptStep, ScriptUser, Step};
 use sim_model::protocol::ReadBy;
 
 /// The most users of a steps form.
@@ -75,13 +75,19 @@ impl Form for User {
 }
 
 form! {
-    /// The network's effects on one opening of a stream.
-    Opening("an opening", "{ reply: 90ms }") => Net = Net {
+    /// One opening of a stream.
+    Opening("an opening", "{ reply: 90ms }") => plan::Opening = plan::Opening {
+        /// Which stream it is, if not the usual one of the user: by its handle (events), or by its
+        /// reader id.
+        #[key("stream")]
+        by: Option<Word<OpenedBy>>,
+        /// Whether it leaves out the cursor, so that the stream begins at the end of the inbox.
+        bare: bool = false,
         /// The delivery of the request.
         request: Option<Delivery>,
         /// The delivery of the reply that it is open.
         reply: Option<Arrival>,
-    } ..Net::default()
+    }
 }
 
 form! {
@@ -95,7 +101,7 @@ form! {
         /// How long its stream stays open beside a second one, which it opens as soon as the first is
         /// open.
         second_stream: Option<Span>,
-        /// The network's effects on each opening of its streams, in turn.
+        /// Each opening of its streams, in turn: how it is opened, and the network's effects on it.
         opens: List<Opening> = Vec::new(),
     }
 }

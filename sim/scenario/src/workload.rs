@@ -23,6 +23,13 @@ words! {
     ]
 }
 
+words! {
+    OpenedBy("an answer to which stream is opened") => ReadBy = [
+        "events": ReadBy::Handle,
+        "reader": ReadBy::ReaderId,
+    ]
+}
+
 /// The event stream of a user, and the secret that opens it.
 pub(crate) type Stream = Word<StreamOf>;
 

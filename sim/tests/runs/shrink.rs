@@ -17,9 +17,13 @@ use sim_search::runner::RunSeed;
 use sim_search::seed::run_seed;
 use sim_search::shrink::{FailedRun, ShrinkContext, ShrinkError, shrink};
 
-/// Finds one kind of record in a run, and forwards everything.
+type RecordRule = fn(&Record<'_>) -> bool;
+type PacketRule = fn(&NetworkRecord<'_>) -> bool;
+
+/// Finds one kind of record or of packet in a run, and forwards everything.
 struct PlantedViolation<'o> {
-    finds: fn(&Record<'_>) -> bool,
+    finds: RecordRule,
+    finds_packet: PacketRule,
     found: Option<Span>,
     also: Option<&'o mut dyn Observer>,
 }
@@ -37,13 +41,28 @@ impl Observer for PlantedViolation<'_> {
     }
 
     fn observe_network(&mut self, record: &NetworkRecord<'_>) {
+        if (self.finds_packet)(record) {
+            self.found.get_or_insert(Span::ZERO);
+        }
         self.also.observe_network(record);
     }
 }
 
 /// Runs a world, and adds a violation if a client observed the given record.
 fn run_by_rule(
-    finds: fn(&Record<'_>) -> bool,
+    finds: RecordRule,
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    also: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome {
+    run_by_rules((finds, |_| false), plan, seed, progress, also)
+}
+
+/// Runs a world, and adds a violation if a client observed the given record, or the network the
+/// given packet.
+fn run_by_rules(
+    (finds, finds_packet): (RecordRule, PacketRule),
     plan: &Plan,
     seed: u64,
     progress: &Progress,
@@ -51,6 +70,7 @@ fn run_by_rule(
 ) -> SeedOutcome {
     let mut planted = PlantedViolation {
         finds,
+        finds_packet,
         found: None,
         also: also.map(|observer| observer as &mut dyn Observer),
     };

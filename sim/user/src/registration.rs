@@ -4,7 +4,7 @@ use chat_types::{Span, Time};
 
 use sim_model::history::{ClientEvent, Observer};
 use sim_model::plan::Reads;
-use sim_model::protocol::{Answer, Op, Outcome};
+use sim_model::protocol::{Answer, Op, Outcome, ReadBy};
 
 use super::calls::Call;
 use super::flow::Pace;
@@ -31,7 +31,7 @@ impl VirtualUser {
             self.user = Some(user);
             self.last_user = Some(user);
             if !matches!(self.activity, Activity::Away { .. }) {
-                self.open_stream(now, false);
+                self.open_stream(now);
             }
         }
     }
@@ -156,7 +156,7 @@ impl VirtualUser {
             (Script::Manual { .. }, Pace::Hurried) => Activity::Settling,
         };
         if self.user.is_some() {
-            self.open_stream(now, false);
+            self.open_stream(now);
         }
     }
 
@@ -169,7 +169,7 @@ impl VirtualUser {
                 self.actions.push_back(Action::CloseStream { stream });
             }
         }
-        self.open_stream(now, false);
+        self.open_stream(now);
     }
 
     /// By habit or by plan, opens a second stream beside a new one, and closes the first later.
@@ -177,17 +177,19 @@ impl VirtualUser {
         if self.stream.first().is_some() {
             return;
         }
-        let (overlap, bare) = match self.overlap {
-            Some(overlap) => (overlap, false),
+        let usual = self.profile.stream_by;
+        let (overlap, by, bare) = match self.overlap {
+            Some(overlap) => (overlap, usual, false),
             None if self.draw.chance(self.habits.second_stream) => {
-                let overlap = Span(self.draw.below(LONGEST_OVERLAP.0));
+                let overlap = self.draw.below(LONGEST_OVERLAP.0);
+                let by = [usual, usual.other()][usize::from(overlap & 2 != 0)];
                 // The first stream carries what the second one may skip.
-                (overlap, overlap.0.is_multiple_of(2))
+                (Span(overlap), by, overlap.is_multiple_of(2))
             }
             None => return,
         };
         self.stream.keep_first(now + overlap);
-        self.open_stream(now, bare);
+        self.ask_for_stream(now, by, bare);
     }
 
     /// The cursor for the next read.
@@ -207,10 +209,15 @@ impl VirtualUser {
                 self.actions.push_back(Action::CloseStream { stream });
             }
         }
-        self.open_stream(now, false);
+        self.open_stream(now);
     }
 
-    fn open_stream(&mut self, now: Time, bare: bool) {
+    /// Opens a stream by the usual secret, from the cursor on.
+    fn open_stream(&mut self, now: Time) {
+        self.ask_for_stream(now, self.profile.stream_by, false);
+    }
+
+    fn ask_for_stream(&mut self, now: Time, by: ReadBy, bare: bool) {
         let wanted = match &self.script {
             Script::Flow(persona) => persona.stream,
             Script::Manual { stream } => *stream,
@@ -221,7 +228,7 @@ impl VirtualUser {
             self.actions.push_back(Action::OpenStream {
                 stream,
                 who: Credential::Handle { secret },
-                by: self.profile.stream_by,
+                by,
                 after: self.read_from(),
                 bare,
             });

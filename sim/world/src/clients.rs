@@ -14,7 +14,7 @@ use crate::translate;
 use sim_model::draw::Draw;
 use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
-use sim_model::plan::{Delivery, Net};
+use sim_model::plan::{Delivery, Net, Opening};
 use sim_model::protocol::{Agent, Answer, CallId};
 use sim_user::{Action, VirtualUser};
 
@@ -60,7 +60,7 @@ pub(super) struct Client {
     /// The scripted network of its next request.
     pub(super) net: Option<Box<Net>>,
     /// The scripted network of the next openings of its stream.
-    pub(super) opens: VecDeque<Net>,
+    pub(super) opens: VecDeque<Opening>,
     /// The scripted network of later attempts of these calls.
     pub(super) retries: Vec<(CallId, VecDeque<Net>)>,
     /// The scripted network of the next push to it.
@@ -208,10 +208,14 @@ impl World<'_, '_> {
                     self.observers.reach(Point::TwoStreams);
                 }
                 client.stream = Some(stream);
-                client.net = client.opens.pop_front().map(Box::new);
+                let written = client.opens.pop_front();
+                client.net = written.map(|opening| Box::new(opening.net()));
+                let opening = written.unwrap_or_default();
+                let by = opening.by.unwrap_or(by);
+                let after = (!bare && !opening.bare).then_some(after);
                 self.send(
                     RequestOrigin::Stream { agent, stream },
-                    translate::open_stream(who, by, (!bare).then_some(after)),
+                    translate::open_stream(who, by, after),
                 );
             }
             Action::CloseStream { stream } => {

@@ -25,8 +25,8 @@ pub(super) struct ActiveFaults {
     fail_disk: (Time, Unsynced),
     /// The muted users, the latest last.
     pub(super) muted: Vec<u32>,
-    /// The banned users with their names at the time, the latest last.
-    pub(super) banned: Vec<(u32, User, Arc<str>)>,
+    /// The users that were banned or muted, with their names at the time, the latest last.
+    pub(super) barred: Vec<(u32, User, Arc<str>)>,
     /// The users whose addresses were banned, the latest last.
     pub(super) address_banned: Vec<u32>,
 }
@@ -60,7 +60,7 @@ impl ActiveFaults {
             slow_disk: (START, 1),
             fail_disk: (START, Unsynced::Lost),
             muted: Vec::new(),
-            banned: Vec::new(),
+            barred: Vec::new(),
             address_banned: Vec::new(),
         }
     }

@@ -65,9 +65,9 @@ impl World<'_, '_> {
         let (scripted, copied) = net
             .as_ref()
             .map_or((None, None), |net| (net.request, net.duplicate));
-        let by = match *ask {
-            ServerCall::OpenStream { by, .. } => by,
-            ServerCall::Call { .. } | ServerCall::Operate(_) => ReadBy::Handle,
+        let (by, bare) = match *ask {
+            ServerCall::OpenStream { by, after, .. } => (by, after.is_none()),
+            ServerCall::Call { .. } | ServerCall::Operate(_) => (ReadBy::Handle, false),
         };
         let doubled = copied.is_some()
             || matches!(origin, RequestOrigin::Call { .. })
@@ -94,6 +94,7 @@ impl World<'_, '_> {
                 at,
                 agent: Agent(agent),
                 by,
+                bare,
                 fate,
             },
         });

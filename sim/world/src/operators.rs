@@ -51,6 +51,9 @@ impl World<'_, '_> {
         let operate = match act.verb {
             OperatorVerb::Mute => {
                 self.active_faults.muted.push(agent);
+                self.active_faults
+                    .barred
+                    .extend(name.map(|name| (agent, User(number), name)));
                 Operate::Mute { user, reason }
             }
             OperatorVerb::Unmute => Operate::Unmute { user },
@@ -78,9 +81,9 @@ impl World<'_, '_> {
                 }
             }
             OperatorVerb::Ban | OperatorVerb::Unban => {
-                if let Some(name) = name {
-                    self.active_faults.banned.push((agent, User(number), name));
-                }
+                self.active_faults
+                    .barred
+                    .extend(name.map(|name| (agent, User(number), name)));
                 Operate::BanUser { user, reason }
             }
         };
@@ -106,17 +109,17 @@ impl World<'_, '_> {
         }
     }
 
-    /// Lifts the ban of the named user, or the latest ban.
+    /// Lifts the ban or the mute of the named user, or the latest one, by the name at that time.
     fn unban(&mut self, index: u32, named: Option<u32>) {
-        let banned = &mut self.active_faults.banned;
+        let barred = &mut self.active_faults.barred;
         let place = match named {
-            Some(agent) => banned.iter().rposition(|(of, ..)| *of == agent),
-            None => banned.len().checked_sub(1),
+            Some(agent) => barred.iter().rposition(|(of, ..)| *of == agent),
+            None => barred.len().checked_sub(1),
         };
         let Some(place) = place else {
             return;
         };
-        let (agent, User(number), name) = banned.remove(place);
+        let (agent, User(number), name) = barred.remove(place);
         self.record_victims(index, &[agent]);
         self.submit_act(("unban", Some(number), None), Operate::Unban { name });
     }

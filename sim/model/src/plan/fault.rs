@@ -427,7 +427,7 @@ chat_types::listed! {
         Close "close",
         /// Bans the user.
         Ban "ban",
-        /// Lifts a ban; without a user, the latest.
+        /// Lifts the ban or the mute of a user by its name; without a user, the latest.
         Unban "unban",
         /// Mutes the user's address.
         MuteAddress "mute_address",

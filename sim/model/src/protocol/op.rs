@@ -204,6 +204,17 @@ pub enum ReadBy {
     ReaderId,
 }
 
+impl ReadBy {
+    /// The other secret.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Handle => Self::ReaderId,
+            Self::ReaderId => Self::Handle,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -9,9 +9,9 @@ use sim_model::names::{EVENTS, STICK_MOVES, TIMERS, properties_of};
 use sim_model::outcome::Point;
 use sim_model::plan::{
     Alphabet, Argument, Delivery, Fault, FaultKind, FirstTime, Grant, Harm, LEASE_DRIFT, LogHarm,
-    MemberHarm, Milestone, Need, Net, OperatorAct, OperatorVerb, Outage, OwnerReads, Plan, Reached,
-    Repeats, ScriptStep, ScriptUser, ServersNeeded, Step, Stored, Text, Verb, Victims, Which,
-    Workload,
+    MemberHarm, Milestone, Need, Net, Opening, OperatorAct, OperatorVerb, Outage, OwnerReads, Plan,
+    Reached, Repeats, ScriptStep, ScriptUser, ServersNeeded, Step, Stored, Text, Verb, Victims,
+    Which, Workload,
 };
 use sim_model::protocol::{OpKind, ReadBy};
 use sim_scenario::{parse, to_yaml};
@@ -234,15 +234,26 @@ fn fault() -> impl Strategy<Value = Fault> {
     })
 }
 
+fn opening() -> impl Strategy<Value = Opening> {
+    let by = one(&[None, Some(ReadBy::Handle), Some(ReadBy::ReaderId)]);
+    let reply = prop::option::of(time().prop_map(Delivery::After));
+    (by, any::<bool>(), delivery(), reply).prop_map(|(by, bare, request, reply)| Opening {
+        by,
+        bare,
+        request,
+        reply,
+    })
+}
+
 /// A plan of the steps form, with users who have odd names.
 fn plan() -> impl Strategy<Value = Plan> {
     let stream = one(&[None, Some(ReadBy::Handle), Some(ReadBy::ReaderId)]);
     let steps = prop::collection::vec(step(), 1..6);
     let faults = prop::collection::vec(fault(), 0..4);
     let second = one(&[None, Some(Span::millis(7)), Some(Span::secs(2))]);
-    let streams = (stream, second);
+    let streams = (stream, second, prop::collection::vec(opening(), 0..3));
     (streams, steps, faults, table(), ratio(), 1_u64..99).prop_map(
-        |((stream, second), mut steps, mut faults, latency, loss, seed)| {
+        |((stream, second, opens), mut steps, mut faults, latency, loss, seed)| {
             let base = "users: [a]\nsteps: [{ at: 0s, user: a, do: login }]\n";
             let mut plan = parse("drawn.yaml", base).expect("a scenario");
             let user = |name: &str| ScriptUser {
@@ -250,7 +261,7 @@ fn plan() -> impl Strategy<Value = Plan> {
                 stream: stream.is_some(),
                 stream_by: stream.unwrap_or_default(),
                 second_stream: stream.and(second),
-                opens: Vec::new(),
+                opens: opens.clone(),
             };
             steps.sort_by_key(|step| step.at);
             faults.sort_by_key(|fault| fault.at);

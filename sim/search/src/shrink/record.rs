@@ -12,8 +12,8 @@ use super::faults::{named, until_healed};
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
 use sim_model::plan::{
-    Argument, Delivery, Fault, Grant, Net, Network, Plan, Schedule, ScriptStep, ScriptUser, Step,
-    Text, Verb, Workload,
+    Argument, Delivery, Fault, Grant, Net, Network, Opening, Plan, Schedule, ScriptStep,
+    ScriptUser, Step, Text, Verb, Workload,
 };
 use sim_model::protocol::{Agent, CallId, Op, ReadBy};
 use sim_model::recipe::Recipe;
@@ -191,7 +191,13 @@ impl StepRecorder {
 
     /// Records the request for a stream. An earlier request that has not succeeded was given up. A
     /// stream beside an open one is the second: the first stays as long as it can.
-    fn record_opening(&mut self, at: Time, agent: Agent, by: ReadBy, fate: Delivery) {
+    fn record_opening(
+        &mut self,
+        at: Time,
+        agent: Agent,
+        (by, bare): (ReadBy, bool),
+        fate: Delivery,
+    ) {
         self.record_opened(at, agent, Span::millis(1));
         let client = self.client(agent);
         let overlap = client.listens.then_some(LONGEST_OVERLAP);
@@ -202,11 +208,15 @@ impl StepRecorder {
         let user = client.user as usize;
         let user = &mut self.users[user];
         user.stream = true;
-        user.stream_by = by;
+        if user.opens.is_empty() {
+            user.stream_by = by;
+        }
         user.second_stream = user.second_stream.or(overlap);
-        user.opens.push(Net {
+        user.opens.push(Opening {
+            by: (by != user.stream_by).then_some(by),
+            bare,
             request: Some(fate),
-            ..Net::default()
+            reply: None,
         });
     }
 
@@ -430,8 +440,9 @@ impl Observer for StepRecorder {
                 at,
                 agent,
                 by,
+                bare,
                 fate,
-            } => self.record_opening(at, agent, by, fate),
+            } => self.record_opening(at, agent, (by, bare), fate),
             NetworkRecord::Pushed { agent, fate, .. } => self.record_push(agent, fate),
             NetworkRecord::Disconnected {
                 at,

@@ -10,8 +10,9 @@ use super::compress_time::moments;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::names::properties_of;
 use sim_model::plan::{
-    Capacity, Grant, Net, OwnerReads, Plan, Schedule, ScriptStep, ScriptUser, ServersNeeded, Step,
-    Text, USUAL_CLIENT, Verb, Victims, Workload, usual_capacity, usual_network,
+    Capacity, Grant, Net, Opening, OwnerReads, Plan, Schedule, ScriptStep, ScriptUser,
+    ServersNeeded, Step, Text, USUAL_CLIENT, Verb, Victims, Workload, usual_capacity,
+    usual_network,
 };
 use sim_model::protocol::ReadBy;
 
@@ -262,8 +263,15 @@ impl Shrinker<'_> {
         }) {}
         let written = opens_mut(plan, user).map_or(0, |opens| opens.len());
         for index in 0..written {
-            self.attempt_openings(plan, user, |opens| opens[index].request = None);
-            self.attempt_openings(plan, user, |opens| opens[index].reply = None);
+            let changes: [fn(&mut Opening); 4] = [
+                |opening| opening.by = None,
+                |opening| opening.bare = false,
+                |opening| opening.request = None,
+                |opening| opening.reply = None,
+            ];
+            for change in changes {
+                self.attempt_openings(plan, user, |opens| change(&mut opens[index]));
+            }
         }
     }
 
@@ -271,7 +279,7 @@ impl Shrinker<'_> {
         &mut self,
         plan: &mut Plan,
         user: usize,
-        change: impl Fn(&mut Vec<Net>),
+        change: impl Fn(&mut Vec<Opening>),
     ) -> bool {
         let changes = opens_mut(plan, user).is_some_and(|opens| {
             let mut changed = opens.clone();
@@ -338,7 +346,7 @@ impl Shrinker<'_> {
     }
 }
 
-fn opens_mut(plan: &mut Plan, user: usize) -> Option<&mut Vec<Net>> {
+fn opens_mut(plan: &mut Plan, user: usize) -> Option<&mut Vec<Opening>> {
     match &mut plan.workload {
         Workload::Steps { users, .. } => users.get_mut(user).map(|user| &mut user.opens),
         Workload::Phases { .. } => None,

@@ -1,13 +1,15 @@
 //! Tests what becomes of flows: steps, also of users with two streams, or smaller flows.
 
 use sim_judge::SeedOutcome;
-use sim_model::history::{Observer, Record};
+use sim_model::history::{NetworkRecord, Observer, Record};
 use sim_model::outcome::{Point, Progress, Violation};
 use sim_model::plan::{Plan, Workload};
 use sim_model::protocol::ReadBy;
 use sim_scenario::parse;
 
-use super::{run_by_rule, scenario, second_message, shrunk, shrunk_while, yaml};
+use super::{
+    PacketRule, run_by_rule, run_by_rules, scenario, second_message, shrunk, shrunk_while, yaml,
+};
 
 /// Fails with a second message, in a run with flows alone.
 fn second_message_of_a_flow(
@@ -77,5 +79,43 @@ fn a_second_stream_is_written_as_one_of_its_user() {
     assert!(yaml.contains("{ name: a, second_stream: 4s }"), "{yaml}");
     let again = parse("shrunk.yaml", &yaml).unwrap();
     let outcome = two_streams(&again, again.seed, &Progress::default(), None);
+    assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
+}
+
+/// Fails if a stream is opened by the reader id without a cursor.
+fn bare_reader(
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    also: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome {
+    let rule: PacketRule = |record| {
+        matches!(
+            record,
+            NetworkRecord::Opening {
+                by: ReadBy::ReaderId,
+                bare: true,
+                ..
+            }
+        )
+    };
+    run_by_rules((|_| false, rule), plan, seed, progress, also)
+}
+
+#[test]
+fn an_opening_is_written_with_its_secret_and_without_its_cursor() {
+    let text = "phases: [{ duration: 1s, arrival_count: 20 }]\n\
+                scenarios: [{ name: pen, habits: { second_stream: 1/1 }, \
+                flow: [{ login: { room: lobby } }, { think: 2s }, { send: hello }] }]\n";
+    let plan = parse("bare.yaml", text).unwrap();
+    let shrunk = shrunk(&plan, "planted", &bare_reader).unwrap();
+    let yaml = yaml(&shrunk);
+    assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 1), "{yaml}");
+    assert!(
+        yaml.contains("opens: [{}, { stream: reader, bare: true }]"),
+        "{yaml}"
+    );
+    let again = parse("shrunk.yaml", &yaml).unwrap();
+    let outcome = bare_reader(&again, again.seed, &Progress::default(), None);
     assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
 }

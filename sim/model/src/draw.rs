@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use chat_types::{Time, mix};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -86,6 +87,32 @@ impl Draw {
     /// Draws whether something with this probability happens. Probability 0 draws nothing.
     pub fn chance(&mut self, ratio: Ratio) -> bool {
         ratio.threshold > 0 && u64::from(self.0.next_u32()) < ratio.threshold
+    }
+}
+
+/// Randomness by instants: a draw depends on its instant and its purpose, and on no earlier draw.
+/// A smaller run draws the same for what it shares with a larger one.
+#[derive(Clone, Copy, Debug)]
+pub struct DrawAt(u64);
+
+impl DrawAt {
+    /// The draws with a key from this generator.
+    #[must_use]
+    pub fn new(mut key: Draw) -> Self {
+        Self(key.bits())
+    }
+
+    /// 64 random bits for this purpose at this instant.
+    #[must_use]
+    pub const fn bits(self, at: Time, purpose: u64) -> u64 {
+        mix(mix(self.0, at.0), purpose)
+    }
+
+    /// A uniform number below `n`; 0 if `n` is 0.
+    #[must_use]
+    pub const fn below(self, at: Time, purpose: u64, n: u64) -> u64 {
+        let wide = self.bits(at, purpose) as u128 * n as u128;
+        (wide >> 64) as u64
     }
 }
 

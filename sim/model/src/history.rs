@@ -283,6 +283,12 @@ pub enum NetworkRecord<'a> {
         bare: bool,
         fate: Delivery,
     },
+    /// The server opened the stream that its client asked for last; `fate` is that of the answer.
+    Opened {
+        at: Time,
+        agent: Agent,
+        fate: Delivery,
+    },
     /// Events of the inbox from `first_seq` on left the server on a stream. If they were lost, the
     /// stream broke instead.
     Pushed {

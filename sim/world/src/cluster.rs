@@ -8,6 +8,7 @@
 //! and repeats them at the next owner (`doors.rs`). `turns.rs` lets a member act and reports what it
 //! did, `packets.rs` is the network between members and log, `harm.rs` is what goes wrong.
 
+mod chance;
 mod doors;
 mod harm;
 pub mod log;
@@ -23,7 +24,7 @@ use chat_cluster::{LogSnapshot, Member, MemberId, Now, Reads, Settings};
 use chat_core::{Node, Ticket};
 use chat_journal::{Identity, Origin};
 use chat_types::{Config, Span, Time};
-use sim_model::draw::{Actor, Draw};
+use sim_model::draw::{Actor, Draw, DrawAt};
 use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
 use sim_model::outcome::START;
 use sim_model::plan::{LEASE_DRIFT, OwnerReads, Plan};
@@ -51,7 +52,9 @@ pub(super) struct Cluster {
     log: SharedLog,
     /// Reports and records come twice until then.
     doubled_until: Time,
-    draw: Draw,
+    draw: DrawAt,
+    /// The number of request keys that doors have given to calls.
+    keys_given: u64,
     /// The server that owns the chat, and that clients' calls reach.
     owner: Option<usize>,
     /// The epoch of the newest owner.
@@ -138,7 +141,8 @@ impl Cluster {
             sites: (0..servers).map(site).collect(),
             log: SharedLog::default(),
             doubled_until: START,
-            draw: Draw::new(seed, Actor::Cluster),
+            draw: DrawAt::new(Draw::new(seed, Actor::Cluster)),
+            keys_given: 0,
             owner: None,
             epoch: 0,
             witness: Witness::new(&origin, plan.server.clone()),
@@ -154,7 +158,7 @@ impl Cluster {
 
     /// Draws the times of packets from another generator from here on.
     pub(super) fn rekey(&mut self, draw: Draw) {
-        self.draw = draw;
+        self.draw = DrawAt::new(draw);
     }
 
     pub(super) const fn owner(&self) -> Option<usize> {

@@ -44,6 +44,11 @@ impl World<'_, '_> {
             self.break_stream(slot);
             return;
         }
+        self.observers.observe_network(&NetworkRecord::Opened {
+            at: now,
+            agent: Agent(agent),
+            fate: Delivery::After(latency),
+        });
         self.events.schedule(up_at, Event::StreamUp(slot));
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct StepRecorder {
     users: Vec<ScriptUser>,
     clients: Vec<Client>,
     steps: Vec<ScriptStep>,
+    /// The openings of each user's streams, and the network's treatment of them.
+    openings: BTreeMap<u32, Vec<(Opening, Attempt)>>,
     /// The network's treatment of each attempt of each step.
     attempts: BTreeMap<(usize, u32), Attempt>,
     /// The step of a call.
@@ -46,8 +48,6 @@ struct Client {
     user: u32,
     /// It only drains its inbox from here on.
     finished: bool,
-    /// While a stream opens, the time at which its request reaches the server.
-    opening: Option<Time>,
     /// Whether it has a stream.
     listens: bool,
 }
@@ -59,6 +59,7 @@ impl StepRecorder {
             users: Vec::new(),
             clients: Vec::new(),
             steps: Vec::new(),
+            openings: BTreeMap::new(),
             attempts: BTreeMap::new(),
             calls: BTreeMap::new(),
             mishaps: Vec::new(),
@@ -71,6 +72,7 @@ impl StepRecorder {
     /// The run as a plan in the steps form, as close to the original plan as possible.
     pub(crate) fn into_plan(mut self, plan: &Plan, to: Fidelity) -> Plan {
         self.write_attempts(to);
+        self.write_openings(to);
         self.steps.sort_by_key(|step| step.at);
         let mut faults: Vec<Fault> = Vec::new();
         let mishaps = std::mem::take(&mut self.mishaps);
@@ -127,7 +129,6 @@ impl StepRecorder {
             self.clients.push(Client {
                 user,
                 finished: false,
-                opening: None,
                 listens: false,
             });
         }
@@ -189,8 +190,8 @@ impl StepRecorder {
         }
     }
 
-    /// Records the request for a stream. An earlier request that has not succeeded was given up. A
-    /// stream beside an open one is the second: the first stays as long as it can.
+    /// Records the request for a stream. A stream beside an open one is the second: the first stays
+    /// as long as it can.
     fn record_opening(
         &mut self,
         at: Time,
@@ -198,37 +199,31 @@ impl StepRecorder {
         (by, bare): (ReadBy, bool),
         fate: Delivery,
     ) {
-        self.record_opened(at, agent, Span::millis(1));
         let client = self.client(agent);
         let overlap = client.listens.then_some(LONGEST_OVERLAP);
-        client.opening = match fate {
-            Delivery::After(length) => Some(at + length),
-            Delivery::Lost => None,
-        };
-        let user = client.user as usize;
-        let user = &mut self.users[user];
+        let number = client.user;
+        let openings = self.openings.entry(number).or_default();
+        let user = &mut self.users[number as usize];
         user.stream = true;
-        if user.opens.is_empty() {
+        if openings.is_empty() {
             user.stream_by = by;
         }
         user.second_stream = user.second_stream.or(overlap);
-        user.opens.push(Opening {
+        let opening = Opening {
             by: (by != user.stream_by).then_some(by),
             bare,
-            request: Some(fate),
-            reply: None,
-        });
+            ..Opening::default()
+        };
+        openings.push((opening, Attempt::new(at, fate, None)));
     }
 
-    /// Records that the stream requested last opened now, or `later` than now.
-    fn record_opened(&mut self, at: Time, agent: Agent, later: Span) {
-        let client = self.client(agent);
-        let Some(asked_at) = client.opening.take() else {
-            return;
-        };
-        let user = client.user as usize;
-        if let Some(opening) = self.users[user].opens.last_mut() {
-            opening.reply = Some(Delivery::After(at.since(asked_at) + later));
+    /// Records that the server opened the stream requested last.
+    fn record_opened(&mut self, at: Time, agent: Agent, fate: Delivery) {
+        let user = self.client(agent).user;
+        let openings = self.openings.get_mut(&user);
+        if let Some((_, attempt)) = openings.and_then(|openings| openings.last_mut()) {
+            attempt.served.push(at);
+            attempt.reply(at, fate);
         }
     }
 
@@ -247,6 +242,21 @@ impl StepRecorder {
     fn attempt_mut(&mut self, agent: Agent, call: CallId, attempt: u32) -> Option<&mut Attempt> {
         let step = *self.calls.get(&(agent, call))?;
         self.attempts.get_mut(&(step, attempt))
+    }
+
+    /// Writes the openings of streams into their users.
+    fn write_openings(&mut self, to: Fidelity) {
+        for (user, openings) in std::mem::take(&mut self.openings) {
+            let written = openings.into_iter().map(|(opening, attempt)| {
+                let Net { request, reply, .. } = attempt.net(to, false);
+                Opening {
+                    request,
+                    reply,
+                    ..opening
+                }
+            });
+            self.users[user as usize].opens = written.collect();
+        }
     }
 
     /// Writes the network's treatment into the steps.
@@ -380,10 +390,7 @@ impl Observer for StepRecorder {
                 self.step(at, agent, Step::Disconnect(None));
             }
             ClientEvent::Finished => self.client(agent).finished = true,
-            ClientEvent::StreamOpened => {
-                self.record_opened(at, agent, Span::ZERO);
-                self.client(agent).listens = true;
-            }
+            ClientEvent::StreamOpened => self.client(agent).listens = true,
             ClientEvent::StreamClosed => self.client(agent).listens = false,
             ClientEvent::Retried { .. }
             | ClientEvent::Answered { .. }
@@ -443,6 +450,7 @@ impl Observer for StepRecorder {
                 bare,
                 fate,
             } => self.record_opening(at, agent, (by, bare), fate),
+            NetworkRecord::Opened { at, agent, fate } => self.record_opened(at, agent, fate),
             NetworkRecord::Pushed { agent, fate, .. } => self.record_push(agent, fate),
             NetworkRecord::Disconnected {
                 at,

@@ -15,11 +15,12 @@ use sim_model::protocol::{Op, Outcome};
 use sim_model::server::{ServerCall, ServerRecord};
 
 use super::Cluster;
+use super::chance::Purpose;
 use super::turns::Deferred;
-use crate::World;
 use crate::event_queue::Event;
 use crate::in_flight::{InFlight, RequestStage, Slot};
 use crate::translate::{self, judged};
+use crate::{START, World};
 
 /// The pause between two attempts of a door.
 const PAUSE: Span = Span::millis(100);
@@ -78,7 +79,7 @@ impl World<'_, '_> {
         });
         match reached {
             Some(owner) if owner == door => Passage::Open(Span::ZERO),
-            Some(_) => Passage::Open(cluster.hop()),
+            Some(_) => Passage::Open(cluster.hop(now, Purpose::Door(agent))),
             None => Passage::Later(now + PAUSE),
         }
     }
@@ -303,7 +304,8 @@ impl World<'_, '_> {
         match fate {
             Delivery::After(_) if !is_there => Delivery::Lost,
             Delivery::After(latency) if owner != Some(door) => {
-                Delivery::After(latency + self.cluster_mut().hop())
+                let hop = self.cluster().hop(self.now(), Purpose::Door(agent));
+                Delivery::After(latency + hop)
             }
             fate @ (Delivery::After(_) | Delivery::Lost) => fate,
         }
@@ -396,14 +398,15 @@ impl World<'_, '_> {
 }
 
 impl Cluster {
-    /// Draws a request key for a command without one, so that its door can repeat it.
+    /// Gives a command without a request key one, so that its door can repeat it.
     fn give_key(&mut self, ask: &mut Arc<ServerCall>) {
         if let ServerCall::Call { key: None, op, .. } = ask.as_ref()
             && !op.kind().is_read()
             && let ServerCall::Call { key, .. } = Arc::make_mut(ask)
         {
-            let (high, low) = (self.draw.bits(), self.draw.bits());
-            *key = Some((u128::from(high) << 64) | u128::from(low));
+            self.keys_given += 1;
+            let secret = self.bits(START, Purpose::Keys);
+            *key = Some((u128::from(secret) << 64) | u128::from(self.keys_given));
         }
     }
 }

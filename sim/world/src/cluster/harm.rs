@@ -9,6 +9,7 @@ use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
 use sim_model::plan::{LogHarm, MemberHarm, Outage, Which};
 use sim_model::server::ServerRecord;
 
+use super::chance::Purpose;
 use super::log::{Harm, REPLICAS, USUAL_LAG};
 use super::number;
 use super::turns::Deferred;
@@ -93,7 +94,7 @@ impl World<'_, '_> {
 
     /// The server that a fault strikes, if there is one.
     fn struck(&mut self, which: Which) -> Option<usize> {
-        let cluster = self.cluster_mut();
+        let (now, cluster) = (self.now(), self.cluster());
         match which {
             Which::Owner => cluster.owner,
             Which::Standby => {
@@ -101,7 +102,7 @@ impl World<'_, '_> {
                     Some(*site) != cluster.owner && cluster.sites[*site].member.is_some()
                 };
                 let standbys: Vec<usize> = (0..cluster.sites.len()).filter(is_standby).collect();
-                let chosen = cluster.draw.below(standbys.len() as u64);
+                let chosen = cluster.below(now, Purpose::Struck, standbys.len() as u64);
                 standbys.get(usize::try_from(chosen).ok()?).copied()
             }
         }
@@ -231,13 +232,13 @@ impl World<'_, '_> {
 
     /// Strikes the log.
     pub(crate) fn strike_log(&mut self, what: LogHarm, duration: Span) {
-        let until = self.now() + duration;
+        let now = self.now();
+        let until = now + duration;
         let cluster = self.cluster_mut();
-        let draw = |cluster: &mut super::Cluster, of: u64| {
-            usize::try_from(cluster.draw.below(of)).unwrap_or_default()
-        };
-        let replica = draw(cluster, REPLICAS as u64);
-        let sequence = cluster.log.last() + 1 + cluster.draw.below(NEXT_RECORDS);
+        let replica = cluster.below(now, Purpose::Replica, REPLICAS as u64);
+        let replica = usize::try_from(replica).unwrap_or_default();
+        let ahead = cluster.below(now, Purpose::Record, NEXT_RECORDS);
+        let sequence = cluster.log.last() + 1 + ahead;
         match what {
             LogHarm::NoLeader => {
                 cluster.log.elect(replica, until);

@@ -7,6 +7,7 @@ use chat_types::{Span, Time};
 use sim_model::cluster::ClusterFact;
 use sim_model::outcome::Point;
 
+use super::chance::Purpose;
 use super::{Cluster, Process};
 use crate::World;
 use crate::disk::Unsynced;
@@ -83,11 +84,6 @@ impl Packet {
 }
 
 impl Cluster {
-    /// The time of a packet between two machines.
-    pub(super) fn hop(&mut self) -> Span {
-        Span::micros(100 + self.draw.below(900))
-    }
-
     fn put(&mut self, packet: Packet) -> u32 {
         if let Some(index) = self.free_packets.pop() {
             self.packets[index as usize] = Some(packet);
@@ -114,7 +110,7 @@ impl World<'_, '_> {
     pub(super) fn send_output(&mut self, site: usize, output: Output) {
         let now = self.now();
         let from = self.cluster().process(site);
-        let at = now + self.cluster_mut().hop();
+        let at = now + self.cluster().hop(now, Purpose::ToLog(site));
         let is_mute = self.cluster().sites[site].mute_until > now;
         match output {
             Output::Publish {
@@ -122,7 +118,8 @@ impl World<'_, '_> {
                 expected,
                 bytes,
             } => {
-                let took = self.commit_time();
+                let bits = self.cluster().bits(now, Purpose::Append(site));
+                let took = self.slowed(self.plan.capacity.commit.at(bits));
                 let (there, back) = (Span(took.0 / 2), Span(took.0 - took.0 / 2));
                 if !is_mute {
                     let packet = Packet::Append {
@@ -261,7 +258,7 @@ impl World<'_, '_> {
         let fails = self.active_faults.disk_fails(now);
         let cluster = self.cluster_mut();
         let outcome = if !cluster.log.has_leader(now) {
-            if cluster.draw.below(2) == 0 {
+            if cluster.below(now, Purpose::Silence(from.site), 2) == 0 {
                 return;
             }
             Outcome::Busy
@@ -280,12 +277,15 @@ impl World<'_, '_> {
         }
         if fails != Some(Unsynced::Written) {
             self.report(now + back, (from, id), outcome, ReportCopy::First);
-            if let Some(late) = self.draw_second() {
+            if let Some(late) = self.draw_second(Purpose::SecondReport(from.site)) {
                 // An append that comes twice itself is refused because of the first.
                 let is_own = matches!(outcome, Outcome::Acknowledged(_));
-                let outcome = match is_own && self.cluster_mut().draw.below(2) == 0 {
-                    true => Outcome::WrongLast,
-                    false => outcome,
+                let purpose = Purpose::Refused(from.site);
+                let is_refused = is_own && self.cluster().below(now, purpose, 2) == 0;
+                let outcome = if is_refused {
+                    Outcome::WrongLast
+                } else {
+                    outcome
                 };
                 self.report(now + back + late, (from, id), outcome, ReportCopy::Second);
             }
@@ -309,10 +309,10 @@ impl World<'_, '_> {
     }
 
     /// How late a second copy comes, while the log sends such.
-    fn draw_second(&mut self) -> Option<Span> {
-        let now = self.now();
-        let cluster = self.cluster_mut();
-        (cluster.doubled_until > now).then(|| Span(cluster.draw.below(SECOND_WITHIN.0)))
+    fn draw_second(&self, purpose: Purpose) -> Option<Span> {
+        let (now, cluster) = (self.now(), self.cluster());
+        let late = || cluster.below(now, purpose, SECOND_WITHIN.0);
+        (cluster.doubled_until > now).then(|| Span(late()))
     }
 
     fn read_arrives(&mut self, from: Process, id: ReadId, sequence: u64, source: Source) {
@@ -326,7 +326,7 @@ impl World<'_, '_> {
                 cluster.log.read_replica(now, replica, sequence)
             }
         };
-        let at = now + cluster.hop();
+        let at = now + cluster.hop(now, Purpose::Found(from.site));
         let to = from;
         self.send_packet(at, Packet::Found { to, id, bytes });
     }
@@ -335,7 +335,8 @@ impl World<'_, '_> {
     pub(super) fn deliver_soon(&mut self, site: usize) {
         let now = self.now();
         let cluster = self.cluster_mut();
-        let at = now + cluster.log.lag(cluster.sites[site].replica) + cluster.hop();
+        let hop = cluster.hop(now, Purpose::Records(site));
+        let at = now + cluster.log.lag(cluster.sites[site].replica) + hop;
         let to = cluster.process(site);
         self.send_packet(at, Packet::Records { to });
     }
@@ -356,7 +357,7 @@ impl World<'_, '_> {
             place.next_record += 1;
             if let Some(bytes) = cluster.log.read_replica(now, replica, sequence) {
                 self.member_turn(site, |member, now| member.record(now, sequence, &bytes));
-                if let Some(late) = self.draw_second() {
+                if let Some(late) = self.draw_second(Purpose::SecondRecord { site, sequence }) {
                     let packet = Packet::RecordAgain {
                         to,
                         sequence,

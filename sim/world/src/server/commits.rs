@@ -39,14 +39,14 @@ impl World<'_, '_> {
         self.server.append_began = now;
         self.server.appends += 1;
         let (life, append) = (self.server.life, self.server.appends);
-        let took = self.commit_time();
+        let took = self.plan.capacity.commit.draw(&mut self.server.draw);
+        let took = self.slowed(took);
         self.events
             .schedule(now + took, Event::Committed { life, append });
     }
 
-    /// The time of the next append.
-    pub(crate) fn commit_time(&mut self) -> Span {
-        let took = self.plan.capacity.commit.draw(&mut self.server.draw);
+    /// The time of an append that takes so many microseconds on a fast disk.
+    pub(crate) fn slowed(&self, took: u64) -> Span {
         let factor = self.active_faults.disk_factor(self.now());
         Span(took).times(u64::from(factor))
     }

@@ -158,6 +158,7 @@ impl Observer for LaneRecorder<'_> {
                 let at = self.since_start(at);
                 self.record_push(at, agent, (first_seq, events), fate);
             }
+            NetworkRecord::Opened { .. } => {}
             NetworkRecord::StreamBroke { at, agent } => {
                 let at = self.since_start(at);
                 if let Some(&lane) = self.lanes.get(&agent) {

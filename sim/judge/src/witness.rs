@@ -55,12 +55,9 @@ impl Witness {
 
     /// Processes what a client did or observed.
     pub fn record(&mut self, record: &Record<'_>, findings: &mut Findings) {
-        if let ClientEvent::Called {
-            call, op, keyed, ..
-        } = record.what
-        {
+        if let ClientEvent::Called { call, op, key, .. } = record.what {
             self.observations
-                .call((record.agent, call), record.user, op, keyed);
+                .call((record.agent, call), record.user, op, key.is_some());
             if let Op::EnterQueue { .. } = op {
                 findings.leave_unjudged(Property::QueueProgress, 1);
             }

@@ -116,13 +116,11 @@ impl Observer for DriverMetrics<'_> {
         self.judge.observe(record);
         self.throughput.observe(record);
         let what = match record.what {
-            ClientEvent::Called {
-                call, op, keyed, ..
-            } => ClientEvent::Called {
+            ClientEvent::Called { call, op, key, .. } => ClientEvent::Called {
                 call,
                 op,
                 intended: record.at,
-                keyed,
+                key,
             },
             ClientEvent::Answered {
                 call,

@@ -23,6 +23,25 @@ pub struct Record<'a> {
     pub what: ClientEvent<'a>,
 }
 
+/// The request key of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestKey {
+    /// The call has none.
+    None,
+    /// One of its own.
+    Own,
+    /// That of the client's previous call.
+    Previous,
+}
+
+impl RequestKey {
+    /// Whether the call has one.
+    #[must_use]
+    pub const fn is_some(self) -> bool {
+        !matches!(self, Self::None)
+    }
+}
+
 /// The kinds of actions and observations.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "the variant says what its fields are")]
@@ -32,7 +51,7 @@ pub enum ClientEvent<'a> {
         call: CallId,
         op: &'a Op,
         intended: Time,
-        keyed: bool,
+        key: RequestKey,
     },
     /// A later attempt of the call left.
     Retried { call: CallId, why: Retry },

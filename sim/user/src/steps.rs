@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_types::{BreakKind, Span, Time};
 
-use sim_model::history::{ClientEvent, Observer, Retry};
+use sim_model::history::{ClientEvent, Observer, RequestKey, Retry};
 use sim_model::plan::{Argument, Grant, Naming, Step, Text, Verb};
 use sim_model::protocol::{ArgumentSource, CallId, Op, ReadBy, Room, User};
 
@@ -154,14 +154,18 @@ impl VirtualUser {
         } else {
             Credential::Handle { secret }
         };
-        let keyed = key.is_some();
-        self.last_key = key;
+        let previous = std::mem::replace(&mut self.last_key, key);
+        let request_key = match key {
+            None => RequestKey::None,
+            Some(_) if key == previous => RequestKey::Previous,
+            Some(_) => RequestKey::Own,
+        };
         let call = self.calls.next_id();
         let what = ClientEvent::Called {
             call,
             op: &op,
             intended,
-            keyed,
+            key: request_key,
         };
         self.record(now, what, o);
         self.actions.push_back(Action::Request {

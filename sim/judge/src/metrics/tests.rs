@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
+use sim_model::history::RequestKey;
 use sim_model::protocol::{Presence, Refusal, User};
 
 const ANN: Agent = Agent(0);
@@ -28,7 +29,7 @@ fn call(metrics: &mut Metrics, at: u64, agent: Agent, op: &Op) {
         call: CallId(0),
         op,
         intended: second(at),
-        keyed: true,
+        key: RequestKey::Own,
     };
     tell(metrics, at, agent, what);
 }

@@ -57,6 +57,7 @@ impl Observer for Throughput {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sim_model::history::RequestKey;
     use sim_model::protocol::{Agent, CallId, Op};
 
     fn call(throughput: &mut Throughput, at: Time) {
@@ -64,7 +65,7 @@ mod tests {
             call: CallId(0),
             op: &Op::Mood,
             intended: at,
-            keyed: false,
+            key: RequestKey::None,
         };
         throughput.observe(&Record {
             at,

@@ -1,5 +1,6 @@
 //! Descriptions of calls, and the position that an answer contains.
 
+use sim_model::history::RequestKey;
 use sim_model::protocol::Op;
 use sim_model::words;
 
@@ -12,7 +13,7 @@ pub(super) struct CallDescription {
 }
 
 /// The description of a call.
-pub(super) fn describe_call(op: &Op, keyed: bool) -> CallDescription {
+pub(super) fn describe_call(op: &Op, key: RequestKey) -> CallDescription {
     let mut facts = Vec::new();
     if let Some(room) = op.room().flatten() {
         facts.push(("room", format!("room_{}", room.0)));
@@ -28,8 +29,10 @@ pub(super) fn describe_call(op: &Op, keyed: bool) -> CallDescription {
         facts.push(("after", after));
         facts.push(("wait", wait.to_string()));
     }
-    if !keyed && !op.is_read() {
-        facts.push(("request key", "none".to_owned()));
+    match key {
+        RequestKey::None if !op.is_read() => facts.push(("request key", "none".to_owned())),
+        RequestKey::Previous => facts.push(("request key", "that of the previous call".to_owned())),
+        RequestKey::None | RequestKey::Own => {}
     }
     CallDescription {
         words: words::called(op),

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use chat_types::Span;
 
 use super::*;
-use sim_model::history::{DeliveryPath, Retry};
+use sim_model::history::{DeliveryPath, RequestKey, Retry};
 use sim_model::plan::Outage;
 use sim_model::protocol::Op;
 use sim_model::protocol::{Answer, InboxEvent, LostRange, Outcome, Refusal, Shown, StickChange};
@@ -120,7 +120,7 @@ fn called(call: u32, op: &Op) -> ClientEvent<'_> {
         call: CallId(call),
         op,
         intended: START,
-        keyed: true,
+        key: RequestKey::Own,
     }
 }
 

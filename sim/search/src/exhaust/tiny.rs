@@ -14,7 +14,9 @@ use chat_types::{Span, Time};
 use super::client::{Client, Unanswered};
 use super::fingerprint::{Base, Reader, fingerprint, fingerprint_shown};
 use sim_judge::{Judge, Judgement};
-use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Retry, WorldRecord};
+use sim_model::history::{
+    ClientEvent, DeliveryPath, Observer as _, RequestKey, Retry, WorldRecord,
+};
 use sim_model::outcome::{Action, TinyCall};
 use sim_model::plan::{Outage, Plan};
 use sim_model::protocol::{Answer, CallId, Op, Outcome, ReadBy, User};
@@ -177,14 +179,14 @@ impl Tiny {
     }
 
     fn call(&mut self, user: u8, ask: TinyCall) -> Option<Outcome> {
-        let (call, op) = self.begin(user, ask, false);
+        let (call, op) = self.begin(user, ask, RequestKey::None);
         let called_at = self.now;
         let response = self.request(user, None, &op)?;
         Some(self.answered(user, (call, called_at), &op, response))
     }
 
     fn call_unanswered(&mut self, user: u8, ask: TinyCall) {
-        let (call, op) = self.begin(user, ask, true);
+        let (call, op) = self.begin(user, ask, RequestKey::Own);
         let called_at = self.now;
         self.request(user, Some(call), &op);
         self.clients[usize::from(user)].unanswered = Some(Unanswered {
@@ -212,7 +214,7 @@ impl Tiny {
     }
 
     /// Starts a call.
-    fn begin(&mut self, user: u8, ask: TinyCall, keyed: bool) -> (CallId, Op) {
+    fn begin(&mut self, user: u8, ask: TinyCall, key: RequestKey) -> (CallId, Op) {
         let next = (usize::from(user) + 1) % self.clients.len();
         let other = self.clients[next].user;
         let client = &mut self.clients[usize::from(user)];
@@ -224,7 +226,7 @@ impl Tiny {
                 call,
                 op: &op,
                 intended,
-                keyed,
+                key,
             },
         );
         (call, op)

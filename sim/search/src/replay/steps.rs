@@ -11,7 +11,7 @@ use std::sync::Arc;
 use chat_core::{Hub, RoomId, UserId};
 use chat_types::{Config, Span, Time};
 use sim_model::draw::{Quantiles, Shape};
-use sim_model::history::{ClientEvent, NetworkRecord, Observer as _, Record};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer as _, Record, RequestKey};
 use sim_model::plan::{
     Capacity, Fault, FaultKind, Need, Network, OperatorAct, OperatorVerb, Outage, Plan,
 };
@@ -85,7 +85,7 @@ impl Steps {
         for (number, (user, op)) in entered.into_iter().enumerate() {
             let agent = steps.agent_of(user);
             let at = start + Span(ENTERING.0 * number as u64);
-            steps.call(at, agent, &op, true);
+            steps.call(at, agent, &op, RequestKey::Own);
         }
         steps
     }
@@ -109,7 +109,8 @@ impl Steps {
                     self.left_out.retries += 1;
                     return;
                 }
-                self.call(at, agent, op, key.is_some());
+                let key = key.map_or(RequestKey::None, |_| RequestKey::Own);
+                self.call(at, agent, op, key);
             }
             Entry::OpenStream { user } => self.opens(at, UserId(user.0)),
             Entry::CloseStream { user } => {
@@ -177,7 +178,7 @@ impl Steps {
         agent
     }
 
-    fn call(&mut self, at: Time, agent: Agent, op: &Op, keyed: bool) {
+    fn call(&mut self, at: Time, agent: Agent, op: &Op, key: RequestKey) {
         let (call, op) = (CallId(self.calls), plain(op, self.calls));
         self.calls += 1;
         self.recorder.observe(&Record {
@@ -189,7 +190,7 @@ impl Steps {
                 call,
                 op: &op,
                 intended: at,
-                keyed,
+                key,
             },
         });
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chat_types::Span;
 use sim_judge::metrics::Metrics;
-use sim_model::history::{ClientEvent, Observer as _, Record};
+use sim_model::history::{ClientEvent, Observer as _, Record, RequestKey};
 use sim_model::outcome::{
     Class, Counts, Interrupt, Point, PropertyResult, START, Summary, Tally, ThresholdResult,
     Timeline, Verdict, Violation,
@@ -34,7 +34,7 @@ fn metrics(seed: u64) -> Metrics {
             call: CallId(0),
             op: &op,
             intended: START,
-            keyed: true,
+            key: RequestKey::Own,
         },
     });
     metrics.keep_waits(seed, START + Span::secs(1), &BTreeMap::new(), &|_| {

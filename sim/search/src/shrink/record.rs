@@ -10,7 +10,7 @@ pub(crate) use super::attempts::Fidelity;
 use super::attempts::{Attempt, at_once};
 use super::faults::{named, until_healed};
 use sim_model::draw::{Quantiles, Ratio, Shape};
-use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, WorldRecord};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, RequestKey, WorldRecord};
 use sim_model::plan::{
     Argument, Delivery, Fault, Grant, Net, Network, Opening, Plan, Schedule, ScriptStep,
     ScriptUser, Step, Text, Verb, Workload,
@@ -159,15 +159,17 @@ impl StepRecorder {
         self.steps.len() - 1
     }
 
-    fn record_call(&mut self, at: Time, agent: Agent, call: CallId, op: &Op, keyed: bool) {
+    fn record_call(&mut self, at: Time, agent: Agent, call: CallId, op: &Op, key: RequestKey) {
         if self.client(agent).finished {
             return;
         }
         let index = self.step(at, agent, Step::Call(verb(op)));
         let step = &mut self.steps[index];
         step.leave_out = left_out(op);
-        if !keyed && !op.is_read() {
-            step.leave_out.push(Argument::Key);
+        match key {
+            RequestKey::None if !op.is_read() => step.leave_out.push(Argument::Key),
+            RequestKey::Previous => step.leave_out.push(Argument::FreshKey),
+            RequestKey::None | RequestKey::Own => {}
         }
         self.calls.insert((agent, call), index);
         let Some(text) = op.text() else { return };
@@ -368,9 +370,7 @@ impl Observer for StepRecorder {
     fn observe(&mut self, record: &Record<'_>) {
         let (at, agent) = (record.at, record.agent);
         match record.what {
-            ClientEvent::Called {
-                call, op, keyed, ..
-            } => self.record_call(at, agent, call, op, keyed),
+            ClientEvent::Called { call, op, key, .. } => self.record_call(at, agent, call, op, key),
             ClientEvent::Abandoned { call, .. } => {
                 if let Some(index) = self.calls.get(&(agent, call)) {
                     let step = &mut self.steps[*index];

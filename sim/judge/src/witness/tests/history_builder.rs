@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_types::{Config, Span, Time};
 use sim_model::draw::{Quantiles, Ratio, Shape};
-use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record};
+use sim_model::history::{ClientEvent, DeliveryPath, Observer as _, Record, RequestKey};
 use sim_model::names::PROPERTIES;
 use sim_model::plan::{Capacity, Client, Network, OwnerReads, Plan, Schedule, Workload};
 use sim_model::protocol::{
@@ -169,7 +169,7 @@ impl HistoryBuilder {
                 call,
                 op,
                 intended,
-                keyed: true,
+                key: RequestKey::Own,
             },
         );
         (call, self.now)

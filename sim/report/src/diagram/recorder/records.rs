@@ -15,11 +15,9 @@ impl Observer for LaneRecorder<'_> {
             return;
         };
         match record.what {
-            ClientEvent::Called {
-                call, op, keyed, ..
-            } => {
+            ClientEvent::Called { call, op, key, .. } => {
                 self.descriptions
-                    .insert((agent, call), describe_call(op, keyed));
+                    .insert((agent, call), describe_call(op, key));
             }
             ClientEvent::Answered {
                 call, op, outcome, ..

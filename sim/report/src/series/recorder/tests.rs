@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use chat_types::Time;
+use sim_model::history::RequestKey;
 use sim_model::protocol::{Earlier, Refusal, Room, User};
 
 fn at(ms: u64) -> Time {
@@ -31,7 +32,7 @@ fn say(recorder: &mut SeriesRecorder, ms: u64, agent: u32, room_seq: u64, took_m
         call,
         op: &op,
         intended,
-        keyed: true,
+        key: RequestKey::Own,
     };
     tell(recorder, ms, agent, called);
     let accepted = Ok(Answer::Sent {

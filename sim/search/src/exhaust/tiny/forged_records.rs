@@ -1,6 +1,7 @@
 //! Forged records for tests: the judge receives what the server never sent.
 
 use chat_core::{Address, Ticket};
+use sim_model::history::RequestKey;
 use sim_model::server::{Page, ServerRecord};
 
 use super::Tiny;
@@ -12,7 +13,7 @@ use sim_world::translate::{self, judged};
 impl Tiny {
     /// Forges an answer that accepts a message without an entry in the journal.
     pub(in crate::exhaust) fn forge_accepted(&mut self, user: u8) {
-        let (_, op) = self.begin(user, TinyCall::Send, false);
+        let (_, op) = self.begin(user, TinyCall::Send, RequestKey::None);
         let client = &self.clients[usize::from(user)];
         let (Some(room), at, secret) = (client.room, self.now, client.secret()) else {
             return;

@@ -4,8 +4,8 @@
 use chat_types::{Span, Time};
 
 use crate::cluster::ClusterFact;
-use crate::plan::{Delivery, Fault, Outage};
-use crate::protocol::{Agent, CallId, InboxEvent, Op, Outcome, ReadBy, User};
+use crate::plan::{Delivery, Fault, Opening, Outage};
+use crate::protocol::{Agent, CallId, InboxEvent, Op, Outcome, User};
 use crate::server::ServerRecord;
 
 /// An action or an observation of one client.
@@ -297,9 +297,8 @@ pub enum NetworkRecord<'a> {
     Opening {
         at: Time,
         agent: Agent,
-        by: ReadBy,
-        /// Whether it leaves out the cursor.
-        bare: bool,
+        /// How it is opened, and whether beside another.
+        opening: Opening,
         fate: Delivery,
     },
     /// The server opened the stream that its client asked for last; `fate` is that of the answer.

@@ -183,8 +183,6 @@ pub struct ScriptUser {
     pub stream: bool,
     /// The secret by which it opens its stream.
     pub stream_by: ReadBy,
-    /// How long its stream stays open beside a second one, which it opens as soon as the first is open.
-    pub second_stream: Option<Span>,
     /// Each opening of its streams in turn.
     pub opens: Vec<Opening>,
 }
@@ -196,6 +194,9 @@ pub struct Opening {
     pub by: Option<ReadBy>,
     /// Whether it leaves out the cursor: the stream begins at the end of the inbox.
     pub bare: bool,
+    /// If it is a second stream, opened as soon as the one before is open: how long that one stays
+    /// open beside it.
+    pub beside: Option<Span>,
     /// The network's treatment of the request.
     pub request: Option<Delivery>,
     /// The network's treatment of the answer, which is never lost.
@@ -203,14 +204,15 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// What the network does to it.
+    /// What the network does to it, if that is written.
     #[must_use]
-    pub fn net(self) -> Net {
-        Net {
+    pub fn net(self) -> Option<Net> {
+        let is_written = self.request.is_some() || self.reply.is_some();
+        is_written.then(|| Net {
             request: self.request,
             reply: self.reply,
             ..Net::default()
-        }
+        })
     }
 }
 

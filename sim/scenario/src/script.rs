@@ -83,6 +83,9 @@ form! {
         by: Option<Word<OpenedBy>>,
         /// Whether it leaves out the cursor, so that the stream begins at the end of the inbox.
         bare: bool = false,
+        /// A second stream, opened as soon as the one before is open: how long that one stays open
+        /// beside it.
+        beside: Option<Span>,
         /// The delivery of the request.
         request: Option<Delivery>,
         /// The delivery of the reply that it is open.
@@ -98,9 +101,6 @@ form! {
         /// The event stream that it opens: none, one by its handle (events), or one by its reader
         /// id.
         stream: Stream = Some(ReadBy::Handle),
-        /// How long its stream stays open beside a second one, which it opens as soon as the first is
-        /// open.
-        second_stream: Option<Span>,
         /// Each opening of its streams, in turn: how it is opened, and the network's effects on it.
         opens: List<Opening> = Vec::new(),
     }
@@ -119,7 +119,6 @@ impl Form for ScriptUser {
             UserKeys {
                 name: Name::<String>::read(node, context)?,
                 stream: Some(ReadBy::Handle),
-                second_stream: None,
                 opens: Vec::new(),
             }
         };
@@ -127,7 +126,6 @@ impl Form for ScriptUser {
             name: keys.name,
             stream: keys.stream.is_some(),
             stream_by: keys.stream.unwrap_or_default(),
-            second_stream: keys.second_stream,
             opens: keys.opens,
         })
     }
@@ -136,7 +134,6 @@ impl Form for ScriptUser {
         let keys = UserKeys {
             name: user.name.clone(),
             stream: user.stream.then_some(user.stream_by),
-            second_stream: user.second_stream,
             opens: user.opens.clone(),
         };
         let text = UserKeys::write(&keys, context)?;

@@ -2,6 +2,7 @@
 
 use chat_types::Span;
 
+use sim_model::plan::Opening;
 use sim_model::protocol::{CallId, Op, ReadBy};
 
 /// A request of a user to its world.
@@ -34,12 +35,12 @@ pub enum Action {
         stream: u32,
         /// The identity of the reader.
         who: Credential,
+        /// The last event that the client has, which the opening may leave out.
+        after: u64,
         /// The secret by which it reads.
         by: ReadBy,
-        /// The last event that the client has.
-        after: u64,
-        /// Whether `after` is left out: the stream then starts at the end.
-        bare: bool,
+        /// How else it is opened.
+        opening: Opening,
     },
     /// Drop the stream's connection without closing it.
     CloseStream {

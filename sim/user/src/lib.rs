@@ -46,11 +46,11 @@ mod waiting;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use chat_types::{Span, Time};
+use chat_types::Time;
 
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record};
-use sim_model::plan::{Argument, Client, ClientProfile, Habits, Persona};
+use sim_model::plan::{Argument, Client, ClientProfile, Habits, Opening, Persona};
 use sim_model::protocol::{Agent, CallId, InboxEvent, Outcome, ReadBy, Refusal, User};
 
 pub use action::{Action, Credential};
@@ -59,7 +59,6 @@ use calls::Calls;
 use drain::Draining;
 use flow::{Cursor, Pace};
 use inbox::Inbox;
-pub use registration::LONGEST_OVERLAP;
 use rooms::Rooms;
 use stream::{EventStream, OpenedStream, StreamBefore};
 use unawaited_events::{Kind, UnawaitedEvents};
@@ -129,8 +128,8 @@ pub struct VirtualUser {
     client: Client,
     habits: Habits,
     profile: ClientProfile,
-    /// How long each stream stays open beside a second one; by habit, if none.
-    overlap: Option<Span>,
+    /// The next openings of its streams, if the plan has them.
+    opens: VecDeque<Opening>,
     /// Drawn once: whether checks pass `after`.
     checks: Checks,
     /// Drawn once: whether its requests have keys.
@@ -201,7 +200,7 @@ impl VirtualUser {
             client,
             habits,
             profile,
-            overlap: None,
+            opens: VecDeque::new(),
             checks: if bare { Checks::Bare } else { Checks::Exact },
             keys: if keyless { Keys::None } else { Keys::Random },
             script,
@@ -225,9 +224,9 @@ impl VirtualUser {
         self
     }
 
-    /// Sets how long each of its streams stays open beside a second one; none, if only by habit.
-    pub fn overlap(&mut self, length: Option<Span>) {
-        self.overlap = length;
+    /// Sets the openings of its streams, in turn.
+    pub fn opens(&mut self, openings: &[Opening]) {
+        self.opens = openings.iter().copied().collect();
     }
 
     /// Sets the secret by which it opens its streams from now on.

@@ -3,8 +3,8 @@
 use chat_types::{Span, Time};
 
 use sim_model::history::{ClientEvent, Observer};
-use sim_model::plan::Reads;
-use sim_model::protocol::{Answer, Op, Outcome, ReadBy};
+use sim_model::plan::{Opening, Reads};
+use sim_model::protocol::{Answer, Op, Outcome};
 
 use super::calls::Call;
 use super::flow::Pace;
@@ -19,7 +19,7 @@ use super::{Action, Activity, Credential, Script, VirtualUser, names, texts};
 const MOST_NAMES: u32 = 16;
 
 /// The longest time for which a client holds two streams.
-pub const LONGEST_OVERLAP: Span = Span::secs(4);
+const LONGEST_OVERLAP: Span = Span::secs(4);
 
 impl VirtualUser {
     /// Learns the client's participant from an answer, and then opens the event stream.
@@ -177,19 +177,30 @@ impl VirtualUser {
         if self.stream.first().is_some() {
             return;
         }
-        let usual = self.profile.stream_by;
-        let (overlap, by, bare) = match self.overlap {
-            Some(overlap) => (overlap, usual, false),
-            None if self.draw.chance(self.habits.second_stream) => {
-                let overlap = self.draw.below(LONGEST_OVERLAP.0);
-                let by = [usual, usual.other()][usize::from(overlap & 2 != 0)];
-                // The first stream carries what the second one may skip.
-                (Span(overlap), by, overlap.is_multiple_of(2))
-            }
-            None => return,
+        let Some(opening) = self.second() else {
+            return;
         };
-        self.stream.keep_first(now + overlap);
-        self.ask_for_stream(now, by, bare);
+        self.stream
+            .keep_first(now + opening.beside.unwrap_or_default());
+        self.ask_for_stream(now, opening);
+    }
+
+    /// The opening of a second stream: the next one of the plan, or one by habit.
+    fn second(&mut self) -> Option<Opening> {
+        if self.opens.front().is_some_and(|next| next.beside.is_some()) {
+            return self.opens.pop_front();
+        }
+        self.draw.chance(self.habits.second_stream).then(|| {
+            let overlap = self.draw.below(LONGEST_OVERLAP.0);
+            let other = self.profile.stream_by.other();
+            Opening {
+                by: (overlap & 2 != 0).then_some(other),
+                // The first stream carries what the second one may skip.
+                bare: overlap.is_multiple_of(2),
+                beside: Some(Span(overlap)),
+                ..Opening::default()
+            }
+        })
     }
 
     /// The cursor for the next read.
@@ -212,12 +223,13 @@ impl VirtualUser {
         self.open_stream(now);
     }
 
-    /// Opens a stream by the usual secret, from the cursor on.
+    /// Opens a stream: the next one of the plan, or the usual one.
     fn open_stream(&mut self, now: Time) {
-        self.ask_for_stream(now, self.profile.stream_by, false);
+        let opening = self.opens.pop_front().unwrap_or_default();
+        self.ask_for_stream(now, opening);
     }
 
-    fn ask_for_stream(&mut self, now: Time, by: ReadBy, bare: bool) {
+    fn ask_for_stream(&mut self, now: Time, opening: Opening) {
         let wanted = match &self.script {
             Script::Flow(persona) => persona.stream,
             Script::Manual { stream } => *stream,
@@ -228,9 +240,9 @@ impl VirtualUser {
             self.actions.push_back(Action::OpenStream {
                 stream,
                 who: Credential::Handle { secret },
-                by,
                 after: self.read_from(),
-                bare,
+                by: opening.by.unwrap_or(self.profile.stream_by),
+                opening,
             });
         }
     }

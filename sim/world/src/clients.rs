@@ -60,7 +60,6 @@ pub(super) struct Client {
     /// The scripted network of its next request.
     pub(super) net: Option<Box<Net>>,
     /// The scripted network of the next openings of its stream.
-    pub(super) opens: VecDeque<Opening>,
     /// The scripted network of later attempts of these calls.
     pub(super) retries: Vec<(CallId, VecDeque<Net>)>,
     /// The scripted network of the next push to it.
@@ -88,7 +87,6 @@ impl Client {
             newest_cancelled: None,
             drops: 0,
             net: None,
-            opens: VecDeque::new(),
             retries: Vec::new(),
             next_push: None,
             done: false,
@@ -191,15 +189,24 @@ impl World<'_, '_> {
                     drops,
                 };
                 let from = self.address_of(agent);
-                self.send(origin, translate::ask(who, from, key, op));
+                let (fate, copy) = self.send(origin, translate::ask(who, from, key, op));
+                let (at, agent) = (self.now(), Agent(agent));
+                self.observers.observe_network(&NetworkRecord::Sent {
+                    at,
+                    agent,
+                    call,
+                    attempt,
+                    fate,
+                    copy,
+                });
             }
             Action::Cancel { call, attempt } => self.cancel(agent, call, attempt),
             Action::OpenStream {
                 stream,
                 who,
-                by,
                 after,
-                bare,
+                by,
+                opening,
             } => {
                 let client = &mut self.clients[agent as usize];
                 let older = client.stream.zip(client.stream_slot.take());
@@ -208,15 +215,18 @@ impl World<'_, '_> {
                     self.observers.reach(Point::TwoStreams);
                 }
                 client.stream = Some(stream);
-                let written = client.opens.pop_front();
-                client.net = written.map(|opening| Box::new(opening.net()));
-                let opening = written.unwrap_or_default();
-                let by = opening.by.unwrap_or(by);
-                let after = (!bare && !opening.bare).then_some(after);
-                self.send(
-                    RequestOrigin::Stream { agent, stream },
-                    translate::open_stream(who, by, after),
-                );
+                client.net = opening.net().map(Box::new);
+                let after = (!opening.bare).then_some(after);
+                let ask = translate::open_stream(who, by, after);
+                let (fate, _) = self.send(RequestOrigin::Stream { agent, stream }, ask);
+                let (at, agent) = (self.now(), Agent(agent));
+                let by = Some(by);
+                self.observers.observe_network(&NetworkRecord::Opening {
+                    at,
+                    agent,
+                    opening: Opening { by, ..opening },
+                    fate,
+                });
             }
             Action::CloseStream { stream } => {
                 let client = &mut self.clients[agent as usize];

@@ -13,7 +13,7 @@ use sim_model::draw::Ratio;
 use sim_model::history::{NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net};
-use sim_model::protocol::{Agent, Outcome, ReadBy, Refusal};
+use sim_model::protocol::{Agent, Outcome, Refusal};
 use sim_model::server::ServerCall;
 
 impl World<'_, '_> {
@@ -58,46 +58,24 @@ impl World<'_, '_> {
         Delivery::After(self.latency(agent, direction))
     }
 
-    /// Sends a request, which may be lost or duplicated.
-    pub(super) fn send(&mut self, origin: RequestOrigin, ask: Arc<ServerCall>) {
+    /// Sends a request, which may be lost or duplicated. Returns its fate, and that of a copy.
+    pub(super) fn send(
+        &mut self,
+        origin: RequestOrigin,
+        ask: Arc<ServerCall>,
+    ) -> (Delivery, Option<Delivery>) {
         let agent = origin.agent();
         let net = self.clients[agent as usize].net.take();
         let (scripted, copied) = net
             .as_ref()
             .map_or((None, None), |net| (net.request, net.duplicate));
-        let (by, bare) = match *ask {
-            ServerCall::OpenStream { by, after, .. } => (by, after.is_none()),
-            ServerCall::Call { .. } | ServerCall::Operate(_) => (ReadBy::Handle, false),
-        };
         let doubled = copied.is_some()
             || matches!(origin, RequestOrigin::Call { .. })
                 && scripted.is_none()
                 && self.draw_fault(agent, self.plan.network.duplicate);
         let copy = doubled.then(|| self.send_one(origin, Arc::clone(&ask), None, copied));
         let fate = self.send_one(origin, ask, net, scripted);
-        let at = self.now();
-        self.observers.observe_network(&match origin {
-            RequestOrigin::Call {
-                agent,
-                call,
-                attempt,
-                ..
-            } => NetworkRecord::Sent {
-                at,
-                agent: Agent(agent),
-                call,
-                attempt,
-                fate,
-                copy,
-            },
-            RequestOrigin::Stream { agent, .. } => NetworkRecord::Opening {
-                at,
-                agent: Agent(agent),
-                by,
-                bare,
-                fate,
-            },
-        });
+        (fate, copy)
     }
 
     fn send_one(

@@ -15,9 +15,8 @@ impl World<'_, '_> {
             let stream = user.stream;
             self.add_client(Script::Manual { stream }, user.name.as_str().into());
             if let Some(client) = self.clients.last_mut() {
-                client.opens = user.opens.iter().copied().collect();
                 client.user.stream_by(user.stream_by);
-                client.user.overlap(user.second_stream);
+                client.user.opens(&user.opens);
             }
         }
         for (index, step) in steps.iter().enumerate() {

@@ -237,9 +237,12 @@ fn fault() -> impl Strategy<Value = Fault> {
 fn opening() -> impl Strategy<Value = Opening> {
     let by = one(&[None, Some(ReadBy::Handle), Some(ReadBy::ReaderId)]);
     let reply = prop::option::of(time().prop_map(Delivery::After));
-    (by, any::<bool>(), delivery(), reply).prop_map(|(by, bare, request, reply)| Opening {
+    let beside = one(&[None, Some(Span::millis(7)), Some(Span::secs(2))]);
+    let how = (by, any::<bool>(), beside);
+    (how, delivery(), reply).prop_map(|((by, bare, beside), request, reply)| Opening {
         by,
         bare,
+        beside,
         request,
         reply,
     })
@@ -250,17 +253,15 @@ fn plan() -> impl Strategy<Value = Plan> {
     let stream = one(&[None, Some(ReadBy::Handle), Some(ReadBy::ReaderId)]);
     let steps = prop::collection::vec(step(), 1..6);
     let faults = prop::collection::vec(fault(), 0..4);
-    let second = one(&[None, Some(Span::millis(7)), Some(Span::secs(2))]);
-    let streams = (stream, second, prop::collection::vec(opening(), 0..3));
+    let streams = (stream, prop::collection::vec(opening(), 0..3));
     (streams, steps, faults, table(), ratio(), 1_u64..99).prop_map(
-        |((stream, second, opens), mut steps, mut faults, latency, loss, seed)| {
+        |((stream, opens), mut steps, mut faults, latency, loss, seed)| {
             let base = "users: [a]\nsteps: [{ at: 0s, user: a, do: login }]\n";
             let mut plan = parse("drawn.yaml", base).expect("a scenario");
             let user = |name: &str| ScriptUser {
                 name: name.to_owned(),
                 stream: stream.is_some(),
                 stream_by: stream.unwrap_or_default(),
-                second_stream: stream.and(second),
                 opens: opens.clone(),
             };
             steps.sort_by_key(|step| step.at);

@@ -83,7 +83,6 @@ impl Writer {
             name: user_letter(number).to_string(),
             stream: true,
             stream_by: ReadBy::Handle,
-            second_stream: None,
             opens: Vec::new(),
         };
         Self {

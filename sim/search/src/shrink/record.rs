@@ -17,7 +17,6 @@ use sim_model::plan::{
 };
 use sim_model::protocol::{Agent, CallId, Op, ReadBy};
 use sim_model::recipe::Recipe;
-use sim_user::LONGEST_OVERLAP;
 
 /// An observer that records a run as steps.
 #[derive(Clone, Debug)]
@@ -48,8 +47,6 @@ struct Client {
     user: u32,
     /// It only drains its inbox from here on.
     finished: bool,
-    /// Whether it has a stream.
-    listens: bool,
 }
 
 impl StepRecorder {
@@ -129,7 +126,6 @@ impl StepRecorder {
             self.clients.push(Client {
                 user,
                 finished: false,
-                listens: false,
             });
         }
         &mut self.clients[agent.0 as usize]
@@ -141,7 +137,6 @@ impl StepRecorder {
             name: format!("u{index}"),
             stream: false,
             stream_by: ReadBy::Handle,
-            second_stream: None,
             opens: Vec::new(),
         });
         index
@@ -159,11 +154,12 @@ impl StepRecorder {
         self.steps.len() - 1
     }
 
-    fn record_call(&mut self, at: Time, agent: Agent, call: CallId, op: &Op, key: RequestKey) {
+    fn record_call(&mut self, record: &Record<'_>, call: CallId, op: &Op, key: RequestKey) {
+        let (at, agent) = (record.at, record.agent);
         if self.client(agent).finished {
             return;
         }
-        let index = self.step(at, agent, Step::Call(verb(op)));
+        let index = self.step(at, agent, Step::Call(verb(op, record.name)));
         let step = &mut self.steps[index];
         step.leave_out = left_out(op);
         match key {
@@ -192,29 +188,19 @@ impl StepRecorder {
         }
     }
 
-    /// Records the request for a stream. A stream beside an open one is the second: the first stays
-    /// as long as it can.
-    fn record_opening(
-        &mut self,
-        at: Time,
-        agent: Agent,
-        (by, bare): (ReadBy, bool),
-        fate: Delivery,
-    ) {
-        let client = self.client(agent);
-        let overlap = client.listens.then_some(LONGEST_OVERLAP);
-        let number = client.user;
+    /// Records the request for a stream.
+    fn record_opening(&mut self, at: Time, agent: Agent, opening: Opening, fate: Delivery) {
+        let number = self.client(agent).user;
         let openings = self.openings.entry(number).or_default();
         let user = &mut self.users[number as usize];
         user.stream = true;
         if openings.is_empty() {
-            user.stream_by = by;
+            user.stream_by = opening.by.unwrap_or_default();
         }
-        user.second_stream = user.second_stream.or(overlap);
+        let usual = Some(user.stream_by);
         let opening = Opening {
-            by: (by != user.stream_by).then_some(by),
-            bare,
-            ..Opening::default()
+            by: opening.by.filter(|_| opening.by != usual),
+            ..opening
         };
         openings.push((opening, Attempt::new(at, fate, None)));
     }
@@ -290,7 +276,7 @@ impl StepRecorder {
     clippy::wildcard_enum_match_arm,
     reason = "what is not written with a value is a word alone"
 )]
-fn verb(op: &Op) -> Verb {
+fn verb(op: &Op, own_name: &str) -> Verb {
     let drawn = |text: &Arc<str>| {
         if !text.is_ascii() {
             return Text::Words(text.clone());
@@ -304,14 +290,16 @@ fn verb(op: &Op) -> Verb {
             display_name,
             interests,
         } => Verb::EnterQueue {
-            name: display_name.as_ref().and_then(telling),
+            name: display_name
+                .as_ref()
+                .and_then(|name| telling(name, own_name)),
             user_id: user_id.clone(),
             interests: interests.clone(),
         },
         Op::Login { room, username } => Verb::Login {
             room: room.clone(),
             rooms: 1,
-            name: telling(username),
+            name: telling(username, own_name),
         },
         Op::Send { text, .. } => Verb::Send(drawn(text)),
         Op::TalkingStick { epoch, .. } => Verb::TalkingStick(grant(*epoch)),
@@ -346,11 +334,14 @@ const fn grant(epoch: Option<u64>) -> Grant {
     }
 }
 
-/// The name, if it may matter: neither one that the world assigned (`penpal#7`), nor a plain word,
-/// as users of the steps form have.
-fn telling(name: &Arc<str>) -> Option<Arc<str>> {
+/// The name, if it may matter: neither the client's own, nor, if that is unknown, a plain word, as
+/// users of the steps form have.
+fn telling(name: &Arc<str>, own: &str) -> Option<Arc<str>> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'#' | b'-' | b'_');
-    let given = !name.is_empty() && name.bytes().all(plain);
+    let given = match own {
+        "" => !name.is_empty() && name.bytes().all(plain),
+        own => **name == *own,
+    };
     (!given).then(|| name.clone())
 }
 
@@ -370,7 +361,7 @@ impl Observer for StepRecorder {
     fn observe(&mut self, record: &Record<'_>) {
         let (at, agent) = (record.at, record.agent);
         match record.what {
-            ClientEvent::Called { call, op, key, .. } => self.record_call(at, agent, call, op, key),
+            ClientEvent::Called { call, op, key, .. } => self.record_call(record, call, op, key),
             ClientEvent::Abandoned { call, .. } => {
                 if let Some(index) = self.calls.get(&(agent, call)) {
                     let step = &mut self.steps[*index];
@@ -384,19 +375,18 @@ impl Observer for StepRecorder {
                 let user = self.add_user();
                 let client = self.client(agent);
                 client.user = user;
-                client.listens = false;
             }
             ClientEvent::Vanished => {
                 self.step(at, agent, Step::Disconnect(None));
             }
             ClientEvent::Finished => self.client(agent).finished = true,
-            ClientEvent::StreamOpened => self.client(agent).listens = true,
-            ClientEvent::StreamClosed => self.client(agent).listens = false,
             ClientEvent::Retried { .. }
             | ClientEvent::Answered { .. }
             | ClientEvent::AnsweredAgain { .. }
             | ClientEvent::Received { .. }
             | ClientEvent::Drained
+            | ClientEvent::StreamOpened
+            | ClientEvent::StreamClosed
             | ClientEvent::Stuck { .. } => {}
         }
     }
@@ -446,10 +436,9 @@ impl Observer for StepRecorder {
             NetworkRecord::Opening {
                 at,
                 agent,
-                by,
-                bare,
+                opening,
                 fate,
-            } => self.record_opening(at, agent, (by, bare), fate),
+            } => self.record_opening(at, agent, opening, fate),
             NetworkRecord::Opened { at, agent, fate } => self.record_opened(at, agent, fate),
             NetworkRecord::Pushed { agent, fate, .. } => self.record_push(agent, fate),
             NetworkRecord::Disconnected {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_types::Config;
+use chat_types::{Config, Span};
 use serde_json::{Map, Value as Json};
 
 use super::candidates::{Shrinker, steps};
@@ -133,6 +133,7 @@ impl Shrinker<'_> {
             }
         }
         self.merge_rooms(plan);
+        self.default_names(plan);
         self.default_users(plan);
         self.remove_victims(plan);
         self.lower_milestones(plan);
@@ -231,14 +232,26 @@ impl Shrinker<'_> {
         self.simplify_all(plan, lobby);
     }
 
+    /// Lets users register by their own names.
+    fn default_names(&mut self, plan: &mut Plan) {
+        let own = |step: &mut ScriptStep| {
+            let Step::Call(Verb::Login { name, .. } | Verb::EnterQueue { name, .. }) =
+                &mut step.what
+            else {
+                return false;
+            };
+            replace(name, None)
+        };
+        self.simplify_all(plan, own);
+    }
+
     /// Gives every user one stream, opened by its handle.
     fn default_users(&mut self, plan: &mut Plan) {
         let Workload::Steps { users, .. } = &plan.workload else {
             return;
         };
         for index in 0..users.len() {
-            let changes: [fn(&mut ScriptUser); 3] = [
-                |user| user.second_stream = None,
+            let changes: [fn(&mut ScriptUser); 2] = [
                 |user| user.stream_by = ReadBy::default(),
                 |user| user.stream = true,
             ];
@@ -263,8 +276,10 @@ impl Shrinker<'_> {
         }) {}
         let written = opens_mut(plan, user).map_or(0, |opens| opens.len());
         for index in 0..written {
-            let changes: [fn(&mut Opening); 4] = [
+            let changes: [fn(&mut Opening); 6] = [
                 |opening| opening.by = None,
+                |opening| opening.beside = None,
+                |opening| opening.beside = opening.beside.map(|_| Span::secs(1)),
                 |opening| opening.bare = false,
                 |opening| opening.request = None,
                 |opening| opening.reply = None,

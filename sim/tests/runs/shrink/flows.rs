@@ -3,7 +3,7 @@
 use sim_judge::SeedOutcome;
 use sim_model::history::{NetworkRecord, Observer, Record};
 use sim_model::outcome::{Point, Progress, Violation};
-use sim_model::plan::{Plan, Workload};
+use sim_model::plan::{Opening, Plan, Workload};
 use sim_model::protocol::ReadBy;
 use sim_scenario::parse;
 
@@ -76,7 +76,7 @@ fn a_second_stream_is_written_as_one_of_its_user() {
     let shrunk = shrunk(&plan, "planted", &two_streams).unwrap();
     let yaml = yaml(&shrunk);
     assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 1), "{yaml}");
-    assert!(yaml.contains("{ name: a, second_stream: 4s }"), "{yaml}");
+    assert!(yaml.contains("{ name: a, opens: [{}, { beside: "), "{yaml}");
     let again = parse("shrunk.yaml", &yaml).unwrap();
     let outcome = two_streams(&again, again.seed, &Progress::default(), None);
     assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
@@ -93,8 +93,11 @@ fn bare_reader(
         matches!(
             record,
             NetworkRecord::Opening {
-                by: ReadBy::ReaderId,
-                bare: true,
+                opening: Opening {
+                    by: Some(ReadBy::ReaderId),
+                    bare: true,
+                    ..
+                },
                 ..
             }
         )
@@ -112,7 +115,7 @@ fn an_opening_is_written_with_its_secret_and_without_its_cursor() {
     let yaml = yaml(&shrunk);
     assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 1), "{yaml}");
     assert!(
-        yaml.contains("opens: [{}, { stream: reader, bare: true }]"),
+        yaml.contains("opens: [{}, { stream: reader, bare: true, beside: 1s }]"),
         "{yaml}"
     );
     let again = parse("shrunk.yaml", &yaml).unwrap();

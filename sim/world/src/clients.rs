@@ -1,6 +1,7 @@
 //! The clients' side: sends users' requests, and passes them what arrives.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use chat_core::{Item, Page, UserId};
 use chat_types::{Span, Time, mix};
@@ -16,6 +17,7 @@ use sim_model::history::{DeliveryPath, NetworkRecord, Observer as _};
 use sim_model::outcome::Point;
 use sim_model::plan::{Delivery, Net, Opening};
 use sim_model::protocol::{Agent, Answer, CallId};
+use sim_model::server::ServerCall;
 use sim_user::{Action, VirtualUser};
 
 /// The number of abandoned attempts that are remembered. Answers to older ones have arrived, or
@@ -208,25 +210,10 @@ impl World<'_, '_> {
                 by,
                 opening,
             } => {
-                let client = &mut self.clients[agent as usize];
-                let older = client.stream.zip(client.stream_slot.take());
-                client.older.extend(older);
-                if older.is_some() {
-                    self.observers.reach(Point::TwoStreams);
-                }
-                client.stream = Some(stream);
-                client.net = opening.net().map(Box::new);
                 let after = (!opening.bare).then_some(after);
                 let ask = translate::open_stream(who, by, after);
-                let (fate, _) = self.send(RequestOrigin::Stream { agent, stream }, ask);
-                let (at, agent) = (self.now(), Agent(agent));
                 let by = Some(by);
-                self.observers.observe_network(&NetworkRecord::Opening {
-                    at,
-                    agent,
-                    opening: Opening { by, ..opening },
-                    fate,
-                });
+                self.open_stream((agent, stream), ask, Opening { by, ..opening });
             }
             Action::CloseStream { stream } => {
                 let client = &mut self.clients[agent as usize];
@@ -243,6 +230,25 @@ impl World<'_, '_> {
             }
             Action::DropAll { length } => self.drop_all(agent, length),
         }
+    }
+
+    fn open_stream(&mut self, (agent, stream): (u32, u32), ask: Arc<ServerCall>, opening: Opening) {
+        let client = &mut self.clients[agent as usize];
+        let older = client.stream.zip(client.stream_slot.take());
+        client.older.extend(older);
+        if older.is_some() {
+            self.observers.reach(Point::TwoStreams);
+        }
+        client.stream = Some(stream);
+        client.net = opening.net().map(Box::new);
+        let (fate, _) = self.send(RequestOrigin::Stream { agent, stream }, ask);
+        let (at, agent) = (self.now(), Agent(agent));
+        self.observers.observe_network(&NetworkRecord::Opening {
+            at,
+            agent,
+            opening,
+            fate,
+        });
     }
 
     fn drop_all(&mut self, agent: u32, length: Option<Span>) {

@@ -115,7 +115,7 @@ impl Observer for Metrics {
             ClientEvent::Stuck { waiting_for } => {
                 self.ran_out(record.agent, record.at, waiting_for)
             }
-            ClientEvent::Forgot | ClientEvent::Vanished => self.gave_up(record),
+            ClientEvent::Forgot { .. } | ClientEvent::Vanished => self.gave_up(record),
             ClientEvent::StreamOpened => self.waits(record.agent).disconnected_at = None,
             ClientEvent::StreamClosed => self.waits(record.agent).disconnect(record.at),
             ClientEvent::AnsweredAgain { .. } | ClientEvent::Finished | ClientEvent::Drained => {}

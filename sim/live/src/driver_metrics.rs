@@ -147,7 +147,7 @@ impl Observer for DriverMetrics<'_> {
             | ClientEvent::Abandoned { .. }
             | ClientEvent::StreamOpened
             | ClientEvent::StreamClosed
-            | ClientEvent::Forgot
+            | ClientEvent::Forgot { .. }
             | ClientEvent::Vanished
             | ClientEvent::Finished
             | ClientEvent::Drained

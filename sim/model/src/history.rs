@@ -87,8 +87,9 @@ pub enum ClientEvent<'a> {
     /// The event stream broke, or the client closed it, or gave up one that was being opened. The
     /// server may have opened and closed that one.
     StreamClosed,
-    /// The client forgot its handle: `user` does not occur in later records.
-    Forgot,
+    /// The client forgot its participant: `user` does not occur in later records. `returns`: it
+    /// registers again by the same handle.
+    Forgot { returns: bool },
     /// The client disconnected permanently, at any point of its flow.
     Vanished,
     /// The client finished its flow. From here on it only drains its inbox.

@@ -185,6 +185,8 @@ pub struct ScriptUser {
     pub stream_by: ReadBy,
     /// Each opening of its streams in turn.
     pub opens: Vec<Opening>,
+    /// Whether it registers again under its old handle, once that has ended.
+    pub keeps_handle: bool,
 }
 
 /// One opening of a stream in the steps form.

@@ -85,7 +85,7 @@ impl Observer for PointCounter {
                 let client = self.client(record.agent);
                 client.in_flight = client.in_flight.saturating_sub(1);
             }
-            ClientEvent::Forgot => {
+            ClientEvent::Forgot { .. } => {
                 let client = self.client(record.agent);
                 *client = Client {
                     forgot: true,

@@ -26,7 +26,7 @@ pub fn client(what: &ClientEvent<'_>, me: Option<User>, verb: Option<&str>) -> O
         ClientEvent::Received { event, .. } => format!("← {}", event_words(event, me)),
         ClientEvent::StreamOpened => "· stream open".to_owned(),
         ClientEvent::StreamClosed => "✗ stream closed".to_owned(),
-        ClientEvent::Forgot => "✗ forgot its handle".to_owned(),
+        ClientEvent::Forgot { .. } => "✗ forgot its handle".to_owned(),
         ClientEvent::Vanished => "✗ gone for good".to_owned(),
         ClientEvent::Finished => "· flow finished".to_owned(),
         ClientEvent::Drained => "· inbox drained".to_owned(),

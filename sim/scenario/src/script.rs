@@ -103,6 +103,9 @@ form! {
         stream: Stream = Some(ReadBy::Handle),
         /// Each opening of its streams, in turn: how it is opened, and the network's effects on it.
         opens: List<Opening> = Vec::new(),
+        /// Whether it registers again under its old handle, once that has ended: after `unregister`,
+        /// or when the server has forgotten it.
+        keeps_handle: bool = false,
     }
 }
 
@@ -120,6 +123,7 @@ impl Form for ScriptUser {
                 name: Name::<String>::read(node, context)?,
                 stream: Some(ReadBy::Handle),
                 opens: Vec::new(),
+                keeps_handle: false,
             }
         };
         Ok(Self {
@@ -127,6 +131,7 @@ impl Form for ScriptUser {
             stream: keys.stream.is_some(),
             stream_by: keys.stream.unwrap_or_default(),
             opens: keys.opens,
+            keeps_handle: keys.keeps_handle,
         })
     }
 
@@ -135,6 +140,7 @@ impl Form for ScriptUser {
             name: user.name.clone(),
             stream: user.stream.then_some(user.stream_by),
             opens: user.opens.clone(),
+            keeps_handle: user.keeps_handle,
         };
         let text = UserKeys::write(&keys, context)?;
         let alone = matches!(&text, Text::Map(keys) if keys.len() == 1);

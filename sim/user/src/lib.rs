@@ -130,6 +130,8 @@ pub struct VirtualUser {
     profile: ClientProfile,
     /// The next openings of its streams, if the plan has them.
     opens: VecDeque<Opening>,
+    /// Whether it registers again under its old handle, also without a habit.
+    keeps_handle: bool,
     /// Drawn once: whether checks pass `after`.
     checks: Checks,
     /// Drawn once: whether its requests have keys.
@@ -201,6 +203,7 @@ impl VirtualUser {
             habits,
             profile,
             opens: VecDeque::new(),
+            keeps_handle: false,
             checks: if bare { Checks::Bare } else { Checks::Exact },
             keys: if keyless { Keys::None } else { Keys::Random },
             script,
@@ -222,6 +225,11 @@ impl VirtualUser {
     pub fn known_as(mut self, scenario_name: Arc<str>) -> Self {
         self.scenario_name = scenario_name;
         self
+    }
+
+    /// Lets it register again under its old handle, or under a fresh one.
+    pub fn keep_handle(&mut self, keeps: bool) {
+        self.keeps_handle = keeps;
     }
 
     /// Sets the openings of its streams, in turn.

@@ -108,10 +108,11 @@ impl VirtualUser {
         while let Some(call) = self.calls.take_first() {
             self.abandon(now, now, &call, o);
         }
-        self.record(now, ClientEvent::Forgot, o);
-        self.user = None;
         // A stray client also registers again under its old handle.
-        if !self.draw.chance(self.habits.stray) {
+        let returns = self.draw.chance(self.habits.stray) || self.keeps_handle;
+        self.record(now, ClientEvent::Forgot { returns }, o);
+        self.user = None;
+        if !returns {
             self.secret = self.draw.bits();
         }
         self.inbox = Inbox::default();

@@ -17,6 +17,7 @@ impl World<'_, '_> {
             if let Some(client) = self.clients.last_mut() {
                 client.user.stream_by(user.stream_by);
                 client.user.opens(&user.opens);
+                client.user.keep_handle(user.keeps_handle);
             }
         }
         for (index, step) in steps.iter().enumerate() {

@@ -128,7 +128,11 @@ fn a_withdrawn_claim_is_not_counted_as_a_wait() {
     let cases: [(&str, Then, u64); 6] = [
         ("nothing", |_| {}, 1),
         ("vanished", |m| tell(m, 3, ANN, ClientEvent::Vanished), 0),
-        ("forgot", |m| tell(m, 3, ANN, ClientEvent::Forgot), 0),
+        (
+            "forgot",
+            |m| tell(m, 3, ANN, ClientEvent::Forgot { returns: false }),
+            0,
+        ),
         ("reset", |m| call(m, 3, ANN, &reset()), 0),
         (
             "left",

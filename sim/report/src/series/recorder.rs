@@ -420,7 +420,7 @@ impl Observer for SeriesRecorder {
             ClientEvent::Abandoned { call, .. } => {
                 self.retried.remove(&(agent, call));
             }
-            ClientEvent::Forgot => self.line(agent, at, false),
+            ClientEvent::Forgot { .. } => self.line(agent, at, false),
             ClientEvent::Vanished => {
                 self.line(agent, at, false);
                 self.leave(agent, at);

@@ -141,7 +141,7 @@ impl<'a> TraceLine<'a> {
             ClientEvent::Stuck { waiting_for } => line.reason = Some(waiting_for),
             ClientEvent::StreamOpened
             | ClientEvent::StreamClosed
-            | ClientEvent::Forgot
+            | ClientEvent::Forgot { .. }
             | ClientEvent::Vanished
             | ClientEvent::Finished
             | ClientEvent::Drained => {}
@@ -339,7 +339,7 @@ fn kind_of(what: &ClientEvent<'_>) -> &'static str {
         ClientEvent::Received { .. } => "received",
         ClientEvent::StreamOpened => "stream_opened",
         ClientEvent::StreamClosed => "stream_closed",
-        ClientEvent::Forgot => "forgot",
+        ClientEvent::Forgot { .. } => "forgot",
         ClientEvent::Vanished => "vanished",
         ClientEvent::Finished => "finished",
         ClientEvent::Drained => "drained",

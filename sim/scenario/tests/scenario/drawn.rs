@@ -263,6 +263,7 @@ fn plan() -> impl Strategy<Value = Plan> {
                 stream: stream.is_some(),
                 stream_by: stream.unwrap_or_default(),
                 opens: opens.clone(),
+                keeps_handle: opens.len() == 1,
             };
             steps.sort_by_key(|step| step.at);
             faults.sort_by_key(|fault| fault.at);

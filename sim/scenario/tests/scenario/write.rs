@@ -28,7 +28,7 @@ fn every_plan_reads_back_as_written() {
 fn defaults_are_omitted_and_notes_are_written() {
     let plan = parse(
         "two.yaml",
-        "users: [a, { name: b, stream: none }, { name: c, opens: [{ request: lost }, { stream: reader, bare: true, beside: 2s, reply: 90ms }] }]\n\
+        "users: [a, { name: b, stream: none }, { name: c, opens: [{ request: lost }, { stream: reader, bare: true, beside: 2s, reply: 90ms }], keeps_handle: true }]\n\
          steps:\n\
          - { at: 0s, user: a, do: { login: { room: lobby } } }\n\
          - { at: 10ms, user: a, do: { append: { text: \"say \\\"x\\\": #1\" } } }\n\
@@ -46,7 +46,7 @@ fn defaults_are_omitted_and_notes_are_written() {
     # A sentence that says what goes wrong.
     name: two
     duration: 30s
-    users: [a, { name: b, stream: none }, { name: c, opens: [{ request: lost }, { stream: reader, bare: true, beside: 2s, reply: 90ms }] }]
+    users: [a, { name: b, stream: none }, { name: c, opens: [{ request: lost }, { stream: reader, bare: true, beside: 2s, reply: 90ms }], keeps_handle: true }]
     steps:
       - { at: 0s, user: a, do: login }
       - { at: 10ms, user: a, do: { append: { text: "say \"x\": #1" } } }             # draft 11

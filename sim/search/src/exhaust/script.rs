@@ -84,6 +84,7 @@ impl Writer {
             stream: true,
             stream_by: ReadBy::Handle,
             opens: Vec::new(),
+            keeps_handle: false,
         };
         Self {
             at: Span::ZERO,

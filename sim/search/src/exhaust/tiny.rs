@@ -287,7 +287,7 @@ impl Tiny {
 
     /// Handles the end of a client's registration. The client does not register again.
     fn forget(&mut self, user: u8) {
-        self.record(user, ClientEvent::Forgot);
+        self.record(user, ClientEvent::Forgot { returns: false });
         let client = &mut self.clients[usize::from(user)];
         client.user = None;
         client.unanswered = None;

@@ -102,7 +102,7 @@ impl Observer for AnswerRecorder<'_> {
             | ClientEvent::Received { .. }
             | ClientEvent::StreamOpened
             | ClientEvent::StreamClosed
-            | ClientEvent::Forgot
+            | ClientEvent::Forgot { .. }
             | ClientEvent::Vanished
             | ClientEvent::Finished
             | ClientEvent::Drained

@@ -41,7 +41,7 @@ pub(crate) struct StepRecorder {
     said: BTreeMap<Arc<str>, usize>,
 }
 
-/// One virtual user. If it forgets its handle, it is recorded as several users, one after another.
+/// One virtual user. If it takes another handle, it is recorded as several users, one after another.
 #[derive(Clone, Copy, Debug)]
 struct Client {
     user: u32,
@@ -138,6 +138,7 @@ impl StepRecorder {
             stream: false,
             stream_by: ReadBy::Handle,
             opens: Vec::new(),
+            keeps_handle: false,
         });
         index
     }
@@ -370,7 +371,11 @@ impl Observer for StepRecorder {
                     }
                 }
             }
-            ClientEvent::Forgot => {
+            ClientEvent::Forgot { returns: true } => {
+                let user = self.client(agent).user as usize;
+                self.users[user].keeps_handle = true;
+            }
+            ClientEvent::Forgot { returns: false } => {
                 self.step(at, agent, Step::Disconnect(None));
                 let user = self.add_user();
                 let client = self.client(agent);

@@ -251,9 +251,10 @@ impl Shrinker<'_> {
             return;
         };
         for index in 0..users.len() {
-            let changes: [fn(&mut ScriptUser); 2] = [
+            let changes: [fn(&mut ScriptUser); 3] = [
                 |user| user.stream_by = ReadBy::default(),
                 |user| user.stream = true,
+                |user| user.keeps_handle = false,
             ];
             for change in changes {
                 self.attempt(plan, |plan| {

@@ -426,7 +426,7 @@ impl Observer for Log {
             }
             ClientEvent::StreamOpened => "stream opened".into(),
             ClientEvent::StreamClosed => "stream closed".into(),
-            ClientEvent::Forgot => format!("forgot {}", record.user.unwrap().0),
+            ClientEvent::Forgot { .. } => format!("forgot {}", record.user.unwrap().0),
             ClientEvent::Vanished => "vanished".into(),
             ClientEvent::Finished => "finished".into(),
             ClientEvent::Drained => "drained".into(),

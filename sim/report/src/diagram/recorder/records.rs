@@ -35,7 +35,7 @@ impl Observer for LaneRecorder<'_> {
             ClientEvent::StreamClosed => {
                 self.point(lane, at, "stream closed".to_owned(), Fate::Broken)
             }
-            ClientEvent::Forgot => {
+            ClientEvent::Forgot { .. } => {
                 self.point(lane, at, "forgot its handle".to_owned(), Fate::Broken)
             }
             ClientEvent::Vanished => self.point(lane, at, "gone for good".to_owned(), Fate::Broken),

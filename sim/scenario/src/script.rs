@@ -9,7 +9,7 @@ use super::error::{Problem, Problems, Read};
 use super::fields::Fields;
 use super::flow::CallStep;
 use super::form::{Form, Keyed as _, form};
-use super::forms::{Name, Word, expected, narrowed, text, words};
+use super::forms::{Count, Name, Word, expected, narrowed, text, words};
 use super::lists::{Distinct, List, distinct_names, items};
 use super::node::{Node, Place, Value, shortened};
 use super::schemas::Schemas;
@@ -206,6 +206,9 @@ form! {
         what: CallStep,
         /// The arguments that the call omits.
         leave_out: List<Word<ArgumentOf>> = Vec::new(),
+        /// The number of the participant that `report`, `block` or `unblock` names, by the order of
+        /// registrations. Without it, the one that the user met last.
+        whom: Option<Count<1, 1_000_000>>,
         /// The network's effects on this call.
         net: NetForm = Net::default(),
     }
@@ -218,7 +221,7 @@ narrowed! {
             if matches!(step.what, Step::Disconnect(_)) {
                 let (fields, problems) = Fields::read(item, StepForm::WHAT, StepForm::KEYS)?;
                 problems.finish(Some(()))?;
-                fields.refuse(&["leave_out", "net"], "a disconnection sends nothing")?;
+                fields.refuse(&["leave_out", "whom", "net"], "a disconnection sends nothing")?;
             }
             let (place, at) = (item.place, step.at);
             context.ends.push(End { place, at });

@@ -132,6 +132,8 @@ pub struct VirtualUser {
     opens: VecDeque<Opening>,
     /// Whether it registers again under its old handle, also without a habit.
     keeps_handle: bool,
+    /// The participant that the next call names, if the plan says it.
+    named: Option<User>,
     /// Drawn once: whether checks pass `after`.
     checks: Checks,
     /// Drawn once: whether its requests have keys.
@@ -204,6 +206,7 @@ impl VirtualUser {
             profile,
             opens: VecDeque::new(),
             keeps_handle: false,
+            named: None,
             checks: if bare { Checks::Bare } else { Checks::Exact },
             keys: if keyless { Keys::None } else { Keys::Random },
             script,
@@ -230,6 +233,11 @@ impl VirtualUser {
     /// Lets it register again under its old handle, or under a fresh one.
     pub fn keep_handle(&mut self, keeps: bool) {
         self.keeps_handle = keeps;
+    }
+
+    /// Sets the participant that its next manual call names; none for the one that it met last.
+    pub fn name(&mut self, whom: Option<User>) {
+        self.named = whom;
     }
 
     /// Sets the openings of its streams, in turn.

@@ -38,6 +38,7 @@ impl VirtualUser {
                 let op = self.op(verb);
                 let call = op.map(|op| self.begin_call(now, now, op, Abandoning::ByHabit, o));
                 self.leave_out.clear();
+                self.named = None;
                 call
             }
             Step::Disconnect(Some(_)) if self.pace == Pace::Hurried => None,

@@ -251,7 +251,7 @@ impl VirtualUser {
                 Op::Reset { room, epoch }
             }
             Verb::Report { reason } => Op::Report {
-                user: self.rooms.any_other()?,
+                user: self.whom()?,
                 reason: reason.clone(),
             },
             Verb::Break { kind, excuse } => Op::Break {
@@ -269,6 +269,12 @@ impl VirtualUser {
     /// The name in a call: that of its step, or the user's own.
     fn called(&self, name: &Option<Arc<str>>) -> Arc<str> {
         name.as_ref().unwrap_or(&self.name).clone()
+    }
+
+    /// The participant that a call names: the last partner, or the last sender, unless the plan says
+    /// another.
+    fn whom(&self) -> Option<User> {
+        self.named.or_else(|| self.rooms.any_other())
     }
 
     /// The display name for `enter_queue`.
@@ -358,8 +364,7 @@ impl ArgumentSource for UserArguments<'_> {
         Some(self.user.epoch(self.room))
     }
 
-    /// The last partner, or the last sender.
     fn user(&mut self) -> Option<User> {
-        self.user.rooms.any_other()
+        self.user.whom()
     }
 }

@@ -3,6 +3,7 @@
 use super::event_queue::Event;
 use super::{START, World};
 use sim_model::plan::{Net, Workload};
+use sim_model::protocol::User;
 use sim_user::Script;
 
 impl World<'_, '_> {
@@ -39,6 +40,7 @@ impl World<'_, '_> {
         let client = &mut self.clients[step.user as usize];
         let scripted = step.net != Net::default();
         client.net = scripted.then(|| Box::new(step.net.clone()));
+        client.user.name(step.whom.map(User));
         let call = client
             .user
             .manual(now, &step.what, &step.leave_out, &mut self.observers);

@@ -121,6 +121,7 @@ fn step() -> impl Strategy<Value = ScriptStep> {
     let leaving = leaving.prop_map(|step| (step, Vec::new(), Net::default()));
     let what = prop_oneof![4 => call, 1 => leaving];
     (time(), 0_u32..6, what).prop_map(|(at, user, (what, leave_out, net))| ScriptStep {
+        whom: (user > 3 && !matches!(what, Step::Disconnect(_))).then_some(user),
         at,
         user,
         what,

@@ -158,6 +158,7 @@ impl Writer {
 
     fn write(&mut self, user: u8, what: Step) -> usize {
         self.steps.push(ScriptStep {
+            whom: None,
             at: self.at,
             user: u32::from(user),
             what,

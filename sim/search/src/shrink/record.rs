@@ -146,6 +146,7 @@ impl StepRecorder {
     fn step(&mut self, at: Time, agent: Agent, what: Step) -> usize {
         let user = self.client(agent).user;
         self.steps.push(ScriptStep {
+            whom: None,
             at: at.since(self.start),
             user,
             what,
@@ -163,6 +164,7 @@ impl StepRecorder {
         let index = self.step(at, agent, Step::Call(verb(op, record.name)));
         let step = &mut self.steps[index];
         step.leave_out = left_out(op);
+        step.whom = whom(op);
         match key {
             RequestKey::None if !op.is_read() => step.leave_out.push(Argument::Key),
             RequestKey::Previous => step.leave_out.push(Argument::FreshKey),
@@ -344,6 +346,14 @@ fn telling(name: &Arc<str>, own: &str) -> Option<Arc<str>> {
         own => **name == *own,
     };
     (!given).then(|| name.clone())
+}
+
+/// The number of the participant that the call names.
+const fn whom(op: &Op) -> Option<u32> {
+    if let Op::Report { user, .. } | Op::Block { user } | Op::Unblock { user } = op {
+        return Some(user.0);
+    }
+    None
 }
 
 /// The arguments that the call left out. A claim without a grant is a verb of its own.

@@ -30,7 +30,7 @@ const MANY_STEPS: usize = 6;
 type Simplify = fn(&mut ScriptStep) -> bool;
 
 /// The simplest first. None undoes the effect of an earlier one.
-const SIMPLIFICATIONS: [Simplify; 12] = [
+const SIMPLIFICATIONS: [Simplify; 13] = [
     |step| replace(&mut step.net, Net::default()),
     |step| replace(&mut step.net.retries, Vec::new()),
     |step| replace(&mut step.net.push, Vec::new()),
@@ -39,6 +39,7 @@ const SIMPLIFICATIONS: [Simplify; 12] = [
     |step| replace(&mut step.net.request, None),
     |step| replace(&mut step.leave_out, Vec::new()),
     one_left_out_less,
+    |step| replace(&mut step.whom, None),
     |step| reword(step, &Text::Words("x".into())),
     |step| {
         reword(

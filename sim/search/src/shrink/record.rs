@@ -164,7 +164,8 @@ impl StepRecorder {
         let index = self.step(at, agent, Step::Call(verb(op, record.name)));
         let step = &mut self.steps[index];
         step.leave_out = left_out(op);
-        step.whom = whom(op);
+        // The numbers in a server's journal, whose clients have no names, are not those of the run.
+        step.whom = whom(op).filter(|_| !record.name.is_empty());
         match key {
             RequestKey::None if !op.is_read() => step.leave_out.push(Argument::Key),
             RequestKey::Previous => step.leave_out.push(Argument::FreshKey),

@@ -1,14 +1,16 @@
 //! Tests what becomes of flows: steps, also of users with two streams, or smaller flows.
 
 use sim_judge::SeedOutcome;
-use sim_model::history::{NetworkRecord, Observer, Record};
+use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, RequestKey};
 use sim_model::outcome::{Point, Progress, Violation};
 use sim_model::plan::{Opening, Plan, Workload};
-use sim_model::protocol::ReadBy;
+use sim_model::protocol::{Op, ReadBy, User};
 use sim_scenario::parse;
+use sim_search::runner::RunSeed;
 
 use super::{
-    PacketRule, run_by_rule, run_by_rules, scenario, second_message, shrunk, shrunk_while, yaml,
+    PacketRule, RecordRule, run_by_rule, run_by_rules, scenario, second_message, shrunk,
+    shrunk_while, yaml,
 };
 
 /// Fails with a second message, in a run with flows alone.
@@ -121,4 +123,54 @@ fn an_opening_is_written_with_its_secret_and_without_its_cursor() {
     let again = parse("shrunk.yaml", &yaml).unwrap();
     let outcome = bare_reader(&again, again.seed, &Progress::default(), None);
     assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
+}
+
+/// Shrinks a stray persona's run while a client event of this kind is in it, to one user.
+fn shrunk_stray(run: RunSeed<'_>) -> String {
+    let text = "phases: [{ duration: 1s, arrival_count: 5 }]\n\
+                scenarios: [{ name: pen, habits: { stray: 1/1 }, flow: [{ login: { room: lobby } }, \
+                { loop: { count: 9, steps: [typing] } }, unregister, { login: { room: lobby } }] }]\n";
+    let plan = parse("stray.yaml", text).expect("a scenario");
+    let shrunk = shrunk(&plan, "planted", run).expect("a failure");
+    let yaml = yaml(&shrunk);
+    assert_eq!(shrunk.after.users, 1, "{yaml}");
+    let again = parse("shrunk.yaml", &yaml).expect("a scenario");
+    let outcome = run(&again, again.seed, &Progress::default(), None);
+    assert_eq!(Some(outcome.trace_hash), shrunk.trace_hash, "{yaml}");
+    yaml
+}
+
+#[test]
+fn a_call_that_names_a_participant_whom_its_user_never_met_is_written_with_it() {
+    let rule: RecordRule = |record| {
+        let six = User(6);
+        let of_six = |op: &Op| matches!(op, Op::Report { user, .. } | Op::Block { user } | Op::Unblock { user } if *user == six);
+        matches!(record.what, ClientEvent::Called { op, .. } if of_six(op))
+    };
+    let yaml =
+        shrunk_stray(&|plan, seed, progress, also| run_by_rule(rule, plan, seed, progress, also));
+    assert!(yaml.contains("whom: 6"), "{yaml}");
+}
+
+#[test]
+fn a_user_that_registers_again_under_its_old_handle_is_written_as_such() {
+    let rule: RecordRule = |record| matches!(record.what, ClientEvent::Forgot { returns: true });
+    let yaml =
+        shrunk_stray(&|plan, seed, progress, also| run_by_rule(rule, plan, seed, progress, also));
+    assert!(
+        yaml.contains("users: [{ name: a, keeps_handle: true"),
+        "{yaml}"
+    );
+    assert!(yaml.contains("unregister"), "{yaml}");
+}
+
+#[test]
+fn a_call_under_the_key_of_the_previous_one_is_written_as_such() {
+    let rule: RecordRule = |record| {
+        let previous = RequestKey::Previous;
+        matches!(record.what, ClientEvent::Called { key, .. } if key == previous)
+    };
+    let yaml =
+        shrunk_stray(&|plan, seed, progress, also| run_by_rule(rule, plan, seed, progress, also));
+    assert!(yaml.contains("fresh_key"), "{yaml}");
 }

@@ -3,7 +3,7 @@
 use chat_types::Span;
 
 use sim_model::plan::Opening;
-use sim_model::protocol::{CallId, Op, ReadBy};
+use sim_model::protocol::{CallId, Op};
 
 /// A request of a user to its world.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,9 +37,7 @@ pub enum Action {
         who: Credential,
         /// The last event that the client has, which the opening may leave out.
         after: u64,
-        /// The secret by which it reads.
-        by: ReadBy,
-        /// How else it is opened.
+        /// How it is opened, with the secret by which it reads.
         opening: Opening,
     },
     /// Drop the stream's connection without closing it.

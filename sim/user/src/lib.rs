@@ -50,8 +50,8 @@ use chat_types::Time;
 
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record};
-use sim_model::plan::{Argument, Client, ClientProfile, Habits, Opening, Persona};
-use sim_model::protocol::{Agent, CallId, InboxEvent, Outcome, ReadBy, Refusal, User};
+use sim_model::plan::{Argument, Client, ClientProfile, Habits, Opening, Persona, ScriptUser};
+use sim_model::protocol::{Agent, CallId, InboxEvent, Outcome, Refusal, User};
 
 pub use action::{Action, Credential};
 use awaiting::Awaiting;
@@ -230,24 +230,11 @@ impl VirtualUser {
         self
     }
 
-    /// Lets it register again under its old handle, or under a fresh one.
-    pub fn keep_handle(&mut self, keeps: bool) {
-        self.keeps_handle = keeps;
-    }
-
-    /// Sets the participant that its next manual call names; none for the one that it met last.
-    pub fn name(&mut self, whom: Option<User>) {
-        self.named = whom;
-    }
-
-    /// Sets the openings of its streams, in turn.
-    pub fn opens(&mut self, openings: &[Opening]) {
-        self.opens = openings.iter().copied().collect();
-    }
-
-    /// Sets the secret by which it opens its streams from now on.
-    pub fn stream_by(&mut self, by: ReadBy) {
-        self.profile.stream_by = by;
+    /// Sets what the steps form says of it: its streams, and whether it keeps its handle.
+    pub fn as_written(&mut self, user: &ScriptUser) {
+        self.profile.stream_by = user.stream_by;
+        self.opens = user.opens.iter().copied().collect();
+        self.keeps_handle = user.keeps_handle;
     }
 
     /// Draws later choices from the generator of this seed. Earlier choices stay.

@@ -13,7 +13,7 @@ use crate::{Activity, Script, VirtualUser};
 
 impl VirtualUser {
     /// Performs a step by hand now, whatever else is in flight: a call, without the arguments to
-    /// leave out, or a disconnect. Users that drain ignore a temporary disconnect. Other steps have
+    /// leave out and about `whom`, or a disconnect. Users that drain ignore a temporary disconnect. Other steps have
     /// no meaning here, and a user with a flow ignores all. Returns the call that it started. That
     /// is none for a disconnect, for a `block` or `report` without a known participant, and for a
     /// call that needs a handle while there is none.
@@ -22,6 +22,7 @@ impl VirtualUser {
         now: Time,
         step: &Step,
         leave_out: &[Argument],
+        whom: Option<User>,
         o: &mut impl Observer,
     ) -> Option<CallId> {
         if self.is_vanished() || matches!(self.script, Script::Flow(_)) {
@@ -35,6 +36,7 @@ impl VirtualUser {
             }
             Step::Call(verb) => {
                 self.leave_out.extend_from_slice(leave_out);
+                self.named = whom;
                 let op = self.op(verb);
                 let call = op.map(|op| self.begin_call(now, now, op, Abandoning::ByHabit, o));
                 self.leave_out.clear();

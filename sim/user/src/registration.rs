@@ -242,8 +242,10 @@ impl VirtualUser {
                 stream,
                 who: Credential::Handle { secret },
                 after: self.read_from(),
-                by: opening.by.unwrap_or(self.profile.stream_by),
-                opening,
+                opening: Opening {
+                    by: opening.by.or(Some(self.profile.stream_by)),
+                    ..opening
+                },
             });
         }
     }

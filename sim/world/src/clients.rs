@@ -207,13 +207,11 @@ impl World<'_, '_> {
                 stream,
                 who,
                 after,
-                by,
                 opening,
             } => {
                 let after = (!opening.bare).then_some(after);
-                let ask = translate::open_stream(who, by, after);
-                let by = Some(by);
-                self.open_stream((agent, stream), ask, Opening { by, ..opening });
+                let ask = translate::open_stream(who, opening.by.unwrap_or_default(), after);
+                self.open_stream((agent, stream), ask, opening);
             }
             Action::CloseStream { stream } => {
                 let client = &mut self.clients[agent as usize];

@@ -16,9 +16,7 @@ impl World<'_, '_> {
             let stream = user.stream;
             self.add_client(Script::Manual { stream }, user.name.as_str().into());
             if let Some(client) = self.clients.last_mut() {
-                client.user.stream_by(user.stream_by);
-                client.user.opens(&user.opens);
-                client.user.keep_handle(user.keeps_handle);
+                client.user.as_written(user);
             }
         }
         for (index, step) in steps.iter().enumerate() {
@@ -40,10 +38,10 @@ impl World<'_, '_> {
         let client = &mut self.clients[step.user as usize];
         let scripted = step.net != Net::default();
         client.net = scripted.then(|| Box::new(step.net.clone()));
-        client.user.name(step.whom.map(User));
+        let whom = step.whom.map(User);
         let call = client
             .user
-            .manual(now, &step.what, &step.leave_out, &mut self.observers);
+            .manual(now, &step.what, &step.leave_out, whom, &mut self.observers);
         if let Some(call) = call
             && !step.net.retries.is_empty()
         {

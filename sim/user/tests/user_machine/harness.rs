@@ -296,7 +296,7 @@ impl Harness {
 
     /// Makes a call by hand without these arguments.
     pub(crate) fn manual_without(&mut self, step: &Step, leave_out: &[Argument]) -> Option<CallId> {
-        self.input(|user, now, log| user.manual(now, step, leave_out, log))
+        self.input(|user, now, log| user.manual(now, step, leave_out, None, log))
     }
 
     fn settle(&mut self) {

@@ -43,8 +43,6 @@ impl Purpose {
             Self::Append(site) => (1, site as u64),
             Self::Silence(site) => (2, site as u64),
             Self::SecondReport(site) => (3, site as u64),
-            Self::SecondRecord { site, sequence } => (11, (sequence << 8) | site as u64),
-            Self::Keys => (12, 0),
             Self::Refused(site) => (4, site as u64),
             Self::Found(site) => (5, site as u64),
             Self::Records(site) => (6, site as u64),
@@ -52,6 +50,8 @@ impl Purpose {
             Self::Struck => (8, 0),
             Self::Replica => (9, 0),
             Self::Record => (10, 0),
+            Self::SecondRecord { site, sequence } => (11, (sequence << 8) | site as u64),
+            Self::Keys => (12, 0),
         };
         mix(kind, of)
     }

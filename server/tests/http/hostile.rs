@@ -407,8 +407,17 @@ async fn thousands_of_half_open_connections_hold_up_nobody_and_end() {
     setup.limits.head = Duration::from_secs(5);
     setup.guard.body_within = Duration::from_secs(5);
     let world = World::start(setup).await;
-    let mut ann = world.register("Ann").await;
-    let mut ben = world.register("Ben").await;
+    let (ann, ben) = (world.register("Ann").await, world.register("Ben").await);
+    // Each on a new connection: the server closes one that is idle for as long as `head`.
+    let say = async |handle: &str, message: String| {
+        let body = json!({ "message": message });
+        let answer = world
+            .client()
+            .await
+            .post("/send", Some(handle), &body)
+            .await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    };
     let mut events = world.events(&ben.handle, None).await;
     let mut half = Vec::new();
     for n in 0..HALF_OPEN {
@@ -426,7 +435,7 @@ async fn thousands_of_half_open_connections_hold_up_nobody_and_end() {
         client.write(begun).await;
         half.push(client);
         if n % 500 == 0 {
-            ann.say(&format!("over {n}")).await;
+            say(&ann.handle, format!("over {n}")).await;
             while !events
                 .event()
                 .await
@@ -436,7 +445,7 @@ async fn thousands_of_half_open_connections_hold_up_nobody_and_end() {
         }
     }
     serves(&world).await;
-    ben.say("still here").await;
+    say(&ben.handle, "still here".to_owned()).await;
     // The server gives up each of them by itself, with or without a response.
     for mut client in half {
         client.rest().await;

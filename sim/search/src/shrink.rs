@@ -23,13 +23,15 @@ mod simplify;
 use sim_model::outcome::{START, Shrunk, Size};
 use std::sync::Arc;
 
+use chat_types::Span;
+
 use crate::panics::catch_panic;
 use crate::runner::RunSeed;
 use attempts::Fidelity;
 use candidates::{CandidateRun, Shrinker};
 use record::StepRecorder;
 use sim_model::draw::{Quantiles, Shape};
-use sim_model::outcome::{PANIC, Progress};
+use sim_model::outcome::Progress;
 use sim_model::plan::{Plan, Workload};
 
 /// The largest number of rounds. The second one rarely finds anything.
@@ -80,15 +82,10 @@ pub fn shrink(failure: &FailedRun<'_>, context: ShrinkContext<'_>) -> Result<Shr
         .run_candidate(plan)
         .ok_or(ShrinkError::NotViolated)?;
     let before = size(plan, &seen);
-    let mut in_steps_of = |property| {
-        shrinker.property = property;
-        in_steps(plan, &mut shrinker)
-    };
-    // In a short script the core's invariants are checked so often that they may fail first.
-    let steps = in_steps_of(property).or_else(|| in_steps_of(PANIC));
+    let steps = in_steps(plan, seen.violation.at, &mut shrinker);
     let mut smallest = match steps {
         Some(steps) => steps,
-        None => flows(plan, property, &mut shrinker),
+        None => flows(plan, seen.violation.at, &mut shrinker),
     };
     if matches!(smallest.workload, Workload::Steps { .. }) {
         shrink_steps(&mut smallest, &mut shrinker);
@@ -120,13 +117,12 @@ pub fn shrink(failure: &FailedRun<'_>, context: ShrinkContext<'_>) -> Result<Shr
 }
 
 /// The smallest plan with flows that still fails, or one in steps, if it fails as such.
-fn flows<'a>(plan: &Plan, property: &'a str, shrinker: &mut Shrinker<'a>) -> Plan {
-    shrinker.property = property;
+fn flows(plan: &Plan, at: Span, shrinker: &mut Shrinker<'_>) -> Plan {
     let mut smallest = plan.clone();
     for _ in 0..ROUNDS {
         let so_far = format!("{smallest:?}");
         shrinker.shrink_flows(&mut smallest);
-        if let Some(steps) = in_steps(&smallest, shrinker) {
+        if let Some(steps) = in_steps(&smallest, at, shrinker) {
             return steps;
         }
         if format!("{smallest:?}") == so_far || !(shrinker.time_left)() {
@@ -168,7 +164,11 @@ fn size(plan: &Plan, seen: &CandidateRun) -> Size {
 type Variant<'a> = (Fidelity, &'a dyn Fn(&mut Plan));
 
 /// The failing run as steps; none if it does not fail in that form.
-fn in_steps(plan: &Plan, shrinker: &mut Shrinker<'_>) -> Option<Plan> {
+///
+/// In a short script sizes and the core's invariants are checked more often, so that another
+/// property may be violated sooner by the same bug, which was seen `at` this time. The shrinker goes
+/// on with that property.
+fn in_steps(plan: &Plan, at: Span, shrinker: &mut Shrinker<'_>) -> Option<Plan> {
     if matches!(plan.workload, Workload::Steps { .. }) {
         return Some(plan.clone());
     }
@@ -191,10 +191,21 @@ fn in_steps(plan: &Plan, shrinker: &mut Shrinker<'_>) -> Option<Plan> {
         }),
         (Fidelity::Service, &|_| {}),
     ];
-    variants.into_iter().find_map(|(to, change)| {
+    let variants = variants.map(|(to, change)| {
         let mut steps = recorder.clone().into_plan(plan, to);
         change(&mut steps);
-        shrinker.run_candidate(&steps).map(|_| steps)
+        steps
+    });
+    let fails = |plan: &&Plan| shrinker.run_candidate(plan).is_some();
+    if let Some(steps) = variants.iter().find(fails) {
+        return Some(steps.clone());
+    }
+    variants.into_iter().find(|steps| {
+        let sooner = shrinker.violated_by(steps, at);
+        sooner.is_some_and(|property| {
+            shrinker.property = property;
+            true
+        })
     })
 }
 

@@ -5,6 +5,8 @@ use crate::runner::RunSeed;
 use sim_model::outcome::{PANIC, Progress, Violation};
 use sim_model::plan::{Plan, Workload};
 
+use chat_types::Span;
+
 /// The result of a candidate's run.
 #[derive(Clone, Debug)]
 pub(super) struct CandidateRun {
@@ -22,7 +24,7 @@ pub(super) struct Shrinker<'a> {
     pub(super) run: RunSeed<'a>,
     pub(super) seed: u64,
     /// The property that must be violated.
-    pub(super) property: &'a str,
+    pub(super) property: String,
     /// For a panic, its message without digits: another message is another bug.
     panic: Option<String>,
     /// Whether time is left.
@@ -43,7 +45,7 @@ impl<'a> Shrinker<'a> {
         Self {
             run,
             seed,
-            property,
+            property: property.to_owned(),
             panic: None,
             time_left,
             tell,
@@ -78,6 +80,20 @@ impl<'a> Shrinker<'a> {
                 })
             }
             Err(_) => None,
+        }
+    }
+
+    /// The property that a run of the plan violates first, if it does so up to this time: the judge
+    /// does not go on after it. A panic has no time.
+    pub(super) fn violated_by(&mut self, plan: &Plan, until: Span) -> Option<String> {
+        self.runs += 1;
+        let (run, seed) = (self.run, self.seed);
+        match catch_panic(|| run(plan, seed, &Progress::default(), None)) {
+            Ok(outcome) => {
+                let first = outcome.violations.into_iter().next()?;
+                (first.at <= until).then_some(first.property)
+            }
+            Err(_) => Some(PANIC.into()),
         }
     }
 

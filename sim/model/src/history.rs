@@ -278,19 +278,21 @@ pub enum NetworkRecord<'a> {
         fate: Delivery,
         copy: Option<Delivery>,
     },
-    /// The server started to serve it.
+    /// The server started to serve it, or the `copy` of it.
     Served {
         at: Time,
         agent: Agent,
         call: CallId,
         attempt: u32,
+        copy: bool,
     },
-    /// Its answer left the server. `refused` is the code of a refusal.
+    /// The answer to it, or to the `copy` of it, left the server. `refused` is the code of a refusal.
     Replied {
         at: Time,
         agent: Agent,
         call: CallId,
         attempt: u32,
+        copy: bool,
         refused: Option<&'static str>,
         fate: Delivery,
     },
@@ -334,6 +336,8 @@ pub enum NetworkRecord<'a> {
         fault: usize,
         victims: &'a [u32],
     },
+    /// The operator's act of this fault names this room.
+    RoomNamed { fault: usize, room: u32 },
 }
 
 /// A receiver of all records.

@@ -261,6 +261,8 @@ pub struct Net {
     pub duplicate: Option<Delivery>,
     /// The treatment of its answer.
     pub reply: Option<Delivery>,
+    /// The treatment of the duplicate's answer.
+    pub duplicate_reply: Option<Delivery>,
     /// The treatment of its pushes to each user (an index into `users`).
     pub push: Vec<(u32, Delivery)>,
     /// The treatment of later attempts of the call, in order; these have no retries of their own.

@@ -7,7 +7,7 @@ use super::error::Read;
 use super::fault::NamedUser;
 use super::fields::Fields;
 use super::form::{Form, form};
-use super::forms::{Word, words};
+use super::forms::{Count, Word, words};
 use super::node::{Node, Value};
 use super::schemas::Schemas;
 use super::text::Text;
@@ -26,6 +26,15 @@ form! {
     }
 }
 
+form! {
+    struct WhomAndWhere("an operator's act", "{ user: a }") {
+        /// In the steps form: this user. Otherwise one of the present users is drawn.
+        user: Option<NamedUser>,
+        /// The number of the room, by the order of rooms. Otherwise a room of the user.
+        room: Option<Count<1, 1_000_000>>,
+    }
+}
+
 /// `operator: kick`, or `operator: { kick: { user: a } }`.
 impl Form for OperatorAct {
     type Of = Self;
@@ -35,35 +44,43 @@ impl Form for OperatorAct {
     fn read(node: &Node, context: &mut Context) -> Read<Self> {
         if !matches!(node.value, Value::Map(_)) {
             let verb = Word::<Act>::read(node, context)?;
-            return Ok(Self { verb, user: None });
+            return Ok(Self::drawn(verb));
         }
         let acts: Vec<&str> = OperatorVerb::ALL.iter().map(|verb| verb.name()).collect();
         let (fields, problems) = Fields::named(node, Self::WHAT, acts.clone())?;
         problems.finish(Some(()))?;
         let (word, value) = fields.one_of(&acts, "{}")?;
         let known = OperatorVerb::ALL.iter().find(|verb| verb.name() == word);
-        let mut act = Self {
-            verb: *known.unwrap_or(&OperatorVerb::Mute),
-            user: None,
-        };
-        if !matches!(value.value, Value::Empty) {
+        let mut act = Self::drawn(*known.unwrap_or(&OperatorVerb::Mute));
+        if matches!(value.value, Value::Empty) {
+            return Ok(act);
+        }
+        if act.verb.names_room() {
+            let WhomAndWhere { user, room } = WhomAndWhere::read(value, context)?;
+            (act.user, act.room) = (user, room);
+        } else {
             act.user = Whom::read(value, context)?.user;
         }
         Ok(act)
     }
 
     fn write(act: &Self, context: &Context) -> Option<Text> {
-        if act.user.is_none() {
+        if act.user.is_none() && act.room.is_none() {
             return Word::<Act>::write(&act.verb, context);
         }
-        let whom = Whom::write(&Whom { user: act.user }, context);
+        let (user, room) = (act.user, act.room);
+        let whom = match act.verb.names_room() {
+            true => WhomAndWhere::write(&WhomAndWhere { user, room }, context),
+            false => Whom::write(&Whom { user }, context),
+        };
         Some(Text::map([(act.verb.name(), whom)]))
     }
 
     fn schema(schemas: &mut Schemas) -> Json {
-        let whom = schemas.of::<Whom>();
+        let (whom, with_room) = (schemas.of::<Whom>(), schemas.of::<WhomAndWhere>());
         let act = |verb: &OperatorVerb| {
-            let taken = json!({ "anyOf": [{ "type": "null" }, whom] });
+            let taken = if verb.names_room() { &with_room } else { &whom };
+            let taken = json!({ "anyOf": [{ "type": "null" }, taken] });
             (verb.name().to_owned(), taken)
         };
         json!({

@@ -177,6 +177,8 @@ form! {
         duplicate: Option<Delivery>,
         /// The delivery of its reply.
         reply: Option<Delivery>,
+        /// The delivery of the reply to the second copy.
+        duplicate_reply: Option<Delivery>,
     } ..Net::default()
 }
 
@@ -189,6 +191,8 @@ form! {
         duplicate: Option<Delivery>,
         /// The delivery of its reply.
         reply: Option<Delivery>,
+        /// The delivery of the reply to the second copy.
+        duplicate_reply: Option<Delivery>,
         /// The delivery of the pushes that it causes, by user.
         push: Pushes = Vec::new(),
         /// The delivery of later attempts of the call.

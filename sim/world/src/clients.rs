@@ -189,6 +189,7 @@ impl World<'_, '_> {
                     call,
                     attempt,
                     drops,
+                    copy: false,
                 };
                 let from = self.address_of(agent);
                 let (fate, copy) = self.send(origin, translate::ask(who, from, key, op));

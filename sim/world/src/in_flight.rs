@@ -106,12 +106,34 @@ pub(super) enum RequestOrigin {
         call: CallId,
         attempt: u32,
         drops: u32,
+        /// Whether it is the network's duplicate.
+        copy: bool,
     },
     /// The opening of a stream.
     Stream { agent: u32, stream: u32 },
 }
 
 impl RequestOrigin {
+    /// The origin of the network's duplicate.
+    pub(super) const fn duplicate(self) -> Self {
+        match self {
+            Self::Call {
+                agent,
+                call,
+                attempt,
+                drops,
+                ..
+            } => Self::Call {
+                agent,
+                call,
+                attempt,
+                drops,
+                copy: true,
+            },
+            Self::Stream { .. } => self,
+        }
+    }
+
     pub(super) const fn agent(self) -> u32 {
         match self {
             Self::Call { agent, .. } | Self::Stream { agent, .. } => agent,

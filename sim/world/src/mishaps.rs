@@ -80,10 +80,7 @@ impl World<'_, '_> {
         let third = Ratio::new(1, 3).unwrap_or_default();
         let victims = Victims::Share(third);
         match draw.below(14) {
-            0..=6 => FaultKind::Operator(OperatorAct {
-                verb: VERBS[below(draw, VERBS.len())],
-                user: None,
-            }),
+            0..=6 => FaultKind::Operator(OperatorAct::drawn(VERBS[below(draw, VERBS.len())])),
             7 => FaultKind::Suspend { victims, duration },
             8 => FaultKind::FailDisk {
                 duration,

@@ -73,7 +73,15 @@ impl World<'_, '_> {
             || matches!(origin, RequestOrigin::Call { .. })
                 && scripted.is_none()
                 && self.draw_fault(agent, self.plan.network.duplicate);
-        let copy = doubled.then(|| self.send_one(origin, Arc::clone(&ask), None, copied));
+        let of_copy = net.as_ref().filter(|_| doubled).map(|net| {
+            Box::new(Net {
+                reply: net.duplicate_reply,
+                push: net.push.clone(),
+                ..Net::default()
+            })
+        });
+        let second = || self.send_one(origin.duplicate(), Arc::clone(&ask), of_copy, copied);
+        let copy = doubled.then(second);
         let fate = self.send_one(origin, ask, net, scripted);
         (fate, copy)
     }
@@ -166,13 +174,20 @@ impl World<'_, '_> {
         let by_fault = self.active_faults.answer_fate();
         let scripted = by_fault.or(scripted_reply(net.as_deref()));
         let fate = self.fate(agent, Direction::Client, scripted);
-        if let RequestOrigin::Call { call, attempt, .. } = origin {
+        if let RequestOrigin::Call {
+            call,
+            attempt,
+            copy,
+            ..
+        } = origin
+        {
             let (at, agent) = (self.now(), Agent(agent));
             self.observers.observe_network(&NetworkRecord::Replied {
                 at,
                 agent,
                 call,
                 attempt,
+                copy,
                 refused: outcome.as_ref().err().map(|refusal| refusal.code),
                 fate,
             });

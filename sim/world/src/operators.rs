@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_core::{Address, Call, Operate, RoomId, UserId};
-use sim_model::history::{Observer as _, WorldRecord};
+use sim_model::history::{NetworkRecord, Observer as _, WorldRecord};
 use sim_model::plan::{OperatorAct, OperatorVerb};
 use sim_model::protocol::{Room, User};
 
@@ -47,6 +47,7 @@ impl World<'_, '_> {
         let rooms = node.hub().rooms_of(user).to_vec();
         let name = node.hub().who_is(user).map(|who| (*who.name).into());
         let room = self.room_of_act(act, &rooms);
+        self.record_room(index, act, room);
         let reason: Arc<str> = REASON.into();
         let operate = match act.verb {
             OperatorVerb::Mute => {
@@ -91,11 +92,13 @@ impl World<'_, '_> {
         self.submit_act((act.verb.name(), Some(number), room), operate);
     }
 
-    /// The room of an act: one of the user's, drawn if there are several. Sometimes an act names by
+    /// The room of an act: the written one, or one of the user's, drawn if there are several. Sometimes an act names by
     /// mistake a room that the user is not in, or that is over.
     fn room_of_act(&mut self, act: OperatorAct, rooms: &[RoomId]) -> Option<RoomId> {
-        let needs_room = matches!(act.verb, OperatorVerb::Kick | OperatorVerb::Close);
-        if needs_room && act.user.is_none() && self.active_faults.draw.below(3) == 0 {
+        if act.room.is_some() {
+            return act.room.map(RoomId);
+        }
+        if act.verb.names_room() && act.user.is_none() && self.active_faults.draw.below(3) == 0 {
             let number = self.active_faults.draw.below(STRAY_ROOMS) + 1;
             return u32::try_from(number).ok().map(RoomId);
         }
@@ -106,6 +109,14 @@ impl World<'_, '_> {
                 let index = self.active_faults.draw.below(many.len() as u64);
                 many.get(usize::try_from(index).ok()?).copied()
             }
+        }
+    }
+
+    fn record_room(&mut self, index: u32, act: OperatorAct, room: Option<RoomId>) {
+        if let Some(RoomId(room)) = room.filter(|_| act.verb.names_room()) {
+            let fault = index as usize;
+            let named = NetworkRecord::RoomNamed { fault, room };
+            self.observers.observe_network(&named);
         }
     }
 
@@ -158,7 +169,7 @@ impl World<'_, '_> {
     /// Draws a registered user to whom the act can apply.
     fn draw_present_user(&mut self, act: OperatorAct) -> Option<u32> {
         let node = self.server.node()?;
-        let needs_room = matches!(act.verb, OperatorVerb::Kick | OperatorVerb::Close);
+        let needs_room = act.verb.names_room();
         let fits = |agent: &u32| {
             let client = &self.clients[*agent as usize];
             client.user.identity().is_some_and(|User(number)| {

@@ -297,6 +297,7 @@ impl World<'_, '_> {
             agent,
             call,
             attempt,
+            copy,
             ..
         } = origin
         {
@@ -306,6 +307,7 @@ impl World<'_, '_> {
                 agent,
                 call,
                 attempt,
+                copy,
             });
         }
         self.server.queued = self.server.queued.saturating_sub(1);

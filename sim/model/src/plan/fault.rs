@@ -412,6 +412,28 @@ pub struct OperatorAct {
     pub verb: OperatorVerb,
     /// The user: an index into `users` of the steps form.
     pub user: Option<u32>,
+    /// The number of the room that a kick or a close names; without one, a room of the user.
+    pub room: Option<u32>,
+}
+
+impl OperatorAct {
+    /// The act on a drawn user.
+    #[must_use]
+    pub const fn drawn(verb: OperatorVerb) -> Self {
+        Self {
+            verb,
+            user: None,
+            room: None,
+        }
+    }
+}
+
+impl OperatorVerb {
+    /// Whether the act names a room.
+    #[must_use]
+    pub const fn names_room(self) -> bool {
+        matches!(self, Self::Kick | Self::Close)
+    }
 }
 
 chat_types::listed! {

@@ -93,10 +93,12 @@ fn delivery() -> impl Strategy<Value = Option<Delivery>> {
 }
 
 fn attempt() -> impl Strategy<Value = Net> {
-    (delivery(), delivery(), delivery()).prop_map(|(request, duplicate, reply)| Net {
+    let deliveries = (delivery(), delivery(), delivery(), delivery());
+    deliveries.prop_map(|(request, duplicate, reply, duplicate_reply)| Net {
         request,
         duplicate,
         reply,
+        duplicate_reply,
         ..Net::default()
     })
 }
@@ -182,7 +184,11 @@ fn fault() -> impl Strategy<Value = Fault> {
     };
     let struck = || (victims(), time());
     let how = one(&[Outage::Stop, Outage::Crash, Outage::CrashUnsynced]);
-    let act = (one(OperatorVerb::ALL), prop::option::of(0_u32..6));
+    let act = (
+        one(OperatorVerb::ALL),
+        prop::option::of(0_u32..6),
+        prop::option::of(1_u32..9),
+    );
     let kind = prop_oneof![
         (time(), how).prop_map(|(down_for, how)| FaultKind::Down { down_for, how }),
         (1_u32..99).prop_map(
@@ -207,7 +213,10 @@ fn fault() -> impl Strategy<Value = Fault> {
         fault_of_servers(),
         time().prop_map(|by| FaultKind::ClockJump { by }),
         Just(FaultKind::LoseReplies),
-        act.prop_map(|(verb, user)| FaultKind::Operator(OperatorAct { verb, user })),
+        act.prop_map(|(verb, user, room)| {
+            let room = room.filter(|_| verb.names_room());
+            FaultKind::Operator(OperatorAct { verb, user, room })
+        }),
     ];
     let reached = prop_oneof![
         one(Point::ALL).prop_map(|point| Reached::Sometimes(point.name())),

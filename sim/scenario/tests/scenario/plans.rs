@@ -301,7 +301,8 @@ fn faults_are_sorted_by_time() {
         plan.faults[3].kind,
         FaultKind::Operator(OperatorAct {
             verb: OperatorVerb::Mute,
-            user: Some(1)
+            user: Some(1),
+            room: None,
         })
     ));
     let plan = good("every_key.yaml");

@@ -259,6 +259,7 @@ impl Steps {
             kind: FaultKind::Operator(OperatorAct {
                 verb,
                 user: Some(user),
+                room: None,
             }),
             need: Need::Required,
         });

@@ -31,78 +31,86 @@ pub(crate) enum Fidelity {
     Service,
 }
 
-/// One attempt of a call: its request and its answer.
+/// One attempt of a call: its request, the network's copy of that, and their answers.
 #[derive(Clone, Debug)]
 pub(super) struct Attempt {
-    pub(super) sent_at: Time,
-    pub(super) fate: Delivery,
-    /// The fate of the network's copy of the request.
-    pub(super) copy: Option<Delivery>,
-    /// The times at which request and copy were served.
-    pub(super) served: Vec<Time>,
-    /// When the answer that arrived first was sent, and its fate.
-    pub(super) replied: Option<(Time, Delivery)>,
+    sent_at: Time,
+    request: Packet,
+    copy: Option<Packet>,
 }
 
-impl Attempt {
-    pub(super) const fn new(sent_at: Time, fate: Delivery, copy: Option<Delivery>) -> Self {
+/// A request or its copy.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    fate: Delivery,
+    /// When it was first served.
+    served: Option<Time>,
+    /// When its answer was sent, and the answer's fate.
+    replied: Option<(Time, Delivery)>,
+}
+
+impl Packet {
+    const fn new(fate: Delivery) -> Self {
         Self {
-            sent_at,
             fate,
-            copy,
-            served: Vec::new(),
+            served: None,
             replied: None,
         }
     }
 
-    /// Records an answer to the request or to its copy.
-    pub(super) fn reply(&mut self, left_at: Time, fate: Delivery) {
-        let arrives = |(left_at, fate): (Time, Delivery)| match fate {
-            Delivery::After(length) => left_at + length,
-            Delivery::Lost => Time::MAX,
-        };
-        let before = self.replied.map_or(Time::MAX, arrives);
-        if self.replied.is_none() || arrives((left_at, fate)) < before {
-            self.replied = Some((left_at, fate));
-        }
-    }
-
-    /// The form in steps. A call that `waits` is answered by its event, whatever is recorded.
-    pub(super) fn net(&self, to: Fidelity, waits: bool) -> Net {
-        let copy = self.copy.filter(|copy| *copy != Delivery::Lost);
+    /// The treatment of the packet and of its answer. A call that `waits` is answered by its event,
+    /// whatever is recorded.
+    fn net(self, sent_at: Time, to: Fidelity, waits: bool) -> (Delivery, Option<Delivery>) {
         let reply = self.replied.map(|(_, fate)| fate);
-        let as_sent = Net {
-            request: Some(self.fate),
-            duplicate: copy,
-            reply,
-            ..Net::default()
-        };
-        let Some(&first) = self.served.first() else {
-            return as_sent;
-        };
-        if to == Fidelity::Packets {
-            return as_sent;
-        }
-        let on_its_way = |served: Time| Delivery::After(served.since(self.sent_at) - AT_ONCE);
-        let second = self.served.get(1).copied();
-        let (request, duplicate) = match (self.fate, copy) {
-            (Delivery::Lost, _) => (Delivery::Lost, Some(on_its_way(first))),
-            (Delivery::After(request), Some(Delivery::After(copy))) if copy < request => {
-                (on_its_way(second.unwrap_or(first)), Some(on_its_way(first)))
-            }
-            (Delivery::After(_), Some(_)) => (on_its_way(first), second.map(on_its_way)),
-            (Delivery::After(_), None) => (on_its_way(first), None),
+        let (Some(served), Fidelity::Service) = (self.served, to) else {
+            return (self.fate, reply);
         };
         let reply = self.replied.map(|(left_at, fate)| match fate {
             Delivery::After(length) if !waits => {
-                Delivery::After((left_at + length).since(first) - AT_ONCE)
+                Delivery::After((left_at + length).since(served) - AT_ONCE)
             }
             Delivery::After(_) | Delivery::Lost => fate,
         });
+        (Delivery::After(served.since(sent_at) - AT_ONCE), reply)
+    }
+}
+
+impl Attempt {
+    pub(super) fn new(sent_at: Time, fate: Delivery, copy: Option<Delivery>) -> Self {
+        let copy = copy.filter(|copy| *copy != Delivery::Lost);
+        Self {
+            sent_at,
+            request: Packet::new(fate),
+            copy: copy.map(Packet::new),
+        }
+    }
+
+    fn packet(&mut self, copy: bool) -> &mut Packet {
+        match &mut self.copy {
+            Some(packet) if copy => packet,
+            Some(_) | None => &mut self.request,
+        }
+    }
+
+    /// Records that the request or its copy is served.
+    pub(super) fn serve(&mut self, copy: bool, at: Time) {
+        self.packet(copy).served.get_or_insert(at);
+    }
+
+    /// Records the answer to the request or to its copy.
+    pub(super) fn reply(&mut self, copy: bool, left_at: Time, fate: Delivery) {
+        self.packet(copy).replied = Some((left_at, fate));
+    }
+
+    /// The form in steps.
+    pub(super) fn net(&self, to: Fidelity, waits: bool) -> Net {
+        let (request, reply) = self.request.net(self.sent_at, to, waits);
+        let copy = self.copy.map(|copy| copy.net(self.sent_at, to, waits));
         Net {
             request: Some(request),
-            duplicate,
+            duplicate: copy.map(|(request, _)| request),
             reply,
+            duplicate_reply: copy.and_then(|(_, reply)| reply),
             ..Net::default()
         }
     }
@@ -120,18 +128,22 @@ mod tests {
         Time(0) + Span::millis(millis)
     }
 
+    /// A delivery that is shorter by the time that the server takes.
+    fn less(millis: u64) -> Option<Delivery> {
+        Some(Delivery::After(Span::millis(millis) - AT_ONCE))
+    }
+
     #[test]
     fn a_request_served_late_is_written_with_a_long_delivery() {
         let mut call_attempt = Attempt::new(at(10), after(5), None);
-        call_attempt.served.push(at(40));
-        call_attempt.replied = Some((at(60), after(7)));
+        call_attempt.serve(false, at(40));
+        call_attempt.reply(false, at(60), after(7));
         let packets = call_attempt.net(Fidelity::Packets, false);
         assert_eq!(
             (packets.request, packets.reply),
             (Some(after(5)), Some(after(7)))
         );
         let service = call_attempt.net(Fidelity::Service, false);
-        let less = |millis| Some(Delivery::After(Span::millis(millis) - AT_ONCE));
         assert_eq!((service.request, service.reply), (less(30), less(27)));
         assert_eq!(
             call_attempt.net(Fidelity::Service, true).reply,
@@ -140,14 +152,29 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_may_be_served_first_or_alone() {
-        let less = |millis| Some(Delivery::After(Span::millis(millis) - AT_ONCE));
-        let mut overtaken = Attempt::new(at(0), after(9), Some(after(2)));
-        overtaken.served = vec![at(3), at(10)];
-        let net = overtaken.net(Fidelity::Service, false);
+    fn a_copy_has_a_delivery_and_a_reply_of_its_own() {
+        let mut both = Attempt::new(at(0), after(9), Some(after(2)));
+        both.serve(true, at(3));
+        both.reply(true, at(4), Delivery::Lost);
+        both.serve(false, at(10));
+        both.reply(false, at(11), after(1));
+        let net = both.net(Fidelity::Packets, false);
+        let replies = (net.reply, net.duplicate_reply);
+        assert_eq!(
+            (net.request, net.duplicate),
+            (Some(after(9)), Some(after(2)))
+        );
+        assert_eq!(replies, (Some(after(1)), Some(Delivery::Lost)));
+        let net = both.net(Fidelity::Service, false);
+        let replies = (net.reply, net.duplicate_reply);
         assert_eq!((net.request, net.duplicate), (less(10), less(3)));
+        assert_eq!(replies, (less(2), Some(Delivery::Lost)));
+    }
+
+    #[test]
+    fn a_copy_may_be_served_alone() {
         let mut alone = Attempt::new(at(0), Delivery::Lost, Some(after(2)));
-        alone.served = vec![at(3)];
+        alone.serve(true, at(3));
         let net = alone.net(Fidelity::Service, false);
         assert_eq!(
             (net.request, net.duplicate),
@@ -159,5 +186,7 @@ mod tests {
     fn a_request_never_served_is_written_as_sent() {
         let net = Attempt::new(at(0), Delivery::Lost, None).net(Fidelity::Service, false);
         assert_eq!((net.request, net.reply), (Some(Delivery::Lost), None));
+        let net = Attempt::new(at(0), after(1), Some(Delivery::Lost)).net(Fidelity::Packets, true);
+        assert_eq!((net.request, net.duplicate), (Some(after(1)), None));
     }
 }

@@ -155,7 +155,7 @@ impl Shrinker<'_> {
     /// Shortens recorded deliveries.
     fn shorten_deliveries(&mut self, plan: &mut Plan) {
         for index in 0..steps(plan) {
-            for which in 0..3 {
+            for which in 0..4 {
                 let Some(length) = delivery_mut(plan, index, which).copied() else {
                     continue;
                 };
@@ -302,12 +302,17 @@ fn step_length(step: &mut Step) -> Option<&mut Span> {
     }
 }
 
-/// The delivery time of the step's request, its copy or its answer.
+/// The delivery time of the step's request, its copy, its answer or that to the copy.
 fn delivery_mut(plan: &mut Plan, step: usize, which: usize) -> Option<&mut Span> {
     let net = &mut step_mut(plan, step)?.net;
-    let delivery = [&mut net.request, &mut net.duplicate, &mut net.reply]
-        .into_iter()
-        .nth(which)?;
+    let delivery = [
+        &mut net.request,
+        &mut net.duplicate,
+        &mut net.reply,
+        &mut net.duplicate_reply,
+    ]
+    .into_iter()
+    .nth(which)?;
     match delivery {
         Some(Delivery::After(length)) => Some(length),
         Some(Delivery::Lost) | None => None,

@@ -3,8 +3,8 @@
 use chat_types::Span;
 use sim_model::plan::{Fault, FaultKind, OperatorAct, Victims};
 
-/// The fault with named victims; none if it had none.
-pub(super) fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
+/// The fault with named victims; none if it had none. An operator named this room.
+pub(super) fn named(fault: &Fault, struck: Option<Vec<u32>>, room: Option<u32>) -> Option<Fault> {
     let of = |_: &Victims| {
         let those = struck.clone().filter(|those| !those.is_empty());
         those.map(Victims::Users)
@@ -25,7 +25,7 @@ pub(super) fn named(fault: &Fault, struck: Option<Vec<u32>>) -> Option<Fault> {
         },
         FaultKind::Operator(act) => {
             let user = Some(one()?);
-            FaultKind::Operator(OperatorAct { user, ..*act })
+            FaultKind::Operator(OperatorAct { user, room, ..*act })
         }
         // Each lost answer is recorded as such.
         FaultKind::LoseReplies => return None,

@@ -37,6 +37,8 @@ pub(crate) struct StepRecorder {
     mishaps: Vec<Fault>,
     /// The victims of each fault.
     struck: BTreeMap<usize, Vec<u32>>,
+    /// The room that the operator's act of a fault names.
+    rooms: BTreeMap<usize, u32>,
     /// The texts sent, each with its first step.
     said: BTreeMap<Arc<str>, usize>,
 }
@@ -62,6 +64,7 @@ impl StepRecorder {
             mishaps: Vec::new(),
             served: None,
             struck: BTreeMap::new(),
+            rooms: BTreeMap::new(),
             said: BTreeMap::new(),
         }
     }
@@ -74,8 +77,9 @@ impl StepRecorder {
         let mut faults: Vec<Fault> = Vec::new();
         let mishaps = std::mem::take(&mut self.mishaps);
         for (index, fault) in plan.faults.iter().chain(&mishaps).enumerate() {
-            let struck = self.struck.remove(&index);
-            faults.extend(named(fault, struck).map(|fault| until_healed(fault, plan.duration)));
+            let (struck, room) = (self.struck.remove(&index), self.rooms.remove(&index));
+            faults
+                .extend(named(fault, struck, room).map(|fault| until_healed(fault, plan.duration)));
         }
         faults.sort_by_key(|fault| fault.at);
         for step in &mut self.steps {
@@ -214,8 +218,8 @@ impl StepRecorder {
         let user = self.client(agent).user;
         let openings = self.openings.get_mut(&user);
         if let Some((_, attempt)) = openings.and_then(|openings| openings.last_mut()) {
-            attempt.served.push(at);
-            attempt.reply(at, fate);
+            attempt.serve(false, at);
+            attempt.reply(false, at, fate);
         }
     }
 
@@ -429,12 +433,13 @@ impl Observer for StepRecorder {
                 agent,
                 call,
                 attempt,
+                copy,
             } => {
                 if attempt == 0 {
                     self.served = self.calls.get(&(agent, call)).copied();
                 }
                 if let Some(call_attempt) = self.attempt_mut(agent, call, attempt) {
-                    call_attempt.served.push(at);
+                    call_attempt.serve(copy, at);
                 }
             }
             NetworkRecord::Replied {
@@ -442,11 +447,12 @@ impl Observer for StepRecorder {
                 agent,
                 call,
                 attempt,
+                copy,
                 fate,
                 ..
             } => {
                 if let Some(call_attempt) = self.attempt_mut(agent, call, attempt) {
-                    call_attempt.reply(at, fate);
+                    call_attempt.reply(copy, at, fate);
                 }
             }
             NetworkRecord::Opening {
@@ -471,6 +477,9 @@ impl Observer for StepRecorder {
                     .map(|agent| self.client(Agent(*agent)).user)
                     .collect();
                 self.struck.insert(fault, users);
+            }
+            NetworkRecord::RoomNamed { fault, room } => {
+                self.rooms.insert(fault, room);
             }
             NetworkRecord::StreamBroke { .. }
             | NetworkRecord::Disconnected { length: None, .. } => {}

@@ -10,8 +10,8 @@ use super::compress_time::moments;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::names::properties_of;
 use sim_model::plan::{
-    Capacity, Grant, Net, Opening, OwnerReads, Plan, Schedule, ScriptStep, ScriptUser,
-    ServersNeeded, Step, Text, USUAL_CLIENT, Verb, Victims, Workload, usual_capacity,
+    Capacity, FaultKind, Grant, Net, Opening, OperatorAct, OwnerReads, Plan, Schedule, ScriptStep,
+    ScriptUser, ServersNeeded, Step, Text, USUAL_CLIENT, Verb, Victims, Workload, usual_capacity,
     usual_network,
 };
 use sim_model::protocol::ReadBy;
@@ -30,11 +30,12 @@ const MANY_STEPS: usize = 6;
 type Simplify = fn(&mut ScriptStep) -> bool;
 
 /// The simplest first. None undoes the effect of an earlier one.
-const SIMPLIFICATIONS: [Simplify; 13] = [
+const SIMPLIFICATIONS: [Simplify; 14] = [
     |step| replace(&mut step.net, Net::default()),
     |step| replace(&mut step.net.retries, Vec::new()),
     |step| replace(&mut step.net.push, Vec::new()),
     |step| replace(&mut step.net.duplicate, None),
+    |step| replace(&mut step.net.duplicate_reply, None),
     |step| replace(&mut step.net.reply, None),
     |step| replace(&mut step.net.request, None),
     |step| replace(&mut step.leave_out, Vec::new()),
@@ -344,9 +345,22 @@ impl Shrinker<'_> {
         }
     }
 
-    /// Removes victims of faults.
+    /// Removes victims of faults, and the rooms of operators' acts, which then name one of the user;
+    /// else the room with the lowest number.
     fn remove_victims(&mut self, plan: &mut Plan) {
         for index in 0..plan.faults.len() {
+            let room = act_mut(plan, index).and_then(|act| act.room);
+            let lower = (1..room.unwrap_or(0)).take(MOST_COUNTS).map(Some);
+            for room in room.map(|_| None).into_iter().chain(lower) {
+                let change = |plan: &mut Plan| {
+                    if let Some(act) = act_mut(plan, index) {
+                        act.room = room;
+                    }
+                };
+                if self.attempt(plan, change) {
+                    break;
+                }
+            }
             let mut victim = 0;
             while let Some(those) = victims_mut(plan, index)
                 && those.len() > 1
@@ -368,6 +382,13 @@ fn opens_mut(plan: &mut Plan, user: usize) -> Option<&mut Vec<Opening>> {
         Workload::Steps { users, .. } => users.get_mut(user).map(|user| &mut user.opens),
         Workload::Phases { .. } => None,
     }
+}
+
+fn act_mut(plan: &mut Plan, fault: usize) -> Option<&mut OperatorAct> {
+    let FaultKind::Operator(act) = &mut plan.faults.get_mut(fault)?.kind else {
+        return None;
+    };
+    Some(act)
 }
 
 fn victims_mut(plan: &mut Plan, fault: usize) -> Option<&mut Vec<u32>> {

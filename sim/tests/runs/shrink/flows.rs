@@ -1,9 +1,10 @@
 //! Tests what becomes of flows: steps, also of users with two streams, or smaller flows.
 
+use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, RequestKey};
 use sim_model::outcome::{Point, Progress, Violation};
-use sim_model::plan::{Opening, Plan, Workload};
+use sim_model::plan::{Delivery, Opening, Plan, Workload};
 use sim_model::protocol::{Op, ReadBy, User};
 use sim_scenario::parse;
 use sim_search::runner::RunSeed;
@@ -173,4 +174,94 @@ fn a_call_under_the_key_of_the_previous_one_is_written_as_such() {
     let yaml =
         shrunk_stray(&|plan, seed, progress, also| run_by_rule(rule, plan, seed, progress, also));
     assert!(yaml.contains("fresh_key"), "{yaml}");
+}
+
+#[test]
+fn the_answer_to_a_duplicate_has_a_fate_of_its_own() {
+    let plan = parse(
+        "twice.yaml",
+        "name: twice\nduration: 4s\nnetwork: { duplicate: 1/2, loss: 1/8 }\n\
+         phases: [{ duration: 10ms, arrival_count: 2 }]\n\
+         scenarios: [{ name: guest, flow: [login, { loop: { count: 20, steps: [talking_stick, push] } }] }]\n",
+    );
+    let lost: PacketRule = |packet| {
+        matches!(
+            packet,
+            NetworkRecord::Replied {
+                copy: true,
+                fate: Delivery::Lost,
+                ..
+            }
+        )
+    };
+    let shrunk = shrunk(
+        &plan.expect("a scenario"),
+        "planted",
+        &|plan, seed, progress, also| run_by_rules((|_| false, lost), plan, seed, progress, also),
+    );
+    let shrunk = shrunk.expect("an answer is lost");
+    let yaml = yaml(&shrunk);
+    assert!(yaml.contains("duplicate_reply: lost"), "{yaml}");
+    assert_eq!(shrunk.after.steps, 2, "{yaml}");
+}
+
+#[test]
+fn a_room_that_an_operator_names_by_mistake_is_written_with_the_act() {
+    let plan = parse(
+        "stray.yaml",
+        "name: stray\nduration: 4s\nphases: [{ duration: 10ms, arrival_count: 2 }]\n\
+         scenarios: [{ name: guest, flow: [{ loop: { count: 40, steps: [login, { think: 50ms }] } }] }]\n\
+         faults: [{ every: 100ms, operator: kick }]\n",
+    );
+    let named: PacketRule = |packet| matches!(packet, NetworkRecord::RoomNamed { room: 5, .. });
+    let shrunk = shrunk(
+        &plan.expect("a scenario"),
+        "planted",
+        &|plan, seed, progress, also| run_by_rules((|_| false, named), plan, seed, progress, also),
+    );
+    let shrunk = shrunk.expect("room 5 is named");
+    let yaml = yaml(&shrunk);
+    assert!(
+        yaml.contains("operator: { kick: { user: a, room: 5 } }"),
+        "{yaml}"
+    );
+    assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 1), "{yaml}");
+}
+
+/// Fails with a second message; as steps with another property, a second sooner or later.
+fn second_message_or(
+    sooner: bool,
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    also: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome {
+    let mut outcome = run_by_rule(second_message, plan, seed, progress, also);
+    if let Workload::Steps { .. } = plan.workload {
+        for violation in &mut outcome.violations {
+            violation.property = "sizes".to_owned();
+            violation.at = match sooner {
+                true => violation.at - Span::secs(1),
+                false => violation.at + Span::secs(1),
+            };
+        }
+    }
+    outcome
+}
+
+#[test]
+fn a_property_that_steps_violate_sooner_takes_the_place_of_the_first() {
+    let plan = scenario("brief");
+    let sooner = shrunk(&plan, "planted", &|plan, seed, progress, also| {
+        second_message_or(true, plan, seed, progress, also)
+    });
+    let sooner = sooner.expect("steps");
+    assert_eq!(sooner.violation.property, "sizes");
+    assert!(matches!(sooner.plan.workload, Workload::Steps { .. }));
+    let later = shrunk(&plan, "planted", &|plan, seed, progress, also| {
+        second_message_or(false, plan, seed, progress, also)
+    });
+    let later = later.expect("flows");
+    assert_eq!(later.violation.property, "planted");
+    assert!(matches!(later.plan.workload, Workload::Phases { .. }));
 }

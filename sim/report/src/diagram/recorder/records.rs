@@ -125,6 +125,7 @@ impl Observer for LaneRecorder<'_> {
                 agent,
                 call,
                 attempt,
+                ..
             } => {
                 let at = self.since_start(at);
                 self.record_served(at, (agent, call, attempt));
@@ -136,6 +137,7 @@ impl Observer for LaneRecorder<'_> {
                 attempt,
                 refused,
                 fate,
+                ..
             } => {
                 let at = self.since_start(at);
                 self.replied(at, (agent, call, attempt), refused, fate);
@@ -168,7 +170,7 @@ impl Observer for LaneRecorder<'_> {
                 self.record_disconnect(at, agent, length);
             }
             // Its effect is recorded at the affected users.
-            NetworkRecord::Mishap { .. } => {}
+            NetworkRecord::Mishap { .. } | NetworkRecord::RoomNamed { .. } => {}
             NetworkRecord::FaultApplied { at, fault, victims } => {
                 let at = self.since_start(at);
                 self.fault_started(at, fault, victims);

@@ -165,7 +165,7 @@ pub(super) fn of_operators(verbs: &[OperatorVerb], dice: &mut Dice) -> Vec<Fault
     let mut acts = Vec::new();
     for _ in 0..12 {
         let verb = dice.pick(verbs);
-        let kind = FaultKind::Operator(OperatorAct { verb, user: None });
+        let kind = FaultKind::Operator(OperatorAct::drawn(verb));
         acts.extend(undone(&kind).filter(|_| dice.coin()));
         acts.push(kind);
     }
@@ -319,7 +319,7 @@ fn fault(edges: &[Span], dice: &mut Dice) -> FaultKind {
 
 fn act(dice: &mut Dice) -> OperatorAct {
     let verb = dice.pick(OperatorVerb::ALL);
-    OperatorAct { verb, user: None }
+    OperatorAct::drawn(verb)
 }
 
 /// The fault, shortened to end within `most`.

@@ -32,7 +32,7 @@ use candidates::{CandidateRun, Shrinker};
 use record::StepRecorder;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::outcome::Progress;
-use sim_model::plan::{Plan, Workload};
+use sim_model::plan::{Plan, Schedule, Workload};
 
 /// The largest number of rounds. The second one rarely finds anything.
 const ROUNDS: usize = 4;
@@ -163,13 +163,15 @@ fn size(plan: &Plan, seen: &CandidateRun) -> Size {
 /// A way to record a run, with a change to the resulting plan.
 type Variant<'a> = (Fidelity, &'a dyn Fn(&mut Plan));
 
-/// The failing run as steps; none if it does not fail in that form.
+/// The failing run as steps; none if it does not fail in that form. Steps whose order a race schedule
+/// perturbs are recorded, too: without one of them, it perturbs the others otherwise.
 ///
 /// In a short script sizes and the core's invariants are checked more often, so that another
 /// property may be violated sooner by the same bug, which was seen `at` this time. The shrinker goes
 /// on with that property.
 fn in_steps(plan: &Plan, at: Span, shrinker: &mut Shrinker<'_>) -> Option<Plan> {
-    if matches!(plan.workload, Workload::Steps { .. }) {
+    let written = matches!(plan.workload, Workload::Steps { .. });
+    if written && plan.schedule == Schedule::Plain {
         return Some(plan.clone());
     }
     let mut recorder = StepRecorder::new(START);
@@ -178,13 +180,16 @@ fn in_steps(plan: &Plan, at: Span, shrinker: &mut Shrinker<'_>) -> Option<Plan> 
     let _ = catch_panic(|| run(plan, seed, &Progress::default(), Some(&mut recorder)));
     let quick = Arc::new(Quantiles::new(Shape::Fixed(1_000)));
     // Packets without a record take the usual time, or the shortest.
-    let variants: [Variant<'_>; 5] = [
+    let variants: [Variant<'_>; 6] = [
         (Fidelity::Packets, &|_| {}),
         (Fidelity::Packets, &|steps| {
             steps.network.latency = Arc::clone(&quick);
         }),
         (Fidelity::Packets, &|steps| {
             steps.network.latency = Arc::clone(&plan.network.latency);
+        }),
+        (Fidelity::Order, &|steps| {
+            steps.network.latency = Arc::clone(&quick);
         }),
         (Fidelity::Service, &|steps| {
             steps.network.latency = Arc::clone(&quick);
@@ -200,13 +205,14 @@ fn in_steps(plan: &Plan, at: Span, shrinker: &mut Shrinker<'_>) -> Option<Plan> 
     if let Some(steps) = variants.iter().find(fails) {
         return Some(steps.clone());
     }
-    variants.into_iter().find(|steps| {
+    let sooner = variants.into_iter().find(|steps| {
         let sooner = shrinker.violated_by(steps, at);
         sooner.is_some_and(|property| {
             shrinker.property = property;
             true
         })
-    })
+    });
+    sooner.or_else(|| written.then(|| plan.clone()))
 }
 
 /// Gives the plan short names, and the seed to run it with.

@@ -10,15 +10,16 @@ use sim_model::plan::{Capacity, Delivery, Net};
 /// The service and commit times, where all of them are recorded as delivery times.
 const AT_ONCE: Span = Span::micros(1);
 
-/// A server and a disk without delays.
-pub(super) fn at_once(capacity: &Capacity) -> Capacity {
-    let no_time = Arc::new(Quantiles::new(Shape::Fixed(AT_ONCE.0)));
-    Capacity {
-        service: Arc::clone(&no_time),
-        commit: no_time,
-        queue: capacity.queue,
-        snapshot_every: capacity.snapshot_every,
+/// The capacity without the delays that are recorded as delivery times.
+pub(super) fn capacity(usual: &Capacity, to: Fidelity) -> Capacity {
+    let no_time = || Arc::new(Quantiles::new(Shape::Fixed(AT_ONCE.0)));
+    let mut capacity = usual.clone();
+    match to {
+        Fidelity::Packets => {}
+        Fidelity::Order => capacity.service = no_time(),
+        Fidelity::Service => (capacity.service, capacity.commit) = (no_time(), no_time()),
     }
+    capacity
 }
 
 /// The moments that a recorded run reproduces.
@@ -26,6 +27,8 @@ pub(super) fn at_once(capacity: &Capacity) -> Capacity {
 pub(crate) enum Fidelity {
     /// When requests and answers left and arrived, with the usual service times.
     Packets,
+    /// When requests were served, in that order. The server has no delay, and the disk its usual one.
+    Order,
     /// When requests were served, in that order, and when their answers arrived. Server and disk
     /// have no delays.
     Service,
@@ -62,16 +65,20 @@ impl Packet {
     /// whatever is recorded.
     fn net(self, sent_at: Time, to: Fidelity, waits: bool) -> (Delivery, Option<Delivery>) {
         let reply = self.replied.map(|(_, fate)| fate);
-        let (Some(served), Fidelity::Service) = (self.served, to) else {
+        let Some(served) = self.served.filter(|_| to != Fidelity::Packets) else {
             return (self.fate, reply);
         };
+        let request = Delivery::After(served.since(sent_at) - AT_ONCE);
+        if to == Fidelity::Order {
+            return (request, reply);
+        }
         let reply = self.replied.map(|(left_at, fate)| match fate {
             Delivery::After(length) if !waits => {
                 Delivery::After((left_at + length).since(served) - AT_ONCE)
             }
             Delivery::After(_) | Delivery::Lost => fate,
         });
-        (Delivery::After(served.since(sent_at) - AT_ONCE), reply)
+        (request, reply)
     }
 }
 
@@ -145,6 +152,8 @@ mod tests {
         );
         let service = call_attempt.net(Fidelity::Service, false);
         assert_eq!((service.request, service.reply), (less(30), less(27)));
+        let order = call_attempt.net(Fidelity::Order, false);
+        assert_eq!((order.request, order.reply), (less(30), Some(after(7))));
         assert_eq!(
             call_attempt.net(Fidelity::Service, true).reply,
             Some(after(7))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chat_types::{Span, Time};
 
 pub(crate) use super::attempts::Fidelity;
-use super::attempts::{Attempt, at_once};
+use super::attempts::{Attempt, capacity};
 use super::faults::{named, until_healed};
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, RequestKey, WorldRecord};
@@ -107,10 +107,7 @@ impl StepRecorder {
             schedule: Schedule::Plain,
             // The steps contain what the branches of the recipe decided.
             recipe: Recipe::default(),
-            capacity: match to {
-                Fidelity::Packets => plan.capacity.clone(),
-                Fidelity::Service => at_once(&plan.capacity),
-            },
+            capacity: capacity(&plan.capacity, to),
             faults,
             expect_sometimes: Vec::new(),
             thresholds: Vec::new(),
@@ -264,7 +261,7 @@ impl StepRecorder {
             let net = call_attempt.net(to, waits);
             if attempt == 0 {
                 let push = match to {
-                    Fidelity::Packets => std::mem::take(&mut step.net.push),
+                    Fidelity::Packets | Fidelity::Order => std::mem::take(&mut step.net.push),
                     // An earlier push changes nothing, because all users' steps are fixed.
                     Fidelity::Service => {
                         step.net.push.retain(|(_, fate)| *fate == Delivery::Lost);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chat_types::config::Matching;
 
-use super::attempts::at_once;
+use super::attempts::{Fidelity, capacity};
 use super::candidates::{Shrinker, steps};
 use super::compress_time::{earlier_from, long_pauses};
 use super::ddmin::{ddmin, ddmin_by, without_pairs};
@@ -64,7 +64,9 @@ impl Shrinker<'_> {
     /// only late steps.
     pub(super) fn rough_cut(&mut self, plan: &mut Plan) {
         // Otherwise removing a request changes the service times of all later ones.
-        self.attempt(plan, |plan| plan.capacity = at_once(&plan.capacity));
+        self.attempt(plan, |plan| {
+            plan.capacity = capacity(&plan.capacity, Fidelity::Service)
+        });
         // Otherwise removing an entry changes the random draws of all later ones.
         if (1..100).contains(&plan.server.boss_alertness) {
             self.attempt(plan, |plan| plan.server.boss_alertness = 100);

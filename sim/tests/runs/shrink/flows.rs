@@ -4,7 +4,7 @@ use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, RequestKey};
 use sim_model::outcome::{Point, Progress, Violation};
-use sim_model::plan::{Delivery, Opening, Plan, Workload};
+use sim_model::plan::{Delivery, Opening, Plan, Race, Schedule, Workload};
 use sim_model::protocol::{Op, ReadBy, User};
 use sim_scenario::parse;
 use sim_search::runner::RunSeed;
@@ -264,4 +264,22 @@ fn a_property_that_steps_violate_sooner_takes_the_place_of_the_first() {
     let later = later.expect("flows");
     assert_eq!(later.violation.property, "planted");
     assert!(matches!(later.plan.workload, Workload::Phases { .. }));
+}
+
+#[test]
+fn steps_in_a_perturbed_order_are_shrunk_in_the_order_that_was_recorded() {
+    let refused: RecordRule = |record| {
+        matches!(
+            record.what,
+            ClientEvent::Answered { outcome: Err(refusal), .. } if refusal.code == "user_id_taken"
+        )
+    };
+    let mut plan = scenario("barred");
+    plan.schedule = Schedule::Race(Race::default());
+    let shrunk = shrunk(&plan, "planted", &|plan, seed, progress, also| {
+        run_by_rule(refused, plan, seed, progress, also)
+    });
+    let shrunk = shrunk.expect("a public id is taken");
+    assert_eq!(shrunk.plan.schedule, Schedule::Plain, "{}", yaml(&shrunk));
+    assert!(shrunk.after.steps <= 3, "{}", yaml(&shrunk));
 }

@@ -16,7 +16,7 @@ mod rate;
 use chat_core::Config;
 use chat_core::config::RateLimit;
 
-pub use memory::{Memory, MemoryLimit};
+pub use memory::Memory;
 pub use pool::{Full, Pool, Reservation, Resource, Share};
 pub use rate::{MAX_WAIT, Rate, Speed, TooFast, Work};
 

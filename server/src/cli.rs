@@ -10,13 +10,9 @@ use std::path::PathBuf;
 use chat_core::Span;
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use server_settings::{Durability, Keep, MemoryLimit, Realm, ServerUrl, Toolset};
 
 use crate::accepted::{address_flag, cooldown_flag, level_flag, percent_flag};
-use crate::capacity::MemoryLimit;
-use crate::history::{Keep, ServerUrl};
-use crate::journal::Durability;
-use crate::realm::Realm;
-use crate::tools::Toolset;
 
 pub use cluster::{ClusterArgs, ClusterCommand, ClusterStatusArgs, ReadsRule};
 pub use cluster_log::{ClusterRepairArgs, ClusterVerifyArgs};

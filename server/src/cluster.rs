@@ -175,7 +175,10 @@ pub enum ClusterError {
     #[error(transparent)]
     Upkeep(#[from] crate::upkeep::UpkeepError),
     /// The system has no thread.
-    #[error("the member's journal has no thread: {}", crate::os_error::reason(_0))]
+    #[error(
+        "the member's journal has no thread: {}",
+        server_settings::os_error::reason(_0)
+    )]
     Thread(std::io::Error),
     /// There is no member to ask.
     #[error("no member of the realm is the owner now")]

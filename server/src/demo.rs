@@ -47,7 +47,10 @@ pub enum DemoError {
         code: &'static str,
         message: String,
     },
-    #[error("cannot show the conversation: {}", crate::os_error::reason(_0))]
+    #[error(
+        "cannot show the conversation: {}",
+        server_settings::os_error::reason(_0)
+    )]
     Output(#[from] std::io::Error),
 }
 

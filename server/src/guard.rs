@@ -40,7 +40,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::capacity::{MAX_WAIT, Source};
 use crate::clock;
-use crate::realm::NoRealmNamed;
 use crate::refused_requests::{LOG, Peer, Verdict};
 use crate::scope::CallerScope;
 use crate::service::Service;
@@ -102,6 +101,10 @@ pub struct Caller {
 /// The name of the calling operator. Requests of others carry none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator(pub Arc<str>);
+
+/// A request that names no realm, so that its answer may concern the whole process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NoRealmNamed;
 
 /// The options of the guard.
 #[derive(Debug)]

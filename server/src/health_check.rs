@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use crate::os_error::reason;
+use server_settings::os_error::reason;
 
 /// The time limit of each step.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -20,7 +20,6 @@ mod progress;
 mod retention;
 mod salvage;
 mod scripts;
-mod server_url;
 mod sums;
 mod tables;
 #[cfg(test)]
@@ -34,6 +33,7 @@ use std::time::{Duration, Instant};
 
 use chat_core::{Config, Position, RoomId, RoomSeq, UserId};
 use chat_journal::Origin;
+use server_settings::{Retention, ServerUrl};
 use tokio::sync::Mutex;
 
 use crate::clock::Clock;
@@ -45,8 +45,6 @@ use tables::Tables;
 pub(crate) use checks::{DAMAGED, contents, has_sums};
 pub use followed::Followed;
 pub(crate) use past::{Match, Past, PastReading, QueryWords};
-pub use retention::{Keep, Retention};
-pub use server_url::ServerUrl;
 pub(crate) use sums::{MEMBERSHIP, MESSAGE, PLACE, ROOM, is_damage, open_to_read};
 
 /// How long a read waits for the follower, and for its turn.

@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::{get, post};
+use server_settings::Usernames;
 use tokio_util::sync::CancellationToken;
 
 use crate::guard::{not_found, other_method};
@@ -59,15 +60,6 @@ impl Default for HttpOptions {
             closing: CancellationToken::new(),
         }
     }
-}
-
-/// Whether a username replaces a handle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Usernames {
-    /// It does: for older clients, on loopback.
-    Trusted,
-    /// It does not.
-    NotTrusted,
 }
 
 /// Whether the operators' routes exist.

@@ -13,9 +13,9 @@ mod reader;
 
 use chat_core::{Entry, Hub, Position, Time};
 
+pub use database::DatabaseError;
 #[cfg(feature = "cluster")]
 pub(crate) use database::new_identity;
-pub use database::{DatabaseError, Durability};
 pub use durable::DurableJournal;
 pub use folder::FolderError;
 pub(crate) use folder::{database_in, is_no_folder, private_file, private_folder};

@@ -16,6 +16,7 @@ use axum::extract::ConnectInfo;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use server_settings::os_error::reason;
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -26,7 +27,6 @@ use tower::ServiceExt as _;
 
 use crate::capacity::{CONNECTING, Full, MAX_WAIT};
 use crate::metrics::NoConnection;
-use crate::os_error::reason;
 use crate::refusal::Refusal;
 use crate::service::Service;
 

@@ -35,16 +35,15 @@ use axum::Router;
 use axum::http::request::Parts;
 use chat_core::Config;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use server_settings::{OutputSchemas, Toolset};
 use tokio_util::sync::CancellationToken;
 
 use crate::guard::max_body;
 use crate::service::Service;
-use crate::tools::Toolset;
 
 pub use crate::guard::Caller;
 pub use fixtures::{Fixtures, Present};
 pub use handler::Chat;
-pub use listing::OutputSchemas;
 pub use session_tables::SessionTables;
 
 use sessions::Sessions;

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use server_settings::os_error::reason;
+
 use crate::cli::{Command, LogForm, ServeArgs, StdioArgs, variables};
 use crate::demo::{Demo, DemoError};
 use crate::health_check;
 use crate::logs;
 use crate::manual;
-use crate::os_error::reason;
 use crate::serve::{ServeError, Server};
 use crate::service::Service;
 use crate::settings::{DEFAULT_LISTEN, Settings, Unnamed, usual_folder};

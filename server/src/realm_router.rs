@@ -18,10 +18,10 @@ use axum::http::header::HOST;
 use axum::http::uri::{Authority, PathAndQuery};
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
+use server_settings::Realm;
 use tower::ServiceExt as _;
 
-use crate::guard::{TokenFile, bearer};
-use crate::realm::{NoRealmNamed, Realm};
+use crate::guard::{NoRealmNamed, TokenFile, bearer};
 
 /// The beginning of the paths that name a realm.
 const PATH: &str = "/r/";

@@ -24,10 +24,11 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use serde_json::{Map, Value, json};
+use server_settings::OutputSchemas;
 use tokio_util::sync::CancellationToken;
 
 use crate::identity::{Handle, ReaderId};
-use crate::mcp::{OutputSchemas, inbox, listing};
+use crate::mcp::{inbox, listing};
 use crate::scope::CallerScope;
 use crate::tools::{Mint, Tool};
 

@@ -11,22 +11,13 @@ use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::{self, Next};
 use axum::response::Response;
+use server_settings::AccessLog;
 
 use crate::service::Service;
 use crate::web;
 
 /// The log target of requests.
 pub const LOG: &str = "talking_stick::access";
-
-/// Whether each request is logged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AccessLog {
-    /// It is.
-    Written,
-    /// It is not.
-    #[default]
-    Absent,
-}
 
 /// Wraps the whole app: all its current routes, and its fallback.
 pub fn watch(app: Router, service: Service, log: AccessLog) -> Router {

@@ -16,6 +16,8 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use chat_core::Node;
 use futures_util::future::{select_all, try_join_all};
+use server_settings::Realm;
+use server_settings::os_error::{advice, reason};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -23,7 +25,9 @@ use tokio_util::sync::CancellationToken;
 use crate::capacity::{self, Capacity, Memory};
 use crate::clock::Clock;
 use crate::driver::{self, Died, Running};
-use crate::guard::{self, AllowedHosts, HostError, RealmOfTokens, TokenFile, TokensError};
+use crate::guard::{
+    self, AllowedHosts, HostError, NoRealmNamed, RealmOfTokens, TokenFile, TokensError,
+};
 use crate::history::{Copiers, Followed, History, HistoryOptions};
 use crate::http;
 use crate::identity::Secrets;
@@ -31,8 +35,6 @@ use crate::journal::{self, Journal, MemoryJournal};
 use crate::listener;
 use crate::mcp;
 use crate::metrics::{Exposition, Metrics, Seen};
-use crate::os_error::{advice, reason};
-use crate::realm::{NoRealmNamed, Realm};
 use crate::realm_router::{self, Served};
 use crate::requests;
 use crate::service::Service;

@@ -14,6 +14,7 @@ use chat_core::{
     Address, Call, Caller, Command, Earlier, Read, Reader, Reject, RequestKey, SecretHash, Span,
 };
 use serde_json::{Map, Value};
+use server_settings::Toolset;
 
 use crate::banned_addresses::BannedAddresses;
 use crate::capacity::{Capacity, MAX_WAIT, Source, TEXT};
@@ -22,9 +23,7 @@ use crate::history::History;
 use crate::identity::{Handle, Secrets};
 use crate::refusal::Refusal;
 use crate::refused_requests::{Kind, Peer, RefusedRequests, Verdict};
-use crate::tools::{
-    Arguments, Ask, MemberPart, ParsedCall, Search, Tool, Toolset, of_toolsets, parse,
-};
+use crate::tools::{Arguments, Ask, MemberPart, ParsedCall, Search, Tool, of_toolsets, parse};
 use crate::wire::{self, CallFacts, Newcomer};
 
 pub use origin::RequestOrigin;

@@ -12,17 +12,14 @@ use std::path::PathBuf;
 
 use chat_core::{Config, Span};
 use chat_journal::Loss;
+use server_settings::realm::{self, Realm};
+use server_settings::{
+    AccessLog, Keep, MemoryLimit, OutputSchemas, Retention, ServerUrl, Toolset, Usernames,
+};
 
-use crate::capacity::MemoryLimit;
 use crate::cli::{LogForm, ServeArgs};
-use crate::history::{Keep, Retention, ServerUrl};
-use crate::http::Usernames;
 use crate::journal;
-use crate::mcp::OutputSchemas;
 use crate::mcp::{Fixtures, Present};
-use crate::realm::{self, Realm};
-use crate::requests::AccessLog;
-use crate::tools::Toolset;
 
 pub use self::cluster::{ClusterSettings, SyncProof};
 pub use self::error::SettingsError;

@@ -14,6 +14,8 @@ pub use describe::{Description, describe};
 use std::fmt;
 use std::str::FromStr;
 
+use server_settings::Toolset;
+
 impl Tool {
     /// Whether the tool only reads.
     #[must_use]
@@ -50,44 +52,6 @@ impl fmt::Display for Tool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no such tool")]
 pub struct UnknownTool;
-
-/// A subset of the tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Toolset {
-    /// Matching and pair rooms.
-    Pairing,
-    /// Named rooms with the talking stick.
-    Room,
-    /// Breaks, and the boss.
-    Breaks,
-}
-
-impl Toolset {
-    /// Every toolset.
-    pub const ALL: &'static [Self] = &[Self::Pairing, Self::Room, Self::Breaks];
-
-    /// The name in settings.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pairing => "pairing",
-            Self::Room => "room",
-            Self::Breaks => "breaks",
-        }
-    }
-}
-
-impl FromStr for Toolset {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        let named = |set: &&Self| set.name() == name;
-        Self::ALL.iter().find(named).copied().ok_or_else(|| {
-            let known: Vec<_> = Self::ALL.iter().map(|set| set.name()).collect();
-            format!("`{name}` is no toolset; there are {}", known.join(", "))
-        })
-    }
-}
 
 /// The tools of these toolsets, in their order.
 #[must_use]
@@ -129,11 +93,5 @@ mod tests {
         for both in in_both {
             assert_eq!(both.toolsets(), [Pairing, Toolset::Room]);
         }
-        assert!(
-            "music"
-                .parse::<Toolset>()
-                .unwrap_err()
-                .contains("pairing, room, breaks")
-        );
     }
 }

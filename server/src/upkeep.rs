@@ -11,9 +11,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use chat_journal::RecoveryError;
+use server_settings::os_error::{advice, reason};
 
 use crate::journal::{DatabaseError, ReadError, database_in, is_no_folder};
-use crate::os_error::{advice, reason};
 
 pub use copy::{backup, restore};
 pub use export::export;

@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chat_core::Time;
+use server_settings::realm;
 
 use super::LOG;
 use super::tokens::{Changes, Hash, Token, Tokens, TokensError};
+
 use crate::clock;
-use crate::realm;
 use crate::scope::CallerScope;
 
 /// The tokens of one file, for the lifetime of the server.

@@ -12,11 +12,12 @@ use std::{fs, io};
 
 use chat_core::{Body, Config, Hub, Position};
 use chat_journal::{Broken, Chain, Origin, Record, Snapshot};
+use server_settings::Retention;
 use tokio::sync::watch;
 
 use super::checks::verify;
 use super::progress::{Progress, WakeReason};
-use super::retention::{Load, Retention};
+use super::retention::Load;
 use super::sums::is_damage;
 use super::tables::{Fact, Reached, Tables};
 use crate::clock::Clock;
@@ -47,7 +48,7 @@ pub(super) enum FollowError {
     Tables(#[from] rusqlite::Error),
     #[error("{0}")]
     Journal(#[from] DatabaseError),
-    #[error("{}", crate::os_error::reason(_0))]
+    #[error("{}", server_settings::os_error::reason(_0))]
     Folder(#[from] io::Error),
     #[error("the history is damaged: a reader found it")]
     Damaged,
@@ -297,7 +298,7 @@ impl Follower {
         let moved: io::Result<()> = moved.collect();
         if let Err(error) = &moved {
             tracing::error!(
-                error = crate::os_error::reason(error),
+                error = server_settings::os_error::reason(error),
                 "the damaged history cannot be moved"
             );
         }

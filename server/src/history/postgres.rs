@@ -24,14 +24,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_core::{Position, RoomId, RoomSeq, Span, UserId};
+use server_settings::{Keep, ServerUrl};
 use tokio::sync::{Mutex, watch};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, NoTls};
 
 use super::past::{Match, Past, PastReading, QueryWords};
 use super::progress::Progress;
-use super::retention::Keep;
-use super::server_url::ServerUrl;
 use super::{Copiers, PATIENCE, PastError};
 use crate::journal::DatabaseError;
 use copier::Copier;
@@ -135,7 +134,7 @@ impl From<tokio_postgres::Error> for SharedError {
 impl SharedHistory {
     /// Starts to copy the tables of a file. Must be called on a runtime.
     pub(super) fn start(url: &ServerUrl, copied: Copied, progress: Arc<Progress>) -> Self {
-        let mut config = url.config();
+        let mut config: Config = url.with_password().parse().expect("it was checked");
         config.connect_timeout(CONNECT);
         config.application_name("talking-stick");
         let (reach, reached) = watch::channel(None);

@@ -1,8 +1,7 @@
 //! Deletes old messages, in small batches, so that reads go on.
 
-use std::str::FromStr;
-
-use chat_core::{Position, Span, Time};
+use chat_core::{Position, Time};
+use server_settings::{Keep, Retention};
 
 use super::tables::{Tables, signed, unsigned};
 
@@ -11,56 +10,6 @@ const BATCH: u64 = 500;
 
 /// How many messages above their limit wait for the copy, before they are deleted without it.
 const UNCOPIED: u64 = 100_000;
-
-/// A limit that may be absent: a value, or `none`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep<T> {
-    /// Up to this.
-    UpTo(T),
-    /// Everything.
-    All,
-}
-
-/// How long messages stay in the history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retention {
-    /// The largest age of a message.
-    pub age: Keep<Span>,
-    /// The largest number of messages.
-    pub messages: Keep<u64>,
-}
-
-impl Default for Retention {
-    fn default() -> Self {
-        Self {
-            age: Keep::All,
-            messages: Keep::UpTo(1_000_000),
-        }
-    }
-}
-
-impl FromStr for Keep<Span> {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "none" => Ok(Self::All),
-            text => Span::parse(text).map(Self::UpTo),
-        }
-    }
-}
-
-impl FromStr for Keep<u64> {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match (text, text.parse()) {
-            ("none", _) => Ok(Self::All),
-            (_, Ok(number)) => Ok(Self::UpTo(number)),
-            (_, Err(_)) => Err("write a number, or none".into()),
-        }
-    }
-}
 
 /// Whether the follower has other work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +96,7 @@ impl Tables {
 mod tests {
     use std::sync::Arc;
 
-    use chat_core::{Body, Event, RoomId, RoomSeq, UserId, Who};
+    use chat_core::{Body, Event, RoomId, RoomSeq, Span, UserId, Who};
 
     use super::super::tables::{Fact, Reached};
     use super::*;
@@ -254,14 +203,5 @@ mod tests {
         assert_eq!(trimmed(Keep::All, 3), 6);
         assert_eq!(trimmed(Keep::UpTo(DAY.times(5)), 3), 5);
         assert_eq!(trimmed(Keep::All, u64::MAX), 2);
-    }
-
-    #[test]
-    fn limits_are_texts_or_none() {
-        assert_eq!("90d".parse(), Ok(Keep::UpTo(DAY.times(90))));
-        assert_eq!("none".parse::<Keep<Span>>(), Ok(Keep::All));
-        assert_eq!("1000".parse(), Ok(Keep::UpTo(1_000_u64)));
-        assert!("many".parse::<Keep<u64>>().unwrap_err().contains("none"));
-        assert!("soon".parse::<Keep<Span>>().is_err());
     }
 }

@@ -13,6 +13,7 @@ use std::path::Path;
 use chat_core::{Position, Time};
 use chat_journal::Identity;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, params};
+use server_settings::Durability;
 
 /// The oldest SQLite in which a WAL reset loses nothing (3.51.3).
 const LEAST_SQLITE: i32 = 3_051_003;
@@ -50,16 +51,6 @@ const PAGE: u64 = 4_096 + 24;
 
 /// How long another program may lock the database before a commit fails.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
-
-/// The durability of a commit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Durability {
-    /// Data is on the disk, and survives a loss of power.
-    #[default]
-    Fsync,
-    /// The operating system has it; survives a server crash.
-    Os,
-}
 
 /// Why the database cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use chat_core::{Config, Entry, Hub, Position, Time};
 use chat_journal::{Chain, Loss, Mark, Origin, Snapshot, recover};
+use server_settings::Durability;
+use server_settings::os_error::reason;
 
-use super::database::{Database, DatabaseError, Durability, is_certain};
+use super::database::{Database, DatabaseError, is_certain};
 use super::folder::{self, Folder, MarkFile};
 use super::forgetting::Forgetting;
 use super::kinds::kinds;
 use super::reader::Stored;
 use super::{Append, Fate, FateReporter, Journal};
-use crate::os_error::reason;
 
 /// The number of entries between two snapshots.
 const SNAPSHOT_EVERY: u64 = 50_000;

@@ -17,8 +17,7 @@ use std::time::{Duration, Instant};
 
 use chat_core::Position;
 use chat_journal::Mark;
-
-use crate::os_error::{advice, reason};
+use server_settings::os_error::{advice, reason};
 
 /// The number of kept snapshots: the newest, and one that replaces it if it is damaged.
 const SNAPSHOTS_KEPT: usize = 2;

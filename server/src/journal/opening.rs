@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use chat_core::{Config, Node, Position};
 use chat_journal::{Identity, Loss, Mark, Recovered, RecoveryError, recover};
+use server_settings::Durability;
+use server_settings::os_error::reason;
 
-use super::database::{Database, DatabaseError, Durability, new_identity};
+use super::database::{Database, DatabaseError, new_identity};
 use super::durable::{DurableJournal, Writer};
 use super::folder::{self, Folder, FolderError, MarkFile};
 use super::forgetting::Forgetting;
 use super::reader::{ReadError, Stored};
-use crate::os_error::reason;
 
 /// Why a server cannot start from its journal.
 #[derive(Debug, thiserror::Error)]

@@ -25,7 +25,7 @@ pub enum ReadError {
     #[error("{0}")]
     Sqlite(#[from] rusqlite::Error),
     /// A file cannot be read.
-    #[error("{}", crate::os_error::reason(_0))]
+    #[error("{}", server_settings::os_error::reason(_0))]
     File(#[from] std::io::Error),
 }
 

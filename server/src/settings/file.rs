@@ -10,16 +10,12 @@ use chat_core::{Config, Span};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
+use server_settings::{Durability, Keep, MemoryLimit, Realm, ServerUrl, Toolset};
 
 use super::SettingsError;
 use super::limits::{self, GivenLimit};
 use crate::accepted::{self, closest};
-use crate::capacity::MemoryLimit;
 use crate::cli::{LogForm, ReadsRule};
-use crate::history::{Keep, ServerUrl};
-use crate::journal::Durability;
-use crate::realm::Realm;
-use crate::tools::Toolset;
 
 /// The keys of the file, each equal to a flag.
 #[derive(Debug, Default)]

@@ -1,7 +1,8 @@
 //! The settings of each realm of a server.
 
+use server_settings::realm::{MAX_REALMS, Realm};
+
 use super::{Settings, SettingsError};
-use crate::realm::{MAX_REALMS, Realm};
 
 impl Settings {
     /// The settings of one of its realms. A journal has a folder within that of the server.

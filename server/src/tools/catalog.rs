@@ -4,8 +4,8 @@
 //! A model pays for every word here in each conversation, so a test limits the total size.
 
 use chat_core::{BreakKind, Command, Read, RoomSeq};
+use server_settings::Toolset::{self, Breaks, Pairing, Room};
 
-use super::Toolset::{self, Breaks, Pairing, Room};
 use super::arguments::{
     AFTER, Arguments, BEFORE, EPOCH, EXCUSE, FOUND, Fields, INTERESTS, LIMIT, MAX, MESSAGE,
     NEEDED_ROOM, ROOM, USER, WAIT, needed_text, text,

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use server::http::Usernames;
+use server_settings::Usernames;
 
 use crate::client::{Answer, Events};
 use crate::world::{Setup, World, within};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use server::mcp::OutputSchemas;
+use server_settings::OutputSchemas;
 
 use crate::world::{Session, World, text};
 

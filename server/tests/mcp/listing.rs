@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use server::mcp::Fixtures;
-use server::tools::{Tool, Toolset, describe, of_toolsets};
+use server::tools::{Tool, describe, of_toolsets};
+use server_settings::Toolset;
 
 use crate::http::request;
 use crate::world::{Session, World, modern_request};

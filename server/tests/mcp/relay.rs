@@ -2,9 +2,10 @@
 
 use rmcp::ServiceExt as _;
 use serde_json::{Value, json};
-use server::mcp::OutputSchemas;
 use server::relay::{Relay, Upstream};
-use server::tools::{Toolset, of_toolsets};
+use server::tools::of_toolsets;
+use server_settings::OutputSchemas;
+use server_settings::Toolset;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::io::{ReadHalf, WriteHalf};
 

@@ -8,11 +8,12 @@ const SCENARIOS: &str = "docs/scenarios.md";
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
 /// The folders whose files the code map must name.
-const MAPPED: [&str; 15] = [
+const MAPPED: [&str; 16] = [
     "benches/src/",
     "book/src/",
     "core/src/",
     "core/types/src/",
+    "server/settings/src/",
     "server/src/",
     "sim/judge/src/",
     "sim/live/src/",

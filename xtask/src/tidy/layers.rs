@@ -4,7 +4,7 @@
 use super::{Finding, Source};
 
 /// A manifest, with the packages that it must not name.
-const FORBIDDEN: [(&str, &[&str]); 17] = [
+const FORBIDDEN: [(&str, &[&str]); 18] = [
     (
         "core/Cargo.toml",
         &[
@@ -35,6 +35,20 @@ const FORBIDDEN: [(&str, &[&str]); 17] = [
     (
         "server/nats/Cargo.toml",
         &["chat-core", "chat-journal", "rusqlite", "server", "sim"],
+    ),
+    (
+        "server/settings/Cargo.toml",
+        &[
+            "axum",
+            "chat-core",
+            "chat-journal",
+            "hyper",
+            "rmcp",
+            "rusqlite",
+            "server",
+            "sim",
+            "tokio",
+        ],
     ),
     ("sim/Cargo.toml", &["chat-core", "hyper", "server", "tokio"]),
     (

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chat_core::Position;
+use server_settings::Keep;
 use tokio::sync::watch;
 use tokio_postgres::{Client, Config};
 
@@ -10,7 +11,6 @@ use super::links::{self, Agreement};
 use super::{Copied, CopyError, RETRY, connect, rows, tables};
 use crate::clock::wall;
 use crate::history::Copiers;
-use crate::history::retention::Keep;
 use crate::history::tables::{signed, unsigned};
 
 /// The longest pause without new rows: old messages are deleted at least this often.

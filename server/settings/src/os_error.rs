@@ -3,7 +3,8 @@
 use std::io;
 
 /// The reason without the number of the system's error. The texts of this program add what to do.
-pub(crate) fn reason(error: &io::Error) -> String {
+#[must_use]
+pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     if text == "stream did not contain valid UTF-8" {
         return "it is not text in UTF-8".into();
@@ -17,7 +18,8 @@ pub(crate) fn reason(error: &io::Error) -> String {
 }
 
 /// What to do about an error: the advice for its kind, or `otherwise`.
-pub(crate) fn advice(
+#[must_use]
+pub fn advice(
     error: &io::Error,
     known: &[(io::ErrorKind, &'static str)],
     otherwise: &'static str,
@@ -27,7 +29,8 @@ pub(crate) fn advice(
 }
 
 /// A text without the number of the system's error at its end, which a library has put there.
-pub(crate) fn without_number(text: &str) -> &str {
+#[must_use]
+pub fn without_number(text: &str) -> &str {
     text.split(" (os error ").next().unwrap_or_default()
 }
 

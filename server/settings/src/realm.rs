@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use axum::http::uri::Authority;
+use http::uri::Authority;
 
 /// The name of the first realm, if the settings give it no other.
 pub const FIRST: &str = "main";
@@ -22,10 +22,6 @@ pub struct Realm {
     /// The host that names it, if there is one.
     pub host: Option<Authority>,
 }
-
-/// A request that names no realm, so that its answer may concern the whole process.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NoRealmNamed;
 
 /// A text that is no realm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

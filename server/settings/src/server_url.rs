@@ -39,11 +39,11 @@ fn check(_: &str) -> Result<(), ServerUrlError> {
     Ok(())
 }
 
-#[cfg(feature = "postgres")]
 impl ServerUrl {
-    /// How to connect.
-    pub(super) fn config(&self) -> tokio_postgres::Config {
-        self.0.parse().expect("it was checked")
+    /// The whole address, with its password.
+    #[must_use]
+    pub fn with_password(&self) -> &str {
+        &self.0
     }
 }
 

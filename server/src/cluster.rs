@@ -34,16 +34,16 @@ use chat_cluster::{
 };
 use chat_journal::Identity;
 use server_nats::{Log, LogOptions, LogReader, OpenError, RealmNameError, Vouching};
+use server_settings::cli::ReadsRule;
+use server_settings::{ClusterSettings, SyncProof};
 use sha2::{Digest as _, Sha256};
 
-use crate::cli::ReadsRule;
 use crate::clock::{self, Clock};
 use crate::driver::{self, NodeClient, Running};
 use crate::history::{Copiers, History, HistoryOptions};
 use crate::identity::Secrets;
 use crate::journal::{self, FoundJournal, KeepError};
 use crate::metrics::{MemberMetrics, Metrics};
-use crate::settings::{ClusterSettings, SyncProof};
 
 pub(crate) use repair::{Repair, repair};
 pub(crate) use resign::resign;
@@ -216,12 +216,12 @@ pub(crate) struct Started {
 /// The log or its contents cannot be used, or the journal lacks or has what the log has not.
 pub(crate) async fn start(
     cluster: &ClusterSettings,
-    server: &crate::settings::Settings,
+    server: &server_settings::Settings,
 ) -> Result<Started, ClusterError> {
     let limits = &server.limits;
     let found = server.journal.as_ref();
     let mut own = found
-        .map(|options| journal::find(options, limits))
+        .map(|given| journal::find(&given.into(), limits))
         .transpose()?;
     let log_options = options(cluster)?;
     let log = Log::open(&log_options).await?;
@@ -286,7 +286,7 @@ pub(crate) async fn start(
 fn keep(
     own: FoundJournal,
     (identity, start): (&Identity, &LogSnapshot),
-    (server, reader): (&crate::settings::Settings, LogReader),
+    (server, reader): (&server_settings::Settings, LogReader),
 ) -> Result<Keeper, ClusterError> {
     let folder = own.path().to_owned();
     let kept = own.keep(identity, start);

@@ -2,10 +2,8 @@
 //!
 //! It is a library so that tests and benchmarks can run it; the binary is `talking-stick`.
 
-mod accepted;
 pub mod banned_addresses;
 pub mod capacity;
-pub mod cli;
 pub mod clock;
 #[cfg(feature = "cluster")]
 pub mod cluster;
@@ -19,7 +17,6 @@ pub mod identity;
 pub mod journal;
 pub mod listener;
 pub mod logs;
-mod manual;
 pub mod mcp;
 pub mod metrics;
 mod priority;
@@ -33,7 +30,6 @@ pub mod requests;
 pub mod scope;
 pub mod serve;
 pub mod service;
-pub mod settings;
 pub mod stdio;
 pub mod tools;
 pub mod upkeep;

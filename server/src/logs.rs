@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal as _;
 
+use server_settings::cli::LogForm;
 use tracing::Level;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
@@ -9,7 +10,6 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt};
 
-use crate::cli::LogForm;
 use crate::requests;
 
 /// Libraries that log data that passes through them, including handles, at lower levels. Only their

@@ -9,20 +9,19 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use server_settings::cli::{self, Command, LogForm, ServeArgs, StdioArgs};
 use server_settings::os_error::reason;
+use server_settings::{DEFAULT_LISTEN, Settings, Unnamed, manual, usual_folder};
+use tokio::runtime::{Builder, Runtime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::cli::{Command, LogForm, ServeArgs, StdioArgs, variables};
 use crate::demo::{Demo, DemoError};
 use crate::health_check;
 use crate::logs;
-use crate::manual;
 use crate::serve::{ServeError, Server};
 use crate::service::Service;
-use crate::settings::{DEFAULT_LISTEN, Settings, Unnamed, usual_folder};
 use crate::stdio;
 use crate::upkeep::{self, Form, UpkeepError};
-use tokio::runtime::{Builder, Runtime};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The exit code for invalid settings.
 const USAGE: u8 = 2;
@@ -33,9 +32,9 @@ const INTERRUPTED: u8 = 130;
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn run_with_arguments() -> ExitCode {
-    let cli = match variables::parse() {
+    let cli = match cli::parse() {
         Ok(cli) => cli,
-        Err(why) => return refuse(&why),
+        Err(why) => return cli::refuse(&why),
     };
     match cli.command {
         None => serve(&cli.serve, Unnamed::InUsualFolder, &DemoMode::Nothing),
@@ -86,13 +85,6 @@ pub fn run_with_arguments() -> ExitCode {
                 .map_err(|error| format!("{}: {}", folder.display(), reason(&error))),
         ),
     }
-}
-
-/// Prints what is wrong with the command line, or the help that it asks for.
-fn refuse(why: &clap::Error) -> ExitCode {
-    // There is no other place to report this error.
-    let _ = why.print();
-    ExitCode::from(u8::try_from(why.exit_code()).unwrap_or(USAGE))
 }
 
 /// The exit code of a command that does one thing.
@@ -166,7 +158,7 @@ fn complain(why: &dyn std::fmt::Display) {
     } else {
         "error:"
     };
-    let why = variables::in_place_of_flags(&why.to_string());
+    let why = cli::in_place_of_flags(&why.to_string());
     // There is no other place to report this error.
     let _ = writeln!(std::io::stderr(), "{word} {why}");
 }

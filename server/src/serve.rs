@@ -16,8 +16,8 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use chat_core::Node;
 use futures_util::future::{select_all, try_join_all};
-use server_settings::Realm;
 use server_settings::os_error::{advice, reason};
+use server_settings::{Realm, Settings};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -38,7 +38,6 @@ use crate::metrics::{Exposition, Metrics, Seen};
 use crate::realm_router::{self, Served};
 use crate::requests;
 use crate::service::Service;
-use crate::settings::Settings;
 use crate::web;
 
 /// The time limit for connections to end when nothing is left to send.
@@ -122,7 +121,7 @@ impl Core {
         let mut history = None;
         let (node, journal, secrets) = match &settings.journal {
             Some(options) => {
-                let opened = journal::open(options, &settings.limits)?;
+                let opened = journal::open(&options.into(), &settings.limits)?;
                 let secrets = Secrets::new(&opened.identity.secret);
                 let end = opened.node.hub().position();
                 let history_options = HistoryOptions {
@@ -180,7 +179,7 @@ impl Core {
     #[cfg(feature = "cluster")]
     async fn start_member(
         settings: &Settings,
-        cluster: &crate::settings::ClusterSettings,
+        cluster: &server_settings::ClusterSettings,
     ) -> Result<Self, ServeError> {
         let started = crate::cluster::start(cluster, settings).await?;
         let service = Service::new(started.client, started.secrets).remembering(started.history);
@@ -265,6 +264,7 @@ impl Server {
         let shared = Shared {
             closing: closing.clone(),
             sessions: Arc::default(),
+            fixtures: settings.fixtures.into(),
             services: cores.iter().map(|core| core.service.clone()).collect(),
         };
         let (mut realms, mut tokens, mut served) = (Vec::new(), Vec::new(), Vec::new());
@@ -373,6 +373,7 @@ impl Admission {
 struct Shared {
     closing: CancellationToken,
     sessions: Arc<mcp::SessionTables>,
+    fixtures: mcp::Fixtures,
     services: Arc<[Service]>,
 }
 
@@ -422,7 +423,7 @@ fn mcp_options(settings: &Settings, shared: &Shared) -> mcp::McpOptions {
     mcp::McpOptions {
         toolsets: settings.toolsets.clone(),
         output_schemas: settings.output_schemas,
-        fixtures: settings.fixtures.clone(),
+        fixtures: shared.fixtures.clone(),
         max_body_bytes: guard::max_body(&settings.limits),
         sessions: Arc::clone(&shared.sessions),
         ..mcp::McpOptions::new(Arc::new(caller), shared.closing.clone())

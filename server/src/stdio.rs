@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use chat_core::Address;
 use rmcp::ServiceExt as _;
+use server_settings::cli::{Connect, StdioArgs};
+use server_settings::{DEFAULT_LISTEN, Settings};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
 use crate::capacity::Source;
-use crate::cli::{Connect, StdioArgs};
 use crate::mcp;
 use crate::relay::{Relay, ServerKind, Upstream, UpstreamError};
 use crate::serve::{Core, ServeError};
-use crate::settings::{DEFAULT_LISTEN, Settings};
 use crate::tools::of_toolsets;
 
 /// How long a server on the default address may take to answer.
@@ -216,11 +216,11 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedInput<R> {
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
+    use server_settings::cli::{Cli, Command};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::cli::{Cli, Command};
 
     fn args(words: &[&str]) -> StdioArgs {
         let words = [&["talking-stick", "stdio"], words].concat();

@@ -6,8 +6,8 @@ use std::path::Path;
 use book::pages::root;
 use book::shell::{Command, commands};
 use clap::Parser as _;
-use server::cli::{Cli, ServeArgs};
-use server::settings::{Settings, Unnamed};
+use server_settings::cli::{Cli, ServeArgs};
+use server_settings::{Settings, Unnamed};
 
 use crate::{fences, none_of};
 
@@ -137,20 +137,20 @@ fn of_server(words: &[&str]) -> Result<(), String> {
     let cli = Cli::try_parse_from(all).map_err(|error| error.to_string())?;
     let (serve, unnamed) = match &cli.command {
         None => (&cli.serve, Unnamed::InUsualFolder),
-        Some(server::cli::Command::Serve(serve)) => (&**serve, Unnamed::InUsualFolder),
-        Some(server::cli::Command::Stdio(stdio)) => (&stdio.serve, Unnamed::InMemory),
-        Some(server::cli::Command::Demo(demo)) => (&demo.serve, Unnamed::InMemory),
+        Some(server_settings::cli::Command::Serve(serve)) => (&**serve, Unnamed::InUsualFolder),
+        Some(server_settings::cli::Command::Stdio(stdio)) => (&stdio.serve, Unnamed::InMemory),
+        Some(server_settings::cli::Command::Demo(demo)) => (&demo.serve, Unnamed::InMemory),
         // They start no server: their folders are the reader's own.
         Some(
-            server::cli::Command::Export(_)
-            | server::cli::Command::Records(_)
-            | server::cli::Command::Backup(_)
-            | server::cli::Command::Restore(_)
-            | server::cli::Command::Inspect(_)
-            | server::cli::Command::Cluster { .. }
-            | server::cli::Command::Healthcheck(_)
-            | server::cli::Command::Completions { .. }
-            | server::cli::Command::Man { .. },
+            server_settings::cli::Command::Export(_)
+            | server_settings::cli::Command::Records(_)
+            | server_settings::cli::Command::Backup(_)
+            | server_settings::cli::Command::Restore(_)
+            | server_settings::cli::Command::Inspect(_)
+            | server_settings::cli::Command::Cluster { .. }
+            | server_settings::cli::Command::Healthcheck(_)
+            | server_settings::cli::Command::Completions { .. }
+            | server_settings::cli::Command::Man { .. },
         ) => return Ok(()),
     };
     served(serve, unnamed)

@@ -120,7 +120,7 @@ fn help_of_sim(word: &str) -> String {
 
 fn help_of_server(words: &[&str]) -> String {
     let all = ["talking-stick"].iter().chain(words).chain(&["--help"]);
-    let parsed = <server::cli::Cli as clap::Parser>::try_parse_from(all);
+    let parsed = <server_settings::cli::Cli as clap::Parser>::try_parse_from(all);
     parsed.expect_err("help is told as an error").to_string()
 }
 

@@ -3,8 +3,8 @@
 
 use std::io::Write as _;
 
-use server::cli::ServeArgs;
-use server::settings::{Settings, Unnamed};
+use server_settings::cli::ServeArgs;
+use server_settings::{Settings, Unnamed};
 
 use crate::{fences, none_of};
 

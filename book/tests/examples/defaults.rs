@@ -7,8 +7,8 @@ use std::io::Write as _;
 use book::pages::root;
 use chat_core::Config;
 use serde_json::{Value, json};
-use server::cli::ServeArgs;
-use server::settings::{Settings, Unnamed};
+use server_settings::cli::ServeArgs;
+use server_settings::{Settings, Unnamed};
 
 use crate::none_of;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use book::pages::root;
 use clap::Parser as _;
 use serde_json::Value;
-use server::cli::{Cli, Command};
+use server_settings::cli::{Cli, Command};
 
 fn text(path: &str) -> String {
     fs::read_to_string(root().join(path)).expect(path)

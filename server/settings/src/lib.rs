@@ -1,12 +1,16 @@
-//! The settings of a server: values that are parsed and compared, without a socket, a runtime or a
-//! database. What they configure is in the crate `server`.
+//! The settings of a server: the command line, variables and a file in, checked values out. There is no
+//! socket, no runtime and no database here: what the values configure is in the crate `server`.
 
+mod accepted;
+pub mod cli;
 mod durability;
+pub mod manual;
 mod memory_limit;
 pub mod os_error;
 pub mod realm;
 mod retention;
 mod server_url;
+mod settings;
 mod switches;
 mod toolset;
 
@@ -15,5 +19,9 @@ pub use memory_limit::{MemoryLimit, kibibytes};
 pub use realm::Realm;
 pub use retention::{Keep, Retention};
 pub use server_url::ServerUrl;
-pub use switches::{AccessLog, OutputSchemas, Usernames};
+pub use settings::{
+    ClusterSettings, DEFAULT_LISTEN, JournalSettings, LossRule, Settings, SettingsError, SyncProof,
+    Unnamed, usual_folder,
+};
+pub use switches::{AccessLog, ConformanceFixtures, OutputSchemas, Usernames};
 pub use toolset::Toolset;

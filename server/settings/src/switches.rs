@@ -28,3 +28,12 @@ pub enum AccessLog {
     #[default]
     Absent,
 }
+
+/// Whether the fixtures of the official conformance suite are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConformanceFixtures {
+    /// They are.
+    Served,
+    /// They are not.
+    Absent,
+}

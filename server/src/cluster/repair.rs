@@ -13,12 +13,12 @@ use chat_cluster::{LogSnapshot, Place};
 use chat_core::{Config, Position};
 use chat_journal::{Identity, Loss};
 use server_nats::{Extent, Log, LogReader, OpenError, SettingFault, StoredSnapshot};
+use server_settings::ClusterSettings;
 use server_settings::Durability;
 
 use super::wire::{STATUS, encode};
 use super::{ClusterError, options};
 use crate::journal::{self, FoundJournal, Options};
-use crate::settings::ClusterSettings;
 
 /// How long members have to say that they run.
 const PATIENCE: Duration = Duration::from_secs(1);

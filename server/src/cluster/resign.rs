@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use server_nats::{CallError, Calls, Log, Serving};
+use server_settings::ClusterSettings;
 use tokio::time::Instant;
 
 use super::standing::{MemberStanding, Standings};
@@ -13,7 +14,6 @@ use super::status::members;
 use super::wire::{RESIGN, Resigning, decode, encode};
 use super::{ClusterError, options};
 use crate::driver::Wake;
-use crate::settings::ClusterSettings;
 
 /// How long the owner has to answer.
 const ANSWER: Duration = Duration::from_secs(2);

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use server_nats::{Calls, Log};
+use server_settings::ClusterSettings;
 
 use super::standing::{Standings, role_word};
 use super::wire::{MemberStatus, STATUS, decode, encode};
 use super::{ClusterError, options};
 use crate::driver::NodeClient;
-use crate::settings::ClusterSettings;
 
 /// How long the members have to answer.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -11,10 +11,10 @@ use chat_cluster::{LogSnapshot, News, Place};
 use chat_core::{Config, Hub, Position};
 use chat_journal::{Identity, Origin};
 use server_nats::{Extent, LogReader, ReadTwice, RecordCopy};
+use server_settings::ClusterSettings;
 
 use super::{ClusterError, options};
 use crate::journal::JournalReader;
-use crate::settings::ClusterSettings;
 use crate::upkeep::UpkeepError;
 
 /// The number of records that are read at once.

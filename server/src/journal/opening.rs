@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use chat_core::{Config, Node, Position};
 use chat_journal::{Identity, Loss, Mark, Recovered, RecoveryError, recover};
-use server_settings::Durability;
 use server_settings::os_error::reason;
+use server_settings::{Durability, JournalSettings, LossRule};
 
 use super::database::{Database, DatabaseError, new_identity};
 use super::durable::{DurableJournal, Writer};
@@ -102,6 +102,20 @@ pub struct Options {
     /// The number of last entries to keep, besides those that the kept snapshots need; none to keep
     /// all.
     pub entries: Option<u64>,
+}
+
+impl From<&JournalSettings> for Options {
+    fn from(given: &JournalSettings) -> Self {
+        Self {
+            folder: given.folder.clone(),
+            durability: given.durability,
+            loss: match given.loss {
+                LossRule::Refused => Loss::Refused,
+                LossRule::Accepted => Loss::Accepted,
+            },
+            entries: given.entries,
+        }
+    }
 }
 
 /// A server's recovered state and journal.

@@ -19,6 +19,7 @@ use rmcp::model::{
     ResourceTemplate, ServerCapabilities, SubscriptionFilter, Tool,
 };
 use rmcp::service::{RequestContext, SubscriptionSink};
+use server_settings::ConformanceFixtures;
 
 /// The largest number of listeners that are notified of changes.
 const MAX_LISTENERS: usize = 64;
@@ -58,6 +59,15 @@ impl Present {
         self.listeners
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl From<ConformanceFixtures> for Fixtures {
+    fn from(given: ConformanceFixtures) -> Self {
+        match given {
+            ConformanceFixtures::Served => Self::present(),
+            ConformanceFixtures::Absent => Self::Absent,
+        }
     }
 }
 

@@ -6,18 +6,18 @@ use std::process::ExitCode;
 
 #[cfg(feature = "cluster")]
 use chat_journal::Loss;
+use server_settings::cli::ClusterCommand;
+#[cfg(feature = "cluster")]
+use server_settings::cli::{ClusterArgs, ClusterRepairArgs, ServeArgs};
+#[cfg(feature = "cluster")]
+use server_settings::{ClusterSettings, Unnamed};
 #[cfg(feature = "cluster")]
 use tokio::runtime::Runtime;
 #[cfg(feature = "cluster")]
 use tracing::Level;
 
-use crate::cli::ClusterCommand;
-#[cfg(feature = "cluster")]
-use crate::cli::{ClusterArgs, ClusterRepairArgs, ServeArgs};
 #[cfg(feature = "cluster")]
 use crate::cluster::{self, Repair};
-#[cfg(feature = "cluster")]
-use crate::settings::{ClusterSettings, Unnamed};
 
 #[cfg(feature = "cluster")]
 type Done = Result<ExitCode, Box<dyn std::error::Error>>;
@@ -93,6 +93,6 @@ fn with_cluster(
 
 #[cfg(not(feature = "cluster"))]
 pub(super) fn perform(_: ClusterCommand) -> ExitCode {
-    super::complain(&crate::settings::SettingsError::NoCluster);
+    super::complain(&server_settings::SettingsError::NoCluster);
     ExitCode::from(super::USAGE)
 }

@@ -2,12 +2,16 @@
 //! unknown one, and their names in errors about their values.
 
 use std::ffi::OsString;
+use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 use super::Cli;
 use crate::accepted::closest;
+
+/// The exit code for wrong arguments.
+const USAGE: u8 = 2;
 
 /// The beginning of the name of each variable.
 const PREFIX: &str = "TALKING_STICK_";
@@ -33,7 +37,7 @@ pub(crate) fn command() -> clap::Command {
 ///
 /// # Errors
 /// They are wrong, or ask for the help; or the environment has an unknown variable.
-pub(crate) fn parse() -> Result<Cli, clap::Error> {
+pub fn parse() -> Result<Cli, clap::Error> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(std::env::args_os());
     let matches = matches.map_err(|why| explained(&mut command, why))?;
@@ -44,8 +48,18 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
     }
 }
 
+/// Prints what is wrong with the command line, or the help that it asks for, and returns the exit
+/// code.
+#[must_use]
+pub fn refuse(why: &clap::Error) -> ExitCode {
+    // There is no other place to report this error.
+    let _ = why.print();
+    ExitCode::from(u8::try_from(why.exit_code()).unwrap_or(USAGE))
+}
+
 /// A text with each flag whose value is that of a variable replaced by the variable.
-pub(crate) fn in_place_of_flags(text: &str) -> String {
+#[must_use]
+pub fn in_place_of_flags(text: &str) -> String {
     let used = of_program(&Cli::command()).into_iter().filter(is_used);
     used.fold(text.to_owned(), |text, variable| replaced(&text, &variable))
 }
@@ -211,7 +225,7 @@ mod tests {
 
     #[test]
     fn the_variables_of_the_files_for_deployment_are_known() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy");
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
         let known = of_program(&Cli::command());
         let mut found = 0;
         for file in [

@@ -1,7 +1,7 @@
 //! The limits of the core, from the file and from flags, each checked by itself.
 
-use chat_core::Config;
-use chat_core::config::{ConfigKey, MOST_RATE, Takes};
+use chat_types::Config;
+use chat_types::config::{ConfigKey, MOST_RATE, Takes};
 use serde_json::{Map, Value};
 
 use crate::accepted::{closest, either};

@@ -3,6 +3,7 @@
 mod cluster;
 mod error;
 mod file;
+mod journal;
 mod limits;
 mod realms;
 mod unnamed;
@@ -10,19 +11,18 @@ mod unnamed;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use chat_core::{Config, Span};
-use chat_journal::Loss;
-use server_settings::realm::{self, Realm};
-use server_settings::{
-    AccessLog, Keep, MemoryLimit, OutputSchemas, Retention, ServerUrl, Toolset, Usernames,
-};
+use chat_types::{Config, Span};
 
 use crate::cli::{LogForm, ServeArgs};
-use crate::journal;
-use crate::mcp::{Fixtures, Present};
+use crate::realm::{self, Realm};
+use crate::{
+    AccessLog, ConformanceFixtures, MemoryLimit, OutputSchemas, Retention, ServerUrl, Toolset,
+    Usernames,
+};
 
 pub use self::cluster::{ClusterSettings, SyncProof};
 pub use self::error::SettingsError;
+pub use self::journal::{JournalSettings, LossRule};
 pub use self::unnamed::{Unnamed, usual_folder};
 
 use self::file::File;
@@ -32,9 +32,6 @@ use self::realms::wrong_realm;
 /// The default address to listen on.
 pub const DEFAULT_LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8894);
-
-/// The default number of last entries that a journal keeps.
-const JOURNAL_ENTRIES: u64 = 1_000_000;
 
 /// The checked settings of a server.
 #[derive(Clone, Debug)]
@@ -63,8 +60,8 @@ pub struct Settings {
     pub realm: String,
     /// The realms besides the first, each a chat of its own.
     pub realms: Vec<Realm>,
-    /// The options of a durable journal; in memory if there are none.
-    pub journal: Option<journal::Options>,
+    /// The durable journal; in memory if there is none.
+    pub journal: Option<JournalSettings>,
     /// How long a durable journal's messages stay in the history.
     pub history: Retention,
     /// The server with a copy of the history.
@@ -78,7 +75,7 @@ pub struct Settings {
     /// Whether requests are logged.
     pub access_log: AccessLog,
     /// Whether the fixtures of the official conformance suite are served.
-    pub fixtures: Fixtures,
+    pub fixtures: ConformanceFixtures,
 }
 
 impl Settings {
@@ -99,8 +96,8 @@ impl Settings {
                 return Err(SettingsError::ClusterInMemory);
             }
             // Members on one machine must not have one folder.
-            Some(_) => journal_options(args, &file, Unnamed::InMemory)?,
-            None => journal_options(args, &file, unnamed)?,
+            Some(_) => JournalSettings::gather(args, &file, Unnamed::InMemory)?,
+            None => JournalSettings::gather(args, &file, unnamed)?,
         };
         let realms = first(&args.realms, file.realms, &[]);
         if let (Some(realm), Unnamed::InMemory) = (realms.first(), unnamed) {
@@ -151,8 +148,8 @@ impl Settings {
                 false => AccessLog::Absent,
             },
             fixtures: match args.conformance_fixtures {
-                true => Fixtures::Present(Present::default()),
-                false => Fixtures::Absent,
+                true => ConformanceFixtures::Served,
+                false => ConformanceFixtures::Absent,
             },
         };
         settings.check()?;
@@ -198,34 +195,6 @@ impl Settings {
             Some(_) | None => Ok(()),
         }
     }
-}
-
-/// The options of a durable journal; none for a server in memory.
-fn journal_options(
-    args: &ServeArgs,
-    file: &File,
-    unnamed: Unnamed,
-) -> Result<Option<journal::Options>, SettingsError> {
-    let named = args.data.clone().or_else(|| file.data.clone());
-    let folder = match (named, args.in_memory || file.in_memory) {
-        (Some(folder), true) => return Err(SettingsError::KeptAndNot { folder }),
-        (Some(folder), false) => Some(folder),
-        (None, true) => None,
-        (None, false) => unnamed.folder()?,
-    };
-    Ok(folder.map(|folder| journal::Options {
-        folder,
-        durability: args.durability.or(file.durability).unwrap_or_default(),
-        loss: match args.accept_loss {
-            true => Loss::Accepted,
-            false => Loss::Refused,
-        },
-        entries: match args.journal_entries.or(file.journal_entries) {
-            Some(Keep::All) => None,
-            Some(Keep::UpTo(entries)) => Some(entries),
-            None => Some(JOURNAL_ENTRIES),
-        },
-    }))
 }
 
 /// The first non-empty list.
@@ -332,12 +301,12 @@ mod tests {
         assert_eq!(settings.memory_limit.bytes(), Some(512 << 20));
         assert_eq!(settings.toolsets, [Toolset::Room]);
         assert_eq!(settings.limits.stick_lease, Span::secs(5));
-        assert_eq!(settings.limits.turn_limit, chat_core::config::Limit::None);
+        assert_eq!(settings.limits.turn_limit, chat_types::config::Limit::None);
     }
 
     #[test]
     fn the_sample_file_says_what_is_so_anyway() {
-        let (_file, args) = file(include_str!("../../deploy/talking-stick.yaml"));
+        let (_file, args) = file(include_str!("../../../deploy/talking-stick.yaml"));
         let (sample, default) = (
             gathered(&args).unwrap(),
             gathered(&ServeArgs::default()).unwrap(),
@@ -384,7 +353,7 @@ mod tests {
         let both = limits("stick_lease=5s,rate_limit={per_second: 1, burst: 2},turn_limit=7");
         let both = both.unwrap();
         assert_eq!(both.stick_lease, Span::secs(5));
-        assert_eq!(both.turn_limit, chat_core::config::Limit::At(7));
+        assert_eq!(both.turn_limit, chat_types::config::Limit::At(7));
         let alone = limits("rate_limit={per_second: 1, burst: 2}").unwrap();
         assert_eq!(both.rate_limit, alone.rate_limit);
         let why = limits("stick_lease=5s,turn_limit").unwrap_err();

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use clap_complete::Shell;
 
-use crate::cli::variables;
+use crate::cli;
 
 /// Writes the completions of a shell.
 ///
 /// # Errors
 /// They cannot be written.
-pub(crate) fn completions(shell: Shell, out: &mut dyn Write) -> std::io::Result<()> {
-    let mut command = variables::command();
+pub fn completions(shell: Shell, out: &mut dyn Write) -> std::io::Result<()> {
+    let mut command = cli::command();
     // The library panics if it cannot write.
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command, "talking-stick", &mut text);
@@ -23,7 +23,7 @@ pub(crate) fn completions(shell: Shell, out: &mut dyn Write) -> std::io::Result<
 ///
 /// # Errors
 /// The folder cannot be made, or a page not be written.
-pub(crate) fn pages(folder: &Path) -> std::io::Result<()> {
+pub fn pages(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    clap_mangen::generate_to(variables::command(), folder)
+    clap_mangen::generate_to(cli::command(), folder)
 }

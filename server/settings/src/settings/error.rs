@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use server_settings::ServerUrl;
-use server_settings::os_error::reason;
+use crate::ServerUrl;
+use crate::os_error::reason;
 
 /// An invalid setting.
 #[derive(Debug, thiserror::Error)]

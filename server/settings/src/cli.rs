@@ -2,20 +2,22 @@
 
 mod cluster;
 mod cluster_log;
-pub(crate) mod variables;
+mod variables;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use chat_core::Span;
+use chat_types::Span;
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use server_settings::{Durability, Keep, MemoryLimit, Realm, ServerUrl, Toolset};
 
 use crate::accepted::{address_flag, cooldown_flag, level_flag, percent_flag};
+use crate::{Durability, Keep, MemoryLimit, Realm, ServerUrl, Toolset};
 
 pub use cluster::{ClusterArgs, ClusterCommand, ClusterStatusArgs, ReadsRule};
 pub use cluster_log::{ClusterRepairArgs, ClusterVerifyArgs};
+pub(crate) use variables::command;
+pub use variables::{in_place_of_flags, parse, refuse};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -6,16 +6,16 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use chat_core::{Config, Span};
+use chat_types::{Config, Span};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
-use server_settings::{Durability, Keep, MemoryLimit, Realm, ServerUrl, Toolset};
 
 use super::SettingsError;
 use super::limits::{self, GivenLimit};
 use crate::accepted::{self, closest};
 use crate::cli::{LogForm, ReadsRule};
+use crate::{Durability, Keep, MemoryLimit, Realm, ServerUrl, Toolset};
 
 /// The keys of the file, each equal to a flag.
 #[derive(Debug, Default)]

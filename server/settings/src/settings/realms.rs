@@ -1,8 +1,7 @@
 //! The settings of each realm of a server.
 
-use server_settings::realm::{MAX_REALMS, Realm};
-
 use super::{Settings, SettingsError};
+use crate::realm::{MAX_REALMS, Realm};
 
 impl Settings {
     /// The settings of one of its realms. A journal has a folder within that of the server.
@@ -24,7 +23,7 @@ impl Settings {
 
     /// The name of its realm, if the server has others, too.
     #[must_use]
-    pub(crate) fn realm_label(&self) -> Option<&str> {
+    pub fn realm_label(&self) -> Option<&str> {
         (!self.realms.is_empty()).then_some(&*self.realm)
     }
 

@@ -1,0 +1,64 @@
+//! The settings of a durable journal.
+
+use std::path::PathBuf;
+
+use super::file::File;
+use super::{SettingsError, Unnamed};
+use crate::cli::ServeArgs;
+use crate::{Durability, Keep};
+
+/// The default number of last entries that a journal keeps.
+const JOURNAL_ENTRIES: u64 = 1_000_000;
+
+/// A durable journal.
+#[derive(Clone, Debug)]
+pub struct JournalSettings {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The durability of a commit.
+    pub durability: Durability,
+    /// Whether to continue a journal that has lost acknowledged entries.
+    pub loss: LossRule,
+    /// The number of last entries to keep, besides those that the kept snapshots need; none to keep
+    /// all.
+    pub entries: Option<u64>,
+}
+
+/// Whether a server starts from a journal that has lost acknowledged entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossRule {
+    /// It does not.
+    Refused,
+    /// It does: an operator accepts the loss.
+    Accepted,
+}
+
+impl JournalSettings {
+    /// The settings; none for a server in memory.
+    pub(super) fn gather(
+        args: &ServeArgs,
+        file: &File,
+        unnamed: Unnamed,
+    ) -> Result<Option<Self>, SettingsError> {
+        let named = args.data.clone().or_else(|| file.data.clone());
+        let folder = match (named, args.in_memory || file.in_memory) {
+            (Some(folder), true) => return Err(SettingsError::KeptAndNot { folder }),
+            (Some(folder), false) => Some(folder),
+            (None, true) => None,
+            (None, false) => unnamed.folder()?,
+        };
+        Ok(folder.map(|folder| Self {
+            folder,
+            durability: args.durability.or(file.durability).unwrap_or_default(),
+            loss: match args.accept_loss {
+                true => LossRule::Accepted,
+                false => LossRule::Refused,
+            },
+            entries: match args.journal_entries.or(file.journal_entries) {
+                Some(Keep::All) => None,
+                Some(Keep::UpTo(entries)) => Some(entries),
+                None => Some(JOURNAL_ENTRIES),
+            },
+        }))
+    }
+}

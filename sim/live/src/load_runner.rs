@@ -210,11 +210,12 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
     fn begin(&mut self) {
         self.at(START + self.plan.duration, Wakeup::Heal);
         if let Workload::Steps { users, steps } = &self.plan.workload {
-            for user in users {
+            for (index, user) in users.iter().enumerate() {
                 let script = Script::Manual {
                     stream: user.stream,
                 };
                 self.add(script, user.name.as_str(), START);
+                self.clients[index].user.as_written(user);
             }
             for (index, step) in (0..).zip(steps) {
                 self.at(START + step.at, Wakeup::Script(index));
@@ -355,7 +356,6 @@ impl<'a, 'o> LoadRunner<'a, 'o> {
             && let Some(step) = steps.get(index as usize)
         {
             let user = &mut self.clients[step.user as usize].user;
-            // Participants have other numbers on a live server.
             user.manual(now, &step.what, &step.leave_out, None, &mut self.metrics);
             self.settle(step.user);
         }

@@ -198,6 +198,16 @@ fn ignore(plan: &mut Plan) -> Vec<String> {
     if plan.schedule != Schedule::Plain {
         name("schedule");
     }
+    if let Workload::Steps { users, steps } = &plan.workload {
+        let keys = [
+            ("opens", users.iter().any(|user| !user.opens.is_empty())),
+            ("net", steps.iter().any(|step| step.net != Net::default())),
+            // Participants have other numbers on a live server.
+            ("whom", steps.iter().any(|step| step.whom.is_some())),
+        ];
+        let written = keys.into_iter().filter(|(_, written)| *written);
+        written.for_each(|(key, _)| name(key));
+    }
     if !plan.expect_sometimes.is_empty() {
         name("expect_sometimes");
     }
@@ -316,6 +326,21 @@ expect_sometimes: [match]
 thresholds:
   { commit_latency: [\"max<1s\"], queue_wait: [\"overtaken==0\"], stuck: [\"count==0\"] }
 ";
+
+    #[test]
+    fn keys_of_steps_that_need_the_simulator_are_listed() {
+        let usual = "{ at: 1s, user: a, do: { login: { room: hall } } }";
+        let ignored = |text: String| {
+            let plan = plan(&text);
+            prepare(&plan, &options("1"), &Capabilities::unknown()).ignored
+        };
+        assert!(ignored(format!("users: [a]\nsteps: [{usual}]\n")).is_empty());
+        let all = format!(
+            "users: [a, {{ name: b, opens: [{{ bare: true }}], keeps_handle: true }}]\n\
+             steps: [{usual}, {{ at: 2s, user: a, do: report, whom: 2, net: {{ reply: lost }} }}]\n"
+        );
+        assert_eq!(ignored(all), ["opens", "net", "whom"]);
+    }
 
     #[test]
     fn simulator_keys_are_removed_and_listed() {

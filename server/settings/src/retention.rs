@@ -7,9 +7,9 @@ use chat_types::Span;
 /// A limit that may be absent: a value, or `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep<T> {
-    /// Up to this.
+    /// The limit.
     UpTo(T),
-    /// Everything.
+    /// There is no limit.
     All,
 }
 

@@ -3,9 +3,9 @@
 /// Whether a username replaces a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usernames {
-    /// It does: for older clients, on loopback.
+    /// A username stands for its handle: for older clients, on loopback.
     Trusted,
-    /// It does not.
+    /// A call needs a handle.
     NotTrusted,
 }
 
@@ -13,18 +13,18 @@ pub enum Usernames {
 /// show them to models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputSchemas {
-    /// It has.
+    /// The list has the schemas.
     Listed,
-    /// It has not.
+    /// The list leaves the schemas out.
     LeftOut,
 }
 
 /// Whether each request is logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AccessLog {
-    /// It is.
+    /// The log has a line for each request.
     Written,
-    /// It is not.
+    /// The log has no line for a request.
     #[default]
     Absent,
 }
@@ -32,8 +32,8 @@ pub enum AccessLog {
 /// Whether the fixtures of the official conformance suite are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConformanceFixtures {
-    /// They are.
+    /// The server serves the fixtures.
     Served,
-    /// They are not.
+    /// The server has no fixtures.
     Absent,
 }

@@ -163,12 +163,12 @@ fn size(plan: &Plan, seen: &CandidateRun) -> Size {
 /// A way to record a run, with a change to the resulting plan.
 type Variant<'a> = (Fidelity, &'a dyn Fn(&mut Plan));
 
-/// The failing run as steps; none if it does not fail in that form. Steps whose order a race schedule
-/// perturbs are recorded, too: without one of them, it perturbs the others otherwise.
+/// The failing run as steps; none if it does not fail in that form. Steps under a race schedule are
+/// recorded, too: without one step, the schedule orders the others in another way.
 ///
-/// In a short script sizes and the core's invariants are checked more often, so that another
-/// property may be violated sooner by the same bug, which was seen `at` this time. The shrinker goes
-/// on with that property.
+/// The judge checks sizes and the core's invariants more often in a short script. The bug, which the
+/// whole run showed `at` this time, may then violate another property sooner. The shrinker goes on
+/// with that property.
 fn in_steps(plan: &Plan, at: Span, shrinker: &mut Shrinker<'_>) -> Option<Plan> {
     let written = matches!(plan.workload, Workload::Steps { .. });
     if written && plan.schedule == Schedule::Plain {
@@ -196,23 +196,25 @@ fn in_steps(plan: &Plan, at: Span, shrinker: &mut Shrinker<'_>) -> Option<Plan> 
         }),
         (Fidelity::Service, &|_| {}),
     ];
-    let variants = variants.map(|(to, change)| {
-        let mut steps = recorder.clone().into_plan(plan, to);
-        change(&mut steps);
-        steps
-    });
-    let fails = |plan: &&Plan| shrinker.run_candidate(plan).is_some();
-    if let Some(steps) = variants.iter().find(fails) {
-        return Some(steps.clone());
-    }
-    let sooner = variants.into_iter().find(|steps| {
-        let sooner = shrinker.violated_by(steps, at);
-        sooner.is_some_and(|property| {
-            shrinker.property = property;
-            true
+    let recorded = || {
+        variants.iter().map(|(to, change)| {
+            let mut steps = recorder.clone().into_plan(plan, *to);
+            change(&mut steps);
+            steps
         })
-    });
-    sooner.or_else(|| written.then(|| plan.clone()))
+    };
+    let same = recorded().find(|steps| shrinker.run_candidate(steps).is_some());
+    if same.is_some() {
+        return same;
+    }
+    let sooner = recorded().find_map(|steps| Some((shrinker.violated_by(&steps, at)?, steps)));
+    match sooner {
+        Some((property, steps)) => {
+            shrinker.property = property;
+            Some(steps)
+        }
+        None => written.then(|| plan.clone()),
+    }
 }
 
 /// Gives the plan short names, and the seed to run it with.

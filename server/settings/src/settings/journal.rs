@@ -27,9 +27,9 @@ pub struct JournalSettings {
 /// Whether a server starts from a journal that has lost acknowledged entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossRule {
-    /// It does not.
+    /// The server refuses to start.
     Refused,
-    /// It does: an operator accepts the loss.
+    /// The server starts: an operator accepts the loss.
     Accepted,
 }
 

@@ -83,8 +83,8 @@ impl<'a> Shrinker<'a> {
         }
     }
 
-    /// The property that a run of the plan violates first, if it does so up to this time: the judge
-    /// does not go on after it. A panic has no time.
+    /// The property that a run of the plan violates first, if the judge finds that by this time. A
+    /// panic counts at any time.
     pub(super) fn violated_by(&mut self, plan: &Plan, until: Span) -> Option<String> {
         self.runs += 1;
         let (run, seed) = (self.run, self.seed);

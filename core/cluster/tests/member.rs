@@ -237,3 +237,25 @@ fn a_hole_and_a_changed_record_are_requested_elsewhere() {
     follower.record(3, &log[2]);
     assert_eq!(follower.member.sequence(), 3);
 }
+
+/// The next record is purged, so that the former owner never receives it.
+#[test]
+fn an_owner_that_is_behind_a_later_record_departs() {
+    let (mut old, mut log) = owner();
+    let mut new = Bench::new(2);
+    for (index, bytes) in log.iter().enumerate() {
+        new.record(index as u64 + 1, bytes);
+    }
+    old.register(1, None);
+    new.pass(SILENCE.times(2));
+    log.push(new.acknowledge());
+    new.pass(HEARTBEAT);
+    log.push(new.acknowledge());
+    let later = log.len() as u64;
+    old.record(later, &log[log.len() - 1]);
+    assert_eq!(old.member.role(), Role::Follower);
+    assert_eq!(old.moved(), [(1, Earlier::Unknown)]);
+    let appends = old.published.len();
+    old.pass(HEARTBEAT);
+    assert_eq!(old.published.len(), appends, "its append is over");
+}

@@ -3,8 +3,8 @@
 #[path = "shared/bench.rs"]
 mod bench;
 
-use chat_cluster::{HEARTBEAT, LEASE, Outcome, RETRY, Reads, Role, SILENCE};
-use chat_core::{Earlier, Ticket};
+use chat_cluster::{HEARTBEAT, LEASE, Outcome, PUBLISH_TIMEOUT, RETRY, Reads, Role, SILENCE};
+use chat_core::{Earlier, RequestKey, Ticket};
 
 use bench::{Bench, owner, owner_with};
 
@@ -170,4 +170,18 @@ fn a_cancelled_read_needs_no_append() {
     bench.pass(RETRY);
     assert_eq!(bench.published.len(), appends);
     assert!(!bench.answered(2) && !bench.answered(3));
+}
+
+/// The earlier attempt may have been taken by an owner that was superseded since then.
+#[test]
+fn a_repeated_call_that_has_no_answer_yet_waits_for_a_later_record() {
+    let (mut bench, _) = owner_with(Reads::Strict);
+    bench.register(1, Some(RequestKey(3)));
+    bench.pass(PUBLISH_TIMEOUT);
+    bench.register(2, Some(RequestKey(3)));
+    bench.acknowledge();
+    assert!(bench.answered(1));
+    assert!(!bench.answered(2), "the batch began before it");
+    bench.acknowledge();
+    assert!(bench.answered(2));
 }

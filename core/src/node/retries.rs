@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use chat_types::Time;
 
-use super::{Node, Origin, Response, Ticket};
+use super::{Call, Node, Origin, Response, Ticket};
 use crate::command::{Caller, Command, Entry};
 use crate::digest::fingerprint;
 use crate::id::{RequestKey, SecretHash};
@@ -90,6 +90,24 @@ fn keyed(origin: Origin, entry: &Entry) -> Option<(Name, Ticket, &Command)> {
 }
 
 impl Node {
+    /// Whether the call repeats one that has no answer yet: that waits for the journal, or whose
+    /// answer is delayed. So its own answer may come later than from `submit`.
+    pub fn repeats_unanswered(&mut self, now: Time, call: &Call) -> bool {
+        let Call::Command {
+            caller: Caller::Handle(handle) | Caller::New { handle, .. },
+            key: Some(key),
+            command,
+        } = call
+        else {
+            return false;
+        };
+        let user = self.hub.user_by_handle(handle);
+        let outcome = user.and_then(|user| self.hub.recall(user, *key, command));
+        let is_delayed =
+            matches!(outcome, Some(Ok(Reply::OnBreak { answer_at, .. })) if answer_at > now);
+        is_delayed || self.in_flight((*handle, *key)).is_some()
+    }
+
     /// Answers a repeated call with its remembered outcome, without the journal. That the
     /// participant was seen is proposed later, as for reads.
     pub(super) fn answer_again(

@@ -31,7 +31,7 @@ use crate::findings::{Finding, Findings};
 use crate::model::{Deadline, Model};
 use crate::properties;
 
-use self::admission::{Admission, handle_of, is_peeking, is_read};
+use self::admission::{Admission, handle_of};
 use self::dense_map::DenseMap;
 use self::in_flight::{Call, InFlight, Stage};
 use self::log_waits::LogWaits;
@@ -416,16 +416,11 @@ impl Auditor {
     fn handle_call(&mut self, at: Time, ticket: Ticket, from: u64, ask: &Arc<ServerCall>) {
         let user = handle_of(ask).and_then(|handle| self.model.user_of(handle));
         let waits_for_log = self.waits_for_log();
-        // With strict reads, a server that stops gives back what arrives.
-        let is_unread = is_read(ask) || is_peeking(ask) || self.pipeline.is_stopping();
-        let mut stage = match waits_for_log && is_unread {
-            true => Stage::Unread,
+        let mut stage = match waits_for_log && self.is_admitted_later(at, ask, user) {
+            true => Stage::Unadmitted,
             false => self.admit(at, (ticket, from), ask, user),
         };
-        if matches!(stage, Stage::Proposed) {
-            self.pipeline.propose(at, ticket);
-        }
-        let is_waiting = waits_for_log && matches!(stage, Stage::Unread | Stage::Owed(..));
+        let is_waiting = waits_for_log && matches!(stage, Stage::Unadmitted | Stage::Owed(..));
         if is_waiting {
             self.log_waits.add(at, ticket, from);
             if let Stage::Owed(_, from) = &mut stage {

@@ -30,11 +30,22 @@ impl Member {
             return;
         }
         if sequence > next {
+            self.depart_behind();
             self.miss(now, Alarm::Hole { sequence: next });
         } else if self.arrive(now, bytes) == Arrival::Damaged {
             self.miss(now, Alarm::Damaged { sequence });
         }
         self.advance(now);
+    }
+
+    /// The log has later records than this member, which are not its own: an owner has one append in
+    /// flight, for the next place. So an owner that is behind them is the owner no more. Whether the
+    /// log contains its append is in a record that may be purged.
+    fn depart_behind(&mut self) {
+        if matches!(self.state, State::Owner(_)) {
+            self.append = None;
+            self.depart(InFlight::Unknown);
+        }
     }
 
     fn miss(&mut self, now: Now, alarm: Alarm) {
@@ -134,10 +145,8 @@ impl Member {
         if !(is_later || is_stranded) {
             return;
         }
-        // An owner that is behind a snapshot is the owner no more. Whether the log contains its
-        // append in flight is in records that may be purged.
+        self.depart_behind();
         self.append = None;
-        self.depart(InFlight::Unknown);
         self.place = snapshot.place;
         self.state = State::Standby(Box::new(snapshot.hub));
         self.confirmed = None;

@@ -1,4 +1,4 @@
-//! When the owner answers what needs no entry of the journal: reads, and refusals.
+//! When the owner answers what needs no entry of the journal: reads, repeated calls, and refusals.
 //!
 //! A strict answer waits for an append that began after its call arrived. Once the log has that record,
 //! no other member had claimed the log before it. So the state contains all that any owner accepted
@@ -36,8 +36,8 @@ pub(super) struct WaitingCall {
 /// What follows once the log has the record.
 #[derive(Clone, Debug)]
 enum Then {
-    /// The node answers the read, or opens the stream.
-    Read(Address, Box<Call>),
+    /// The node takes the call.
+    Submit(Address, Box<Call>),
     /// The node's answer to a command that it proposes no entry for: a refusal, or a first outcome.
     Answer(Box<NodeOutput>),
 }
@@ -135,8 +135,8 @@ impl Member {
         };
         let earlier = call.earlier_if_refused();
         let mut waiting = Vec::new();
-        if is_read(&call) {
-            waiting.push(Then::Read(from, Box::new(call)));
+        if is_read(&call) || ownership.node.repeats_unanswered(now.wall, &call) {
+            waiting.push(Then::Submit(from, Box::new(call)));
         } else {
             ownership.node.submit(now.wall, ticket, from, call);
             while let Some(output) = ownership.node.poll_output() {
@@ -166,7 +166,7 @@ impl Member {
         let covered = ownership.waiting.take_covered();
         for WaitingCall { ticket, then, .. } in covered {
             match then {
-                Then::Read(from, call) => {
+                Then::Submit(from, call) => {
                     self.take_outputs(now);
                     self.outputs.push_back(Output::Admitted(ticket));
                     if let State::Owner(ownership) = &mut self.state {

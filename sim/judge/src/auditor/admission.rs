@@ -9,7 +9,7 @@ use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy, Refusal, User};
 use sim_model::server::{Caller, Handle, ServerCall, Ticket};
 
 use super::dense_map::DenseMap;
-use super::in_flight::{Stage, name_of};
+use super::in_flight::{Call, Stage, name_of};
 use super::{Auditor, unknown_handle};
 use crate::comparison::Comparison;
 
@@ -128,7 +128,11 @@ impl Auditor {
                 _ => Ok(self.admit_command(at, from, ask, user)),
             },
         };
-        admitted.unwrap_or_else(|refusal| Stage::Owed(Err(refusal), at))
+        let stage = admitted.unwrap_or_else(|refusal| Stage::Owed(Err(refusal), at));
+        if matches!(stage, Stage::Proposed) {
+            self.pipeline.propose(at, ticket);
+        }
+        stage
     }
 
     /// A command of a registered or a new caller. // 13.1 (3) and on
@@ -191,14 +195,10 @@ impl Auditor {
     /// A call that would be refused joins an earlier attempt that waits for the journal. Otherwise
     /// the refusal tells what is known of earlier attempts.
     fn join(&self, at: Time, ask: &ServerCall, refusal: Refusal) -> Stage {
-        let Some(name) = name_of(ask) else {
+        if name_of(ask).is_none() {
             return Stage::Owed(Err(refusal), at);
-        };
-        let mut calls = self.pipeline.calls().filter_map(|ticket| {
-            let call = self.in_flight.call(ticket)?;
-            (name_of(&call.ask) == Some(name)).then_some((ticket, call))
-        });
-        let earlier = match calls.next() {
+        }
+        let earlier = match self.earlier_in_journal(ask) {
             None => Earlier::None,
             Some((first, call)) => {
                 let is_same = call.op() == op_of(ask);
@@ -211,6 +211,15 @@ impl Auditor {
             }
         };
         Stage::Owed(Err(Refusal { earlier, ..refusal }), at)
+    }
+
+    /// The latest attempt of the call that waits for the journal.
+    pub(super) fn earlier_in_journal(&self, ask: &ServerCall) -> Option<(Ticket, &Call)> {
+        let name = name_of(ask)?;
+        self.pipeline.calls().find_map(|ticket| {
+            let call = self.in_flight.call(ticket)?;
+            (name_of(&call.ask) == Some(name)).then_some((ticket, call))
+        })
     }
 
     fn admit_stream(

@@ -27,7 +27,7 @@ impl Auditor {
             self.tally.add(Comparison::Recovered);
         }
         match call.stage {
-            Stage::Unread | Stage::Owed(_, Time::MAX) => {
+            Stage::Unadmitted | Stage::Owed(_, Time::MAX) => {
                 let call = call.summary();
                 self.differ(at, Difference::Unserved { call });
             }

@@ -33,8 +33,8 @@ pub(super) enum Stage {
     Proposed,
     /// The call waits for the outcome of an earlier attempt.
     Joined(Ticket),
-    /// The call reads, and is admitted when the shared log has a later record.
-    Unread,
+    /// The call is admitted when the shared log has a later record.
+    Unadmitted,
     /// The answer is due at this instant; never, while it waits for the shared log.
     Owed(Outcome, Time),
     /// The answer is delayed until this instant, and then shows the current figures.
@@ -129,7 +129,8 @@ impl InFlight {
     /// The number of answers to breaks that are delayed, or may be.
     pub(super) fn held(&self) -> usize {
         let may_be_held = |call: &&Call| {
-            matches!(call.op(), Some(Op::Break { .. })) && !matches!(call.stage, Stage::Owed(..))
+            let is_held = !matches!(call.stage, Stage::Owed(..) | Stage::Unadmitted);
+            is_held && matches!(call.op(), Some(Op::Break { .. }))
         };
         let calls = self.calls.values().map(Box::as_ref);
         calls.filter(may_be_held).count()
@@ -137,7 +138,7 @@ impl InFlight {
 
     pub(super) fn ask(&mut self, ticket: Ticket, call: Call) {
         match call.stage {
-            Stage::Proposed | Stage::Unread | Stage::Reading { due_at: None, .. } => {}
+            Stage::Proposed | Stage::Unadmitted | Stage::Reading { due_at: None, .. } => {}
             Stage::Owed(_, Time::MAX) => {}
             Stage::Joined(_) => self.joined += 1,
             Stage::Owed(_, at)
@@ -152,7 +153,7 @@ impl InFlight {
     }
 
     /// The call that waited for the log is admitted now.
-    pub(super) fn read_now(
+    pub(super) fn admitted_now(
         &mut self,
         ticket: Ticket,
         (user, end): (Option<User>, u64),
@@ -289,7 +290,7 @@ impl InFlight {
             }
             Stage::Joined(_) => self.joined -= 1,
             Stage::Owed(..) | Stage::Reading { .. } => self.served(ticket),
-            Stage::Proposed | Stage::Unread => {}
+            Stage::Proposed | Stage::Unadmitted => {}
         }
         Some(call)
     }
@@ -406,7 +407,10 @@ impl InFlight {
             call.is_gone = true;
             let is_dropped = matches!(
                 call.stage,
-                Stage::Unread | Stage::Owed(_, Time::MAX) | Stage::Reading { .. } | Stage::Held(..)
+                Stage::Unadmitted
+                    | Stage::Owed(_, Time::MAX)
+                    | Stage::Reading { .. }
+                    | Stage::Held(..)
             );
             if is_dropped {
                 self.take(ticket);
@@ -479,7 +483,7 @@ impl InFlight {
                 Some(Due::Check { user, after })
             }
             Stage::Owed(..) | Stage::Held(..) => Some(Due::Answer(call.summary())),
-            Stage::Proposed | Stage::Unread | Stage::Joined(_) => None,
+            Stage::Proposed | Stage::Unadmitted | Stage::Joined(_) => None,
         }
     }
 }

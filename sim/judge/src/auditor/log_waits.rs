@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time};
 use sim_model::plan::{OwnerReads, Plan};
-use sim_model::server::Ticket;
+use sim_model::protocol::User;
+use sim_model::server::{ServerCall, Ticket};
 
 use super::Auditor;
-use super::admission::handle_of;
+use super::admission::{handle_of, is_peeking, is_read};
 use super::in_flight::Stage;
 use crate::comparison::Comparison;
 use crate::difference::{Difference, Due};
@@ -34,7 +35,7 @@ pub(super) struct LogWaits {
     queue: VecDeque<LogWait>,
     /// The number of the first ones that wait for the append in flight.
     covered: usize,
-    /// Reads that the log serves from this instant on.
+    /// Calls that are admitted from this instant on.
     served: VecDeque<LogWait>,
     served_since: Time,
 }
@@ -93,6 +94,25 @@ impl Auditor {
         matches!(self.log_waits.reads, OwnerReads::Strict)
     }
 
+    /// Whether the call is admitted when the log has a later record: a read, or a repeated call whose
+    /// earlier attempt has no answer yet. A server that stops gives back what arrives. // 13.5
+    pub(super) fn is_admitted_later(&self, at: Time, ask: &ServerCall, user: Option<User>) -> bool {
+        let reads = is_read(ask) || is_peeking(ask);
+        reads || self.pipeline.is_stopping() || self.repeats_unanswered(at, ask, user)
+    }
+
+    fn repeats_unanswered(&self, at: Time, ask: &ServerCall, user: Option<User>) -> bool {
+        let ServerCall::Call {
+            key: Some(key), op, ..
+        } = ask
+        else {
+            return false;
+        };
+        let owed = user.and_then(|user| self.model.repeat(user, *key, op));
+        let is_delayed = owed.is_some_and(|owed| owed.answer_at > at);
+        is_delayed || self.earlier_in_journal(ask).is_some()
+    }
+
     /// A record that is no batch begins its way into the log, or ends it. What is due for a batch
     /// precedes it. // 13.5
     pub(super) fn log_busy(&mut self, at: Time, busy: bool) {
@@ -120,7 +140,7 @@ impl Auditor {
         let waits: Vec<LogWait> = self.log_waits.queue.drain(..covered).collect();
         for wait in waits {
             let call = self.in_flight.call(wait.ticket);
-            if call.is_some_and(|call| matches!(call.stage, Stage::Unread)) {
+            if call.is_some_and(|call| matches!(call.stage, Stage::Unadmitted)) {
                 self.log_waits.served.push_back(wait);
             } else {
                 self.in_flight.leaves_now(at, wait.ticket);
@@ -128,7 +148,7 @@ impl Auditor {
         }
     }
 
-    /// The server admits a read, in the order in which reads arrived, once the log serves it.
+    /// The server admits a call that waited, in the order of their arrival.
     pub(super) fn admitted(&mut self, at: Time, ticket: Ticket) {
         let served = self
             .log_waits
@@ -145,7 +165,7 @@ impl Auditor {
         let user = handle_of(&ask).and_then(|handle| self.model.user_of(handle));
         let stage = self.admit(at, (ticket, from), &ask, user);
         let end = user.map_or(0, |user| self.model.inbox_end(user));
-        self.in_flight.read_now(ticket, (user, end), stage);
+        self.in_flight.admitted_now(ticket, (user, end), stage);
     }
 
     /// The server gave a call back that waited for the log. It may while another server may own the

@@ -44,6 +44,7 @@ use crate::history::{Copiers, History, HistoryOptions};
 use crate::identity::Secrets;
 use crate::journal::{self, FoundJournal, KeepError};
 use crate::metrics::{MemberMetrics, Metrics};
+use crate::task;
 
 pub(crate) use repair::{Repair, repair};
 pub(crate) use resign::resign;
@@ -258,17 +259,17 @@ pub(crate) async fn start(
     let (engine, standing) = MemberEngine::new(member, (log, keeper), origin, measured.clone());
     let resignation = engine.resignation();
     let (local, running) = driver::start_engine(Box::new(engine), clock, Arc::new(metrics));
-    tokio::spawn(measures::watch(state, standing.clone(), measured.clone()));
+    task::spawn(measures::watch(state, standing.clone(), measured.clone()));
     let watched = measures::watch_servers(log_options, standing.clone(), measured.clone());
-    tokio::spawn(watched);
-    tokio::spawn(owner::serve(calls.clone(), local.clone(), standing.clone()));
-    tokio::spawn(resign::serve(
+    task::spawn(watched);
+    task::spawn(owner::serve(calls.clone(), local.clone(), standing.clone()));
+    task::spawn(resign::serve(
         calls.clone(),
         cluster.member.clone(),
         standing.clone(),
         resignation,
     ));
-    tokio::spawn(status::serve(
+    task::spawn(status::serve(
         calls.clone(),
         local.clone(),
         (cluster.member.clone(), standing.clone()),

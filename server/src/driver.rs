@@ -35,6 +35,7 @@ use crate::banned_addresses::BannedAddresses;
 use crate::clock::Clock;
 use crate::journal::Journal;
 use crate::metrics::Metrics;
+use crate::task;
 use crate::view::View;
 
 pub use caller_context::{AnswerFacts, CallerContext, Me, RoomKind, RoomLabel};
@@ -185,6 +186,6 @@ pub(crate) fn start_engine(
         let _ = wake.send(Input::Reported);
     }));
     let turn = Turn::new(engine, Arc::clone(&shared));
-    let running = Running(tokio::spawn(turn.run(inputs)));
+    let running = Running(task::spawn(turn.run(inputs)));
     (NodeClient::new(sender, shared), running)
 }

@@ -43,6 +43,7 @@ use crate::clock;
 use crate::refused_requests::{LOG, Peer, Verdict};
 use crate::scope::CallerScope;
 use crate::service::Service;
+use crate::task;
 use crate::web;
 
 pub use body::SMALL_BODY;
@@ -177,7 +178,7 @@ pub fn wrap(app: Router, service: Service, options: GuardOptions) -> Router {
         sessions,
         bodies,
     });
-    tokio::spawn(look_after(Arc::downgrade(&guard)));
+    task::spawn(look_after(Arc::downgrade(&guard)));
     // Bodies are already limited by the guard.
     app.method_not_allowed_fallback(other_method)
         .layer(DefaultBodyLimit::disable())

@@ -31,6 +31,7 @@ pub mod scope;
 pub mod serve;
 pub mod service;
 pub mod stdio;
+mod task;
 pub mod tools;
 pub mod upkeep;
 pub mod view;

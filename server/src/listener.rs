@@ -29,6 +29,7 @@ use crate::capacity::{CONNECTING, Full, MAX_WAIT};
 use crate::metrics::NoConnection;
 use crate::refusal::Refusal;
 use crate::service::Service;
+use crate::task;
 
 use pace::Paced;
 
@@ -127,10 +128,10 @@ pub async fn serve(
             Err(full) => {
                 node.metrics().not_connected(NoConnection::Full);
                 if let Ok(told) = Arc::clone(&told).try_acquire_owned() {
-                    open.spawn(async move {
+                    open.spawn(task::boxed(async move {
                         refuse_connection(stream, full).await;
                         drop(told);
-                    });
+                    }));
                 }
                 continue;
             }
@@ -145,7 +146,7 @@ pub async fn serve(
         let stop = stop.clone();
         let capacity = Arc::clone(service.capacity());
         let node = node.clone();
-        open.spawn(async move {
+        open.spawn(task::boxed(async move {
             // A connection that would wait for too long is closed.
             let mut patience = MAX_WAIT;
             let requests = &capacity.requests;
@@ -157,7 +158,7 @@ pub async fn serve(
                 node.metrics().not_connected(NoConnection::TooFast);
             }
             drop(place);
-        });
+        }));
     }
     drop(listener);
     open.close();

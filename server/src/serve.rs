@@ -38,6 +38,7 @@ use crate::metrics::{Exposition, Metrics, Seen};
 use crate::realm_router::{self, Served};
 use crate::requests;
 use crate::service::Service;
+use crate::task;
 use crate::web;
 
 /// The time limit for connections to end when nothing is left to send.
@@ -286,7 +287,7 @@ impl Server {
             address,
             service,
             realms,
-            connections: tokio::spawn(connections),
+            connections: task::spawn(connections),
             closing,
             grace: Duration::from_micros(settings.grace.0),
             tokens,

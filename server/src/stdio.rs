@@ -9,7 +9,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use chat_core::Address;
-use rmcp::ServiceExt as _;
+use rmcp::service::DynService;
+use rmcp::{RoleServer, ServiceExt as _};
 use server_settings::cli::{Connect, StdioArgs};
 use server_settings::{DEFAULT_LISTEN, Settings};
 use tokio::io::{AsyncRead, ReadBuf};
@@ -19,6 +20,7 @@ use crate::capacity::Source;
 use crate::mcp;
 use crate::relay::{Relay, ServerKind, Upstream, UpstreamError};
 use crate::serve::{Core, ServeError};
+use crate::task;
 use crate::tools::of_toolsets;
 
 /// How long a server on the default address may take to answer.
@@ -93,7 +95,7 @@ async fn joined(upstream: Upstream, settings: &Settings) -> Result<(), StdioErro
     let tools = of_toolsets(&settings.toolsets);
     let relay = Relay::new(upstream, tools, settings.output_schemas);
     let parting = relay.clone();
-    let ended = converse(relay.clone(), move || parting.part()).await;
+    let ended = converse(relay.clone().into_dyn(), move || parting.part()).await;
     relay.part();
     ended
 }
@@ -120,15 +122,15 @@ async fn alone(settings: &Settings) -> Result<(), StdioError> {
     let chat = mcp::Chat::over_stdio(service.clone(), tools, &options, caller);
     let parting = service.clone();
     let stop = move || parting.node().stop(Instant::now() + LAST_MOMENT);
-    let ended = converse(chat, stop).await;
+    let ended = converse(chat.into_dyn(), stop).await;
     service.node().stop(Instant::now() + LAST_MOMENT);
     running.ended().await.map_err(ServeError::from)?;
     ended
 }
 
 /// Speaks MCP on stdin and stdout until stdin closes, and then cancels waiting calls by `part`.
-async fn converse<H: rmcp::ServerHandler>(
-    handler: H,
+async fn converse(
+    handler: Box<dyn DynService<RoleServer>>,
     part: impl FnOnce() + Send + 'static,
 ) -> Result<(), StdioError> {
     let (stdin, stdout) = rmcp::transport::io::stdio_pipes();
@@ -140,7 +142,7 @@ async fn converse<H: rmcp::ServerHandler>(
         line: 0,
         too_long: Arc::clone(&too_long),
     };
-    tokio::spawn(async move {
+    task::spawn(async move {
         ended.cancelled().await;
         tokio::time::sleep(PARTING).await;
         part();

@@ -14,6 +14,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::Capacity;
 use crate::refusal::Refusal;
+use crate::task;
 
 /// The time between two measurements.
 const SAMPLED_EVERY: Duration = Duration::from_millis(100);
@@ -124,7 +125,7 @@ impl Memory {
         if let Some(bytes) = resident() {
             capacity.memory.measured(bytes);
         }
-        tokio::spawn(sample(Arc::downgrade(capacity)));
+        task::spawn(sample(Arc::downgrade(capacity)));
     }
 }
 

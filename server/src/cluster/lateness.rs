@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::standing::Standings;
+use crate::task;
 
 /// How far a door may be behind: longer than one attempt of a call takes, and a healthy door is.
 const LATE: Duration = Duration::from_secs(3);
@@ -42,7 +43,7 @@ pub(super) type LateBelow = watch::Receiver<u64>;
 /// Follows this member's place in the log until the driver stops.
 pub(super) fn late_below(standing: Standings) -> LateBelow {
     let (set, late_below) = watch::channel(0);
-    tokio::spawn(async move {
+    task::spawn(async move {
         let (mut past, mut looks) = (Past::default(), interval(LOOK));
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while standing.has_changed().is_ok() {

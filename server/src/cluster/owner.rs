@@ -8,6 +8,7 @@ use super::remote_stream;
 use super::standing::{MemberStanding, Standings};
 use super::wire::{self, Answer, CALL, Question, decode, encode};
 use crate::driver::{NodeClient, Request, Settled};
+use crate::task;
 
 /// Serves calls while this member has the node. All others find nobody subscribed, or another
 /// member.
@@ -42,7 +43,7 @@ struct Owner {
 impl Owner {
     async fn answer_all(&self, serving: &mut Serving) {
         while let Some(call) = serving.next().await {
-            tokio::spawn(self.clone().answer(call));
+            task::spawn(self.clone().answer(call));
         }
     }
 
@@ -81,7 +82,7 @@ impl Owner {
             return Answer::Moved(Earlier::Unasked);
         };
         let standing = self.standing.clone();
-        tokio::spawn(remote_stream::serve(stream, asked, standing));
+        task::spawn(remote_stream::serve(stream, asked, standing));
         Answer::Opened {
             sequence: self.standing.borrow().sequence,
             stream: id,

@@ -33,6 +33,7 @@ use super::past::{Match, Past, PastReading, QueryWords};
 use super::progress::Progress;
 use super::{Copiers, PATIENCE, PastError};
 use crate::journal::DatabaseError;
+use crate::task;
 use copier::Copier;
 
 /// The time limit to connect.
@@ -146,7 +147,7 @@ impl SharedHistory {
             follower: progress.subscribe(),
             shown: url.to_string(),
         };
-        tokio::spawn(copier.run());
+        task::spawn(copier.run());
         Self(Arc::new(SharedParts {
             config,
             reached,
@@ -247,7 +248,7 @@ fn answered<T>(read: Result<T, SharedError>) -> Option<Result<T, PastError>> {
 async fn connect(config: &Config) -> Result<Client, CopyError> {
     let connecting = tokio::time::timeout(CONNECT, config.connect(NoTls)).await;
     let (client, connection) = connecting.map_err(|_| CopyError::Unreachable)??;
-    tokio::spawn(async move {
+    task::spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(
                 error = of_server(&error),

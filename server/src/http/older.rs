@@ -32,6 +32,7 @@ use crate::guard::HttpError;
 use crate::identity::Handle;
 use crate::refusal::Refusal;
 use crate::service::{CallOutcome, RequestOrigin};
+use crate::task;
 use crate::tools::{Arguments, Ask, ParsedCall, Tool};
 use crate::wire::Said;
 
@@ -283,7 +284,7 @@ impl OlderCall<'_> {
             self.origin.clone(),
             self.all.turn,
         );
-        let task = tokio::spawn(async move {
+        let task = task::spawn(async move {
             tokio::time::sleep(turn).await;
             service.ask(Tool::Reset, asked, &origin).await;
         });
@@ -330,7 +331,7 @@ impl OlderCall<'_> {
             return ok(&json!({ "success": true }));
         }
         let (service, origin) = (self.http.service.clone(), self.origin.clone());
-        tokio::spawn(async move {
+        task::spawn(async move {
             let asked = ParsedCall {
                 handle: Some(known.handle.clone()),
                 key: None,

@@ -3,18 +3,15 @@
 //! The schemas of tools are those of every transport, from [`crate::tools::describe`]. This module
 //! adds the routes and their own schemas.
 
-mod components;
-
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use chat_core::LINE_SHOWN;
 use serde_json::{Map, Value, json};
 
 use super::{Admin, Http};
 use crate::guard::written;
 use crate::tools::{Tool, describe};
-
-use components::components;
 
 /// The title of the document.
 pub const TITLE: &str = "Talking Stick";
@@ -49,6 +46,15 @@ pub fn document(admin: Admin) -> Value {
         "components": components(),
         "security": [{}, { "bearer": [] }],
     })
+}
+
+/// The common parts of the document: parameters, refusals, events, participants. They are a file, since
+/// code that builds so many values takes a second to compile.
+fn components() -> Value {
+    let parts = include_str!("openapi/components.json");
+    let mut parts: Value = serde_json::from_str(parts).expect("the file is JSON");
+    parts["schemas"]["NamedRoom"]["properties"]["next_in_line"]["maxItems"] = LINE_SHOWN.into();
+    parts
 }
 
 /// A path with its description.

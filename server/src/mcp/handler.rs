@@ -31,6 +31,7 @@ use crate::http::HANDLE_HEADER;
 use crate::identity::Handle;
 use crate::refusal::Refusal;
 use crate::service::{RequestOrigin, Service};
+use crate::task;
 use crate::tools::Tool;
 
 /// Requests that need parameters. If one of these cannot be parsed, its parameters are invalid; any
@@ -367,7 +368,9 @@ impl ServerHandler for Chat {
         let sink = Sink::Peer(context.peer.clone());
         let follows = Arc::clone(&session.follows);
         let listener = self.listener(&context.extensions, follows, sink);
-        tokio::spawn(async move { listener.run(&gone).await });
+        task::spawn(async move {
+            listener.run(&gone).await;
+        });
     }
 
     async fn list_prompts(

@@ -44,6 +44,7 @@ use crate::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source};
 use crate::refusal::Refusal;
 use crate::scope::CallerScope;
 use crate::service::Service;
+use crate::task;
 
 /// The number of pushes between a listener and its connection.
 const IN_FLIGHT: usize = 4;
@@ -259,7 +260,7 @@ impl Sessions {
             closing: self.closing.clone(),
         });
         let busy = session.enter();
-        tokio::spawn(async move {
+        task::spawn(async move {
             let outcome = listener.run(&gone).await;
             tracing::debug!(?outcome, "a session's stream ended");
         });
@@ -282,7 +283,7 @@ const LOOK: Duration = Duration::from_secs(1);
 pub(super) fn expire(sessions: &Arc<Sessions>, options: &McpOptions) {
     let sessions = Arc::downgrade(sessions);
     let (limit, closing) = (options.session_idle, options.closing.clone());
-    tokio::spawn(async move {
+    task::spawn(async move {
         let mut ticks = tokio::time::interval((limit / 4).clamp(Duration::from_millis(1), LOOK));
         loop {
             tokio::select! {

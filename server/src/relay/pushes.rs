@@ -18,6 +18,7 @@ use super::upstream::{self, Upstream, UpstreamError};
 use crate::identity::{Handle, ReaderId};
 use crate::mcp::listing::{PUSHED, takes_events};
 use crate::render_text;
+use crate::task;
 
 /// The largest number of inboxes that one client follows.
 pub(super) const MAX_FOLLOWED: usize = 64;
@@ -115,7 +116,7 @@ impl Pushes {
         let ends = self.gone.child_token();
         followed.streams.insert(uri, ends.clone());
         let (pushes, reader, handle) = (self.clone(), reader.clone(), handle.cloned());
-        tokio::spawn(async move {
+        task::spawn(async move {
             tokio::select! {
                 () = pushes.follow((&reader, handle.as_ref()), from, &Destination::Peer) => {}
                 () = ends.cancelled() => {}

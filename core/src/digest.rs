@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub use chat_types::{mix, mix_bytes};
+pub use chat_types::{mix, mix_bytes, mix_lanes};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A value, and its fingerprint since the last mutable access. A large state of such values is

@@ -9,7 +9,7 @@
 
 use chat_core::Position;
 use chat_journal::{Broken, Link};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The first bytes of every record.
 const MAGIC: &[u8; 8] = b"TSCLUSTR";
@@ -51,7 +51,7 @@ pub(crate) enum Body<'a> {
     },
     /// A batch of the owner's node: a record of the journal.
     Batch {
-        #[serde(borrow)]
+        #[serde(borrow, serialize_with = "at_once")]
         record: &'a [u8],
     },
     /// The owner is there.
@@ -91,6 +91,11 @@ struct Content<'a> {
     body: Body<'a>,
 }
 
+/// Serialises bytes at once. Postcard writes the same for a sequence of bytes, but one by one.
+pub(crate) fn at_once<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bytes(bytes)
+}
+
 /// Makes a record that follows the one with link `tip`. Returns its own link, too.
 pub(crate) fn seal(tip: Link, head: Head, body: Body<'_>) -> (Vec<u8>, Link) {
     let mut bytes = Vec::from(*MAGIC);
@@ -118,4 +123,24 @@ pub(crate) fn open(tip: Link, bytes: &[u8]) -> Result<(Head, Body<'_>, Link), Un
         return Err(Unfit::Content(format!("{} bytes follow it", rest.len())));
     }
     Ok((content.head, content.body, link))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct OneByOne<'a>(&'a [u8]);
+
+    #[derive(Serialize)]
+    struct AtOnce<'a>(#[serde(serialize_with = "at_once")] &'a [u8]);
+
+    #[test]
+    fn bytes_at_once_are_the_bytes_of_a_sequence() {
+        for length in [0, 1, 127, 128, 70_000] {
+            let bytes = vec![0xc3; length];
+            let one_by_one = postcard::to_stdvec(&OneByOne(&bytes)).unwrap();
+            assert_eq!(postcard::to_stdvec(&AtOnce(&bytes)).unwrap(), one_by_one);
+        }
+    }
 }

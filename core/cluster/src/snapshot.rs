@@ -8,6 +8,7 @@ use chat_core::Hub;
 use chat_journal::{Link, Origin, Snapshot, SnapshotError};
 use serde::{Deserialize, Serialize};
 
+use crate::envelope::at_once;
 use crate::place::Place;
 
 const MAGIC: &[u8; 8] = b"TSCLSNAP";
@@ -43,9 +44,10 @@ pub enum LogSnapshotError {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct Written<'a> {
     place: Place,
-    state: Vec<u8>,
+    #[serde(serialize_with = "at_once")]
+    state: &'a [u8],
 }
 
 impl LogSnapshot {
@@ -90,7 +92,7 @@ impl LogSnapshot {
         bytes.extend_from_slice(&FORMAT.to_le_bytes());
         let written = Written {
             place: place.clone(),
-            state: Snapshot::write(origin, &place.chain, hub),
+            state: &Snapshot::write(origin, &place.chain, hub),
         };
         let mut bytes = postcard::to_extend(&written, bytes).expect("a place serialises");
         start(origin).close(&mut bytes);
@@ -114,10 +116,10 @@ impl LogSnapshot {
         if format != FORMAT {
             return Err(LogSnapshotError::Format(format));
         }
-        let written: Written =
+        let written: Written<'_> =
             postcard::from_bytes(rest).map_err(|error| content_error(error.to_string()))?;
         let Snapshot { chain, hub } =
-            Snapshot::read(origin, &written.state).map_err(LogSnapshotError::State)?;
+            Snapshot::read(origin, written.state).map_err(LogSnapshotError::State)?;
         if chain != written.place.chain {
             return Err(content_error("its state is of another place".into()));
         }

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use chat_core::mix_bytes;
+use chat_core::mix_lanes;
 use serde::{Deserialize, Serialize};
 
 /// A checksum of a journal up to one place: of the previous link, and of the bytes since then.
 ///
-/// Every step of [`mix_bytes`] is a bijection of the state, so a change within one word of eight
+/// Every step of [`mix_lanes`] is a bijection of the state, so a change within one word of eight
 /// bytes always changes the link; any other change is missed with a probability of 2^-128. The link
 /// is a checksum and not a signature: it detects errors of disks, not changes by a person with
 /// access to the files.
@@ -27,7 +27,8 @@ impl Link {
     /// The link after these bytes, which follow `self`.
     #[must_use]
     pub fn over(self, bytes: &[u8]) -> Self {
-        Self(mix_bytes(self.0, bytes), mix_bytes(self.1, bytes))
+        let [first, second] = mix_lanes([self.0, self.1], bytes);
+        Self(first, second)
     }
 
     /// The stored form of the link, little-endian.

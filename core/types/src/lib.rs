@@ -11,5 +11,5 @@ pub mod config;
 
 pub use break_kind::BreakKind;
 pub use config::{Config, ConfigError};
-pub use mix::{mix, mix_bytes};
+pub use mix::{mix, mix_bytes, mix_lanes};
 pub use time::{Span, Time};

@@ -14,15 +14,27 @@ pub const fn mix(state: u64, word: u64) -> u64 {
 /// Folds bytes into `state`, eight at a time.
 #[must_use]
 #[inline]
-pub fn mix_bytes(mut state: u64, bytes: &[u8]) -> u64 {
+pub fn mix_bytes(state: u64, bytes: &[u8]) -> u64 {
+    let [state] = mix_lanes([state], bytes);
+    state
+}
+
+/// Folds bytes into each state, as [`mix_bytes`] does. Each step of one state waits for the step before,
+/// so that several states cost little more than one.
+#[must_use]
+#[inline]
+pub fn mix_lanes<const LANES: usize>(states: [u64; LANES], bytes: &[u8]) -> [u64; LANES] {
     let mut chunks = bytes.chunks_exact(8);
+    let mut states = states;
     for chunk in &mut chunks {
         let mut word = [0; 8];
         word.copy_from_slice(chunk);
-        state = mix(state, u64::from_le_bytes(word));
+        let word = u64::from_le_bytes(word);
+        states = states.map(|state| mix(state, word));
     }
     let rest = chunks.remainder();
     let mut word = [0; 8];
     word[..rest.len()].copy_from_slice(rest);
-    mix(mix(state, u64::from_le_bytes(word)), bytes.len() as u64)
+    let word = u64::from_le_bytes(word);
+    states.map(|state| mix(mix(state, word), bytes.len() as u64))
 }

@@ -6,11 +6,12 @@
 //! its place in the table before both times are known.
 
 use chat_types::Time;
+use rustc_hash::FxHashMap;
 
 use crate::protocol::{Agent, Room};
 
 /// The number of places in the table: a power of two.
-const PLACES: usize = 1 << 15;
+const PLACES: u64 = 1 << 15;
 
 /// What is known about one message so far.
 #[derive(Clone, Copy, Debug)]
@@ -36,25 +37,19 @@ pub struct Learned {
     pub took: u64,
 }
 
-/// Messages of which only one half is known.
-#[derive(Clone, Debug)]
-pub struct MessagesInFlight(Vec<(Room, u64, Times)>);
-
-impl Default for MessagesInFlight {
-    fn default() -> Self {
-        Self(vec![(Room(0), 0, Times::Empty); PLACES])
-    }
-}
+/// Messages of which only one half is known: the places that are taken. Most runs have few messages.
+#[derive(Clone, Debug, Default)]
+pub struct MessagesInFlight(FxHashMap<u64, (Room, u64, Times)>);
 
 impl MessagesInFlight {
     fn place(&mut self, room: Room, seq: u64) -> &mut Times {
         let mixed = (u64::from(room.0) ^ seq.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // The highest bits give an index below PLACES, whatever the width of `usize`.
-        #[expect(clippy::cast_possible_truncation, reason = "fifteen bits")]
-        let index = (mixed >> (64 - PLACES.trailing_zeros())) as usize;
-        let place = &mut self.0[index];
+        // The highest bits give an index below PLACES.
+        let index = mixed >> (64 - PLACES.trailing_zeros());
+        let empty = (room, seq, Times::Empty);
+        let place = self.0.entry(index).or_insert(empty);
         if (place.0, place.1) != (room, seq) {
-            *place = (room, seq, Times::Empty);
+            *place = empty;
         }
         &mut place.2
     }

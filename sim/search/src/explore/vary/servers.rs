@@ -24,9 +24,13 @@ const LENGTHS: [Span; 4] = [
 /// By how many percent clocks are wrong that leases do not allow for.
 const LARGE_DRIFTS: [u32; 2] = [25, 50];
 
+/// The longest run that several servers are drawn for. They append a record a second, and each applies it: a
+/// week takes as much time as thousands of short runs.
+const LONGEST: Span = Span::secs(3_600);
+
 /// Draws whether several servers take the place of one. A plan with several keeps them.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
-    if plan.servers == 1 && !dice.one_in(6) {
+    if plan.servers == 1 && (plan.duration > LONGEST || !dice.one_in(6)) {
         return;
     }
     let all = properties_of(plan.servers);

@@ -1,7 +1,7 @@
 //! Records a run as steps: the calls with their times, and the network's treatment of each request,
 //! its answer and the pushes after it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chat_types::{Span, Time};
@@ -33,6 +33,8 @@ pub(crate) struct StepRecorder {
     calls: BTreeMap<(Agent, CallId), usize>,
     /// The step whose request the server handled last.
     served: Option<usize>,
+    /// The checks of clients that only drain their inboxes, as steps.
+    drains: BTreeSet<usize>,
     /// Faults that are not in the plan.
     mishaps: Vec<Fault>,
     /// The victims of each fault.
@@ -61,6 +63,7 @@ impl StepRecorder {
             openings: BTreeMap::new(),
             attempts: BTreeMap::new(),
             calls: BTreeMap::new(),
+            drains: BTreeSet::new(),
             mishaps: Vec::new(),
             served: None,
             struck: BTreeMap::new(),
@@ -73,6 +76,7 @@ impl StepRecorder {
     pub(crate) fn into_plan(mut self, plan: &Plan, to: Fidelity) -> Plan {
         self.write_attempts(to);
         self.write_openings(to);
+        self.drop_last_drains();
         self.steps.sort_by_key(|step| step.at);
         let mut faults: Vec<Fault> = Vec::new();
         let mishaps = std::mem::take(&mut self.mishaps);
@@ -88,8 +92,7 @@ impl StepRecorder {
             }
         }
         let last = self.steps.last().map_or(Span::ZERO, |step| step.at);
-        // The latency of a packet without a record.
-        let latency = Shape::Fixed(plan.network.latency.usual());
+        let usual = Shape::Fixed(plan.network.latency.usual());
         Plan {
             // No step is taken in the waiting time at the end.
             duration: plan.duration.max(last + Span::millis(1)),
@@ -98,7 +101,8 @@ impl StepRecorder {
                 steps: self.steps,
             },
             network: Network {
-                latency: Arc::new(Quantiles::new(latency)),
+                // Of packets without a record.
+                latency: Arc::new(Quantiles::new(usual)),
                 loss: Ratio::NEVER,
                 duplicate: Ratio::NEVER,
                 stream_break: Ratio::NEVER,
@@ -123,11 +127,8 @@ impl StepRecorder {
 
     fn client(&mut self, agent: Agent) -> &mut Client {
         while self.clients.len() <= agent.0 as usize {
-            let user = self.add_user();
-            self.clients.push(Client {
-                user,
-                finished: false,
-            });
+            let (user, finished) = (self.add_user(), false);
+            self.clients.push(Client { user, finished });
         }
         &mut self.clients[agent.0 as usize]
     }
@@ -159,10 +160,10 @@ impl StepRecorder {
 
     fn record_call(&mut self, record: &Record<'_>, call: CallId, op: &Op, key: RequestKey) {
         let (at, agent) = (record.at, record.agent);
-        if self.client(agent).finished {
-            return;
-        }
         let index = self.step(at, agent, Step::Call(verb(op, record.name)));
+        if self.client(agent).finished {
+            self.drains.insert(index);
+        }
         let step = &mut self.steps[index];
         step.leave_out = left_out(op);
         // The numbers in a server's journal, whose clients have no names, are not those of the run.
@@ -235,6 +236,18 @@ impl StepRecorder {
     fn attempt_mut(&mut self, agent: Agent, call: CallId, attempt: u32) -> Option<&mut Attempt> {
         let step = *self.calls.get(&(agent, call))?;
         self.attempts.get_mut(&(step, attempt))
+    }
+
+    /// Drops the drains behind all other steps: every client drains its inbox at the end.
+    fn drop_last_drains(&mut self) {
+        let drains = std::mem::take(&mut self.drains);
+        let others = (0..self.steps.len()).filter(|index| !drains.contains(index));
+        let last = others.map(|index| self.steps[index].at).max();
+        let mut index = 0..;
+        self.steps.retain(|step| {
+            let is_drain = index.next().is_some_and(|index| drains.contains(&index));
+            !is_drain || Some(step.at) < last
+        });
     }
 
     /// Writes the openings of streams into their users.

@@ -3,7 +3,7 @@
 use chat_types::Span;
 use sim_judge::SeedOutcome;
 use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, RequestKey};
-use sim_model::outcome::{Point, Progress, Violation};
+use sim_model::outcome::{Point, Progress, START, Violation};
 use sim_model::plan::{Delivery, Opening, Plan, Race, Schedule, Workload};
 use sim_model::protocol::{Op, ReadBy, User};
 use sim_scenario::parse;
@@ -282,4 +282,47 @@ fn steps_in_a_perturbed_order_are_shrunk_in_the_order_that_was_recorded() {
     let shrunk = shrunk.expect("a public id is taken");
     assert_eq!(shrunk.plan.schedule, Schedule::Plain, "{}", yaml(&shrunk));
     assert!(shrunk.after.steps <= 3, "{}", yaml(&shrunk));
+}
+
+/// Fails if one user reads what it has before two seconds have passed, and one types after four.
+fn read_early_and_typed_late(
+    plan: &Plan,
+    seed: u64,
+    progress: &Progress,
+    also: Option<&mut (dyn Observer + '_)>,
+) -> SeedOutcome {
+    let early: RecordRule = |record| {
+        let is_check = matches!(
+            record.what,
+            ClientEvent::Called { op: Op::Check { wait, .. }, .. } if *wait == Span::ZERO
+        );
+        is_check && record.at < START + Span::secs(2)
+    };
+    let late: RecordRule = |record| {
+        let is_typing = matches!(record.what, ClientEvent::Called { op, .. } if matches!(op, Op::Typing { .. }));
+        is_typing && record.at > START + Span::secs(4)
+    };
+    let mut outcome = run_by_rule(early, plan, seed, progress, also);
+    if run_by_rule(late, plan, seed, progress, None)
+        .violations
+        .is_empty()
+    {
+        outcome.violations.clear();
+    }
+    outcome
+}
+
+/// Its flow ends at once, and it drains its inbox when the faults end, while another user goes on.
+#[test]
+fn what_a_user_reads_at_its_end_is_written_as_a_check() {
+    let plan = parse(
+        "early.yaml",
+        "name: early\nduration: 1s\nphases: [{ duration: 10ms, arrival_count: 2 }]\n\
+         scenarios: [{ name: brief, count: 1, flow: [login] }, { name: long, count: 1, \
+         flow: [login, { loop: { count: 4, steps: [{ check: { wait: 5s } }, typing] } }] }]\n",
+    );
+    let plan = plan.expect("a scenario");
+    let shrunk = shrunk(&plan, "planted", &read_early_and_typed_late).expect("both");
+    let steps = matches!(shrunk.plan.workload, Workload::Steps { .. });
+    assert!(steps, "{}", yaml(&shrunk));
 }

@@ -48,8 +48,8 @@ pub fn document(admin: Admin) -> Value {
     })
 }
 
-/// The common parts of the document: parameters, refusals, events, participants. They are a file, since
-/// code that builds so many values takes a second to compile.
+/// The common parts of the document: parameters, refusals, events, participants. As a file they are shorter
+/// than as code, and compile to a text.
 fn components() -> Value {
     let parts = include_str!("openapi/components.json");
     let mut parts: Value = serde_json::from_str(parts).expect("the file is JSON");

@@ -234,10 +234,6 @@ impl Server {
     /// # Errors
     /// Listening failed.
     pub async fn start(settings: &Settings) -> Result<Self, ServeError> {
-        let address = settings.listen;
-        let refused = |error| ServeError::Listen { address, error };
-        let socket = TcpListener::bind(address).await.map_err(refused)?;
-        let address = socket.local_addr().map_err(refused)?;
         let first = Realm {
             name: settings.realm.as_str().into(),
             host: None,
@@ -255,6 +251,10 @@ impl Server {
             let admission = Admission::read(&of, (&realm, &names), cookies)?;
             starting.push((realm, of, admission));
         }
+        let address = settings.listen;
+        let refused = |error| ServeError::Listen { address, error };
+        let socket = TcpListener::bind(address).await.map_err(refused)?;
+        let address = socket.local_addr().map_err(refused)?;
         let cores = starting.iter().map(|(_, of, _)| Core::start_realm(of));
         let mut cores = try_join_all(cores).await?;
         let service = cores[0].service.clone();

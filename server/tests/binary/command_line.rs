@@ -172,8 +172,14 @@ fn a_folder_that_cannot_be_used_is_told_with_what_to_do() {
     let new = new.to_str().expect("text");
     let below = format!("{file}/below");
     for (words, wanted) in [
-        (vec!["--data", file], "it is no folder; --data takes"),
-        (vec!["--data", &below], "it is no folder; --data takes"),
+        (
+            vec!["--data", file, "--listen", "127.0.0.1:0"],
+            "it is no folder; --data takes",
+        ),
+        (
+            vec!["--data", &below, "--listen", "127.0.0.1:0"],
+            "it is no folder; --data takes",
+        ),
         (vec!["inspect", "--data", file], "it is no folder"),
         (vec!["export", "--data", file], "it is no folder"),
         (
@@ -203,6 +209,9 @@ fn a_folder_that_cannot_be_used_is_told_with_what_to_do() {
 
 #[test]
 fn an_address_that_is_not_of_this_machine_is_told_as_such() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tokens = folder.path().join("tokens");
+    std::fs::write(&tokens, format!("ann {:064}", 7)).expect("room on the disk");
     // An address of RFC 5737, which no machine has.
     let (code, _, said) = ran(&[
         "--listen",
@@ -210,11 +219,22 @@ fn an_address_that_is_not_of_this_machine_is_told_as_such() {
         "--allow-hosts",
         "chat.example.org",
         "--auth-tokens",
-        "t",
+        tokens.to_str().expect("text"),
     ]);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("this machine has no such address"), "{said}");
     assert!(!said.contains("another server"), "{said}");
+}
+
+/// Another server may be there for good, and the next start would tell of the file.
+#[test]
+fn a_wrong_file_is_told_before_a_taken_address() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let words = ["--listen", &address, "--auth-tokens", "no-such-tokens"];
+    let (code, _, said) = ran(&words);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("no-such-tokens"), "{said}");
 }
 
 #[test]

@@ -188,7 +188,9 @@ impl Auditor {
             let call = self.in_flight.call(served.ticket)?;
             return Some((self.log_waits.served_since, Due::Answer(call.summary())));
         }
-        let (since, ticket) = self.log_waits.due(self.pipeline.free_since()?)?;
+        // The pause is one of the clock that is never set.
+        let free_since = self.pipeline.free_since()?.max(self.jumped_at);
+        let (since, ticket) = self.log_waits.due(free_since)?;
         let call = self.in_flight.call(ticket)?;
         Some((since, Due::Answer(call.summary())))
     }

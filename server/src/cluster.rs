@@ -38,13 +38,13 @@ use server_settings::cli::ReadsRule;
 use server_settings::{ClusterSettings, SyncProof};
 use sha2::{Digest as _, Sha256};
 
-use crate::clock::{self, Clock};
 use crate::driver::{self, NodeClient, Running};
-use crate::history::{Copiers, History, HistoryOptions};
 use crate::identity::Secrets;
-use crate::journal::{self, FoundJournal, KeepError};
 use crate::metrics::{MemberMetrics, Metrics};
 use crate::task;
+use server_storage::clock::{self, Clock};
+use server_storage::history::{Copiers, History, HistoryOptions};
+use server_storage::journal::{self, FoundJournal, KeepError};
 
 pub(crate) use repair::{Repair, repair};
 pub(crate) use resign::resign;
@@ -96,7 +96,7 @@ pub enum ClusterError {
     Limits(#[from] MemberError),
     /// The journal of this member cannot be used.
     #[error(transparent)]
-    Journal(#[from] crate::journal::OpenError),
+    Journal(#[from] server_storage::journal::OpenError),
     /// The journal of this member cannot be written.
     #[error("{folder}: {why}")]
     Unwritten {

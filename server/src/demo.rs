@@ -276,10 +276,10 @@ mod tests {
     use chat_core::{Config, Node};
 
     use super::*;
-    use crate::clock::Clock;
     use crate::driver;
     use crate::identity::Secrets;
-    use crate::journal::MemoryJournal;
+    use server_storage::clock::Clock;
+    use server_storage::journal::MemoryJournal;
 
     #[tokio::test]
     async fn agents_whose_names_are_taken_come_by_others() {

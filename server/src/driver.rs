@@ -32,11 +32,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::banned_addresses::BannedAddresses;
-use crate::clock::Clock;
-use crate::journal::Journal;
 use crate::metrics::Metrics;
 use crate::task;
 use crate::view::View;
+use server_storage::clock::Clock;
+use server_storage::journal::Journal;
 
 pub use caller_context::{AnswerFacts, CallerContext, Me, RoomKind, RoomLabel};
 pub use client::{EventStream, NodeClient};

@@ -39,12 +39,12 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use crate::capacity::{MAX_WAIT, Source};
-use crate::clock;
 use crate::refused_requests::{LOG, Peer, Verdict};
 use crate::scope::CallerScope;
 use crate::service::Service;
 use crate::task;
 use crate::web;
+use server_storage::clock;
 
 pub use body::SMALL_BODY;
 pub use hosts::{Allowed, AllowedHosts, HostError};

@@ -4,22 +4,18 @@
 
 pub mod banned_addresses;
 pub mod capacity;
-pub mod clock;
 #[cfg(feature = "cluster")]
 pub mod cluster;
 pub mod demo;
 pub mod driver;
 pub mod guard;
 mod health_check;
-pub mod history;
 pub mod http;
 pub mod identity;
-pub mod journal;
 pub mod listener;
 pub mod logs;
 pub mod mcp;
 pub mod metrics;
-mod priority;
 pub mod program;
 mod realm_router;
 pub mod refusal;

@@ -23,15 +23,12 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::capacity::{self, Capacity, Memory};
-use crate::clock::Clock;
 use crate::driver::{self, Died, Running};
 use crate::guard::{
     self, AllowedHosts, HostError, NoRealmNamed, RealmOfTokens, TokenFile, TokensError,
 };
-use crate::history::{Copiers, Followed, History, HistoryOptions};
 use crate::http;
 use crate::identity::Secrets;
-use crate::journal::{self, Journal, MemoryJournal};
 use crate::listener;
 use crate::mcp;
 use crate::metrics::{Exposition, Metrics, Seen};
@@ -40,6 +37,9 @@ use crate::requests;
 use crate::service::Service;
 use crate::task;
 use crate::web;
+use server_storage::clock::Clock;
+use server_storage::history::{Copiers, Followed, History, HistoryOptions};
+use server_storage::journal::{self, Journal, MemoryJournal};
 
 /// The time limit for connections to end when nothing is left to send.
 const LAST_BYTES: Duration = Duration::from_millis(500);

@@ -19,12 +19,12 @@ use server_settings::Toolset;
 use crate::banned_addresses::BannedAddresses;
 use crate::capacity::{Capacity, MAX_WAIT, Source, TEXT};
 use crate::driver::{Answered, NodeClient, Request};
-use crate::history::History;
 use crate::identity::{Handle, Secrets};
 use crate::refusal::Refusal;
 use crate::refused_requests::{Kind, Peer, RefusedRequests, Verdict};
 use crate::tools::{Arguments, Ask, MemberPart, ParsedCall, Search, Tool, of_toolsets, parse};
 use crate::wire::{self, CallFacts, Newcomer};
+use server_storage::history::History;
 
 pub use origin::RequestOrigin;
 pub use outcome::{CallOutcome, HandleUse};

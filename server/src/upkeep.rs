@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use chat_journal::RecoveryError;
 use server_settings::os_error::{advice, reason};
 
-use crate::journal::{DatabaseError, ReadError, database_in, is_no_folder};
+use server_storage::journal::{DatabaseError, ReadError, database_in, is_no_folder};
 
 pub use copy::{backup, restore};
 pub use export::export;

@@ -9,12 +9,12 @@ use chat_core::{
     Address, Call, Caller, Command, Config, Earlier, Entry, Hub, Load, Node, Position, Read,
     Reader, Reject, Reply, Response, SecretHash, Span, Time,
 };
-use server::clock::Clock;
 use server::driver::{
     self, Answered, Delivery, Ending, EventStream, MAX_QUEUED, NodeClient, Request, Running,
 };
-use server::journal::{Append, Fate, FateReporter, Journal};
 use server::view::View;
+use server_storage::clock::Clock;
+use server_storage::journal::{Append, Fate, FateReporter, Journal};
 
 /// A journal that does nothing by itself: the test decides the outcome of each batch.
 #[derive(Clone, Default)]

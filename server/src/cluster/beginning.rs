@@ -16,7 +16,7 @@ use chat_journal::{Identity, Mark, Origin};
 use server_nats::{Extent, Log, LogReader, OpenError, ReadTwice, RecordCopy};
 
 use super::ClusterError;
-use crate::journal::{FoundJournal, new_identity};
+use server_storage::journal::{FoundJournal, new_identity};
 
 /// How often the log is asked for its end, and for the record at the journal's end.
 const ATTEMPTS: u32 = 8;

@@ -16,10 +16,10 @@ use super::measures::{alarm_kind, append_result};
 use super::pause::{PauseWatch, TURN};
 use super::resign::Resignation;
 use super::standing::{MemberStanding, Standings, role_word};
-use crate::clock::{self, Clock};
 use crate::driver::{Engine, EngineOutput, Wake};
 use crate::metrics::{MemberMetrics, MemberReading};
 use crate::view::View;
+use server_storage::clock::{self, Clock};
 
 /// A member with its log.
 pub(super) struct MemberEngine {

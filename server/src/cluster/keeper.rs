@@ -22,8 +22,8 @@ use chat_journal::Origin;
 use server_nats::LogReader;
 use tokio::runtime::Handle;
 
-use crate::history::History;
-use crate::journal::{KeepError, KeptBatch, KeptJournal};
+use server_storage::history::History;
+use server_storage::journal::{KeepError, KeptBatch, KeptJournal};
 
 /// The size of the batches that wait for the disk, at most.
 const WAITING: u64 = 64 << 20;
@@ -89,7 +89,7 @@ impl Keeper {
         thread::Builder::new()
             .name("keeper".into())
             .spawn(move || {
-                crate::priority::lower();
+                server_storage::priority::lower();
                 // A shutdown that has timed out no longer receives.
                 let _ = end.send(worker.run());
             })?;

@@ -18,7 +18,7 @@ use server_settings::Durability;
 
 use super::wire::{STATUS, encode};
 use super::{ClusterError, options};
-use crate::journal::{self, FoundJournal, Options};
+use server_storage::journal::{self, FoundJournal, Options};
 
 /// How long members have to say that they run.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -14,8 +14,8 @@ use server_nats::{Extent, LogReader, ReadTwice, RecordCopy};
 use server_settings::ClusterSettings;
 
 use super::{ClusterError, options};
-use crate::journal::JournalReader;
 use crate::upkeep::UpkeepError;
+use server_storage::journal::JournalReader;
 
 /// The number of records that are read at once.
 const AT_ONCE: u64 = 64;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use chat_core::{Address, Call, Node, Ticket};
 
 use super::engine::{Engine, EngineOutput, Wake};
-use crate::clock::Clock;
-use crate::journal::{Append, Fate, FateReporter, Journal};
 use crate::view::View;
+use server_storage::clock::Clock;
+use server_storage::journal::{Append, Fate, FateReporter, Journal};
 
 /// A node and its journal.
 pub(super) struct Alone {

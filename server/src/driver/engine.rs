@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use chat_core::{Address, Call, Earlier, Node, Output, Ticket};
 
-use crate::clock::Clock;
 use crate::view::View;
+use server_storage::clock::Clock;
 
 /// Wakes the driver, from any thread, because something was reported to the engine.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;

@@ -30,7 +30,7 @@ use super::session_file::{SessionFile, StoredHash, StoredSession};
 use super::token_file::{Owner, TokenFile};
 use super::tokens::Hash;
 use super::{Known, bearer};
-use crate::clock;
+use server_storage::clock;
 
 /// The cookie's name without TLS.
 const NAME: &str = "talking_stick_session";

@@ -14,7 +14,7 @@ use server_settings::os_error::reason;
 
 use super::LOG;
 use super::tokens::Hash;
-use crate::journal::private_file;
+use server_storage::journal::private_file;
 
 /// The name of the file in a data folder.
 pub const SESSIONS: &str = "sessions.json";

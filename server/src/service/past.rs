@@ -9,9 +9,9 @@ use super::caller::IdentifiedCaller;
 use super::{RequestOrigin, Service, read_call};
 use crate::capacity::MAX_WAIT;
 use crate::driver::{Answered, CallerContext};
-use crate::history::{History, Match, Past, PastError, PastReading, QueryWords};
 use crate::refusal::Refusal;
 use crate::tools::{Ask, Search};
+use server_storage::history::{History, Match, Past, PastError, PastReading, QueryWords};
 
 /// The largest number of queries of one read: each finds further hidden senders.
 const QUERIES: usize = 32;

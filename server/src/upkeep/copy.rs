@@ -12,8 +12,8 @@ use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
 
 use super::{UpkeepError, check_journal, no_journal};
-use crate::history;
-use crate::journal::{
+use server_storage::history;
+use server_storage::journal::{
     JournalReader, database_in, marks_in, private_file, private_folder, snapshot_in,
 };
 

@@ -10,8 +10,8 @@ use rusqlite::Row;
 use serde_json::{Map, Value, json};
 
 use super::UpkeepError;
-use crate::history;
 use crate::wire::timestamp;
+use server_storage::history;
 
 /// The version of the lines.
 const FORMAT: u32 = 1;

@@ -10,8 +10,8 @@ use chat_journal::{Broken, Chain, FORMAT, Link, Marks, Origin, Snapshot};
 use serde::Serialize;
 
 use super::{UpkeepError, check_journal, no_journal};
-use crate::history;
-use crate::journal::JournalReader;
+use server_storage::history;
+use server_storage::journal::JournalReader;
 
 /// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use chat_core::Position;
 use chat_journal::{BundleWriter, Checkpoint, Snapshot};
 
 use super::{UpkeepError, check_journal, no_journal};
-use crate::journal::JournalReader;
+use server_storage::journal::JournalReader;
 
 /// Writes the records of the journal in `data` as a bundle: all of them, and a snapshot to start
 /// from if the first ones are gone.

@@ -9,9 +9,9 @@ use super::break_words::{Spoken, spoken};
 use super::event::{Event, Notice, Payload, events, notices, payload};
 use super::{User, public_id, timestamp};
 use crate::driver::{AnswerFacts, CallerContext, Me};
-use crate::history::Match;
 use crate::identity::{Handle, Secrets};
 use crate::tools::MemberPart;
+use server_storage::history::Match;
 
 /// The result of an accepted call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use chat_core::{Config, mix};
 use chat_journal::Loss;
-use server::journal::{OpenError, Options, open};
 use server_settings::Durability;
+use server_storage::journal::{OpenError, Options, open};
 
 use crate::client::{Server, rounds};
 

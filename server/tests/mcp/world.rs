@@ -11,12 +11,12 @@ use chat_core::config::{Limit, RateLimit, StickRule};
 use chat_core::{Address, Config, Node};
 use serde_json::{Value, json};
 use server::capacity::{self, Capacity, Source};
-use server::clock::Clock;
 use server::driver::{self, Running};
 use server::identity::Secrets;
-use server::journal::MemoryJournal;
 use server::mcp::{self, Caller, McpOptions};
 use server::service::Service;
+use server_storage::clock::Clock;
+use server_storage::journal::MemoryJournal;
 use tokio_util::sync::CancellationToken;
 
 use crate::http::{Body, GUARD, Reply, request};

@@ -9,15 +9,15 @@ use chat_core::{Address, BreakKind, Config, Node};
 use futures_util::FutureExt as _;
 use serde_json::{Map, Value, json};
 use server::capacity::Source;
-use server::clock::Clock;
 use server::demo::Demo;
 use server::driver::{self, Delivery, Running};
 use server::identity::{Handle, Secrets};
-use server::journal::MemoryJournal;
 use server::scope::CallerScope;
 use server::service::{CallOutcome, RequestOrigin, Service};
 use server::tools::Tool;
 use server::{render_text, wire};
+use server_storage::clock::Clock;
+use server_storage::journal::MemoryJournal;
 
 fn start() -> (Service, Running) {
     start_with(Config::default())

@@ -17,13 +17,14 @@ const fn part(name: &'static str, folder: &'static str) -> Part {
 }
 
 /// The published packages.
-pub(super) const PARTS: [Part; 17] = [
+pub(super) const PARTS: [Part; 18] = [
     part("chat-types", "core/types"),
     part("chat-core", "core"),
     part("chat-journal", "core/journal"),
     part("chat-cluster", "core/cluster"),
     part("server-nats", "server/nats"),
     part("server-settings", "server/settings"),
+    part("server-storage", "server/storage"),
     part("server", "server"),
     part("sim-model", "sim/model"),
     part("sim-user", "sim/user"),

@@ -8,12 +8,13 @@ const SCENARIOS: &str = "docs/scenarios.md";
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
 /// The folders whose files the code map must name.
-const MAPPED: [&str; 16] = [
+const MAPPED: [&str; 17] = [
     "benches/src/",
     "book/src/",
     "core/src/",
     "core/types/src/",
     "server/settings/src/",
+    "server/storage/src/",
     "server/src/",
     "sim/judge/src/",
     "sim/live/src/",

@@ -4,7 +4,7 @@
 use super::{Finding, Source};
 
 /// A manifest, with the packages that it must not name.
-const FORBIDDEN: [(&str, &[&str]); 18] = [
+const FORBIDDEN: [(&str, &[&str]); 19] = [
     (
         "core/Cargo.toml",
         &[
@@ -49,6 +49,10 @@ const FORBIDDEN: [(&str, &[&str]); 18] = [
             "sim",
             "tokio",
         ],
+    ),
+    (
+        "server/storage/Cargo.toml",
+        &["axum", "hyper", "rmcp", "server", "sim"],
     ),
     ("sim/Cargo.toml", &["chat-core", "hyper", "server", "tokio"]),
     (

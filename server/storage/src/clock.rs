@@ -48,7 +48,7 @@ impl Clock {
 /// The time since the machine started, with the time that it slept: for spans that must not be
 /// measured too short.
 #[cfg(all(feature = "cluster", target_os = "linux"))]
-pub(crate) fn since_boot() -> Time {
+pub fn since_boot() -> Time {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
     let nanos = u64::try_from(now.tv_nsec).unwrap_or_default();
@@ -58,7 +58,7 @@ pub(crate) fn since_boot() -> Time {
 /// The time since the first call. Where it stops while the machine sleeps, a member that slept may
 /// answer reads from an old state for the rest of its lease.
 #[cfg(all(feature = "cluster", not(target_os = "linux")))]
-pub(crate) fn since_boot() -> Time {
+pub fn since_boot() -> Time {
     static FIRST: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     Time(micros(FIRST.get_or_init(Instant::now).elapsed()))
 }

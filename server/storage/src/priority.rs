@@ -4,7 +4,7 @@
 /// the history and the snapshots slow calls down as soon as all cores are in use.
 ///
 /// Only Linux has a priority for each thread; elsewhere nothing changes.
-pub(crate) fn lower() {
+pub fn lower() {
     #[cfg(target_os = "linux")]
     {
         /// The nice value, the largest. Such a thread still gets about a sixtieth of a core that

@@ -33,7 +33,7 @@ use super::past::{Match, Past, PastReading, QueryWords};
 use super::progress::Progress;
 use super::{Copiers, PATIENCE, PastError};
 use crate::journal::DatabaseError;
-use crate::task;
+
 use copier::Copier;
 
 /// The time limit to connect.
@@ -147,7 +147,7 @@ impl SharedHistory {
             follower: progress.subscribe(),
             shown: url.to_string(),
         };
-        task::spawn(copier.run());
+        tokio::spawn(copier.run());
         Self(Arc::new(SharedParts {
             config,
             reached,
@@ -248,7 +248,7 @@ fn answered<T>(read: Result<T, SharedError>) -> Option<Result<T, PastError>> {
 async fn connect(config: &Config) -> Result<Client, CopyError> {
     let connecting = tokio::time::timeout(CONNECT, config.connect(NoTls)).await;
     let (client, connection) = connecting.map_err(|_| CopyError::Unreachable)??;
-    task::spawn(async move {
+    tokio::spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(
                 error = of_server(&error),

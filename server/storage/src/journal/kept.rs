@@ -41,24 +41,27 @@ impl From<rusqlite::Error> for KeepError {
 
 /// A batch of the log: its record of the journal, and the place behind it.
 #[derive(Clone, Debug)]
-pub(crate) struct KeptBatch {
-    pub(crate) place: Place,
-    pub(crate) record: Arc<[u8]>,
+pub struct KeptBatch {
+    /// The place behind it.
+    pub place: Place,
+    /// Its record, as bytes.
+    pub record: Arc<[u8]>,
 }
 
 /// What a folder has, locked and unchanged.
 #[derive(Debug)]
-pub(crate) struct FoundJournal {
+pub struct FoundJournal {
     folder: Folder,
     options: Options,
     config: Config,
     /// The identity of the journal; none in a new folder.
-    pub(crate) identity: Option<Identity>,
+    pub identity: Option<Identity>,
     /// The readable end of the journal, and the state there.
-    pub(crate) end: Option<Chain>,
-    pub(crate) hub: Option<Hub>,
+    pub end: Option<Chain>,
+    /// The state at that end.
+    pub hub: Option<Hub>,
     /// The place in the log at the end; none if the journal is of a single server.
-    pub(crate) place: Option<Place>,
+    pub place: Option<Place>,
     /// Whether there is more behind the readable end, which is not readable.
     is_damaged: bool,
 }
@@ -67,7 +70,7 @@ pub(crate) struct FoundJournal {
 ///
 /// # Errors
 /// The folder cannot be used, or its journal is damaged.
-pub(crate) fn find(options: &Options, config: &Config) -> Result<FoundJournal, OpenError> {
+pub fn find(options: &Options, config: &Config) -> Result<FoundJournal, OpenError> {
     let folder = Folder::open(&options.folder)?;
     let wrong = |error: DatabaseError| OpenError::Database {
         path: folder.database(),
@@ -151,21 +154,22 @@ fn state(
 
 impl FoundJournal {
     /// The position of the last entry; 0 if there is none, or none that is readable.
-    pub(crate) fn last(&self) -> Position {
+    pub fn last(&self) -> Position {
         self.end.as_ref().map_or(Position(0), Chain::last)
     }
 
     /// Whether the operator accepts that entries are set aside.
-    pub(crate) fn is_loss_accepted(&self) -> bool {
+    pub fn is_loss_accepted(&self) -> bool {
         self.options.loss == Loss::Accepted
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// The path of the folder.
+    pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// The position up to which answers may have left, if it is known.
-    pub(crate) fn marked(&self) -> Option<Position> {
+    pub fn marked(&self) -> Option<Position> {
         let marks = folder::read_marks(self.folder.path()).ok()?;
         Marks::read(&marks).known().map(|mark| mark.position)
     }
@@ -175,11 +179,7 @@ impl FoundJournal {
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub(crate) fn keep(
-        self,
-        identity: &Identity,
-        start: &LogSnapshot,
-    ) -> Result<KeptJournal, KeepError> {
+    pub fn keep(self, identity: &Identity, start: &LogSnapshot) -> Result<KeptJournal, KeepError> {
         let Self {
             folder,
             options,
@@ -228,14 +228,14 @@ impl FoundJournal {
 
 /// The journal, open for writing.
 #[derive(Debug)]
-pub(crate) struct KeptJournal {
+pub struct KeptJournal {
     writer: Writer,
     place: Place,
 }
 
 impl KeptJournal {
     /// The place in the log up to which the journal has everything.
-    pub(crate) const fn place(&self) -> &Place {
+    pub const fn place(&self) -> &Place {
         &self.place
     }
 
@@ -243,7 +243,7 @@ impl KeptJournal {
     ///
     /// # Errors
     /// They do not continue it, or cannot be written. Nothing is written then.
-    pub(crate) fn append(&mut self, batches: &[KeptBatch], end: &Place) -> Result<(), KeepError> {
+    pub fn append(&mut self, batches: &[KeptBatch], end: &Place) -> Result<(), KeepError> {
         if *end == self.place {
             return Ok(());
         }
@@ -272,7 +272,7 @@ impl KeptJournal {
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub(crate) fn continue_at(&mut self, start: &LogSnapshot) -> Result<(), KeepError> {
+    pub fn continue_at(&mut self, start: &LogSnapshot) -> Result<(), KeepError> {
         let chain = *start.place().chain();
         if Mark::at(&chain) != Mark::at(&self.writer.chain) {
             self.begin_anew(&chain, start.hub())?;
@@ -333,17 +333,17 @@ impl KeptJournal {
     }
 
     /// Closes the database, so that the next write reads what the disk has.
-    pub(crate) fn close_database(&mut self) {
+    pub fn close_database(&mut self) {
         self.writer.database = None;
     }
 
     /// Work while there is nothing to write.
-    pub(crate) fn rest(&mut self) {
+    pub fn rest(&mut self) {
         self.writer.rest();
     }
 
     /// The last writes, with the member's last state.
-    pub(crate) fn finish(&mut self, end: &Place, hub: &Hub) {
+    pub fn finish(&mut self, end: &Place, hub: &Hub) {
         if Mark::at(end.chain()) == Mark::at(&self.writer.chain)
             && let Ok(database) = self.database()
             && let Err(error) = database.set_log_place(&end.to_bytes())

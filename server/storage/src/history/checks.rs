@@ -9,20 +9,20 @@ use super::tables::SCHEMA;
 
 /// What is in the file of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Contents {
+pub struct Contents {
     /// The position up to which it follows the journal.
-    pub(crate) position: i64,
+    pub position: i64,
     /// The number of messages.
-    pub(crate) messages: i64,
+    pub messages: i64,
     /// The number of rows that were damaged, and that the journal no longer had.
-    pub(crate) lost: i64,
+    pub lost: i64,
 }
 
 /// The sentence about a damaged file.
-pub(crate) const DAMAGED: &str = "the history is damaged; a start builds it anew from the journal";
+pub const DAMAGED: &str = "the history is damaged; a start builds it anew from the journal";
 
 /// What the file has, or what is wrong with it. None if there is no file of this version.
-pub(crate) fn contents(path: &Path) -> Option<Result<Contents, String>> {
+pub fn contents(path: &Path) -> Option<Result<Contents, String>> {
     if !path.exists() {
         return None;
     }
@@ -53,7 +53,7 @@ pub(crate) fn contents(path: &Path) -> Option<Result<Contents, String>> {
 }
 
 /// Whether the tables have checksums. Those of older versions have none.
-pub(crate) fn has_sums(connection: &Connection) -> rusqlite::Result<bool> {
+pub fn has_sums(connection: &Connection) -> rusqlite::Result<bool> {
     let sum = "SELECT 1 FROM pragma_table_info('place') WHERE name = 'sum'";
     connection.prepare(sum)?.exists([])
 }

@@ -45,19 +45,19 @@ impl History {
     /// Clients may know of entries up to this position, which the journal will have: reads wait for
     /// them.
     #[cfg(feature = "cluster")]
-    pub(crate) fn announce(&self, last: Position) {
+    pub fn announce(&self, last: Position) {
         self.0.progress.announce(last);
     }
 
     /// The journal has entries up to this position.
     #[cfg(feature = "cluster")]
-    pub(crate) fn commit(&self, last: Position) {
+    pub fn commit(&self, last: Position) {
         self.0.progress.commit(last);
         self.0.progress.wake();
     }
 
     /// Lets the follower reach the end of the journal, and waits until it has ended.
-    pub(crate) fn stop(&self, ended: &Receiver<()>) {
+    pub fn stop(&self, ended: &Receiver<()>) {
         self.0.progress.stop(Instant::now() + LAST_WRITES);
         if ended.recv_timeout(LAST_WRITES).is_err() {
             tracing::warn!("the history is not complete; the next start goes on with it");

@@ -31,7 +31,7 @@ pub enum ReadError {
 
 /// A journal, open for reading.
 #[derive(Debug)]
-pub(crate) struct JournalReader {
+pub struct JournalReader {
     folder: PathBuf,
     database: Database,
 }
@@ -41,7 +41,7 @@ impl JournalReader {
     ///
     /// # Errors
     /// It is absent, or no database.
-    pub(crate) fn open(folder: &Path) -> Result<Self, DatabaseError> {
+    pub fn open(folder: &Path) -> Result<Self, DatabaseError> {
         let path = folder::database_in(folder);
         let database = Database::open_to_read(&path)?;
         Ok(Self {
@@ -54,7 +54,7 @@ impl JournalReader {
     ///
     /// # Errors
     /// It cannot be read.
-    pub(crate) fn first(&self) -> Result<Option<Position>, rusqlite::Error> {
+    pub fn first(&self) -> Result<Option<Position>, rusqlite::Error> {
         let mut first = None;
         self.database.records(Position(0), &mut |key, _| {
             first = Some(key);
@@ -68,7 +68,7 @@ impl JournalReader {
     /// # Errors
     /// It cannot be read.
     #[cfg(feature = "cluster")]
-    pub(crate) fn record(&self, first: Position) -> Result<Option<Vec<u8>>, rusqlite::Error> {
+    pub fn record(&self, first: Position) -> Result<Option<Vec<u8>>, rusqlite::Error> {
         self.database.record(first)
     }
 
@@ -76,10 +76,7 @@ impl JournalReader {
     ///
     /// # Errors
     /// They cannot be read.
-    pub(crate) fn batch(
-        &self,
-        after: Position,
-    ) -> Result<Vec<(Position, Vec<u8>)>, rusqlite::Error> {
+    pub fn batch(&self, after: Position) -> Result<Vec<(Position, Vec<u8>)>, rusqlite::Error> {
         let mut batch = Vec::new();
         let mut bytes = 0;
         self.database.records(after, &mut |key, record| {
@@ -98,7 +95,7 @@ impl JournalReader {
     /// # Errors
     /// The journal cannot be read.
     #[cfg(feature = "postgres")]
-    pub(crate) fn link_at(&self, position: Position) -> Result<LinkAt, rusqlite::Error> {
+    pub fn link_at(&self, position: Position) -> Result<LinkAt, rusqlite::Error> {
         let mut next = None;
         self.database.records(position, &mut |key, _| {
             next = Some(key);
@@ -120,7 +117,7 @@ impl JournalReader {
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub(crate) fn snapshots(&self) -> io::Result<Vec<Position>> {
+    pub fn snapshots(&self) -> io::Result<Vec<Position>> {
         folder::snapshots(&self.folder)
     }
 
@@ -128,7 +125,7 @@ impl JournalReader {
     ///
     /// # Errors
     /// It cannot be read: the writer may have replaced it.
-    pub(crate) fn snapshot(&self, position: Position) -> io::Result<Vec<u8>> {
+    pub fn snapshot(&self, position: Position) -> io::Result<Vec<u8>> {
         folder::read_snapshot(&self.folder, position)
     }
 
@@ -136,7 +133,7 @@ impl JournalReader {
     ///
     /// # Errors
     /// It cannot be read, or is absent.
-    pub(crate) fn origin(&self) -> Result<Origin, DatabaseError> {
+    pub fn origin(&self) -> Result<Origin, DatabaseError> {
         let identity = self.database.identity()?.ok_or(DatabaseError::Identity)?;
         Ok(identity.origin())
     }
@@ -145,7 +142,7 @@ impl JournalReader {
     ///
     /// # Errors
     /// A start would be refused.
-    pub(crate) fn recover(&self, origin: &Origin) -> Result<Recovered, RecoveryError<ReadError>> {
+    pub fn recover(&self, origin: &Origin) -> Result<Recovered, RecoveryError<ReadError>> {
         let mut stored = Stored {
             folder: &self.folder,
             database: Some(&self.database),
@@ -159,7 +156,7 @@ impl JournalReader {
     ///
     /// # Errors
     /// It cannot be read.
-    pub(crate) fn marks(&self) -> io::Result<Vec<u8>> {
+    pub fn marks(&self) -> io::Result<Vec<u8>> {
         folder::read_marks(&self.folder)
     }
 }
@@ -167,7 +164,7 @@ impl JournalReader {
 /// A link of the journal.
 #[cfg(feature = "postgres")]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum LinkAt {
+pub enum LinkAt {
     /// The link at the position.
     Known(Vec<u8>),
     /// No record ends at the position.
@@ -210,11 +207,11 @@ impl Store for Stored<'_> {
 }
 
 /// The path of the file of marks in a folder.
-pub(crate) fn marks_in(folder: &Path) -> PathBuf {
+pub fn marks_in(folder: &Path) -> PathBuf {
     folder.join("marks")
 }
 
 /// The path of a snapshot in a folder.
-pub(crate) fn snapshot_in(folder: &Path, position: Position) -> PathBuf {
+pub fn snapshot_in(folder: &Path, position: Position) -> PathBuf {
     folder::snapshot_path(folder, position)
 }

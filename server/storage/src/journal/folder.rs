@@ -80,7 +80,7 @@ fn unusable(error: &io::Error) -> String {
 }
 
 /// Whether there is a file instead of a folder.
-pub(crate) fn is_no_folder(error: &io::Error) -> bool {
+pub fn is_no_folder(error: &io::Error) -> bool {
     use io::ErrorKind;
     [ErrorKind::AlreadyExists, ErrorKind::NotADirectory].contains(&error.kind())
 }
@@ -150,21 +150,21 @@ impl Folder {
 }
 
 /// Creates a folder for the server's own user, unless it exists.
-pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
+pub fn private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(PRIVATE_FOLDER);
     builder.create(path)
 }
 
 /// Creates a file for the server's own user, which must not exist.
-pub(crate) fn private_file(path: &Path) -> io::Result<File> {
+pub fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(PRIVATE_FILE);
     options.open(path)
 }
 
 /// The path of the database in a folder.
-pub(crate) fn database_in(folder: &Path) -> PathBuf {
+pub fn database_in(folder: &Path) -> PathBuf {
     folder.join("journal.db")
 }
 

@@ -42,10 +42,10 @@ use past::PastReader;
 use progress::Progress;
 use tables::Tables;
 
-pub(crate) use checks::{DAMAGED, contents, has_sums};
+pub use checks::{DAMAGED, contents, has_sums};
 pub use followed::Followed;
-pub(crate) use past::{Match, Past, PastReading, QueryWords};
-pub(crate) use sums::{MEMBERSHIP, MESSAGE, PLACE, ROOM, is_damage, open_to_read};
+pub use past::{Match, Past, PastReading, QueryWords};
+pub use sums::{MEMBERSHIP, MESSAGE, PLACE, ROOM, is_damage, open_to_read};
 
 /// How long a read waits for the follower, and for its turn.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -60,7 +60,7 @@ const SEARCH: Duration = Duration::from_secs(1);
 const LAST_WRITES: Duration = Duration::from_secs(3);
 
 /// The file of the tables.
-pub(crate) fn path_in(folder: &Path) -> PathBuf {
+pub fn path_in(folder: &Path) -> PathBuf {
     folder.join("history.db")
 }
 
@@ -81,30 +81,22 @@ struct HistoryParts {
 
 /// What a history is made of, besides the journal in its folder.
 #[derive(Clone, Debug)]
-pub(crate) struct HistoryOptions {
+pub struct HistoryOptions {
     /// The beginning of the journal.
-    pub(crate) origin: Origin,
+    pub origin: Origin,
     /// The position of the journal's end.
-    pub(crate) end: Position,
+    pub end: Position,
     /// How long messages stay.
-    pub(crate) retention: Retention,
+    pub retention: Retention,
     /// Who writes the copy.
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(dead_code, reason = "without the feature there is no copy")
-    )]
-    pub(crate) copiers: Copiers,
+    pub copiers: Copiers,
     /// The server with a copy.
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(dead_code, reason = "without the feature there is no copy")
-    )]
-    pub(crate) server: Option<ServerUrl>,
+    pub server: Option<ServerUrl>,
 }
 
 /// Who writes a copy of the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Copiers {
+pub enum Copiers {
     /// This server alone: a copy that is ahead of the journal has entries that it has lost.
     One,
     /// The members of a cluster: a copy that is ahead has entries that another one was first with.
@@ -123,7 +115,7 @@ struct Slot {
 
 /// Why the past cannot be read now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum PastError {
+pub enum PastError {
     /// The follower has not caught up.
     #[error("the history is still being written")]
     Behind,
@@ -144,7 +136,7 @@ impl History {
     ///
     /// # Errors
     /// The system has no thread for it.
-    pub(crate) fn start(
+    pub fn start(
         folder: &Path,
         config: &Config,
         options: &HistoryOptions,
@@ -237,7 +229,7 @@ impl History {
     }
 
     /// Whether the participant is or was a member of the room.
-    pub(crate) async fn was_in(&self, user: UserId, room: RoomId) -> Result<bool, PastError> {
+    pub async fn was_in(&self, user: UserId, room: RoomId) -> Result<bool, PastError> {
         #[cfg(feature = "postgres")]
         if let Some(shared) = &self.0.shared
             && let Some(answer) = shared.was_in(user, room).await
@@ -249,7 +241,7 @@ impl History {
     }
 
     /// The room's messages before `before`, the newest first.
-    pub(crate) async fn room(
+    pub async fn room(
         &self,
         room: RoomId,
         before: Option<RoomSeq>,
@@ -266,7 +258,7 @@ impl History {
     }
 
     /// The messages with all of these words, the newest first, and whether there are older ones.
-    pub(crate) async fn search(
+    pub async fn search(
         &self,
         words: QueryWords,
         place: (Option<RoomId>, Option<u64>),

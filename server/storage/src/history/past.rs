@@ -20,35 +20,35 @@ pub(super) const ROOMS: i64 = 500;
 
 /// The limits of one answer, and its reader.
 #[derive(Clone, Debug)]
-pub(crate) struct PastReading {
+pub struct PastReading {
     /// The participant that reads.
-    pub(crate) user: UserId,
+    pub user: UserId,
     /// The participants whose messages are left out.
-    pub(crate) hidden: BTreeSet<UserId>,
+    pub hidden: BTreeSet<UserId>,
     /// The largest number of messages.
-    pub(crate) limit: usize,
+    pub limit: usize,
     /// The largest size of all texts of the answer, in bytes; its first message is exempt.
-    pub(crate) bytes: usize,
+    pub bytes: usize,
     /// The size of the texts that the answer already has.
-    pub(crate) used: usize,
+    pub used: usize,
 }
 
 /// Messages of a room, the newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Past {
+pub struct Past {
     /// The messages.
-    pub(crate) messages: Vec<Arc<Event>>,
+    pub messages: Vec<Arc<Event>>,
     /// Whether there are older ones.
-    pub(crate) more: bool,
+    pub more: bool,
 }
 
 /// A message that a search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Match {
+pub struct Match {
     /// Its place among all messages, before which the next page begins.
-    pub(crate) id: u64,
+    pub id: u64,
     /// The message.
-    pub(crate) event: Arc<Event>,
+    pub event: Arc<Event>,
 }
 
 /// The tables, open for reading.
@@ -267,15 +267,15 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Event> {
 
 /// The words of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct QueryWords(Vec<String>);
+pub struct QueryWords(Vec<String>);
 
 impl QueryWords {
     /// The largest number of words.
-    pub(crate) const MOST: usize = 16;
+    pub const MOST: usize = 16;
 
     /// The words of this text: its parts between blanks with a letter or a digit. None if there is
     /// none, or too many.
-    pub(crate) fn new(text: &str) -> Option<Self> {
+    pub fn new(text: &str) -> Option<Self> {
         let words = text.split(|c: char| c.is_whitespace() || c.is_control());
         let words = words.filter(|word| word.contains(char::is_alphanumeric));
         let words: Vec<_> = words.map(str::to_owned).collect();

@@ -22,18 +22,20 @@ const EMPTY: u64 = 0x9e37_79b9_7f4a_7c15;
 /// How long a reader waits while another program locks the database.
 const BUSY: Duration = Duration::from_secs(1);
 
-// The conditions that a row of each table is as it was written.
-pub(crate) const MESSAGE: &str =
-    "checked(sum, id, room, seq, at, user, chosen_id, name, epoch, text)";
-pub(crate) const ROOM: &str =
+/// The condition that a row of messages is as it was written.
+pub const MESSAGE: &str = "checked(sum, id, room, seq, at, user, chosen_id, name, epoch, text)";
+/// The condition for a row of rooms.
+pub const ROOM: &str =
     "checked(sum, room, name, position, at) AND checked(end_sum, room, ended_position, ended_at)";
-pub(crate) const MEMBERSHIP: &str =
+/// The condition for a row of memberships.
+pub const MEMBERSHIP: &str =
     "checked(sum, id, user, chosen_id, name, room, from_seq, from_position, from_at)
      AND checked(end_sum, id, to_seq, to_position, to_at)";
-pub(crate) const PLACE: &str = "checked(sum, format, realm, position, link, lost)";
+/// The condition for the row of the place in the journal.
+pub const PLACE: &str = "checked(sum, format, realm, position, link, lost)";
 
 /// Opens the file read-only.
-pub(crate) fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
+pub fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
@@ -80,7 +82,7 @@ pub(super) fn corrupt() -> rusqlite::Error {
 }
 
 /// Whether the error says that the file is not what was written, and not that it cannot be used now.
-pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
+pub fn is_damage(error: &rusqlite::Error) -> bool {
     match error.sqlite_error_code() {
         Some(
             ErrorCode::PermissionDenied

@@ -13,22 +13,16 @@ mod reader;
 
 use chat_core::{Entry, Hub, Position, Time};
 
-pub use database::DatabaseError;
-#[cfg(feature = "cluster")]
-pub(crate) use database::new_identity;
+pub use database::{DatabaseError, new_identity};
 pub use durable::DurableJournal;
-pub use folder::FolderError;
-pub(crate) use folder::{database_in, is_no_folder, private_file, private_folder};
+pub use folder::{FolderError, database_in, is_no_folder, private_file, private_folder};
 #[cfg(feature = "cluster")]
-pub use kept::KeepError;
-#[cfg(feature = "cluster")]
-pub(crate) use kept::{FoundJournal, KeptBatch, KeptJournal, find};
+pub use kept::{FoundJournal, KeepError, KeptBatch, KeptJournal, find};
 pub use memory::MemoryJournal;
 pub use opening::{OpenError, Opened, Options, open};
 #[cfg(feature = "postgres")]
-pub(crate) use reader::LinkAt;
-pub use reader::ReadError;
-pub(crate) use reader::{JournalReader, marks_in, snapshot_in};
+pub use reader::LinkAt;
+pub use reader::{JournalReader, ReadError, marks_in, snapshot_in};
 
 /// The fate of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,7 @@
+//! What a server keeps on disk: the journal of all decisions, and the history of messages, which is
+//! made from it. Nothing here knows a request or a connection.
+
+pub mod clock;
+pub mod history;
+pub mod journal;
+pub mod priority;

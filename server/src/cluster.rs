@@ -33,18 +33,17 @@ use chat_cluster::{
     FORMAT, LogSnapshot, LogSnapshotError, Member, MemberError, MemberId, Now, Reads, Settings,
 };
 use chat_journal::Identity;
+use server_chat::driver::{self, NodeClient, Running};
+use server_chat::identity::Secrets;
+use server_chat::metrics::{MemberMetrics, Metrics};
+use server_chat::task;
 use server_nats::{Log, LogOptions, LogReader, OpenError, RealmNameError, Vouching};
 use server_settings::cli::ReadsRule;
 use server_settings::{ClusterSettings, SyncProof};
-use sha2::{Digest as _, Sha256};
-
-use crate::driver::{self, NodeClient, Running};
-use crate::identity::Secrets;
-use crate::metrics::{MemberMetrics, Metrics};
-use crate::task;
 use server_storage::clock::{self, Clock};
 use server_storage::history::{Copiers, History, HistoryOptions};
 use server_storage::journal::{self, FoundJournal, KeepError};
+use sha2::{Digest as _, Sha256};
 
 pub(crate) use repair::{Repair, repair};
 pub(crate) use resign::resign;

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use chat_core::Address;
 use serde_json::{Map, Value, json};
-
-use crate::capacity::Source;
-use crate::scope::CallerScope;
-use crate::service::{RequestOrigin, Service};
-use crate::tools::Tool;
+use server_chat::capacity::Source;
+use server_chat::scope::CallerScope;
+use server_chat::service::{RequestOrigin, Service};
+use server_chat::tools::Tool;
 
 /// The messages in the lobby, in turns.
 const LOBBY: [&str; 6] = [
@@ -276,8 +275,8 @@ mod tests {
     use chat_core::{Config, Node};
 
     use super::*;
-    use crate::driver;
-    use crate::identity::Secrets;
+    use server_chat::driver;
+    use server_chat::identity::Secrets;
     use server_storage::clock::Clock;
     use server_storage::journal::MemoryJournal;
 

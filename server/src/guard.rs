@@ -35,16 +35,16 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use chat_core::{Address, Config};
+use server_chat::capacity::{MAX_WAIT, Source};
+use server_chat::refused_requests::{LOG, Peer, Verdict};
+use server_chat::scope::CallerScope;
+use server_chat::service::Service;
+use server_chat::task;
+use server_storage::clock;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-use crate::capacity::{MAX_WAIT, Source};
-use crate::refused_requests::{LOG, Peer, Verdict};
-use crate::scope::CallerScope;
-use crate::service::Service;
-use crate::task;
 use crate::web;
-use server_storage::clock;
 
 pub use body::SMALL_BODY;
 pub use hosts::{Allowed, AllowedHosts, HostError};

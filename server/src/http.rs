@@ -21,11 +21,11 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::{get, post};
+use server_chat::service::Service;
 use server_settings::Usernames;
 use tokio_util::sync::CancellationToken;
 
 use crate::guard::{not_found, other_method};
-use crate::service::Service;
 
 pub use openapi::{TITLE, document};
 

@@ -16,6 +16,11 @@ use axum::extract::ConnectInfo;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use server_chat::capacity::{CONNECTING, Full, MAX_WAIT};
+use server_chat::metrics::NoConnection;
+use server_chat::refusal::Refusal;
+use server_chat::service::Service;
+use server_chat::task;
 use server_settings::os_error::reason;
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -24,12 +29,6 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
-
-use crate::capacity::{CONNECTING, Full, MAX_WAIT};
-use crate::metrics::NoConnection;
-use crate::refusal::Refusal;
-use crate::service::Service;
-use crate::task;
 
 use pace::Paced;
 

@@ -35,11 +35,11 @@ use axum::Router;
 use axum::http::request::Parts;
 use chat_core::Config;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use server_chat::service::Service;
 use server_settings::{OutputSchemas, Toolset};
 use tokio_util::sync::CancellationToken;
 
 use crate::guard::max_body;
-use crate::service::Service;
 
 pub use crate::guard::Caller;
 pub use fixtures::{Fixtures, Present};

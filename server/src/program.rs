@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use server_chat::service::Service;
 use server_settings::cli::{self, Command, LogForm, ServeArgs, StdioArgs};
 use server_settings::os_error::reason;
 use server_settings::{DEFAULT_LISTEN, Settings, Unnamed, manual, usual_folder};
@@ -19,7 +20,6 @@ use crate::demo::{Demo, DemoError};
 use crate::health_check;
 use crate::logs;
 use crate::serve::{ServeError, Server};
-use crate::service::Service;
 use crate::stdio;
 use crate::upkeep::{self, Form, UpkeepError};
 

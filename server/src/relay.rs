@@ -24,13 +24,13 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use serde_json::{Map, Value, json};
+use server_chat::identity::{Handle, ReaderId};
+use server_chat::scope::CallerScope;
+use server_chat::tools::{Mint, Tool};
 use server_settings::OutputSchemas;
 use tokio_util::sync::CancellationToken;
 
-use crate::identity::{Handle, ReaderId};
 use crate::mcp::{inbox, listing};
-use crate::scope::CallerScope;
-use crate::tools::{Mint, Tool};
 
 use progress::ClientProgress;
 pub use pushes::Pushes;

@@ -11,9 +11,9 @@ use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::{self, Next};
 use axum::response::Response;
+use server_chat::service::Service;
 use server_settings::AccessLog;
 
-use crate::service::Service;
 use crate::web;
 
 /// The log target of requests.

@@ -16,30 +16,30 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use chat_core::Node;
 use futures_util::future::{select_all, try_join_all};
+use server_chat::capacity::{self, Capacity, Memory};
+use server_chat::driver::{self, Died, Running};
+use server_chat::identity::Secrets;
+use server_chat::metrics::{Exposition, Metrics, Seen};
+use server_chat::service::Service;
+use server_chat::task;
 use server_settings::os_error::{advice, reason};
 use server_settings::{Realm, Settings};
+use server_storage::clock::Clock;
+use server_storage::history::{Copiers, Followed, History, HistoryOptions};
+use server_storage::journal::{self, Journal, MemoryJournal};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::capacity::{self, Capacity, Memory};
-use crate::driver::{self, Died, Running};
 use crate::guard::{
     self, AllowedHosts, HostError, NoRealmNamed, RealmOfTokens, TokenFile, TokensError,
 };
 use crate::http;
-use crate::identity::Secrets;
 use crate::listener;
 use crate::mcp;
-use crate::metrics::{Exposition, Metrics, Seen};
 use crate::realm_router::{self, Served};
 use crate::requests;
-use crate::service::Service;
-use crate::task;
 use crate::web;
-use server_storage::clock::Clock;
-use server_storage::history::{Copiers, Followed, History, HistoryOptions};
-use server_storage::journal::{self, Journal, MemoryJournal};
 
 /// The time limit for connections to end when nothing is left to send.
 const LAST_BYTES: Duration = Duration::from_millis(500);

@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 use chat_core::Address;
 use rmcp::service::DynService;
 use rmcp::{RoleServer, ServiceExt as _};
+use server_chat::capacity::Source;
+use server_chat::task;
+use server_chat::tools::of_toolsets;
 use server_settings::cli::{Connect, StdioArgs};
 use server_settings::{DEFAULT_LISTEN, Settings};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
-use crate::capacity::Source;
 use crate::mcp;
 use crate::relay::{Relay, ServerKind, Upstream, UpstreamError};
 use crate::serve::{Core, ServeError};
-use crate::task;
-use crate::tools::of_toolsets;
 
 /// How long a server on the default address may take to answer.
 const PATIENCE: Duration = Duration::from_millis(500);

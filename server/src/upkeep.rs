@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 
 use chat_journal::RecoveryError;
 use server_settings::os_error::{advice, reason};
-
 use server_storage::journal::{DatabaseError, ReadError, database_in, is_no_folder};
 
 pub use copy::{backup, restore};

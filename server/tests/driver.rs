@@ -9,10 +9,10 @@ use chat_core::{
     Address, Call, Caller, Command, Config, Earlier, Entry, Hub, Load, Node, Position, Read,
     Reader, Reject, Reply, Response, SecretHash, Span, Time,
 };
-use server::driver::{
+use server_chat::driver::{
     self, Answered, Delivery, Ending, EventStream, MAX_QUEUED, NodeClient, Request, Running,
 };
-use server::view::View;
+use server_chat::view::View;
 use server_storage::clock::Clock;
 use server_storage::journal::{Append, Fate, FateReporter, Journal};
 

@@ -7,7 +7,7 @@ use std::fs;
 use book::page::Page;
 use book::pages::root;
 use serde_json::Value;
-use server::tools::Tool;
+use server_chat::tools::Tool;
 
 use crate::{none_of, pages};
 

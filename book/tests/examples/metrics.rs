@@ -7,10 +7,10 @@ use std::time::Duration;
 use book::pages::root;
 use chat_core::Time;
 use serde_json::Value;
-use server::capacity::Capacity;
-use server::metrics::{Exposition, MemberMetrics, Metrics, NoConnection};
-use server::refused_requests::Kind;
-use server::tools::Tool;
+use server_chat::capacity::Capacity;
+use server_chat::metrics::{Exposition, MemberMetrics, Metrics, NoConnection};
+use server_chat::refused_requests::Kind;
+use server_chat::tools::Tool;
 
 use crate::complete::missing;
 use crate::none_of;

@@ -14,9 +14,9 @@ use chat_cluster::{LogSnapshot, Place, Unfit};
 use chat_core::{Config, Hub, Position};
 use chat_journal::{Identity, Mark, Origin};
 use server_nats::{Extent, Log, LogReader, OpenError, ReadTwice, RecordCopy};
+use server_storage::journal::{FoundJournal, new_identity};
 
 use super::ClusterError;
-use server_storage::journal::{FoundJournal, new_identity};
 
 /// How often the log is asked for its end, and for the record at the journal's end.
 const ATTEMPTS: u32 = 8;

@@ -8,6 +8,8 @@ use chat_core::{
 };
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use server_chat::driver::{Answered, NodeClient, Remote, RemoteOpening};
+use server_chat::metrics::MemberMetrics;
 use server_nats::{CallError, Calls};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -15,8 +17,6 @@ use super::measures::forwarding;
 use super::remote_stream::DoorStream;
 use super::standing::{EpochEnd, Standings, end_of_epoch};
 use super::wire::{Answer, CALL, Question, decode, encode};
-use crate::driver::{Answered, NodeClient, Remote, RemoteOpening};
-use crate::metrics::MemberMetrics;
 
 /// How long a call is tried.
 const PATIENCE: Duration = Duration::from_micros(CALL_PATIENCE.0);
@@ -257,7 +257,7 @@ mod tests {
     use chat_core::Time;
 
     use super::*;
-    use crate::driver::{AnswerFacts, CallerContext};
+    use server_chat::driver::{AnswerFacts, CallerContext};
 
     /// What the caller learns of earlier attempts, if the owner refuses the last one with `says`.
     fn told(attempts: Attempts, says: Earlier) -> Earlier {

@@ -7,7 +7,11 @@ use std::time::Duration;
 use chat_cluster::{Alarm, LogSnapshot, Member, Now, Output, RETRY, Refusal};
 use chat_core::{Address, Call, Node, Reject, Span, Ticket};
 use chat_journal::Origin;
+use server_chat::driver::{Engine, EngineOutput, Wake};
+use server_chat::metrics::{MemberMetrics, MemberReading};
+use server_chat::view::View;
 use server_nats::{Log, Report, StoredSnapshot};
+use server_storage::clock::{self, Clock};
 use tokio::sync::watch;
 
 use super::keeper::Keeper;
@@ -16,10 +20,6 @@ use super::measures::{alarm_kind, append_result};
 use super::pause::{PauseWatch, TURN};
 use super::resign::Resignation;
 use super::standing::{MemberStanding, Standings, role_word};
-use crate::driver::{Engine, EngineOutput, Wake};
-use crate::metrics::{MemberMetrics, MemberReading};
-use crate::view::View;
-use server_storage::clock::{self, Clock};
 
 /// A member with its log.
 pub(super) struct MemberEngine {

@@ -20,10 +20,9 @@ use chat_cluster::{LogSnapshot, News, Place};
 use chat_core::{Hub, Position};
 use chat_journal::Origin;
 use server_nats::LogReader;
-use tokio::runtime::Handle;
-
 use server_storage::history::History;
 use server_storage::journal::{KeepError, KeptBatch, KeptJournal};
+use tokio::runtime::Handle;
 
 /// The size of the batches that wait for the disk, at most.
 const WAITING: u64 = 64 << 20;

@@ -8,11 +8,11 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use server_chat::task;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::standing::Standings;
-use crate::task;
 
 /// How far a door may be behind: longer than one attempt of a call takes, and a healthy door is.
 const LATE: Duration = Duration::from_secs(3);

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use chat_cluster::{Alarm, Outcome};
 use chat_core::Reject;
+use server_chat::driver::Answered;
+use server_chat::metrics::{AlarmKind, AppendResult, Forwarding, LogReading, MemberMetrics};
 use server_nats::{LogOptions, StateReader};
 use tokio::time::sleep;
 
 use super::standing::Standings;
-use crate::driver::Answered;
-use crate::metrics::{AlarmKind, AppendResult, Forwarding, LogReading, MemberMetrics};
 
 /// The pause between two looks at the log and the connection.
 const PAUSE: Duration = Duration::from_secs(5);

@@ -1,14 +1,14 @@
 //! The owner's side: calls and streams of other members' doors.
 
 use chat_core::{Address, Earlier, Reader, Seq};
+use server_chat::driver::{NodeClient, Request, Settled};
+use server_chat::task;
 use server_nats::{Calls, Incoming, Serving};
 
 use super::lateness::{LateBelow, late_below};
 use super::remote_stream;
 use super::standing::{MemberStanding, Standings};
 use super::wire::{self, Answer, CALL, Question, decode, encode};
-use crate::driver::{NodeClient, Request, Settled};
-use crate::task;
 
 /// Serves calls while this member has the node. All others find nobody subscribed, or another
 /// member.

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use server_chat::driver::{Delivery, Ending, EventStream, RemoteStream};
 use server_nats::{Calls, Serving};
 use tokio::time::timeout;
 
 use super::door::catch_up;
 use super::standing::{Standings, end_of_epoch};
 use super::wire::{self, Next, Pushed, decode, encode};
-use crate::driver::{Delivery, Ending, EventStream, RemoteStream};
 
 /// How long the owner waits for a delivery until it answers that there is none.
 const WAIT: Duration = Duration::from_secs(3);

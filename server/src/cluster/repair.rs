@@ -15,10 +15,10 @@ use chat_journal::{Identity, Loss};
 use server_nats::{Extent, Log, LogReader, OpenError, SettingFault, StoredSnapshot};
 use server_settings::ClusterSettings;
 use server_settings::Durability;
+use server_storage::journal::{self, FoundJournal, Options};
 
 use super::wire::{STATUS, encode};
 use super::{ClusterError, options};
-use server_storage::journal::{self, FoundJournal, Options};
 
 /// How long members have to say that they run.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use server_chat::driver::Wake;
 use server_nats::{CallError, Calls, Log, Serving};
 use server_settings::ClusterSettings;
 use tokio::time::Instant;
@@ -13,7 +14,6 @@ use super::standing::{MemberStanding, Standings};
 use super::status::members;
 use super::wire::{RESIGN, Resigning, decode, encode};
 use super::{ClusterError, options};
-use crate::driver::Wake;
 
 /// How long the owner has to answer.
 const ANSWER: Duration = Duration::from_secs(2);

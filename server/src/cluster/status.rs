@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use server_chat::driver::NodeClient;
 use server_nats::{Calls, Log};
 use server_settings::ClusterSettings;
 
 use super::standing::{Standings, role_word};
 use super::wire::{MemberStatus, STATUS, decode, encode};
 use super::{ClusterError, options};
-use crate::driver::NodeClient;
 
 /// How long the members have to answer.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -12,10 +12,10 @@ use chat_core::{Config, Hub, Position};
 use chat_journal::{Identity, Origin};
 use server_nats::{Extent, LogReader, ReadTwice, RecordCopy};
 use server_settings::ClusterSettings;
+use server_storage::journal::JournalReader;
 
 use super::{ClusterError, options};
 use crate::upkeep::UpkeepError;
-use server_storage::journal::JournalReader;
 
 /// The number of records that are read at once.
 const AT_ONCE: u64 = 64;

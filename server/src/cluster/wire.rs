@@ -3,8 +3,7 @@
 use chat_core::{Address, Call, Earlier, Reader, Seq};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-
-use crate::driver::{Answered, CallerContext, Delivery};
+use server_chat::driver::{Answered, CallerContext, Delivery};
 
 /// The version of the form. A member answers no other, so that its caller tries again until all
 /// members are of one version.

@@ -14,12 +14,12 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::{CONTENT_LENGTH, EXPECT, HeaderMap};
+use server_chat::capacity::{Capacity, MAX_WAIT, Reservation, Source, TooFast};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::http_error::Fault;
 use super::request_charge::RequestCharge;
 use super::scan::cost;
-use crate::capacity::{Capacity, MAX_WAIT, Reservation, Source, TooFast};
 
 /// The size of a body, including its parsed values, up to which nothing is taken from the pool.
 pub const SMALL_BODY: usize = 16 * 1_024;
@@ -215,7 +215,7 @@ mod tests {
     use futures_util::stream;
 
     use super::*;
-    use crate::capacity::{LARGE, Limits, Share};
+    use server_chat::capacity::{LARGE, Limits, Share};
 
     /// The cost of a body without values, besides its bytes.
     const VALUE: usize = 256;

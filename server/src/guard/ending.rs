@@ -8,11 +8,11 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::response::{IntoResponse as _, Response};
 use chat_core::{Address, Reject};
 use hyper::body::{Frame, SizeHint};
+use server_chat::refusal::Refusal;
+use server_chat::service::Service;
 use tokio_util::sync::CancellationToken;
 
 use super::http_error::{Fault, HttpError};
-use crate::refusal::Refusal;
-use crate::service::Service;
 
 /// Waits until a caller may no longer receive answers, and returns the reason.
 async fn of(token: Option<CancellationToken>, banned: impl Future<Output = ()>) -> HttpError {

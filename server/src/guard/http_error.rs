@@ -6,9 +6,8 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, 
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-
-use crate::refusal::Refusal;
-use crate::refused_requests::Kind;
+use server_chat::refusal::Refusal;
+use server_chat::refused_requests::Kind;
 
 /// The default retry delay of overload, in milliseconds.
 const DEFAULT_RETRY_MS: u64 = 1_000;

@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use server_chat::capacity::Reservation;
+
 use super::body::SMALL_BODY;
 use super::scan::cost;
-use crate::capacity::Reservation;
 
 /// The bytes taken for a request and its parsed form. It is stored in the request's extensions, and
 /// so follows the request: the library keeps a request's head beside its message, and a session

@@ -20,6 +20,7 @@ use axum::http::header::{COOKIE, HeaderMap, HeaderValue, SET_COOKIE};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use server_storage::clock;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -30,7 +31,6 @@ use super::session_file::{SessionFile, StoredHash, StoredSession};
 use super::token_file::{Owner, TokenFile};
 use super::tokens::Hash;
 use super::{Known, bearer};
-use server_storage::clock;
 
 /// The cookie's name without TLS.
 const NAME: &str = "talking_stick_session";
@@ -327,7 +327,7 @@ pub(super) async fn close(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scope::CallerScope;
+    use server_chat::scope::CallerScope;
 
     fn of(cookie: &str) -> HeaderMap {
         let mut headers = HeaderMap::new();

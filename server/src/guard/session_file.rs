@@ -11,10 +11,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use server_settings::os_error::reason;
+use server_storage::journal::private_file;
 
 use super::LOG;
 use super::tokens::Hash;
-use server_storage::journal::private_file;
 
 /// The name of the file in a data folder.
 pub const SESSIONS: &str = "sessions.json";

@@ -16,7 +16,7 @@ use server_settings::realm;
 use super::LOG;
 use super::tokens::{Changes, Hash, Token, Tokens, TokensError};
 
-use crate::scope::CallerScope;
+use server_chat::scope::CallerScope;
 use server_storage::clock;
 
 /// The tokens of one file, for the lifetime of the server.

@@ -12,10 +12,9 @@ use std::sync::Arc;
 
 use chat_core::Time;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime};
+use server_chat::scope::CallerScope;
 use server_settings::os_error::{advice, reason};
 use sha2::{Digest as _, Sha256};
-
-use crate::scope::CallerScope;
 
 /// The largest number of tokens of a file: each request is compared with all of them.
 const MAX_TOKENS: usize = 1_024;

@@ -13,9 +13,8 @@ use std::task::{Context, Poll, ready};
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 
+use server_chat::capacity::{Capacity, PART, Reservation, Source};
 use tokio::time::{Sleep, sleep};
-
-use crate::capacity::{Capacity, PART, Reservation, Source};
 
 /// A part up to this size is not charged: the buffers of its connection hold as much.
 const SMALL: usize = 4 * 1_024;
@@ -116,7 +115,7 @@ mod tests {
     use http_body_util::BodyExt as _;
 
     use super::*;
-    use crate::capacity::{Limits, Speed};
+    use server_chat::capacity::{Limits, Speed};
 
     #[tokio::test(start_paused = true)]
     async fn a_source_above_its_share_waits_for_its_answers() {

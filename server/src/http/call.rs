@@ -5,12 +5,12 @@ use axum::extract::{FromRequest, Request};
 use axum::http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use axum::http::request::Parts;
 use serde_json::{Map, Value};
+use server_chat::identity::Handle;
+use server_chat::refusal::Refusal;
+use server_chat::service::RequestOrigin;
 
 use super::HANDLE_HEADER;
 use crate::guard::{Caller, Fault, HttpError};
-use crate::identity::Handle;
-use crate::refusal::Refusal;
-use crate::service::RequestOrigin;
 
 /// The largest number of characters of a handle that is looked up.
 const MAX_HANDLE: usize = 128;

@@ -7,17 +7,17 @@ use axum::response::{IntoResponse, Response};
 use chat_core::{Command, Read, Reject};
 use serde::Serialize;
 use serde_json::{Value, json};
+use server_chat::driver::{CallerContext, Me};
+use server_chat::identity::Handle;
+use server_chat::refusal::Refusal;
+use server_chat::service::{CallOutcome, RequestOrigin};
+use server_chat::tools::{Arguments, Ask, ParsedCall, Tool, parse_check_event, parse_send};
+use server_chat::wire::{Said, public_id};
 
 use super::Http;
 use super::call::PostedCall;
 use super::older;
-use crate::driver::{CallerContext, Me};
 use crate::guard::{Fault, HttpError};
-use crate::identity::Handle;
-use crate::refusal::Refusal;
-use crate::service::{CallOutcome, RequestOrigin};
-use crate::tools::{Arguments, Ask, ParsedCall, Tool, parse_check_event, parse_send};
-use crate::wire::{Said, public_id};
 
 /// `POST /register`: registers a name and joins a room.
 pub(super) async fn register(State(http): State<Http>, posted: PostedCall) -> Response {

@@ -13,17 +13,17 @@ use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use chat_core::{Reject, Seq};
 use futures_util::stream;
+use server_chat::capacity::Reservation;
+use server_chat::driver::{AnswerFacts, CallerContext, Delivery, EventStream};
+use server_chat::identity::{Handle, ReaderId};
+use server_chat::refusal::Refusal;
+use server_chat::service::RequestOrigin;
 use tokio::time::timeout;
 
 use super::call::origin;
 use super::older::{self, Older};
 use super::{Http, frames};
-use crate::capacity::Reservation;
-use crate::driver::{AnswerFacts, CallerContext, Delivery, EventStream};
 use crate::guard::HttpError;
-use crate::identity::{Handle, ReaderId};
-use crate::refusal::Refusal;
-use crate::service::RequestOrigin;
 
 /// The header in which a reconnecting reader names its last event.
 const LAST_EVENT_ID: &str = "last-event-id";

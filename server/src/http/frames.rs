@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 
 use chat_core::Seq;
 use serde::Serialize;
-
-use crate::driver::{Delivery, Ending};
-use crate::wire;
+use server_chat::driver::{Delivery, Ending};
+use server_chat::wire;
 
 /// The reconnection time of readers, in milliseconds.
 const RETRY_MS: u64 = 2_000;

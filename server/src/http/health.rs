@@ -5,13 +5,13 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
+use server_chat::refusal::Refusal;
 use tokio::time::timeout;
 
 use super::Http;
 use super::chat::ok;
 use super::views::shown;
 use crate::guard::{Fault, HttpError};
-use crate::refusal::Refusal;
 
 /// The time limit for the node's answer.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -22,19 +22,19 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use chat_core::{Command, Epoch, Read, Reject, Seq, Span};
 use serde_json::{Map, Value, json};
+use server_chat::driver::{AnswerFacts, EventStream};
+use server_chat::identity::Handle;
+use server_chat::refusal::Refusal;
+use server_chat::service::{CallOutcome, RequestOrigin};
+use server_chat::task;
+use server_chat::tools::{Arguments, Ask, ParsedCall, Tool};
+use server_chat::wire::Said;
 use tokio::task::AbortHandle;
 
 use super::Http;
 use super::call::PostedCall;
 use super::chat::{command, ok, registered, waits};
-use crate::driver::{AnswerFacts, EventStream};
 use crate::guard::HttpError;
-use crate::identity::Handle;
-use crate::refusal::Refusal;
-use crate::service::{CallOutcome, RequestOrigin};
-use crate::task;
-use crate::tools::{Arguments, Ask, ParsedCall, Tool};
-use crate::wire::Said;
 
 pub(super) use words::Older;
 

@@ -1,6 +1,6 @@
 //! `GET /openapi.json`: the description of plain HTTP in OpenAPI 3.1.
 //!
-//! The schemas of tools are those of every transport, from [`crate::tools::describe`]. This module
+//! The schemas of tools are those of every transport, from [`server_chat::tools::describe`]. This module
 //! adds the routes and their own schemas.
 
 use axum::extract::State;
@@ -8,10 +8,10 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use chat_core::LINE_SHOWN;
 use serde_json::{Map, Value, json};
+use server_chat::tools::{Tool, describe};
 
 use super::{Admin, Http};
 use crate::guard::written;
-use crate::tools::{Tool, describe};
 
 /// The title of the document.
 pub const TITLE: &str = "Talking Stick";

@@ -13,14 +13,14 @@ use axum::response::{IntoResponse as _, Response};
 use chat_core::config::StickRule;
 use chat_core::{PresenceView, Reject, RoomView, Time};
 use serde_json::{Value, json};
+use server_chat::refusal::Refusal;
+use server_chat::view::View;
+use server_chat::wire::{User, presence, timestamp};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::Http;
 use crate::guard::{Fault, HttpError, written};
-use crate::refusal::Refusal;
-use crate::view::View;
-use crate::wire::{User, presence, timestamp};
 
 /// The largest number of names in an answer of `/users`.
 const NAMES: usize = 1_000;

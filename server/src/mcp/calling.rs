@@ -9,13 +9,13 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value};
+use server_chat::render_text;
+use server_chat::service::CallOutcome;
+use server_chat::tools::Tool;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::handler::{Chat, McpOrigin};
 use super::listing;
-use crate::render_text;
-use crate::service::CallOutcome;
-use crate::tools::Tool;
 
 impl Chat {
     /// Calls a tool of the chat.

@@ -3,9 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use server_chat::identity::{Handle, ReaderId};
 use tokio::sync::watch;
-
-use crate::identity::{Handle, ReaderId};
 
 /// The largest number of inboxes that one session follows.
 pub(super) const MAX_FOLLOWED: usize = 64;

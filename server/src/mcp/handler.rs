@@ -20,6 +20,11 @@ use rmcp::model::{
     SubscriptionFilter, Tool as Listed, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use server_chat::identity::Handle;
+use server_chat::refusal::Refusal;
+use server_chat::service::{RequestOrigin, Service};
+use server_chat::task;
+use server_chat::tools::Tool;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::fixtures::Fixtures;
@@ -28,11 +33,6 @@ use super::listener::{Listener, Outcome, Sink};
 use super::session::{Connection, Session};
 use super::{Caller, CallerOf, McpOptions, inbox, listing};
 use crate::http::HANDLE_HEADER;
-use crate::identity::Handle;
-use crate::refusal::Refusal;
-use crate::service::{RequestOrigin, Service};
-use crate::task;
-use crate::tools::Tool;
 
 /// Requests that need parameters. If one of these cannot be parsed, its parameters are invalid; any
 /// other is unknown.

@@ -4,13 +4,12 @@ use chat_core::{Address, Seq};
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents};
 use serde_json::json;
-
-use crate::identity::{Handle, ReaderId};
-use crate::refusal::Refusal;
-use crate::render_text;
-use crate::service::Service;
-use crate::tools::MemberPart;
-use crate::wire;
+use server_chat::identity::{Handle, ReaderId};
+use server_chat::refusal::Refusal;
+use server_chat::render_text;
+use server_chat::service::Service;
+use server_chat::tools::MemberPart;
+use server_chat::wire;
 
 /// The content type of an inbox.
 pub(super) const JSON: &str = "application/json";

@@ -15,6 +15,12 @@ use rmcp::model::{
 use rmcp::service::SubscriptionSink;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use rmcp::{Peer, RoleServer};
+use server_chat::driver::{Delivery, Ending, EventStream};
+use server_chat::identity::ReaderId;
+use server_chat::refusal::Refusal;
+use server_chat::render_text;
+use server_chat::service::Service;
+use server_chat::wire;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -22,12 +28,6 @@ use tokio_util::sync::CancellationToken;
 use super::follows::{By, Follow, Follows};
 use super::listing::PUSHED;
 use super::marks::Marks;
-use crate::driver::{Delivery, Ending, EventStream};
-use crate::identity::ReaderId;
-use crate::refusal::Refusal;
-use crate::render_text;
-use crate::service::Service;
-use crate::wire;
 
 /// The destination of pushes.
 #[derive(Debug)]

@@ -8,10 +8,9 @@ use rmcp::model::{
     ClientCapabilities, Implementation, JsonObject, ResourceTemplate, ServerCapabilities,
     ServerConfig, Tool as Listed, ToolAnnotations,
 };
+use server_chat::identity::INBOX_URI;
+use server_chat::tools::{Tool, describe};
 use server_settings::OutputSchemas;
-
-use crate::identity::INBOX_URI;
-use crate::tools::{Tool, describe};
 
 /// The instructions for a model.
 const INSTRUCTIONS: &str = "\

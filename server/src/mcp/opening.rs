@@ -6,11 +6,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::response::Response;
+use server_chat::refusal::Refusal;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task_local;
 
 use super::Caller;
-use crate::refusal::Refusal;
 
 task_local! {
     static OPENING: Arc<Opening>;

@@ -8,12 +8,12 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
+use server_chat::refusal::Refusal;
 
 use super::kept::{Lifetime, MAX_OPENING, kept, lifetime};
 use super::opening::Opening;
 use super::sessions::Sessions;
 use crate::guard::RequestCharge;
-use crate::refusal::Refusal;
 
 /// The longest text of a refusal by the library, in bytes.
 const MAX_TEXT: usize = 4_096;

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use server_chat::capacity::Reservation;
+use server_chat::scope::CallerScope;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::follows::Follows;
-use crate::capacity::Reservation;
-use crate::scope::CallerScope;
 
 /// A session; on stdio the process is one.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ pub(super) struct Connection(pub(super) CancellationToken);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capacity::{Pool, Resource, Share, Source};
+    use server_chat::capacity::{Pool, Resource, Share, Source};
 
     #[tokio::test(start_paused = true)]
     async fn a_session_is_idle_from_when_its_last_user_left() {

@@ -4,11 +4,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use rmcp::transport::streamable_http_server::session::SessionId;
+use server_chat::capacity::Source;
 use tokio::sync::Semaphore;
 
 use super::session::Session;
 use super::sessions::Sessions;
-use crate::capacity::Source;
 
 /// The number of sessions that may be opened at a time, which leaves half of the processors to
 /// others.

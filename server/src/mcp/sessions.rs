@@ -26,6 +26,11 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
+use server_chat::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source};
+use server_chat::refusal::Refusal;
+use server_chat::scope::CallerScope;
+use server_chat::service::Service;
+use server_chat::task;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
@@ -40,11 +45,6 @@ use super::pooled_transport::PooledTransport;
 use super::session::{Busy, Connection, Place, Session};
 use super::session_tables::SessionTables;
 use super::{Caller, CallerOf, McpOptions, listing};
-use crate::capacity::{Full, MAX_WAIT, OPENING, Reservation, Source};
-use crate::refusal::Refusal;
-use crate::scope::CallerScope;
-use crate::service::Service;
-use crate::task;
 
 /// The number of pushes between a listener and its connection.
 const IN_FLIGHT: usize = 4;

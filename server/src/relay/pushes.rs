@@ -12,13 +12,13 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, SubscriptionSink};
 use serde_json::Value;
+use server_chat::identity::{Handle, ReaderId};
+use server_chat::render_text;
+use server_chat::task;
 use tokio_util::sync::CancellationToken;
 
 use super::upstream::{self, Upstream, UpstreamError};
-use crate::identity::{Handle, ReaderId};
 use crate::mcp::listing::{PUSHED, takes_events};
-use crate::render_text;
-use crate::task;
 
 /// The largest number of inboxes that one client follows.
 pub(super) const MAX_FOLLOWED: usize = 64;

@@ -13,13 +13,13 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
+use server_chat::identity::{Handle, ReaderId};
 use server_settings::os_error::without_number;
 use sse_stream::SseStream;
 
 use super::bounded::Bounded;
 use super::progress::ClientProgress;
 use crate::http::{HANDLE_HEADER, TITLE};
-use crate::identity::{Handle, ReaderId};
 
 /// The protocol version with self-contained requests.
 const ERA: &str = "2026-07-28";

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use chat_core::Position;
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
-
-use super::{UpkeepError, check_journal, no_journal};
 use server_storage::history;
 use server_storage::journal::{
     JournalReader, database_in, marks_in, private_file, private_folder, snapshot_in,
 };
+
+use super::{UpkeepError, check_journal, no_journal};
 
 /// How often a copy is made again: the server may have replaced a snapshot meanwhile.
 const ATTEMPTS: usize = 3;

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use rusqlite::Row;
 use serde_json::{Map, Value, json};
+use server_chat::wire::timestamp;
+use server_storage::history;
 
 use super::UpkeepError;
-use crate::wire::timestamp;
-use server_storage::history;
 
 /// The version of the lines.
 const FORMAT: u32 = 1;

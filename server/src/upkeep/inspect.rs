@@ -8,10 +8,10 @@ use std::path::Path;
 use chat_core::{Position, VERSION};
 use chat_journal::{Broken, Chain, FORMAT, Link, Marks, Origin, Snapshot};
 use serde::Serialize;
-
-use super::{UpkeepError, check_journal, no_journal};
 use server_storage::history;
 use server_storage::journal::JournalReader;
+
+use super::{UpkeepError, check_journal, no_journal};
 
 /// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use chat_core::Position;
 use chat_journal::{BundleWriter, Checkpoint, Snapshot};
+use server_storage::journal::JournalReader;
 
 use super::{UpkeepError, check_journal, no_journal};
-use server_storage::journal::JournalReader;
 
 /// Writes the records of the journal in `data` as a bundle: all of them, and a snapshot to start
 /// from if the first ones are gone.

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use server::capacity::{LARGE, OPENING};
+use server_chat::capacity::{LARGE, OPENING};
 use sha2::{Digest as _, Sha256};
 
 use crate::server::Server;

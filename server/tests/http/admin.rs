@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use server::http::Admin;
-use server::identity::Secrets;
+use server_chat::identity::Secrets;
 
 use crate::client::Answer;
 use crate::tokens::tokens;

@@ -1,9 +1,9 @@
 //! The guard: hosts, origins, required tokens, the page's cookie, and the limits on connections.
 
 use serde_json::{Value, json};
-use server::capacity::Share;
 use server::guard::AllowedHosts;
 use server::http::Admin;
+use server_chat::capacity::Share;
 
 use crate::client::Answer;
 use crate::tokens::tokens;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use server::capacity::Share;
+use server_chat::capacity::Share;
 
 use crate::client::Client;
 use crate::world::{Setup, World};

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use server::capacity::{Share, Speed};
+use server_chat::capacity::{Share, Speed};
 
 use crate::client::Client;
 use crate::world::{Setup, World, within};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use chat_core::PresenceView;
 use serde_json::json;
-use server::capacity::Share;
 use server::listener::Pace;
+use server_chat::capacity::Share;
 
 use crate::world::{Setup, World, within};
 

@@ -171,7 +171,10 @@ async fn guessed_tokens_are_slowed_down_and_counted_and_a_right_one_is_not() {
     }
     let unknown = codes.iter().filter(|code| *code == "token_unknown").count();
     let limited = codes.iter().filter(|code| *code == "rate_limited").count();
-    assert_eq!(unknown, server::refused_requests::MAX_WRONG_TOKENS as usize);
+    assert_eq!(
+        unknown,
+        server_chat::refused_requests::MAX_WRONG_TOKENS as usize
+    );
     assert_eq!(unknown + limited, 200);
     let right = [("Authorization", "Bearer sesame")];
     assert_eq!(get(&world, "/users", &right).await.status, 200);

@@ -1,7 +1,7 @@
 //! Both protocol versions on one endpoint, in one room.
 
 use serde_json::json;
-use server::capacity::{Limits, Share};
+use server_chat::capacity::{Limits, Share};
 
 use crate::http::request;
 use crate::world::{Session, World, text};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 use chat_core::Address;
 use serde_json::json;
-use server::capacity::Source;
 use server::mcp::Caller;
-use server::scope::CallerScope;
+use server_chat::capacity::Source;
+use server_chat::scope::CallerScope;
 
 use crate::http::request;
 use crate::world::{Session, World, text};

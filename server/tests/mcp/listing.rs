@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use server::mcp::Fixtures;
-use server::tools::{Tool, describe, of_toolsets};
+use server_chat::tools::{Tool, describe, of_toolsets};
 use server_settings::Toolset;
 
 use crate::http::request;

@@ -1,9 +1,9 @@
 //! Pushes: their content, recipients and order.
 
 use serde_json::{Map, Value, json};
-use server::identity::Handle;
-use server::service::{RequestOrigin, Service};
-use server::tools::Tool;
+use server_chat::identity::Handle;
+use server_chat::service::{RequestOrigin, Service};
+use server_chat::tools::Tool;
 
 use crate::world::{EVENTS, Session, World};
 
@@ -29,7 +29,7 @@ pub(crate) async fn burst_of(
             for n in (sender..messages).step_by(AT_ONCE) {
                 let origin = RequestOrigin {
                     address: chat_core::Address(2),
-                    source: server::capacity::Source(2),
+                    source: server_chat::capacity::Source(2),
                     scope: None,
                     handle: Some(handle.clone()),
                 };

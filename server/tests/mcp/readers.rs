@@ -226,12 +226,12 @@ async fn parked(world: &World) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_ends_with_the_token_that_opened_it() {
-    let scope = std::sync::Arc::new(server::scope::CallerScope::default());
+    let scope = std::sync::Arc::new(server_chat::scope::CallerScope::default());
     let owner = std::sync::Arc::clone(&scope);
     let world = World::with(move |options| {
         options.caller = std::sync::Arc::new(move |_| server::mcp::Caller {
             address: chat_core::Address(1),
-            source: server::capacity::Source(1),
+            source: server_chat::capacity::Source(1),
             scope: Some(std::sync::Arc::clone(&owner)),
         });
     })

@@ -3,7 +3,7 @@
 use rmcp::ServiceExt as _;
 use serde_json::{Value, json};
 use server::relay::{Relay, Upstream};
-use server::tools::of_toolsets;
+use server_chat::tools::of_toolsets;
 use server_settings::OutputSchemas;
 use server_settings::Toolset;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};

@@ -7,8 +7,8 @@ use std::time::Instant;
 use axum::http::request::Parts;
 use chat_core::Address;
 use serde_json::json;
-use server::capacity::{Limits, OPENING, Share, Source, Speed};
 use server::mcp::{Caller, McpOptions};
+use server_chat::capacity::{Limits, OPENING, Share, Source, Speed};
 use tokio::runtime::Handle;
 
 use crate::http::GUARD;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Map, Value, json};
-use server::render_text;
-use server::scope::CallerScope;
-use server::service::Service;
-use server::tools::Tool;
+use server_chat::render_text;
+use server_chat::scope::CallerScope;
+use server_chat::service::Service;
+use server_chat::tools::Tool;
 
 use super::{call, start};
 

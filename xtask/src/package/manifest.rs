@@ -17,7 +17,7 @@ const fn part(name: &'static str, folder: &'static str) -> Part {
 }
 
 /// The published packages.
-pub(super) const PARTS: [Part; 18] = [
+pub(super) const PARTS: [Part; 19] = [
     part("chat-types", "core/types"),
     part("chat-core", "core"),
     part("chat-journal", "core/journal"),
@@ -25,6 +25,7 @@ pub(super) const PARTS: [Part; 18] = [
     part("server-nats", "server/nats"),
     part("server-settings", "server/settings"),
     part("server-storage", "server/storage"),
+    part("server-chat", "server/chat"),
     part("server", "server"),
     part("sim-model", "sim/model"),
     part("sim-user", "sim/user"),

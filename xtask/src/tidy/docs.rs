@@ -8,11 +8,12 @@ const SCENARIOS: &str = "docs/scenarios.md";
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 
 /// The folders whose files the code map must name.
-const MAPPED: [&str; 17] = [
+const MAPPED: [&str; 18] = [
     "benches/src/",
     "book/src/",
     "core/src/",
     "core/types/src/",
+    "server/chat/src/",
     "server/settings/src/",
     "server/storage/src/",
     "server/src/",

@@ -4,7 +4,7 @@
 use super::{Finding, Source};
 
 /// A manifest, with the packages that it must not name.
-const FORBIDDEN: [(&str, &[&str]); 19] = [
+const FORBIDDEN: [(&str, &[&str]); 20] = [
     (
         "core/Cargo.toml",
         &[
@@ -32,6 +32,10 @@ const FORBIDDEN: [(&str, &[&str]); 19] = [
     ),
     ("core/types/Cargo.toml", &["chat-core", "server", "sim"]),
     ("server/Cargo.toml", &["sim"]),
+    (
+        "server/chat/Cargo.toml",
+        &["axum", "hyper", "rmcp", "rusqlite", "server", "sim"],
+    ),
     (
         "server/nats/Cargo.toml",
         &["chat-core", "chat-journal", "rusqlite", "server", "sim"],

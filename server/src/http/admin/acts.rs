@@ -8,16 +8,16 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use chat_core::{Address, Call, Operate, RoomId, UserId};
 use serde_json::{Value, json};
+use server_chat::driver::Request as NodeRequest;
+use server_chat::refusal::Refusal;
+use server_chat::tools::{Arguments, Tool};
+use server_chat::view::View;
 
 use super::super::Http;
 use super::super::call::PostedCall;
 use super::super::chat::ok;
 use super::lists::shown_address;
-use crate::driver::Request as NodeRequest;
 use crate::guard::{HttpError, Operator};
-use crate::refusal::Refusal;
-use crate::tools::{Arguments, Tool};
-use crate::view::View;
 
 /// The log target of operators' actions.
 const LOG: &str = "talking_stick::operators";
@@ -244,7 +244,7 @@ async fn id_by_name(http: &Http, name: Arc<str>) -> Option<Box<str>> {
     let find = move |node: &View<'_>| {
         let user = node.hub().user_by_name(&name)?;
         let who = node.hub().who_is(user)?;
-        Some(crate::wire::public_id(who).into_boxed_str())
+        Some(server_chat::wire::public_id(who).into_boxed_str())
     };
     http.service.node().look(find).await?
 }

@@ -9,13 +9,13 @@ use chat_core::{
     ParticipantView, Reject, Report, RoomId, SecretHash, StickMove, TimerKind, UserId,
 };
 use serde_json::{Value, json};
+use server_chat::refusal::Refusal;
+use server_chat::view::View;
+use server_chat::wire::{User, past, presence, timestamp};
 
 use super::super::Http;
 use super::super::views::{Part, look, part, room, shown};
 use crate::guard::{HttpError, Operator};
-use crate::refusal::Refusal;
-use crate::view::View;
-use crate::wire::{User, past, presence, timestamp};
 
 /// The most items of a list in one answer.
 const LISTED: usize = 500;

@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering;
 
 use chat_core::{Body, Event, Item, NoticeKind, Page, RoomId, Span, Time, UserId, Who};
 use serde::Serialize;
+use server_chat::driver::{Delivery, Ending, NodeClient};
+use server_chat::wire::timestamp;
 
 use super::Known;
-use crate::driver::{Delivery, Ending, NodeClient};
 use crate::http::frames;
-use crate::wire::timestamp;
 
 /// The sender of the server's sentences, a reserved name.
 const SERVER: &str = "Server";

@@ -28,6 +28,8 @@ use std::time::Instant;
 
 use chat_core::{Call, Earlier, Node, Reject, Response, Ticket, UserId};
 use serde::{Deserialize, Serialize};
+use server_storage::clock::Clock;
+use server_storage::journal::Journal;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -35,19 +37,14 @@ use crate::banned_addresses::BannedAddresses;
 use crate::metrics::Metrics;
 use crate::task;
 use crate::view::View;
-use server_storage::clock::Clock;
-use server_storage::journal::Journal;
 
 pub use caller_context::{AnswerFacts, CallerContext, Me, RoomKind, RoomLabel};
 pub use client::{EventStream, NodeClient};
-#[cfg(feature = "cluster")]
-pub(crate) use engine::{EngineOutput, Wake};
-#[cfg(feature = "cluster")]
-pub(crate) use remote::{Remote, RemoteOpening, RemoteStream};
+pub use engine::{Engine, EngineOutput, Wake};
+pub use remote::{Remote, RemoteOpening, RemoteStream};
 pub use stream_slot::{Delivery, Ending};
 
 use alone::Alone;
-pub(crate) use engine::Engine;
 use stream_slot::StreamSlot;
 use turn::Turn;
 
@@ -82,7 +79,8 @@ type Look = Box<dyn FnOnce(&View<'_>) + Send>;
 
 /// What became of a call at this server's engine.
 #[derive(Debug)]
-pub(crate) enum Settled {
+pub enum Settled {
+    /// This server's node has answered it.
     Answered(Answered),
     /// Another member has to take it.
     Moved(Earlier),
@@ -167,7 +165,7 @@ pub fn start(
 }
 
 /// Starts the driver over any engine.
-pub(crate) fn start_engine(
+pub fn start_engine(
     mut engine: Box<dyn Engine>,
     clock: Clock,
     metrics: Arc<Metrics>,

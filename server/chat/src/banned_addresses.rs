@@ -21,7 +21,7 @@ impl Default for BannedAddresses {
 impl BannedAddresses {
     /// Has the addresses that are banned in this state. All that is open for them ends, and all that
     /// will be opened, until they are admitted again.
-    pub(crate) fn follow(&self, hub: &Hub) {
+    pub fn follow(&self, hub: &Hub) {
         let addresses = hub.kept(None).filter_map(|(target, ban)| match target {
             MeasureTarget::Address(address) if ban.measure == Measure::Ban => Some(address),
             MeasureTarget::Address(_)

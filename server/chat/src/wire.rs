@@ -15,7 +15,7 @@ pub use result::{
     CallFacts, Credentials, Done, FoundMessage, Member, Members, Newcomer, PastMessage, Said,
     presence, result,
 };
-pub(crate) use result::{found, past};
+pub use result::{found, past};
 
 /// A participant as others see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

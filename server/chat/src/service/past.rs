@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use chat_core::{Answer, Body, Event, Read, Reject, Response, RoomId, RoomSeq, UserId};
+use server_storage::history::{History, Match, Past, PastError, PastReading, QueryWords};
 
 use super::caller::IdentifiedCaller;
 use super::{RequestOrigin, Service, read_call};
@@ -11,7 +12,6 @@ use crate::capacity::MAX_WAIT;
 use crate::driver::{Answered, CallerContext};
 use crate::refusal::Refusal;
 use crate::tools::{Ask, Search};
-use server_storage::history::{History, Match, Past, PastError, PastReading, QueryWords};
 
 /// The largest number of queries of one read: each finds further hidden senders.
 const QUERIES: usize = 32;

@@ -37,8 +37,8 @@ impl NodeClient {
     }
 
     /// This client, with a way to the node while another member has it.
-    #[cfg(feature = "cluster")]
-    pub(crate) fn with_remote(self, remote: Arc<dyn Remote>) -> Self {
+    #[must_use]
+    pub fn with_remote(self, remote: Arc<dyn Remote>) -> Self {
         let remote = Some(remote);
         Self { remote, ..self }
     }
@@ -89,7 +89,7 @@ impl NodeClient {
     }
 
     /// Calls the node of this member, if it has it.
-    pub(crate) async fn try_call(&self, from: Address, request: Request) -> Settled {
+    pub async fn try_call(&self, from: Address, request: Request) -> Settled {
         let ticket = self.ticket();
         let (reply, answer) = oneshot::channel();
         // The key of a call that never reaches the node is not looked up.
@@ -131,7 +131,7 @@ impl NodeClient {
     }
 
     /// Opens a stream at the node of this member, if it has it.
-    pub(crate) async fn try_open(
+    pub async fn try_open(
         &self,
         from: Address,
         reader: Reader,
@@ -248,7 +248,7 @@ impl NodeClient {
     }
 
     /// A refusal by the driver itself, without any lookup.
-    pub(crate) fn refusal(&self, reject: Reject) -> Answered {
+    pub fn refusal(&self, reject: Reject) -> Answered {
         Answered {
             outcome: Err(reject),
             context: CallerContext {

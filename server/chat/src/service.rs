@@ -15,6 +15,7 @@ use chat_core::{
 };
 use serde_json::{Map, Value};
 use server_settings::Toolset;
+use server_storage::history::History;
 
 use crate::banned_addresses::BannedAddresses;
 use crate::capacity::{Capacity, MAX_WAIT, Source, TEXT};
@@ -24,7 +25,6 @@ use crate::refusal::Refusal;
 use crate::refused_requests::{Kind, Peer, RefusedRequests, Verdict};
 use crate::tools::{Arguments, Ask, MemberPart, ParsedCall, Search, Tool, of_toolsets, parse};
 use crate::wire::{self, CallFacts, Newcomer};
-use server_storage::history::History;
 
 pub use origin::RequestOrigin;
 pub use outcome::{CallOutcome, HandleUse};

@@ -4,24 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_core::{Address, Call, Earlier, Node, Output, Ticket};
-
-use crate::view::View;
 use server_storage::clock::Clock;
 
+use crate::view::View;
+
 /// Wakes the driver, from any thread, because something was reported to the engine.
-pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
+pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// An output of an engine.
 #[derive(Debug)]
-pub(crate) enum EngineOutput {
+pub enum EngineOutput {
     /// An output of the node.
     Node(Output),
     /// Another member has to take the call.
-    #[cfg_attr(
-        not(feature = "cluster"),
-        expect(dead_code, reason = "a node alone takes every call")
-    )]
     Moved {
+        /// The call.
         ticket: Ticket,
         /// What is known of the request.
         earlier: Earlier,
@@ -29,7 +26,7 @@ pub(crate) enum EngineOutput {
 }
 
 /// The part of a server that decides and remembers. The driver calls nothing else of it.
-pub(crate) trait Engine: Send {
+pub trait Engine: Send {
     /// Receives, once, what wakes the driver.
     fn attach(&mut self, wake: Wake);
 

@@ -6,14 +6,14 @@ use std::pin::Pin;
 use tokio::task::JoinHandle;
 
 /// What a task runs.
-pub(crate) type BoxedTask = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub type BoxedTask = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Puts a future on the heap, so that its type is that of all others.
-pub(crate) fn boxed(work: impl Future<Output = ()> + Send + 'static) -> BoxedTask {
+pub fn boxed(work: impl Future<Output = ()> + Send + 'static) -> BoxedTask {
     Box::pin(work)
 }
 
 /// Runs a future as a task of the current runtime.
-pub(crate) fn spawn(work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+pub fn spawn(work: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
     tokio::spawn(boxed(work))
 }

@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_protocol_lists_every_code_with_its_status() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/protocol.md");
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protocol.md");
         let page = std::fs::read_to_string(page).expect("the protocol");
         let (_, section) = page.split_once("### 16.3 Refusals").expect("the section");
         let (section, _) = section.split_once("\n### ").expect("a section after it");

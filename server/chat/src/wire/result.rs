@@ -4,6 +4,7 @@ use chat_core::{
     Answer, MessageId, PresenceView, Reply, Response, RoomId, Time, UserId, WasWaiting,
 };
 use serde::Serialize;
+use server_storage::history::Match;
 
 use super::break_words::{Spoken, spoken};
 use super::event::{Event, Notice, Payload, events, notices, payload};
@@ -11,7 +12,6 @@ use super::{User, public_id, timestamp};
 use crate::driver::{AnswerFacts, CallerContext, Me};
 use crate::identity::{Handle, Secrets};
 use crate::tools::MemberPart;
-use server_storage::history::Match;
 
 /// The result of an accepted call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -422,7 +422,7 @@ fn read(answer: &Answer, me: UserId, part: MemberPart) -> Said {
 }
 
 /// The result of a search, with the place before which the next page begins.
-pub(crate) fn found(found: &[Match], more: bool, me: Option<&Me>) -> Done {
+pub fn found(found: &[Match], more: bool, me: Option<&Me>) -> Done {
     let reader = me.map_or(UserId(0), |me| me.who.id);
     let message = |found: &Match| FoundMessage {
         room_id: found.event.room.to_string(),
@@ -440,7 +440,7 @@ pub(crate) fn found(found: &[Match], more: bool, me: Option<&Me>) -> Done {
 }
 
 /// A message of a room's history, as its reader sees it.
-pub(crate) fn past(event: &chat_core::Event, reader: UserId) -> PastMessage {
+pub fn past(event: &chat_core::Event, reader: UserId) -> PastMessage {
     PastMessage {
         room_seq: event.room_seq.0,
         timestamp: timestamp(event.at),

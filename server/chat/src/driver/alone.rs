@@ -4,11 +4,11 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use chat_core::{Address, Call, Node, Ticket};
+use server_storage::clock::Clock;
+use server_storage::journal::{Append, Fate, FateReporter, Journal};
 
 use super::engine::{Engine, EngineOutput, Wake};
 use crate::view::View;
-use server_storage::clock::Clock;
-use server_storage::journal::{Append, Fate, FateReporter, Journal};
 
 /// A node and its journal.
 pub(super) struct Alone {

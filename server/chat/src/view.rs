@@ -21,8 +21,8 @@ impl<'a> View<'a> {
     }
 
     /// A state without a node.
-    #[cfg(feature = "cluster")]
-    pub(crate) const fn of_state(hub: &'a Hub) -> Self {
+    #[must_use]
+    pub const fn of_state(hub: &'a Hub) -> Self {
         Self { hub, node: None }
     }
 
@@ -34,7 +34,7 @@ impl<'a> View<'a> {
 
     /// The node.
     #[must_use]
-    pub(crate) const fn node(&self) -> Option<&'a Node> {
+    pub const fn node(&self) -> Option<&'a Node> {
         self.node
     }
 

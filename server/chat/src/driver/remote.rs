@@ -10,10 +10,10 @@ use super::caller_context::CallerContext;
 use super::stream_slot::Delivery;
 
 /// A stream of another member's node, or why there is none.
-pub(crate) type RemoteOpening = Result<(Box<dyn RemoteStream>, CallerContext), Answered>;
+pub type RemoteOpening = Result<(Box<dyn RemoteStream>, CallerContext), Answered>;
 
 /// The way to the node, for the doors of a member that does not have it.
-pub(crate) trait Remote: fmt::Debug + Send + Sync {
+pub trait Remote: fmt::Debug + Send + Sync {
     /// Calls the node. A command must have a request key, so that a repetition has no effect.
     /// `earlier` is what is known of the attempts before.
     fn call(&self, from: Address, call: Call, earlier: Earlier) -> BoxFuture<'_, Answered>;
@@ -28,7 +28,7 @@ pub(crate) trait Remote: fmt::Debug + Send + Sync {
 }
 
 /// A stream of another member's node. It is closed on drop.
-pub(crate) trait RemoteStream: fmt::Debug + Send + Sync {
+pub trait RemoteStream: fmt::Debug + Send + Sync {
     /// The next delivery. A call that is dropped loses none.
     fn next(&mut self) -> BoxFuture<'_, Delivery>;
 }

@@ -322,6 +322,13 @@ impl World<'_, '_> {
         self.member_turn(site, Member::handle_timeout);
     }
 
+    /// Whether a member acts now, and the clocks are set forward after its turn.
+    pub(super) fn jumps_after_turn(&mut self, by: Span) -> bool {
+        let turning = self.server.cluster.as_mut().filter(|one| one.is_turning);
+        let deferred = turning.map(|one| one.deferred.push_back(Deferred::JumpClock(by)));
+        deferred.is_some()
+    }
+
     /// Lets the owner do what follows from a direct use of its node.
     pub(super) fn wake_owner(&mut self) {
         if self.cluster().is_turning {

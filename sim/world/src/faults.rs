@@ -232,8 +232,11 @@ impl World<'_, '_> {
         }
     }
 
-    fn jump_clock(&mut self, by: Span) {
-        // Outputs that the node decided before the clock jump leave with the old time.
+    /// What the node decided before the clock is set leaves with the old time.
+    pub(super) fn jump_clock(&mut self, by: Span) {
+        if self.jumps_after_turn(by) {
+            return;
+        }
         self.hand_out();
         self.server.clock_ahead = self.server.clock_ahead + by;
         let at = self.now();

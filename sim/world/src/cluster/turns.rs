@@ -93,6 +93,8 @@ pub(super) enum Deferred {
     Stop { site: usize, down_for: Span },
     /// The owner looks at its timers.
     Wake,
+    /// The servers' clocks are set forward.
+    JumpClock(Span),
 }
 
 impl World<'_, '_> {
@@ -113,6 +115,7 @@ impl World<'_, '_> {
                 } => self.submit_to_owner(slot, from, *call, &ask),
                 Deferred::Stop { site, down_for } => self.stop_member(site, down_for),
                 Deferred::Wake => self.wake_owner(),
+                Deferred::JumpClock(by) => self.jump_clock(by),
             }
         }
     }

@@ -43,7 +43,7 @@ pub(super) enum InFlight {
         ask: Option<Arc<ServerCall>>,
         net: Option<Box<Net>>,
         stage: RequestStage,
-        /// For a submitted check, its reader.
+        /// For a check that the node has admitted, its reader.
         reader: Option<UserId>,
         /// At a door: until when it tries the call.
         tried_until: Option<Time>,

@@ -317,6 +317,20 @@ impl World<'_, '_> {
         }
     }
 
+    /// Looks up the reader of a check that the node has admitted later than it was submitted.
+    pub(super) fn find_reader(&mut self, slot: Slot) {
+        if let Some(InFlight::Request {
+            ask: Some(ask),
+            reader,
+            ..
+        }) = self.in_flight.get_mut(slot)
+            && let Call::Read { reader: who, .. } = translate::call(ask)
+            && let Some(node) = self.server.node()
+        {
+            *reader = translate::user_of(node.hub(), who);
+        }
+    }
+
     /// The address that the agent's client calls from.
     pub(super) fn address_of(&self, agent: u32) -> Address {
         Address(self.plan.network.address_of(agent))

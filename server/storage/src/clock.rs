@@ -48,6 +48,7 @@ impl Clock {
 /// The time since the machine started, with the time that it slept: for spans that must not be
 /// measured too short.
 #[cfg(all(feature = "cluster", target_os = "linux"))]
+#[must_use]
 pub fn since_boot() -> Time {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     let seconds = u64::try_from(now.tv_sec).unwrap_or_default();

@@ -60,6 +60,7 @@ const SEARCH: Duration = Duration::from_secs(1);
 const LAST_WRITES: Duration = Duration::from_secs(3);
 
 /// The file of the tables.
+#[must_use]
 pub fn path_in(folder: &Path) -> PathBuf {
     folder.join("history.db")
 }
@@ -229,6 +230,9 @@ impl History {
     }
 
     /// Whether the participant is or was a member of the room.
+    ///
+    /// # Errors
+    /// The history is behind, slow, unreadable or damaged: see [`PastError`].
     pub async fn was_in(&self, user: UserId, room: RoomId) -> Result<bool, PastError> {
         #[cfg(feature = "postgres")]
         if let Some(shared) = &self.0.shared
@@ -241,6 +245,9 @@ impl History {
     }
 
     /// The room's messages before `before`, the newest first.
+    ///
+    /// # Errors
+    /// The history is behind, slow, unreadable or damaged: see [`PastError`].
     pub async fn room(
         &self,
         room: RoomId,
@@ -258,6 +265,9 @@ impl History {
     }
 
     /// The messages with all of these words, the newest first, and whether there are older ones.
+    ///
+    /// # Errors
+    /// The history is behind, slow, unreadable or damaged: see [`PastError`].
     pub async fn search(
         &self,
         words: QueryWords,

@@ -131,6 +131,9 @@ impl NodeClient {
     }
 
     /// Opens a stream at the node of this member, if it has it.
+    ///
+    /// # Errors
+    /// The answer, if the node refuses the stream; another member has the node; or the driver has ended.
     pub async fn try_open(
         &self,
         from: Address,
@@ -248,6 +251,7 @@ impl NodeClient {
     }
 
     /// A refusal by the driver itself, without any lookup.
+    #[must_use]
     pub fn refusal(&self, reject: Reject) -> Answered {
         Answered {
             outcome: Err(reject),

@@ -422,6 +422,7 @@ fn read(answer: &Answer, me: UserId, part: MemberPart) -> Said {
 }
 
 /// The result of a search, with the place before which the next page begins.
+#[must_use]
 pub fn found(found: &[Match], more: bool, me: Option<&Me>) -> Done {
     let reader = me.map_or(UserId(0), |me| me.who.id);
     let message = |found: &Match| FoundMessage {
@@ -440,6 +441,7 @@ pub fn found(found: &[Match], more: bool, me: Option<&Me>) -> Done {
 }
 
 /// A message of a room's history, as its reader sees it.
+#[must_use]
 pub fn past(event: &chat_core::Event, reader: UserId) -> PastMessage {
     PastMessage {
         room_seq: event.room_seq.0,

@@ -53,6 +53,9 @@ pub fn contents(path: &Path) -> Option<Result<Contents, String>> {
 }
 
 /// Whether the tables have checksums. Those of older versions have none.
+///
+/// # Errors
+/// The file cannot be read.
 pub fn has_sums(connection: &Connection) -> rusqlite::Result<bool> {
     let sum = "SELECT 1 FROM pragma_table_info('place') WHERE name = 'sum'";
     connection.prepare(sum)?.exists([])

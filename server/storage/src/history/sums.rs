@@ -35,6 +35,9 @@ pub const MEMBERSHIP: &str =
 pub const PLACE: &str = "checked(sum, format, realm, position, link, lost)";
 
 /// Opens the file read-only.
+///
+/// # Errors
+/// The file does not exist, or cannot be opened.
 pub fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -82,6 +85,7 @@ pub(super) fn corrupt() -> rusqlite::Error {
 }
 
 /// Whether the error says that the file is not what was written, and not that it cannot be used now.
+#[must_use]
 pub fn is_damage(error: &rusqlite::Error) -> bool {
     match error.sqlite_error_code() {
         Some(

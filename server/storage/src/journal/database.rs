@@ -324,6 +324,9 @@ impl Database {
 }
 
 /// Draws the identity of a new journal, or of the log of a new cluster.
+///
+/// # Errors
+/// The operating system has no random numbers.
 pub fn new_identity() -> Result<Identity, getrandom::Error> {
     let (mut realm, mut seed, mut secret) = ([0; 16], [0; 8], [0; 32]);
     for drawn in [&mut realm[..], &mut seed, &mut secret] {

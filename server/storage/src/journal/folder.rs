@@ -80,6 +80,7 @@ fn unusable(error: &io::Error) -> String {
 }
 
 /// Whether there is a file instead of a folder.
+#[must_use]
 pub fn is_no_folder(error: &io::Error) -> bool {
     use io::ErrorKind;
     [ErrorKind::AlreadyExists, ErrorKind::NotADirectory].contains(&error.kind())
@@ -150,6 +151,9 @@ impl Folder {
 }
 
 /// Creates a folder for the server's own user, unless it exists.
+///
+/// # Errors
+/// The folder cannot be created.
 pub fn private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(PRIVATE_FOLDER);
@@ -157,6 +161,9 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Creates a file for the server's own user, which must not exist.
+///
+/// # Errors
+/// The file exists, or cannot be created.
 pub fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(PRIVATE_FILE);
@@ -164,6 +171,7 @@ pub fn private_file(path: &Path) -> io::Result<File> {
 }
 
 /// The path of the database in a folder.
+#[must_use]
 pub fn database_in(folder: &Path) -> PathBuf {
     folder.join("journal.db")
 }

@@ -159,16 +159,19 @@ impl FoundJournal {
     }
 
     /// Whether the operator accepts that entries are set aside.
+    #[must_use]
     pub fn is_loss_accepted(&self) -> bool {
         self.options.loss == Loss::Accepted
     }
 
     /// The path of the folder.
+    #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// The position up to which answers may have left, if it is known.
+    #[must_use]
     pub fn marked(&self) -> Option<Position> {
         let marks = folder::read_marks(self.folder.path()).ok()?;
         Marks::read(&marks).known().map(|mark| mark.position)

@@ -207,11 +207,13 @@ impl Store for Stored<'_> {
 }
 
 /// The path of the file of marks in a folder.
+#[must_use]
 pub fn marks_in(folder: &Path) -> PathBuf {
     folder.join("marks")
 }
 
 /// The path of a snapshot in a folder.
+#[must_use]
 pub fn snapshot_in(folder: &Path, position: Position) -> PathBuf {
     folder::snapshot_path(folder, position)
 }

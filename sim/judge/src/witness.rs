@@ -65,8 +65,13 @@ impl Witness {
                 findings.leave_unjudged(Property::StickProgress, 1);
             }
         }
+        if let ClientEvent::Called { .. } | ClientEvent::Retried { .. } = record.what
+            && record.user.is_none()
+        {
+            self.observations.register(record.at, record.agent);
+        }
         if let Some(user) = record.user {
-            self.observations.participants.entry(user).or_default();
+            self.observations.act_as(record.at, user, record.agent);
             self.record_of(user, record, findings);
         }
     }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use chat_types::Time;
+use chat_types::{Span, Time};
 use sim_model::draw::Ratio;
-use sim_model::plan::{Argument, Persona, Plan, ScriptStep, Workload};
+use sim_model::plan::{Argument, FaultKind, Persona, Plan, ScriptStep, Workload};
 use sim_model::protocol::{Agent, Answer, CallId, Op, Outcome, Room, User};
 
 use crate::fact::Fact;
@@ -31,6 +31,12 @@ pub(super) struct Observations {
     remembered_keys: u64,
     /// Whether no call of the plan reuses the key of another call.
     has_own_keys: bool,
+    /// Whether the network may copy requests.
+    copies: bool,
+    /// When each client sent its first registering request, and whether it sent more than one.
+    registering: BTreeMap<Agent, (Time, bool)>,
+    /// The time for which every registration lasts.
+    lasting: Span,
 }
 
 /// A participant, as known to its own client.
@@ -46,6 +52,9 @@ pub(super) struct Client {
     pub(super) drained: Option<Time>,
     /// Its calls that may release the stick or end a membership, with their room if they name one.
     given_up: BTreeSet<(&'static str, Option<Room>)>,
+    /// Whether its handle may be another participant's: the registration has ended, and a second copy
+    /// of the registering request has registered the handle anew.
+    pub(super) may_be_another: bool,
 }
 
 /// An event of a room, as its first reader received it.
@@ -152,11 +161,34 @@ impl Observations {
             Workload::Steps { steps, .. } => steps.iter().any(reuses),
             Workload::Phases { personas, .. } => personas.iter().any(strays),
         };
+        let copied = |step: &ScriptStep| step.net.duplicate.is_some();
+        let copies = match &plan.workload {
+            Workload::Steps { steps, .. } => steps.iter().any(copied),
+            Workload::Phases { .. } => false,
+        };
         Self {
             remembered_keys: plan.server.remembered_keys as u64,
             has_own_keys: !reused,
+            copies: copies || plan.network.duplicate != Ratio::NEVER,
+            lasting: lasting(plan),
             ..Self::default()
         }
+    }
+
+    /// A client without a participant sends a request: it registers.
+    pub(super) fn register(&mut self, at: Time, agent: Agent) {
+        let first = self.registering.entry(agent);
+        first
+            .and_modify(|(_, again)| *again = true)
+            .or_insert((at, false));
+    }
+
+    /// The client acts as this participant, as far as it knows.
+    pub(super) fn act_as(&mut self, at: Time, user: User, agent: Agent) {
+        let may_be_another = self.registering.get(&agent).is_some_and(|(since, again)| {
+            (self.copies || *again) && at.since(*since) >= self.lasting
+        });
+        self.participants.entry(user).or_default().may_be_another |= may_be_another;
     }
 
     /// Processes a call. `is_keyed`: it has a request key.
@@ -228,6 +260,27 @@ impl Observations {
         let keys = self.keyed.get(&agent).copied().unwrap_or(0);
         self.has_own_keys && keys <= self.remembered_keys
     }
+}
+
+/// The time for which every registration of the plan lasts: the shortest time until a participant is
+/// away or unused, unless clocks jump, or operators act.
+fn lasting(plan: &Plan) -> Span {
+    let may_end_any = |kind: &FaultKind| {
+        matches!(
+            kind,
+            FaultKind::ClockJump { .. }
+                | FaultKind::Configure(_)
+                | FaultKind::DamageDisk { .. }
+                | FaultKind::Member { .. }
+                | FaultKind::Operator(_)
+        )
+    };
+    if plan.faults.iter().any(|fault| may_end_any(&fault.kind)) {
+        return Span::ZERO;
+    }
+    let server = &plan.server;
+    let away = server.idle_timeout.min(server.reconnect_grace);
+    away.min(server.unused_timeout)
 }
 
 /// Whether the refusal is the outcome of the first attempt. // 13.3

@@ -317,6 +317,23 @@ fn a_pair_has_two_participants_without_another_pair() {
 }
 
 #[test]
+fn a_client_that_may_be_another_participant_is_not_judged_by_its_match() {
+    let third_reader = |requests: u32, later: Span| {
+        let mut history = HistoryBuilder::of_a_pair();
+        for _ in 0..requests {
+            history.registers(CAT);
+        }
+        history.now += later;
+        history.finds(PAIR, CAT, ANN);
+        history
+    };
+    let unused = plan().server.unused_timeout;
+    third_reader(1, unused).breaks("single_match");
+    third_reader(2, Span::secs(1)).breaks("single_match");
+    third_reader(2, unused).keeps("single_match", (2, 1));
+}
+
+#[test]
 fn an_event_after_the_end_is_a_violation() {
     let mut history = HistoryBuilder::of_a_pair();
     let (room, reason) = (PAIR, EndReason::Left);

@@ -107,14 +107,36 @@ impl HistoryBuilder {
     }
 
     pub(super) fn record(&mut self, user: User, what: ClientEvent<'_>) {
+        self.record_as(user, Some(user), what);
+    }
+
+    fn record_as(&mut self, client: User, user: Option<User>, what: ClientEvent<'_>) {
         self.now += Span::millis(1);
         self.judge.observe(&Record {
             at: self.now,
-            agent: Agent(user.0),
+            agent: Agent(client.0),
             name: "",
-            user: Some(user),
+            user,
             what,
         });
+    }
+
+    /// The client of this participant sends a registering request.
+    pub(super) fn registers(&mut self, user: User) {
+        let (call, intended) = (CallId(self.calls), self.now);
+        self.calls += 1;
+        let op = &Op::TalkingStick {
+            room: None,
+            epoch: None,
+        };
+        let key = RequestKey::Own;
+        let called = ClientEvent::Called {
+            call,
+            op,
+            intended,
+            key,
+        };
+        self.record_as(user, None, called);
     }
 
     /// The next event of the inbox arrives, on the stream.

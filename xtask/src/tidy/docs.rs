@@ -33,24 +33,43 @@ const MAPPED: [&str; 18] = [
 pub(super) fn check(files: &[Source]) -> Vec<Finding> {
     let mut found = code_map(files);
     found.extend(scenario_table(files));
+    found.extend(other_documents(files));
     found
 }
 
+/// Whether the path is of a source file that the code map names.
+fn is_source(path: &str) -> bool {
+    path.ends_with(".rs") && is_below(path)
+}
+
+fn is_below(path: &str) -> bool {
+    MAPPED.iter().any(|folder| {
+        path.strip_prefix(folder)
+            .is_some_and(|rest| !rest.is_empty())
+    })
+}
+
+/// The source files and folders that a text names, with their lines. `<its name>.rs` is no name.
+fn sources(text: &str) -> Vec<(usize, String)> {
+    quoted(text)
+        .filter(|(_, path)| is_source(path) || (path.ends_with('/') && is_below(path)))
+        .filter(|(_, path)| !path.contains('<'))
+        .map(|(line, path)| (line, path.to_owned()))
+        .collect()
+}
+
 fn code_map(files: &[Source]) -> Vec<Finding> {
-    let is_below = |path: &str| {
-        MAPPED.iter().any(|folder| {
-            path.strip_prefix(folder)
-                .is_some_and(|rest| !rest.is_empty())
-        })
-    };
-    let is_source = |path: &str| path.ends_with(".rs") && is_below(path);
-    let named = |text: &str| -> Vec<(usize, String)> {
-        quoted(text)
-            .filter(|(_, path)| is_source(path) || (path.ends_with('/') && is_below(path)))
-            .map(|(line, path)| (line, path.to_owned()))
-            .collect()
-    };
-    compare(files, ARCHITECTURE, "the code map", named, is_source)
+    compare(files, ARCHITECTURE, "the code map", sources, is_source)
+}
+
+/// Source files that other documents name. The changelog tells of former ones, too.
+fn other_documents(files: &[Source]) -> Vec<Finding> {
+    let is_other =
+        |path: &str| path.ends_with(".md") && path != ARCHITECTURE && path != "CHANGELOG.md";
+    let documents = files.iter().filter(|file| is_other(&file.path));
+    documents
+        .flat_map(|document| compare(files, &document.path, "", sources, |_| false))
+        .collect()
 }
 
 fn scenario_table(files: &[Source]) -> Vec<Finding> {
@@ -186,6 +205,28 @@ mod tests {
                 "ARCHITECTURE.md:2: sim/src/report/ does not exist",
                 "ARCHITECTURE.md: the code map does not name core/src/queue.rs",
             ]
+        );
+    }
+
+    #[test]
+    fn a_former_name_in_another_document_is_found() {
+        let all = [
+            MAP,
+            TABLE,
+            ("core/src/hub.rs", "\n"),
+            ("scenarios/burst.yaml", "\n"),
+            (
+                "CHANGELOG.md",
+                "`core/src/agenda.rs` is `core/src/hub.rs` now.\n",
+            ),
+            (
+                "CONTRIBUTING.md",
+                "`core/src/hub.rs`, `core/src/<its name>.rs`\n`core/src/agenda.rs`\n",
+            ),
+        ];
+        assert_eq!(
+            found(&all),
+            ["CONTRIBUTING.md:2: core/src/agenda.rs does not exist"]
         );
     }
 

@@ -203,9 +203,9 @@ fn timeline() -> Timeline {
             timeline.arrive(Span::secs(second as u64));
         }
     }
-    timeline.mark(Span::secs(10), "crash");
-    timeline.mark(Span::secs(15), "partition");
-    timeline.mark(Span::secs(20), "slow");
+    timeline.mark(Span::secs(10), "crash", None);
+    timeline.mark(Span::secs(15), "partition", None);
+    timeline.mark(Span::secs(20), "slow", None);
     timeline.healed_at = Some(Span::secs(30));
     timeline.quiet_at = Some(Span::millis(33_412));
     timeline
@@ -449,7 +449,7 @@ pub(crate) fn overlong(mut run: FinishedRun) -> FinishedRun {
         };
         run.summary
             .timeline
-            .mark(Span::secs(100 + n * 1_000), &label);
+            .mark(Span::secs(100 + n * 1_000), &label, None);
     }
     let result = &mut run.summary.result;
     result.users = u64::MAX;

@@ -89,10 +89,10 @@ mod tests {
                 timeline.arrive(Span::secs(second));
             }
         }
-        timeline.mark(Span::secs(10), "crash");
-        timeline.mark(Span::secs(15), "partition");
-        timeline.mark(Span::secs(16), "partition");
-        timeline.mark(Span::secs(17), "partition");
+        timeline.mark(Span::secs(10), "crash", None);
+        timeline.mark(Span::secs(15), "partition", None);
+        timeline.mark(Span::secs(16), "partition", None);
+        timeline.mark(Span::secs(17), "partition", None);
         timeline.healed_at = Some(Span::secs(30));
         timeline.quiet_at = Some(Span::millis(33_412));
         assert_eq!(
@@ -109,6 +109,7 @@ mod tests {
             timeline.mark(
                 Span::secs(n),
                 if n % 2 == 0 { "slow disk" } else { "partition" },
+                None,
             );
         }
         timeline.ended_at = Span::secs(90);

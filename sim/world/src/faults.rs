@@ -152,7 +152,8 @@ impl World<'_, '_> {
     fn apply_fault(&mut self, index: u32) {
         let kind = &self.fault(index).kind.clone();
         let now = self.now();
-        self.timeline.mark(now.since(START), kind.label());
+        self.timeline
+            .mark(now.since(START), kind.label(), Some(index as usize));
         let lasting = match kind {
             FaultKind::Down { down_for, how } => {
                 match how {

@@ -219,7 +219,7 @@ impl World<'_, '_> {
                     accepted,
                 });
                 self.observers.reach(Point::StartRefused);
-                self.timeline.mark(now.since(START), "start refused");
+                self.timeline.mark(now.since(START), "start refused", None);
                 self.observers
                     .observe_world(&WorldRecord::StartRefused { at: now, why: &why });
                 self.server.disk.restore();

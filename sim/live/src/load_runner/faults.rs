@@ -23,7 +23,8 @@ impl LoadRunner<'_, '_> {
         if self.phase != Phase::Safety {
             return;
         }
-        self.timeline.mark(now.since(START), fault.kind.label());
+        self.timeline
+            .mark(now.since(START), fault.kind.label(), Some(index));
         let (victims, duration, strike): (_, _, fn(&mut Self, u32, Time)) = match &fault.kind {
             FaultKind::Partition { victims, duration } => (victims, *duration, Self::cut),
             FaultKind::SlowReaders { victims, duration } => (victims, *duration, Self::slow),
@@ -143,7 +144,7 @@ impl LoadRunner<'_, '_> {
         match nemesis.take(output, now) {
             Ok(Some(Effect::Made(index))) => {
                 let name = &*nemesis.record.0.faults[index].fault;
-                self.timeline.mark(now.since(START), name);
+                self.timeline.mark(now.since(START), name, None);
                 let made = WorldRecord::FaultMade { at: now, name };
                 self.metrics.observe_world(&made);
             }

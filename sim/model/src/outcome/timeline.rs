@@ -26,6 +26,8 @@ pub struct Mark {
     pub at: Span,
     /// Its label: `crash`, `partition`.
     pub label: String,
+    /// The index of the fault that began then, in the plan of its seed.
+    pub fault: Option<usize>,
 }
 
 impl Timeline {
@@ -49,11 +51,12 @@ impl Timeline {
         self.arrivals[index] += 1;
     }
 
-    /// Adds a labelled event.
-    pub fn mark(&mut self, at: Span, label: &str) {
+    /// Adds a labelled event; `fault` is the index of the fault that begins.
+    pub fn mark(&mut self, at: Span, label: &str, fault: Option<usize>) {
         self.marks.push(Mark {
             at,
             label: label.to_owned(),
+            fault,
         });
     }
 

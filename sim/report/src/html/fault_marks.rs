@@ -4,6 +4,7 @@ use chat_types::Span;
 use serde::Serialize;
 
 use crate::series::{ObservedFault, Series};
+use sim_model::outcome::Mark;
 use sim_model::plan::{Fault, FaultKind, Stored};
 
 #[derive(Serialize)]
@@ -14,11 +15,23 @@ pub(super) struct FaultMark {
     words: String,
 }
 
-/// The faults of the plan, and those that were observed beside them, by time.
-pub(super) fn fault_marks(faults: &[Fault], series: Option<&Series>) -> Vec<FaultMark> {
+/// The faults of the plan, and those that were observed beside them, by time. A fault that waits for
+/// a milestone is where `marks` say that it began, or nowhere.
+pub(super) fn fault_marks(
+    faults: &[Fault],
+    marks: &[Mark],
+    series: Option<&Series>,
+) -> Vec<FaultMark> {
+    let began = |index| marks.iter().find(|mark| mark.fault == Some(index));
+    let planned = faults.iter().enumerate().filter_map(|(index, fault)| {
+        let at = match fault.milestone {
+            None => fault.at,
+            Some(_) => began(index)?.at,
+        };
+        Some(of_fault(at, fault))
+    });
     let observed = series.iter().flat_map(|series| &series.faults);
-    let all = faults.iter().map(of_fault).chain(observed.map(of_observed));
-    let mut marks: Vec<FaultMark> = all.collect();
+    let mut marks: Vec<FaultMark> = planned.chain(observed.map(of_observed)).collect();
     marks.sort_by(|a, b| a.at_ms.total_cmp(&b.at_ms));
     marks
 }
@@ -42,7 +55,7 @@ fn of_observed(fault: &ObservedFault) -> FaultMark {
     }
 }
 
-fn of_fault(fault: &Fault) -> FaultMark {
+fn of_fault(at: Span, fault: &Fault) -> FaultMark {
     let (kind, length, words) = match &fault.kind {
         FaultKind::Down { down_for, how } => {
             let words = format!("server down for {down_for} ({})", how.words());
@@ -95,11 +108,41 @@ fn of_fault(fault: &Fault) -> FaultMark {
         }
         FaultKind::Operator(_) => ("operator", Span::ZERO, "an operator acts".to_owned()),
     };
-    let at = fault.milestone.map(|milestone| format!(", at {milestone}"));
+    let when = fault.milestone.map(|milestone| format!(", at {milestone}"));
     FaultMark {
-        at_ms: fault.at.0 as f64 / 1_000.0,
+        at_ms: at.0 as f64 / 1_000.0,
         for_ms: length.0 as f64 / 1_000.0,
         kind: kind.to_owned(),
-        words: words + &at.unwrap_or_default(),
+        words: words + &when.unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sim_model::outcome::Timeline;
+    use sim_model::plan::{Milestone, Need, Reached};
+
+    use super::*;
+
+    #[test]
+    fn a_fault_that_waits_is_where_it_began_or_nowhere() {
+        let planned = |seconds, milestone| Fault {
+            at: Span::secs(seconds),
+            kind: FaultKind::LoseReplies,
+            milestone,
+            repeats: None,
+            need: Need::Required,
+        };
+        let waits = Some(Milestone {
+            reached: Reached::Stick("queued"),
+            count: 1,
+        });
+        let faults = [planned(1, waits), planned(2, waits), planned(3, None)];
+        let mut timeline = Timeline::new(Span::secs(1));
+        timeline.mark(Span::secs(3), "replies lost", Some(2));
+        timeline.mark(Span::secs(7), "replies lost", Some(0));
+        let marks = fault_marks(&faults, &timeline.marks, None);
+        let times: Vec<f64> = marks.iter().map(|mark| mark.at_ms).collect();
+        assert_eq!(times, [3_000.0, 7_000.0]);
     }
 }

@@ -359,7 +359,11 @@ fn timeline(run: &FinishedRun) -> Timeline {
     Timeline {
         bucket_ms: ms(timeline.bucket),
         arrivals: timeline.arrivals.clone(),
-        faults: fault_marks(&run.plan.faults_of(shown_seed(run)), run.series.as_ref()),
+        faults: fault_marks(
+            &run.plan.faults_of(shown_seed(run)),
+            &timeline.marks,
+            run.series.as_ref(),
+        ),
         violations_ms: violations,
         healed_ms: timeline.healed_at.map(ms),
         quiet_ms: timeline.quiet_at.map(ms),

@@ -7,7 +7,7 @@ use super::line::{Line, PAGE, Style, fit, flow, paragraph};
 use super::numbers::{count, plural};
 use super::{FinishedRun, View, live};
 use sim_model::outcome::RunResult;
-use sim_model::plan::{Plan, Workload};
+use sim_model::plan::{OwnerReads, Plan, Workload};
 
 /// `burst · seed 42 · sim 0.1.0 (3f9c1ab)`
 pub(super) fn title(run: &FinishedRun, view: &View<'_>) -> Line {
@@ -97,11 +97,20 @@ pub(super) fn server(plan: &Plan) -> Vec<String> {
         Matching::Random => "random",
         Matching::Interests => "interests",
     };
-    vec![
+    let mut words = Vec::new();
+    if plan.servers > 1 {
+        let reads = match plan.reads {
+            OwnerReads::Lease => "reads under a lease,",
+            OwnerReads::Strict => "strict reads,",
+        };
+        words.extend([format!("{} servers,", plan.servers), reads.to_owned()]);
+    }
+    words.extend([
         format!("{matching},"),
         format!("grace {},", plan.server.reconnect_grace),
         format!("lease {}", plan.server.stick_lease),
-    ]
+    ]);
+    words
 }
 
 pub(super) fn network(plan: &Plan) -> Vec<String> {
@@ -115,4 +124,21 @@ pub(super) fn network(plan: &Plan) -> Vec<String> {
     .filter(|(_, ratio)| ratio.is_possible())
     .map(|(name, ratio)| format!("{name} {ratio}"))
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::passed;
+
+    #[test]
+    fn several_servers_are_named_with_their_reads() {
+        let mut plan = passed().plan.clone();
+        assert_eq!(server(&plan).join(" "), "fifo, grace 5s, lease 4s");
+        (plan.servers, plan.reads) = (3, OwnerReads::Strict);
+        assert_eq!(
+            server(&plan).join(" "),
+            "3 servers, strict reads, fifo, grace 5s, lease 4s"
+        );
+    }
 }

@@ -84,7 +84,7 @@ impl Node {
             self.retries.settle(*origin, entry);
             match *origin {
                 Origin::Call(ticket) => self.answer_call(ticket, outcome),
-                Origin::Break(ticket) => self.answer_breaks(at, ticket, outcome),
+                Origin::Break(ticket) => self.answer_breaks(now, ticket, outcome),
                 Origin::Open {
                     ticket,
                     user,

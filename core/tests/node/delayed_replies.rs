@@ -115,6 +115,32 @@ fn the_answer_tells_how_things_stand_when_it_leaves() {
 }
 
 #[test]
+fn an_answer_that_is_due_before_its_commit_leaves_with_it_and_is_final() {
+    let mut shell = Shell::watched(Config {
+        boss_alertness_cooldown: Span::secs(9),
+        idle_timeout: Span::secs(86_400),
+        unused_timeout: Span::secs(86_400),
+        ..config()
+    });
+    let ticket = shell.call(keyed("ann", 1));
+    let written_at = shell.now;
+    assert!(shell.node.poll_batch(written_at).is_some());
+    // A shared log has the batch when the boss would have calmed down a third time.
+    shell.now += Span::secs(28);
+    let first = shell.node.hub().position().next();
+    shell.node.committed(first, written_at, shell.now);
+    shell.drain();
+    assert_eq!(
+        shell.told(ticket),
+        Some((0, 3)),
+        "the levels at its instant"
+    );
+    let again = shell.call(keyed("ann", 1));
+    shell.commit();
+    assert_eq!(shell.told(again), Some((0, 3)), "and of its repetition");
+}
+
+#[test]
 fn a_break_in_the_meantime_is_told_of_as_well() {
     let mut shell = Shell::watched(Config {
         boss_alertness_cooldown: Span::secs(86_400),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
-use axum::http::header::{CONTENT_TYPE, HeaderMap, VARY};
+use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, VARY};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use chat_core::Node;
@@ -437,7 +437,8 @@ async fn metrics(
     unnamed: Option<Extension<NoRealmNamed>>,
     headers: HeaderMap,
 ) -> Response {
-    let form = Exposition::asked_by(&headers);
+    let accepted = headers.get_all(ACCEPT).iter();
+    let form = Exposition::asked_by(accepted.filter_map(|value| value.to_str().ok()));
     let kind = [(CONTENT_TYPE, form.content_type()), (VARY, "accept")];
     let parts = match unnamed.is_some() || all.len() == 1 {
         true => series_of(&all, Some(service.capacity())).await,

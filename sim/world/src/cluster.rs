@@ -322,11 +322,15 @@ impl World<'_, '_> {
         self.member_turn(site, Member::handle_timeout);
     }
 
-    /// Whether a member acts now, and the clocks are set forward after its turn.
-    pub(super) fn jumps_after_turn(&mut self, by: Span) -> bool {
-        let turning = self.server.cluster.as_mut().filter(|one| one.is_turning);
-        let deferred = turning.map(|one| one.deferred.push_back(Deferred::JumpClock(by)));
-        deferred.is_some()
+    /// Sets the clocks forward after the turn, if a member acts now. Returns whether one does.
+    pub(super) fn jump_after_turn(&mut self, by: Span) -> bool {
+        let Some(cluster) = &mut self.server.cluster else {
+            return false;
+        };
+        if cluster.is_turning {
+            cluster.deferred.push_back(Deferred::JumpClock(by));
+        }
+        cluster.is_turning
     }
 
     /// Lets the owner do what follows from a direct use of its node.

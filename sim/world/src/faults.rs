@@ -235,7 +235,7 @@ impl World<'_, '_> {
 
     /// What the node decided before the clock is set leaves with the old time.
     pub(super) fn jump_clock(&mut self, by: Span) {
-        if self.jumps_after_turn(by) {
+        if self.jump_after_turn(by) {
             return;
         }
         self.hand_out();

@@ -34,7 +34,7 @@ const FORBIDDEN: [(&str, &[&str]); 20] = [
     ("server/Cargo.toml", &["sim"]),
     (
         "server/chat/Cargo.toml",
-        &["axum", "hyper", "rmcp", "rusqlite", "server", "sim"],
+        &["axum", "http", "hyper", "rmcp", "rusqlite", "server", "sim"],
     ),
     (
         "server/nats/Cargo.toml",

@@ -24,7 +24,7 @@ impl LoadRunner<'_, '_> {
             return;
         }
         self.timeline
-            .mark(now.since(START), fault.kind.label(), Some(index));
+            .mark(now.since(START), fault.kind.label(), None);
         let (victims, duration, strike): (_, _, fn(&mut Self, u32, Time)) = match &fault.kind {
             FaultKind::Partition { victims, duration } => (victims, *duration, Self::cut),
             FaultKind::SlowReaders { victims, duration } => (victims, *duration, Self::slow),

@@ -26,7 +26,8 @@ pub struct Mark {
     pub at: Span,
     /// Its label: `crash`, `partition`.
     pub label: String,
-    /// The index of the fault that began then, in the plan of its seed.
+    /// The index of the fault that began then, in the plan of its seed. None for other events, and in
+    /// a live run, which leaves faults of the plan out.
     pub fault: Option<usize>,
 }
 

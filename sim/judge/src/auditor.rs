@@ -118,6 +118,7 @@ impl Auditor {
         }
     }
 
+    #[cold]
     fn differ(&mut self, at: Time, difference: Difference) {
         self.found.get_or_insert_with(|| {
             Box::new(Finding {

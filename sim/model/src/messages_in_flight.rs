@@ -6,12 +6,14 @@
 //! its place in the table before both times are known.
 
 use chat_types::Time;
-use rustc_hash::FxHashMap;
 
 use crate::protocol::{Agent, Room};
 
-/// The number of places in the table: a power of two.
-const PLACES: u64 = 1 << 15;
+/// The number of places in the table.
+const PLACES: usize = 1 << 15;
+
+/// The number of places that are added to the table at once.
+const PAGE: usize = 64;
 
 /// What is known about one message so far.
 #[derive(Clone, Copy, Debug)]
@@ -37,26 +39,40 @@ pub struct Learned {
     pub took: u64,
 }
 
-/// Messages of which only one half is known: the places that are taken. Most runs have few messages.
+/// One place of the table.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    room: Room,
+    seq: u64,
+    times: Times,
+}
+
+/// Messages of which only one half is known. A room's messages have adjacent places. The table
+/// begins without places, since most runs have few messages.
 #[derive(Clone, Debug, Default)]
-pub struct MessagesInFlight(FxHashMap<u64, (Room, u64, Times)>);
+pub struct MessagesInFlight(Vec<Option<Box<[Place; PAGE]>>>);
 
 impl MessagesInFlight {
-    fn place(&mut self, room: Room, seq: u64) -> &mut Times {
-        let mixed = (u64::from(room.0) ^ seq.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // The highest bits give an index below PLACES.
-        let index = mixed >> (64 - PLACES.trailing_zeros());
-        let empty = (room, seq, Times::Empty);
-        let place = self.0.entry(index).or_insert(empty);
-        if (place.0, place.1) != (room, seq) {
+    fn times(&mut self, room: Room, seq: u64) -> &mut Times {
+        let first = u64::from(room.0).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let index = (first.wrapping_add(seq) % PLACES as u64) as usize;
+        let empty = Place {
+            room,
+            seq,
+            times: Times::Empty,
+        };
+        self.0.resize_with(PLACES / PAGE, || None);
+        let page = self.0[index / PAGE].get_or_insert_with(|| Box::new([empty; PAGE]));
+        let place = &mut page[index % PAGE];
+        if (place.room, place.seq) != (room, seq) {
             *place = empty;
         }
-        &mut place.2
+        &mut place.times
     }
 
     /// Records one half of a message. Returns the latency if both are known now.
     pub fn learn(&mut self, room: Room, seq: u64, half: Times) -> Option<Learned> {
-        let known = self.place(room, seq);
+        let known = self.times(room, seq);
         match (*known, half) {
             (Times::Empty, half) => {
                 *known = half;
@@ -74,5 +90,45 @@ impl MessagesInFlight {
             }
             (Times::Sent(..) | Times::Seen(_) | Times::Done, _) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOM: Room = Room(7);
+
+    fn sent(table: &mut MessagesInFlight, seq: u64) -> Option<Learned> {
+        table.learn(ROOM, seq, Times::Sent(Agent(3), Time(seq)))
+    }
+
+    fn seen(table: &mut MessagesInFlight, seq: u64) -> Option<Learned> {
+        table.learn(ROOM, seq, Times::Seen(Time(seq + 5)))
+    }
+
+    #[test]
+    fn as_many_messages_of_a_room_as_the_table_has_places_are_measured_once_each() {
+        let mut table = MessagesInFlight::default();
+        let all = 1..=PLACES as u64;
+        assert!(all.clone().all(|seq| sent(&mut table, seq).is_none()));
+        for seq in all.clone() {
+            let (sender, since, took) = (Agent(3), Time(seq), 5);
+            let learned = Learned {
+                sender,
+                since,
+                took,
+            };
+            assert_eq!(seen(&mut table, seq), Some(learned));
+        }
+        assert!(all.clone().all(|seq| seen(&mut table, seq).is_none()));
+    }
+
+    #[test]
+    fn a_message_is_not_measured_if_another_takes_its_place() {
+        let mut table = MessagesInFlight::default();
+        sent(&mut table, 1);
+        sent(&mut table, 1 + PLACES as u64);
+        assert_eq!(seen(&mut table, 1), None);
     }
 }

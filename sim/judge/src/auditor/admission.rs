@@ -1,10 +1,10 @@
 //! What the server refuses before the journal (docs/protocol.md, 13).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_types::config::RateLimit;
 use chat_types::{Config, Span, Time};
+use rustc_hash::FxHashMap;
 use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy, Refusal, User};
 use sim_model::server::{Caller, Handle, ServerCall, Ticket};
 
@@ -27,9 +27,9 @@ pub(super) struct Admission {
     users: DenseMap<Time>,
     /// The buckets of readers with reader ids.
     readers: DenseMap<Time>,
-    addresses: BTreeMap<u64, Time>,
+    addresses: FxHashMap<u64, Time>,
     registration_rate_limit: RateLimit,
-    registrations: BTreeMap<u64, Time>,
+    registrations: FxHashMap<u64, Time>,
 }
 
 impl Admission {
@@ -39,9 +39,9 @@ impl Admission {
             address_rate_limit: config.address_rate_limit,
             users: DenseMap::default(),
             readers: DenseMap::default(),
-            addresses: BTreeMap::new(),
+            addresses: FxHashMap::default(),
             registration_rate_limit: config.registration_rate_limit,
-            registrations: BTreeMap::new(),
+            registrations: FxHashMap::default(),
         }
     }
 

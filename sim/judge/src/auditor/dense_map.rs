@@ -4,6 +4,13 @@
 #[derive(Clone, Debug, Default)]
 pub(super) struct DenseMap<T>(Vec<T>);
 
+impl<T> DenseMap<T> {
+    /// The values in the order of their numbers.
+    pub(super) fn into_values(self) -> impl Iterator<Item = T> {
+        self.0.into_iter()
+    }
+}
+
 impl<T: Copy + Default> DenseMap<T> {
     pub(super) fn get(&self, number: u32) -> T {
         self.0.get(number as usize).copied().unwrap_or_default()

@@ -101,7 +101,7 @@ type Noticed = (Time, User, Notice);
 /// All calls and streams since the server's start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InFlight {
-    calls: BTreeMap<Ticket, Box<Call>>,
+    calls: FxHashMap<Ticket, Call>,
     streams: FxHashMap<Ticket, Stream>,
     streams_of: DenseMap<Vec<Ticket>>,
     /// What must be served before time advances; some of it may be served already.
@@ -118,7 +118,7 @@ pub(super) struct InFlight {
 
 impl InFlight {
     pub(super) fn call(&self, ticket: Ticket) -> Option<&Call> {
-        self.calls.get(&ticket).map(Box::as_ref)
+        self.calls.get(&ticket)
     }
 
     /// The number of calls that joined others.
@@ -132,7 +132,7 @@ impl InFlight {
             let is_held = !matches!(call.stage, Stage::Owed(..) | Stage::Unadmitted);
             is_held && matches!(call.op(), Some(Op::Break { .. }))
         };
-        let calls = self.calls.values().map(Box::as_ref);
+        let calls = self.calls.values();
         calls.filter(may_be_held).count()
     }
 
@@ -149,7 +149,7 @@ impl InFlight {
                 self.held.insert((until, ticket));
             }
         }
-        self.calls.insert(ticket, Box::new(call));
+        self.calls.insert(ticket, call);
     }
 
     /// The call that waited for the log is admitted now.
@@ -163,7 +163,7 @@ impl InFlight {
             call.user = user;
             call.end = end;
             call.stage = stage;
-            self.ask(ticket, *call);
+            self.ask(ticket, call);
         }
     }
 
@@ -246,7 +246,8 @@ impl InFlight {
         if self.joined > 0 {
             let joins = |call: &Call| matches!(call.stage, Stage::Joined(first) if first == ticket);
             let joined = self.calls.iter().filter(|(_, call)| joins(call));
-            let joined: Vec<Ticket> = joined.map(|(ticket, _)| *ticket).collect();
+            let mut joined: Vec<Ticket> = joined.map(|(ticket, _)| *ticket).collect();
+            joined.sort_unstable();
             self.joined -= joined.len();
             for ticket in joined {
                 self.settle(ticket, caller, outcome.clone(), (at, answer_at));
@@ -282,7 +283,7 @@ impl InFlight {
     }
 
     /// An answer leaves.
-    pub(super) fn take(&mut self, ticket: Ticket) -> Option<Box<Call>> {
+    pub(super) fn take(&mut self, ticket: Ticket) -> Option<Call> {
         let call = self.calls.remove(&ticket)?;
         match call.stage {
             Stage::Held(_, until) => {
@@ -331,8 +332,10 @@ impl InFlight {
         }
         let first = self.streams.iter().min_by_key(|(ticket, _)| **ticket);
         let stream = first.map(|(_, stream)| Due::StreamEnd(stream.user));
-        let mut calls = self.calls.keys();
-        stream.or_else(|| calls.find_map(|ticket| self.still_owed(*ticket)))
+        let owed = |ticket: &Ticket| Some((*ticket, self.still_owed(*ticket)?));
+        let call = self.calls.keys().filter_map(owed);
+        let first = call.min_by_key(|(ticket, _)| *ticket).map(|(_, due)| due);
+        stream.or(first)
     }
 
     /// The number of the participant's streams that are open by reader id, or are being opened.
@@ -346,7 +349,7 @@ impl InFlight {
         let open = self.streams_of.all(user.0).iter();
         let open = open.filter_map(|ticket| self.streams.get(ticket));
         open.filter(|stream| stream.by == ReadBy::ReaderId).count()
-            + self.calls.values().map(Box::as_ref).filter(is_its).count()
+            + self.calls.values().filter(is_its).count()
     }
 
     pub(super) fn open(
@@ -427,17 +430,23 @@ impl InFlight {
                 self.due.push_back((at, *ticket));
             }
         }
-        for (ticket, call) in &mut self.calls {
+        let waits = |call: &Call| {
             let is_waiting = matches!(
                 call.stage,
                 Stage::Reading { due_at: None, .. } | Stage::Held(..)
             );
-            if call.user == Some(user) && is_waiting {
-                if let Stage::Held(_, until) = call.stage {
-                    self.held.remove(&(until, *ticket));
+            is_waiting && call.user == Some(user)
+        };
+        let waiting = self.calls.iter().filter(|(_, call)| waits(call));
+        let mut waiting: Vec<Ticket> = waiting.map(|(ticket, _)| *ticket).collect();
+        waiting.sort_unstable();
+        for ticket in waiting {
+            if let Some(call) = self.calls.get_mut(&ticket) {
+                let refused = Stage::Owed(refusal.clone(), at);
+                if let Stage::Held(_, until) = std::mem::replace(&mut call.stage, refused) {
+                    self.held.remove(&(until, ticket));
                 }
-                call.stage = Stage::Owed(refusal.clone(), at);
-                self.due.push_back((at, *ticket));
+                self.due.push_back((at, ticket));
             }
         }
     }

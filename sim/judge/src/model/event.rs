@@ -23,7 +23,7 @@ pub struct Event {
 }
 
 /// The participants that an event names: both of a match, or the one it is about.
-pub(super) type Named = [Option<(User, Shown<Arc<str>>)>; 2];
+pub(super) type Named = [Option<(User, Arc<Shown<Arc<str>>>)>; 2];
 
 /// What happened in a room. // 4.4
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl Event {
     fn name(&self, index: usize) -> (User, Shown<&str>) {
         let named = self.named[index].as_ref();
         named.map_or((User::default(), Shown::NAMELESS), |(user, shown)| {
-            (*user, shown.as_ref())
+            (*user, Shown::as_ref(shown))
         })
     }
 
@@ -158,7 +158,9 @@ impl Event {
     #[must_use]
     pub fn of(event: &InboxEvent<'_>, at: Time) -> Option<Self> {
         let (room, room_seq) = event.place()?;
-        let named = event.about().map(|(user, shown)| (user, shown.to_owned()));
+        let named = event
+            .about()
+            .map(|(user, shown)| (user, Arc::new(shown.to_owned())));
         let mut names = [named, None];
         let what = match *event {
             InboxEvent::Found { partner, .. } => {

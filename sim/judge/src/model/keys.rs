@@ -1,9 +1,11 @@
 //! Request keys: each participant remembers the outcomes of its last calls with a key. // 3
 
 use std::collections::VecDeque;
+use std::hash::BuildHasher as _;
 
 use chat_types::Time;
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
 use sim_model::protocol::Outcome;
 
 /// The remembered keys of one participant.
@@ -11,10 +13,10 @@ use sim_model::protocol::Outcome;
 pub(super) struct Keys {
     /// The outcomes with their keys, oldest first.
     remembered: VecDeque<(u128, Remembered)>,
-    /// The number of earlier remembered outcomes, for each key.
-    places: FxHashMap<u128, usize>,
+    /// The place of each key: the number of outcomes that were remembered before it.
+    places: HashTable<u32>,
     /// The number of outcomes that are no longer remembered.
-    gone: usize,
+    gone: u32,
 }
 
 /// The first outcome of a call.
@@ -35,14 +37,20 @@ impl Keys {
 
     /// Looks up a key, without changing its age.
     pub(super) fn get(&self, key: u128) -> Option<&Remembered> {
-        let place = self.places.get(&key)? - self.gone;
-        self.remembered.get(place).map(|(_, remembered)| remembered)
+        let index = self.index(key)?;
+        self.remembered.get(index).map(|(_, remembered)| remembered)
     }
 
     pub(super) fn get_mut(&mut self, key: u128) -> Option<&mut Remembered> {
-        let place = self.places.get(&key)? - self.gone;
-        let remembered = self.remembered.get_mut(place);
+        let index = self.index(key)?;
+        let remembered = self.remembered.get_mut(index);
         remembered.map(|(_, remembered)| remembered)
+    }
+
+    fn index(&self, key: u128) -> Option<usize> {
+        let is_of_key = |place: &u32| self.remembered[(place - self.gone) as usize].0 == key;
+        let place = self.places.find(hash(key), is_of_key)?;
+        Some((place - self.gone) as usize)
     }
 
     /// Remembers the outcome of a call under a new key, and removes the oldest keys beyond the
@@ -51,10 +59,19 @@ impl Keys {
         while self.remembered.len() >= limit as usize
             && let Some((oldest, _)) = self.remembered.pop_front()
         {
-            self.places.remove(&oldest);
+            let gone = self.gone;
+            if let Ok(place) = self.places.find_entry(hash(oldest), |place| *place == gone) {
+                place.remove();
+            }
             self.gone += 1;
         }
-        self.places.insert(key, self.gone + self.remembered.len());
+        let place = u32::try_from(self.remembered.len()).expect("the limit is a u32") + self.gone;
         self.remembered.push_back((key, remembered));
+        let hash_at = |place: &u32| hash(self.remembered[(place - self.gone) as usize].0);
+        self.places.insert_unique(hash(key), place, hash_at);
     }
+}
+
+fn hash(key: u128) -> u64 {
+    FxBuildHasher.hash_one(key)
 }

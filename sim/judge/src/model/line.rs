@@ -203,7 +203,7 @@ impl Model {
                 user,
                 room,
                 partner,
-                shown: self.participant(partner).shown(),
+                shown: self.participant(partner).shown.as_ref().clone(),
             });
         }
         self.stand_in_line(user, interests, shared_interest);

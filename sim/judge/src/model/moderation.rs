@@ -152,8 +152,8 @@ impl Model {
                 self.check_user(*user)?;
                 let participant = self.participant_mut(*user);
                 participant.muted = false;
-                let (handle, mut names) = (participant.handle, vec![fold(&participant.name)]);
-                names.extend(participant.public_id.as_deref().map(fold));
+                let (handle, mut names) = (participant.handle, vec![fold(&participant.shown.name)]);
+                names.extend(participant.shown.chosen_id.as_deref().map(fold));
                 if self.measures.of_handle(handle) == Some(Measure::Muted)
                     && let Some((name, id, _)) = self.measures.handles.remove(&handle)
                 {
@@ -205,9 +205,9 @@ impl Model {
     /// // 11.4
     fn keep(&mut self, user: User, measure: Measure, with_id: WithId) -> Result<(), Refusal> {
         let participant = self.participant(user);
-        let (handle, folded) = (participant.handle, fold(&participant.name));
-        let id = participant.public_id.as_deref();
-        let name = participant.chosen.then_some(&*participant.name);
+        let (handle, folded) = (participant.handle, fold(&participant.shown.name));
+        let id = participant.shown.chosen_id.as_deref();
+        let name = participant.chosen.then_some(&*participant.shown.name);
         // Names with the same folded form are one entry, with the keys of both.
         let mut chosen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let id_too = id.filter(|_| with_id == WithId::Yes);
@@ -238,7 +238,7 @@ impl Model {
                 // Without space the mute is not stored.
                 let _ = self.keep(user, Measure::Muted, WithId::No);
             }
-        } else if self.measures.of_name(&keys(&participant.name)) == Some(Measure::Muted) {
+        } else if self.measures.of_name(&keys(&participant.shown.name)) == Some(Measure::Muted) {
             self.participant_mut(user).muted = true;
             for room in self.participant(user).live.clone() {
                 self.give_up_stick(room, user);

@@ -217,7 +217,7 @@ impl Model {
         }
         if let Some(user) = who {
             let participant = self.participant(user);
-            if *participant.name == *name {
+            if *participant.shown.name == *name {
                 return Ok(Naming::Keep); // 5.3 (2)
             }
             if participant.chosen {
@@ -267,7 +267,10 @@ impl Model {
         let Naming::Take(taken) = naming else { return };
         let participant = self.participant_mut(user);
         participant.chosen = true;
-        let before = std::mem::replace(&mut participant.name, Arc::clone(name));
+        let before = std::mem::replace(
+            &mut Arc::make_mut(&mut participant.shown).name,
+            Arc::clone(name),
+        );
         self.drop_keys(&before);
         self.add_keys(user, taken);
         self.took_name(user);

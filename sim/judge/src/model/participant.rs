@@ -19,9 +19,8 @@ pub(super) struct Participant {
     pub(super) handle: Handle,
     /// The address that it registered from. // 5.1
     pub(super) address: u64,
-    pub(super) name: Arc<str>,
-    /// The public id, if the participant chose one. // 5.4
-    pub(super) public_id: Option<Arc<str>>,
+    /// How new events show it: by its display name, and its public id if it chose one. // 5.3, 5.4
+    pub(super) shown: Arc<Shown<Arc<str>>>,
     /// Whether the name was chosen by the participant, not given by the server.
     pub(super) chosen: bool,
     pub(super) presence: Presence,
@@ -53,12 +52,13 @@ impl Participant {
         now: Time,
         unused: Span,
     ) -> Self {
-        let name: Arc<str> = format!("user_{}", number.0).into();
         Self {
             handle,
             address,
-            name,
-            public_id: None,
+            shown: Arc::new(Shown {
+                chosen_id: None,
+                name: number.to_string().into(),
+            }),
             chosen: false,
             presence: Presence::registered(now + unused),
             live: Vec::new(),
@@ -73,14 +73,6 @@ impl Participant {
             held: Vec::new(),
             ticket: None,
             grown: false,
-        }
-    }
-
-    /// How new events show the participant.
-    pub(super) fn shown(&self) -> Shown<Arc<str>> {
-        Shown {
-            chosen_id: self.public_id.clone(),
-            name: Arc::clone(&self.name),
         }
     }
 }
@@ -127,7 +119,7 @@ impl Model {
     #[cfg(test)]
     pub(super) fn display_name(&self, user: User) -> Option<(&str, bool)> {
         let participant = self.participants.get(user.0)?;
-        Some((&participant.name, participant.chosen))
+        Some((&participant.shown.name, participant.chosen))
     }
 
     /// Whether either of the two blocked the other. // 11.1

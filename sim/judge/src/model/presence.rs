@@ -212,11 +212,11 @@ impl Model {
         self.deadlines
             .replace(Deadline::Presence(user), before, None);
         self.handles.remove(&participant.handle);
-        self.drop_keys(&participant.name);
+        self.drop_keys(&participant.shown.name);
         if let Some(registered) = self.by_address.get_mut(&participant.address) {
             *registered -= 1;
         }
-        if let Some(id) = &participant.public_id {
+        if let Some(id) = &participant.shown.chosen_id {
             self.drop_keys(id);
         }
         self.forgotten.push(user);

@@ -11,7 +11,7 @@ impl Model {
         let room = self.resolve(reader, room)?;
         let members = self.members(room).map(|(user, since)| Member {
             user,
-            shown: self.participant(user).shown(),
+            shown: self.participant(user).shown.as_ref().clone(),
             since,
             attendance: match self.participant(user).presence.state {
                 State::Unused | State::Present => Attendance::Present,
@@ -65,12 +65,12 @@ fn past(event: &Event) -> Option<PastMessage> {
     else {
         return None;
     };
-    let (_, shown) = event.named[0].clone()?;
+    let (_, shown) = event.named[0].as_ref()?;
     Some(PastMessage {
         room_seq: event.room_seq,
         at: event.at,
         sender: *sender,
-        shown,
+        shown: shown.as_ref().clone(),
         text: text.clone(),
         epoch: *epoch,
     })

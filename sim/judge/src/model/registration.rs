@@ -37,7 +37,7 @@ impl Model {
             user_id: Some(id), ..
         } = op
         {
-            participant.public_id = Some(Arc::clone(id));
+            Arc::make_mut(&mut participant.shown).chosen_id = Some(Arc::clone(id));
             let keys = keys(id);
             participant.muted = self.measures.of_name(&keys) == Some(Measure::Muted); // 11.4
             self.add_keys(number, keys);
@@ -46,7 +46,7 @@ impl Model {
         let deadline = participant.presence.deadline();
         self.deadlines
             .replace(Deadline::Presence(number), None, deadline);
-        self.add_keys(number, keys(&participant.name));
+        self.add_keys(number, keys(&participant.shown.name));
         self.handles.insert(handle, number);
         self.participants.add(participant);
         if let Op::Login { username, room } = op {

@@ -125,7 +125,8 @@ impl Model {
             EventKind::Moderation { user, .. } => (None, [user, None]),
             EventKind::Ended { .. } => (None, [None, None]),
         };
-        let named = about.map(|user| user.map(|user| (user, self.participant(user).shown())));
+        let named =
+            about.map(|user| user.map(|user| (user, Arc::clone(&self.participant(user).shown))));
         let (at, limit) = (self.now, self.config.inbox_limit);
         let (rooms, participants) = (&mut self.rooms, &mut self.participants);
         let place = rooms.get_mut(room.0).expect("events are of live rooms");

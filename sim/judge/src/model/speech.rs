@@ -122,7 +122,7 @@ impl Model {
         let notice = Notice {
             room,
             user,
-            shown: self.participant(user).shown(),
+            shown: self.participant(user).shown.as_ref().clone(),
             kind,
             at: self.now,
         };

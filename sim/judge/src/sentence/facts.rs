@@ -93,7 +93,7 @@ impl Describe for Event {
 impl Event {
     /// The participants that it names, as they are shown.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Shown<Arc<str>>> {
-        self.named.iter().flatten().map(|(_, shown)| shown)
+        self.named.iter().flatten().map(|(_, shown)| shown.as_ref())
     }
 
     /// Describes the event, unless it is a message.

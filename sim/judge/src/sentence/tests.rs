@@ -70,7 +70,7 @@ fn event(room_seq: u64, what: EventKind) -> Event {
         room_seq,
         at: Time(12_345_678),
         what,
-        named: [Some((BEN, shown("ben"))), None],
+        named: [Some((BEN, Arc::new(shown("ben")))), None],
     }
 }
 
@@ -165,10 +165,10 @@ fn a_sentence_shows_the_expected_and_the_received_event() {
     let mut renamed = message("hello");
     renamed.named[0] = Some((
         BEN,
-        Shown {
+        Arc::new(Shown {
             chosen_id: Some("ben_1".into()),
             name: "benjamin".into(),
-        },
+        }),
     ));
     differences.push(place(Some(message("hello")), Some(renamed)));
     differences.push(place(None, Some(message("hello"))));

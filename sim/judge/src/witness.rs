@@ -3,8 +3,8 @@
 //! A live server without a journal shows only answers and events. The witness compares them with
 //! each other, not with a model of the server. It reports only certain violations: two facts that
 //! no correct server can show together. If a fact is missing (an answer that did not arrive, an
-//! inbox with a gap, a participant whose client is not observed), the witness counts the comparison
-//! as not judged.
+//! inbox with a gap, a participant whose client is not observed, or whose handle may be another's by
+//! now), the witness counts the comparison as not judged.
 //!
 //! It makes no comparison whose facts a live driver cannot observe. The driver cancels an attempt
 //! before the next, so that no call has two answers; therefore `idempotent_requests` is only judged
@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use chat_types::Time;
 use sim_model::history::{ClientEvent, DeliveryPath, Record};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, Op, User};
+use sim_model::protocol::{Answer, InboxEvent, Op, User};
 
 use crate::difference::Difference;
 use crate::findings::{Finding, Findings, Property};
@@ -71,13 +71,17 @@ impl Witness {
             self.observations.register(record.at, record.agent);
         }
         if let Some(user) = record.user {
-            self.observations.act_as(record.at, user, record.agent);
-            self.record_of(user, record, findings);
+            if self.observations.may_be_another(record.at, record.agent) {
+                leave_unknown(record, findings);
+            } else {
+                self.record_of(user, record, findings);
+            }
         }
     }
 
     fn record_of(&mut self, user: User, record: &Record<'_>, findings: &mut Findings) {
         let at = record.at;
+        self.observations.participants.entry(user).or_default();
         if let ClientEvent::Answered {
             call,
             op,
@@ -182,6 +186,30 @@ impl Witness {
             findings.leave_unjudged(property, 1);
         }
     }
+}
+
+/// Counts what a client received that may be another participant than it knows.
+fn leave_unknown(record: &Record<'_>, findings: &mut Findings) {
+    let property = match record.what {
+        ClientEvent::Answered { .. } => Property::Outcomes,
+        ClientEvent::Received {
+            event: InboxEvent::Found { .. },
+            ..
+        } => Property::SingleMatch,
+        ClientEvent::Received { .. } => Property::NoLostMessages,
+        ClientEvent::Called { .. }
+        | ClientEvent::Retried { .. }
+        | ClientEvent::AnsweredAgain { .. }
+        | ClientEvent::Abandoned { .. }
+        | ClientEvent::StreamOpened
+        | ClientEvent::StreamClosed
+        | ClientEvent::Forgot { .. }
+        | ClientEvent::Vanished
+        | ClientEvent::Finished
+        | ClientEvent::Drained
+        | ClientEvent::Stuck { .. } => return,
+    };
+    findings.leave_unjudged(property, 1);
 }
 
 /// Records that two facts contradict each other.

@@ -46,9 +46,6 @@ impl Arrival<'_> {
         };
         if let EventKind::Found { pair } = &mut event.what {
             // It names the partner alone.
-            if participant.may_be_another {
-                return findings.leave_unjudged(Property::SingleMatch, 1);
-            }
             pair[0] = reader;
         }
         findings.exercise(Property::NoDuplicates, u64::from(known.is_some()));

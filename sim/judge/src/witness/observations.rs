@@ -52,9 +52,6 @@ pub(super) struct Client {
     pub(super) drained: Option<Time>,
     /// Its calls that may release the stick or end a membership, with their room if they name one.
     given_up: BTreeSet<(&'static str, Option<Room>)>,
-    /// Whether its handle may be another participant's: the registration has ended, and a second copy
-    /// of the registering request has registered the handle anew.
-    pub(super) may_be_another: bool,
 }
 
 /// An event of a room, as its first reader received it.
@@ -183,12 +180,13 @@ impl Observations {
             .or_insert((at, false));
     }
 
-    /// The client acts as this participant, as far as it knows.
-    pub(super) fn act_as(&mut self, at: Time, user: User, agent: Agent) {
-        let may_be_another = self.registering.get(&agent).is_some_and(|(since, again)| {
+    /// Whether the client's handle may be another participant's by now: the registration has ended,
+    /// and a second copy of the registering request has registered the handle anew.
+    pub(super) fn may_be_another(&self, at: Time, agent: Agent) -> bool {
+        let registering = self.registering.get(&agent);
+        registering.is_some_and(|(since, again)| {
             (self.copies || *again) && at.since(*since) >= self.lasting
-        });
-        self.participants.entry(user).or_default().may_be_another |= may_be_another;
+        })
     }
 
     /// Processes a call. `is_keyed`: it has a request key.

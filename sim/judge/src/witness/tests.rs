@@ -334,6 +334,23 @@ fn a_client_that_may_be_another_participant_is_not_judged_by_its_match() {
 }
 
 #[test]
+fn a_client_that_may_be_another_participant_is_not_judged_by_a_second_inbox() {
+    let second_inbox = |requests: u32| {
+        let mut history = HistoryBuilder::in_the_lobby();
+        for _ in 0..requests {
+            history.registers(CAT);
+        }
+        history.now += plan().server.unused_timeout;
+        history.sees_at(CAT, 1, member(4, CAT, Presence::Joined));
+        history.sends(CAT, "mine", (LOBBY, 3));
+        history
+    };
+    second_inbox(1).breaks("no_duplicates");
+    let judged = second_inbox(2).ends();
+    assert_eq!(judged.violations, []);
+}
+
+#[test]
 fn an_event_after_the_end_is_a_violation() {
     let mut history = HistoryBuilder::of_a_pair();
     let (room, reason) = (PAIR, EndReason::Left);

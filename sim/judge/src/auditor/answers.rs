@@ -1,7 +1,7 @@
 //! Answers, and the beginning and end of streams, as they enter and leave the server.
 
 use chat_types::Time;
-use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy};
+use sim_model::protocol::{Answer, Earlier, Op, Outcome, ReadBy, Refusal};
 use sim_model::server::{Entry, Page, ServerCall, Ticket};
 
 use super::Auditor;
@@ -70,24 +70,21 @@ impl Auditor {
         if matches!(call.op(), Some(Op::Mood)) {
             self.tally.add(Comparison::Mood);
         }
-        let mut owed = owed.clone();
         // Another server may own the chat, and may have taken an attempt. // 13.5
-        if let Err(refusal) = &mut owed
-            && !self.has_lease
-            && !call.has_waited
-            && refusal.earlier == Earlier::None
-        {
-            refusal.earlier = Earlier::Unknown;
-        }
-        if owed != *said {
-            self.differ(
-                at,
-                Difference::Answer {
-                    call: call.summary(),
-                    owed,
-                    said: said.clone(),
-                },
-            );
+        let unsure = match owed {
+            Err(refusal) if refusal.earlier == Earlier::None => {
+                let earlier = Earlier::Unknown;
+                (!self.has_lease && !call.has_waited).then_some(Err(Refusal {
+                    earlier,
+                    ..*refusal
+                }))
+            }
+            Ok(_) | Err(_) => None,
+        };
+        let owed = unsure.as_ref().unwrap_or(owed);
+        if owed != said {
+            let (call, owed, said) = (call.summary(), owed.clone(), said.clone());
+            self.differ(at, Difference::Answer { call, owed, said });
         }
     }
 

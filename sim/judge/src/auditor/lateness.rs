@@ -12,10 +12,15 @@ use crate::difference::{Difference, Due, InboxPosition};
 impl Auditor {
     /// Reports what was due before `at` and has not happened.
     pub(super) fn look_for_late(&mut self, at: Time) {
-        if at == self.looked_at || !self.pipeline.is_up() {
-            return;
+        // Most records have the instant of the one before.
+        if at != self.looked_at && self.pipeline.is_up() {
+            self.looked_at = at;
+            self.report_late(at);
         }
-        self.looked_at = at;
+    }
+
+    #[inline(never)]
+    fn report_late(&mut self, at: Time) {
         let is_past = |since: Time| since.max(self.jumped_at) < at;
         if let Some((since, due)) = self.in_flight.overdue(at, self.jumped_at) {
             let late = self

@@ -190,24 +190,16 @@ impl Witness {
 
 /// Counts what a client received that may be another participant than it knows.
 fn leave_unknown(record: &Record<'_>, findings: &mut Findings) {
-    let property = match record.what {
-        ClientEvent::Answered { .. } => Property::Outcomes,
-        ClientEvent::Received {
-            event: InboxEvent::Found { .. },
-            ..
-        } => Property::SingleMatch,
-        ClientEvent::Received { .. } => Property::NoLostMessages,
-        ClientEvent::Called { .. }
-        | ClientEvent::Retried { .. }
-        | ClientEvent::AnsweredAgain { .. }
-        | ClientEvent::Abandoned { .. }
-        | ClientEvent::StreamOpened
-        | ClientEvent::StreamClosed
-        | ClientEvent::Forgot { .. }
-        | ClientEvent::Vanished
-        | ClientEvent::Finished
-        | ClientEvent::Drained
-        | ClientEvent::Stuck { .. } => return,
+    let property = if let ClientEvent::Answered { .. } = record.what {
+        Property::Outcomes
+    } else if let ClientEvent::Received { event, .. } = record.what {
+        if let InboxEvent::Found { .. } = event {
+            Property::SingleMatch
+        } else {
+            Property::NoLostMessages
+        }
+    } else {
+        return;
     };
     findings.leave_unjudged(property, 1);
 }

@@ -65,8 +65,7 @@ impl LongPolls {
 
     /// Ends the participant's wait.
     pub(super) fn end(&mut self, user: User) -> Option<Ticket> {
-        let wait = self.waits.get(user.0)?;
-        *self.waits.get_mut(user.0) = None;
+        let wait = self.waits.get_mut(user.0).take()?;
         self.by_next.remove(&(wait.next, user));
         Some(wait.ticket)
     }

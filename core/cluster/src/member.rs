@@ -31,7 +31,7 @@ use crate::envelope::{MAX_ENVELOPE_BYTES, MemberId};
 use crate::output::{AppendId, Output, Refusal};
 use crate::place::{Owner, Place};
 use crate::snapshot::LogSnapshot;
-use crate::timing::{Now, RETRY};
+use crate::timing::Now;
 
 use append::Append;
 use follow::Missing;
@@ -194,10 +194,10 @@ impl Member {
         &self.place
     }
 
-    /// The latest owner that is known.
+    /// The owner of the log after the last record that is applied, if it has not resigned.
     #[must_use]
-    pub const fn owner(&self) -> Option<&Owner> {
-        self.place.owner.as_ref()
+    pub fn owner(&self) -> Option<&Owner> {
+        self.place.owner.as_ref().filter(|owner| !owner.resigned)
     }
 
     /// The applied state.
@@ -293,14 +293,8 @@ impl Member {
     }
 
     fn refuse(&mut self, ticket: Ticket, earlier: Earlier) {
-        let owner = self.place.owner.clone();
-        let other = owner.filter(|owner| owner.member != self.settings.id && !owner.resigned);
-        self.outputs.push_back(Output::Moved(Refusal {
-            ticket,
-            owner: other,
-            retry_after: RETRY,
-            earlier,
-        }));
+        self.outputs
+            .push_back(Output::Moved(Refusal { ticket, earlier }));
     }
 
     /// Gives up the ownership in good order: takes nothing new, finishes what it has, and leaves

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use chat_core::{Earlier, Span, Ticket};
+use chat_core::{Earlier, Ticket};
 
 use crate::envelope::Unfit;
-use crate::place::{Owner, Place};
+use crate::place::Place;
 
 /// The number of an append. All attempts with the same bytes have the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,14 +88,10 @@ pub enum Output {
 }
 
 /// A refusal of a call that another member has to take.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The call.
     pub ticket: Ticket,
-    /// The owner, where it is known and another member.
-    pub owner: Option<Owner>,
-    /// The delay after which to try again.
-    pub retry_after: Span,
     /// What is known of the request. `Unasked` and `None`: it has not taken effect, and will not.
     /// `Unknown`: it may have taken effect, and a repetition with its key has the outcome.
     pub earlier: Earlier,

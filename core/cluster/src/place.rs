@@ -135,8 +135,9 @@ impl Place {
         postcard::from_bytes(bytes).ok()
     }
 
-    /// The number of the latest owner's time in ownership; 0 before the first.
-    pub(crate) fn epoch(&self) -> u64 {
+    /// The number of the latest claim; 0 before the first.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
         self.owner.as_ref().map_or(0, |owner| owner.epoch)
     }
 

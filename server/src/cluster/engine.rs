@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use chat_cluster::{Alarm, LogSnapshot, Member, Now, Output, RETRY, Refusal};
+use chat_cluster::{Alarm, LogSnapshot, Member, Now, Output, Refusal};
 use chat_core::{Address, Call, Node, Reject, Span, Ticket};
 use chat_journal::Origin;
 use server_chat::driver::{Engine, EngineOutput, Wake};
@@ -114,11 +114,8 @@ impl MemberEngine {
                 outcome: Err(Reject::ShuttingDown { earlier }),
             }) if !self.is_stopping => return Some(EngineOutput::Moved { ticket, earlier }),
             Output::Node(output) => return Some(EngineOutput::Node(output)),
-            Output::Moved(refusal) => {
-                return Some(EngineOutput::Moved {
-                    ticket: refusal.ticket,
-                    earlier: refusal.earlier,
-                });
+            Output::Moved(Refusal { ticket, earlier }) => {
+                return Some(EngineOutput::Moved { ticket, earlier });
             }
             Output::Publish {
                 id,
@@ -168,7 +165,7 @@ impl MemberEngine {
     fn measure(&mut self, now: Now) {
         let reading = MemberReading {
             role: role_word(self.member.role()),
-            epoch: self.member.owner().map_or(0, |owner| owner.epoch),
+            epoch: self.member.place().epoch(),
             sequence: self.member.sequence(),
             has_lease: self.member.has_lease(now),
         };
@@ -232,8 +229,6 @@ impl Engine for MemberEngine {
             // The node would refuse it until the log answers. The door tries it again.
             return self.refused.push_back(Output::Moved(Refusal {
                 ticket,
-                owner: None,
-                retry_after: RETRY,
                 earlier: call.earlier_if_refused(),
             }));
         }

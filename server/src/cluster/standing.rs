@@ -18,14 +18,11 @@ pub(super) struct MemberStanding {
 
 impl MemberStanding {
     pub(super) fn of(member: &Member) -> Self {
-        let owner = member.owner();
         Self {
             role: member.role(),
             sequence: member.sequence(),
-            epoch: owner.map_or(0, |owner| owner.epoch),
-            owner: owner
-                .filter(|owner| !owner.resigned)
-                .map(|owner| Arc::clone(&owner.address)),
+            epoch: member.place().epoch(),
+            owner: member.owner().map(|owner| Arc::clone(&owner.address)),
         }
     }
 

@@ -16,6 +16,7 @@ use chat_cluster::{AppendId, Member, MemberId, Now, Outcome, Output, ReadId, Rea
 use chat_core::Earlier;
 use chat_types::Time;
 use sim_judge::cluster::{ClusterFact, ClusterJudge, ClusterViolation};
+use sim_world::applied;
 
 use crate::clients::{history_of, history_read, registration, write};
 use crate::site::settings;
@@ -310,17 +311,14 @@ impl TinyCluster {
 
     fn turn(&mut self, member: usize, act: impl FnOnce(&mut Member, Now)) {
         let now = self.now();
+        let before = self.members[member].sequence();
         act(&mut self.members[member], now);
         while let Some(output) = self.members[member].poll_output() {
             self.emit(member, output);
         }
-        let (sequence, hub) = (self.members[member].sequence(), self.members[member].hub());
-        let state = (hub.position().0, 0);
-        self.judge.observe(&ClusterFact::Applied {
-            member: member as u64,
-            sequence,
-            state,
-        });
+        if let Some(applied) = applied(member, &self.members[member], before) {
+            self.judge.observe(&applied);
+        }
     }
 
     fn emit(&mut self, member: usize, output: Output) {

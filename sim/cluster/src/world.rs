@@ -16,6 +16,7 @@ use sim_model::draw::{Actor, Draw};
 use crate::clients::{CLIENTS, Client, Numbers, Received};
 use crate::faults::{END, Fault, HEALED, draw_faults};
 use crate::site::{MEMBERS, Site};
+use sim_world::applied;
 use sim_world::log::SharedLog;
 
 /// How often the log delivers records to a member.
@@ -26,9 +27,6 @@ const ANSWER_WITHIN: Span = Span::secs(12);
 
 /// A client must have had a write accepted within this time before the end.
 const SERVED_WITHIN: Span = Span::secs(12);
-
-/// The records between two digests of the members' states, which cost time.
-const DIGEST_EVERY: u64 = 8;
 
 /// The most events of one history: a member that spins is a bug.
 const MOST_EVENTS: u64 = 3_000_000;
@@ -348,20 +346,9 @@ impl World {
         while let Some(output) = member.poll_output() {
             outputs.push(output);
         }
-        let (sequence, hub) = (member.sequence(), member.hub());
-        // Before the first entry the state is the member's own configuration.
-        let state = match hub.position().0 {
-            0 => (0, 0),
-            position if sequence.is_multiple_of(DIGEST_EVERY) => (position, hub.digest()),
-            position => (position, 0),
-        };
-        if sequence != place.reported {
-            place.reported = sequence;
-            self.fact(ClusterFact::Applied {
-                member: site as u64,
-                sequence,
-                state,
-            });
+        let before = std::mem::replace(&mut place.reported, member.sequence());
+        if let Some(applied) = applied(site, member, before) {
+            self.fact(applied);
         }
         let mut emitted = self.now;
         if let Some(pause) = self.sites[site].interrupt.take() {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use chat_types::Time;
-pub use sim_model::cluster::ClusterFact;
+pub use sim_model::cluster::{ClusterFact, LogOwner};
 use sim_model::names::Property;
 use sim_model::plan::Plan;
 
@@ -32,7 +32,8 @@ pub fn write_of(text: &str) -> Option<u64> {
 /// The rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClusterRule {
-    /// Only its claimant writes under an epoch, and nobody does after a later claim.
+    /// Only its claimant writes under an epoch, and nobody does after a later claim or a resignation.
+    /// Members name the owner of the last record that they have applied.
     OneOwner,
     /// At most one member takes calls at an instant.
     OneLease,
@@ -107,19 +108,14 @@ impl fmt::Display for ClusterViolation {
     }
 }
 
-/// The owner, as the log has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct LogOwner {
-    epoch: u64,
-    author: (u64, u64),
-    resigned: bool,
-}
-
 /// Judges one history.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterJudge {
     last: u64,
-    owner: Option<LogOwner>,
+    /// The epoch of the latest claim.
+    epoch: u64,
+    /// The owner from each claim on, and none from a resignation on.
+    owners: BTreeMap<u64, Option<LogOwner>>,
     /// The writes of the log, with their order in it.
     written: BTreeMap<u64, usize>,
     states: BTreeMap<u64, (u64, (u64, u64))>,
@@ -184,7 +180,13 @@ impl ClusterJudge {
     /// The number of claims in the log.
     #[must_use]
     pub fn epochs(&self) -> u64 {
-        self.owner.map_or(0, |owner| owner.epoch)
+        self.epoch
+    }
+
+    /// The owner after the record with this sequence.
+    fn owner_at(&self, sequence: u64) -> Option<LogOwner> {
+        let latest = self.owners.range(..=sequence).next_back();
+        latest.and_then(|(_, owner)| *owner)
     }
 
     fn check(&mut self, rule: ClusterRule, holds: bool, detail: impl FnOnce() -> String) {
@@ -203,7 +205,8 @@ impl ClusterJudge {
                 member,
                 sequence,
                 state,
-            } => self.applied(*member, *sequence, *state),
+                owner,
+            } => self.applied(*member, *sequence, *state, *owner),
             ClusterFact::State {
                 member,
                 position,
@@ -234,7 +237,7 @@ impl ClusterJudge {
                 format!("member {member} refused a registered client's call as {code}")
             }),
             ClusterFact::Asked { call, .. } => {
-                let owner = self.owner.map(|owner| owner.author.0);
+                let owner = self.owner_at(self.last).map(|owner| owner.author.0);
                 self.asked.insert(*call, owner);
             }
             ClusterFact::Answered { member, call } => self.answered(*member, *call),
@@ -284,27 +287,27 @@ impl ClusterJudge {
                 format!("record {sequence} has not the form of a record")
             });
         };
-        let before = self.owner;
-        let holds = match (kind, before) {
-            (RecordKind::Claim, before) => epoch == before.map_or(0, |owner| owner.epoch) + 1,
-            (_, Some(owner)) => (epoch, author) == (owner.epoch, owner.author) && !owner.resigned,
-            (_, None) => false,
+        let (before, author_of) = (self.owner_at(sequence), LogOwner { epoch, author });
+        let holds = match kind {
+            RecordKind::Claim => epoch == self.epoch + 1,
+            RecordKind::Batch | RecordKind::Heartbeat | RecordKind::Resigned | RecordKind::Noop => {
+                before == Some(author_of)
+            }
         };
         self.check(ClusterRule::OneOwner, holds, || {
             format!(
                 "record {sequence} is a {kind:?} of member {author:?} under epoch {epoch}, after {before:?}"
             )
         });
-        match (kind, &mut self.owner) {
-            (RecordKind::Claim, owner) => {
-                *owner = Some(LogOwner {
-                    epoch,
-                    author,
-                    resigned: false,
-                });
+        match kind {
+            RecordKind::Claim => {
+                self.epoch = epoch;
+                self.owners.insert(sequence, Some(author_of));
             }
-            (RecordKind::Resigned, Some(owner)) => owner.resigned = true,
-            _ => {}
+            RecordKind::Resigned => {
+                self.owners.insert(sequence, None);
+            }
+            RecordKind::Batch | RecordKind::Heartbeat | RecordKind::Noop => {}
         }
         for write in record::writes(bytes) {
             let order = self.written.len();
@@ -316,7 +319,7 @@ impl ClusterJudge {
         }
     }
 
-    fn applied(&mut self, member: u64, sequence: u64, state: (u64, u64)) {
+    fn applied(&mut self, member: u64, sequence: u64, state: (u64, u64), named: Option<LogOwner>) {
         let (first, known) = *self.states.entry(sequence).or_insert((member, state));
         self.check(ClusterRule::Agreement, known == state, || {
             format!("after record {sequence} member {first} is at {known:?}, member {member} at {state:?}")
@@ -324,6 +327,10 @@ impl ClusterJudge {
         let holds = sequence <= self.last;
         self.check(ClusterRule::Agreement, holds, || {
             format!("member {member} has applied record {sequence}, which the log does not have")
+        });
+        let owner = self.owner_at(sequence);
+        self.check(ClusterRule::OneOwner, named == owner, || {
+            format!("after record {sequence} the owner is {owner:?}, and member {member} names {named:?}")
         });
     }
 

@@ -1,5 +1,14 @@
 //! What happens in a cluster, as its judge needs it.
 
+/// The owner of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogOwner {
+    /// Its epoch: the number of its claim.
+    pub epoch: u64,
+    /// The number of the member, and that of its life.
+    pub author: (u64, u64),
+}
+
 /// Something that happened in a cluster. Instants are in microseconds of real time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClusterFact {
@@ -18,6 +27,8 @@ pub enum ClusterFact {
         sequence: u64,
         /// The position and the digest of its state.
         state: (u64, u64),
+        /// The owner that it names.
+        owner: Option<LogOwner>,
     },
     /// A member says what its state is at a position of the journal.
     State {

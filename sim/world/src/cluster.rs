@@ -8,6 +8,7 @@
 //! and repeats them at the next owner (`doors.rs`). `turns.rs` lets a member act and reports what it
 //! did, `packets.rs` is the network between members and log, `harm.rs` is what goes wrong.
 
+mod applied;
 mod chance;
 mod doors;
 mod harm;
@@ -32,6 +33,7 @@ use sim_model::server::ServerRecord;
 
 use crate::World;
 use crate::event_queue::Event;
+pub use applied::applied;
 use log::SharedLog;
 use machine_clock::MachineClock;
 use packets::Packet;

@@ -46,7 +46,7 @@ use sim_user::{Script, VirtualUser};
 
 use branch::RandomKey;
 use clients::Client;
-pub use cluster::log;
+pub use cluster::{applied, log};
 use event_queue::{Event, EventQueue};
 use faults::ActiveFaults;
 use in_flight::InFlightTable;

@@ -139,13 +139,15 @@ impl Member {
 
     /// Continues from a stored snapshot, if this member has no later state.
     pub fn snapshot_found(&mut self, now: Now, snapshot: LogSnapshot) {
-        let is_later = snapshot.sequence() > self.place.sequence;
-        let is_stranded = matches!(self.state, State::Stranded { .. })
-            && snapshot.sequence() == self.place.sequence;
-        if !(is_later || is_stranded) {
+        let oldest = match self.state {
+            State::Standby(_) => self.place.sequence + 1,
+            State::Stranded { .. } => self.place.sequence,
+            // It asked as a standby. If it is behind, a later record says so.
+            State::Owner(_) | State::Moving => return,
+        };
+        if snapshot.sequence() < oldest {
             return;
         }
-        self.depart_behind();
         self.append = None;
         self.place = snapshot.place;
         self.state = State::Standby(Box::new(snapshot.hub));

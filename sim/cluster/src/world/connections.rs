@@ -48,7 +48,9 @@ impl World {
             Output::Applied { .. } | Output::Admitted(_) | Output::Node(_) => {}
             Output::Moved(refusal) => {
                 self.count("moved");
-                let owner = refusal.owner.and_then(|owner| owner.address.parse().ok());
+                let member = self.sites[site].member.as_ref();
+                let owner = member.and_then(|member| member.owner()?.address.parse().ok());
+                let owner = owner.filter(|owner| *owner != site);
                 let earlier = refusal.earlier;
                 self.reply(arrives, refusal.ticket, Received::Moved { owner, earlier });
             }

@@ -1,12 +1,19 @@
 //! The rules on histories made by hand.
 
-use super::{ClusterFact, ClusterJudge, ClusterRule, text_of};
+use super::{ClusterFact, ClusterJudge, ClusterRule, LogOwner, text_of};
 
 fn record(epoch: u8, author: u8, kind: u8, text: &str) -> Vec<u8> {
     let mut bytes = b"TSCLUSTR\x01\x00".to_vec();
     bytes.extend([7, 1, epoch, author, author, kind]);
     bytes.extend(text.as_bytes());
     bytes
+}
+
+fn owner(epoch: u64, member: u64) -> Option<LogOwner> {
+    Some(LogOwner {
+        epoch,
+        author: (member, member),
+    })
 }
 
 fn rules(facts: &[ClusterFact]) -> Vec<ClusterRule> {
@@ -51,6 +58,33 @@ fn epochs_follow_one_another_and_each_has_one_author() {
 }
 
 #[test]
+fn members_name_the_owner_of_the_last_record_that_they_have_applied() {
+    let names = |sequence, owner| ClusterFact::Applied {
+        member: 3,
+        sequence,
+        state: (0, 0),
+        owner,
+    };
+    let facts = log(&[
+        record(1, 1, 0, ""),
+        record(1, 1, 3, ""),
+        record(2, 2, 0, ""),
+    ]);
+    let with = |named| rules(&[&facts[..], &[named]].concat());
+    for good in [
+        names(0, None),
+        names(1, owner(1, 1)),
+        names(2, None),
+        names(3, owner(2, 2)),
+    ] {
+        assert_eq!(with(good), []);
+    }
+    for bad in [names(1, None), names(2, owner(1, 1)), names(3, owner(2, 1))] {
+        assert_eq!(with(bad), [ClusterRule::OneOwner]);
+    }
+}
+
+#[test]
 fn what_was_accepted_is_in_the_log_and_in_later_reads_once() {
     let mut facts = log(&[record(1, 1, 0, ""), record(1, 1, 1, &text_of(5))]);
     let read = |shown: &[u64]| ClusterFact::Read {
@@ -85,6 +119,7 @@ fn members_agree_and_one_at_a_time_takes_calls() {
         member,
         sequence: 1,
         state,
+        owner: owner(1, 1),
     };
     let mut facts = log(&[record(1, 1, 0, "")]);
     facts.extend([applied(1, (3, 4)), applied(2, (3, 4))]);

@@ -12,6 +12,7 @@ use sim_model::outcome::Point;
 use sim_model::plan::OwnerReads;
 use sim_model::server::{ServerCall, ServerRecord};
 
+use super::applied::applied;
 use crate::World;
 use crate::entry_reporter::EntryReporter;
 use crate::in_flight::Slot;
@@ -58,21 +59,6 @@ impl NodeState {
     fn is_committed(&self, after: &Self) -> bool {
         !self.batch.is_empty() && after.position > self.position
     }
-}
-
-/// The records between two digests of the members' states, which cost time.
-const DIGEST_EVERY: u64 = 16;
-
-/// What the turn has applied: the last record, and the position and the digest of the state.
-fn applied(member: &Member, before: u64) -> Option<(u64, (u64, u64))> {
-    let (sequence, hub) = (member.sequence(), member.hub());
-    let state = match hub.position().0 {
-        // Before the first entry the state is the member's own configuration.
-        0 => (0, 0),
-        position if sequence.is_multiple_of(DIGEST_EVERY) => (position, hub.digest()),
-        position => (position, 0),
-    };
-    (sequence != before).then_some((sequence, state))
 }
 
 const fn is_push(output: &Output) -> bool {
@@ -131,9 +117,9 @@ impl World<'_, '_> {
         act(member, now);
         let outputs: Vec<Output> = std::iter::from_fn(|| member.poll_output()).collect();
         let after = NodeState::of(member);
-        let applied = applied(member, before.sequence);
+        let applied = applied(site, member, before.sequence);
         self.cluster_mut().witness.follow(&outputs);
-        self.tell_servers(site, applied);
+        self.tell_servers(applied.as_ref());
         self.tell_append(site, before.append, after.append);
         let has = |what: &dyn Fn(&Output) -> bool| outputs.iter().any(what);
         let is_lost = is_owner && has(&|output| matches!(output, Output::LostOwnership { .. }));
@@ -205,9 +191,7 @@ impl World<'_, '_> {
                             .observe_server(&ServerRecord::Admitted { at, ticket });
                     }
                 }
-                Output::Moved(Refusal {
-                    ticket, earlier, ..
-                }) => {
+                Output::Moved(Refusal { ticket, earlier }) => {
                     moved.insert(ticket, earlier);
                 }
                 Output::LostOwnership { .. } => {
@@ -240,15 +224,9 @@ impl World<'_, '_> {
     }
 
     /// Tells the judge of the servers what the turn has applied, and who takes calls after it.
-    fn tell_servers(&mut self, site: usize, applied: Option<(u64, (u64, u64))>) {
-        if let Some((sequence, state)) = applied {
-            let member = site as u64;
-            let fact = ClusterFact::Applied {
-                member,
-                sequence,
-                state,
-            };
-            self.tell_fact(&fact);
+    fn tell_servers(&mut self, applied: Option<&ClusterFact>) {
+        if let Some(applied) = applied {
+            self.tell_fact(applied);
         }
         // Strict reads do not rely on clocks, by which leases may overlap.
         if self.plan.reads == OwnerReads::Lease {
@@ -393,7 +371,7 @@ impl World<'_, '_> {
         let was_down = std::mem::take(&mut cluster.is_down);
         let member = cluster.sites[site].member.as_ref();
         let member = member.expect("it has just acted");
-        let epoch = member.owner().map_or(0, |owner| owner.epoch);
+        let epoch = member.place().epoch();
         cluster.epoch = epoch;
         let state = (member.hub().position(), member.hub().digest());
         assert!(

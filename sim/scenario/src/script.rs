@@ -29,6 +29,7 @@ words! {
         "fresh_key": Argument::FreshKey,
         "after": Argument::After,
         "retries": Argument::Retries,
+        "patience": Argument::Patience,
     ]
 }
 

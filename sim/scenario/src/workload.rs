@@ -59,6 +59,9 @@ form! {
         forget_handle: Ratio = Ratio::NEVER,
         /// Cancels a call early; drawn for each call.
         abandon: Ratio = Ratio::NEVER,
+        /// Waits for a break, or for a check with a `wait`, no longer than `client.timeout`, and so
+        /// repeats it while the server holds it; drawn for each call.
+        impatient: Ratio = Ratio::NEVER,
         /// Sends the next call without waiting for this one's answer; drawn for each call.
         parallel: Ratio = Ratio::NEVER,
         /// Retries without a request key; drawn once for each user.

@@ -5,7 +5,7 @@ use chat_types::Time;
 use sim_model::history::{ClientEvent, Observer};
 use sim_model::protocol::{Answer, CallId, Op, Outcome, Refusal};
 
-use super::calls::{Call, Stage, waits};
+use super::calls::{Call, Stage};
 use super::{Action, Activity, Credential, VirtualUser};
 
 impl VirtualUser {
@@ -104,7 +104,7 @@ impl VirtualUser {
             }
             Activity::Awaiting(awaiting) if awaiting.poll.is_waiting_for(call.id) => {
                 let read = matches!(outcome, Some(Ok(_)));
-                let waited = now >= call.called_at + waits(&call.op);
+                let waited = now >= call.called_at + call.op.hold();
                 if read && (waited || awaiting.poll.has_news(arrivals)) {
                     awaiting.poll.go_on(now);
                 } else {

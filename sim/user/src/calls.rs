@@ -40,13 +40,14 @@ pub(super) struct Call {
     pub(super) due: Time,
     /// The instant at which the client gives the call up in any case.
     pub(super) give_up_at: Time,
+    /// How long the client lets the server hold the call.
+    pub(super) hold: Span,
 }
 
 impl Call {
-    /// How long an attempt waits for its answer. The time that the server may hold the call is
-    /// added.
+    /// How long an attempt waits for its answer.
     fn patience(&self, client: &Client) -> Span {
-        pause(client, self.attempt) + waits(&self.op)
+        pause(client, self.attempt) + self.hold
     }
 
     fn wakes_at(&self) -> Time {
@@ -78,20 +79,6 @@ impl Call {
     /// Limits the call to one attempt, of at most `longest`.
     pub(super) fn limit_patience(&mut self, now: Time, longest: Span) {
         self.give_up_at = self.due.min(now + longest);
-    }
-}
-
-/// The longest delay of the answer to a break.
-const HELD: Span = Span::secs(20);
-
-/// How long the server may hold the call: the wait of a check, or the delay of a break.
-pub(super) fn waits(op: &Op) -> Span {
-    if let Op::Check { wait, .. } = op {
-        *wait
-    } else if let Op::Break { .. } = op {
-        HELD
-    } else {
-        Span::ZERO
     }
 }
 

@@ -175,6 +175,12 @@ impl VirtualUser {
             key,
             op: op.clone(),
         });
+        let is_impatient =
+            self.draw.chance(self.habits.impatient) || self.leave_out.contains(&Argument::Patience);
+        let hold = match is_impatient {
+            true => Span::ZERO,
+            false => op.hold(),
+        };
         let mut begun = Box::new(Call {
             id: call,
             attempt: 0,
@@ -187,6 +193,7 @@ impl VirtualUser {
             intended,
             due: Time::MAX,
             give_up_at: Time::MAX,
+            hold,
         });
         begun.start(now, &self.client);
         if patience == Abandoning::ByHabit

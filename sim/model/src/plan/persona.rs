@@ -100,6 +100,8 @@ pub struct Habits {
     pub forget_handle: Ratio,
     /// Gives a call up after 60 s, or at the first timeout if that is earlier.
     pub abandon: Ratio,
+    /// Waits for an answer no longer than its timeout, also where the server may hold the call.
+    pub impatient: Ratio,
     /// Sends the next step's call without waiting for this one's answer.
     pub parallel: Ratio,
     /// Retries without a request key.

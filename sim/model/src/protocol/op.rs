@@ -184,6 +184,19 @@ impl Op {
         self.kind().is_read()
     }
 
+    /// How long the server may hold the call: the wait of a check, or the longest delay of the
+    /// answer to a break.
+    #[must_use]
+    pub const fn hold(&self) -> Span {
+        if let Self::Check { wait, .. } = self {
+            return *wait;
+        }
+        if let Self::Break { .. } = self {
+            return Span::secs(20);
+        }
+        Span::ZERO
+    }
+
     /// The text that is sent, or appended to a draft.
     #[must_use]
     pub const fn text(&self) -> Option<&Arc<str>> {

@@ -210,8 +210,8 @@ fn steps_are_sorted_and_carry_network_decisions() {
         [(0, Delivery::After(Span::millis(400))), (2, Delivery::Lost)]
     );
     assert!(matches!(steps[3].what, Step::Disconnect(Some(s)) if s == Span::secs(1)));
-    use sim_model::plan::Argument::{After, Epoch, FreshKey, Key, Retries, Room};
-    let all = [Room, Epoch, Key, FreshKey, After, Retries];
+    use sim_model::plan::Argument::{After, Epoch, FreshKey, Key, Patience, Retries, Room};
+    let all = [Room, Epoch, Key, FreshKey, After, Retries, Patience];
     assert_eq!(steps[4].leave_out, all);
     let net = &steps[4].net;
     let millis = |n| Some(Delivery::After(Span::millis(n)));

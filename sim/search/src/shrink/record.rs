@@ -10,7 +10,9 @@ pub(crate) use super::attempts::Fidelity;
 use super::attempts::{Attempt, capacity};
 use super::faults::{named, until_healed};
 use sim_model::draw::{Quantiles, Ratio, Shape};
-use sim_model::history::{ClientEvent, NetworkRecord, Observer, Record, RequestKey, WorldRecord};
+use sim_model::history::{
+    ClientEvent, NetworkRecord, Observer, Record, RequestKey, Retry, WorldRecord,
+};
 use sim_model::plan::{
     Argument, Delivery, Fault, Grant, Net, Network, Opening, Plan, Schedule, ScriptStep,
     ScriptUser, Step, Text, Verb, Workload,
@@ -31,6 +33,8 @@ pub(crate) struct StepRecorder {
     attempts: BTreeMap<(usize, u32), Attempt>,
     /// The step of a call.
     calls: BTreeMap<(Agent, CallId), usize>,
+    /// Until when the server may hold the call of a step.
+    held_until: BTreeMap<usize, Time>,
     /// The step whose request the server handled last.
     served: Option<usize>,
     /// The checks of clients that only drain their inboxes, as steps.
@@ -63,6 +67,7 @@ impl StepRecorder {
             openings: BTreeMap::new(),
             attempts: BTreeMap::new(),
             calls: BTreeMap::new(),
+            held_until: BTreeMap::new(),
             drains: BTreeSet::new(),
             mishaps: Vec::new(),
             served: None,
@@ -174,6 +179,7 @@ impl StepRecorder {
             RequestKey::None | RequestKey::Own => {}
         }
         self.calls.insert((agent, call), index);
+        self.held_until.insert(index, at + op.hold());
         let Some(text) = op.text() else { return };
         // Drawn texts are all different, so only their length matters. A text that occurs twice was
         // written in the scenario, and may matter.
@@ -191,6 +197,17 @@ impl StepRecorder {
             None => {
                 self.said.insert(text.clone(), index);
             }
+        }
+    }
+
+    /// Records that an attempt of a call timed out, and that another follows.
+    fn record_timeout(&mut self, at: Time, agent: Agent, call: CallId) {
+        let Some(step) = self.calls.get(&(agent, call)) else {
+            return;
+        };
+        let left_out = &mut self.steps[*step].leave_out;
+        if at < self.held_until[step] && !left_out.contains(&Argument::Patience) {
+            left_out.push(Argument::Patience);
         }
     }
 
@@ -388,6 +405,11 @@ impl Observer for StepRecorder {
         let (at, agent) = (record.at, record.agent);
         match record.what {
             ClientEvent::Called { call, op, key, .. } => self.record_call(record, call, op, key),
+            ClientEvent::Retried { call, why } => {
+                if why == Retry::Silence {
+                    self.record_timeout(at, agent, call);
+                }
+            }
             ClientEvent::Abandoned { call, .. } => {
                 if let Some(index) = self.calls.get(&(agent, call)) {
                     let step = &mut self.steps[*index];
@@ -410,8 +432,7 @@ impl Observer for StepRecorder {
                 self.step(at, agent, Step::Disconnect(None));
             }
             ClientEvent::Finished => self.client(agent).finished = true,
-            ClientEvent::Retried { .. }
-            | ClientEvent::Answered { .. }
+            ClientEvent::Answered { .. }
             | ClientEvent::AnsweredAgain { .. }
             | ClientEvent::Received { .. }
             | ClientEvent::Drained

@@ -205,6 +205,7 @@ fn habits_are_drawn_from_the_seed() {
             second_stream: sim_model::draw::Ratio::NEVER,
             stray: sim_model::draw::Ratio::NEVER,
             abandon: one_in_two,
+            impatient: one_in_two,
             parallel: one_in_two,
             no_key: one_in_two,
             bare_check: one_in_two,

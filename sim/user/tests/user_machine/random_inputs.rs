@@ -44,7 +44,7 @@ fn input() -> impl Strategy<Value = Input> {
     ]
 }
 
-fn persona(habits: [u8; 5], stream: bool) -> Persona {
+fn persona(habits: [u8; 6], stream: bool) -> Persona {
     let ratio = |n: u8| Ratio::new(u32::from(n), 4).unwrap();
     let call = Step::Call;
     let text = Text::Length(Arc::new(Quantiles::new(Shape::Uniform(0, 600))));
@@ -87,6 +87,7 @@ fn persona(habits: [u8; 5], stream: bool) -> Persona {
             forget_handle: ratio(habits[1]),
             abandon: ratio(habits[2]),
             parallel: ratio(habits[3]),
+            impatient: ratio(habits[5]),
             no_key: ratio(habits[4]),
         },
         ..flow(vec![repeat(3, round)])
@@ -285,7 +286,7 @@ proptest! {
     #[test]
     fn every_call_ends_once(
         seed in any::<u64>(),
-        habits in proptest::array::uniform5(0u8..3),
+        habits in proptest::array::uniform6(0u8..3),
         (stream, by_hand) in (any::<bool>(), 0u8..5),
         inputs in proptest::collection::vec(input(), 0..120),
     ) {
@@ -313,7 +314,7 @@ proptest! {
     #[test]
     fn every_flow_ends_by_timers_alone(
         seed in any::<u64>(),
-        habits in proptest::array::uniform5(0u8..3),
+        habits in proptest::array::uniform6(0u8..3),
     ) {
         let mut harness = Harness::with_seed(Script::Flow(Arc::new(persona(habits, true))), seed);
         harness.start();

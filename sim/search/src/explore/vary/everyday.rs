@@ -176,6 +176,12 @@ fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona
         let parallel = persona.habits.parallel;
         dice.say(format!("{}: parallel {parallel}", persona.name));
     }
+    if theme == Theme::Rest && dice.one_in(3) {
+        // A repeated break finds the first one delayed, answered, given up or lost.
+        persona.habits.impatient = dice.pick(&[ratio(1, 2), ratio(1, 1)]);
+        let impatient = persona.habits.impatient;
+        dice.say(format!("{}: impatient {impatient}", persona.name));
+    }
     if theme == Theme::Anything && dice.one_in(12) {
         dice.say(format!("{}: types while it waits", persona.name));
         persona.flow = visits::typing_while_waiting(server, dice).into();

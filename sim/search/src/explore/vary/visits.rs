@@ -92,7 +92,7 @@ pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> 
             Theme::Anything => dice.between(0, 11),
             Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(5, 9),
             Theme::Rest => dice.pick(&[0, 5, 10, 10, 10]),
-            Theme::Barred(_) => dice.pick(&[0, 0, 0, 0, 5]),
+            Theme::Barred(_) => dice.pick(&[0, 0, 0, 0, 5, 10]),
             Theme::Crowd => dice.pick(&[0, 0, 0, 0, 0, 0, 0, 5]),
         };
         match kind {

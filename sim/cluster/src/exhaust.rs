@@ -304,8 +304,7 @@ impl TinyCluster {
         self.log.push(request.bytes.clone());
         let sequence = self.log.len() as u64;
         let bytes = request.bytes.clone();
-        self.judge
-            .observe(&ClusterFact::Appended { sequence, bytes });
+        self.tell(&ClusterFact::Appended { sequence, bytes });
         Outcome::Acknowledged(sequence)
     }
 
@@ -317,8 +316,12 @@ impl TinyCluster {
             self.emit(member, output);
         }
         if let Some(applied) = applied(member, &self.members[member], before) {
-            self.judge.observe(&applied);
+            self.tell(&applied);
         }
+    }
+
+    fn tell(&mut self, fact: &ClusterFact) {
+        self.judge.observe_at(self.now, fact);
     }
 
     fn emit(&mut self, member: usize, output: Output) {
@@ -339,7 +342,7 @@ impl TinyCluster {
             self.reads.push((member, id, sequence));
         } else if let Output::Node(chat_core::Output::Reply { ticket, outcome }) = output {
             if ticket.0 <= WRITES {
-                self.judge.observe(&match outcome {
+                self.tell(&match outcome {
                     Ok(_) => ClusterFact::Accepted(ticket.0),
                     Err(_) => ClusterFact::NotDone(ticket.0),
                 });
@@ -347,10 +350,10 @@ impl TinyCluster {
         } else if let Output::Moved(refusal) = &output {
             let is_sure = refusal.earlier != Earlier::Unknown;
             if refusal.ticket.0 <= WRITES && is_sure {
-                self.judge.observe(&ClusterFact::NotDone(refusal.ticket.0));
+                self.tell(&ClusterFact::NotDone(refusal.ticket.0));
             }
         } else if let Output::Alarm(_) = output {
-            self.judge.observe(&ClusterFact::Stranded(member as u64));
+            self.tell(&ClusterFact::Stranded(member as u64));
         }
     }
 
@@ -362,10 +365,10 @@ impl TinyCluster {
         for member in &holders {
             self.reading += 1;
             let read = self.reading;
-            self.judge.observe(&ClusterFact::ReadBegan(read));
+            self.tell(&ClusterFact::ReadBegan(read));
             let shown = history_of(&mut self.members[*member].clone(), now, history_read());
             if let Some((shown, more)) = shown {
-                self.judge.observe(&ClusterFact::Read {
+                self.tell(&ClusterFact::Read {
                     read,
                     member: *member as u64,
                     shown,
@@ -375,7 +378,7 @@ impl TinyCluster {
         }
         self.reading = 0;
         let holders = holders.into_iter().map(|member| member as u64).collect();
-        self.judge.observe(&ClusterFact::Leases(holders));
+        self.tell(&ClusterFact::Leases(holders));
     }
 
     /// A fingerprint of all that the future depends on.

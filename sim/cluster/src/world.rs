@@ -228,7 +228,7 @@ impl World {
         } else {
             mix_bytes(self.hash, format!("{fact:?}").as_bytes())
         };
-        self.judge.observe(&fact);
+        self.judge.observe_at(self.now, &fact);
         self.facts.push((self.now, fact));
     }
 

@@ -9,7 +9,7 @@ mod record;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use chat_types::Time;
+use chat_types::{Span, Time};
 pub use sim_model::cluster::{ClusterFact, LogOwner};
 use sim_model::names::Property;
 use sim_model::plan::Plan;
@@ -33,9 +33,10 @@ pub fn write_of(text: &str) -> Option<u64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClusterRule {
     /// Only its claimant writes under an epoch, and nobody does after a later claim or a resignation.
-    /// Members name the owner of the last record that they have applied.
+    /// Members name the owner of the last record that they have applied. Who resigned leaves the log
+    /// to others for a while.
     OneOwner,
-    /// At most one member takes calls at an instant.
+    /// At most one member takes calls at an instant, and none whose resignation is in the log.
     OneLease,
     /// Members agree at equal sequences.
     Agreement,
@@ -108,16 +109,25 @@ impl fmt::Display for ClusterViolation {
     }
 }
 
+/// How long a member that resigned leaves the log to others: six seconds by its own clock, which is
+/// half too fast at most.
+const HAND_OVER: Span = Span::secs(4);
+
 /// Judges one history.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterJudge {
+    now: Option<Time>,
     last: u64,
     /// The epoch of the latest claim.
     epoch: u64,
     /// The owner from each claim on, and none from a resignation on.
     owners: BTreeMap<u64, Option<LogOwner>>,
+    /// Who has resigned, and when if that is known, until the next claim.
+    resigned: Option<(LogOwner, Option<Time>)>,
     /// The writes of the log, with their order in it.
     written: BTreeMap<u64, usize>,
+    /// The members that take calls.
+    leases: Vec<u64>,
     states: BTreeMap<u64, (u64, (u64, u64))>,
     /// The digest at a position, by the first member that said one.
     digests: BTreeMap<u64, (u64, u64)>,
@@ -152,6 +162,7 @@ impl ClusterJudge {
 
     /// Takes the next fact, of this instant.
     pub fn observe_at(&mut self, at: Time, fact: &ClusterFact) {
+        self.now = Some(at);
         self.look_for_late(at);
         if self.appends.observe(at, fact) {
             self.check(ClusterRule::LogProgress, true, String::new);
@@ -197,7 +208,7 @@ impl ClusterJudge {
         }
     }
 
-    /// Takes the next fact.
+    /// Takes the next fact, of an unknown instant.
     pub fn observe(&mut self, fact: &ClusterFact) {
         match fact {
             ClusterFact::Appended { sequence, bytes } => self.appended(*sequence, bytes),
@@ -212,11 +223,7 @@ impl ClusterJudge {
                 position,
                 digest,
             } => self.state(*member, *position, *digest),
-            ClusterFact::Leases(members) => {
-                self.check(ClusterRule::OneLease, members.len() < 2, || {
-                    format!("members {members:?} take calls at one instant")
-                });
-            }
+            ClusterFact::Leases(members) => self.leases(members),
             ClusterFact::Accepted(write) => {
                 let holds = self.written.contains_key(write);
                 self.check(ClusterRule::Acknowledged, holds, || {
@@ -274,6 +281,25 @@ impl ClusterJudge {
         });
     }
 
+    fn leases(&mut self, members: &[u64]) {
+        self.check(ClusterRule::OneLease, members.len() < 2, || {
+            format!("members {members:?} take calls at one instant")
+        });
+        self.leases = members.to_vec();
+        self.check_resigned();
+    }
+
+    /// Who has resigned takes no calls: it took its last one before it published that.
+    fn check_resigned(&mut self) {
+        let Some((LogOwner { author, .. }, _)) = self.resigned else {
+            return;
+        };
+        let holds = !self.leases.contains(&author.0);
+        self.check(ClusterRule::OneLease, holds, || {
+            format!("member {author:?} takes calls, and its resignation is in the log")
+        });
+    }
+
     fn appended(&mut self, sequence: u64, bytes: &[u8]) {
         assert_eq!(sequence, self.last + 1, "the log of the world has no holes");
         self.last = sequence;
@@ -303,9 +329,19 @@ impl ClusterJudge {
             RecordKind::Claim => {
                 self.epoch = epoch;
                 self.owners.insert(sequence, Some(author_of));
+                if let Some((last, resigned_at)) = self.resigned.take() {
+                    let leaves = resigned_at.zip(self.now);
+                    let has_left = leaves.is_none_or(|(at, now)| now >= at + HAND_OVER);
+                    let holds = author != last.author || has_left;
+                    self.check(ClusterRule::OneOwner, holds, || {
+                        format!("member {author:?} resigned, and claims the log again in record {sequence}")
+                    });
+                }
             }
             RecordKind::Resigned => {
                 self.owners.insert(sequence, None);
+                self.resigned = Some((author_of, self.now));
+                self.check_resigned();
             }
             RecordKind::Batch | RecordKind::Heartbeat | RecordKind::Noop => {}
         }

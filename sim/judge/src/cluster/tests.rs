@@ -1,5 +1,7 @@
 //! The rules on histories made by hand.
 
+use chat_types::Time;
+
 use super::{ClusterFact, ClusterJudge, ClusterRule, LogOwner, text_of};
 
 fn record(epoch: u8, author: u8, kind: u8, text: &str) -> Vec<u8> {
@@ -18,8 +20,8 @@ fn owner(epoch: u64, member: u64) -> Option<LogOwner> {
 
 fn rules(facts: &[ClusterFact]) -> Vec<ClusterRule> {
     let mut judge = ClusterJudge::default();
-    for fact in facts {
-        judge.observe(fact);
+    for (second, fact) in (0..).zip(facts) {
+        judge.observe_at(Time(second * 1_000_000), fact);
     }
     judge.violations().iter().map(|found| found.rule).collect()
 }
@@ -55,6 +57,23 @@ fn epochs_follow_one_another_and_each_has_one_author() {
         bad.push(wrong);
         assert_eq!(rules(&log(&bad)), [ClusterRule::OneOwner], "{number}");
     }
+}
+
+#[test]
+fn a_member_that_resigned_takes_no_calls_and_leaves_the_log_to_others() {
+    let mut facts = log(&[record(1, 1, 0, ""), record(1, 1, 3, "")]);
+    let then = |more: &[ClusterFact]| rules(&[&facts[..], more].concat());
+    let claim = |epoch, member| ClusterFact::Appended {
+        sequence: 3,
+        bytes: record(epoch, member, 0, ""),
+    };
+    let leases = |member| ClusterFact::Leases(vec![member]);
+    assert_eq!(then(&[claim(2, 2), leases(2)]), []);
+    assert_eq!(then(&[leases(1)]), [ClusterRule::OneLease]);
+    assert_eq!(then(&[claim(2, 1)]), [ClusterRule::OneOwner]);
+    facts.extend(vec![ClusterFact::Healed; 5]);
+    let then = |more: &[ClusterFact]| rules(&[&facts[..], more].concat());
+    assert_eq!(then(&[claim(2, 1), leases(1)]), []);
 }
 
 #[test]

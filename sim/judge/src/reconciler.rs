@@ -12,16 +12,16 @@
 //!   client knew before the check was sent.
 //!
 //! The instants of reads and of refusals before the journal are in no journal: these are not
-//! judged. Nor are clients whose handle came to belong to another participant, which a late attempt
+//! judged. Nor are answers to calls under the key of another call, whose answer they may be. Nor are clients whose handle came to belong to another participant, which a late attempt
 //! of a registration can cause: the client does not know which of the two it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chat_types::Time;
-use sim_model::history::{ClientEvent, Record};
+use sim_model::history::{ClientEvent, Record, RequestKey};
 use sim_model::plan::Plan;
-use sim_model::protocol::{Answer, InboxEvent, Op, Outcome, User};
+use sim_model::protocol::{Agent, Answer, CallId, InboxEvent, Op, Outcome, User};
 use sim_model::server::{Entry, Gap, Handle, ServerRecord};
 
 use crate::auditor::Auditor;
@@ -43,6 +43,8 @@ pub(crate) struct Reconciler {
     /// The latest participant of each handle, and the participants of handles that had several.
     handles: BTreeMap<Handle, User>,
     ambiguous: BTreeSet<User>,
+    /// The calls under the key of the previous one, which may have no entry of their own.
+    repetitions: BTreeSet<(Agent, CallId)>,
     tally: ComparisonCounts,
     /// Answers whose instants are in no journal.
     unjudged: u64,
@@ -81,6 +83,7 @@ impl Reconciler {
             known: Vec::new(),
             handles: BTreeMap::new(),
             ambiguous: BTreeSet::new(),
+            repetitions: BTreeSet::new(),
             tally: ComparisonCounts::default(),
             unjudged: 0,
             found: None,
@@ -94,14 +97,25 @@ impl Reconciler {
     /// Keeps what a client received.
     pub(crate) fn observe(&mut self, record: &Record<'_>) {
         let Some(user) = record.user else { return };
-        if let ClientEvent::Answered {
+        if let ClientEvent::Called {
+            call,
+            key: RequestKey::Previous,
+            ..
+        } = record.what
+        {
+            self.repetitions.insert((record.agent, call));
+        } else if let ClientEvent::Answered {
+            call,
             op,
             called_at,
             outcome,
             ..
         } = record.what
         {
-            self.record_answer(record.at, user, (op, called_at), outcome);
+            match self.repetitions.remove(&(record.agent, call)) {
+                true => self.unjudged += 1,
+                false => self.record_answer(record.at, user, (op, called_at), outcome),
+            }
         } else if let ClientEvent::Received { seq, event, .. } = record.what {
             match user.is_numbered() {
                 true => self.record_event(record.at, user, seq, event),

@@ -53,7 +53,8 @@ form! {
         duplicate: Ratio = Ratio::NEVER,
         /// Pushes at which the stream breaks instead.
         stream_break: Ratio = Ratio::NEVER,
-        /// The number of addresses that the clients share, in turn; without it, each has its own.
+        /// The number of addresses that the clients share, in turn; after a disconnection a client
+        /// comes back from the next one. Without it, each has its own.
         addresses: Option<Count<1, 1_000_000>>,
     }
 }

@@ -17,6 +17,7 @@ mod faults;
 mod flows;
 mod notes;
 pub(crate) mod record;
+mod recorded_call;
 mod remove;
 mod simplify;
 

@@ -51,7 +51,7 @@ use chat_types::Time;
 use sim_model::draw::{Actor, Draw};
 use sim_model::history::{ClientEvent, DeliveryPath, Observer, Record};
 use sim_model::plan::{Argument, Client, ClientProfile, Habits, Opening, Persona, ScriptUser};
-use sim_model::protocol::{Agent, CallId, InboxEvent, Outcome, Refusal, User};
+use sim_model::protocol::{Agent, CallId, InboxEvent, Op, Outcome, Refusal, User};
 
 pub use action::{Action, Credential};
 use awaiting::Awaiting;
@@ -155,6 +155,8 @@ pub struct VirtualUser {
     leave_out: Vec<Argument>,
     /// The request key of the previous call.
     last_key: Option<u128>,
+    /// The previous call, of a client that may repeat it with another argument.
+    last_op: Option<Op>,
 }
 
 /// Whether checks acknowledge earlier events.
@@ -220,6 +222,7 @@ impl VirtualUser {
             ran_out: None,
             leave_out: Vec::new(),
             last_key: None,
+            last_op: None,
         }
     }
 

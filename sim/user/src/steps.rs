@@ -155,6 +155,9 @@ impl VirtualUser {
             Credential::Handle { secret }
         };
         let previous = std::mem::replace(&mut self.last_key, key);
+        if self.habits.stray.is_possible() {
+            self.last_op = Some(op.clone());
+        }
         let request_key = match key {
             None => RequestKey::None,
             Some(_) if key == previous => RequestKey::Previous,

@@ -24,10 +24,62 @@ impl VirtualUser {
             && self.calls.len() < MOST_IN_FLIGHT
             && self.draw.chance(self.habits.stray);
         if strays {
-            let op = self.stray_op();
-            let key = self.stray_key(&op);
+            let (key, op) = self.stray_call();
             self.begin_call_under(key, now, (now, op), Abandoning::ByHabit, o);
         }
+    }
+
+    /// Mostly another call; sometimes the previous one with another argument, under its key.
+    fn stray_call(&mut self) -> (Option<u128>, Op) {
+        if self.draw.below(12) == 0
+            && let (Some(key), Some(op)) = (self.last_key, self.last_op.clone())
+            && let Some(op) = self.altered(op)
+        {
+            return (Some(key), op);
+        }
+        let op = self.stray_op();
+        let key = self.stray_key(&op);
+        (key, op)
+    }
+
+    /// The operation with one other argument, if it has any.
+    fn altered(&mut self, mut op: Op) -> Option<Op> {
+        let nth = self.draw.below(3);
+        if let Op::EnterQueue {
+            user_id,
+            display_name,
+            interests,
+        } = &mut op
+        {
+            let other = |value: &Option<Arc<str>>| value.is_none().then(|| "stray".into());
+            match nth {
+                0 => *user_id = other(user_id),
+                1 => *display_name = other(display_name),
+                _ => *interests = ["stray".into()].into(),
+            }
+        } else if let Op::Login { username, room } = &mut op {
+            *(if nth == 0 { username } else { room }) = "stray".into();
+        } else if let Op::Break { excuse, .. } = &mut op {
+            *excuse = excuse.is_none().then(|| "stray".into());
+        } else if let Op::Report { user, reason } = &mut op {
+            match nth {
+                0 => *user = User(user.0 + 1),
+                _ => *reason = "strays".into(),
+            }
+        } else if let Op::Block { user } | Op::Unblock { user } = &mut op {
+            *user = User(user.0 + 1);
+        } else if let Op::Send { text, .. } | Op::Append { text, .. } = &mut op {
+            *text = "strays".into();
+        } else if let Op::TalkingStick { epoch, .. }
+        | Op::Push { epoch, .. }
+        | Op::Undo { epoch, .. }
+        | Op::Reset { epoch, .. } = &mut op
+        {
+            *epoch = epoch.is_none().then_some(1);
+        } else {
+            return None;
+        }
+        Some(op)
     }
 
     /// Mostly a key of its own; sometimes that of the previous call, which asked for something else

@@ -59,9 +59,10 @@ pub(super) struct Client {
     /// The number of times that all connections were dropped. Answers on older connections are
     /// lost.
     drops: u32,
+    /// The number of disconnections from which it came back, or will.
+    pub(super) moves: u32,
     /// The scripted network of its next request.
     pub(super) net: Option<Box<Net>>,
-    /// The scripted network of the next openings of its stream.
     /// The scripted network of later attempts of these calls.
     pub(super) retries: Vec<(CallId, VecDeque<Net>)>,
     /// The scripted network of the next push to it.
@@ -88,6 +89,7 @@ impl Client {
             cancelled: VecDeque::new(),
             newest_cancelled: None,
             drops: 0,
+            moves: 0,
             net: None,
             retries: Vec::new(),
             next_push: None,
@@ -260,6 +262,7 @@ impl World<'_, '_> {
             });
         let client = &mut self.clients[agent as usize];
         client.drops += 1;
+        client.moves += u32::from(length.is_some());
         client.stream = None;
         let older = std::mem::take(&mut client.older).into_iter();
         let stream = client.stream_slot.take().into_iter();

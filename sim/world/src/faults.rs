@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chat_core::Address;
 use chat_types::{Span, Time};
 use sim_model::server::ServerRecord;
 
@@ -27,8 +28,8 @@ pub(super) struct ActiveFaults {
     pub(super) muted: Vec<u32>,
     /// The users that were banned or muted, with their names at the time, the latest last.
     pub(super) barred: Vec<(u32, User, Arc<str>)>,
-    /// The users whose addresses were banned, the latest last.
-    pub(super) address_banned: Vec<u32>,
+    /// The users whose addresses were banned or muted, with these addresses, the latest last.
+    pub(super) address_banned: Vec<(u32, Address)>,
 }
 
 /// A fault that waits for its milestone.

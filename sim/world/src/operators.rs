@@ -68,18 +68,14 @@ impl World<'_, '_> {
                 reason,
             },
             OperatorVerb::MuteAddress => {
-                self.active_faults.address_banned.push(agent);
-                Operate::MuteAddress {
-                    address: self.address_of(agent),
-                    reason,
-                }
+                let address = self.address_of(agent);
+                self.active_faults.address_banned.push((agent, address));
+                Operate::MuteAddress { address, reason }
             }
             OperatorVerb::BanAddress | OperatorVerb::UnbanAddress => {
-                self.active_faults.address_banned.push(agent);
-                Operate::BanAddress {
-                    address: self.address_of(agent),
-                    reason,
-                }
+                let address = self.address_of(agent);
+                self.active_faults.address_banned.push((agent, address));
+                Operate::BanAddress { address, reason }
             }
             OperatorVerb::Ban | OperatorVerb::Unban => {
                 self.active_faults
@@ -137,11 +133,17 @@ impl World<'_, '_> {
 
     /// Lifts the measure against the address of the named user, or the latest one.
     fn unban_address(&mut self, index: u32, named: Option<u32>) {
-        let Some(agent) = named.or_else(|| self.active_faults.address_banned.pop()) else {
+        let banned = &mut self.active_faults.address_banned;
+        let place = match named {
+            Some(agent) => banned.iter().rposition(|(of, _)| *of == agent),
+            None => banned.len().checked_sub(1),
+        };
+        let banned = place.map(|place| banned.remove(place));
+        let unbanned = banned.or_else(|| named.map(|agent| (agent, self.address_of(agent))));
+        let Some((agent, address)) = unbanned else {
             return;
         };
         self.record_victims(index, &[agent]);
-        let address = self.address_of(agent);
         let act = Operate::UnbanAddress { address };
         self.submit_act(("unban_address", None, None), act);
     }

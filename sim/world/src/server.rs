@@ -333,7 +333,8 @@ impl World<'_, '_> {
 
     /// The address that the agent's client calls from.
     pub(super) fn address_of(&self, agent: u32) -> Address {
-        Address(self.plan.network.address_of(agent))
+        let moves = self.clients[agent as usize].moves;
+        Address(self.plan.network.address_of(agent, moves))
     }
 
     /// Submits a call to the node.

@@ -94,6 +94,23 @@ impl Acknowledgements {
         Some((user, self.states.get(user.0).is_seen))
     }
 
+    /// The implied entry that waits longest.
+    pub(super) fn first(&self) -> Option<Entry> {
+        let user = *self.waiting.front()?;
+        let state = self.states.get(user.0);
+        Some(match state.is_seen {
+            true => Entry::Seen {
+                user,
+                waiting: None,
+            },
+            false => Entry::Read {
+                user,
+                acknowledged: state.acknowledged,
+                delivered: state.delivered,
+            },
+        })
+    }
+
     /// Passes the implied entries of at most `participants` participants to `give`.
     pub(super) fn take(&mut self, participants: usize, mut give: impl FnMut(Entry)) {
         for _ in 0..participants.min(self.waiting.len()) {

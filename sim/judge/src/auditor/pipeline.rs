@@ -271,7 +271,8 @@ impl Pipeline {
     /// An entry that a finished server has not written.
     pub(super) fn unfinished(&self) -> Option<BatchEntry> {
         let proposed = self.proposed.front().map(|(_, entry)| entry);
-        proposed.or(self.in_flight.front()).cloned()
+        let taken = proposed.or(self.in_flight.front()).cloned();
+        taken.or_else(|| self.acknowledgements.first().map(BatchEntry::Own))
     }
 
     /// The participant whose acknowledgement waits longest, and whether it also has a *seen* entry.

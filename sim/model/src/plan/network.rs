@@ -26,17 +26,18 @@ pub struct Network {
     pub duplicate: Ratio,
     /// The share of pushes at which the stream breaks instead.
     pub stream_break: Ratio,
-    /// The number of addresses that the clients share; without one, each has its own.
+    /// The number of addresses that the clients share: each comes back from the next one after a
+    /// disconnection. Without a number, each client has its own.
     pub addresses: Option<u32>,
 }
 
 impl Network {
-    /// The address that a client calls from, by the number of its agent.
+    /// The address that a client calls from, by the numbers of its agent and of its disconnections.
     #[must_use]
-    pub fn address_of(&self, agent: u32) -> u64 {
+    pub fn address_of(&self, agent: u32, moves: u32) -> u64 {
         let shared = self
             .addresses
-            .and_then(|addresses| agent.checked_rem(addresses));
+            .and_then(|addresses| agent.wrapping_add(moves).checked_rem(addresses));
         u64::from(shared.unwrap_or(agent))
     }
 }

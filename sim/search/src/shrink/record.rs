@@ -9,13 +9,14 @@ use chat_types::{Span, Time};
 pub(crate) use super::attempts::Fidelity;
 use super::attempts::{Attempt, capacity};
 use super::faults::{named, until_healed};
+use super::recorded_call::{left_out, verb, whom};
 use sim_model::draw::{Quantiles, Ratio, Shape};
 use sim_model::history::{
     ClientEvent, NetworkRecord, Observer, Record, RequestKey, Retry, WorldRecord,
 };
 use sim_model::plan::{
-    Argument, Delivery, Fault, Grant, Net, Network, Opening, Plan, Schedule, ScriptStep,
-    ScriptUser, Step, Text, Verb, Workload,
+    Argument, Delivery, Fault, Net, Network, Opening, Plan, Schedule, ScriptStep, ScriptUser, Step,
+    Text, Verb, Workload,
 };
 use sim_model::protocol::{Agent, CallId, Op, ReadBy};
 use sim_model::recipe::Recipe;
@@ -304,100 +305,6 @@ impl StepRecorder {
             }
         }
     }
-}
-
-/// The operation as a step.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "what is not written with a value is a word alone"
-)]
-fn verb(op: &Op, own_name: &str) -> Verb {
-    let drawn = |text: &Arc<str>| {
-        if !text.is_ascii() {
-            return Text::Words(text.clone());
-        }
-        let length = text.chars().count().max(1) as u64;
-        Text::Length(Arc::new(Quantiles::new(Shape::Fixed(length))))
-    };
-    match op {
-        Op::EnterQueue {
-            user_id,
-            display_name,
-            interests,
-        } => Verb::EnterQueue {
-            name: display_name
-                .as_ref()
-                .and_then(|name| telling(name, own_name)),
-            user_id: user_id.clone(),
-            interests: interests.clone(),
-        },
-        Op::Login { room, username } => Verb::Login {
-            room: room.clone(),
-            rooms: 1,
-            name: telling(username, own_name),
-        },
-        Op::Send { text, .. } => Verb::Send(drawn(text)),
-        Op::TalkingStick { epoch, .. } => Verb::TalkingStick(grant(*epoch)),
-        Op::Append { text, .. } => Verb::Append(drawn(text)),
-        Op::Undo { epoch, .. } => Verb::Undo(grant(*epoch)),
-        Op::Reset { epoch, .. } => Verb::Reset(grant(*epoch)),
-        Op::Report { reason, .. } => Verb::Report {
-            reason: reason.clone(),
-        },
-        Op::Break { kind, excuse } => Verb::Break {
-            kind: Some(*kind),
-            excuse: excuse.clone(),
-        },
-        Op::Mood => Verb::Mood,
-        Op::Check { wait, by, .. } => Verb::Check {
-            wait: *wait,
-            by: *by,
-        },
-        Op::History { before, limit, .. } => Verb::History {
-            before: *before,
-            limit: *limit,
-        },
-        plain => Verb::Plain(plain.kind().plain().expect("all others are above")),
-    }
-}
-
-/// The grant that a call named.
-const fn grant(epoch: Option<u64>) -> Grant {
-    match epoch {
-        None => Grant::Unnamed,
-        Some(_) => Grant::Latest,
-    }
-}
-
-/// The name, if it may matter: neither the client's own, nor, if that is unknown, a plain word, as
-/// users of the steps form have.
-fn telling(name: &Arc<str>, own: &str) -> Option<Arc<str>> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'#' | b'-' | b'_');
-    let given = match own {
-        "" => !name.is_empty() && name.bytes().all(plain),
-        own => **name == *own,
-    };
-    (!given).then(|| name.clone())
-}
-
-/// The number of the participant that the call names.
-const fn whom(op: &Op) -> Option<u32> {
-    if let Op::Report { user, .. } | Op::Block { user } | Op::Unblock { user } = op {
-        return Some(user.0);
-    }
-    None
-}
-
-/// The arguments that the call left out. A claim without a grant is a verb of its own.
-fn left_out(op: &Op) -> Vec<Argument> {
-    let speaks = op.text().is_some() || matches!(op, Op::Push { .. });
-    let without = [
-        (op.room() == Some(None), Argument::Room),
-        (speaks && op.epoch().is_none(), Argument::Epoch),
-        (matches!(op, Op::Check { after: None, .. }), Argument::After),
-    ];
-    let those = without.into_iter().filter(|(is_left_out, _)| *is_left_out);
-    those.map(|(_, argument)| argument).collect()
 }
 
 impl Observer for StepRecorder {

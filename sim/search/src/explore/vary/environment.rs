@@ -85,6 +85,13 @@ pub(super) fn narrow_journal(plan: &mut Plan, dice: &mut Dice) {
     ));
 }
 
+/// A journal so slow that many calls wait for one batch, and take effect at one instant.
+pub(super) fn slow_journal(plan: &mut Plan, dice: &mut Dice) {
+    let commit = Shape::Fixed(dice.pick(&[Span::millis(30), Span::millis(150)]).0);
+    plan.capacity.commit = table(commit);
+    dice.say(format!("commit {}", written(commit)));
+}
+
 fn client(plan: &mut Plan, dice: &mut Dice) {
     let ms = Span::millis;
     let own = plan.client;

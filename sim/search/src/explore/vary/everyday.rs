@@ -116,11 +116,15 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         environment::network(plan, dice);
         environment::draw(plan, dice);
     }
+    let is_line = matches!(theme, Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_));
+    if is_line && dice.one_in(3) {
+        environment::slow_journal(plan, dice);
+    }
     // Delayed answers of breaks meet the journal 20 s later.
     let rarely = if theme == Theme::Rest { 3 } else { 10 };
     if dice.one_in(rarely) {
         environment::narrow_journal(plan, dice);
-        plan.faults.extend(faults::of_journal());
+        plan.faults.extend(faults::of_journal(dice));
     }
 }
 

@@ -17,6 +17,14 @@ use sim_model::plan::{
 /// end within the plan's duration.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let own = std::mem::take(&mut plan.faults);
+    let (timed, own): (Vec<Fault>, Vec<Fault>) =
+        own.into_iter().partition(|fault| fault.milestone.is_some());
+    for fault in timed {
+        if let Some(milestone) = fault.milestone.filter(|_| dice.coin()) {
+            dice.say(format!("at {milestone} {}", words(&fault.kind)));
+            plan.faults.push(fault);
+        }
+    }
     let end = plan.duration;
     for kind in kinds(own, &plan.server, end, dice) {
         // Most events happen early.
@@ -139,13 +147,24 @@ pub(super) fn of_restarts() -> Vec<Fault> {
         .into()
 }
 
-/// Repeated short failures of the journal.
-pub(super) fn of_journal() -> Vec<Fault> {
+/// Repeated short failures of the journal, and a stop of the server soon after one of them.
+pub(super) fn of_journal(dice: &mut Dice) -> Vec<Fault> {
     let kind = FaultKind::FailDisk {
         duration: Span::millis(300),
         unknown: false,
     };
-    vec![at_any_time(kind); 6]
+    let mut faults = vec![at_any_time(kind); 6];
+    let stop = FaultKind::Down {
+        down_for: Span::millis(500),
+        how: Outage::Stop,
+    };
+    let count = dice.between(1, 4);
+    let reached = Reached::Sometimes(Point::StorageUnavailable.name());
+    faults.push(Fault {
+        milestone: Some(Milestone { reached, count }),
+        ..at_any_time(stop)
+    });
+    faults
 }
 
 /// Operators' actions that ban and mute, and those that undo them.
@@ -260,7 +279,7 @@ fn reconfigured(server: &Config, dice: &mut Dice) -> Config {
 
 /// The milestone of a fault: an event with which most races begin.
 fn milestone(dice: &mut Dice) -> Milestone {
-    const POINTS: [Point; 12] = [
+    const POINTS: [Point; 13] = [
         Point::Match,
         Point::MatchAfterWait,
         Point::QueueLeft,
@@ -273,6 +292,7 @@ fn milestone(dice: &mut Dice) -> Milestone {
         Point::CheckWoken,
         Point::RetryDeduplicated,
         Point::Crash,
+        Point::StorageUnavailable,
     ];
     let reached = match dice.between(0, 5) {
         0..=2 => Reached::Sometimes(dice.pick(&POINTS).name()),

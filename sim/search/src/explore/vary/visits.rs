@@ -463,7 +463,14 @@ fn maybe_look_up(steps: &mut Vec<Step>, dice: &mut Dice) {
 
 fn maybe_read(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
     if dice.coin() {
-        let wait = dice.pick(&[Span::ZERO, Span::ZERO, Span::millis(500), Span::secs(5)]);
+        // The longest wait is so long that rooms receive a notice of it.
+        let wait = dice.pick(&[
+            Span::ZERO,
+            Span::ZERO,
+            Span::millis(500),
+            Span::secs(5),
+            Span::secs(12),
+        ]);
         let wait = wait.min(server.max_wait);
         let by = dice.pick(&[ReadBy::Handle, ReadBy::Handle, ReadBy::ReaderId]);
         steps.push(Step::Call(Verb::Check { wait, by }));

@@ -29,7 +29,7 @@ use chat_types::Span;
 use crate::panics::catch_panic;
 use crate::runner::RunSeed;
 use attempts::Fidelity;
-use candidates::{CandidateRun, Shrinker};
+use candidates::{CandidateRun, Shrinker, steps};
 use record::StepRecorder;
 use sim_model::draw::{Quantiles, Shape};
 use sim_model::outcome::Progress;
@@ -82,7 +82,7 @@ pub fn shrink(failure: &FailedRun<'_>, context: ShrinkContext<'_>) -> Result<Shr
     let seen = shrinker
         .run_candidate(plan)
         .ok_or(ShrinkError::NotViolated)?;
-    let before = size(plan, &seen);
+    let before = size_of_run(plan, &seen);
     let steps = in_steps(plan, seen.violation.at, &mut shrinker);
     let mut smallest = match steps {
         Some(steps) => steps,
@@ -108,7 +108,7 @@ pub fn shrink(failure: &FailedRun<'_>, context: ShrinkContext<'_>) -> Result<Shr
     Ok(Shrunk {
         notes: notes::of(&smallest, &seen.violation, run),
         before,
-        after: size(&smallest, &seen),
+        after: size_in_file(&smallest, &seen),
         violation: seen.violation,
         trace_hash: seen.trace_hash,
         plan: smallest,
@@ -149,14 +149,27 @@ fn shrink_steps(smallest: &mut Plan, shrinker: &mut Shrinker<'_>) {
     }
 }
 
-fn size(plan: &Plan, seen: &CandidateRun) -> Size {
-    let (users, steps) = match &plan.workload {
-        Workload::Steps { users, steps } => (users.len() as u64, steps.len() as u64),
-        Workload::Phases { .. } => (seen.users, seen.steps),
+/// The size of a run before shrinking.
+fn size_of_run(plan: &Plan, seen: &CandidateRun) -> Size {
+    let size = size_in_file(plan, seen);
+    match plan.workload {
+        Workload::Steps { .. } => size,
+        Workload::Phases { .. } => Size {
+            steps: seen.steps,
+            ..size
+        },
+    }
+}
+
+/// The size of a scenario that a person reads.
+fn size_in_file(plan: &Plan, seen: &CandidateRun) -> Size {
+    let users = match &plan.workload {
+        Workload::Steps { users, .. } => users.len() as u64,
+        Workload::Phases { .. } => seen.users,
     };
     Size {
         users,
-        steps,
+        steps: steps(plan) as u64,
         faults: plan.faults.len() as u64,
     }
 }
@@ -175,10 +188,13 @@ fn in_steps(plan: &Plan, at: Span, shrinker: &mut Shrinker<'_>) -> Option<Plan> 
     if written && plan.schedule == Schedule::Plain {
         return Some(plan.clone());
     }
-    let mut recorder = StepRecorder::new(START);
     let (run, seed) = (shrinker.run, shrinker.seed);
-    // A run that panics has been recorded up to there, which is enough.
-    let _ = catch_panic(|| run(plan, seed, &Progress::default(), Some(&mut recorder)));
+    let record = |mut recorder: StepRecorder| {
+        // A run that panics has been recorded up to there, which is enough.
+        let _ = catch_panic(|| run(plan, seed, &Progress::default(), Some(&mut recorder)));
+        recorder
+    };
+    let recorder = record(StepRecorder::new(START));
     let quick = Arc::new(Quantiles::new(Shape::Fixed(1_000)));
     // Packets without a record take the usual time, or the shortest.
     let variants: [Variant<'_>; 6] = [
@@ -197,18 +213,25 @@ fn in_steps(plan: &Plan, at: Span, shrinker: &mut Shrinker<'_>) -> Option<Plan> 
         }),
         (Fidelity::Service, &|_| {}),
     ];
-    let recorded = || {
-        variants.iter().map(|(to, change)| {
+    let recorded = |recorder: StepRecorder| {
+        variants.iter().map(move |(to, change)| {
             let mut steps = recorder.clone().into_plan(plan, *to);
             change(&mut steps);
             steps
         })
     };
-    let same = recorded().find(|steps| shrinker.run_candidate(steps).is_some());
+    let mut fails = |steps: &Plan| shrinker.run_candidate(steps).is_some();
+    let same = recorded(recorder.clone()).find(&mut fails);
     if same.is_some() {
         return same;
     }
-    let sooner = recorded().find_map(|steps| Some((shrinker.violated_by(&steps, at)?, steps)));
+    // The bug may depend on the names.
+    let named = recorded(record(StepRecorder::new(START).with_names())).find(&mut fails);
+    if named.is_some() {
+        return named;
+    }
+    let sooner =
+        recorded(recorder).find_map(|steps| Some((shrinker.violated_by(&steps, at)?, steps)));
     match sooner {
         Some((property, steps)) => {
             shrinker.property = property;

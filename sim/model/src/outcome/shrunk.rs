@@ -8,7 +8,7 @@ use crate::plan::Plan;
 pub struct Size {
     /// Users who came.
     pub users: u64,
-    /// Steps of the steps form; of a scenario with phases, events of the virtual world.
+    /// Steps of the steps form, or of flows; of a run with phases, events of the virtual world.
     pub steps: u64,
     /// Faults of the plan.
     pub faults: u64,

@@ -3,7 +3,7 @@
 use crate::panics::catch_panic;
 use crate::runner::RunSeed;
 use sim_model::outcome::{PANIC, Progress, Violation};
-use sim_model::plan::{Plan, Workload};
+use sim_model::plan::{Plan, Step, Workload};
 
 use chat_types::Span;
 
@@ -115,10 +115,22 @@ impl<'a> Shrinker<'a> {
     }
 }
 
-/// The number of steps of a plan in the steps form.
+/// The number of steps of a plan: in the steps form, or in the flows of its personas.
 pub(super) fn steps(plan: &Plan) -> usize {
     match &plan.workload {
         Workload::Steps { steps, .. } => steps.len(),
-        Workload::Phases { .. } => 0,
+        Workload::Phases { personas, .. } => {
+            let flows = personas.iter().map(|persona| in_flow(&persona.flow));
+            flows.sum()
+        }
     }
+}
+
+fn in_flow(flow: &[Step]) -> usize {
+    let count = |step: &Step| match step {
+        Step::Loop { steps, .. } => in_flow(steps),
+        Step::Choose(choices) => choices.iter().map(|choice| in_flow(&choice.steps)).sum(),
+        Step::Call(_) | Step::Await { .. } | Step::Think(_) | Step::Disconnect(_) => 1,
+    };
+    flow.iter().map(count).sum()
 }

@@ -25,6 +25,9 @@ use sim_model::recipe::Recipe;
 #[derive(Clone, Debug)]
 pub(crate) struct StepRecorder {
     start: Time,
+    /// Whether steps have the names of their calls, and not only those that differ from the
+    /// client's own.
+    keeps_names: bool,
     users: Vec<ScriptUser>,
     clients: Vec<Client>,
     steps: Vec<ScriptStep>,
@@ -62,6 +65,7 @@ impl StepRecorder {
     pub(crate) fn new(start: Time) -> Self {
         Self {
             start,
+            keeps_names: false,
             users: Vec::new(),
             clients: Vec::new(),
             steps: Vec::new(),
@@ -139,6 +143,14 @@ impl StepRecorder {
         &mut self.clients[agent.0 as usize]
     }
 
+    /// The same, with the names of all calls.
+    pub(crate) fn with_names(self) -> Self {
+        Self {
+            keeps_names: true,
+            ..self
+        }
+    }
+
     fn add_user(&mut self) -> u32 {
         let index = u32::try_from(self.users.len()).expect("the plan limits users");
         self.users.push(ScriptUser {
@@ -166,7 +178,8 @@ impl StepRecorder {
 
     fn record_call(&mut self, record: &Record<'_>, call: CallId, op: &Op, key: RequestKey) {
         let (at, agent) = (record.at, record.agent);
-        let index = self.step(at, agent, Step::Call(verb(op, record.name)));
+        let own_name = (!self.keeps_names).then_some(record.name);
+        let index = self.step(at, agent, Step::Call(verb(op, own_name)));
         if self.client(agent).finished {
             self.drains.insert(index);
         }

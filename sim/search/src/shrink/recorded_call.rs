@@ -6,12 +6,12 @@ use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{Argument, Grant, Text, Verb};
 use sim_model::protocol::Op;
 
-/// The operation as a step.
+/// The operation as a step. Without the client's own name, the step has the name of the call.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "what is not written with a value is a word alone"
 )]
-pub(super) fn verb(op: &Op, own_name: &str) -> Verb {
+pub(super) fn verb(op: &Op, own_name: Option<&str>) -> Verb {
     let drawn = |text: &Arc<str>| {
         if !text.is_ascii() {
             return Text::Words(text.clone());
@@ -69,13 +69,14 @@ const fn grant(epoch: Option<u64>) -> Grant {
     }
 }
 
-/// The name, if it may matter: neither the client's own, nor, if that is unknown, a plain word, as
+/// The name, if it may matter: neither the client's own, nor, if that is empty, a plain word, as
 /// users of the steps form have.
-fn telling(name: &Arc<str>, own: &str) -> Option<Arc<str>> {
+fn telling(name: &Arc<str>, own: Option<&str>) -> Option<Arc<str>> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'#' | b'-' | b'_');
     let given = match own {
-        "" => !name.is_empty() && name.bytes().all(plain),
-        own => **name == *own,
+        None => false,
+        Some("") => !name.is_empty() && name.bytes().all(plain),
+        Some(own) => **name == *own,
     };
     (!given).then(|| name.clone())
 }

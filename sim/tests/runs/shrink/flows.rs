@@ -326,3 +326,47 @@ fn what_a_user_reads_at_its_end_is_written_as_a_check() {
     let steps = matches!(shrunk.plan.workload, Workload::Steps { .. });
     assert!(steps, "{}", yaml(&shrunk));
 }
+
+/// Users of the steps form have short names, unless the bug depends on the ones they had.
+#[test]
+fn a_name_that_the_bug_depends_on_is_written_with_its_call() {
+    let plan = parse(
+        "named.yaml",
+        "name: named\nduration: 2s\nphases: [{ duration: 10ms, arrival_count: 3 }]\n\
+         scenarios: [{ name: guest, flow: [login, { loop: { count: 9, steps: [send: { text: hi }] } }] }]\n",
+    );
+    let second: RecordRule = |record| {
+        matches!(&record.what, ClientEvent::Answered { op: Op::Login { username, .. }, .. }
+            if username.ends_with("#1"))
+    };
+    let shrunk = shrunk(
+        &plan.expect("a scenario"),
+        "planted",
+        &|plan, seed, progress, also| run_by_rule(second, plan, seed, progress, also),
+    );
+    let shrunk = shrunk.expect("the second guest comes");
+    let yaml = yaml(&shrunk);
+    assert!(yaml.contains("guest#1"), "{yaml}");
+    assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 1), "{yaml}");
+}
+
+#[test]
+fn the_size_of_a_smallest_flow_is_that_of_its_file() {
+    let plan = parse(
+        "loops.yaml",
+        "name: loops\nduration: 2s\nphases: [{ duration: 10ms, arrival_count: 3 }]\n\
+         scenarios: [{ name: guest, flow: [login, { loop: { count: 9, steps: [send: { text: hi }, typing] } }] }]\n",
+    );
+    // A run with steps never fails.
+    let in_flow: RunSeed<'_> = &|plan, seed, progress, also| {
+        let finds: RecordRule = match plan.workload {
+            Workload::Phases { .. } => |record| matches!(record.what, ClientEvent::Answered { .. }),
+            Workload::Steps { .. } => |_| false,
+        };
+        run_by_rule(finds, plan, seed, progress, also)
+    };
+    let shrunk = shrunk(&plan.expect("a scenario"), "planted", in_flow);
+    let shrunk = shrunk.expect("an answer arrives");
+    assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 1));
+    assert!(shrunk.before.steps > 9);
+}

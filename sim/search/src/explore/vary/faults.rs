@@ -17,15 +17,16 @@ use sim_model::plan::{
 /// end within the plan's duration.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     let own = std::mem::take(&mut plan.faults);
+    let end = plan.duration;
     let (timed, own): (Vec<Fault>, Vec<Fault>) =
         own.into_iter().partition(|fault| fault.milestone.is_some());
     for fault in timed {
         if let Some(milestone) = fault.milestone.filter(|_| dice.coin()) {
-            dice.say(format!("at {milestone} {}", words(&fault.kind)));
-            plan.faults.push(fault);
+            let kind = within_time(fault.kind, end);
+            dice.say(format!("at {milestone} {}", words(&kind)));
+            plan.faults.push(Fault { kind, ..fault });
         }
     }
-    let end = plan.duration;
     for kind in kinds(own, &plan.server, end, dice) {
         // Most events happen early.
         let within = if dice.coin() { end } else { Span(end.0 / 4) };

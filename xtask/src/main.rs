@@ -15,6 +15,7 @@ mod command_line;
 mod deny;
 mod deploy;
 mod determinism;
+mod disk_space;
 mod exhaust;
 mod live;
 mod mutants;
@@ -91,10 +92,14 @@ fn main() -> ExitCode {
 }
 
 /// Runs steps, and prints the summary.
+#[expect(clippy::print_stderr, reason = "this is where the program speaks")]
 fn test(steps: &[Step]) -> Result<run::Verdict, String> {
     let cargo = Cargo::new(root());
     let apart = Apart::new(&cargo.scratch()?)?;
     let mut out = io::stdout();
+    if let Some(warning) = disk_space::warning(steps, &root()) {
+        eprintln!("{warning}");
+    }
     run::all(
         steps,
         &mut out,

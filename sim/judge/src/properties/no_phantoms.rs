@@ -15,9 +15,14 @@ pub(super) const RULE: Rule = Rule {
         let (owed, seen) = events(difference);
         let seen = seen.and_then(EventKind::message);
         seen.is_some() && seen != owed.and_then(EventKind::message)
-            || refuses(difference, "not_in_room")
+            || refuses(difference, "not_in_room") && op(difference).is_some_and(speaks)
             || refuses(difference, "message_empty")
             || refuses(difference, "draft_empty")
             || matches!(op(difference), Some(Op::Append { .. } | Op::Undo { .. }))
     },
 };
+
+/// Whether the call would send a message.
+const fn speaks(op: &Op) -> bool {
+    matches!(op, Op::Send { .. } | Op::Push { .. })
+}

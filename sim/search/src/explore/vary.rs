@@ -11,6 +11,7 @@ mod everyday;
 mod faults;
 mod flows;
 mod limits;
+mod quiet;
 mod rambler;
 mod servers;
 mod texts;
@@ -64,8 +65,6 @@ pub fn vary(plan: &Plan, seed: u64, mix: Mix) -> DrawnPlan {
         environment::network(&mut plan, &mut dice);
     } else if everyday::is_blank(&plan) {
         everyday::draw(&mut plan, &mut dice);
-        let arrivals = users::arrivals_end(&plan);
-        plan.duration = arrivals + Span::secs(u64::from(dice.pick(&[4_u32, 10, 30])));
         // A theme with its own faults mostly keeps to those.
         if dice.one_in(if plan.faults.is_empty() { 2 } else { 8 }) {
             plan.faults.clear();

@@ -12,7 +12,7 @@ use chat_types::{Config, Span};
 use super::dice::{Dice, ratio};
 use super::rambler::rambler;
 use super::visits::{self, Theme};
-use super::{environment, faults, flows, limits, users};
+use super::{environment, faults, flows, limits, quiet, users};
 use sim_model::draw::Ratio;
 use sim_model::names::properties_of;
 use sim_model::plan::{
@@ -67,7 +67,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         Theme::Anything | Theme::Rest => dice.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8]),
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) | Theme::Crowd => dice.between(3, 8),
         // So few users that several kinds of actions affect the same one.
-        Theme::Barred(_) => dice.pick(&[2, 2, 3, 3, 4]),
+        Theme::Barred(_) | Theme::Quiet => dice.pick(&[2, 2, 3, 3, 4]),
     };
     if dice.one_in(3) {
         dice.say("default server");
@@ -76,7 +76,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         limits::tighten(&mut plan.server, users, dice);
     }
     match theme {
-        Theme::Anything | Theme::Barred(_) => {}
+        Theme::Anything | Theme::Barred(_) | Theme::Quiet => {}
         Theme::Line(_) | Theme::Grudges(_) => limits::line(&mut plan.server, dice),
         Theme::Absent(_) => limits::absent(&mut plan.server, dice),
         Theme::Crowd => limits::crowd(&mut plan.server, dice),
@@ -116,23 +116,49 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         environment::network(plan, dice);
         environment::draw(plan, dice);
     }
+    draw_journal(theme, plan, dice);
+    draw_duration(theme, plan, dice);
+}
+
+/// Draws a journal that is slow, or that fails now and then.
+fn draw_journal(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
     let is_line = matches!(theme, Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_));
-    if is_line && dice.one_in(3) {
+    if (is_line || theme == Theme::Rest) && dice.one_in(3) {
         environment::slow_journal(plan, dice);
     }
     // Delayed answers of breaks meet the journal 20 s later.
-    let rarely = if theme == Theme::Rest { 3 } else { 10 };
+    let rarely = if matches!(theme, Theme::Rest | Theme::Quiet) {
+        3
+    } else {
+        10
+    };
     if dice.one_in(rarely) {
         environment::narrow_journal(plan, dice);
         plan.faults.extend(faults::of_journal(dice));
     }
 }
 
+/// Draws the duration: a notice of a wait needs more than ten seconds.
+fn draw_duration(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
+    let spans: &[u32] = match theme {
+        Theme::Quiet => &[30],
+        Theme::Anything
+        | Theme::Line(_)
+        | Theme::Absent(_)
+        | Theme::Grudges(_)
+        | Theme::Rest
+        | Theme::Barred(_)
+        | Theme::Crowd => &[4, 10, 30],
+    };
+    let arrivals = users::arrivals_end(plan);
+    plan.duration = arrivals + Span::secs(u64::from(dice.pick(spans)));
+}
+
 /// Additional faults of the theme: restarts, and repeated operators' actions.
 fn troubles(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
     let is_barred = matches!(theme, Theme::Barred(_));
     let restarts = match theme {
-        Theme::Anything | Theme::Rest => false,
+        Theme::Anything | Theme::Rest | Theme::Quiet => false,
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) | Theme::Crowd => dice.coin(),
         Theme::Barred(_) => true,
     };
@@ -140,9 +166,9 @@ fn troubles(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
         dice.say("restarts");
         plan.faults.extend(faults::of_restarts());
     }
-    if is_barred || dice.one_in(6) {
+    if is_barred || dice.one_in(if theme == Theme::Quiet { 2 } else { 6 }) {
         dice.say("busy operators");
-        let verbs: &[OperatorVerb] = if is_barred {
+        let verbs: &[OperatorVerb] = if is_barred || theme == Theme::Quiet {
             &faults::BARRING
         } else {
             OperatorVerb::ALL
@@ -188,7 +214,7 @@ fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona
     }
     if theme == Theme::Anything && dice.one_in(12) {
         dice.say(format!("{}: types while it waits", persona.name));
-        persona.flow = visits::typing_while_waiting(server, dice).into();
+        persona.flow = quiet::typing_while_waiting(server, dice).into();
         persona.habits.parallel = ratio(1, 2);
     }
     profile(&mut persona, dice);

@@ -148,10 +148,10 @@ pub(super) fn of_restarts() -> Vec<Fault> {
         .into()
 }
 
-/// Repeated short failures of the journal, and a stop of the server soon after one of them.
+/// Repeated failures of the journal, and a stop of the server soon after one of them.
 pub(super) fn of_journal(dice: &mut Dice) -> Vec<Fault> {
     let kind = FaultKind::FailDisk {
-        duration: Span::millis(300),
+        duration: Span::millis(dice.pick(&[300, 300, 3_000])),
         unknown: false,
     };
     let mut faults = vec![at_any_time(kind); 6];

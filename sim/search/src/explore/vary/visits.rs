@@ -9,7 +9,7 @@ use chat_types::config::StickRule;
 use chat_types::{BreakKind, Config, Span};
 
 use super::dice::{Dice, table};
-use super::texts;
+use super::{quiet, texts};
 use sim_model::draw::Shape;
 use sim_model::plan::{Choice, Grant, Step, Verb};
 use sim_model::protocol::{Plain, ReadBy};
@@ -38,11 +38,13 @@ pub(super) enum Theme {
     Barred(&'static [&'static str]),
     /// One room with few places, where users come, speak, fall silent and return.
     Crowd,
+    /// Rooms in which users mostly wait.
+    Quiet,
 }
 
 impl Theme {
     pub(super) fn draw(dice: &mut Dice) -> Self {
-        match dice.between(0, 12) {
+        match dice.between(0, 13) {
             0 => {
                 dice.say("all at the line");
                 Self::Line(dice.pick(&texts::CIRCLES))
@@ -67,6 +69,10 @@ impl Theme {
                 dice.say("all in one room");
                 Self::Crowd
             }
+            13 => {
+                dice.say("all wait in rooms");
+                Self::Quiet
+            }
             _ => Self::Anything,
         }
     }
@@ -74,17 +80,23 @@ impl Theme {
 
 /// Several visits one after another.
 pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> {
+    if theme == Theme::Quiet {
+        return quiet::waiting(server, dice);
+    }
     let mut flow = Vec::new();
     let visits = match theme {
         Theme::Anything => dice.pick(&[1, 1, 2, 2, 3, 4]),
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(2, 16),
-        Theme::Rest | Theme::Barred(_) | Theme::Crowd => dice.between(2, 7),
+        Theme::Rest | Theme::Barred(_) | Theme::Crowd | Theme::Quiet => dice.between(2, 7),
     };
     // A participant that unregisters returns with another number, and perhaps another name.
     let leaves = match theme {
-        Theme::Anything | Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) | Theme::Crowd => {
-            12
-        }
+        Theme::Anything
+        | Theme::Line(_)
+        | Theme::Absent(_)
+        | Theme::Grudges(_)
+        | Theme::Crowd
+        | Theme::Quiet => 12,
         Theme::Rest | Theme::Barred(_) => 2,
     };
     for nth in 0..visits {
@@ -93,7 +105,7 @@ pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> 
             Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(5, 9),
             Theme::Rest => dice.pick(&[0, 5, 10, 10, 10]),
             Theme::Barred(_) => dice.pick(&[0, 0, 0, 0, 5, 10]),
-            Theme::Crowd => dice.pick(&[0, 0, 0, 0, 0, 0, 0, 5]),
+            Theme::Crowd | Theme::Quiet => dice.pick(&[0, 0, 0, 0, 0, 0, 0, 5]),
         };
         match kind {
             0..=4 => room(theme, server, nth, dice, &mut flow),
@@ -120,34 +132,12 @@ fn chooses(nth: u32) -> u64 {
 /// A chosen name, or none.
 fn name(theme: Theme, nth: u32, dice: &mut Dice) -> Option<Arc<str>> {
     match theme {
-        Theme::Anything | Theme::Rest | Theme::Crowd => texts::name(chooses(nth), dice),
+        Theme::Anything | Theme::Rest | Theme::Crowd | Theme::Quiet => {
+            texts::name(chooses(nth), dice)
+        }
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => texts::name(8, dice),
         Theme::Barred(names) => (!dice.one_in(4)).then(|| dice.pick(names).into()),
     }
-}
-
-/// A visit whose user types while its own check waits. The check waits longer than ten seconds, so
-/// that the room also receives a notice of it.
-pub(super) fn typing_while_waiting(server: &Config, dice: &mut Dice) -> Vec<Step> {
-    let login = Verb::Login {
-        room: texts::room(dice),
-        rooms: 1,
-        name: None,
-    };
-    let check = |wait: Span| {
-        let (wait, by) = (wait.min(server.max_wait), ReadBy::Handle);
-        Step::Call(Verb::Check { wait, by })
-    };
-    let round = [
-        check(Span::secs(12)),
-        think(dice),
-        Step::Call(Verb::Plain(Plain::Typing)),
-        think(dice),
-        check(Span::secs(5)),
-    ];
-    let count = dice.between(2, 6);
-    let steps = round.into();
-    vec![Step::Call(login), Step::Loop { count, steps }]
 }
 
 /// A visit to a named room, sometimes followed at once by another visit to it, or to another room.
@@ -277,7 +267,7 @@ fn grant(one_in: u64, dice: &mut Dice) -> Grant {
 fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Vec<Step>) {
     steps.push(enter(theme, server, nth, dice));
     let is_absent = match theme {
-        Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd => false,
+        Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd | Theme::Quiet => false,
         Theme::Line(_) => dice.one_in(4),
         Theme::Grudges(_) => dice.one_in(8),
         Theme::Absent(_) => true,
@@ -304,7 +294,7 @@ fn partner(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut
         }));
     }
     let words = match theme {
-        Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd => {
+        Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd | Theme::Quiet => {
             dice.pick(&[0, 1, 2, 3, 4, 8])
         }
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(0, 1),
@@ -413,7 +403,7 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
 
 fn enter(theme: Theme, server: &Config, nth: u32, dice: &mut Dice) -> Step {
     let (one_in, circle, none) = match theme {
-        Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd => {
+        Theme::Anything | Theme::Rest | Theme::Barred(_) | Theme::Crowd | Theme::Quiet => {
             (chooses(nth), texts::INTERESTS.as_slice(), 4)
         }
         Theme::Line(circle) | Theme::Absent(circle) | Theme::Grudges(circle) => (8, circle, 2),
@@ -441,7 +431,7 @@ fn report(dice: &mut Dice) -> Step {
     })
 }
 
-fn think(dice: &mut Dice) -> Step {
+pub(super) fn think(dice: &mut Dice) -> Step {
     let most = dice.pick(&[20, 300, 1_500]);
     Step::Think(table(Shape::Uniform(0, Span::millis(most).0)))
 }

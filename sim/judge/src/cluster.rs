@@ -33,8 +33,8 @@ pub fn write_of(text: &str) -> Option<u64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClusterRule {
     /// Only its claimant writes under an epoch, and nobody does after a later claim or a resignation.
-    /// Members name the owner of the last record that they have applied. Who resigned leaves the log
-    /// to others for a while.
+    /// Members name the owner of the last record that they have applied. A member that
+    /// resigned does not claim the log again for a while.
     OneOwner,
     /// At most one member takes calls at an instant, and none whose resignation is in the log.
     OneLease,
@@ -116,13 +116,14 @@ const HAND_OVER: Span = Span::secs(4);
 /// Judges one history.
 #[derive(Clone, Debug, Default)]
 pub struct ClusterJudge {
+    /// The instant of the latest fact, if it is known.
     now: Option<Time>,
     last: u64,
     /// The epoch of the latest claim.
     epoch: u64,
     /// The owner from each claim on, and none from a resignation on.
     owners: BTreeMap<u64, Option<LogOwner>>,
-    /// Who has resigned, and when if that is known, until the next claim.
+    /// The owner that resigned last, with the instant if it is known; none after the next claim.
     resigned: Option<(LogOwner, Option<Time>)>,
     /// The writes of the log, with their order in it.
     written: BTreeMap<u64, usize>,
@@ -289,7 +290,8 @@ impl ClusterJudge {
         self.check_resigned();
     }
 
-    /// Who has resigned takes no calls: it took its last one before it published that.
+    /// A member that has resigned takes no calls: its lease ended before the log received the
+    /// resignation.
     fn check_resigned(&mut self) {
         let Some((LogOwner { author, .. }, _)) = self.resigned else {
             return;

@@ -233,7 +233,8 @@ pub enum Argument {
     After,
     /// Further attempts: the client gives the call up when the first one times out.
     Retries,
-    /// The time for which the server may hold the call: an attempt times out as if it were none.
+    /// The time for which the server may hold the call: an attempt times out as if the server
+    /// answered at once.
     Patience,
 }
 

@@ -29,7 +29,8 @@ impl VirtualUser {
         }
     }
 
-    /// Mostly another call; sometimes the previous one with another argument, under its key.
+    /// Draws a stray call and its request key. One call in twelve repeats the previous call's key
+    /// with another argument.
     fn stray_call(&mut self) -> (Option<u128>, Op) {
         if self.draw.below(12) == 0
             && let (Some(key), Some(op)) = (self.last_key, self.last_op.clone())

@@ -59,7 +59,7 @@ pub(super) struct Client {
     /// The number of times that all connections were dropped. Answers on older connections are
     /// lost.
     drops: u32,
-    /// The number of disconnections from which it came back, or will.
+    /// The number of disconnections that end: each moves the client to the next address.
     pub(super) moves: u32,
     /// The scripted network of its next request.
     pub(super) net: Option<Box<Net>>,

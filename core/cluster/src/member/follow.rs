@@ -142,7 +142,7 @@ impl Member {
         let oldest = match self.state {
             State::Standby(_) => self.place.sequence + 1,
             State::Stranded { .. } => self.place.sequence,
-            // It asked as a standby. If it is behind, a later record says so.
+            // The member requested it as a standby. A later record shows an owner that it is behind.
             State::Owner(_) | State::Moving => return,
         };
         if snapshot.sequence() < oldest {

@@ -25,8 +25,7 @@ use sim_model::recipe::Recipe;
 #[derive(Clone, Debug)]
 pub(crate) struct StepRecorder {
     start: Time,
-    /// Whether steps have the names of their calls, and not only those that differ from the
-    /// client's own.
+    /// Whether a step has the name of its call even if that is the client's own name.
     keeps_names: bool,
     users: Vec<ScriptUser>,
     clients: Vec<Client>,
@@ -143,7 +142,7 @@ impl StepRecorder {
         &mut self.clients[agent.0 as usize]
     }
 
-    /// The same, with the names of all calls.
+    /// Returns this recorder, which then writes the name of each call into its step.
     pub(crate) fn with_names(self) -> Self {
         Self {
             keeps_names: true,

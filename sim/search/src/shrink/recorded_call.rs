@@ -6,7 +6,8 @@ use sim_model::draw::{Quantiles, Shape};
 use sim_model::plan::{Argument, Grant, Text, Verb};
 use sim_model::protocol::Op;
 
-/// The operation as a step. Without the client's own name, the step has the name of the call.
+/// Returns the operation as a step. The step omits the client's own name; without `own_name`, it
+/// contains the name of the call.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "what is not written with a value is a word alone"

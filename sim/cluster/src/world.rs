@@ -132,7 +132,6 @@ struct World {
     clients: Vec<Client>,
     numbers: Numbers,
     active: ActiveFaults,
-    snapshots: Vec<(u64, Vec<u8>)>,
     /// The calls that members have: who made them, when, and to which process.
     calls: BTreeMap<Ticket, (usize, Time, Sender)>,
     leases: Vec<u64>,
@@ -191,7 +190,6 @@ impl World {
             clients: (0..count).map(|n| Client::new(seed, n, reads)).collect(),
             numbers: Numbers::default(),
             active: ActiveFaults::default(),
-            snapshots: Vec::new(),
             calls: BTreeMap::new(),
             leases: Vec::new(),
             judge: ClusterJudge::default(),
@@ -433,6 +431,8 @@ impl World {
                 (number as u64, sequence)
             });
             let members = members.collect();
+            // The newest records may still be on their way.
+            let due = self.log.last().saturating_sub(20);
             let is_starved = |client: &Client| client.served + SERVED_WITHIN < END;
             let starved = self.clients.iter().enumerate();
             let starved = starved.filter(|(_, client)| is_starved(client));
@@ -444,6 +444,8 @@ impl World {
             let unanswered = unanswered.map(|(ticket, _)| ticket.0).collect();
             self.fact(ClusterFact::Ended {
                 members,
+                due,
+                is_calm: true,
                 starved,
                 unanswered,
             });

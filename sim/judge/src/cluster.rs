@@ -49,7 +49,8 @@ pub enum ClusterRule {
     FreshReads,
     /// What a member appends is in the log in time, or is known not to be.
     LogProgress,
-    /// After the faults, clients are served, members follow, calls are answered.
+    /// After the faults, clients are served, members follow, one of them owns the log, calls are
+    /// answered.
     Progress,
 }
 
@@ -269,9 +270,14 @@ impl ClusterJudge {
             ClusterFact::Healed => {}
             ClusterFact::Ended {
                 members,
+                due,
+                is_calm,
                 starved,
                 unanswered,
-            } => self.ended(members, starved, unanswered),
+            } => {
+                self.followed(members, *due, *is_calm);
+                self.served(starved, unanswered);
+            }
         }
     }
 
@@ -408,16 +414,22 @@ impl ClusterJudge {
         });
     }
 
-    fn ended(&mut self, members: &[(u64, u64)], starved: &[u64], unanswered: &[u64]) {
-        let last = self.last;
-        // The newest records may still be on their way.
-        let behind: Vec<_> = members
-            .iter()
-            .filter(|(_, sequence)| sequence + 20 < last)
-            .collect();
-        self.check(ClusterRule::Progress, behind.is_empty(), || {
-            format!("the log has {last} records, and members are behind: {behind:?}")
+    fn followed(&mut self, members: &[(u64, u64)], due: u64, is_calm: bool) {
+        // An owner appends a heartbeat every second.
+        let holds = !is_calm || self.last > due;
+        self.check(ClusterRule::Progress, holds, || {
+            format!("nothing hinders the members, and none has appended a record after {due}")
         });
+        for (member, sequence) in members {
+            self.check(ClusterRule::Progress, *sequence >= due, || {
+                format!(
+                    "member {member} has applied record {sequence} and none after it, and should have applied record {due}"
+                )
+            });
+        }
+    }
+
+    fn served(&mut self, starved: &[u64], unanswered: &[u64]) {
         self.check(ClusterRule::Progress, starved.is_empty(), || {
             format!("clients {starved:?} have had no write accepted since the faults ended")
         });

@@ -97,8 +97,12 @@ pub enum ClusterFact {
     Healed,
     /// The history ends.
     Ended {
-        /// Each member: the last record that it has applied.
+        /// The members that nothing hindered: the last record that each has applied.
         members: Vec<(u64, u64)>,
+        /// The last record that is old enough for each of these members to have applied it.
+        due: u64,
+        /// Whether nothing has hindered any member since then, so that one of them owns the log.
+        is_calm: bool,
         /// The clients that have had no write accepted for a long time.
         starved: Vec<u64>,
         /// The calls that members had long enough to answer, and did not.

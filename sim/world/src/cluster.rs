@@ -19,12 +19,12 @@ mod turns;
 mod witness;
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use chat_cluster::{LogSnapshot, Member, MemberId, Now, Reads, Settings};
 use chat_core::{Node, Ticket};
 use chat_journal::{Identity, Origin};
 use chat_types::{Config, Span, Time};
+use sim_model::cluster::ClusterFact;
 use sim_model::draw::{Actor, Draw, DrawAt};
 use sim_model::history::{ClusterEvent, Observer as _, WorldRecord};
 use sim_model::outcome::START;
@@ -42,6 +42,9 @@ use witness::Witness;
 
 /// How long the first server has been up when the run starts, so that it claims the log at once.
 const UP_BEFORE: Span = Span::secs(10);
+
+/// How long nothing is wrong with a server that the judge expects to follow the log.
+const FOLLOWS_WITHIN: Span = Span::secs(30);
 
 /// Several servers, and their log.
 #[derive(Clone, Debug)]
@@ -65,8 +68,6 @@ pub(super) struct Cluster {
     /// What is on its way, by the number of its event.
     packets: Vec<Option<Packet>>,
     free_packets: Vec<u32>,
-    /// The newest two snapshots, with the sequences of their last records.
-    snapshots: Vec<(u64, Arc<[u8]>)>,
     /// Whether the judges know that the owner has its lease.
     shown_lease: bool,
     /// Whether a member acts now, and what follows its turn.
@@ -100,6 +101,8 @@ pub(super) struct Site {
     next_record: u64,
     /// The downtime after a shutdown in progress.
     stopping: Option<Span>,
+    /// The latest instant at which something went wrong with it or with the log, or was mended.
+    well_since: Time,
 }
 
 /// One process of a member.
@@ -130,6 +133,7 @@ impl Cluster {
             replica: number % log::REPLICAS,
             next_record: 1,
             stopping: None,
+            well_since: START,
         };
         let servers = usize::try_from(plan.servers).expect("a plan has few servers");
         Self {
@@ -150,7 +154,6 @@ impl Cluster {
             witness: Witness::new(&origin, plan.server.clone()),
             packets: Vec::new(),
             free_packets: Vec::new(),
-            snapshots: Vec::new(),
             shown_lease: true,
             is_turning: false,
             deferred: VecDeque::new(),
@@ -225,7 +228,7 @@ impl Cluster {
     }
 
     fn newest_snapshot(&self) -> Option<LogSnapshot> {
-        let (_, bytes) = self.snapshots.last()?;
+        let bytes = self.log.newest_snapshot()?;
         Some(LogSnapshot::read(&self.origin, bytes).expect("a member wrote it"))
     }
 
@@ -284,6 +287,33 @@ impl World<'_, '_> {
     fn cluster_mut(&mut self) -> &mut Cluster {
         let cluster = self.server.cluster.as_deref_mut();
         cluster.expect("there are several servers")
+    }
+
+    /// Tells the judge of the servers how far those have followed the log that nothing hindered.
+    pub(super) fn end_cluster(&mut self) {
+        let now = self.now();
+        let Some(cluster) = self.server.cluster.as_deref() else {
+            return;
+        };
+        let well = |site: &Site| now >= site.well_since + FOLLOWS_WITHIN;
+        let is_calm = cluster.sites.iter().all(well);
+        let sites = cluster.sites.iter().enumerate();
+        let members = sites
+            .filter(|(_, site)| well(site))
+            .filter_map(|(number, site)| {
+                let member = site.member.as_ref()?;
+                Some((number as u64, member.sequence()))
+            });
+        let ended = ClusterFact::Ended {
+            members: members.collect(),
+            due: cluster
+                .log
+                .last_at(Time(now.0.saturating_sub(FOLLOWS_WITHIN.0))),
+            is_calm,
+            starved: Vec::new(),
+            unanswered: Vec::new(),
+        };
+        self.tell_fact(&ended);
     }
 
     /// Starts all servers, if there are several. The first one claims the log at once.
@@ -351,6 +381,22 @@ impl World<'_, '_> {
         let server = site.map(number);
         self.observers
             .observe_world(&WorldRecord::Cluster { at, server, what });
+        if !matches!(
+            what,
+            ClusterEvent::BecameOwner { .. } | ClusterEvent::LostOwnership
+        ) {
+            self.not_well(site);
+        }
+    }
+
+    /// Something went wrong with the server, or with the log, or was mended.
+    fn not_well(&mut self, site: Option<usize>) {
+        let now = self.now();
+        for (number, place) in self.cluster_mut().sites.iter_mut().enumerate() {
+            if site.is_none_or(|site| site == number) {
+                place.well_since = now;
+            }
+        }
     }
 
     /// Schedules the member's timers, which have moved.

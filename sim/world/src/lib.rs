@@ -414,6 +414,7 @@ impl<'a, 'o> World<'a, 'o> {
         }
         self.phase = Phase::Over;
         self.report_sizes();
+        self.end_cluster();
         let now = self.now();
         self.timeline.ended_at = now.since(START);
         if let Some(node) = self.server.node()

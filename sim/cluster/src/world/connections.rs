@@ -172,17 +172,14 @@ impl World {
         let Some(member) = &self.sites[site].member else {
             return;
         };
-        self.snapshots.push((member.sequence(), member.snapshot()));
+        self.log.store(member.sequence(), member.snapshot().into());
         self.count("snapshots");
-        if let [.., (older, _), _] = &self.snapshots[..] {
-            self.log.purge(*older);
-        }
     }
 
     pub(super) fn give_snapshot(&mut self, to: Sender, event: &Event) {
         if self.is_here(to)
             && self.ready(to.site, event)
-            && let Some((_, bytes)) = self.snapshots.last()
+            && let Some(bytes) = self.log.newest_snapshot()
         {
             let snapshot = LogSnapshot::read(&origin(), bytes).expect("a member wrote it");
             self.turn(to.site, |member, now| member.snapshot_found(now, snapshot));

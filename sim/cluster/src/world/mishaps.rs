@@ -85,8 +85,8 @@ impl World {
         if self.sites[site].member.is_some() {
             return;
         }
-        let snapshot = self.snapshots.last().filter(|_| from_snapshot == 1);
-        let snapshot = snapshot.map(|(_, bytes)| bytes.clone());
+        let snapshot = self.log.newest_snapshot().cloned();
+        let snapshot = snapshot.filter(|_| from_snapshot == 1);
         self.sites[site].interrupt = None;
         self.sites[site].paused_until = self.now;
         self.sites[site].start(self.now, snapshot.as_deref());

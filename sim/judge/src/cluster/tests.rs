@@ -162,7 +162,7 @@ fn members_agree_and_one_at_a_time_takes_calls() {
 
 #[test]
 fn a_healed_cluster_serves_and_follows() {
-    let ended = |members: &[(u64, u64)], starved: &[u64]| {
+    let ended_at = |(due, is_calm), members: &[(u64, u64)], starved: &[u64]| {
         let mut facts = log(&vec![record(1, 1, 0, ""); 1]);
         facts.extend((2..40).map(|sequence| ClusterFact::Appended {
             sequence,
@@ -170,12 +170,18 @@ fn a_healed_cluster_serves_and_follows() {
         }));
         facts.push(ClusterFact::Ended {
             members: members.to_vec(),
+            due,
+            is_calm,
             starved: starved.to_vec(),
             unanswered: Vec::new(),
         });
         rules(&facts)
     };
+    let ended = |members, starved| ended_at((20, true), members, starved);
     assert_eq!(ended(&[(1, 39), (2, 30)], &[]), []);
     assert_eq!(ended(&[(1, 39), (2, 3)], &[]), [ClusterRule::Progress]);
     assert_eq!(ended(&[(1, 39)], &[4]), [ClusterRule::Progress]);
+    let silent = |is_calm| ended_at((39, is_calm), &[(1, 39)], &[]);
+    assert_eq!(silent(false), []);
+    assert_eq!(silent(true), [ClusterRule::Progress]);
 }

@@ -244,7 +244,10 @@ impl World<'_, '_> {
                 cluster.log.elect(replica, until);
                 self.tell(None, ClusterEvent::NoLeader);
             }
-            LogHarm::Lag => cluster.log.set_lag(replica, BEHIND),
+            LogHarm::Lag => {
+                cluster.log.set_lag(replica, BEHIND);
+                self.not_well(None);
+            }
             // One replica's disk is bad, so that the others have every record.
             LogHarm::Lose => {
                 cluster.log.harm(0, sequence, Harm::Lost);
@@ -268,8 +271,12 @@ impl World<'_, '_> {
         match what {
             LogHarm::NoLeader => self.tell(None, ClusterEvent::Leader),
             LogHarm::Lag => {
-                for replica in 0..REPLICAS {
-                    self.cluster_mut().log.set_lag(replica, USUAL_LAG);
+                let log = &mut self.cluster_mut().log;
+                if (0..REPLICAS).any(|replica| log.lag(replica) != USUAL_LAG) {
+                    for replica in 0..REPLICAS {
+                        log.set_lag(replica, USUAL_LAG);
+                    }
+                    self.not_well(None);
                 }
             }
             LogHarm::Double => {

@@ -1,4 +1,4 @@
-//! The shared log: an order of records with compare-and-append, and replicas of it.
+//! The shared log: an order of records with compare-and-append, replicas of it, and snapshots.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,6 +8,9 @@ use chat_types::{Span, Time};
 
 /// The number of replicas.
 pub const REPLICAS: usize = 3;
+
+/// The number of snapshots that are kept.
+const KEPT: usize = 2;
 
 /// How late a replica is while nothing is wrong.
 pub const USUAL_LAG: Span = Span::millis(2);
@@ -38,6 +41,9 @@ pub struct SharedLog {
     records: Vec<(Time, Arc<[u8]>)>,
     /// The records before this one are purged.
     first: u64,
+    /// The newest snapshots, by the sequences of their last records. A former owner may store an
+    /// older one after a newer one.
+    snapshots: BTreeMap<u64, Arc<[u8]>>,
     replicas: Vec<Replica>,
     leader: usize,
     /// No leader until then.
@@ -54,6 +60,7 @@ impl Default for SharedLog {
         Self {
             records: Vec::new(),
             first: 1,
+            snapshots: BTreeMap::new(),
             replicas: vec![replica; REPLICAS],
             leader: 0,
             leaderless_until: Time(0),
@@ -65,6 +72,12 @@ impl SharedLog {
     /// The last sequence.
     pub fn last(&self) -> u64 {
         self.records.len() as u64
+    }
+
+    /// The last sequence at this instant, which may be past.
+    pub fn last_at(&self, at: Time) -> u64 {
+        self.records
+            .partition_point(|(appended, _)| *appended <= at) as u64
     }
 
     /// Whether it takes appends at this instant.
@@ -100,8 +113,27 @@ impl SharedLog {
         self.replicas[replica].harm.insert(sequence, harm);
     }
 
+    /// Stores a member's snapshot of the state after a record. Purges the log below the oldest of
+    /// those that are kept.
+    pub fn store(&mut self, sequence: u64, snapshot: Arc<[u8]>) {
+        self.snapshots.insert(sequence, snapshot);
+        while self.snapshots.len() > KEPT {
+            self.snapshots.pop_first();
+        }
+        if self.snapshots.len() == KEPT
+            && let Some((oldest, _)) = self.snapshots.first_key_value()
+        {
+            self.purge(*oldest);
+        }
+    }
+
+    /// The newest snapshot.
+    pub fn newest_snapshot(&self) -> Option<&Arc<[u8]>> {
+        self.snapshots.last_key_value().map(|(_, bytes)| bytes)
+    }
+
     /// Removes the records up to this one.
-    pub fn purge(&mut self, sequence: u64) {
+    fn purge(&mut self, sequence: u64) {
         for purged in self.first..=sequence.min(self.last()) {
             if let Some((_, bytes)) = index_of(purged).and_then(|at| self.records.get_mut(at)) {
                 *bytes = Arc::default();

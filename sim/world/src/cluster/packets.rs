@@ -381,14 +381,8 @@ impl World<'_, '_> {
         let Some(member) = &cluster.sites[site].member else {
             return;
         };
-        let snapshot = (member.sequence(), member.snapshot().into());
-        cluster.snapshots.push(snapshot);
-        if let [.., (older, _), _] = cluster.snapshots[..] {
-            cluster.log.purge(older);
-        }
-        if cluster.snapshots.len() > 2 {
-            cluster.snapshots.remove(0);
-        }
+        let (sequence, snapshot) = (member.sequence(), member.snapshot());
+        cluster.log.store(sequence, snapshot.into());
         self.tell_hindrances();
     }
 }

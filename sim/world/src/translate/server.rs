@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use chat_core::{
-    Caller, Entry, Hub, Implied, Operate, Reader, Reject, Reply, RoomId, SecretHash, Ticket, Time,
-    UserId,
+    Caller, Entry, Hub, Implied, Item, Operate, Reader, Reject, Reply, RoomId, SecretHash, Ticket,
+    Time, UserId,
 };
 use sim_model::server::{self, Act, Handle, ServerCall};
 
@@ -153,18 +153,22 @@ pub fn decided(now: Time, outcome: &Result<Reply, Reject>) -> server::Decided {
 /// A page of an inbox as its reader sees it.
 #[must_use]
 pub fn page(page: &chat_core::Page, reader: UserId) -> server::Page<'_> {
-    let gap = |gap: &chat_core::Gap| server::Gap {
-        from: gap.from.0,
-        to: gap.to.0,
-        rooms: lost_ranges(gap),
-        rooms_omitted: gap.rooms_omitted,
-    };
-    let events = page.events.iter();
+    let (mut gaps, mut events) = (Vec::new(), Vec::new());
+    // Servers write the items, so the judges see them, not the fields.
+    for item in page.items() {
+        match item {
+            Item::Gap(gap) => gaps.push(server::Gap {
+                from: gap.from.0,
+                to: gap.to.0,
+                rooms: lost_ranges(gap),
+                rooms_omitted: gap.rooms_omitted,
+            }),
+            Item::Event(seq, sent) => events.push((seq.0, sent.at, event(sent, reader))),
+        }
+    }
     server::Page {
-        gaps: page.gaps.iter().map(gap).collect(),
-        events: events
-            .map(|(seq, sent)| (seq.0, sent.at, event(sent, reader)))
-            .collect(),
+        gaps,
+        events,
         cursor: page.cursor.0,
         more: page.unread > 0,
     }

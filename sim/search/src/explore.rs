@@ -29,7 +29,7 @@ pub use worst_search::{Guide, WorstSearch};
 
 /// With drawn flows besides files, one trial of this number takes a file. Flows find most bugs with the
 /// fewest seeds.
-const FILES_ONE_IN: u64 = 4;
+const FILES_ONE_IN: u64 = 8;
 
 /// Adds findings of rules other than the properties to a run with this recipe.
 pub type AlsoJudge<'r> = &'r (dyn Fn(&Recipe, &mut SeedOutcome) + Sync);

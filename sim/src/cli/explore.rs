@@ -24,8 +24,8 @@ Examples:
 Each seed draws a configuration of its own around a scenario: faults, limits,
 lengths of time, personas, habits, the network, the schedule. Thresholds and
 expect_sometimes are not judged, for they were made for the scenario as it is.
-Of N seeds over several files, each file has its turn; with --flows, three
-seeds of four draw flows.
+Of N seeds over several files, each file has its turn; with --flows, seven
+seeds of eight draw flows.
 The same seeds find the same, with any --jobs; --for decides only how many.
 
 --flows draws what users do as well: visits to rooms, partners, turns with the

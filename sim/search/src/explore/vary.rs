@@ -15,6 +15,7 @@ mod quiet;
 mod rambler;
 mod servers;
 mod texts;
+mod theme;
 mod users;
 mod visits;
 

@@ -11,13 +11,13 @@ use chat_types::{Config, Span};
 
 use super::dice::{Dice, ratio};
 use super::rambler::rambler;
-use super::visits::{self, Theme};
-use super::{environment, faults, flows, limits, quiet, users};
+use super::theme::{Outline, Theme};
+use super::{environment, faults, flows, limits, quiet, users, visits};
 use sim_model::draw::Ratio;
 use sim_model::names::properties_of;
 use sim_model::plan::{
-    ClientProfile, Frequency, Habits, Naming, OperatorVerb, OwnerReads, Persona, Phase, Plan,
-    Reads, Schedule, USUAL_CLIENT, Workload, usual_capacity, usual_network,
+    ClientProfile, Frequency, Habits, Naming, OperatorVerb, OwnerReads, Persona, Plan, Reads,
+    Schedule, USUAL_CLIENT, Workload, usual_capacity, usual_network,
 };
 use sim_model::protocol::ReadBy;
 use sim_model::recipe::Recipe;
@@ -62,10 +62,11 @@ pub(in crate::explore) fn is_blank(plan: &Plan) -> bool {
 
 /// Draws users with their flows, the server's configuration and the network.
 pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
-    let theme = Theme::draw(dice);
+    let outline = Outline::draw(dice);
+    let theme = outline.theme;
     let users = match theme {
         Theme::Anything | Theme::Rest => dice.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8]),
-        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) | Theme::Crowd => dice.between(3, 8),
+        Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) | Theme::Crowd => dice.between(3, 10),
         // So few users that several kinds of actions affect the same one.
         Theme::Barred(_) | Theme::Quiet => dice.pick(&[2, 2, 3, 3, 4]),
     };
@@ -86,24 +87,18 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         }
     }
     let within = dice.pick(&[Span::millis(1), Span::millis(300), Span::secs(1)]);
-    dice.say(format!("{users} users in {within}"));
     troubles(theme, plan, dice);
-    let phases = vec![Phase {
-        name: "all".to_owned(),
-        duration: within,
-        arrivals: users::counted(users),
-        max_users: None,
-    }];
+    let phases = users::waves(users, within, dice);
     let kinds = dice.between(1, 3);
     let mut personas: Vec<_> = (0..kinds)
-        .map(|kind| Arc::new(persona(kind, theme, &plan.server, dice)))
+        .map(|kind| Arc::new(persona(kind, outline, &plan.server, dice)))
         .collect();
     if dice.one_in(3) {
         dice.say("rambler");
         if dice.coin() {
             personas.clear();
         }
-        personas.push(Arc::new(rambler(&plan.server, dice)));
+        personas.push(Arc::new(rambler(outline.length, &plan.server, dice)));
     }
     plan.workload = Workload::Phases { phases, personas };
     if flows::has_breaks(plan) {
@@ -117,7 +112,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         environment::draw(plan, dice);
     }
     draw_journal(theme, plan, dice);
-    draw_duration(theme, plan, dice);
+    draw_duration(outline, plan, dice);
 }
 
 /// Draws a journal that is slow, or that fails now and then.
@@ -139,8 +134,8 @@ fn draw_journal(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
 }
 
 /// Draws the duration: a notice of a wait needs more than ten seconds.
-fn draw_duration(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
-    let spans: &[u32] = match theme {
+fn draw_duration(outline: Outline, plan: &mut Plan, dice: &mut Dice) {
+    let spans: &[u32] = match outline.theme {
         Theme::Quiet => &[30],
         Theme::Anything
         | Theme::Line(_)
@@ -151,7 +146,8 @@ fn draw_duration(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
         | Theme::Crowd => &[4, 10, 30],
     };
     let arrivals = users::arrivals_end(plan);
-    plan.duration = arrivals + Span::secs(u64::from(dice.pick(spans)));
+    let seconds = dice.pick(spans) * outline.length;
+    plan.duration = arrivals + Span::secs(u64::from(seconds));
 }
 
 /// Additional faults of the theme: restarts, and repeated operators' actions.
@@ -178,14 +174,15 @@ fn troubles(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
     }
 }
 
-fn persona(kind: u32, theme: Theme, server: &Config, dice: &mut Dice) -> Persona {
+fn persona(kind: u32, outline: Outline, server: &Config, dice: &mut Dice) -> Persona {
+    let theme = outline.theme;
     let mut persona = Persona {
         name: format!("person{kind}"),
         frequency: Frequency::Weight(dice.between(1, 3)),
         habits: Habits::default(),
         stream: matches!(theme, Theme::Absent(_)) || !dice.one_in(3),
         profile: ClientProfile::default(),
-        flow: visits::some(theme, server, dice).into(),
+        flow: visits::some(outline, server, dice).into(),
     };
     if dice.one_in(3) {
         users::habits(&mut persona, dice);

@@ -216,7 +216,7 @@ fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<Fa
         server.stick_lease.min(end),
         server.idle_timeout.min(end),
     ];
-    for _ in 0..dice.between(0, 3) {
+    for _ in 0..dice.between(0, most(3, end)) {
         let kind = fault(&edges, dice);
         // A repeated fault meets the state that the first one left.
         for _ in 0..dice.pick(&[0, 0, 0, 1, 3]) {
@@ -234,6 +234,12 @@ fn kinds(own: Vec<Fault>, server: &Config, end: Span, dice: &mut Dice) -> Vec<Fa
         faults.push(FaultKind::Configure(Box::new(config)));
     }
     faults
+}
+
+/// The largest number of faults within this time: a few, and another for each half minute.
+pub(super) fn most(few: u32, time: Span) -> u32 {
+    let half_minutes = time.as_millis() / 30_000;
+    few + u32::try_from(half_minutes).unwrap_or(u32::MAX).min(10)
 }
 
 /// The fault that undoes an operator's act.

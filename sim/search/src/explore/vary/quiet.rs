@@ -29,13 +29,13 @@ pub(super) fn typing_while_waiting(server: &Config, dice: &mut Dice) -> Vec<Step
 }
 
 /// A visit to one room or two, whose user mostly waits there.
-pub(super) fn waiting(server: &Config, dice: &mut Dice) -> Vec<Step> {
+pub(super) fn waiting(length: u32, server: &Config, dice: &mut Dice) -> Vec<Step> {
     let mut flow = vec![login("lobby".into())];
     if dice.coin() {
         flow.insert(dice.index(2), login("hall".into()));
     }
     // News ends a check, and each arrival is news.
-    for _ in 0..dice.between(3, 8) {
+    for _ in 0..dice.between(3, 8) * length {
         flow.push(check(LONG, server));
         match dice.between(0, 4) {
             0 => flow.push(Step::Call(Verb::Plain(Plain::Typing))),

@@ -13,7 +13,7 @@ use sim_model::plan::{
 use sim_model::protocol::{Plain, ReadBy};
 
 /// A rambler for a server with this configuration.
-pub(super) fn rambler(server: &Config, dice: &mut Dice) -> Persona {
+pub(super) fn rambler(length: u32, server: &Config, dice: &mut Dice) -> Persona {
     let pause = || Step::Think(table(Shape::Uniform(0, Span::millis(200).0)));
     let mut choices: Vec<Choice> = Vec::new();
     for steps in talking(server, dice)
@@ -44,7 +44,7 @@ pub(super) fn rambler(server: &Config, dice: &mut Dice) -> Persona {
         choices.retain(|one| !one.steps.iter().any(leaves));
     }
     let ramble = Step::Loop {
-        count: dice.pick(&[10, 30]),
+        count: dice.pick(&[10, 30]) * length,
         steps: [Step::Choose(choices.into()), pause()].into(),
     };
     let stream = !dice.one_in(4);

@@ -8,6 +8,7 @@ use sim_model::plan::{
 };
 
 use super::dice::Dice;
+use super::faults;
 
 /// The number of servers.
 const SERVERS: u32 = 3;
@@ -47,7 +48,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         }
         fault.kind.servers_needed() != Some(ServersNeeded::One)
     });
-    let count = dice.between(0, 4);
+    let count = dice.between(0, faults::most(4, plan.duration));
     if dice.one_in(3) {
         plan.reads = OwnerReads::Strict;
     }

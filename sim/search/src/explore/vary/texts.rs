@@ -174,8 +174,8 @@ pub(super) fn interests(
 ) -> Arc<[Arc<str>]> {
     let some = match dice.between(0, 7) {
         times if times < none => 0,
-        7 => most.min(16) + 1,
-        6 => dice.between(2, 3),
+        7 if dice.coin() => most.min(16) + 1,
+        5..=7 => dice.between(2, 3),
         _ => 1,
     };
     (0..some).map(|_| dice.pick(those).into()).collect()
@@ -188,7 +188,11 @@ pub(super) fn room(dice: &mut Dice) -> Arc<str> {
 
 /// A chosen name, one time in `one_in`.
 pub(super) fn name(one_in: u64, dice: &mut Dice) -> Option<Arc<str>> {
-    dice.one_in(one_in).then(|| dice.pick(&NAMES).into())
+    dice.one_in(one_in).then(|| match dice.between(0, 3) {
+        // The name that the server gives one of the first participants.
+        0 => format!("user_{}", dice.between(1, 4)).into(),
+        _ => dice.pick(&NAMES).into(),
+    })
 }
 
 /// A chosen public id, one time in `one_in`.

@@ -24,7 +24,16 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     };
     let users = dice.pick(&USERS);
     let within = dice.pick(&WITHIN);
-    *phases = vec![phase("first", within, counted(users))];
+    *phases = waves(users, within, dice);
+    choose(personas, &plan.server, dice);
+    for persona in personas {
+        habits(Arc::make_mut(persona), dice);
+    }
+}
+
+/// This number of users, and sometimes more of them later.
+pub(super) fn waves(users: u32, within: Span, dice: &mut Dice) -> Vec<Phase> {
+    let mut phases = vec![phase("first", within, counted(users))];
     dice.say(format!("{users} users in {within}"));
     if dice.one_in(3) {
         let later = dice.between(1, users.min(8));
@@ -33,14 +42,11 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         phases.push(phase("later", Span::millis(500), counted(later)));
         dice.say(format!("{later} more after {pause}"));
     }
-    choose(personas, &plan.server, dice);
-    for persona in personas {
-        habits(Arc::make_mut(persona), dice);
-    }
+    phases
 }
 
 /// This number of users, evenly spaced.
-pub(super) const fn counted(users: u32) -> Arrivals {
+const fn counted(users: u32) -> Arrivals {
     Arrivals::Count {
         users,
         mode: ArrivalMode::Uniform,
@@ -73,7 +79,7 @@ fn choose(personas: &mut Vec<Arc<Persona>>, server: &Config, dice: &mut Dice) {
         if dice.one_in(3) {
             personas.clear();
         }
-        personas.push(Arc::new(rambler(server, dice)));
+        personas.push(Arc::new(rambler(1, server, dice)));
     }
     let names: Vec<&str> = personas.iter().map(|persona| &*persona.name).collect();
     dice.say(names.join(", "));

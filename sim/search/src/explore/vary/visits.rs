@@ -9,6 +9,7 @@ use chat_types::config::StickRule;
 use chat_types::{BreakKind, Config, Span};
 
 use super::dice::{Dice, table};
+use super::theme::{Outline, Theme};
 use super::{quiet, texts};
 use sim_model::draw::Shape;
 use sim_model::plan::{Choice, Grant, Step, Verb};
@@ -21,67 +22,11 @@ const WITHIN: Span = Span::secs(20);
 /// maximum.
 const BREAKS: u32 = 7;
 
-/// The main activity of a run. Some races need all users to do the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Theme {
-    /// Visits of every kind.
-    Anything,
-    /// Matches one after another, with shared interests from this list.
-    Line(&'static [&'static str]),
-    /// Matches where all users wait without a stream.
-    Absent(&'static [&'static str]),
-    /// Matches where half of the partners are blocked: the queue holds many incompatible users.
-    Grudges(&'static [&'static str]),
-    /// Mostly breaks.
-    Rest,
-    /// Rooms with these names, which look alike, and operators who mute and ban.
-    Barred(&'static [&'static str]),
-    /// One room with few places, where users come, speak, fall silent and return.
-    Crowd,
-    /// Rooms in which users mostly wait.
-    Quiet,
-}
-
-impl Theme {
-    pub(super) fn draw(dice: &mut Dice) -> Self {
-        match dice.between(0, 13) {
-            0 => {
-                dice.say("all at the line");
-                Self::Line(dice.pick(&texts::CIRCLES))
-            }
-            1 => {
-                dice.say("all at the line, without a stream");
-                Self::Absent(dice.pick(&texts::CIRCLES))
-            }
-            2 | 12 => {
-                dice.say("all on breaks");
-                Self::Rest
-            }
-            3 => {
-                dice.say("all at the line, with grudges");
-                Self::Grudges(dice.pick(&texts::CIRCLES))
-            }
-            4 | 5 => {
-                dice.say("all alike, and barred");
-                Self::Barred(dice.pick(&texts::LOOK_ALIKES))
-            }
-            6 | 7 => {
-                dice.say("all in one room");
-                Self::Crowd
-            }
-            13 => {
-                dice.say("all wait in rooms");
-                Self::Quiet
-            }
-            _ => Self::Anything,
-        }
-    }
-}
-
 /// Several visits one after another.
-pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> {
+pub(super) fn some(outline: Outline, server: &Config, dice: &mut Dice) -> Vec<Step> {
+    let Outline { theme, length } = outline;
     if theme == Theme::Quiet {
-        return quiet::waiting(server, dice);
+        return quiet::waiting(length, server, dice);
     }
     let mut flow = Vec::new();
     let visits = match theme {
@@ -99,7 +44,7 @@ pub(super) fn some(theme: Theme, server: &Config, dice: &mut Dice) -> Vec<Step> 
         | Theme::Quiet => 12,
         Theme::Rest | Theme::Barred(_) => 2,
     };
-    for nth in 0..visits {
+    for nth in 0..visits * length {
         let kind = match theme {
             Theme::Anything => dice.between(0, 11),
             Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => dice.between(5, 9),

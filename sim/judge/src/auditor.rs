@@ -42,6 +42,8 @@ use self::pipeline::Pipeline;
 #[derive(Clone, Debug)]
 pub(crate) struct Auditor {
     model: Model,
+    /// The seed of the server's draws.
+    seed: u64,
     in_flight: InFlight,
     long_polls: LongPolls,
     pipeline: Pipeline,
@@ -70,7 +72,8 @@ pub(crate) struct Auditor {
 impl Auditor {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
-            model: Model::new(&plan.server),
+            model: Model::new(&plan.server, 0),
+            seed: 0,
             in_flight: InFlight::default(),
             long_polls: LongPolls::default(),
             pipeline: Pipeline::new(&plan.server, Time(0)),
@@ -143,6 +146,7 @@ impl Auditor {
                 from,
                 ask,
             } => self.handle_call(at, ticket, from, ask),
+            ServerRecord::Seeded { seed, .. } => self.seeded(seed),
             ServerRecord::Committed {
                 position,
                 at,
@@ -150,9 +154,7 @@ impl Auditor {
                 entry,
                 ticket,
                 said,
-            } => {
-                self.committed((position, at), since, (entry, ticket, said));
-            }
+            } => drop(self.committed((position, at), since, (entry, ticket, said))),
             ServerRecord::LogBusy { at, busy } => self.log_busy(at, busy),
             ServerRecord::LogHas { at } => self.log_has(at),
             ServerRecord::Admitted { at, ticket } => self.admitted(at, ticket),
@@ -202,6 +204,11 @@ impl Auditor {
             ServerRecord::Finished { at } => self.handle_finish(at),
             ServerRecord::Restarted { at, config } => self.handle_restart(at, config),
         }
+    }
+
+    fn seeded(&mut self, seed: u64) {
+        self.seed = seed;
+        self.model = Model::new(self.model.config(), seed);
     }
 
     /// The server looked at its timers.
@@ -298,7 +305,7 @@ impl Auditor {
         if self.pipeline.is_up() {
             self.follows_batch(since, entry, ticket);
         }
-        let owed = self.model.commit(at, entry, said);
+        let owed = self.model.commit(position, at, entry);
         self.count_decision(entry, &owed.outcome, owed.repeated);
         if has_outcome(entry) && owed.outcome != said.outcome {
             self.differ(

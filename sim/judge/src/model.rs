@@ -4,6 +4,7 @@
 mod breaks;
 mod deadline;
 mod draft;
+mod draws;
 mod event;
 mod gap;
 mod inbox;
@@ -30,7 +31,7 @@ use std::sync::Arc;
 use chat_types::{Config, Time};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, Room, User};
-use sim_model::server::{Caller, Decided, Entry, Handle};
+use sim_model::server::{Caller, Entry, Handle};
 
 pub use deadline::Deadline;
 pub use event::{Event, EventKind};
@@ -39,6 +40,7 @@ pub use presence::State;
 pub use room::RoomState;
 
 use deadline::Deadlines;
+use draws::Draws;
 use keys::Remembered;
 use line::Line;
 use moderation::{Report, StoredMeasures};
@@ -58,6 +60,9 @@ pub struct Model {
     /// The live named rooms by the folded forms of their names. // 5.3
     room_names: BTreeMap<String, Room>,
     line: Line,
+    /// The seed of the draws, and the position of the latest entry. // 15
+    seed: u64,
+    position: u64,
     /// The number of registered participants of each address.
     by_address: BTreeMap<u64, u32>,
     measures: StoredMeasures,
@@ -96,8 +101,10 @@ fn hash(op: &Op) -> u64 {
 impl Model {
     /// The model of a server whose journal is empty.
     #[must_use]
-    pub fn new(config: &Config) -> Self {
+    pub fn new(config: &Config, seed: u64) -> Self {
         Self {
+            seed,
+            position: 0,
             config: config.clone(),
             now: Time(0),
             participants: Table::new(),
@@ -115,6 +122,11 @@ impl Model {
             noticed: Vec::new(),
             forgotten: Vec::new(),
         }
+    }
+
+    /// The draws of the latest entry. // 15
+    fn draws(&self) -> Draws {
+        Draws::of(self.seed, self.position)
     }
 
     /// The model's current instant. // 0
@@ -157,18 +169,16 @@ impl Model {
         std::mem::take(&mut self.forgotten)
     }
 
-    /// Applies the journal's next entry, and returns the expected result. // 2.2
-    ///
-    /// `said` is the server's decision. It matters only where the protocol allows several choices:
-    /// a permitted choice is adopted, a forbidden one is not.
-    pub fn commit(&mut self, at: Time, entry: &Entry, said: &Decided) -> Owed {
+    /// Applies the journal's entry at this position, and returns the expected result. // 2.2
+    pub fn commit(&mut self, position: u64, at: Time, entry: &Entry) -> Owed {
+        self.position = position;
         if let Entry::Resumed { config } = entry {
             self.resume(at, config); // 2.6
             return self.owe(None, Ok(Answer::Done));
         }
         self.pass(at); // 2.2 (1)
         match entry {
-            Entry::Call { caller, key, op } => return self.call(*caller, *key, op, said),
+            Entry::Call { caller, key, op } => return self.call(*caller, *key, op),
             Entry::OpenStream { user } if self.is_registered(*user) => {
                 self.seen(*user);
                 let outcome = self.open_stream(*user);
@@ -214,10 +224,10 @@ impl Model {
         }
     }
 
-    fn call(&mut self, caller: Caller, key: Option<u128>, op: &Op, said: &Decided) -> Owed {
+    fn call(&mut self, caller: Caller, key: Option<u128>, op: &Op) -> Owed {
         let (user, outcome, answer_at) = match (self.user_of(caller.handle()), caller) {
             (None, Caller::Known(_)) => return self.owe(None, Err(refuse("unknown_handle"))),
-            (None, Caller::New(handle, from)) => match self.register((handle, from), op, said) {
+            (None, Caller::New(handle, from)) => match self.register((handle, from), op) {
                 Ok(registered) => registered,
                 Err(refusal) => return self.owe(None, Err(refusal)), // Not remembered. // 3
             },
@@ -231,7 +241,7 @@ impl Model {
                 if let Some(owed) = key.and_then(|key| self.repeat(user, key, op)) {
                     return owed; // 2.2 (4)
                 }
-                let (outcome, answer_at) = self.decide(user, op, said); // 2.2 (5)
+                let (outcome, answer_at) = self.decide(user, op); // 2.2 (5)
                 (user, outcome, answer_at)
             }
         };
@@ -282,13 +292,13 @@ impl Model {
     }
 
     /// Decides a command of a known caller: the outcome, and when the answer may leave.
-    fn decide(&mut self, user: User, op: &Op, said: &Decided) -> (Outcome, Time) {
+    fn decide(&mut self, user: User, op: &Op) -> (Outcome, Time) {
         let outcome = match op {
             Op::EnterQueue {
                 display_name,
                 interests,
                 ..
-            } => self.enter_queue(user, display_name.as_ref(), interests, &said.outcome),
+            } => self.enter_queue(user, display_name.as_ref(), interests),
             Op::LeaveQueue => self.leave_queue(user),
             Op::Login { username, room } => self.login(user, username, room),
             Op::Send { room, text, epoch } => self.send(user, *room, text, *epoch),
@@ -305,7 +315,7 @@ impl Model {
                 user: other,
                 reason,
             } => self.report(user, *other, reason),
-            Op::Break { excuse, .. } => return self.take_break(user, excuse.as_ref(), said),
+            Op::Break { excuse, .. } => return self.take_break(user, excuse.as_ref()),
             Op::Unregister => {
                 self.forget(user); // 5.5
                 Ok(Answer::Done)

@@ -183,7 +183,7 @@ impl Reconciler {
             ..
         } = *record
         else {
-            return;
+            return self.auditor.record(record);
         };
         let before = self.caller(entry);
         let grown = self

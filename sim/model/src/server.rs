@@ -38,6 +38,8 @@ pub enum ServerRecord<'a> {
         from: u64,
         ask: &'a Arc<ServerCall>,
     },
+    /// The seed of the server's draws, which its first entry sets. It precedes that entry.
+    Seeded { at: Time, seed: u64 },
     /// An entry of the journal was committed, and took effect. `position` counts from 1. `at` is the
     /// entry's time, and `since` when it took effect: a server that shares a log writes the time of
     /// a batch before the log has it. `ticket` is the call that the entry decides; none for an entry
@@ -146,6 +148,7 @@ impl ServerRecord<'_> {
     #[must_use]
     pub const fn at(&self) -> Time {
         let (Self::Asked { at, .. }
+        | Self::Seeded { at, .. }
         | Self::Committed { since: at, .. }
         | Self::LogBusy { at, .. }
         | Self::LogHas { at }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 
 use chat_core::{Caller, Entry, Hub, Reject, Reply};
-use chat_journal::{Bundle, Checkpoint, Look, Loss, Recovered, RecoveryError, recover};
+use chat_journal::{Bundle, Checkpoint, Look, Loss, Origin, Recovered, RecoveryError, recover};
 use chat_types::{Config, Time};
 use sim_judge::Judge;
 use sim_model::history::Observer;
@@ -46,7 +46,7 @@ pub fn replay(
 ) -> Result<Replayed, RecoveryError<Infallible>> {
     let origin = bundle.origin;
     let checkpoints = bundle.checkpoints.clone();
-    let mut replay = Replay::new(options, origin.realm, &checkpoints, show);
+    let mut replay = Replay::new(options, origin, &checkpoints, show);
     let recovered = walk(bundle, &mut |hub, at, entry, outcome| {
         replay.entry(hub, at, entry, outcome);
     })?;
@@ -76,10 +76,13 @@ pub fn observe(
     bundle: &mut Bundle<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Option<u64>, RecoveryError<Infallible>> {
-    let mut is_whole = false;
+    let (mut is_whole, seed) = (false, bundle.origin.seed);
     let mut look = |hub: &Hub, at: Time, entry: &Entry, outcome: &Result<Reply, Reject>| {
         let position = hub.position().0;
-        is_whole |= position == 1 && matches!(entry, Entry::Started { .. });
+        if position == 1 && matches!(entry, Entry::Started { .. }) {
+            is_whole = true;
+            observer.observe_server(&ServerRecord::Seeded { at, seed });
+        }
         if is_whole {
             observer.observe_server(&ServerRecord::Committed {
                 position,
@@ -172,6 +175,7 @@ struct Replay<'r> {
     checkpoints: &'r [Checkpoint],
     followed: Option<FollowedParticipant>,
     show: &'r mut dyn FnMut(&str),
+    seed: u64,
     /// None before the first entry, and if the journal's beginning is missing.
     judge: Option<Judge>,
     /// Where the judge found a violation.
@@ -186,7 +190,7 @@ struct Replay<'r> {
 impl<'r> Replay<'r> {
     fn new(
         options: &ReplayOptions,
-        realm: u128,
+        origin: Origin,
         checkpoints: &'r [Checkpoint],
         show: &'r mut dyn FnMut(&str),
     ) -> Self {
@@ -195,13 +199,14 @@ impl<'r> Replay<'r> {
             checkpoints,
             followed: options.follow.as_ref().map(FollowedParticipant::new),
             show,
+            seed: origin.seed,
             judge: None,
             violated: None,
             began: Time(0),
             last_at: Time(0),
             unchecked: 0,
             found: Replayed {
-                realm: format!("{realm:032x}"),
+                realm: format!("{:032x}", origin.realm),
                 ..Replayed::default()
             },
         }
@@ -244,6 +249,8 @@ impl<'r> Replay<'r> {
             let mut judge = Judge::new(&plan(config));
             // What a running server owes by when is not judged: calls are not in the journal.
             judge.observe_server(&ServerRecord::Crashed { at: Time(0) });
+            let seed = self.seed;
+            judge.observe_server(&ServerRecord::Seeded { at, seed });
             self.judge = Some(judge);
         } else {
             self.found.unjudged = Some(format!(

@@ -39,7 +39,7 @@ impl Observer for Clients<'_> {
     fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 }
 
-/// Forwards the entries of the journal.
+/// Forwards the seed and the entries of the journal.
 struct Journal(Judge);
 
 impl Observer for Journal {
@@ -48,7 +48,7 @@ impl Observer for Journal {
     fn observe_world(&mut self, _: &WorldRecord<'_>) {}
 
     fn observe_server(&mut self, record: &ServerRecord<'_>) {
-        if let ServerRecord::Committed { .. } = record {
+        if let ServerRecord::Seeded { .. } | ServerRecord::Committed { .. } = record {
             self.0.observe_server(record);
         }
     }

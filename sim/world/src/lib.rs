@@ -41,6 +41,7 @@ use sim_model::draw::{Actor, Draw};
 use sim_model::history::{Observer, WorldRecord};
 use sim_model::outcome::{Progress, START, Timeline, UserOutcome, WorldOutcome};
 use sim_model::plan::{Fault, Plan, Workload};
+use sim_model::server::ServerRecord;
 use sim_user::arrivals::{Arrival, arrivals};
 use sim_user::{Script, VirtualUser};
 
@@ -207,6 +208,9 @@ impl<'a, 'o> World<'a, 'o> {
         self.events
             .schedule(START + self.plan.duration, Event::Heal);
         self.events.schedule(self.ends_at, Event::End);
+        let (at, seed) = (self.server_now(), self.seed);
+        self.observers
+            .observe_server(&ServerRecord::Seeded { at, seed });
         self.begin_script();
         self.schedule_arrival();
         self.begin_cluster();

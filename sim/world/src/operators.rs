@@ -168,10 +168,17 @@ impl World<'_, '_> {
         self.submit(now, slot, Address(u64::MAX), call, &ask);
     }
 
-    /// Draws a registered user to whom the act can apply.
+    /// Draws a registered user to whom the act can apply. One act in four is against the user that an
+    /// earlier one was against.
     fn draw_present_user(&mut self, act: OperatorAct) -> Option<u32> {
         let node = self.server.node()?;
         let needs_room = act.verb.names_room();
+        if let Some((again, ..)) = self.active_faults.barred.last()
+            && !needs_room
+            && self.active_faults.draw.below(4) == 0
+        {
+            return Some(*again);
+        }
         let fits = |agent: &u32| {
             let client = &self.clients[*agent as usize];
             client.user.identity().is_some_and(|User(number)| {

@@ -30,7 +30,7 @@ impl Auditor {
         self.recovered = true;
         if self.position == 0 {
             // The journal is empty, so there was no earlier configuration.
-            self.model = Model::new(config);
+            self.model = Model::new(config, self.seed);
         }
         self.admission = Admission::new(config);
         self.pipeline = match self.position {

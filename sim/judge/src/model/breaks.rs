@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use chat_types::{Span, Time};
 use sim_model::protocol::{Answer, Outcome, Refusal, User};
-use sim_model::server::Decided;
 
 use super::names::says_something;
 use super::speech::count;
@@ -63,15 +62,6 @@ impl StressState {
     }
 }
 
-/// One possible course of a break.
-#[derive(Clone, Copy)]
-struct BreakOutcome {
-    stress_state: StressState,
-    answer_at: Time,
-    /// The levels in the answer.
-    shown: (u8, u8),
-}
-
 impl Model {
     /// Stress and alert level at an instant; reading changes nothing. // 10.2
     #[must_use]
@@ -95,76 +85,35 @@ impl Model {
     }
 
     /// A break: the outcome, and when the answer may leave. // 10.3, 10.5
-    pub(super) fn take_break(
-        &mut self,
-        user: User,
-        excuse: Option<&Arc<str>>,
-        said: &Decided,
-    ) -> (Outcome, Time) {
+    pub(super) fn take_break(&mut self, user: User, excuse: Option<&Arc<str>>) -> (Outcome, Time) {
         if let Err(refusal) = self.check_excuse(excuse) {
             return (Err(refusal), self.now);
         }
-        let wish = match said.outcome {
-            Ok(Answer::OnBreak {
-                stress,
-                boss_alert,
-                flavour,
-                ..
-            }) => Some((stress, boss_alert, flavour)),
-            Ok(_) | Err(_) => None,
-        };
-        let (stress, _) = self
-            .participant(user)
-            .stress_state
-            .at(self.now, self.cooldown());
-        // Any relief from 1 to 100 is allowed. A delayed answer leaves within a minute, so it shows
-        // the stress right after the break. // 10.3 (1), 15
-        let least = stress.saturating_sub(1);
-        let relieved = wish.map_or(least, |(stress, ..)| stress.min(least));
-        let courses = [
-            (self.config.boss_alertness > 0).then(|| self.course(user, relieved, 1)),
-            (self.config.boss_alertness < 100).then(|| self.course(user, relieved, 0)),
-        ];
-        // With a cooldown above 10 s and up to 20 s both courses from level 4 can show 4: one at
-        // once, one after the delay. The time at which the answer may leave distinguishes them. //
-        // 15
-        let possible = || courses.into_iter().flatten();
-        let shows = |course: &BreakOutcome| Some(course.shown.1) == wish.map(|wish| wish.1);
-        let course = possible()
-            .find(|course| shows(course) && course.answer_at == said.answer_at)
-            .or_else(|| possible().find(shows))
-            .or_else(|| possible().next())
-            .expect("the boss notices or does not: one of the two is possible");
-        self.participant_mut(user).stress_state = course.stress_state;
-        self.renew_held(user);
-        let (stress, boss_alert) = course.shown;
-        let answer = Answer::OnBreak {
-            user,
-            stress,
-            boss_alert,
-            flavour: wish.map_or(0, |(.., flavour)| flavour),
-        };
-        (Ok(answer), course.answer_at)
-    }
-
-    /// The course of a break if the boss's alertness rises by `noticed` levels. // 10.3
-    fn course(&self, user: User, stress: u8, noticed: u8) -> BreakOutcome {
-        let (now, cooldown) = (self.now, self.cooldown());
+        let (now, cooldown, mut draws) = (self.now, self.cooldown(), self.draws());
         let mut stress_state = self.participant(user).stress_state;
-        let (_, alert) = stress_state.at(now, cooldown);
-        stress_state.stress = stress;
-        stress_state.stress_at = now;
-        if noticed > 0 && alert < FULL {
-            stress_state.alert = alert + noticed;
+        let (stress, alert) = stress_state.at(now, cooldown);
+        let relief = 1 + draws.below(100);
+        let relief = u8::try_from(relief).expect("it is at most 100");
+        stress_state.stress = stress.saturating_sub(relief);
+        stress_state.stress_at = now; // 10.3 (1)
+        let is_noticed = draws.below(100) < u64::from(self.config.boss_alertness);
+        if is_noticed && alert < FULL {
+            stress_state.alert = alert + 1;
             stress_state.alert_at = now; // 10.3 (2)
         }
         let (_, level) = stress_state.at(now, cooldown);
         let answer_at = if level == FULL { now + HELD } else { now }; // 10.3 (3)
-        BreakOutcome {
-            stress_state,
-            answer_at,
-            shown: stress_state.at(answer_at, cooldown),
-        }
+        let flavour = draws.below(1 << 32);
+        self.participant_mut(user).stress_state = stress_state;
+        self.renew_held(user);
+        let (stress, boss_alert) = stress_state.at(answer_at, cooldown);
+        let answer = Answer::OnBreak {
+            user,
+            stress,
+            boss_alert,
+            flavour: u32::try_from(flavour).expect("it has 32 bits"), // 10.3 (4)
+        };
+        (Ok(answer), answer_at)
     }
 
     /// Updates the remembered levels of breaks whose answers may not have left yet: to those at

@@ -8,6 +8,7 @@ use chat_types::{Span, Time};
 use sim_model::protocol::{Answer, Outcome, Refusal, Room, User};
 
 use super::deadline::Deadline;
+use super::draws::Draws;
 use super::names::{MAX_NAME, is_line};
 use super::presence::State;
 use super::room::{Kind, RoomState};
@@ -168,7 +169,6 @@ impl Model {
         user: User,
         name: Option<&Arc<str>>,
         interests: &[Arc<str>],
-        said: &Outcome,
     ) -> Outcome {
         let participant = self.participant(user);
         if participant.ticket.is_some() {
@@ -197,7 +197,7 @@ impl Model {
             interests: &interests,
             shared_interest,
         };
-        if let Some(ticket) = self.choose(seeker, said) {
+        if let Some(ticket) = self.choose(seeker, Some(self.draws())) {
             let (room, partner) = self.pair(user, ticket);
             return Ok(Answer::Matched {
                 user,
@@ -303,18 +303,20 @@ impl Model {
         )
     }
 
-    /// Chooses a partner for a seeker, and counts the waiters that this overtakes. // 6.5
-    fn choose(&mut self, seeker: Seeker<'_>, said: &Outcome) -> Option<u64> {
+    /// Chooses a partner for a seeker, a caller by these draws, and counts the waiters that this
+    /// overtakes. // 6.5
+    fn choose(&mut self, seeker: Seeker<'_>, draws: Option<Draws>) -> Option<u64> {
         let candidates = self.candidates(seeker);
         let (mut chosen, standing) = candidates.first()?;
-        // Under `random` the server may choose any good candidate. // 6.5, 15
         if self.config.matching == Matching::Random
-            && let Ok(Answer::Matched { partner, .. }) = said
-            && let Some(participant) = self.participants.get(partner.0)
-            && let Some(ticket) = participant.ticket
-            && candidates.of(Standing::Good).any(|good| good == ticket)
+            && standing == Standing::Good
+            && let Some(mut draws) = draws
         {
-            chosen = ticket;
+            let good: Vec<u64> = candidates.of(Standing::Good).collect();
+            if good.len() > 1 {
+                let drawn = draws.below(good.len() as u64); // 15
+                chosen = good[usize::try_from(drawn).expect("it is an index")];
+            }
         }
         // A last partner is not eligible while a good candidate waits.
         for ticket in candidates.of(standing) {
@@ -374,7 +376,7 @@ impl Model {
             interests: &interests,
             shared_interest: SharedInterest::Optional,
         };
-        if let Some(ticket) = self.choose(seeker, &Ok(Answer::Done)) {
+        if let Some(ticket) = self.choose(seeker, None) {
             self.pair(user, ticket);
         }
     }

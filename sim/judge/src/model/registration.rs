@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chat_types::Time;
 use sim_model::protocol::{Answer, Op, Outcome, Refusal, User};
-use sim_model::server::{Decided, Handle};
+use sim_model::server::Handle;
 
 use super::deadline::Deadline;
 use super::moderation::Measure;
@@ -19,7 +19,6 @@ impl Model {
         &mut self,
         (handle, from): (Handle, u64),
         op: &Op,
-        said: &Decided,
     ) -> Result<(User, Outcome, Time), Refusal> {
         let kept = self.measures.of_handle(handle);
         if kept == Some(Measure::Banned) {
@@ -58,7 +57,7 @@ impl Model {
             let user = number;
             return Ok((number, Ok(Answer::LoggedIn { user, room }), self.now));
         }
-        let (outcome, answer_at) = self.decide(number, op, said);
+        let (outcome, answer_at) = self.decide(number, op);
         Ok((number, outcome, answer_at))
     }
 

@@ -10,29 +10,25 @@ use std::sync::Arc;
 
 use chat_types::config::{Limit, Matching};
 use chat_types::{BreakKind, Config, Span, Time};
-use sim_model::protocol::{Answer, LostRange, Membership, Op, Outcome, Room, Shown, User};
-use sim_model::server::{Act, Caller, Decided, Entry, Handle};
+use sim_model::protocol::{Answer, LostRange, Membership, Op, Outcome, Room, User};
+use sim_model::server::{Act, Caller, Entry, Handle};
 
 use super::{Deadline, Model, Owed, PageLimits, State};
 
 const DONE: Outcome = Ok(Answer::Done);
+/// The seed of the model's draws.
+const SEED: u64 = 7;
 
 /// A model, with helpers to write its journal.
 struct Script {
     model: Model,
+    /// The position of the latest entry.
+    position: u64,
     key: Option<u128>,
 }
 
 fn secs(n: u64) -> Time {
     Time(n * 1_000_000)
-}
-
-/// The server's decision with an answer that leaves at once.
-fn at_once(at: u64, outcome: Outcome) -> Decided {
-    Decided {
-        outcome,
-        answer_at: secs(at),
-    }
 }
 
 fn text(text: &str) -> Arc<str> {
@@ -84,20 +80,18 @@ impl Script {
         };
         change(&mut config);
         Self {
-            model: Model::new(&config),
+            model: Model::new(&config, SEED),
+            position: 0,
             key: None,
         }
     }
 
     fn entry(&mut self, at: u64, entry: &Entry) -> Owed {
-        self.model.commit(secs(at), entry, &at_once(at, DONE))
+        self.position += 1;
+        self.model.commit(self.position, secs(at), entry)
     }
 
-    fn owed(&mut self, at: u64, handle: char, op: Op, said: Outcome) -> Owed {
-        self.decided((at, handle), op, &at_once(at, said))
-    }
-
-    fn decided(&mut self, (at, handle): (u64, char), op: Op, said: &Decided) -> Owed {
+    fn owed(&mut self, at: u64, handle: char, op: Op) -> Owed {
         let handle = Handle(handle as u64);
         let caller = match self.model.user_of(handle) {
             Some(_) => Caller::Known(handle),
@@ -108,11 +102,11 @@ impl Script {
             key: self.key.take(),
             op,
         };
-        self.model.commit(secs(at), &entry, said)
+        self.entry(at, &entry)
     }
 
     fn call(&mut self, at: u64, handle: char, op: Op) -> Outcome {
-        self.owed(at, handle, op, DONE).outcome
+        self.owed(at, handle, op).outcome
     }
 
     fn refused(&mut self, at: u64, handle: char, op: Op) -> &'static str {
@@ -121,7 +115,7 @@ impl Script {
 
     fn keyed(&mut self, at: u64, key: u128, handle: char, op: Op) -> Owed {
         self.key = Some(key);
-        self.owed(at, handle, op, DONE)
+        self.owed(at, handle, op)
     }
 
     /// The events of an inbox after a cursor: instant in seconds, room seq, kind.

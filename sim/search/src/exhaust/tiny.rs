@@ -88,6 +88,8 @@ impl Tiny {
         // The clock starts at a value that truncates no span.
         let (at, by) = (tiny.now, Span(GRAIN));
         tiny.show(&ServerRecord::ClockJumped { at, by });
+        let seed = plan.seed;
+        tiny.show(&ServerRecord::Seeded { at, seed });
         tiny.settle();
         tiny
     }

@@ -1,6 +1,7 @@
 //! Scripts for breaks, and for entries implied by reads.
 
 use super::*;
+use crate::model::draws::Draws;
 
 #[test]
 fn breaks_relieve_alarm_and_are_held() {
@@ -12,82 +13,61 @@ fn breaks_relieve_alarm_and_are_held() {
     let user = User(1);
     // Fifty minutes of work; the boss has calmed down.
     assert_eq!(s.model.mood(user, secs(3_059)), Some((50, 0)));
-    let shown = |stress, boss_alert| {
-        Ok(Answer::OnBreak {
-            user,
-            stress,
-            boss_alert,
-            flavour: 7,
-        })
+    let alert = |owed: &Owed| match owed.outcome {
+        Ok(Answer::OnBreak { boss_alert, .. }) => boss_alert,
+        ref other => panic!("{other:?}"),
     };
-    // No relief is 0: 50 is not permitted, 49 is the nearest.
-    let owed = s.owed(3_059, 'a', rest(), shown(50, 1));
-    assert_eq!(owed.outcome, shown(49, 1));
-    for level in 2..=4 {
-        assert_eq!(
-            s.owed(3_059, 'a', rest(), shown(0, level)).outcome,
-            shown(0, level)
-        );
+    for level in 1..=4 {
+        assert_eq!(alert(&s.owed(3_059, 'a', rest())), level);
     }
     // The fifth is delayed by 20 s, in which the boss calms down by 3 levels.
-    s.key = Some(1);
-    let owed = s.owed(3_060, 'a', rest(), shown(0, 2));
-    assert_eq!((owed.outcome, owed.answer_at), (shown(0, 2), secs(3_080)));
+    let owed = s.keyed(3_060, 1, 'a', rest());
+    assert_eq!((alert(&owed), owed.answer_at), (2, secs(3_080)));
     assert_eq!(s.keyed(3_061, 1, 'a', rest()).answer_at, secs(3_080));
     // A later break during the delay of the first changes the levels that the first will show.
-    let owed = s.owed(3_062, 'a', rest(), shown(0, 2));
-    assert_eq!((owed.outcome, owed.answer_at), (shown(0, 2), secs(3_082)));
-    s.owed(3_069, 'a', rest(), shown(0, 2));
+    let owed = s.owed(3_062, 'a', rest());
+    assert_eq!((alert(&owed), owed.answer_at), (2, secs(3_082)));
+    s.owed(3_069, 'a', rest());
     let again = s.keyed(3_090, 1, 'a', rest());
-    assert_eq!((again.outcome, again.answer_at), (shown(0, 4), secs(3_090)));
+    assert_eq!((alert(&again), again.answer_at), (4, secs(3_090)));
     // A restart with another cooldown does not discard a partly elapsed level.
     let mut config = s.model.config().clone();
     config.boss_alertness_cooldown = Span::secs(60);
-    assert_eq!(s.model.mood(user, secs(3_095)), Some((0, 1)));
+    let level = |s: &Script, at| s.model.mood(user, secs(at)).map(|(_, level)| level);
+    assert_eq!(level(&s, 3_095), Some(1));
     let config = Box::new(config);
     s.entry(3_095, &Entry::Resumed { config });
-    assert_eq!(s.model.mood(user, secs(3_152)), Some((1, 1)));
-    assert_eq!(s.model.mood(user, secs(3_153)), Some((1, 0)));
+    assert_eq!(level(&s, 3_152), Some(1));
+    assert_eq!(level(&s, 3_153), Some(0));
 }
 
 #[test]
-fn a_delayed_answer_shows_that_the_boss_noticed() {
+fn the_draws_of_an_entry_decide_relief_notice_and_flavour() {
     let mut s = Script::new(|c| {
         c.boss_alertness = 50;
-        c.boss_alertness_cooldown = Span::secs(15);
+        c.boss_alertness_cooldown = Span::secs(1);
     });
     let user = User(1);
-    let shown = |boss_alert| {
-        Ok(Answer::OnBreak {
+    s.call(0, 'a', rest()).unwrap();
+    let mut noticed = 0;
+    for nth in 1..=60 {
+        // An hour later the stress is 60 at least, and the boss is calm.
+        let at = nth * 3_600;
+        let (stress, level) = s.model.mood(user, secs(at)).unwrap();
+        assert!(stress >= 60 && level == 0);
+        let mut draws = Draws::of(SEED, s.position + 1);
+        let relief = u8::try_from(1 + draws.below(100)).unwrap();
+        let boss_alert = u8::from(draws.below(100) < 50);
+        let owed = Answer::OnBreak {
             user,
-            stress: 0,
+            stress: stress.saturating_sub(relief),
             boss_alert,
-            flavour: 7,
-        })
-    };
-    for level in 1..=4 {
-        s.owed(0, 'a', rest(), shown(level));
-    }
-    // Level 4 at once, or 5 now and 4 when the delayed answer leaves: both answers show 4.
-    let late = Decided {
-        outcome: shown(4),
-        answer_at: secs(21),
-    };
-    let (mut calm, mut alert) = (s.model.clone(), s.model);
-    for (model, answer_at, level) in [(&mut calm, secs(1), 4), (&mut alert, secs(21), 5)] {
-        let entry = Entry::Call {
-            caller: Caller::Known(Handle('a' as u64)),
-            key: None,
-            op: rest(),
+            flavour: u32::try_from(draws.below(1 << 32)).unwrap(),
         };
-        let said = Decided {
-            answer_at,
-            ..late.clone()
-        };
-        let owed = model.commit(secs(1), &entry, &said);
-        assert_eq!((owed.outcome, owed.answer_at), (shown(4), answer_at));
-        assert_eq!(model.mood(user, secs(1)), Some((0, level)));
+        assert_eq!(s.call(at, 'a', rest()), Ok(owed));
+        noticed += boss_alert;
     }
+    assert!((15..45).contains(&noticed), "{noticed}");
 }
 
 #[test]

@@ -1,40 +1,36 @@
 //! Choices of partners.
 
 use super::*;
+use crate::model::draws::Draws;
 
 #[test]
-fn a_random_choice_is_adopted_if_it_is_permitted() {
+fn the_draw_of_an_entry_chooses_among_the_good_candidates() {
     let mut s = Script::new(|c| c.matching = Matching::Random);
     // The first two cannot be matched.
     s.call(0, 'a', rest()).unwrap();
     s.call(0, 'b', line(&[])).unwrap();
     s.call(0, 'a', Op::Block { user: User(2) }).unwrap();
     s.call(0, 'a', line(&[])).unwrap();
-    let matched = |user, room, partner: u32| {
-        Ok(Answer::Matched {
-            shown: Shown {
-                chosen_id: None,
-                name: format!("user_{partner}").into(),
-            },
-            user: User(user),
-            room: Room(room),
-            partner: User(partner),
-        })
-    };
     assert!(s.model.line().eq([User(2), User(1)]));
-    let mut copy = s.model.clone();
-    let owed = s.owed(1, 'c', line(&[]), matched(3, 1, 1));
-    assert_eq!(owed.outcome, matched(3, 1, 1));
-    assert_eq!(s.model.overtaken().get(&User(2)), Some(&1));
-    // A participant that does not wait cannot be chosen.
     let entry = Entry::Call {
         caller: Caller::New(Handle('c' as u64), 0),
         key: None,
         op: line(&[]),
     };
-    let owed = copy.commit(secs(1), &entry, &at_once(1, matched(3, 1, 3)));
-    assert_eq!(owed.outcome, matched(3, 1, 2));
-    assert!(copy.overtaken().is_empty());
+    let mut chosen = [0; 2];
+    for position in 5..40 {
+        let mut model = s.model.clone();
+        let owed = model.commit(position, secs(1), &entry);
+        let Ok(Answer::Matched { partner, .. }) = owed.outcome else {
+            panic!("{owed:?}");
+        };
+        let index = usize::try_from(Draws::of(SEED, position).below(2)).unwrap();
+        assert_eq!(partner, [User(2), User(1)][index]);
+        let overtaken = model.overtaken().get(&User(2)).copied();
+        assert_eq!(overtaken, (index == 1).then_some(1));
+        chosen[index] += 1;
+    }
+    assert!(chosen.iter().all(|times| *times > 5), "{chosen:?}");
 }
 
 #[test]

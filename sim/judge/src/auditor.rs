@@ -166,7 +166,7 @@ impl Auditor {
                 outcome,
                 page,
             } => self.answered(at, ticket, outcome, page),
-            ServerRecord::StreamOpened { at, ticket } => self.stream_opened(at, ticket),
+            ServerRecord::StreamOpened { at, ticket, cursor } => self.opened(at, ticket, cursor),
             ServerRecord::Pushed { at, ticket, page } => self.handle_push(at, ticket, page),
             ServerRecord::Noticed { at, ticket, notice } => self.handle_notice(at, ticket, notice),
             ServerRecord::StreamWritable {

@@ -78,8 +78,12 @@ pub enum ServerRecord<'a> {
         outcome: &'a Outcome,
         page: Option<&'a Page<'a>>,
     },
-    /// The requested stream is open.
-    StreamOpened { at: Time, ticket: Ticket },
+    /// The requested stream is open, behind this place of the inbox; none if it is closed again.
+    StreamOpened {
+        at: Time,
+        ticket: Ticket,
+        cursor: Option<u64>,
+    },
     /// Events left the server on a stream.
     Pushed {
         at: Time,
@@ -316,6 +320,8 @@ pub struct Page<'a> {
     /// The events: the place in the inbox, the server's timestamp, and the event as its reader sees
     /// it.
     pub events: Vec<(u64, Time, InboxEvent<'a>)>,
+    /// Whether each gap precedes the events behind it.
+    pub is_ordered: bool,
     /// The place at which the page ends.
     pub cursor: u64,
     /// Whether more events follow.

@@ -325,13 +325,12 @@ fn faults_at_milestones_are_drawn_and_strike() {
     let waiting = |plan: &&Plan| plan.faults.iter().any(|fault| fault.milestone.is_some());
     let waits: Vec<&Plan> = plans.iter().filter(waiting).collect();
     assert!(waits.len() > 50, "{}", waits.len());
+    // A single server that goes down at milestones only.
     let crash = |plan: &&&Plan| {
-        let at_milestone = |fault: &sim_model::plan::Fault| {
-            fault.milestone.is_some() && matches!(fault.kind, FaultKind::Down { .. })
-        };
-        let faults = plan.faults.iter();
-        let mut crashes = faults.filter(|fault| !matches!(fault.kind, FaultKind::Configure(_)));
-        crashes.next().is_some_and(at_milestone) && crashes.next().is_none()
+        let goes_down =
+            |fault: &&sim_model::plan::Fault| matches!(fault.kind, FaultKind::Down { .. });
+        let mut downs = plan.faults.iter().filter(goes_down).peekable();
+        plan.servers == 1 && downs.peek().is_some() && downs.all(|down| down.milestone.is_some())
     };
     let crashes: Vec<_> = waits.iter().filter(crash).collect();
     let crashed = crashes.iter().filter(|plan| {

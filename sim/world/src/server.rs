@@ -417,9 +417,13 @@ impl World<'_, '_> {
                 };
                 if is_open {
                     let at = self.server_now();
-                    let ticket = judged(ticket);
-                    self.observers
-                        .observe_server(&ServerRecord::StreamOpened { at, ticket });
+                    let node = self.server.node();
+                    let cursor = node.and_then(|node| node.stream_cursor(ticket));
+                    self.observers.observe_server(&ServerRecord::StreamOpened {
+                        at,
+                        ticket: judged(ticket),
+                        cursor: cursor.map(|cursor| cursor.0),
+                    });
                 } else {
                     self.show_answer(ticket, &shown, page.as_ref());
                 }

@@ -7,7 +7,7 @@ use sim_model::server::{Entry, Page, ServerCall, Ticket};
 use super::Auditor;
 use super::in_flight::{Call, Stage};
 use crate::comparison::Comparison;
-use crate::difference::{Difference, Unsolicited};
+use crate::difference::{Channel, Difference, Unsolicited};
 
 impl Auditor {
     pub(super) fn answered(
@@ -88,7 +88,8 @@ impl Auditor {
         }
     }
 
-    pub(super) fn stream_opened(&mut self, at: Time, ticket: Ticket) {
+    /// A stream is open, behind the place `shown`.
+    pub(super) fn opened(&mut self, at: Time, ticket: Ticket, shown: Option<u64>) {
         let Some(call) = self.in_flight.take(ticket) else {
             self.differ(at, Difference::Unsolicited(Unsolicited::Opening));
             return;
@@ -107,6 +108,16 @@ impl Auditor {
         let end = self.model.inbox_end(user);
         let cursor = after.unwrap_or(call.end);
         self.in_flight.open(at, ticket, (user, *by), (cursor, end));
+        if let Some(shown) = shown.filter(|shown| *shown != cursor) {
+            let page = |from: u64| (from, from, from < end);
+            let difference = Difference::Reach {
+                reader: user,
+                channel: Channel::Stream,
+                owed: page(cursor),
+                seen: page(shown),
+            };
+            self.differ(at, difference);
+        }
     }
 
     pub(super) fn stream_ended(&mut self, at: Time, ticket: Ticket) {

@@ -169,6 +169,12 @@ impl Auditor {
         };
         if !inbox.is_page(reader, after, most, seen) {
             let owed = inbox.page(reader, after, most);
+            if !seen.is_ordered {
+                // A gap that follows its events is not where the reader needs it.
+                let (owed, seen) = (owed.gaps.first().cloned(), None);
+                self.differ(at, Difference::Gap { reader, owed, seen });
+                return;
+            }
             if owed != *seen {
                 let difference = differs(inbox, reader, channel, after, &owed, seen);
                 self.differ(at, difference);

@@ -80,6 +80,7 @@ impl Inbox {
         let mut page = Page {
             gaps: Vec::new(),
             events: Vec::new(),
+            is_ordered: true,
             cursor: after,
             more: false,
         };

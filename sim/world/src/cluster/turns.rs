@@ -252,6 +252,9 @@ impl World<'_, '_> {
         let is_slow = self.active_faults.disk_factor(now) > 1;
         let is_disk_bad = is_slow || self.active_faults.disk_fails(now).is_some();
         for site in 0..self.cluster().sites.len() {
+            if is_disk_bad {
+                self.not_well(Some(site));
+            }
             let is_hindered = is_disk_bad || self.cluster().is_hindered(site, now);
             let was = &mut self.cluster_mut().sites[site].is_hindered;
             if std::mem::replace(was, is_hindered) != is_hindered {

@@ -154,8 +154,12 @@ pub fn decided(now: Time, outcome: &Result<Reply, Reject>) -> server::Decided {
 #[must_use]
 pub fn page(page: &chat_core::Page, reader: UserId) -> server::Page<'_> {
     let (mut gaps, mut events) = (Vec::new(), Vec::new());
+    let (mut last, mut is_ordered) = (0, true);
     // Servers write the items, so the judges see them, not the fields.
     for item in page.items() {
+        let (Item::Gap(chat_core::Gap { to: end, .. }) | Item::Event(end, _)) = &item;
+        is_ordered &= end.0 > last;
+        last = end.0;
         match item {
             Item::Gap(gap) => gaps.push(server::Gap {
                 from: gap.from.0,
@@ -169,6 +173,7 @@ pub fn page(page: &chat_core::Page, reader: UserId) -> server::Page<'_> {
     server::Page {
         gaps,
         events,
+        is_ordered,
         cursor: page.cursor.0,
         more: page.unread > 0,
     }

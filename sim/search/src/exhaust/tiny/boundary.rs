@@ -48,8 +48,12 @@ impl Tiny {
                     ticket,
                     outcome: Ok(Response::Streaming),
                 } => {
-                    let (at, stream) = (self.now, judged(ticket));
-                    self.show(&ServerRecord::StreamOpened { at, ticket: stream });
+                    let cursor = self.node.stream_cursor(ticket);
+                    self.show(&ServerRecord::StreamOpened {
+                        at: self.now,
+                        ticket: judged(ticket),
+                        cursor: cursor.map(|cursor| cursor.0),
+                    });
                     if let Some(user) = self.whose(ticket) {
                         self.record(user, ClientEvent::StreamOpened);
                     }

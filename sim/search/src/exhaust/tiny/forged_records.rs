@@ -62,6 +62,7 @@ impl Tiny {
             page: &Page {
                 gaps: Vec::new(),
                 events: vec![(cursor, at, event)],
+                is_ordered: true,
                 cursor,
                 more: false,
             },

@@ -139,6 +139,9 @@ const IDS: [&str; 14] = [
     "é",
 ];
 
+/// The characters in the longest name of a room.
+const MAX_ROOM_NAME: usize = 64;
+
 /// Longer texts only slow down a run.
 const LONG: u32 = 400;
 
@@ -181,8 +184,12 @@ pub(super) fn interests(
     (0..some).map(|_| dice.pick(those).into()).collect()
 }
 
-/// The name of a room.
+/// The name of a room: one time in sixteen one of the largest length, or of one more.
 pub(super) fn room(dice: &mut Dice) -> Arc<str> {
+    if dice.one_in(16) {
+        let length = dice.pick(&[MAX_ROOM_NAME, MAX_ROOM_NAME, MAX_ROOM_NAME + 1]);
+        return "é".repeat(length).into();
+    }
     dice.pick(&ROOMS).into()
 }
 

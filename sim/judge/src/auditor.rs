@@ -42,8 +42,6 @@ use self::pipeline::Pipeline;
 #[derive(Clone, Debug)]
 pub(crate) struct Auditor {
     model: Model,
-    /// The seed of the server's draws.
-    seed: u64,
     in_flight: InFlight,
     long_polls: LongPolls,
     pipeline: Pipeline,
@@ -72,8 +70,7 @@ pub(crate) struct Auditor {
 impl Auditor {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
-            model: Model::new(&plan.server, 0),
-            seed: 0,
+            model: Model::new(&plan.server),
             in_flight: InFlight::default(),
             long_polls: LongPolls::default(),
             pipeline: Pipeline::new(&plan.server, Time(0)),
@@ -146,7 +143,7 @@ impl Auditor {
                 from,
                 ask,
             } => self.handle_call(at, ticket, from, ask),
-            ServerRecord::Seeded { seed, .. } => self.seeded(seed),
+            ServerRecord::Seeded { seed, .. } => self.model.seeded(seed),
             ServerRecord::Committed {
                 position,
                 at,
@@ -204,11 +201,6 @@ impl Auditor {
             ServerRecord::Finished { at } => self.handle_finish(at),
             ServerRecord::Restarted { at, config } => self.handle_restart(at, config),
         }
-    }
-
-    fn seeded(&mut self, seed: u64) {
-        self.seed = seed;
-        self.model = Model::new(self.model.config(), seed);
     }
 
     /// The server looked at its timers.

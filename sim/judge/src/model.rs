@@ -101,9 +101,9 @@ fn hash(op: &Op) -> u64 {
 impl Model {
     /// The model of a server whose journal is empty.
     #[must_use]
-    pub fn new(config: &Config, seed: u64) -> Self {
+    pub fn new(config: &Config) -> Self {
         Self {
-            seed,
+            seed: 0,
             position: 0,
             config: config.clone(),
             now: Time(0),
@@ -121,6 +121,20 @@ impl Model {
             grown: Vec::new(),
             noticed: Vec::new(),
             forgotten: Vec::new(),
+        }
+    }
+
+    /// Sets the seed of the draws, before the first entry. // 15
+    pub const fn seeded(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    /// The model of the same server with an empty journal, and this configuration.
+    #[must_use]
+    pub fn begun_anew(&self, config: &Config) -> Self {
+        Self {
+            seed: self.seed,
+            ..Self::new(config)
         }
     }
 

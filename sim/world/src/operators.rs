@@ -168,8 +168,8 @@ impl World<'_, '_> {
         self.submit(now, slot, Address(u64::MAX), call, &ask);
     }
 
-    /// Draws a registered user to whom the act can apply. One act in four is against the user that an
-    /// earlier one was against.
+    /// Draws a registered user to whom the act can apply. One act in four is against the user that
+    /// was muted or banned last.
     fn draw_present_user(&mut self, act: OperatorAct) -> Option<u32> {
         let node = self.server.node()?;
         let needs_room = act.verb.names_room();

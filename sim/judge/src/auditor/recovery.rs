@@ -10,7 +10,6 @@ use super::long_polls::LongPolls;
 use super::pipeline::Pipeline;
 use crate::comparison::Comparison;
 use crate::difference::Difference;
-use crate::model::Model;
 
 impl Auditor {
     /// The server went down, and every call and stream with it.
@@ -30,7 +29,7 @@ impl Auditor {
         self.recovered = true;
         if self.position == 0 {
             // The journal is empty, so there was no earlier configuration.
-            self.model = Model::new(config, self.seed);
+            self.model = self.model.begun_anew(config);
         }
         self.admission = Admission::new(config);
         self.pipeline = match self.position {

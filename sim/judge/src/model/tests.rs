@@ -79,8 +79,10 @@ impl Script {
             ..Config::default()
         };
         change(&mut config);
+        let mut model = Model::new(&config);
+        model.seeded(SEED);
         Self {
-            model: Model::new(&config, SEED),
+            model,
             position: 0,
             key: None,
         }

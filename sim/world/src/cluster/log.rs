@@ -74,7 +74,7 @@ impl SharedLog {
         self.records.len() as u64
     }
 
-    /// The last sequence at this instant, which may be past.
+    /// The last sequence that the log had at this instant.
     pub fn last_at(&self, at: Time) -> u64 {
         self.records
             .partition_point(|(appended, _)| *appended <= at) as u64

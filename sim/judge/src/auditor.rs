@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chat_types::Time;
+use sim_model::listing::Listed;
 use sim_model::plan::Plan;
 use sim_model::protocol::{Answer, Outcome, Refusal, User};
 use sim_model::server::{BatchEntry, Decided, Entry, ServerCall, ServerRecord, Ticket};
@@ -185,21 +186,23 @@ impl Auditor {
                 before,
                 after,
             } => self.handle_redecision(at, position, [before, after]),
-            ServerRecord::RecoveredDamaged {
-                at,
-                damage,
-                owed,
-                state,
-            } => self.recovered_damaged(at, damage, owed, state),
-            ServerRecord::StartRefused {
-                at,
-                damage,
-                whole,
-                accepted,
-            } => self.start_refused(at, damage, whole, accepted),
+            ServerRecord::RecoveredDamaged { .. } | ServerRecord::StartRefused { .. } => {
+                self.handle_damage(record);
+            }
             ServerRecord::Stopping { .. } => self.pipeline.stop(),
             ServerRecord::Finished { at } => self.handle_finish(at),
             ServerRecord::Restarted { at, config } => self.handle_restart(at, config),
+        }
+    }
+
+    /// An operator read all lists.
+    pub(crate) fn listed(&mut self, at: Time, seen: &[Listed]) {
+        self.tally.add(Comparison::Listed);
+        let owed = self.model.listed();
+        let differs = |place: &usize| owed.get(*place) != seen.get(*place);
+        if let Some(place) = (0..owed.len().max(seen.len())).find(differs) {
+            let (owed, seen) = (owed.get(place).cloned(), seen.get(place).cloned());
+            self.differ(at, Difference::Listed { owed, seen });
         }
     }
 

@@ -78,6 +78,8 @@ pub(crate) enum Comparison {
     LogRecord,
     /// The size of a collection.
     Size,
+    /// The lists that operators read.
+    Listed,
     /// The admission of a call.
     Admitted,
 }

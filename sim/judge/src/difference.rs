@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chat_types::Time;
+use sim_model::listing::Listed;
 use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, User};
 use sim_model::server::{Entry, Gap, JournalState, ServerCall};
 
@@ -77,6 +78,11 @@ pub enum Difference {
         what: &'static str,
         owed: u64,
         size: u64,
+    },
+    /// An item of a list that operators read.
+    Listed {
+        owed: Option<Listed>,
+        seen: Option<Listed>,
     },
     /// The journal's positions have a gap, or go back.
     Position { owed: u64, seen: u64 },
@@ -194,6 +200,10 @@ impl Difference {
                 due.user().into_iter().collect()
             }
             Self::Unjournaled { user, .. } => BTreeSet::from([*user]),
+            Self::Listed { owed, seen } => {
+                let items = owed.iter().chain(seen);
+                items.filter_map(Listed::user).collect()
+            }
             Self::Witnessed(facts) => facts.iter().filter_map(Fact::user).collect(),
             Self::Unsolicited(_)
             | Self::Servers(_)

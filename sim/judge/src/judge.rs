@@ -92,13 +92,14 @@ impl Observer for Judge {
     }
 
     fn observe_world(&mut self, record: &WorldRecord<'_>) {
-        if let (Method::Audit(auditor), WorldRecord::Sizes { at, sizes }) =
+        if let (Method::Audit(auditor), WorldRecord::Sizes { at, sizes, lists }) =
             (&mut self.method, *record)
             && !self.findings.is_closed()
         {
             for &(what, size, limit) in sizes {
                 auditor.size(at, what, size, limit);
             }
+            auditor.listed(at, lists);
             take_found(auditor, &mut self.findings);
         }
     }
@@ -287,6 +288,7 @@ mod tests {
         judge.observe_world(&WorldRecord::Sizes {
             at: Time(2),
             sizes: &sizes,
+            lists: &[],
         });
         let found = judge.finish(Time(3)).violations;
         let properties: Vec<&str> = found.iter().map(|v| v.property.as_str()).collect();

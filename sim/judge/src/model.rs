@@ -10,6 +10,7 @@ mod gap;
 mod inbox;
 mod keys;
 mod line;
+mod listing;
 mod moderation;
 mod names;
 mod participant;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 
 use chat_types::{Config, Time};
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use sim_model::listing::Report;
 use sim_model::protocol::{Answer, Notice, Op, Outcome, Refusal, Room, User};
 use sim_model::server::{Caller, Entry, Handle};
 
@@ -43,7 +45,7 @@ use deadline::Deadlines;
 use draws::Draws;
 use keys::Remembered;
 use line::Line;
-use moderation::{Report, StoredMeasures};
+use moderation::StoredMeasures;
 use participant::Participant;
 use table::Table;
 

@@ -4,6 +4,7 @@
 mod both_facts;
 mod differences;
 mod facts;
+mod listing;
 mod outcomes;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@
 use chat_types::{Span, Time};
 
 use crate::cluster::ClusterFact;
+use crate::listing::Listed;
 use crate::plan::{Delivery, Fault, Opening, Outage};
 use crate::protocol::{Agent, CallId, InboxEvent, Op, Outcome, User};
 use crate::server::ServerRecord;
@@ -153,10 +154,11 @@ pub enum WorldRecord<'a> {
     FaultMended { at: Time, name: &'a str },
     /// All faults and losses ended: the liveness phase begins.
     Healed { at: Time },
-    /// Sizes of the server's collections: name, size, limit.
+    /// Sizes of the server's collections (name, size, limit), and the lists that operators read.
     Sizes {
         at: Time,
         sizes: &'a [(&'static str, u64, u64)],
+        lists: &'a [Listed],
     },
     /// The run is over.
     Ended { at: Time },

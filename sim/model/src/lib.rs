@@ -4,6 +4,7 @@
 pub mod cluster;
 pub mod draw;
 pub mod history;
+pub mod listing;
 pub mod messages_in_flight;
 pub mod names;
 pub mod outcome;

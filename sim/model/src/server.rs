@@ -306,6 +306,7 @@ pub enum Act {
     },
     BanAddress {
         address: u64,
+        reason: Arc<str>,
     },
     UnbanAddress {
         address: u64,

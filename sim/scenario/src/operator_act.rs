@@ -1,5 +1,7 @@
 //! An operator's act.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value as Json, json};
 
 use super::context::Context;
@@ -23,6 +25,8 @@ form! {
     struct Whom("an operator's act", "{ user: a }") {
         /// In the steps form: this user. Otherwise one of the present users is drawn.
         user: Option<NamedUser>,
+        /// The operator's reason. Otherwise a usual one.
+        reason: Option<Arc<str>>,
     }
 }
 
@@ -32,6 +36,8 @@ form! {
         user: Option<NamedUser>,
         /// The number of the room, by the order of rooms. Otherwise a room of the user.
         room: Option<Count<1, 1_000_000>>,
+        /// The operator's reason. Otherwise a usual one.
+        reason: Option<Arc<str>>,
     }
 }
 
@@ -56,22 +62,23 @@ impl Form for OperatorAct {
             return Ok(act);
         }
         if act.verb.names_room() {
-            let WhomAndWhere { user, room } = WhomAndWhere::read(value, context)?;
-            (act.user, act.room) = (user, room);
+            let WhomAndWhere { user, room, reason } = WhomAndWhere::read(value, context)?;
+            (act.user, act.room, act.reason) = (user, room, reason);
         } else {
-            act.user = Whom::read(value, context)?.user;
+            let Whom { user, reason } = Whom::read(value, context)?;
+            (act.user, act.reason) = (user, reason);
         }
         Ok(act)
     }
 
     fn write(act: &Self, context: &Context) -> Option<Text> {
-        if act.user.is_none() && act.room.is_none() {
+        if act.user.is_none() && act.room.is_none() && act.reason.is_none() {
             return Word::<Act>::write(&act.verb, context);
         }
-        let (user, room) = (act.user, act.room);
+        let (user, room, reason) = (act.user, act.room, act.reason.clone());
         let whom = match act.verb.names_room() {
-            true => WhomAndWhere::write(&WhomAndWhere { user, room }, context),
-            false => Whom::write(&Whom { user }, context),
+            true => WhomAndWhere::write(&WhomAndWhere { user, room, reason }, context),
+            false => Whom::write(&Whom { user, reason }, context),
         };
         Some(Text::map([(act.verb.name(), whom)]))
     }

@@ -238,10 +238,11 @@ impl VirtualUser {
         if wanted {
             let secret = self.secret;
             let stream = self.stream.open(now, &self.client);
+            let after = self.cursor_to_pass();
             self.actions.push_back(Action::OpenStream {
                 stream,
                 who: Credential::Handle { secret },
-                after: self.read_from(),
+                after,
                 opening: Opening {
                     by: opening.by.or(Some(self.profile.stream_by)),
                     ..opening

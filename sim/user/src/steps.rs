@@ -299,14 +299,24 @@ impl VirtualUser {
         kinds[drawn]
     }
 
-    /// The operation of a `check` step. One time in eight, a user with odd names passes a cursor
-    /// beyond the end of its inbox.
+    /// The operation of a `check` step.
     pub(super) fn check(&mut self, wait: Span, by: ReadBy) -> Op {
         let bare = self.checks == Checks::Bare || self.leave_out.contains(&Argument::After);
-        let wrong = self.profile.names == Naming::Odd && self.draw.below(8) == 0;
-        let beyond = if wrong { BEYOND } else { 0 };
-        let after = (!bare).then(|| self.read_from() + beyond);
+        let after = self.cursor_to_pass();
+        let after = (!bare).then_some(after);
         Op::Check { after, wait, by }
+    }
+
+    /// The cursor that a read passes. One time in eight, a user with odd names passes one beyond the
+    /// end of its inbox, or just beyond the last event that it knows.
+    pub(super) fn cursor_to_pass(&mut self) -> u64 {
+        let is_wrong = self.profile.names == Naming::Odd && self.draw.below(8) == 0;
+        let beyond = match is_wrong {
+            true if self.draw.below(2) == 0 => 1,
+            true => BEYOND,
+            false => 0,
+        };
+        self.read_from() + beyond
     }
 
     /// The room named in a call: the current one. In a flow it is sometimes left out where the

@@ -195,7 +195,7 @@ impl World<'_, '_> {
                 return;
             }
             FaultKind::Operator(act) => {
-                self.operate(index, *act);
+                self.operate(index, &act.clone());
                 return;
             }
             FaultKind::Partition { victims, duration }

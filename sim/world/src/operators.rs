@@ -1,7 +1,5 @@
 //! Operators' acts.
 
-use std::sync::Arc;
-
 use chat_core::{Address, Call, Operate, RoomId, UserId};
 use sim_model::history::{NetworkRecord, Observer as _, WorldRecord};
 use sim_model::plan::{OperatorAct, OperatorVerb};
@@ -19,7 +17,7 @@ const STRAY_ROOMS: u64 = 8;
 impl World<'_, '_> {
     /// Submits an operator's call directly, without a network. The user is drawn unless it is
     /// named.
-    pub(super) fn operate(&mut self, index: u32, act: OperatorAct) {
+    pub(super) fn operate(&mut self, index: u32, act: &OperatorAct) {
         match act.verb {
             OperatorVerb::Unban => return self.unban(index, act.user),
             OperatorVerb::UnbanAddress => return self.unban_address(index, act.user),
@@ -48,7 +46,7 @@ impl World<'_, '_> {
         let name = node.hub().who_is(user).map(|who| (*who.name).into());
         let room = self.room_of_act(act, &rooms);
         self.record_room(index, act, room);
-        let reason: Arc<str> = REASON.into();
+        let reason = act.reason.clone().unwrap_or_else(|| REASON.into());
         let operate = match act.verb {
             OperatorVerb::Mute => {
                 self.active_faults.muted.push(agent);
@@ -90,7 +88,7 @@ impl World<'_, '_> {
 
     /// The room of an act: the written one, or one of the user's, drawn if there are several. Sometimes an act names by
     /// mistake a room that the user is not in, or that is over.
-    fn room_of_act(&mut self, act: OperatorAct, rooms: &[RoomId]) -> Option<RoomId> {
+    fn room_of_act(&mut self, act: &OperatorAct, rooms: &[RoomId]) -> Option<RoomId> {
         if act.room.is_some() {
             return act.room.map(RoomId);
         }
@@ -108,7 +106,7 @@ impl World<'_, '_> {
         }
     }
 
-    fn record_room(&mut self, index: u32, act: OperatorAct, room: Option<RoomId>) {
+    fn record_room(&mut self, index: u32, act: &OperatorAct, room: Option<RoomId>) {
         if let Some(RoomId(room)) = room.filter(|_| act.verb.names_room()) {
             let fault = index as usize;
             let named = NetworkRecord::RoomNamed { fault, room };
@@ -170,7 +168,7 @@ impl World<'_, '_> {
 
     /// Draws a registered user to whom the act can apply. One act in four is against the user that
     /// was muted or banned last.
-    fn draw_present_user(&mut self, act: OperatorAct) -> Option<u32> {
+    fn draw_present_user(&mut self, act: &OperatorAct) -> Option<u32> {
         let node = self.server.node()?;
         let needs_room = act.verb.names_room();
         if let Some((again, ..)) = self.active_faults.barred.last()

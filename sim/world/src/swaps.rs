@@ -6,6 +6,7 @@ use sim_model::outcome::Point;
 use sim_model::plan::{Plan, Workload};
 
 use super::World;
+use crate::translate;
 
 /// The number of steps between two swaps in a short script, which ends before the thousandth step.
 /// An incomplete snapshot should show in a scenario that a person can read.
@@ -58,7 +59,7 @@ impl World<'_, '_> {
         self.next_swap = self.steps + gap / 2 + self.swaps.below(gap);
     }
 
-    /// Reports the size of every collection to the judges.
+    /// Reports the size of every collection, and the lists of operators, to the judges.
     pub(super) fn report_sizes(&mut self) {
         let at = self.now();
         let Some(node) = self.server.node() else {
@@ -69,7 +70,11 @@ impl World<'_, '_> {
             .iter()
             .map(|s| (s.name, s.size, s.limit))
             .collect();
-        self.observers
-            .observe_world(&WorldRecord::Sizes { at, sizes: &sizes });
+        let lists = translate::lists(node.hub());
+        self.observers.observe_world(&WorldRecord::Sizes {
+            at,
+            sizes: &sizes,
+            lists: &lists,
+        });
     }
 }

@@ -4,10 +4,12 @@
 mod answer;
 mod command;
 mod event;
+mod listing;
 mod server;
 
 pub use answer::{notice, response};
 pub use event::{event, gap, lost_ranges};
+pub use listing::lists;
 pub use server::{batch, decided, entry, judged, operate, page, secret, user_of};
 
 use std::sync::Arc;

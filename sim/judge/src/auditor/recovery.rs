@@ -1,7 +1,7 @@
 //! Crashes of the server, and its recoveries from whole and from damaged journals.
 
 use chat_types::{Config, Time};
-use sim_model::server::{Decided, JournalState};
+use sim_model::server::{Decided, ServerRecord};
 
 use super::Auditor;
 use super::admission::Admission;
@@ -56,35 +56,31 @@ impl Auditor {
         );
     }
 
-    /// A damaged journal gives the state of the whole one, or is refused. Of the last entries it
-    /// may have lost those to which no answer has left.
-    pub(super) fn recovered_damaged(
-        &mut self,
-        at: Time,
-        damage: &str,
-        owed: [u64; 2],
-        state: Option<u64>,
-    ) {
+    /// A recovery read a damaged journal, or refused it.
+    pub(super) fn handle_damage(&mut self, record: &ServerRecord<'_>) {
         self.tally.add(Comparison::Damaged);
-        if let Some(seen) = state
+        // A damaged journal gives the state of the whole one, or is refused. Of the last entries it
+        // may have lost those to which no answer has left.
+        if let ServerRecord::RecoveredDamaged {
+            at,
+            damage,
+            owed,
+            state: Some(seen),
+        } = *record
             && !owed.contains(&seen)
         {
             let (damage, [_, owed]) = (damage.into(), owed);
             self.differ(at, Difference::Damaged { damage, owed, seen });
         }
-    }
-
-    /// A start from a damaged journal may be refused. After an accepted loss, all before the first
-    /// lost entry is there.
-    pub(super) fn start_refused(
-        &mut self,
-        at: Time,
-        damage: &str,
-        owed: JournalState,
-        seen: Option<JournalState>,
-    ) {
-        self.tally.add(Comparison::Damaged);
-        if seen != Some(owed) {
+        // After an accepted loss, all before the first lost entry is there.
+        if let ServerRecord::StartRefused {
+            at,
+            damage,
+            whole: owed,
+            accepted: seen,
+        } = *record
+            && seen != Some(owed)
+        {
             let damage = damage.into();
             self.differ(at, Difference::AcceptedLoss { damage, owed, seen });
         }

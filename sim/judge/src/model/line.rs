@@ -46,6 +46,12 @@ impl Line {
         self.waiters.len()
     }
 
+    /// Since when the waiter with this ticket waits.
+    pub(super) fn since(&self, ticket: u64) -> Option<Time> {
+        let waiter = self.waiters.get(&ticket)?;
+        Some(waiter.since)
+    }
+
     fn measure(&mut self, wait: Span) {
         if self.waits.len() == MEASURED {
             self.waits.pop_front();

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sim_model::protocol::{Answer, EndReason, Moderated, Outcome, Refusal, Room, User};
+use chat_types::Time;
+use sim_model::listing::{self, Listed, Report, Target};
+use sim_model::protocol::{Answer, EndReason, Moderated, Outcome, Refusal, Room, Shown, User};
 use sim_model::server::{Act, Handle};
 
 use super::names::{fold, is_line, keys};
@@ -13,25 +15,44 @@ use super::{EventKind, Model, refuse};
 /// The most characters of a reason. // 1
 const MAX_REASON: usize = 500;
 
-/// A stored report.
-#[derive(Clone, Debug)]
-pub(super) struct Report {
-    /// The reporter.
-    by: User,
-    /// The reported participant.
-    about: User,
-    /// The address that the reporter was registered from.
-    pub(super) from: u64,
-}
-
 /// Muted and banned names, handles and addresses, which apply to later registrations. // 11.4
 #[derive(Clone, Debug, Default)]
 pub(super) struct StoredMeasures {
-    /// By folded name, with the name's keys.
-    names: BTreeMap<String, (BTreeSet<String>, Measure)>,
-    /// By handle, with the folded name of its participant, and then its folded public id.
-    pub(super) handles: BTreeMap<Handle, (String, Option<String>, Measure)>,
-    addresses: BTreeMap<u64, Measure>,
+    /// By folded name.
+    names: BTreeMap<String, StoredName>,
+    pub(super) handles: BTreeMap<Handle, StoredHandle>,
+    addresses: BTreeMap<u64, Decreed>,
+}
+
+/// A stored name. // 11.4
+#[derive(Clone, Debug)]
+struct StoredName {
+    spelled: Arc<str>,
+    keys: BTreeSet<String>,
+    decreed: Decreed,
+}
+
+/// A stored handle, with its participant as it was shown. // 11.4
+#[derive(Clone, Debug)]
+pub(super) struct StoredHandle {
+    user: User,
+    shown: Arc<Shown<Arc<str>>>,
+    decreed: Decreed,
+}
+
+impl StoredHandle {
+    /// The folded name of its participant.
+    fn folded(&self) -> String {
+        fold(&self.shown.name)
+    }
+}
+
+/// A measure with the act that decreed it.
+#[derive(Clone, Debug)]
+struct Decreed {
+    measure: Measure,
+    at: Time,
+    reason: Arc<str>,
 }
 
 /// The kind of an entry.
@@ -53,13 +74,46 @@ enum WithId {
 impl StoredMeasures {
     /// The measure that applies to a look-alike of the name with these keys: a ban before a mute.
     pub(super) fn of_name(&self, keys: &BTreeSet<String>) -> Option<Measure> {
-        let alike = self.names.values().filter(|(of, _)| !of.is_disjoint(keys));
-        alike.map(|(_, measure)| *measure).max()
+        let names = self.names.values();
+        let alike = names.filter(|name| !name.keys.is_disjoint(keys));
+        alike.map(|name| name.decreed.measure).max()
     }
 
     /// The measure that applies to a handle.
     pub(super) fn of_handle(&self, handle: Handle) -> Option<Measure> {
-        self.handles.get(&handle).map(|(.., measure)| *measure)
+        let stored = self.handles.get(&handle)?;
+        Some(stored.decreed.measure)
+    }
+
+    /// The measure that applies to an address.
+    fn of_address(&self, address: u64) -> Option<Measure> {
+        let decreed = self.addresses.get(&address)?;
+        Some(decreed.measure)
+    }
+
+    /// All of them as operators read them. // 16.6
+    pub(super) fn listed(&self) -> impl Iterator<Item = Listed> {
+        let names = self.names.values();
+        let names = names.map(|name| (Target::Name(Arc::clone(&name.spelled)), &name.decreed));
+        let mut handles: Vec<_> = self.handles.iter().collect();
+        handles.sort_by_key(|(handle, _)| handle.0.to_le_bytes());
+        let handles = handles.into_iter().map(|(_, handle)| {
+            let shown = handle.shown.as_ref().clone();
+            (Target::Handle(handle.user, shown), &handle.decreed)
+        });
+        let addresses = self.addresses.iter();
+        let addresses = addresses.map(|(address, decreed)| (Target::Address(*address), decreed));
+        names
+            .chain(handles)
+            .chain(addresses)
+            .map(|(target, decreed)| {
+                let measure = listing::Measure {
+                    is_ban: decreed.measure == Measure::Banned,
+                    at: decreed.at,
+                    reason: Arc::clone(&decreed.reason),
+                };
+                Listed::Measure(target, measure)
+            })
     }
 
     /// The number of stored names, handles and addresses. // 11.4
@@ -68,11 +122,20 @@ impl StoredMeasures {
     }
 }
 
+/// Whether it is a reason of a report or an operator's act. // 11.2, 11.3
+fn check_reason(reason: &str) -> Result<(), Refusal> {
+    if is_line(reason, MAX_REASON) {
+        Ok(())
+    } else {
+        Err(refuse("invalid_arguments"))
+    }
+}
+
 impl Model {
     /// Whether calls from this address are refused at admission. // 13.1 (2)
     #[must_use]
     pub fn is_banned(&self, address: u64) -> bool {
-        self.measures.addresses.get(&address) == Some(&Measure::Banned)
+        self.measures.of_address(address) == Some(Measure::Banned)
     }
 
     /// `block_user`. // 11.1
@@ -108,14 +171,12 @@ impl Model {
     }
 
     /// `report_user`. // 11.2
-    pub(super) fn report(&mut self, caller: User, user: User, reason: &str) -> Outcome {
+    pub(super) fn report(&mut self, caller: User, user: User, reason: &Arc<str>) -> Outcome {
         if user == caller {
             return Err(refuse("invalid_arguments"));
         }
         self.check_user(user)?;
-        if !is_line(reason, MAX_REASON) {
-            return Err(refuse("invalid_arguments"));
-        }
+        check_reason(reason)?;
         let from = self.participant(caller).address;
         let mut kept = self.reports.iter();
         if kept.any(|kept| kept.by == caller && kept.about == user) {
@@ -126,9 +187,11 @@ impl Model {
             return Err(refuse("invalid_arguments"));
         }
         self.reports.push_back(Report {
+            at: self.now,
             by: caller,
             about: user,
             from,
+            reason: Arc::clone(reason),
         });
         while self.reports.len() > self.config.max_reports as usize {
             self.reports.pop_front();
@@ -155,36 +218,44 @@ impl Model {
                 let (handle, mut names) = (participant.handle, vec![fold(&participant.shown.name)]);
                 names.extend(participant.shown.chosen_id.as_deref().map(fold));
                 if self.measures.of_handle(handle) == Some(Measure::Muted)
-                    && let Some((name, id, _)) = self.measures.handles.remove(&handle)
+                    && let Some(stored) = self.measures.handles.remove(&handle)
                 {
-                    names.push(name);
-                    names.extend(id);
+                    names.push(stored.folded());
+                    names.extend(stored.shown.chosen_id.as_deref().map(fold));
                 }
-                self.measures
-                    .names
-                    .retain(|of, (_, what)| !names.contains(of) || *what != Measure::Muted);
+                self.measures.names.retain(|of, name| {
+                    !names.contains(of) || name.decreed.measure != Measure::Muted
+                });
             }
             Act::Kick { user, room, reason } => self.kick(*user, *room, reason)?,
             Act::Close { room, reason } => self.close(*room, reason)?,
-            Act::BanUser { user, .. } => {
+            Act::BanUser { user, reason } => {
+                check_reason(reason)?;
                 self.check_user(*user)?;
-                self.keep(*user, Measure::Banned, WithId::Yes)?;
+                let decreed = self.decree(Measure::Banned, reason);
+                self.keep(*user, decreed, WithId::Yes)?;
                 self.forget(*user);
             }
             Act::Unban { name } => {
                 let folded = fold(name);
                 self.measures.names.remove(&folded);
-                self.measures.handles.retain(|_, (of, ..)| *of != folded);
+                self.measures
+                    .handles
+                    .retain(|_, handle| handle.folded() != folded);
             }
             Act::MuteAddress { address, reason } => {
-                self.keep_address(*address, Measure::Muted)?;
+                check_reason(reason)?;
+                self.keep_address(*address, Measure::Muted, reason)?;
                 for user in self.participants.numbers().into_iter().map(User) {
                     if self.participant(user).address == *address {
                         self.silence(user, reason);
                     }
                 }
             }
-            Act::BanAddress { address } => self.keep_address(*address, Measure::Banned)?,
+            Act::BanAddress { address, reason } => {
+                check_reason(reason)?;
+                self.keep_address(*address, Measure::Banned, reason)?;
+            }
             Act::UnbanAddress { address } => {
                 self.measures.addresses.remove(address);
             }
@@ -203,28 +274,35 @@ impl Model {
 
     /// Stores the participant's handle and its chosen name, and if `with_id` says so its public id.
     /// // 11.4
-    fn keep(&mut self, user: User, measure: Measure, with_id: WithId) -> Result<(), Refusal> {
+    fn keep(&mut self, user: User, decreed: Decreed, with_id: WithId) -> Result<(), Refusal> {
         let participant = self.participant(user);
-        let (handle, folded) = (participant.handle, fold(&participant.shown.name));
-        let id = participant.shown.chosen_id.as_deref();
-        let name = participant.chosen.then_some(&*participant.shown.name);
+        let (handle, shown) = (participant.handle, Arc::clone(&participant.shown));
+        let name = participant.chosen.then_some(&shown.name);
         // Names with the same folded form are one entry, with the keys of both.
-        let mut chosen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut chosen: BTreeMap<String, StoredName> = BTreeMap::new();
+        let id = shown.chosen_id.as_ref();
         let id_too = id.filter(|_| with_id == WithId::Yes);
         for called in name.into_iter().chain(id_too) {
-            chosen.entry(fold(called)).or_default().extend(keys(called));
+            let stored = chosen.entry(fold(called)).or_insert_with(|| StoredName {
+                spelled: Arc::clone(called),
+                keys: BTreeSet::new(),
+                decreed: decreed.clone(),
+            });
+            stored.keys.extend(keys(called));
         }
         let new_handle = !self.measures.handles.contains_key(&handle);
         let new_names = chosen
             .keys()
             .filter(|name| !self.measures.names.contains_key(*name));
         let more = usize::from(new_handle) + new_names.count();
-        let id = id.map(fold);
         self.check_space_for(more)?;
-        self.measures.handles.insert(handle, (folded, id, measure));
-        for (name, keys) in chosen {
-            self.measures.names.insert(name, (keys, measure));
-        }
+        let stored = StoredHandle {
+            user,
+            shown,
+            decreed,
+        };
+        self.measures.handles.insert(handle, stored);
+        self.measures.names.extend(chosen);
         Ok(())
     }
 
@@ -233,10 +311,11 @@ impl Model {
         let participant = self.participant(user);
         if participant.muted {
             let kept = self.measures.handles.get(&participant.handle);
-            let is_nameless = |with| !self.measures.names.contains_key(with);
-            if kept.is_some_and(|(with, _, what)| *what == Measure::Muted && is_nameless(with)) {
+            let kept = kept.filter(|kept| kept.decreed.measure == Measure::Muted);
+            let is_named = |name: &String| self.measures.names.contains_key(name);
+            if let Some(kept) = kept.filter(|kept| !is_named(&kept.folded())) {
                 // Without space the mute is not stored.
-                let _ = self.keep(user, Measure::Muted, WithId::No);
+                let _ = self.keep(user, kept.decreed.clone(), WithId::No);
             }
         } else if self.measures.of_name(&keys(&participant.shown.name)) == Some(Measure::Muted) {
             self.participant_mut(user).muted = true;
@@ -247,17 +326,33 @@ impl Model {
     }
 
     fn mute(&mut self, user: User, reason: &Arc<str>) -> Result<(), Refusal> {
+        check_reason(reason)?;
         self.check_user(user)?;
-        self.keep(user, Measure::Muted, WithId::Yes)?;
+        let decreed = self.decree(Measure::Muted, reason);
+        self.keep(user, decreed, WithId::Yes)?;
         self.participant_mut(user).muted = true;
         self.silence(user, reason);
         Ok(())
     }
 
-    fn keep_address(&mut self, address: u64, measure: Measure) -> Result<(), Refusal> {
+    fn decree(&self, measure: Measure, reason: &Arc<str>) -> Decreed {
+        Decreed {
+            measure,
+            at: self.now,
+            reason: Arc::clone(reason),
+        }
+    }
+
+    fn keep_address(
+        &mut self,
+        address: u64,
+        measure: Measure,
+        reason: &Arc<str>,
+    ) -> Result<(), Refusal> {
         let is_new = !self.measures.addresses.contains_key(&address);
         self.check_space_for(usize::from(is_new))?;
-        self.measures.addresses.insert(address, measure);
+        let decreed = self.decree(measure, reason);
+        self.measures.addresses.insert(address, decreed);
         Ok(())
     }
 
@@ -266,8 +361,8 @@ impl Model {
     pub fn is_muted(&self, user: User) -> bool {
         let participant = self.participants.get(user.0);
         participant.is_some_and(|participant| {
-            let address = self.measures.addresses.get(&participant.address);
-            participant.muted || address == Some(&Measure::Muted)
+            let of_address = self.measures.of_address(participant.address);
+            participant.muted || of_address == Some(Measure::Muted)
         })
     }
 
@@ -285,6 +380,7 @@ impl Model {
     }
 
     fn kick(&mut self, user: User, room: Room, reason: &Arc<str>) -> Result<(), Refusal> {
+        check_reason(reason)?;
         self.check_user(user)?;
         let Some(place) = self.rooms.get(room.0) else {
             return Err(refuse("room_not_found"));
@@ -316,6 +412,7 @@ impl Model {
     }
 
     fn close(&mut self, room: Room, reason: &Arc<str>) -> Result<(), Refusal> {
+        check_reason(reason)?;
         let Some(place) = self.rooms.get(room.0) else {
             return Err(refuse("room_not_found"));
         };

@@ -13,16 +13,21 @@ impl Model {
             user,
             shown: self.participant(user).shown.as_ref().clone(),
             since,
-            attendance: match self.participant(user).presence.state {
-                State::Unused | State::Present => Attendance::Present,
-                State::Grace => Attendance::Reconnecting,
-                State::Away => Attendance::Away,
-            },
+            attendance: self.attendance(user),
         });
         Ok(Answer::Members {
             room,
             members: members.collect(),
         })
+    }
+
+    /// The presence as others read it. // 8.5
+    pub(super) fn attendance(&self, user: User) -> Attendance {
+        match self.participant(user).presence.state {
+            State::Unused | State::Present => Attendance::Present,
+            State::Grace => Attendance::Reconnecting,
+            State::Away => Attendance::Away,
+        }
     }
 
     /// `history`. // 8.5

@@ -29,9 +29,18 @@ pub struct RoomState {
 /// The kind of a room, with the state of that kind.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    Pair { turns: u32 },
-    Named { folded: String, stick: Stick },
-    Ended { remembered_by: BTreeSet<User> },
+    Pair {
+        turns: u32,
+    },
+    Named {
+        /// The name as its creator spelled it.
+        name: Arc<str>,
+        folded: String,
+        stick: Stick,
+    },
+    Ended {
+        remembered_by: BTreeSet<User>,
+    },
 }
 
 /// The state of a member in its room.
@@ -222,12 +231,13 @@ impl Model {
     }
 
     /// The participant joins the room of this name; a missing room is created. // 8.1
-    pub(super) fn join(&mut self, user: User, name: &str) -> Room {
+    pub(super) fn join(&mut self, user: User, name: &Arc<str>) -> Room {
         let folded = fold(name);
         let room = match self.room_names.get(&folded) {
             Some(room) => *room,
             None => {
                 let room = Room(self.rooms.add(RoomState::new(Kind::Named {
+                    name: Arc::clone(name),
                     folded: folded.clone(),
                     stick: Stick::default(),
                 })));

@@ -30,6 +30,11 @@ impl Stick {
         self.claims.len()
     }
 
+    /// The first claimants, in order.
+    pub(super) fn first_claims(&self, most: usize) -> Vec<User> {
+        self.claims.iter().copied().take(most).collect()
+    }
+
     fn is_held_by(&self, user: User) -> bool {
         self.holder.is_some_and(|hold| hold.user == user)
     }

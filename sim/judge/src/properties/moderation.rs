@@ -1,6 +1,7 @@
 //! `moderation`: blocks, reports, mutes, kicks, closings and bans have the prescribed effects, and
 //! members receive their events.
 
+use sim_model::listing::Listed;
 use sim_model::protocol::Op;
 use sim_model::server::Entry;
 
@@ -9,14 +10,20 @@ use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
 
-/// The stored blocks, reports, bans and mutes.
+/// The stored blocks, reports, bans and mutes, and the lists of them.
 pub(super) const KEPT: Rule = Rule {
     property: Property::Moderation,
-    counts: &[],
+    counts: &[Comparison::Listed],
     breaks: |difference, _| {
         matches!(
             difference,
-            Difference::Kept {
+            Difference::Listed {
+                owed: Some(Listed::Measure(..) | Listed::Report(_)),
+                ..
+            } | Difference::Listed {
+                seen: Some(Listed::Measure(..) | Listed::Report(_)),
+                ..
+            } | Difference::Kept {
                 what: "blocks" | "bans" | "reports" | "reports_per_address",
                 ..
             }

@@ -73,19 +73,20 @@ impl Describe for Difference {
             Self::Kept { what, owed, size } => {
                 describe!(to; "the size of ", what, " should be ", owed, "; it is ", size);
             }
-            Self::Position { .. }
+            Self::Listed { .. }
+            | Self::Position { .. }
             | Self::Redecided { .. }
             | Self::Damaged { .. }
             | Self::AcceptedLoss { .. }
-            | Self::Unjournaled { .. } => journal(self, to),
+            | Self::Unjournaled { .. } => journal_or_lists(self, to),
             Self::Servers(detail) => describe!(to; Detail(detail)),
             Self::Witnessed(facts) => describe!(to; facts[0], ", but ", facts[1]),
         }
     }
 }
 
-/// Differences of the journal.
-fn journal(difference: &Difference, to: &mut Sentence) {
+/// Differences of the journal, and of the lists that operators read.
+fn journal_or_lists(difference: &Difference, to: &mut Sentence) {
     if let Difference::Position { owed, seen } = difference {
         describe!(to; "the journal's next position should be ", owed, "; it is ", seen);
     } else if let Difference::Redecided {
@@ -105,6 +106,8 @@ fn journal(difference: &Difference, to: &mut Sentence) {
     } else if let Difference::Unjournaled { user, verb, said } = difference {
         describe!(to; user, "'s ", *verb, " was ", Ok::<_, Refusal>(said.clone()));
         describe!(to; ", and no entry of the journal has this answer");
+    } else if let Difference::Listed { owed, seen } = difference {
+        describe!(to; "the operators' lists should hold ", owed, "; they held ", seen);
     }
 }
 

@@ -65,7 +65,7 @@ impl Describe for Act {
             Self::BanUser { user, .. } => describe!(to; "ban of ", user),
             Self::Unban { name } => describe!(to; "unban of ", name),
             Self::MuteAddress { address, .. } => describe!(to; "mute of address ", address),
-            Self::BanAddress { address } => describe!(to; "ban of address ", address),
+            Self::BanAddress { address, .. } => describe!(to; "ban of address ", address),
             Self::UnbanAddress { address } => describe!(to; "unban of address ", address),
         }
     }

@@ -1,6 +1,7 @@
 //! The sentences of findings.
 
 mod calls;
+mod listing;
 
 use std::fmt::Write as _;
 use std::sync::Arc;

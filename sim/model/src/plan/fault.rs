@@ -406,7 +406,7 @@ impl Outage {
 }
 
 /// An operator's act and its user; without one, any registered user is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperatorAct {
     /// The act.
     pub verb: OperatorVerb,
@@ -414,6 +414,8 @@ pub struct OperatorAct {
     pub user: Option<u32>,
     /// The number of the room that a kick or a close names; without one, a room of the user.
     pub room: Option<u32>,
+    /// The operator's reason; without one, a usual one.
+    pub reason: Option<Arc<str>>,
 }
 
 impl OperatorAct {
@@ -424,6 +426,7 @@ impl OperatorAct {
             verb,
             user: None,
             room: None,
+            reason: None,
         }
     }
 }

@@ -202,7 +202,7 @@ impl<'a> TraceLine<'a> {
                 (at, "fault_mended")
             }
             WorldRecord::Healed { at } => (at, "healed"),
-            WorldRecord::Sizes { at, sizes } => {
+            WorldRecord::Sizes { at, sizes, .. } => {
                 line.sizes = sizes
                     .iter()
                     .map(|&(name, size, limit)| (name, [size, limit]))

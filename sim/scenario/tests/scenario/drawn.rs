@@ -174,6 +174,21 @@ fn fault_of_servers() -> impl Strategy<Value = FaultKind> {
     ]
 }
 
+fn act() -> impl Strategy<Value = OperatorAct> {
+    let parts = (
+        one(OperatorVerb::ALL),
+        prop::option::of(0_u32..6),
+        prop::option::of(1_u32..9),
+        prop::option::of(one(&["spam", " spam", "a\nb", ""])),
+    );
+    parts.prop_map(|(verb, user, room, reason)| OperatorAct {
+        verb,
+        user,
+        room: room.filter(|_| verb.names_room()),
+        reason: reason.map(Into::into),
+    })
+}
+
 fn fault() -> impl Strategy<Value = Fault> {
     let victims = || {
         let users = prop::sample::subsequence((0..6).collect::<Vec<u32>>(), 1..4);
@@ -184,11 +199,6 @@ fn fault() -> impl Strategy<Value = Fault> {
     };
     let struck = || (victims(), time());
     let how = one(&[Outage::Stop, Outage::Crash, Outage::CrashUnsynced]);
-    let act = (
-        one(OperatorVerb::ALL),
-        prop::option::of(0_u32..6),
-        prop::option::of(1_u32..9),
-    );
     let kind = prop_oneof![
         (time(), how).prop_map(|(down_for, how)| FaultKind::Down { down_for, how }),
         (1_u32..99).prop_map(
@@ -213,10 +223,7 @@ fn fault() -> impl Strategy<Value = Fault> {
         fault_of_servers(),
         time().prop_map(|by| FaultKind::ClockJump { by }),
         Just(FaultKind::LoseReplies),
-        act.prop_map(|(verb, user, room)| {
-            let room = room.filter(|_| verb.names_room());
-            FaultKind::Operator(OperatorAct { verb, user, room })
-        }),
+        act().prop_map(FaultKind::Operator),
     ];
     let reached = prop_oneof![
         one(Point::ALL).prop_map(|point| Reached::Sometimes(point.name())),

@@ -303,6 +303,7 @@ fn faults_are_sorted_by_time() {
             verb: OperatorVerb::Mute,
             user: Some(1),
             room: None,
+            reason: None,
         })
     ));
     let plan = good("every_key.yaml");

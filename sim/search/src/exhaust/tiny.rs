@@ -389,8 +389,11 @@ impl Tiny {
         let sizes: Vec<_> = self.node.sizes();
         let sizes: Vec<_> = sizes.iter().map(|s| (s.name, s.size, s.limit)).collect();
         let at = self.now;
-        self.judge
-            .observe_world(&WorldRecord::Sizes { at, sizes: &sizes });
+        self.judge.observe_world(&WorldRecord::Sizes {
+            at,
+            sizes: &sizes,
+            lists: &translate::lists(self.node.hub()),
+        });
         self.judge.observe_world(&WorldRecord::Ended { at });
         End {
             judgement: self.judge.finish(at),

@@ -260,6 +260,7 @@ impl Steps {
                 verb,
                 user: Some(user),
                 room: None,
+                reason: None,
             }),
             need: Need::Required,
         });

@@ -25,7 +25,8 @@ pub(super) fn named(fault: &Fault, struck: Option<Vec<u32>>, room: Option<u32>) 
         },
         FaultKind::Operator(act) => {
             let user = Some(one()?);
-            FaultKind::Operator(OperatorAct { user, room, ..*act })
+            let act = act.clone();
+            FaultKind::Operator(OperatorAct { user, room, ..act })
         }
         // Each lost answer is recorded as such.
         FaultKind::LoseReplies => return None,

@@ -165,11 +165,15 @@ fn member(view: &MemberView) -> Member {
         user: User(view.who.id.0),
         shown: shown_for_good(&view.who),
         since: view.since,
-        attendance: match view.presence {
-            PresenceView::Present => Attendance::Present,
-            PresenceView::Reconnecting => Attendance::Reconnecting,
-            PresenceView::Away => Attendance::Away,
-        },
+        attendance: attendance(view.presence),
+    }
+}
+
+pub(super) const fn attendance(presence: PresenceView) -> Attendance {
+    match presence {
+        PresenceView::Present => Attendance::Present,
+        PresenceView::Reconnecting => Attendance::Reconnecting,
+        PresenceView::Away => Attendance::Away,
     }
 }
 

@@ -133,7 +133,10 @@ fn act(act: &Operate) -> Act {
             address: address.0,
             reason: Arc::clone(reason),
         },
-        Operate::BanAddress { address, .. } => Act::BanAddress { address: address.0 },
+        Operate::BanAddress { address, reason } => Act::BanAddress {
+            address: address.0,
+            reason: Arc::clone(reason),
+        },
         Operate::UnbanAddress { address } => Act::UnbanAddress { address: address.0 },
     }
 }

@@ -117,7 +117,13 @@ fn a_muted_address_silences_those_of_it_until_it_is_lifted() {
     s.call(0, 'a', login("ann")).unwrap();
     assert_eq!(s.refused(0, 'a', STICK), "");
     let (address, reason) = (0, text("noise"));
-    act(&mut s, Act::BanAddress { address });
+    act(
+        &mut s,
+        Act::BanAddress {
+            address,
+            reason: text("spam"),
+        },
+    );
     assert!(s.model.is_banned(address));
     act(&mut s, Act::MuteAddress { address, reason });
     assert!(!s.model.is_banned(address), "in place of the ban");

@@ -6,7 +6,7 @@ use chat_types::{Config, Span};
 use sim_model::names::{STICK_MOVES, TIMERS};
 
 use super::dice::{Dice, ratio};
-use super::limits;
+use super::{limits, texts};
 use sim_model::outcome::Point;
 use sim_model::plan::{
     Fault, FaultKind, Harm, Milestone, Need, OperatorAct, OperatorVerb, Outage, Plan, Reached,
@@ -185,7 +185,7 @@ pub(super) fn of_operators(verbs: &[OperatorVerb], dice: &mut Dice) -> Vec<Fault
     let mut acts = Vec::new();
     for _ in 0..12 {
         let verb = dice.pick(verbs);
-        let kind = FaultKind::Operator(OperatorAct::drawn(verb));
+        let kind = FaultKind::Operator(act(verb, dice));
         acts.extend(undone(&kind).filter(|_| dice.coin()));
         acts.push(kind);
     }
@@ -257,7 +257,10 @@ fn undone(kind: &FaultKind) -> Option<FaultKind> {
         | OperatorVerb::Unban
         | OperatorVerb::UnbanAddress => return None,
     };
-    Some(FaultKind::Operator(OperatorAct { verb, ..*act }))
+    Some(FaultKind::Operator(OperatorAct {
+        verb,
+        ..act.clone()
+    }))
 }
 
 fn goes_down(faults: &[FaultKind]) -> bool {
@@ -340,13 +343,15 @@ fn fault(edges: &[Span], dice: &mut Dice) -> FaultKind {
             of: dice.pick(Stored::ALL),
             restore_after: duration,
         },
-        _ => FaultKind::Operator(act(dice)),
+        _ => FaultKind::Operator(act(dice.pick(OperatorVerb::ALL), dice)),
     }
 }
 
-fn act(dice: &mut Dice) -> OperatorAct {
-    let verb = dice.pick(OperatorVerb::ALL);
-    OperatorAct::drawn(verb)
+fn act(verb: OperatorVerb, dice: &mut Dice) -> OperatorAct {
+    OperatorAct {
+        reason: dice.one_in(4).then(|| texts::reason(dice)),
+        ..OperatorAct::drawn(verb)
+    }
 }
 
 /// The fault, shortened to end within `most`.

@@ -139,8 +139,14 @@ const IDS: [&str; 14] = [
     "é",
 ];
 
-/// The characters in the longest name of a room.
-const MAX_ROOM_NAME: usize = 64;
+/// The characters in the longest name, public id or interest.
+const MAX_NAME: usize = 64;
+
+/// The characters in the longest reason.
+const MAX_REASON: usize = 500;
+
+/// Reasons of reports and of operators; the last are invalid.
+const REASONS: [&str; 6] = ["spam", "spam", "unfreundlich 🦀", " spam", "a\nb", ""];
 
 /// Longer texts only slow down a run.
 const LONG: u32 = 400;
@@ -181,16 +187,31 @@ pub(super) fn interests(
         5..=7 => dice.between(2, 3),
         _ => 1,
     };
-    (0..some).map(|_| dice.pick(those).into()).collect()
+    (0..some)
+        .map(|_| match dice.one_in(16) {
+            true => "Ü".repeat(MAX_NAME).into(),
+            false => dice.pick(those).into(),
+        })
+        .collect()
 }
 
 /// The name of a room: one time in sixteen one of the largest length, or of one more.
 pub(super) fn room(dice: &mut Dice) -> Arc<str> {
-    if dice.one_in(16) {
-        let length = dice.pick(&[MAX_ROOM_NAME, MAX_ROOM_NAME, MAX_ROOM_NAME + 1]);
-        return "é".repeat(length).into();
-    }
-    dice.pick(&ROOMS).into()
+    longest("é", MAX_NAME, dice).unwrap_or_else(|| dice.pick(&ROOMS).into())
+}
+
+/// The reason of a report or of an operator's act: one time in sixteen one of the largest length,
+/// or of one more.
+pub(super) fn reason(dice: &mut Dice) -> Arc<str> {
+    longest("é", MAX_REASON, dice).unwrap_or_else(|| dice.pick(&REASONS).into())
+}
+
+/// One time in sixteen, a text of `most` characters, or of one more.
+fn longest(character: &str, most: usize, dice: &mut Dice) -> Option<Arc<str>> {
+    dice.one_in(16).then(|| {
+        let length = dice.pick(&[most, most, most + 1]);
+        character.repeat(length).into()
+    })
 }
 
 /// A chosen name, one time in `one_in`.
@@ -198,13 +219,14 @@ pub(super) fn name(one_in: u64, dice: &mut Dice) -> Option<Arc<str>> {
     dice.one_in(one_in).then(|| match dice.between(0, 3) {
         // The name that the server gives one of the first participants.
         0 => format!("user_{}", dice.between(1, 4)).into(),
-        _ => dice.pick(&NAMES).into(),
+        _ => longest("ß", MAX_NAME, dice).unwrap_or_else(|| dice.pick(&NAMES).into()),
     })
 }
 
 /// A chosen public id, one time in `one_in`.
 pub(super) fn public_id(one_in: u64, dice: &mut Dice) -> Option<Arc<str>> {
-    dice.one_in(one_in).then(|| dice.pick(&IDS).into())
+    dice.one_in(one_in)
+        .then(|| longest("q", MAX_NAME, dice).unwrap_or_else(|| dice.pick(&IDS).into()))
 }
 
 /// An excuse for a break, sometimes: of the largest length, too long, or empty.

@@ -370,9 +370,8 @@ fn append(server: &Config, dice: &mut Dice) -> Step {
 }
 
 fn report(dice: &mut Dice) -> Step {
-    let reason = dice.pick(&["spam", "spam", "unfreundlich 🦀", " spam", ""]);
     Step::Call(Verb::Report {
-        reason: reason.into(),
+        reason: texts::reason(dice),
     })
 }
 

@@ -1,0 +1,95 @@
+//! The items of the lists that operators read.
+
+use sim_model::listing::{Listed, ListedParticipant, ListedRoom, Measure, Report, Target};
+use sim_model::protocol::{Attendance, User};
+
+use super::{Describe, Sentence, With, describe};
+
+impl Describe for Listed {
+    fn describe(&self, to: &mut Sentence) {
+        match self {
+            Self::Participant(listed) => listed.describe(to),
+            Self::Room(listed) => listed.describe(to),
+            Self::Measure(target, measure) => describe!(to; measure, " of ", target),
+            Self::Report(report) => report.describe(to),
+        }
+    }
+}
+
+impl Describe for ListedParticipant {
+    fn describe(&self, to: &mut Sentence) {
+        describe!(to; self.user, " (", self.shown, "), ", match self.attendance {
+            Attendance::Present => "present",
+            Attendance::Reconnecting => "reconnecting",
+            Attendance::Away => "away",
+        });
+        describe!(to; ", streams: ", self.streams, ", address ", self.address);
+        for (index, room) in self.rooms.iter().enumerate() {
+            describe!(to; if index == 0 { ", in " } else { " and " }, *room);
+        }
+        With(", in the line since ", self.waits_since).describe(to);
+        if self.is_muted {
+            ", muted".describe(to);
+        }
+        describe!(to; ", found by number as ", Found(self.by_number));
+        describe!(to; ", by id as ", Found(self.by_id), ", by name as ", Found(self.by_name));
+    }
+}
+
+/// The result of a look-up.
+struct Found(Option<User>);
+
+impl Describe for Found {
+    fn describe(&self, to: &mut Sentence) {
+        match self.0 {
+            Some(user) => user.describe(to),
+            None => "nobody".describe(to),
+        }
+    }
+}
+
+impl Describe for ListedRoom {
+    fn describe(&self, to: &mut Sentence) {
+        describe!(to; self.room, " (", self.name, "), members: ", self.members as u64);
+        match self.held {
+            Some((epoch, user, until)) => {
+                describe!(to; ", held by ", user, " under epoch ", epoch, " until ", until);
+            }
+            None => describe!(to; ", free"),
+        }
+        describe!(to; ", claims: ", self.claims as u64);
+        for (index, user) in self.next.iter().enumerate() {
+            describe!(to; if index == 0 { ", of " } else { " and " }, *user);
+        }
+    }
+}
+
+impl Describe for Target {
+    fn describe(&self, to: &mut Sentence) {
+        match self {
+            Self::Name(name) => describe!(to; "the name ", name),
+            Self::Handle(user, shown) => {
+                describe!(to; "the handle of ", user, " (", shown, ")");
+            }
+            Self::Address(address) => describe!(to; "address ", address),
+        }
+    }
+}
+
+impl Describe for Measure {
+    fn describe(&self, to: &mut Sentence) {
+        let what = if self.is_ban {
+            "the ban (at "
+        } else {
+            "the mute (at "
+        };
+        describe!(to; what, self.at, ", for ", &self.reason, ")");
+    }
+}
+
+impl Describe for Report {
+    fn describe(&self, to: &mut Sentence) {
+        describe!(to; self.by, "'s report of ", self.about, " from address ", self.from);
+        describe!(to; " for ", &self.reason, " (at ", self.at, ")");
+    }
+}

@@ -1,0 +1,58 @@
+//! The sentences of the lists that operators read.
+
+use sim_model::listing::{Listed, ListedParticipant, ListedRoom, Measure, Report, Target};
+
+use super::*;
+
+#[test]
+fn a_sentence_shows_listed_items() {
+    insta::assert_snapshot!(told(&[
+        Difference::Listed {
+            owed: Some(Listed::Measure(
+                Target::Name("Ann".into()),
+                Measure {
+                    is_ban: true,
+                    at: Time(3),
+                    reason: "spam".into(),
+                },
+            )),
+            seen: Some(Listed::Report(Report {
+                at: Time(4),
+                by: ANN,
+                about: BEN,
+                from: 1,
+                reason: "noise".into(),
+            })),
+        },
+        Difference::Listed {
+            owed: Some(listed_participant()),
+            seen: Some(Listed::Room(Box::new(ListedRoom {
+                room: LOBBY,
+                name: "lobby".into(),
+                members: 2,
+                held: Some((3, ANN, Time(5))),
+                claims: 1,
+                next: vec![BEN],
+            }))),
+        },
+    ]));
+}
+
+fn listed_participant() -> Listed {
+    Listed::Participant(Box::new(ListedParticipant {
+        user: ANN,
+        shown: Shown {
+            chosen_id: Some("ann".into()),
+            name: "Ann".into(),
+        },
+        attendance: Attendance::Reconnecting,
+        streams: 1,
+        rooms: vec![LOBBY],
+        waits_since: Some(Time(2)),
+        is_muted: true,
+        address: 7,
+        by_number: None,
+        by_id: Some(ANN),
+        by_name: Some(BEN),
+    }))
+}

@@ -1,0 +1,118 @@
+//! The lists that operators read: participants, named rooms, mutes and bans, reports.
+
+use std::sync::Arc;
+
+use chat_types::Time;
+
+use crate::protocol::{Attendance, Room, Shown, User};
+
+/// An item of the operators' lists. The lists follow each other in the order of the variants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// A participant; in the order of the folded display names.
+    Participant(Box<ListedParticipant>),
+    /// A named room; in the order of the folded names.
+    Room(Box<ListedRoom>),
+    /// A mute or a ban; names in the order of their folded forms, then handles in the order of
+    /// their bytes, then addresses.
+    Measure(Target, Measure),
+    /// A report; the oldest first.
+    Report(Report),
+}
+
+impl Listed {
+    /// The participant of the item, or of its target.
+    #[must_use]
+    pub const fn user(&self) -> Option<User> {
+        match self {
+            Self::Participant(listed) => Some(listed.user),
+            Self::Measure(Target::Handle(user, _), _) => Some(*user),
+            Self::Report(report) => Some(report.about),
+            Self::Room(_) | Self::Measure(Target::Name(_) | Target::Address(_), _) => None,
+        }
+    }
+}
+
+/// A participant in a list, with the participants that its texts are found to name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedParticipant {
+    /// Its number.
+    pub user: User,
+    /// Its names.
+    pub shown: Shown<Arc<str>>,
+    /// Its presence.
+    pub attendance: Attendance,
+    /// The number of open streams.
+    pub streams: u32,
+    /// Its live rooms in the order of joining.
+    pub rooms: Vec<Room>,
+    /// Since when it waits in the line; `None` if it does not.
+    pub waits_since: Option<Time>,
+    /// Whether it may not speak.
+    pub is_muted: bool,
+    /// The address that it registered from.
+    pub address: u64,
+    /// The participant with the public id `user_N` of its number.
+    pub by_number: Option<User>,
+    /// The participant with its chosen public id.
+    pub by_id: Option<User>,
+    /// The participant with its display name.
+    pub by_name: Option<User>,
+}
+
+/// A named room in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedRoom {
+    /// Its number.
+    pub room: Room,
+    /// The name as its creator spelled it.
+    pub name: Arc<str>,
+    /// The number of members.
+    pub members: usize,
+    /// The epoch of the current grant, its holder, and the end of the lease.
+    pub held: Option<(u64, User, Time)>,
+    /// The number of waiting claims.
+    pub claims: usize,
+    /// The first claimants, in order.
+    pub next: Vec<User>,
+}
+
+/// The most claimants that a list names.
+pub const NEXT_LISTED: usize = 8;
+
+/// The target of a mute or a ban.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A display name or a public id, as its owner spelled it.
+    Name(Arc<str>),
+    /// The handle of this participant, which was shown so.
+    Handle(User, Shown<Arc<str>>),
+    /// An address.
+    Address(u64),
+}
+
+/// An operator's measure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Whether it is a ban; else it is a mute.
+    pub is_ban: bool,
+    /// The instant of the act.
+    pub at: Time,
+    /// The operator's reason.
+    pub reason: Arc<str>,
+}
+
+/// A report of one participant about another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The instant of the report.
+    pub at: Time,
+    /// The reporter.
+    pub by: User,
+    /// The reported participant.
+    pub about: User,
+    /// The address that the reporter registered from.
+    pub from: u64,
+    /// The reporter's reason.
+    pub reason: Arc<str>,
+}

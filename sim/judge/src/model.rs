@@ -95,6 +95,11 @@ fn refuse(code: &'static str) -> Refusal {
     Refusal::of(code)
 }
 
+/// A refusal because of this limit.
+fn refuse_at(code: &'static str, limit: u32) -> Refusal {
+    Refusal::with(code, limit.into())
+}
+
 /// A fingerprint of the operation.
 fn hash(op: &Op) -> u64 {
     FxBuildHasher.hash_one(op)

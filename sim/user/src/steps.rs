@@ -223,7 +223,7 @@ impl VirtualUser {
                 interests: interests.clone(),
             },
             Verb::Login { room, rooms, name } => Op::Login {
-                username: self.called(name),
+                username: self.called_in_room(name),
                 room: match rooms {
                     0 | 1 => room.clone(),
                     rooms => format!("{room}-{}", self.draw.below(u64::from(*rooms))).into(),
@@ -285,6 +285,15 @@ impl VirtualUser {
     /// another.
     fn whom(&self) -> Option<User> {
         self.named.or_else(|| self.rooms.any_other())
+    }
+
+    /// The display name for `login`: a user without a name keeps that of the server.
+    fn called_in_room(&self, name: &Option<Arc<str>>) -> Arc<str> {
+        let is_unnamed = self.profile.names == Naming::Unnamed && name.is_none();
+        match self.identity().filter(|_| is_unnamed) {
+            Some(user) => user.to_string().into(),
+            None => self.called(name),
+        }
     }
 
     /// The display name for `enter_queue`.

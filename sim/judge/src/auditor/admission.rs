@@ -151,9 +151,9 @@ impl Auditor {
             .takes_new()
             .and_then(|()| self.admission.charge(at, from, user));
         if let (Ok(()), Some(op)) = (&is_charged, op_of(ask))
-            && let Some(code) = too_long(op, self.model.config())
+            && let Some(refusal) = too_long(op, self.model.config())
         {
-            return Stage::Owed(Err(Refusal::of(code)), at);
+            return Stage::Owed(Err(refusal), at);
         }
         let admitted = is_charged.and_then(|()| {
             if is_break {
@@ -426,32 +426,38 @@ const fn op_of(ask: &ServerCall) -> Option<&Op> {
     clippy::wildcard_enum_match_arm,
     reason = "most calls have no text of their caller's"
 )]
-fn too_long(op: &Op, config: &Config) -> Option<&'static str> {
+fn too_long(op: &Op, config: &Config) -> Option<Refusal> {
     let long = |text: &str, characters: u32| text.len() as u64 > 4 * u64::from(characters);
     let is_long = |text: &Option<Arc<str>>, most| text.as_ref().is_some_and(|it| long(it, most));
-    let (found, code) = match op {
-        Op::Send { text, .. } => (long(text, config.max_message), "message_too_long"),
-        Op::Append { text, .. } => (long(text, config.max_draft), "draft_full"),
-        Op::Login { username, .. } if long(username, 64) => (true, "name_not_allowed"),
-        Op::Login { room, .. } => (long(room, 64), "invalid_arguments"),
-        Op::EnterQueue { display_name, .. } if is_long(display_name, 64) => {
-            (true, "name_not_allowed")
-        }
+    let limit = |code, limit: u32| Refusal::with(code, limit.into());
+    let (name, invalid) = (
+        Refusal::of("name_not_allowed"),
+        Refusal::of("invalid_arguments"),
+    );
+    let (found, refusal) = match op {
+        Op::Send { text, .. } => (
+            long(text, config.max_message),
+            limit("message_too_long", config.max_message),
+        ),
+        Op::Append { text, .. } => (
+            long(text, config.max_draft),
+            limit("draft_full", config.max_draft),
+        ),
+        Op::Login { username, .. } if long(username, 64) => (true, name),
+        Op::Login { room, .. } => (long(room, 64), invalid),
+        Op::EnterQueue { display_name, .. } if is_long(display_name, 64) => (true, name),
         Op::EnterQueue {
             user_id, interests, ..
         } => {
             let many = interests.len() > config.max_interests as usize;
             let one_is_long = interests.iter().any(|interest| long(interest, 64));
-            (
-                many || one_is_long || is_long(user_id, 64),
-                "invalid_arguments",
-            )
+            (many || one_is_long || is_long(user_id, 64), invalid)
         }
-        Op::Report { reason, .. } => (long(reason, 500), "invalid_arguments"),
-        Op::Break { excuse, .. } => (is_long(excuse, config.max_excuse), "invalid_arguments"),
+        Op::Report { reason, .. } => (long(reason, 500), invalid),
+        Op::Break { excuse, .. } => (is_long(excuse, config.max_excuse), invalid),
         _ => return None,
     };
-    found.then_some(code)
+    found.then_some(refusal)
 }
 
 const fn is_break(ask: &ServerCall) -> bool {

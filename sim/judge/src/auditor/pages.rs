@@ -61,7 +61,7 @@ impl Auditor {
     pub(super) fn is_in_inbox(&self, user: User, after: Option<u64>) -> Result<(), Refusal> {
         let end = self.model.inbox_end(user);
         if after.is_some_and(|after| after > end) {
-            return Err(Refusal::of("invalid_cursor"));
+            return Err(Refusal::with("invalid_cursor", end));
         }
         Ok(())
     }

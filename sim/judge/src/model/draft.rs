@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sim_model::protocol::{Answer, Outcome, Room, User};
 
 use super::speech::count;
-use super::{Model, refuse};
+use super::{Model, refuse, refuse_at};
 
 /// The number of characters of a draft's end in the answer to a cut append. // 7.7
 const SUFFIX: usize = 50;
@@ -62,7 +62,7 @@ impl Model {
         let added = given.min(max_append);
         let draft = self.draft_mut(room, user);
         if draft.length + added > max_draft {
-            return Err(refuse("draft_full"));
+            return Err(refuse_at("draft_full", max_draft));
         }
         draft.appends.push(if added < given {
             let kept: String = text.chars().take(added as usize).collect();

@@ -12,7 +12,7 @@ use super::draws::Draws;
 use super::names::{MAX_NAME, is_line};
 use super::presence::State;
 use super::room::{Kind, RoomState};
-use super::{EventKind, Model, refuse};
+use super::{EventKind, Model, refuse, refuse_at};
 
 /// The number of waits in the estimate of the wait. // 1
 const MEASURED: usize = 32;
@@ -165,7 +165,7 @@ impl Model {
         if space || self.candidates(seeker).first().is_some() {
             Ok(())
         } else {
-            Err(refuse("queue_full"))
+            Err(refuse_at("queue_full", self.config.max_queue))
         }
     }
 
@@ -184,7 +184,7 @@ impl Model {
             return Err(refuse("already_chatting")); // 6.3 (2)
         }
         if participant.live.len() >= self.config.max_rooms_each as usize {
-            return Err(refuse("room_full")); // 6.3 (3)
+            return Err(refuse_at("room_full", self.config.max_rooms_each)); // 6.3 (3)
         }
         let naming = match name {
             None => None,

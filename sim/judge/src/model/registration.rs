@@ -10,7 +10,7 @@ use super::deadline::Deadline;
 use super::moderation::Measure;
 use super::names::keys;
 use super::participant::Participant;
-use super::{Model, refuse};
+use super::{Model, refuse, refuse_at};
 
 impl Model {
     /// A call by a new caller: returns the participant if one was created, the outcome, and when
@@ -69,7 +69,8 @@ impl Model {
         if of_address >= self.config.max_per_address {
             let of_address = all.filter(|user| self.participant(*user).address == from);
             let longest = self.longest_away(of_address);
-            return longest.map(Some).ok_or(refuse("address_full"));
+            let limit = self.config.max_per_address;
+            return longest.map(Some).ok_or(refuse_at("address_full", limit));
         }
         if self.participants.len() >= self.config.max_participants as usize {
             return self

@@ -10,7 +10,7 @@ use super::draft::Draft;
 use super::names::{MAX_NAME, fold, is_line};
 use super::participant::either_blocked;
 use super::stick::Stick;
-use super::{Event, EventKind, Model, refuse};
+use super::{Event, EventKind, Model, refuse, refuse_at};
 
 /// The state of a room. // 4.2
 #[derive(Clone, Debug)]
@@ -213,7 +213,7 @@ impl Model {
                     return Ok(()); // 8.1 (3)
                 }
                 if self.is_full(room) && self.longest_away(members.keys().copied()).is_none() {
-                    return Err(refuse("room_full")); // 8.1 (4)
+                    return Err(refuse_at("room_full", self.config.max_members)); // 8.1 (4)
                 }
             }
         }
@@ -221,7 +221,7 @@ impl Model {
         let participant = self.participant(user);
         let taken = participant.live.len() + usize::from(participant.ticket.is_some());
         if taken >= self.config.max_rooms_each as usize {
-            return Err(refuse("room_full")); // 8.1 (5)
+            return Err(refuse_at("room_full", self.config.max_rooms_each)); // 8.1 (5)
         }
         Ok(())
     }
@@ -348,8 +348,5 @@ impl Model {
 
 /// The refusal of a call without a room, by a participant in none or in several. // 4.5
 fn ambiguous(live: &[Room]) -> Refusal {
-    Refusal {
-        rooms: u32::try_from(live.len()).ok(),
-        ..refuse("room_ambiguous")
-    }
+    Refusal::with("room_ambiguous", live.len() as u64)
 }

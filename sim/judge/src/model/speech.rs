@@ -8,7 +8,7 @@ use sim_model::protocol::{Answer, EndReason, Notice, NoticeKind, Outcome, Refusa
 
 use super::names::says_something;
 use super::room::Kind;
-use super::{Event, EventKind, Model, refuse};
+use super::{Event, EventKind, Model, refuse, refuse_at};
 
 /// `turns_left` is shown from this number on. // 1
 const FEW_TURNS: u32 = 10;
@@ -51,7 +51,7 @@ impl Model {
             return Err(refuse("message_empty"));
         }
         if is_longer(text, self.config.max_message) {
-            return Err(refuse("message_too_long"));
+            return Err(refuse_at("message_too_long", self.config.max_message));
         }
         Ok(())
     }

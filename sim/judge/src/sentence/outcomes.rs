@@ -17,7 +17,7 @@ impl Describe for Refusal {
     fn describe(&self, to: &mut Sentence) {
         describe!(to; "refused with ", self.code);
         With(", to be tried again after ", self.retry_after).describe(to);
-        With(", rooms of the caller: ", self.rooms).describe(to);
+        With(", with the number ", self.number).describe(to);
         match self.earlier {
             Earlier::Unsaid => {}
             Earlier::None => describe!(to; ", without an earlier attempt"),

@@ -40,7 +40,7 @@ fn refused(code: &'static str) -> Outcome {
     Err(Refusal {
         code,
         retry_after: None,
-        rooms: None,
+        number: None,
         earlier: Earlier::Unsaid,
     })
 }
@@ -265,8 +265,7 @@ fn a_sentence_shows_late_and_mismatched_facts() {
             position: 6,
             before: refused("muted"),
             after: Err(Refusal {
-                rooms: Some(2),
-                ..Refusal::of("room_ambiguous")
+                ..Refusal::with("room_ambiguous", 2)
             }),
         },
         Difference::Damaged {

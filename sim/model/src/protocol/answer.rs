@@ -172,8 +172,9 @@ pub struct Refusal {
     pub retry_after: Option<Span>,
     /// What the server knows of earlier attempts with the call's request key.
     pub earlier: Earlier,
-    /// With `room_ambiguous`: the number of the caller's rooms.
-    pub rooms: Option<u32>,
+    /// The number in the message: with `room_ambiguous` that of the caller's rooms, with
+    /// `invalid_cursor` the end of the inbox, and otherwise the limit.
+    pub number: Option<u64>,
 }
 
 /// What a refusal that can be retried says of earlier attempts.
@@ -189,6 +190,15 @@ pub enum Earlier {
 }
 
 impl Refusal {
+    /// A refusal with a number in its message.
+    #[must_use]
+    pub const fn with(code: &'static str, number: u64) -> Self {
+        Self {
+            number: Some(number),
+            ..Self::of(code)
+        }
+    }
+
     /// A refusal with only a code.
     #[must_use]
     pub const fn of(code: &'static str) -> Self {
@@ -196,7 +206,7 @@ impl Refusal {
             code,
             retry_after: None,
             earlier: Earlier::Unsaid,
-            rooms: None,
+            number: None,
         }
     }
 

@@ -14,6 +14,7 @@ mod limits;
 mod quiet;
 mod rambler;
 mod servers;
+mod spelling;
 mod texts;
 mod theme;
 mod users;

@@ -207,10 +207,23 @@ pub(super) fn refusal(reject: &Reject) -> Refusal {
             chat_core::Earlier::None => Earlier::None,
             chat_core::Earlier::Unknown => Earlier::Unknown,
         },
-        rooms: if let Reject::RoomAmbiguous { rooms } = reject {
-            Some(*rooms)
-        } else {
-            None
-        },
+        number: number(reject),
     }
+}
+
+/// The number in the message, unless it is a delay.
+fn number(reject: &Reject) -> Option<u64> {
+    if let Reject::RoomAmbiguous { rooms: number }
+    | Reject::MessageTooLong { limit: number }
+    | Reject::DraftFull { limit: number }
+    | Reject::QueueFull { limit: number }
+    | Reject::RoomFull { limit: number }
+    | Reject::AddressFull { limit: number } = reject
+    {
+        return Some((*number).into());
+    }
+    if let Reject::InvalidCursor { end } = reject {
+        return Some(*end);
+    }
+    None
 }

@@ -42,7 +42,7 @@ fn a_sentence_shows_both_decisions_of_a_call() {
     let overloaded = Err(Refusal {
         code: "overloaded",
         retry_after: Some(Span::millis(250)),
-        rooms: None,
+        number: None,
         earlier: Earlier::Unknown,
     });
     insta::assert_snapshot!(told(&[

@@ -123,7 +123,7 @@ fn a_refusal_counts_unless_an_earlier_attempt_may_have_been_accepted() {
         code: "overloaded",
         retry_after: None,
         earlier: Earlier::Unsaid,
-        rooms: None,
+        number: None,
     });
     for (call, is_retried) in [(1, false), (2, true)] {
         let call = CallId(call);

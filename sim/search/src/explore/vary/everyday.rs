@@ -214,13 +214,13 @@ fn persona(kind: u32, outline: Outline, server: &Config, dice: &mut Dice) -> Per
         persona.flow = quiet::typing_while_waiting(server, dice).into();
         persona.habits.parallel = ratio(1, 2);
     }
-    profile(&mut persona, dice);
+    profile(theme, &mut persona, dice);
     persona
 }
 
 /// Draws how a persona reads, and its names. Reading by stream alone, or by two streams, needs a
 /// stream.
-fn profile(persona: &mut Persona, dice: &mut Dice) {
+fn profile(theme: Theme, persona: &mut Persona, dice: &mut Dice) {
     persona.profile.names = dice.pick(&[
         Naming::Given,
         Naming::Given,
@@ -230,6 +230,10 @@ fn profile(persona: &mut Persona, dice: &mut Dice) {
         Naming::Odd,
         Naming::Unnamed,
     ]);
+    if matches!(theme, Theme::Barred(_)) && dice.coin() {
+        // Such users take a name while they hold the stick.
+        persona.profile.names = Naming::Unnamed;
+    }
     if persona.profile.names == Naming::Odd && dice.coin() {
         persona.habits.parallel = ratio(1, 2);
     }
@@ -238,7 +242,7 @@ fn profile(persona: &mut Persona, dice: &mut Dice) {
         Naming::Scripts => vec!["names of all scripts"],
         Naming::Alike => vec!["names alike"],
         Naming::Odd => vec!["odd names and cursors"],
-        Naming::Unnamed => vec!["no name in the queue"],
+        Naming::Unnamed => vec!["the server's names"],
     };
     if persona.stream {
         said.push("a stream");

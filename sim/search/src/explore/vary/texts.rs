@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::dice::{Dice, table};
+use super::spelling;
 use sim_model::draw::Shape;
 use sim_model::plan::{Alphabet, Text};
 
@@ -45,7 +46,8 @@ const FEW_SHARE: [&str; 14] = [
 ];
 
 /// Lists of interests, of which all users of a run choose from one.
-pub(super) const CIRCLES: [&[&str]; 7] = [
+pub(super) const CIRCLES: [&[&str]; 8] = [
+    &["art", "artillery", "part", "a", "go", "gold"],
     &["go", "tea", "rust"],
     // Enough different interests for a long queue.
     &["go", "tea", "rust", "bees", "jazz", "maps"],
@@ -113,6 +115,11 @@ const NAMES: [&str; 32] = [
     "",
 ];
 
+/// Names that the server gives one of the first participants, or that look so.
+const SERVER_NAMES: [&str; 8] = [
+    "user_1", "user_2", "user_3", "user_4", "user_I", "user_l2", "user_2O", "USER_1I",
+];
+
 /// Lists of names that look alike.
 pub(super) const LOOK_ALIKES: [&[&str]; 4] = [
     &["Alice", "AIice", "ALlCE", "a1ice"],
@@ -155,7 +162,7 @@ const LONG: u32 = 400;
 /// one more.
 pub(super) fn text(most: u32, dice: &mut Dice) -> Text {
     match dice.between(0, 9) {
-        0 | 1 => Text::Words(dice.pick(&WORDS).into()),
+        0 | 1 => Text::Words(spelling::drawn(dice.pick(&WORDS), dice)),
         2 | 3 if most <= LONG || dice.one_in(8) => {
             let most = u64::from(most);
             let (low, high) = dice.pick(&[(most, most), (most, most + 1), (most + 1, most + 1)]);
@@ -184,26 +191,40 @@ pub(super) fn interests(
     let some = match dice.between(0, 7) {
         times if times < none => 0,
         7 if dice.coin() => most.min(16) + 1,
-        5..=7 => dice.between(2, 3),
+        4 | 5 => dice.between(2, most.min(8)),
+        6 | 7 => dice.between(2, 3),
         _ => 1,
     };
+    // Some users share all of a few, others some of many.
+    let first = dice.coin().then(|| dice.index(those.len()));
     (0..some)
-        .map(|_| match dice.one_in(16) {
-            true => "Ü".repeat(MAX_NAME).into(),
-            false => dice.pick(those).into(),
+        .map(|nth| match (dice.between(0, 15), first) {
+            (0, _) => "Ü".repeat(MAX_NAME).into(),
+            (1, _) | (_, None) => interest(dice.pick(those), dice),
+            (_, Some(first)) => those[(first + nth as usize) % those.len()].into(),
         })
         .collect()
 }
 
+/// An interest, perhaps respelled. Scenarios accept only trimmed lines.
+fn interest(text: &str, dice: &mut Dice) -> Arc<str> {
+    let respelled = spelling::drawn(text, dice);
+    let is_line = respelled.trim() == &*respelled && !respelled.contains(char::is_control);
+    match is_line && !respelled.is_empty() {
+        true => respelled,
+        false => text.into(),
+    }
+}
+
 /// The name of a room: one time in sixteen one of the largest length, or of one more.
 pub(super) fn room(dice: &mut Dice) -> Arc<str> {
-    longest("é", MAX_NAME, dice).unwrap_or_else(|| dice.pick(&ROOMS).into())
+    longest("é", MAX_NAME, dice).unwrap_or_else(|| spelling::drawn(dice.pick(&ROOMS), dice))
 }
 
 /// The reason of a report or of an operator's act: one time in sixteen one of the largest length,
 /// or of one more.
 pub(super) fn reason(dice: &mut Dice) -> Arc<str> {
-    longest("é", MAX_REASON, dice).unwrap_or_else(|| dice.pick(&REASONS).into())
+    longest("é", MAX_REASON, dice).unwrap_or_else(|| spelling::drawn(dice.pick(&REASONS), dice))
 }
 
 /// One time in sixteen, a text of `most` characters, or of one more.
@@ -217,16 +238,18 @@ fn longest(character: &str, most: usize, dice: &mut Dice) -> Option<Arc<str>> {
 /// A chosen name, one time in `one_in`.
 pub(super) fn name(one_in: u64, dice: &mut Dice) -> Option<Arc<str>> {
     dice.one_in(one_in).then(|| match dice.between(0, 3) {
-        // The name that the server gives one of the first participants.
-        0 => format!("user_{}", dice.between(1, 4)).into(),
-        _ => longest("ß", MAX_NAME, dice).unwrap_or_else(|| dice.pick(&NAMES).into()),
+        0 => spelling::drawn(dice.pick(&SERVER_NAMES), dice),
+        _ => {
+            longest("ß", MAX_NAME, dice).unwrap_or_else(|| spelling::drawn(dice.pick(&NAMES), dice))
+        }
     })
 }
 
 /// A chosen public id, one time in `one_in`.
 pub(super) fn public_id(one_in: u64, dice: &mut Dice) -> Option<Arc<str>> {
-    dice.one_in(one_in)
-        .then(|| longest("q", MAX_NAME, dice).unwrap_or_else(|| dice.pick(&IDS).into()))
+    dice.one_in(one_in).then(|| {
+        longest("q", MAX_NAME, dice).unwrap_or_else(|| spelling::drawn(dice.pick(&IDS), dice))
+    })
 }
 
 /// An excuse for a break, sometimes: of the largest length, too long, or empty.
@@ -236,7 +259,8 @@ pub(super) fn excuse(most: u32, dice: &mut Dice) -> Option<Arc<str>> {
         0 => Some("the chicken was getting cold".into()),
         1 => Some(times(most.min(LONG))),
         2 => Some(times(most.min(LONG) + 1)),
-        3 => Some(dice.pick(&WORDS).into()),
+        3 => Some(spelling::drawn(dice.pick(&WORDS), dice)),
+        4 => Some(spelling::drawn("a long day", dice)),
         _ => None,
     }
 }

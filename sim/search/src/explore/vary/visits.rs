@@ -10,7 +10,7 @@ use chat_types::{BreakKind, Config, Span};
 
 use super::dice::{Dice, table};
 use super::theme::{Outline, Theme};
-use super::{quiet, texts};
+use super::{quiet, spelling, texts};
 use sim_model::draw::Shape;
 use sim_model::plan::{Choice, Grant, Step, Verb};
 use sim_model::protocol::{Plain, ReadBy};
@@ -81,7 +81,7 @@ fn name(theme: Theme, nth: u32, dice: &mut Dice) -> Option<Arc<str>> {
             texts::name(chooses(nth), dice)
         }
         Theme::Line(_) | Theme::Absent(_) | Theme::Grudges(_) => texts::name(8, dice),
-        Theme::Barred(names) => (!dice.one_in(4)).then(|| dice.pick(names).into()),
+        Theme::Barred(names) => dice.coin().then(|| spelling::drawn(dice.pick(names), dice)),
     }
 }
 
@@ -98,12 +98,25 @@ fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
     } else {
         dice.pick(&[1, 1, 1, 1, 1, 1, 2])
     };
+    if matches!(theme, Theme::Barred(_)) && dice.coin() {
+        // It registers without a name, and takes one later.
+        let queued = Verb::EnterQueue {
+            name: None,
+            user_id: None,
+            interests: Arc::default(),
+        };
+        let left = Verb::Plain(Plain::LeaveQueue);
+        steps.extend([queued, left].map(Step::Call));
+    }
     for again in 0..dice.pick(&[1, 1, 2]) {
-        steps.push(Step::Call(Verb::Login {
-            room: Arc::clone(&room),
-            rooms,
-            name: name(theme, nth + again, dice),
-        }));
+        let login = |nth: u32, dice: &mut Dice| {
+            Step::Call(Verb::Login {
+                room: Arc::clone(&room),
+                rooms,
+                name: name(theme, nth, dice),
+            })
+        };
+        steps.push(login(nth + again, dice));
         if dice.one_in(8) {
             steps.push(Step::Call(Verb::Login {
                 room: texts::room(dice),
@@ -114,10 +127,11 @@ fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
         let rounds = if is_crowd { 6 } else { 3 };
         for _ in 0..dice.between(0, rounds) {
             maybe_read(steps, server, dice);
-            match server.stick {
-                StickRule::Required => turn(steps, server, dice),
-                StickRule::Optional if dice.one_in(3) => turn(steps, server, dice),
-                StickRule::Optional => steps.push(say(server, dice)),
+            if server.stick == StickRule::Required || dice.one_in(3) {
+                let login = login(nth + again + 1, dice);
+                turn(login, steps, server, dice);
+            } else {
+                steps.push(say(server, dice));
             }
             maybe_look_up(steps, dice);
             pause(steps, dice);
@@ -157,8 +171,9 @@ fn maybe_end(theme: Theme, steps: &mut Vec<Step>, dice: &mut Dice) {
     steps.push(Step::Call(Verb::Plain(Plain::LeaveChat)));
 }
 
-/// A turn with the stick: a draft, sometimes changed or cleared, and sometimes a turn given up.
-fn turn(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
+/// A turn with the stick: a draft, sometimes changed or cleared, and sometimes a turn given up. The
+/// user may log in again meanwhile, under another name.
+fn turn(login: Step, steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
     if dice.one_in(4) {
         // A draft may begin before the grant.
         steps.push(append(server, dice));
@@ -184,6 +199,7 @@ fn turn(steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
         0 | 1 => steps.push(think(dice)),
         2 => steps.push(say(server, dice)),
         3 => steps.push(Step::Call(Verb::TalkingStick(grant(2, dice)))),
+        4 => steps.push(login),
         _ => {}
     }
     steps.push(Step::Call(match dice.between(0, 7) {

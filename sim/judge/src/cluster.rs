@@ -49,7 +49,7 @@ pub enum ClusterRule {
     FreshReads,
     /// What a member appends is in the log in time, or is known not to be.
     LogProgress,
-    /// After the faults, clients are served, members follow, one of them owns the log, calls are
+    /// A member that departs leaves no call open. After the faults, clients are served, members follow, one of them owns the log, calls are
     /// answered.
     Progress,
 }
@@ -137,8 +137,8 @@ pub struct ClusterJudge {
     not_done: BTreeSet<u64>,
     /// How many writes were accepted when a read began.
     reads: BTreeMap<u64, usize>,
-    /// The owner of the log when a call arrived.
-    asked: BTreeMap<u64, Option<u64>>,
+    /// The calls of members: the member, and the owner of the log when the call arrived.
+    asked: BTreeMap<u64, (u64, Option<u64>)>,
     appends: AppendTimes,
     /// How often each rule was checked.
     checks: BTreeMap<ClusterRule, u64>,
@@ -226,28 +226,28 @@ impl ClusterJudge {
                 digest,
             } => self.state(*member, *position, *digest),
             ClusterFact::Leases(members) => self.leases(members),
-            ClusterFact::Accepted(write) => {
-                let holds = self.written.contains_key(write);
-                self.check(ClusterRule::Acknowledged, holds, || {
-                    format!("write {write} was accepted, and the log does not have it")
-                });
-                self.accepted.push(*write);
+            ClusterFact::Accepted(write) => self.accept(*write),
+            ClusterFact::NotDone(write) => {
+                self.refuse(*write);
+                self.not_done.insert(*write);
             }
-            ClusterFact::NotDone(write) | ClusterFact::NotYet(write) => {
-                let holds = !self.written.contains_key(write);
-                self.check(ClusterRule::Refused, holds, || {
-                    format!("write {write} was refused as not done, and the log has it")
-                });
-                if matches!(fact, ClusterFact::NotDone(_)) {
-                    self.not_done.insert(*write);
-                }
-            }
+            ClusterFact::NotYet(write) => self.refuse(*write),
             ClusterFact::Odd { member, code } => self.check(ClusterRule::FreshReads, false, || {
                 format!("member {member} refused a registered client's call as {code}")
             }),
-            ClusterFact::Asked { call, .. } => {
+            ClusterFact::Asked { member, call } => {
                 let owner = self.owner_at(self.last).map(|owner| owner.author.0);
-                self.asked.insert(*call, owner);
+                self.asked.insert(*call, (*member, owner));
+            }
+            ClusterFact::GivenBack(call) | ClusterFact::CallerGone(call) => {
+                self.asked.remove(call);
+            }
+            ClusterFact::ProcessEnded(member) => self.asked.retain(|_, (of, _)| of != member),
+            ClusterFact::Departed(member) => {
+                let is_left = self.asked.values().any(|(of, _)| of == member);
+                self.check(ClusterRule::Progress, !is_left, || {
+                    format!("member {member} departed, and neither answered nor gave back a call")
+                });
             }
             ClusterFact::Answered { member, call } => self.answered(*member, *call),
             ClusterFact::AppendBegan(_)
@@ -279,6 +279,21 @@ impl ClusterJudge {
                 self.served(starved, unanswered);
             }
         }
+    }
+
+    fn accept(&mut self, write: u64) {
+        let holds = self.written.contains_key(&write);
+        self.check(ClusterRule::Acknowledged, holds, || {
+            format!("write {write} was accepted, and the log does not have it")
+        });
+        self.accepted.push(write);
+    }
+
+    fn refuse(&mut self, write: u64) {
+        let holds = !self.written.contains_key(&write);
+        self.check(ClusterRule::Refused, holds, || {
+            format!("write {write} was refused as not done, and the log has it")
+        });
     }
 
     fn state(&mut self, member: u64, position: u64, digest: u64) {
@@ -380,7 +395,7 @@ impl ClusterJudge {
 
     /// Without the ownership at the arrival of a call, its state may have been old.
     fn answered(&mut self, member: u64, call: u64) {
-        let Some(owner) = self.asked.remove(&call) else {
+        let Some((_, owner)) = self.asked.remove(&call) else {
             return;
         };
         self.check(ClusterRule::FreshReads, owner == Some(member), || {

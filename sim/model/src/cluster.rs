@@ -55,6 +55,14 @@ pub enum ClusterFact {
         /// The call.
         call: u64,
     },
+    /// The member gave a call back, to be repeated at the next owner.
+    GivenBack(u64),
+    /// The caller of a call disconnected.
+    CallerGone(u64),
+    /// The member does not own the log any more, and has answered or given back all its calls.
+    Departed(u64),
+    /// The member's process ended, and all its calls with it.
+    ProcessEnded(u64),
     /// A member has an append in flight from here on.
     AppendBegan(u64),
     /// The member knows the fate of that append, or its process ended.

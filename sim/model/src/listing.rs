@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use chat_types::Time;
+use chat_types::{Span, Time};
 
 use crate::protocol::{Attendance, Room, Shown, User};
 
 /// An item of the operators' lists. The lists follow each other in the order of the variants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listed {
+    /// The counts of the whole server.
+    Totals(Totals),
     /// A participant; in the order of the folded display names.
     Participant(Box<ListedParticipant>),
     /// A named room; in the order of the folded names.
@@ -28,7 +30,9 @@ impl Listed {
             Self::Participant(listed) => Some(listed.user),
             Self::Measure(Target::Handle(user, _), _) => Some(*user),
             Self::Report(report) => Some(report.about),
-            Self::Room(_) | Self::Measure(Target::Name(_) | Target::Address(_), _) => None,
+            Self::Totals(_)
+            | Self::Room(_)
+            | Self::Measure(Target::Name(_) | Target::Address(_), _) => None,
         }
     }
 }
@@ -52,12 +56,46 @@ pub struct ListedParticipant {
     pub is_muted: bool,
     /// The address that it registered from.
     pub address: u64,
+    /// Its standing in each of its live rooms, in the same order.
+    pub standings: Vec<RoomStanding>,
+    /// The events behind its delivered mark.
+    pub unread: u64,
     /// The participant with the public id `user_N` of its number.
     pub by_number: Option<User>,
     /// The participant with its chosen public id.
     pub by_id: Option<User>,
     /// The participant with its display name.
     pub by_name: Option<User>,
+}
+
+/// The counts of the whole server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// Registered participants.
+    pub participants: usize,
+    /// The largest number of them that registered from one address.
+    pub of_one_address: usize,
+    /// Rooms, including ended ones that are remembered.
+    pub rooms: usize,
+    /// Participants in the line.
+    pub waiting: usize,
+    /// Since when the first of them waits.
+    pub first_waits_since: Option<Time>,
+    /// The mean of recent waits.
+    pub recent_wait: Option<Span>,
+}
+
+/// The standing of a participant in a room, by which the server tells it what to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoomStanding {
+    /// Whether members need the stick to speak.
+    pub needs_stick: bool,
+    /// The place for the stick: 0 holds it, 1 is next.
+    pub place: Option<usize>,
+    /// The epoch of the current or the last grant; 0 in a room without a stick.
+    pub epoch: u64,
+    /// Whether the participant has a draft with text.
+    pub has_draft: bool,
 }
 
 /// A named room in a list.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chat_types::Time;
+use sim_model::draw::Draw;
 use sim_model::history::Observer;
 use sim_model::plan::{Argument, Step};
 use sim_model::protocol::{CallId, Room, User};
@@ -86,6 +87,11 @@ impl VirtualUser {
     #[must_use]
     pub const fn last_user(&self) -> Option<User> {
         self.last_user
+    }
+
+    /// A room that it remembers, including ended ones.
+    pub fn any_room(&self, draw: &mut Draw) -> Option<Room> {
+        self.rooms.any(draw)
     }
 
     /// Its participant; none before it is registered.

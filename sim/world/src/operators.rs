@@ -44,7 +44,7 @@ impl World<'_, '_> {
         let user = UserId(number);
         let rooms = node.hub().rooms_of(user).to_vec();
         let name = node.hub().who_is(user).map(|who| (*who.name).into());
-        let room = self.room_of_act(act, &rooms);
+        let room = self.room_of_act(act, agent, &rooms);
         self.record_room(index, act, room);
         let reason = act.reason.clone().unwrap_or_else(|| REASON.into());
         let operate = match act.verb {
@@ -88,12 +88,17 @@ impl World<'_, '_> {
 
     /// The room of an act: the written one, or one of the user's, drawn if there are several. Sometimes an act names by
     /// mistake a room that the user is not in, or that is over.
-    fn room_of_act(&mut self, act: &OperatorAct, rooms: &[RoomId]) -> Option<RoomId> {
+    fn room_of_act(&mut self, act: &OperatorAct, agent: u32, rooms: &[RoomId]) -> Option<RoomId> {
         if act.room.is_some() {
             return act.room.map(RoomId);
         }
         if act.verb.names_room() && act.user.is_none() && self.active_faults.draw.below(3) == 0 {
-            let number = self.active_faults.draw.below(STRAY_ROOMS) + 1;
+            let draw = &mut self.active_faults.draw;
+            if draw.below(2) == 0 {
+                let known = self.clients[agent as usize].user.any_room(draw);
+                return known.map(|Room(number)| RoomId(number));
+            }
+            let number = draw.below(STRAY_ROOMS) + 1;
             return u32::try_from(number).ok().map(RoomId);
         }
         match rooms {

@@ -9,6 +9,7 @@ use chat_core::{
     Address, Call, Counters, Earlier, Node, Output, Page, Position, Reject, Response, Ticket,
 };
 use chat_types::{Config, Span, Time};
+use sim_model::cluster::ClusterFact;
 use sim_model::server::{ServerCall, ServerRecord};
 
 use super::event_queue::Event;
@@ -52,6 +53,9 @@ pub(super) struct Server {
     /// The number of appends in all its lives.
     appends: u32,
     pub(super) appending: bool,
+    /// Whether the server knows that it does not know the outcome of the append. Half of such
+    /// appends turn out lost.
+    pub(super) append_is_unknown: bool,
     /// The instant at which `NodeDue` is scheduled.
     pub(super) due_at: Time,
     /// The node's counters at the last look.
@@ -100,6 +104,7 @@ impl Server {
             append_began: START,
             appends: 0,
             appending: false,
+            append_is_unknown: false,
             due_at: Time::MAX,
             counters: Counters::default(),
             reported: Position(0),
@@ -386,6 +391,7 @@ impl World<'_, '_> {
             Some(InFlight::Request { .. }) => {
                 if let Some(cluster) = &mut self.server.cluster {
                     cluster.cancel(ticket);
+                    self.tell_fact(&ClusterFact::CallerGone(ticket.0));
                 } else if let Some(node) = self.server.node_mut() {
                     node.cancel(ticket);
                 }

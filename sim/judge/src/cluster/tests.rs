@@ -185,3 +185,28 @@ fn a_healed_cluster_serves_and_follows() {
     assert_eq!(silent(false), []);
     assert_eq!(silent(true), [ClusterRule::Progress]);
 }
+
+#[test]
+fn who_departs_answers_or_gives_back_every_call() {
+    let owned = log(&[record(1, 1, 0, "")]);
+    let asked = |call| ClusterFact::Asked { member: 1, call };
+    let facts = |more: &[ClusterFact]| [&owned[..], &[asked(7), asked(8)], more].concat();
+    let (departed, back) = (ClusterFact::Departed(1), ClusterFact::GivenBack(8));
+    let answered = ClusterFact::Answered { member: 1, call: 7 };
+    let good = [
+        vec![answered.clone(), back.clone(), departed.clone()],
+        vec![
+            answered.clone(),
+            ClusterFact::CallerGone(8),
+            departed.clone(),
+        ],
+        vec![ClusterFact::ProcessEnded(1), departed.clone()],
+        vec![ClusterFact::Departed(2)],
+    ];
+    for good in good {
+        assert_eq!(rules(&facts(&good)), []);
+    }
+    for bad in [vec![departed.clone()], vec![answered, departed]] {
+        assert_eq!(rules(&facts(&bad)), [ClusterRule::Progress]);
+    }
+}

@@ -23,6 +23,10 @@ impl Draft {
         self.length
     }
 
+    pub(super) const fn is_empty(&self) -> bool {
+        self.appends.is_empty()
+    }
+
     /// The last characters. // 7.7
     fn suffix(&self) -> Arc<str> {
         let text = self.text();

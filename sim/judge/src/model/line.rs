@@ -46,6 +46,11 @@ impl Line {
         self.waiters.len()
     }
 
+    /// Since when the first one waits.
+    pub(super) fn first_since(&self) -> Option<Time> {
+        self.waiters.values().next().map(|waiter| waiter.since)
+    }
+
     /// Since when the waiter with this ticket waits.
     pub(super) fn since(&self, ticket: u64) -> Option<Time> {
         let waiter = self.waiters.get(&ticket)?;

@@ -1,11 +1,15 @@
 //! The lists that operators read, and the look-up of participants by their texts. // 5.4, 16.6
 
-use sim_model::listing::{Listed, ListedParticipant, ListedRoom, NEXT_LISTED};
+use chat_types::config::StickRule;
+use sim_model::listing::{
+    Listed, ListedParticipant, ListedRoom, NEXT_LISTED, RoomStanding, Totals,
+};
 use sim_model::protocol::{Room, User};
 
 use super::Model;
 use super::names::fold;
 use super::room::Kind;
+use super::stick::Stick;
 
 impl Model {
     /// All lists. // 16.6
@@ -19,11 +23,41 @@ impl Model {
         let rooms = self.room_names.values();
         let rooms = rooms.filter_map(|room| Some(Listed::Room(Box::new(self.listed_room(*room)?))));
         let reports = self.reports.iter().cloned().map(Listed::Report);
-        participants
+        let counts = Listed::Totals(self.counts());
+        std::iter::once(counts)
+            .chain(participants)
             .chain(rooms)
             .chain(self.measures.listed())
             .chain(reports)
             .collect()
+    }
+
+    fn counts(&self) -> Totals {
+        let of_address = self.by_address.values().copied();
+        Totals {
+            participants: self.participants.len(),
+            of_one_address: of_address.max().unwrap_or_default() as usize,
+            rooms: self.rooms.len(),
+            waiting: self.line.len(),
+            first_waits_since: self.line.first_since(),
+            recent_wait: self.estimated_wait(),
+        }
+    }
+
+    /// The standing of a member in its live room. // 7.1, 7.7
+    fn standing_in(&self, room: Room, user: User) -> RoomStanding {
+        let place = self.place(room);
+        let draft = place.members.get(&user).map(|member| &member.draft);
+        let stick = match &place.kind {
+            Kind::Named { stick, .. } => Some(stick),
+            Kind::Pair { .. } | Kind::Ended { .. } => None,
+        };
+        RoomStanding {
+            needs_stick: stick.is_some() && self.config.stick == StickRule::Required,
+            place: stick.and_then(|stick| stick.place(user)),
+            epoch: stick.map_or(0, Stick::epoch),
+            has_draft: draft.is_some_and(|draft| !draft.is_empty()),
+        }
     }
 
     fn listed_participant(&self, user: User) -> ListedParticipant {
@@ -40,6 +74,11 @@ impl Model {
                 .and_then(|ticket| self.line.since(ticket)),
             is_muted: self.is_muted(user),
             address: participant.address,
+            standings: {
+                let rooms = participant.live.iter();
+                rooms.map(|room| self.standing_in(*room, user)).collect()
+            },
+            unread: participant.inbox.end() - participant.inbox.delivered(),
             by_number: (!has_id).then_some(user),
             by_id: has_id.then_some(user),
             by_name: Some(user),

@@ -30,6 +30,19 @@ impl Stick {
         self.claims.len()
     }
 
+    /// The place of a participant: 0 holds the stick, 1 is next.
+    pub(super) fn place(&self, user: User) -> Option<usize> {
+        if self.is_held_by(user) {
+            return Some(0);
+        }
+        let claims = self.claims.iter().position(|claimant| *claimant == user);
+        claims.map(|index| index + 1)
+    }
+
+    pub(super) const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
     /// The first claimants, in order.
     pub(super) fn first_claims(&self, most: usize) -> Vec<User> {
         self.claims.iter().copied().take(most).collect()

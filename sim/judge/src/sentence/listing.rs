@@ -1,6 +1,8 @@
 //! The items of the lists that operators read.
 
-use sim_model::listing::{Listed, ListedParticipant, ListedRoom, Measure, Report, Target};
+use sim_model::listing::{
+    Listed, ListedParticipant, ListedRoom, Measure, Report, RoomStanding, Target, Totals,
+};
 use sim_model::protocol::{Attendance, User};
 
 use super::{Describe, Sentence, With, describe};
@@ -8,6 +10,7 @@ use super::{Describe, Sentence, With, describe};
 impl Describe for Listed {
     fn describe(&self, to: &mut Sentence) {
         match self {
+            Self::Totals(counts) => counts.describe(to),
             Self::Participant(listed) => listed.describe(to),
             Self::Room(listed) => listed.describe(to),
             Self::Measure(target, measure) => describe!(to; measure, " of ", target),
@@ -31,8 +34,31 @@ impl Describe for ListedParticipant {
         if self.is_muted {
             ", muted".describe(to);
         }
+        for standing in &self.standings {
+            standing.describe(to);
+        }
+        describe!(to; ", unread events: ", self.unread);
         describe!(to; ", found by number as ", Found(self.by_number));
         describe!(to; ", by id as ", Found(self.by_id), ", by name as ", Found(self.by_name));
+    }
+}
+
+impl Describe for Totals {
+    fn describe(&self, to: &mut Sentence) {
+        describe!(to; "participants: ", self.participants as u64);
+        describe!(to; ", of one address: ", self.of_one_address as u64);
+        describe!(to; ", rooms: ", self.rooms as u64, ", waiting: ", self.waiting as u64);
+        With(" since ", self.first_waits_since).describe(to);
+        With(", mean wait: ", self.recent_wait).describe(to);
+    }
+}
+
+impl Describe for RoomStanding {
+    fn describe(&self, to: &mut Sentence) {
+        describe!(to; if self.needs_stick { ", with" } else { ", without" }, " need of the stick");
+        With(" at place ", self.place.map(|place| place as u64)).describe(to);
+        describe!(to; " under epoch ", self.epoch);
+        describe!(to; if self.has_draft { " with a draft" } else { "" });
     }
 }
 

@@ -213,16 +213,16 @@ fn a_room_that_an_operator_names_by_mistake_is_written_with_the_act() {
          scenarios: [{ name: guest, flow: [{ loop: { count: 40, steps: [login, { think: 50ms }] } }] }]\n\
          faults: [{ every: 100ms, operator: kick }]\n",
     );
-    let named: PacketRule = |packet| matches!(packet, NetworkRecord::RoomNamed { room: 5, .. });
+    let named: PacketRule = |packet| matches!(packet, NetworkRecord::RoomNamed { room: 4.., .. });
     let shrunk = shrunk(
         &plan.expect("a scenario"),
         "planted",
         &|plan, seed, progress, also| run_by_rules((|_| false, named), plan, seed, progress, also),
     );
-    let shrunk = shrunk.expect("room 5 is named");
+    let shrunk = shrunk.expect("a room is named that does not exist");
     let yaml = yaml(&shrunk);
     assert!(
-        yaml.contains("operator: { kick: { user: a, room: 5 } }"),
+        yaml.contains("operator: { kick: { user: a, room: "),
         "{yaml}"
     );
     assert_eq!((shrunk.after.users, shrunk.after.steps), (1, 1), "{yaml}");

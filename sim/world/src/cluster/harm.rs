@@ -131,6 +131,7 @@ impl World<'_, '_> {
         place.paused_until = Time(0);
         self.tell(Some(site), how);
         self.tell_fact(&ClusterFact::AppendEnded(site as u64));
+        self.tell_fact(&ClusterFact::ProcessEnded(site as u64));
         self.events.schedule(at, Event::MemberStarts(number(site)));
     }
 

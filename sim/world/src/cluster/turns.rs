@@ -168,6 +168,7 @@ impl World<'_, '_> {
     /// calls that an owner could not answer go back to their doors.
     fn carry_out(&mut self, site: usize, outputs: Vec<Output>, is_lost: bool) {
         let mut moved = BTreeMap::new();
+        let mut has_departed = false;
         for output in outputs {
             match output {
                 Output::Node(output) => {
@@ -192,9 +193,11 @@ impl World<'_, '_> {
                     }
                 }
                 Output::Moved(Refusal { ticket, earlier }) => {
+                    self.tell_fact(&ClusterFact::GivenBack(ticket.0));
                     moved.insert(ticket, earlier);
                 }
                 Output::LostOwnership { .. } => {
+                    has_departed = true;
                     if is_lost {
                         self.tell(Some(site), ClusterEvent::LostOwnership);
                         self.owner_lost(&moved);
@@ -208,6 +211,9 @@ impl World<'_, '_> {
                 | Output::FetchSnapshot
                 | Output::Alarm(_)) => self.send_output(site, output),
             }
+        }
+        if has_departed {
+            self.tell_fact(&ClusterFact::Departed(site as u64));
         }
         if is_lost {
             return;
@@ -238,7 +244,7 @@ impl World<'_, '_> {
         self.tell_hindrances();
     }
 
-    pub(super) fn tell_fact(&mut self, fact: &ClusterFact) {
+    pub(crate) fn tell_fact(&mut self, fact: &ClusterFact) {
         let at = self.now();
         self.observers.observe_cluster(at, fact);
     }

@@ -2,7 +2,7 @@
 
 use chat_core::Entry;
 
-use chat_types::Span;
+use chat_types::{Span, mix};
 use sim_model::history::Observer as _;
 use sim_model::outcome::Point;
 use sim_model::server::ServerRecord;
@@ -36,6 +36,7 @@ impl World<'_, '_> {
             batch,
         });
         self.server.appending = true;
+        self.server.append_is_unknown = false;
         self.server.append_began = now;
         self.server.appends += 1;
         let (life, append) = (self.server.life, self.server.appends);
@@ -71,9 +72,13 @@ impl World<'_, '_> {
         let Some(node) = self.server.alone.as_mut() else {
             return;
         };
-        match self.active_faults.disk_fails(now) {
+        let failure = self.active_faults.disk_fails(now);
+        let is_lost =
+            self.server.append_is_unknown && mix(self.seed, append.into()).is_multiple_of(2);
+        match failure.or(is_lost.then_some(Unsynced::Lost)) {
             Some(Unsynced::Written) => {
                 // The outcome is unknown until the fault ends.
+                self.server.append_is_unknown = true;
                 node.append_unknown();
                 self.observers
                     .observe_server(&ServerRecord::AppendUnknown { at: server_now });

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use chat_core::{Hub, Measure, MeasureTarget, Muted, ParticipantView, RoomId, RoomView, UserId};
+use chat_core::{
+    Ban, Hub, Measure, MeasureTarget, Muted, ParticipantView, RoomId, RoomView, UserId,
+};
 use sim_model::listing::{
-    self, Listed, ListedParticipant, ListedRoom, NEXT_LISTED, Report, Target,
+    self, Listed, ListedParticipant, ListedRoom, NEXT_LISTED, Report, RoomStanding, Target, Totals,
 };
 use sim_model::protocol::{Room, User};
 
@@ -19,15 +21,71 @@ const fn room(id: RoomId) -> Room {
     Room(id.0)
 }
 
+/// The items of a page, so few that most lists have several pages.
+const PAGE: usize = 3;
+
+/// The pages of a list, each behind the last item of the one before.
+fn pages<T>(page: impl Fn(Option<&T>) -> Vec<T>) -> Vec<T> {
+    let mut items = Vec::new();
+    loop {
+        let next = page(items.last());
+        let is_last = next.len() < PAGE;
+        items.extend(next);
+        // A list that does not go on would never end.
+        if is_last || items.len() > LONGEST {
+            return items;
+        }
+    }
+}
+
+/// No list of a run is longer.
+const LONGEST: usize = 1_000_000;
+
+fn counts(hub: &Hub) -> Listed {
+    let counts = hub.counts();
+    Listed::Totals(Totals {
+        participants: counts.participants,
+        of_one_address: counts.of_one_address,
+        rooms: counts.rooms,
+        waiting: counts.waiting,
+        first_waits_since: counts.first_waits_since,
+        recent_wait: counts.recent_wait,
+    })
+}
+
+/// The participant's standing in a room.
+fn standing(hub: &Hub, user: UserId, room: RoomId) -> Option<RoomStanding> {
+    let floor = hub.floor_of(user, room)?;
+    Some(RoomStanding {
+        needs_stick: floor.needs_stick,
+        place: floor.place.map(|place| place as usize),
+        epoch: floor.epoch.0,
+        has_draft: floor.has_draft,
+    })
+}
+
 /// All lists of operators.
 #[must_use]
 pub fn lists(hub: &Hub) -> Vec<Listed> {
-    let participants = hub.participants(None, usize::MAX);
-    let participants =
-        participants.map(|view| Listed::Participant(Box::new(participant(hub, view))));
-    let rooms = hub.named_rooms(None, usize::MAX);
-    let rooms = rooms.map(|view| Listed::Room(Box::new(named_room(&view))));
-    let measures = hub.kept(None).map(|(target, kept)| {
+    let participants = pages(|after: Option<&ParticipantView>| {
+        let after = after.map(|view| &*view.who.name);
+        hub.participants(after, PAGE).collect()
+    });
+    let participants = participants
+        .into_iter()
+        .map(|view| Listed::Participant(Box::new(participant(hub, &view))));
+    let rooms = pages(|after: Option<&RoomView>| {
+        hub.named_rooms(after.map(|view| &*view.name), PAGE)
+            .collect()
+    });
+    let rooms = rooms
+        .into_iter()
+        .map(|view| Listed::Room(Box::new(named_room(&view))));
+    let measures = pages(|after: Option<&(MeasureTarget<'_>, &Ban)>| {
+        let after = after.map(|(target, _)| target.place());
+        hub.kept(after.as_ref()).take(PAGE).collect()
+    });
+    let measures = measures.into_iter().map(|(target, kept)| {
         let target = match target {
             MeasureTarget::Name { shown, .. } => Target::Name(shown.into()),
             MeasureTarget::Handle { owner, .. } => {
@@ -51,25 +109,33 @@ pub fn lists(hub: &Hub) -> Vec<Listed> {
             reason: Arc::clone(&report.reason),
         })
     });
-    participants
+    std::iter::once(counts(hub))
+        .chain(participants)
         .chain(rooms)
         .chain(measures)
         .chain(reports)
         .collect()
 }
 
-fn participant(hub: &Hub, view: ParticipantView) -> ListedParticipant {
+fn participant(hub: &Hub, view: &ParticipantView) -> ListedParticipant {
     let who = &view.who;
     let id = who.chosen_id.as_deref();
+    let (_, delivered) = hub.inbox_cursors(who.id).unwrap_or_default();
+    let standings = view
+        .rooms
+        .iter()
+        .filter_map(|room| standing(hub, who.id, *room));
     ListedParticipant {
         user: user(who.id),
         shown: shown_for_good(who),
         attendance: attendance(view.presence),
         streams: view.streams,
-        rooms: view.rooms.into_iter().map(room).collect(),
+        rooms: view.rooms.iter().copied().map(room).collect(),
         waits_since: view.waiting_since,
         is_muted: view.muted == Muted::Yes,
         address: view.address.0,
+        standings: standings.collect(),
+        unread: hub.unread(who.id, delivered).unwrap_or_default(),
         by_number: hub.user_by_public_id(&who.id.to_string()).map(user),
         by_id: id.and_then(|id| hub.user_by_public_id(id)).map(user),
         by_name: hub.user_by_name(&who.name).map(user),

@@ -1,6 +1,8 @@
 //! The sentences of the lists that operators read.
 
-use sim_model::listing::{Listed, ListedParticipant, ListedRoom, Measure, Report, Target};
+use sim_model::listing::{
+    Listed, ListedParticipant, ListedRoom, Measure, Report, RoomStanding, Target, Totals,
+};
 
 use super::*;
 
@@ -23,6 +25,17 @@ fn a_sentence_shows_listed_items() {
                 from: 1,
                 reason: "noise".into(),
             })),
+        },
+        Difference::Listed {
+            owed: Some(Listed::Totals(Totals {
+                participants: 3,
+                of_one_address: 2,
+                rooms: 1,
+                waiting: 1,
+                first_waits_since: Some(Time(6)),
+                recent_wait: Some(Span(7)),
+            })),
+            seen: None,
         },
         Difference::Listed {
             owed: Some(listed_participant()),
@@ -51,6 +64,13 @@ fn listed_participant() -> Listed {
         waits_since: Some(Time(2)),
         is_muted: true,
         address: 7,
+        standings: vec![RoomStanding {
+            needs_stick: true,
+            place: Some(1),
+            epoch: 3,
+            has_draft: true,
+        }],
+        unread: 4,
         by_number: None,
         by_id: Some(ANN),
         by_name: Some(BEN),

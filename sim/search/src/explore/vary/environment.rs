@@ -48,6 +48,16 @@ pub(super) fn network(plan: &mut Plan, dice: &mut Dice) {
     }
 }
 
+/// Draws so few addresses and places for each that some participants must be forgotten.
+pub(super) fn few_addresses(plan: &mut Plan, dice: &mut Dice) {
+    let (addresses, places) = (dice.between(1, 2), dice.between(2, 4));
+    plan.network.addresses = Some(addresses);
+    plan.server.max_per_address = places;
+    dice.say(format!(
+        "from {addresses} addresses, {places} users of each"
+    ));
+}
+
 /// Draws a probability: never, the scenario's own, or once in one of these numbers.
 fn chance(name: &str, own: Ratio, one_in: &[u32], dice: &mut Dice) -> Ratio {
     let drawn = match dice.between(0, 4) {

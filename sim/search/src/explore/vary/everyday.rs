@@ -80,7 +80,12 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         Theme::Anything | Theme::Barred(_) | Theme::Quiet => {}
         Theme::Line(_) | Theme::Grudges(_) => limits::line(&mut plan.server, dice),
         Theme::Absent(_) => limits::absent(&mut plan.server, dice),
-        Theme::Crowd => limits::crowd(&mut plan.server, dice),
+        Theme::Crowd => {
+            limits::crowd(&mut plan.server, dice);
+            if dice.coin() {
+                environment::few_addresses(plan, dice);
+            }
+        }
         Theme::Rest => {
             plan.faults = faults::of_breaks();
             limits::rest(&mut plan.server, dice);
@@ -230,7 +235,7 @@ fn profile(theme: Theme, persona: &mut Persona, dice: &mut Dice) {
         Naming::Odd,
         Naming::Unnamed,
     ]);
-    if matches!(theme, Theme::Barred(_)) && dice.coin() {
+    if matches!(theme, Theme::Barred(_)) && !dice.one_in(4) {
         // Such users take a name while they hold the stick.
         persona.profile.names = Naming::Unnamed;
     }

@@ -21,7 +21,7 @@ const ALIKE: [&[&str]; 12] = [
 ];
 
 /// Characters with a rule of their own: breaks, spaces, marks, invisible ones, emoji.
-const ODD: [char; 28] = [
+const ODD: [char; 32] = [
     '\n',
     '\r',
     '\t',
@@ -48,6 +48,10 @@ const ODD: [char; 28] = [
     '🦀',
     '🇦',
     '%',
+    '`',
+    '"',
+    '|',
+    '\'',
     '\0',
     '\u{7f}',
 ];
@@ -73,13 +77,17 @@ fn respelled(text: &str, dice: &mut Dice) -> String {
     let mut after = from.chars();
     let replaced = after.next();
     let after = after.as_str();
-    match dice.between(0, 7) {
+    match dice.between(0, 9) {
         0 => format!("{before}{after}"),
         1 => format!("{before}{}{from}", dice.pick(&ODD)),
         2 => format!("{before}{}{after}", dice.pick(&ODD)),
         3 => format!("{before}{}{from}", dice.pick(&['a', 's', '2', 'ж', '太'])),
         4 => before.to_owned(),
         5 => alike(text, dice),
+        6 => text
+            .chars()
+            .flat_map(|letter| [letter, '\u{301}'])
+            .collect(),
         _ => {
             let letter = replaced.map(|letter| match letter.is_lowercase() {
                 true => letter.to_uppercase().to_string(),

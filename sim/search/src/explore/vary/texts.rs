@@ -80,8 +80,10 @@ const ROOMS: [&str; 16] = [
 ];
 
 /// Display names: look-alikes, reserved ones, and invalid ones.
-const NAMES: [&str; 32] = [
+const NAMES: [&str; 34] = [
     "Ann",
+    "क्षत्रियकुमारी",
+    "ปิ่นปักษ์สิริ",
     "ANN",
     "Аnn",
     "Ann Lee",
@@ -227,10 +229,11 @@ pub(super) fn reason(dice: &mut Dice) -> Arc<str> {
     longest("é", MAX_REASON, dice).unwrap_or_else(|| spelling::drawn(dice.pick(&REASONS), dice))
 }
 
-/// One time in sixteen, a text of `most` characters, or of one more.
+/// One time in sixteen, a text of `most` characters, of one more, or of so many that its bytes alone
+/// are too many.
 fn longest(character: &str, most: usize, dice: &mut Dice) -> Option<Arc<str>> {
     dice.one_in(16).then(|| {
-        let length = dice.pick(&[most, most, most + 1]);
+        let length = dice.pick(&[most, most, most, most + 1, most + 1, 4 * most + 1]);
         character.repeat(length).into()
     })
 }

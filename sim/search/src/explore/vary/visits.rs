@@ -98,7 +98,8 @@ fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
     } else {
         dice.pick(&[1, 1, 1, 1, 1, 1, 2])
     };
-    if matches!(theme, Theme::Barred(_)) && dice.coin() {
+    let is_barred = matches!(theme, Theme::Barred(_));
+    if is_barred && dice.coin() {
         // It registers without a name, and takes one later.
         let queued = Verb::EnterQueue {
             name: None,
@@ -128,8 +129,9 @@ fn room(theme: Theme, server: &Config, nth: u32, dice: &mut Dice, steps: &mut Ve
         for _ in 0..dice.between(0, rounds) {
             maybe_read(steps, server, dice);
             if server.stick == StickRule::Required || dice.one_in(3) {
-                let login = login(nth + again + 1, dice);
-                turn(login, steps, server, dice);
+                let rarely = if is_barred { 2 } else { 8 };
+                let again = dice.one_in(rarely).then(|| login(nth + again + 1, dice));
+                turn(again, steps, server, dice);
             } else {
                 steps.push(say(server, dice));
             }
@@ -173,7 +175,7 @@ fn maybe_end(theme: Theme, steps: &mut Vec<Step>, dice: &mut Dice) {
 
 /// A turn with the stick: a draft, sometimes changed or cleared, and sometimes a turn given up. The
 /// user may log in again meanwhile, under another name.
-fn turn(login: Step, steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
+fn turn(again: Option<Step>, steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
     if dice.one_in(4) {
         // A draft may begin before the grant.
         steps.push(append(server, dice));
@@ -199,9 +201,9 @@ fn turn(login: Step, steps: &mut Vec<Step>, server: &Config, dice: &mut Dice) {
         0 | 1 => steps.push(think(dice)),
         2 => steps.push(say(server, dice)),
         3 => steps.push(Step::Call(Verb::TalkingStick(grant(2, dice)))),
-        4 => steps.push(login),
         _ => {}
     }
+    steps.extend(again);
     steps.push(Step::Call(match dice.between(0, 7) {
         0 => Verb::Reset(grant(2, dice)),
         // The stick is kept until its lease ends, or until the user leaves.

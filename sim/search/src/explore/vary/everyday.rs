@@ -92,7 +92,7 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
         }
     }
     let within = dice.pick(&[Span::millis(1), Span::millis(300), Span::secs(1)]);
-    troubles(theme, plan, dice);
+    troubles(outline, plan, dice);
     let phases = users::waves(users, within, dice);
     let kinds = dice.between(1, 3);
     let mut personas: Vec<_> = (0..kinds)
@@ -156,7 +156,8 @@ fn draw_duration(outline: Outline, plan: &mut Plan, dice: &mut Dice) {
 }
 
 /// Additional faults of the theme: restarts, and repeated operators' actions.
-fn troubles(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
+fn troubles(outline: Outline, plan: &mut Plan, dice: &mut Dice) {
+    let theme = outline.theme;
     let is_barred = matches!(theme, Theme::Barred(_));
     let restarts = match theme {
         Theme::Anything | Theme::Rest | Theme::Quiet => false,
@@ -172,9 +173,10 @@ fn troubles(theme: Theme, plan: &mut Plan, dice: &mut Dice) {
         let verbs: &[OperatorVerb] = if is_barred || theme == Theme::Quiet {
             &faults::BARRING
         } else {
-            OperatorVerb::ALL
+            &faults::BUSY
         };
-        plan.faults.extend(faults::of_operators(verbs, dice));
+        let acts = if outline.length > 1 { 36 } else { 12 };
+        plan.faults.extend(faults::of_operators(acts, verbs, dice));
         limits::of_inboxes(&mut plan.server, dice);
     }
 }

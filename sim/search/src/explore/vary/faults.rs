@@ -168,25 +168,43 @@ pub(super) fn of_journal(dice: &mut Dice) -> Vec<Fault> {
     faults
 }
 
-/// Operators' actions that ban and mute, and those that undo them.
-pub(super) const BARRING: [OperatorVerb; 8] = [
-    OperatorVerb::Ban,
-    OperatorVerb::Ban,
+/// Operators' actions of every kind, mostly those that end chats and visits.
+pub(super) const BUSY: [OperatorVerb; 13] = [
+    OperatorVerb::Kick,
+    OperatorVerb::Kick,
+    OperatorVerb::Kick,
+    OperatorVerb::Kick,
+    OperatorVerb::Close,
+    OperatorVerb::Close,
     OperatorVerb::Mute,
-    OperatorVerb::Mute,
+    OperatorVerb::Unmute,
+    OperatorVerb::Ban,
+    OperatorVerb::Unban,
     OperatorVerb::MuteAddress,
+    OperatorVerb::BanAddress,
+    OperatorVerb::UnbanAddress,
+];
+
+/// Operators' actions that ban and mute, and those that undo them.
+pub(super) const BARRING: [OperatorVerb; 9] = [
+    OperatorVerb::Ban,
+    OperatorVerb::Ban,
+    OperatorVerb::Ban,
+    OperatorVerb::Mute,
+    OperatorVerb::Mute,
+    OperatorVerb::Mute,
     OperatorVerb::MuteAddress,
     OperatorVerb::Unban,
     OperatorVerb::Unmute,
 ];
 
 /// Repeated operators' actions of these kinds, a third of which is kept. Some actions are undone.
-pub(super) fn of_operators(verbs: &[OperatorVerb], dice: &mut Dice) -> Vec<Fault> {
+pub(super) fn of_operators(count: u32, verbs: &[OperatorVerb], dice: &mut Dice) -> Vec<Fault> {
     let mut acts = Vec::new();
-    for _ in 0..12 {
+    for _ in 0..count {
         let verb = dice.pick(verbs);
         let kind = FaultKind::Operator(act(verb, dice));
-        acts.extend(undone(&kind).filter(|_| dice.coin()));
+        acts.extend(undone(&kind).filter(|_| dice.one_in(4)));
         acts.push(kind);
     }
     acts.into_iter().map(at_any_time).collect()

@@ -10,6 +10,7 @@ mod environment;
 mod everyday;
 mod faults;
 mod flows;
+mod in_step;
 mod limits;
 mod quiet;
 mod rambler;

@@ -12,7 +12,7 @@ use chat_types::{Config, Span};
 use super::dice::{Dice, ratio};
 use super::rambler::rambler;
 use super::theme::{Outline, Theme};
-use super::{environment, faults, flows, limits, quiet, users, visits};
+use super::{environment, faults, flows, in_step, limits, quiet, users, visits};
 use sim_model::draw::Ratio;
 use sim_model::names::properties_of;
 use sim_model::plan::{
@@ -118,6 +118,9 @@ pub(super) fn draw(plan: &mut Plan, dice: &mut Dice) {
     }
     draw_journal(theme, plan, dice);
     draw_duration(outline, plan, dice);
+    if dice.one_in(6) {
+        in_step::draw(plan, dice);
+    }
 }
 
 /// Draws a journal that is slow, or that fails now and then.

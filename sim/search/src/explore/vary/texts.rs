@@ -193,7 +193,8 @@ pub(super) fn interests(
     let some = match dice.between(0, 7) {
         times if times < none => 0,
         7 if dice.coin() => most.min(16) + 1,
-        4 | 5 => dice.between(2, most.min(8)),
+        4 => dice.between(2, most.min(8)),
+        5 => dice.between(2, most.min(16)),
         6 | 7 => dice.between(2, 3),
         _ => 1,
     };

@@ -352,6 +352,11 @@ fn rest(server: &Config, dice: &mut Dice, steps: &mut Vec<Step>) {
             steps.push(rest);
         }
         steps.push(think(dice));
+        if dice.one_in(8) {
+            // So long without a break that stress is left after the next one.
+            let long = Shape::Uniform(0, Span::secs(1_200).0);
+            steps.push(Step::Think(table(long)));
+        }
         if dice.coin() {
             // The boss calms down meanwhile, level by level.
             let steps_of_round = [think(dice), Step::Call(Verb::Mood)];

@@ -417,7 +417,7 @@ impl<'a, 'o> World<'a, 'o> {
             return;
         }
         self.phase = Phase::Over;
-        self.report_sizes();
+        self.report_collections();
         self.end_cluster();
         let now = self.now();
         self.timeline.ended_at = now.since(START);

@@ -156,7 +156,7 @@ impl World<'_, '_> {
             Some(InFlight::Operator { verb, user, room }) => {
                 if outcome.is_ok() {
                     self.record_act(verb, user, room);
-                    self.report_sizes();
+                    self.report_collections();
                 }
                 return;
             }

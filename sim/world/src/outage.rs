@@ -55,7 +55,7 @@ impl World<'_, '_> {
         }
         let now = self.now();
         // The next life may have other limits.
-        self.report_sizes();
+        self.report_collections();
         if !self.server.end() {
             return;
         }

@@ -42,7 +42,7 @@ impl World<'_, '_> {
     /// If the state breaks an invariant, or differs after the restore. Both are bugs, which the
     /// runner reports as violations.
     pub(super) fn swap(&mut self) {
-        self.report_sizes();
+        self.report_collections();
         let mut gap = self.swap_every;
         if let Some(node) = self.server.node_mut() {
             if let Err(broken) = node.hub().validate() {
@@ -60,7 +60,7 @@ impl World<'_, '_> {
     }
 
     /// Reports the size of every collection, and the lists of operators, to the judges.
-    pub(super) fn report_sizes(&mut self) {
+    pub(super) fn report_collections(&mut self) {
         let at = self.now();
         let Some(node) = self.server.node() else {
             return;

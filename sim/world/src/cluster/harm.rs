@@ -114,7 +114,7 @@ impl World<'_, '_> {
         }
         let is_owner = self.cluster().owner() == Some(site);
         if is_owner {
-            self.report_sizes();
+            self.report_collections();
         }
         self.end_member(site, down_for, ClusterEvent::Crashed);
         if is_owner {

@@ -406,7 +406,7 @@ impl World<'_, '_> {
     /// `moved` is what it said of them.
     pub(super) fn owner_lost(&mut self, moved: &BTreeMap<Ticket, Earlier>) {
         let at = self.server_now();
-        self.report_sizes();
+        self.report_collections();
         self.cluster_mut().owner = None;
         self.observers.observe_server(&ServerRecord::Crashed { at });
         self.observers.pause(false);

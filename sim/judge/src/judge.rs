@@ -99,7 +99,9 @@ impl Observer for Judge {
             for &(what, size, limit) in sizes {
                 auditor.size(at, what, size, limit);
             }
-            auditor.listed(at, lists);
+            if let Some(lists) = lists {
+                auditor.listed(at, lists);
+            }
             take_found(auditor, &mut self.findings);
         }
     }
@@ -288,7 +290,7 @@ mod tests {
         judge.observe_world(&WorldRecord::Sizes {
             at: Time(2),
             sizes: &sizes,
-            lists: &[],
+            lists: None,
         });
         let found = judge.finish(Time(3)).violations;
         let properties: Vec<&str> = found.iter().map(|v| v.property.as_str()).collect();

@@ -154,11 +154,12 @@ pub enum WorldRecord<'a> {
     FaultMended { at: Time, name: &'a str },
     /// All faults and losses ended: the liveness phase begins.
     Healed { at: Time },
-    /// Sizes of the server's collections (name, size, limit), and the lists that operators read.
+    /// Sizes of the server's collections (name, size, limit), and the lists that operators read,
+    /// where they were read.
     Sizes {
         at: Time,
         sizes: &'a [(&'static str, u64, u64)],
-        lists: &'a [Listed],
+        lists: Option<&'a [Listed]>,
     },
     /// The run is over.
     Ended { at: Time },

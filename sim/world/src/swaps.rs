@@ -2,6 +2,7 @@
 //! collections.
 
 use sim_model::history::{Observer as _, WorldRecord};
+use sim_model::listing::Listed;
 use sim_model::outcome::Point;
 use sim_model::plan::{Plan, Workload};
 
@@ -42,7 +43,7 @@ impl World<'_, '_> {
     /// If the state breaks an invariant, or differs after the restore. Both are bugs, which the
     /// runner reports as violations.
     pub(super) fn swap(&mut self) {
-        self.report_collections();
+        self.report_sizes(None);
         let mut gap = self.swap_every;
         if let Some(node) = self.server.node_mut() {
             if let Err(broken) = node.hub().validate() {
@@ -61,6 +62,15 @@ impl World<'_, '_> {
 
     /// Reports the size of every collection, and the lists of operators, to the judges.
     pub(super) fn report_collections(&mut self) {
+        if !self.observers.is_observed() {
+            return;
+        }
+        let lists = self.server.node().map(|node| translate::lists(node.hub()));
+        self.report_sizes(lists.as_deref());
+    }
+
+    /// Reports the size of every collection, and these lists, to the judges.
+    fn report_sizes(&mut self, lists: Option<&[Listed]>) {
         let at = self.now();
         let Some(node) = self.server.node() else {
             return;
@@ -70,11 +80,8 @@ impl World<'_, '_> {
             .iter()
             .map(|s| (s.name, s.size, s.limit))
             .collect();
-        let lists = translate::lists(node.hub());
-        self.observers.observe_world(&WorldRecord::Sizes {
-            at,
-            sizes: &sizes,
-            lists: &lists,
-        });
+        let sizes = &sizes;
+        self.observers
+            .observe_world(&WorldRecord::Sizes { at, sizes, lists });
     }
 }

@@ -71,7 +71,7 @@ fn crash(observer: &mut dyn Observer) {
     observer.observe_world(&WorldRecord::Sizes {
         at: at(26),
         sizes: &[("queue", 3, 100)],
-        lists: &[],
+        lists: None,
     });
 }
 

@@ -392,7 +392,7 @@ impl Tiny {
         self.judge.observe_world(&WorldRecord::Sizes {
             at,
             sizes: &sizes,
-            lists: &translate::lists(self.node.hub()),
+            lists: Some(&translate::lists(self.node.hub())),
         });
         self.judge.observe_world(&WorldRecord::Ended { at });
         End {

@@ -21,15 +21,17 @@ const fn room(id: RoomId) -> Room {
     Room(id.0)
 }
 
-/// The items of a page, so few that most lists have several pages.
-const PAGE: usize = 3;
+/// The items of a page of a list with about `all` items: so few that most lists have several pages.
+fn page_of(all: usize) -> usize {
+    3.max(all / 8)
+}
 
 /// The pages of a list, each behind the last item of the one before.
-fn pages<T>(page: impl Fn(Option<&T>) -> Vec<T>) -> Vec<T> {
+fn pages<T>(size: usize, page: impl Fn(Option<&T>) -> Vec<T>) -> Vec<T> {
     let mut items = Vec::new();
     loop {
         let next = page(items.last());
-        let is_last = next.len() < PAGE;
+        let is_last = next.len() < size;
         items.extend(next);
         // A list that does not go on would never end.
         if is_last || items.len() > LONGEST {
@@ -67,23 +69,24 @@ fn standing(hub: &Hub, user: UserId, room: RoomId) -> Option<RoomStanding> {
 /// All lists of operators.
 #[must_use]
 pub fn lists(hub: &Hub) -> Vec<Listed> {
-    let participants = pages(|after: Option<&ParticipantView>| {
+    let size = page_of(hub.counts().participants);
+    let participants = pages(size, |after: Option<&ParticipantView>| {
         let after = after.map(|view| &*view.who.name);
-        hub.participants(after, PAGE).collect()
+        hub.participants(after, size).collect()
     });
     let participants = participants
         .into_iter()
         .map(|view| Listed::Participant(Box::new(participant(hub, &view))));
-    let rooms = pages(|after: Option<&RoomView>| {
-        hub.named_rooms(after.map(|view| &*view.name), PAGE)
+    let rooms = pages(size, |after: Option<&RoomView>| {
+        hub.named_rooms(after.map(|view| &*view.name), size)
             .collect()
     });
     let rooms = rooms
         .into_iter()
         .map(|view| Listed::Room(Box::new(named_room(&view))));
-    let measures = pages(|after: Option<&(MeasureTarget<'_>, &Ban)>| {
+    let measures = pages(size, |after: Option<&(MeasureTarget<'_>, &Ban)>| {
         let after = after.map(|(target, _)| target.place());
-        hub.kept(after.as_ref()).take(PAGE).collect()
+        hub.kept(after.as_ref()).take(size).collect()
     });
     let measures = measures.into_iter().map(|(target, kept)| {
         let target = match target {

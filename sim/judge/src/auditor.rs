@@ -62,6 +62,8 @@ pub(crate) struct Auditor {
     jumped_at: Time,
     /// Whether the server was restarted.
     recovered: bool,
+    /// Whether an operator acted since the lists were last read.
+    has_acted: bool,
     /// Whether no other server can own the chat.
     has_lease: bool,
     /// The first difference, if there was one. Almost always absent, and large.
@@ -84,6 +86,7 @@ impl Auditor {
             looked_at: Time(0),
             jumped_at: Time(0),
             recovered: false,
+            has_acted: false,
             has_lease: true,
             found: None,
         }
@@ -202,8 +205,16 @@ impl Auditor {
         let differs = |place: &usize| owed.get(*place) != seen.get(*place);
         if let Some(place) = (0..owed.len().max(seen.len())).find(differs) {
             let (owed, seen) = (owed.get(place).cloned(), seen.get(place).cloned());
-            self.differ(at, Difference::Listed { owed, seen });
+            self.differ(
+                at,
+                Difference::Listed {
+                    owed,
+                    seen,
+                    after_act: self.has_acted,
+                },
+            );
         }
+        self.has_acted = false;
     }
 
     /// The server looked at its timers.
@@ -302,6 +313,7 @@ impl Auditor {
         }
         let owed = self.model.commit(position, at, entry);
         self.count_decision(entry, &owed.outcome, owed.repeated);
+        self.has_acted |= matches!(entry, Entry::Operate(_));
         if has_outcome(entry) && owed.outcome != said.outcome {
             self.differ(
                 at,

@@ -83,6 +83,8 @@ pub enum Difference {
     Listed {
         owed: Option<Listed>,
         seen: Option<Listed>,
+        /// Whether an operator acted since the lists were last read.
+        after_act: bool,
     },
     /// The journal's positions have a gap, or go back.
     Position { owed: u64, seen: u64 },
@@ -200,7 +202,7 @@ impl Difference {
                 due.user().into_iter().collect()
             }
             Self::Unjournaled { user, .. } => BTreeSet::from([*user]),
-            Self::Listed { owed, seen } => {
+            Self::Listed { owed, seen, .. } => {
                 let items = owed.iter().chain(seen);
                 items.filter_map(Listed::user).collect()
             }

@@ -96,11 +96,11 @@ impl Observer for Judge {
             (&mut self.method, *record)
             && !self.findings.is_closed()
         {
-            for &(what, size, limit) in sizes {
-                auditor.size(at, what, size, limit);
-            }
             if let Some(lists) = lists {
                 auditor.listed(at, lists);
+            }
+            for &(what, size, limit) in sizes {
+                auditor.size(at, what, size, limit);
             }
             take_found(auditor, &mut self.findings);
         }

@@ -10,7 +10,8 @@ use crate::comparison::Comparison;
 use crate::difference::Difference;
 use crate::findings::Property;
 
-/// The stored blocks, reports, bans and mutes, and the lists of them.
+/// The stored blocks, reports, bans and mutes, the lists of them, and all lists
+/// after an operator's act.
 pub(super) const KEPT: Rule = Rule {
     property: Property::Moderation,
     counts: &[Comparison::Listed],
@@ -18,6 +19,9 @@ pub(super) const KEPT: Rule = Rule {
         matches!(
             difference,
             Difference::Listed {
+                after_act: true,
+                ..
+            } | Difference::Listed {
                 owed: Some(Listed::Measure(..) | Listed::Report(_)),
                 ..
             } | Difference::Listed {

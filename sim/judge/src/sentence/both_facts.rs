@@ -30,7 +30,7 @@ fn facts(difference: &Difference) -> (Sentence, Sentence) {
         Difference::Unsolicited(seen) => both(&"nothing", seen),
         Difference::Event(InboxPosition { owed, seen, .. }) => both(&owed.as_deref(), seen),
         Difference::Gap { owed, seen, .. } => both(owed, seen),
-        Difference::Listed { owed, seen } => both(owed, seen),
+        Difference::Listed { owed, seen, .. } => both(owed, seen),
         Difference::Reach { owed, seen, .. } => both(&PageRange(*owed), &PageRange(*seen)),
         Difference::Notice { owed, seen, .. } => both(owed, seen),
         Difference::Late { due, .. } => both(due, &"nothing until now"),

@@ -106,7 +106,7 @@ fn journal_or_lists(difference: &Difference, to: &mut Sentence) {
     } else if let Difference::Unjournaled { user, verb, said } = difference {
         describe!(to; user, "'s ", *verb, " was ", Ok::<_, Refusal>(said.clone()));
         describe!(to; ", and no entry of the journal has this answer");
-    } else if let Difference::Listed { owed, seen } = difference {
+    } else if let Difference::Listed { owed, seen, .. } = difference {
         describe!(to; "the operators' lists should hold ", owed, "; they held ", seen);
     }
 }

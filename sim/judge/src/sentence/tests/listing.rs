@@ -25,6 +25,7 @@ fn a_sentence_shows_listed_items() {
                 from: 1,
                 reason: "noise".into(),
             })),
+            after_act: false,
         },
         Difference::Listed {
             owed: Some(Listed::Totals(Totals {
@@ -36,6 +37,7 @@ fn a_sentence_shows_listed_items() {
                 recent_wait: Some(Span(7)),
             })),
             seen: None,
+            after_act: false,
         },
         Difference::Listed {
             owed: Some(listed_participant()),
@@ -47,6 +49,7 @@ fn a_sentence_shows_listed_items() {
                 claims: 1,
                 next: vec![BEN],
             }))),
+            after_act: false,
         },
     ]));
 }

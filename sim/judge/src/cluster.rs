@@ -49,8 +49,8 @@ pub enum ClusterRule {
     FreshReads,
     /// What a member appends is in the log in time, or is known not to be.
     LogProgress,
-    /// A member that departs leaves no call open. After the faults, clients are served, members follow, one of them owns the log, calls are
-    /// answered.
+    /// A member that departs leaves no call open. After the faults, clients are served, members
+    /// follow, one of them owns the log, calls are answered.
     Progress,
 }
 

@@ -22,6 +22,13 @@ words! {
 }
 
 form! {
+    struct Lifted("an operator's act", "{ user: a }") {
+        /// In the steps form: this user. Otherwise the latest one against whom there was such an act.
+        user: Option<NamedUser>,
+    }
+}
+
+form! {
     struct Whom("an operator's act", "{ user: a }") {
         /// In the steps form: this user. Otherwise one of the present users is drawn.
         user: Option<NamedUser>,
@@ -64,9 +71,11 @@ impl Form for OperatorAct {
         if act.verb.names_room() {
             let WhomAndWhere { user, room, reason } = WhomAndWhere::read(value, context)?;
             (act.user, act.room, act.reason) = (user, room, reason);
-        } else {
+        } else if act.verb.has_reason() {
             let Whom { user, reason } = Whom::read(value, context)?;
             (act.user, act.reason) = (user, reason);
+        } else {
+            act.user = Lifted::read(value, context)?.user;
         }
         Ok(act)
     }
@@ -76,17 +85,23 @@ impl Form for OperatorAct {
             return Word::<Act>::write(&act.verb, context);
         }
         let (user, room, reason) = (act.user, act.room, act.reason.clone());
-        let whom = match act.verb.names_room() {
-            true => WhomAndWhere::write(&WhomAndWhere { user, room, reason }, context),
-            false => Whom::write(&Whom { user, reason }, context),
+        let whom = match (act.verb.names_room(), act.verb.has_reason()) {
+            (true, _) => WhomAndWhere::write(&WhomAndWhere { user, room, reason }, context),
+            (false, true) => Whom::write(&Whom { user, reason }, context),
+            (false, false) => Lifted::write(&Lifted { user }, context),
         };
         Some(Text::map([(act.verb.name(), whom)]))
     }
 
     fn schema(schemas: &mut Schemas) -> Json {
         let (whom, with_room) = (schemas.of::<Whom>(), schemas.of::<WhomAndWhere>());
+        let lifted = schemas.of::<Lifted>();
         let act = |verb: &OperatorVerb| {
-            let taken = if verb.names_room() { &with_room } else { &whom };
+            let taken = match (verb.names_room(), verb.has_reason()) {
+                (true, _) => &with_room,
+                (false, true) => &whom,
+                (false, false) => &lifted,
+            };
             let taken = json!({ "anyOf": [{ "type": "null" }, taken] });
             (verb.name().to_owned(), taken)
         };

@@ -32,11 +32,6 @@ impl<'o> Observers<'o> {
         }
     }
 
-    /// Whether an observer receives the records.
-    pub(crate) const fn is_observed(&self) -> bool {
-        self.observer.is_some()
-    }
-
     /// Sets whether the process of the server is suspended. What happens at its border meanwhile
     /// comes with the news that its deadlines cannot be met.
     pub(super) fn pause(&mut self, is_paused: bool) {

@@ -86,8 +86,8 @@ impl World<'_, '_> {
         self.submit_act((act.verb.name(), Some(number), room), operate);
     }
 
-    /// The room of an act: the written one, or one of the user's, drawn if there are several. Sometimes an act names by
-    /// mistake a room that the user is not in, or that is over.
+    /// The room of an act: the written one, or one of the user's, drawn if there are several.
+    /// Sometimes an act names by mistake a room that the user is not in, or that is over.
     fn room_of_act(&mut self, act: &OperatorAct, agent: u32, rooms: &[RoomId]) -> Option<RoomId> {
         if act.room.is_some() {
             return act.room.map(RoomId);

@@ -48,10 +48,7 @@ impl Model {
     fn standing_in(&self, room: Room, user: User) -> RoomStanding {
         let place = self.place(room);
         let draft = place.members.get(&user).map(|member| &member.draft);
-        let stick = match &place.kind {
-            Kind::Named { stick, .. } => Some(stick),
-            Kind::Pair { .. } | Kind::Ended { .. } => None,
-        };
+        let stick = self.stick(room);
         RoomStanding {
             needs_stick: stick.is_some() && self.config.stick == StickRule::Required,
             place: stick.and_then(|stick| stick.place(user)),

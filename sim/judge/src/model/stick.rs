@@ -54,7 +54,7 @@ impl Stick {
 }
 
 impl Model {
-    fn stick(&self, room: Room) -> Option<&Stick> {
+    pub(super) fn stick(&self, room: Room) -> Option<&Stick> {
         match &self.rooms.get(room.0)?.kind {
             Kind::Named { stick, .. } => Some(stick),
             Kind::Pair { .. } | Kind::Ended { .. } => None,

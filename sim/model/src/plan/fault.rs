@@ -437,6 +437,12 @@ impl OperatorVerb {
     pub const fn names_room(self) -> bool {
         matches!(self, Self::Kick | Self::Close)
     }
+
+    /// Whether the act has a reason. One that lifts another has none.
+    #[must_use]
+    pub const fn has_reason(self) -> bool {
+        !matches!(self, Self::Unmute | Self::Unban | Self::UnbanAddress)
+    }
 }
 
 chat_types::listed! {

@@ -185,7 +185,7 @@ fn act() -> impl Strategy<Value = OperatorAct> {
         verb,
         user,
         room: room.filter(|_| verb.names_room()),
-        reason: reason.map(Into::into),
+        reason: reason.map(Into::into).filter(|_| verb.has_reason()),
     })
 }
 

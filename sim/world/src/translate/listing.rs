@@ -6,7 +6,7 @@ use chat_core::{
     Ban, Hub, Measure, MeasureTarget, Muted, ParticipantView, RoomId, RoomView, UserId,
 };
 use sim_model::listing::{
-    self, Listed, ListedParticipant, ListedRoom, NEXT_LISTED, Report, RoomStanding, Target, Totals,
+    self, Listed, ListedParticipant, ListedRoom, Report, RoomStanding, Target, Totals,
 };
 use sim_model::protocol::{Room, User};
 
@@ -153,12 +153,6 @@ fn named_room(view: &RoomView) -> ListedRoom {
         members: view.members,
         held: holder.map(|((epoch, holder), until)| (epoch.0, user(holder), until)),
         claims: view.stick_line,
-        next: view
-            .next_in_line
-            .iter()
-            .copied()
-            .map(user)
-            .take(NEXT_LISTED)
-            .collect(),
+        next: view.next_in_line.iter().copied().map(user).collect(),
     }
 }

@@ -277,6 +277,7 @@ fn undone(kind: &FaultKind) -> Option<FaultKind> {
     };
     Some(FaultKind::Operator(OperatorAct {
         verb,
+        reason: None,
         ..act.clone()
     }))
 }
@@ -366,8 +367,9 @@ fn fault(edges: &[Span], dice: &mut Dice) -> FaultKind {
 }
 
 fn act(verb: OperatorVerb, dice: &mut Dice) -> OperatorAct {
+    let reason = dice.one_in(4).then(|| texts::reason(dice));
     OperatorAct {
-        reason: dice.one_in(4).then(|| texts::reason(dice)),
+        reason: reason.filter(|_| verb.has_reason()),
         ..OperatorAct::drawn(verb)
     }
 }

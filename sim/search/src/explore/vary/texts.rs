@@ -219,13 +219,12 @@ fn interest(text: &str, dice: &mut Dice) -> Arc<str> {
     }
 }
 
-/// The name of a room: one time in sixteen one of the largest length, or of one more.
+/// The name of a room, sometimes one of the largest length or longer.
 pub(super) fn room(dice: &mut Dice) -> Arc<str> {
     longest("é", MAX_NAME, dice).unwrap_or_else(|| spelling::drawn(dice.pick(&ROOMS), dice))
 }
 
-/// The reason of a report or of an operator's act: one time in sixteen one of the largest length,
-/// or of one more.
+/// The reason of a report or of an operator's act, sometimes one of the largest length or longer.
 pub(super) fn reason(dice: &mut Dice) -> Arc<str> {
     longest("é", MAX_REASON, dice).unwrap_or_else(|| spelling::drawn(dice.pick(&REASONS), dice))
 }

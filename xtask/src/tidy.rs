@@ -5,6 +5,7 @@ mod circles;
 mod docs;
 mod layers;
 mod text;
+mod tracked;
 mod types;
 
 use std::fmt;
@@ -50,9 +51,15 @@ const READ: [&str; 11] = [
 
 /// Checks the workspace at `root`.
 pub(crate) fn check(root: &Path) -> Outcome {
-    match sources(root) {
-        Ok(files) => Outcome::of_findings(&findings(&files)),
-        Err(error) => Outcome::Failed(format!("cannot read the workspace: {error}")),
+    match (sources(root), tracked::paths(root)) {
+        (Ok(files), Ok(paths)) => {
+            let mut found = findings(&files);
+            found.extend(tracked::check(&paths));
+            Outcome::of_findings(&found)
+        }
+        (Err(error), _) | (_, Err(error)) => {
+            Outcome::Failed(format!("cannot read the workspace: {error}"))
+        }
     }
 }
 
